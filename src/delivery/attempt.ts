@@ -1,0 +1,81 @@
+import type { Reply } from '../smtp/reply.ts'
+
+/** Why a recipient was given up, in the words of the API. */
+export type BounceCategory =
+  | 'invalid_recipient'
+  | 'mailbox_full'
+  | 'domain_not_found'
+  | 'content_rejected'
+  | 'policy'
+  | 'reputation'
+  | 'timeout'
+  | 'expired'
+  | 'suppressed'
+  | 'internal_error'
+  | 'other'
+
+/** What one attempt came to. A deferral without a reply is a failure of network, DNS or our own. */
+export type Outcome =
+  | { type: 'delivered'; reply: Reply }
+  | { type: 'deferred'; reply: Reply | null; category: BounceCategory; reason: string }
+  | { type: 'bounced'; reply: Reply | null; hard: boolean; category: BounceCategory; reason: string }
+
+/** A line of the dialogue: ms since the attempt began, `c` our side or `s` the server's, the line without CRLF. Message data is left out. */
+export type TranscriptLine = [ms: number, side: 'c' | 's', line: string]
+
+export interface TlsUsed {
+  /** `TLSv1.3` */
+  version: string
+  cipher: string
+  /** True where the certificate is valid for the MX host. */
+  verified: boolean
+}
+
+/** One recipient's attempt, as it is recorded. */
+export interface Attempt {
+  recipientId: string
+  outcome: Outcome
+  /** Epoch, ms. */
+  startedAt: number
+  durationMs: number
+  mxHost: string | null
+  /** IP address connected to. */
+  address: string | null
+  tls: TlsUsed | null
+  /** DKIM selectors whose signatures the message left with. */
+  selectors: string[]
+  transcript: TranscriptLine[]
+}
+
+export interface DeliveryRecipient {
+  id: string
+  /** What goes into RCPT TO, without angle brackets. Non-ASCII local parts need SMTPUTF8; the domain is in A-labels. */
+  forwardPath: string
+  /** What goes into MAIL FROM, without angle brackets; empty for the null reverse-path. */
+  reversePath: string
+}
+
+/** Names a DKIM key; the delivery side is given the private key once, under `id`. */
+export interface SigningKey {
+  id: string
+  signingDomain: string
+  selector: string
+  algorithm: 'rsa-sha256' | 'ed25519-sha256'
+}
+
+/** One message and its recipients at one destination. */
+export interface DeliveryJob {
+  id: string
+  messageId: string
+  /** Domain of the forward-paths, A-labels, lower case. */
+  destination: string
+  recipients: DeliveryRecipient[]
+  /** The message as stored, CRLF line ends, no bare CR or LF; lies in shared memory. */
+  content: Uint8Array
+  bodyType: '7bit' | '8bitmime'
+  /** True where a header field or an address needs RFC 6531. */
+  smtputf8: boolean
+  /** `enforced`: never without TLS to a host whose certificate is valid. */
+  tls: 'opportunistic' | 'enforced'
+  signingKeys: SigningKey[]
+}

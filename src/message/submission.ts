@@ -1,0 +1,70 @@
+/** An address of the envelope or of a header field, by our own strict grammar. */
+export interface Mailbox {
+  /** `local@domain`, domain in A-labels and lower case. */
+  address: string
+  /** Display name, decoded; null where there is none. */
+  name: string | null
+}
+
+export interface Tag {
+  name: string
+  value: string
+}
+
+/** Whom the submitter proved to be. */
+export interface Submitter {
+  accountId: string
+  keyId: string
+  /** Set where the key may send from this domain only. */
+  domainId: string | null
+  sandbox: boolean
+}
+
+export interface SubmittedRecipient {
+  mailbox: Mailbox
+  type: 'to' | 'cc' | 'bcc'
+  /** RFC 3461, as given: `NEVER` or a list of `SUCCESS`, `FAILURE`, `DELAY`. */
+  notify: string | null
+  orcpt: string | null
+}
+
+/** An `Idempotency-Key` with what it is compared by. */
+export interface Idempotency {
+  /** `send`, `batch`, `smtp` */
+  operation: string
+  key: string
+  /** SHA-256, hex: the same key with another fingerprint is refused. */
+  fingerprint: string
+}
+
+/** A complete message with its envelope, as every door hands it to `accept`. */
+export interface Submission {
+  id: string
+  source: 'api' | 'smtp' | 'compat'
+  submitter: Submitter
+  /** MAIL FROM of the submitter; null over HTTP and for `<>`. */
+  reversePath: string | null
+  recipients: SubmittedRecipient[]
+  headerFrom: Mailbox[]
+  /** The fields as shown to people, decoded. */
+  headerFromText: string
+  headerToText: string[]
+  headerCcText: string[]
+  replyToText: string[]
+  subject: string
+  /** With its angle brackets. */
+  messageIdHeader: string
+  /** Complete: Date, Message-ID, no Bcc, CRLF line ends, no bare CR or LF. One Buffer; shared memory. */
+  content: Uint8Array
+  bodyType: '7bit' | '8bitmime'
+  smtputf8: boolean
+  envid: string | null
+  ret: string | null
+  tags: Tag[]
+  metadata: Record<string, string>
+  /** Epoch, ms; null: at once. */
+  scheduledAt: number | null
+  /** Seconds after which an undelivered recipient is given up; null: the setting `delivery.give_up_after`. */
+  expiresIn: number | null
+  idempotency: Idempotency | null
+}

@@ -1,0 +1,70 @@
+/** What a column holds: text, bigint or double, blob, null. Booleans are 0 and 1. Blobs may lie in shared memory. */
+export type Value = string | number | Uint8Array | null
+export type Row = Record<string, Value>
+
+/**
+ * One SQL statement with named parameters (`:name`). Lower-case SQL that SQLite and PostgreSQL both know:
+ * upserts, `returning`, no JSON functions, no deferred foreign keys.
+ */
+export interface Statement {
+  sql: string
+  params?: Record<string, Value>
+  /** How many rows it must change or return; any other number refuses the whole batch with a `ConflictError`. */
+  expect?: number
+}
+
+/** What one statement of a written batch did: the rows of its `returning`, and how many rows it changed. */
+export interface Written {
+  rows: Row[]
+  changes: number
+}
+
+/**
+ * The seam to the database. There is no interactive transaction: conditions live in SQL, and the guarded statement
+ * stands first in its batch with the row count that it must change.
+ */
+export interface Database {
+  /** A short read that sees every batch written before it. For look-ups on the hot path, by index. */
+  read<R extends Row = Row>(sql: string, params?: Record<string, Value>): Promise<R[]>
+  /** A read that may take its time (lists, reports): on a connection of its own, so that it delays no commit. */
+  report<R extends Row = Row>(sql: string, params?: Record<string, Value>): Promise<R[]>
+  /**
+   * Writes all of the batch or nothing. When the promise resolves, the batch is on disk and survives a loss of power.
+   * Batches of concurrent callers share one commit; one that fails is refused alone.
+   * @throws ConflictError where a statement's `expect` was not met
+   * @throws UniqueError where a row with that key exists
+   * @throws StorageFullError where the disk is full: nothing was written, a later call may succeed
+   */
+  write(batch: Statement[]): Promise<Written[]>
+  /** Copies the database, as it is at one moment, into a new file while work goes on. */
+  backup(file: string): Promise<void>
+  /** Waits for what has been handed over, then closes. */
+  close(): Promise<void>
+}
+
+/** A statement changed another number of rows than it had to: somebody else was first. */
+export class ConflictError extends Error {
+  /** The place in the batch of the statement that was not met. */
+  readonly statement: number
+  constructor(statement: number) {
+    super(`statement ${statement} of the batch did not change the rows it had to`)
+    this.name = 'ConflictError'
+    this.statement = statement
+  }
+}
+
+/** A row with the same unique key exists already. */
+export class UniqueError extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'UniqueError'
+  }
+}
+
+/** The disk is full, or so nearly full that what is queued must have the rest. */
+export class StorageFullError extends Error {
+  constructor(message = 'the disk is full') {
+    super(message)
+    this.name = 'StorageFullError'
+  }
+}

@@ -1,0 +1,43 @@
+import type { CancelTimer, Clock } from '../../src/clock.ts'
+
+export interface SettableClock extends Clock {
+  /** Moves the time forward and fires, in order of their times, the timers that are due on the way. */
+  advance(ms: number): void
+  set(at: number): void
+}
+
+/** A clock that stands still until it is told to move. */
+export function settableClock(start = Date.UTC(2026, 10, 21, 6, 0, 0)): SettableClock {
+  let now = start
+  const timers = new Set<{ at: number; fire: () => void }>()
+
+  const nextDue = (until: number) => {
+    let next: { at: number; fire: () => void } | undefined
+    for (const timer of timers) if (timer.at <= until && (!next || timer.at < next.at)) next = timer
+    return next
+  }
+
+  const set = (at: number): void => {
+    for (let timer = nextDue(at); timer; timer = nextDue(at)) {
+      timers.delete(timer)
+      now = Math.max(now, timer.at)
+      timer.fire()
+    }
+    now = Math.max(now, at)
+  }
+
+  return {
+    now: () => now,
+    at(at, fire): CancelTimer {
+      const timer = { at, fire }
+      if (at <= now) {
+        const immediate = setImmediate(fire)
+        return () => clearImmediate(immediate)
+      }
+      timers.add(timer)
+      return () => timers.delete(timer)
+    },
+    set,
+    advance: (ms) => set(now + ms),
+  }
+}

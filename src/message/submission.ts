@@ -28,6 +28,19 @@ export interface SubmittedRecipient {
   orcpt: string | null
 }
 
+/** The bytes of a message in chunks of `chunkSize`; those that arrived before memory ran short are stored already. */
+export interface Content {
+  /** bytes, all chunks together */
+  size: number
+  /** Chunks not stored yet, in shared memory; all but the very last one are `chunkSize` long. */
+  pending: Uint8Array[]
+  /** How many chunks are stored already, so the number of `pending[0]`. */
+  stored: number
+}
+
+/** bytes */
+export const chunkSize = 256 * 1024
+
 /** An `Idempotency-Key` with what it is compared by. */
 export interface Idempotency {
   /** `send`, `batch`, `smtp` */
@@ -54,8 +67,8 @@ export interface Submission {
   subject: string
   /** With its angle brackets. */
   messageIdHeader: string
-  /** Complete: Date, Message-ID, no Bcc, CRLF line ends, no bare CR or LF. One Buffer; shared memory. */
-  content: Uint8Array
+  /** Complete: Date, Message-ID, no Bcc, CRLF line ends, no bare CR or LF. */
+  content: Content
   bodyType: '7bit' | '8bitmime'
   smtputf8: boolean
   envid: string | null

@@ -34,8 +34,10 @@ export interface Database {
    * @throws ConflictError where a statement's `expect` was not met
    * @throws UniqueError where a row with that key exists
    * @throws StorageFullError where the disk is full: nothing was written, a later call may succeed
+   *
+   * A `patient` batch may wait up to 20 ms for others to share the commit with: for what nobody waits for.
    */
-  write(batch: Statement[]): Promise<Written[]>
+  write(batch: Statement[], options?: { patient?: boolean }): Promise<Written[]>
   /** Copies the database, as it is at one moment, into a new file while work goes on. */
   backup(file: string): Promise<void>
   /** Waits for what has been handed over, then closes. */

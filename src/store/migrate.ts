@@ -1,0 +1,36 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { SternaError } from '../errors.ts'
+import type { Connection } from './sqlite-connection.ts'
+
+const migrationsDirectory = fileURLToPath(new URL('./migrations', import.meta.url))
+
+/** The migrations in order; the number before the first `-` of a file's name is the version it leads to. */
+export function migrations(): { version: number; sql: string }[] {
+  return readdirSync(migrationsDirectory)
+    .filter((name) => name.endsWith('.sql'))
+    .sort()
+    .map((name) => ({ version: Number.parseInt(name, 10), sql: readFileSync(join(migrationsDirectory, name), 'utf8') }))
+}
+
+/**
+ * Brings the schema up to date, each migration in a transaction of its own with its number.
+ * @throws SternaError `configuration` where the database was made by a newer version
+ */
+export function migrate(connection: Connection, steps = migrations()): void {
+  const found = connection.pragma('user_version', { simple: true }) as number
+  const newest = steps.at(-1)?.version ?? 0
+  if (found > newest) {
+    throw new SternaError(
+      'configuration',
+      `The database has schema ${found}, but this version of Sterna knows schemas up to ${newest}. Install the version that wrote it, or a newer one.`,
+    )
+  }
+  for (const { version, sql } of steps.filter((step) => step.version > found)) {
+    connection.transaction(() => {
+      connection.exec(sql)
+      connection.pragma(`user_version = ${version}`)
+    })()
+  }
+}

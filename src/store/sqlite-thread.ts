@@ -1,0 +1,105 @@
+/**
+ * A store thread: the writer commits what has gathered since its last commit as one group, then answers reads;
+ * a reader only reads. Started by sqlite-database.ts.
+ */
+import { parentPort, workerData } from 'node:worker_threads'
+import type { MessagePort } from 'node:worker_threads'
+import type { Row, Value } from './database.ts'
+import { commitGroup, statementCache, threadErrorOf } from './group-commit.ts'
+import { migrate } from './migrate.ts'
+import { lockDirectory, openReader, openWriter } from './sqlite-connection.ts'
+import { openId } from './thread-messages.ts'
+import type { Answer, Request, ThreadData } from './thread-messages.ts'
+
+/** Batches of one commit: bounded, so that one commit never holds the others up for long. */
+const groupSize = 256
+/** Larger values leave in shared memory, which is not copied again on its way to the delivery thread. */
+const shareFrom = 1024
+
+const port = parentPort as MessagePort
+const { directory, role } = workerData as ThreadData
+
+const answers: Answer[] = []
+const send = (): void => {
+  if (answers.length > 0) port.postMessage(answers.splice(0))
+}
+
+try {
+  const close = serve()
+  process.once('exit', close)
+  answers.push({ id: openId, done: true })
+} catch (error) {
+  answers.push({ id: openId, error: threadErrorOf(error, 0) })
+}
+send()
+
+function serve(): () => void {
+  const lock = role === 'writer' ? lockDirectory(directory) : undefined
+  const connection = role === 'writer' ? openWriter(directory) : openReader(directory)
+  if (role === 'writer') migrate(connection)
+  const statements = statementCache(connection)
+  let waiting: Request[] = []
+  let scheduled = false
+
+  const close = (): void => {
+    connection.close()
+    lock?.close()
+  }
+
+  const run = (): void => {
+    scheduled = false
+    const requests = waiting
+    waiting = []
+    const writes = requests.filter((request) => request.type === 'write')
+    for (let i = 0; i < writes.length; i += groupSize) {
+      const group = writes.slice(i, i + groupSize)
+      const results = commitGroup(connection, statements, group.map((request) => request.batch))
+      group.forEach((request, place) => answers.push({ id: request.id, ...(results[place] as (typeof results)[number]) }))
+      send()
+    }
+    for (const request of requests) if (request.type !== 'write') answerOther(request)
+    send()
+  }
+
+  const answerOther = (request: Exclude<Request, { type: 'write' }>): void => {
+    const { id } = request
+    try {
+      if (request.type === 'read') {
+        answers.push({ id, rows: statements(request.sql).all(request.params).map(shareBlobs) })
+      } else if (request.type === 'backup') {
+        connection.backup(request.file).then(
+          () => port.postMessage([{ id, done: true }]),
+          (error: unknown) => port.postMessage([{ id, error: threadErrorOf(error, 0) }]),
+        )
+      } else {
+        close()
+        answers.push({ id, done: true })
+        send()
+        port.close()
+      }
+    } catch (error) {
+      answers.push({ id, error: threadErrorOf(error, 0) })
+    }
+  }
+
+  port.on('message', (requests: Request[]) => {
+    waiting.push(...requests)
+    if (!scheduled) {
+      scheduled = true
+      setImmediate(run)
+    }
+  })
+  return close
+}
+
+function shareBlobs(row: Row): Row {
+  for (const name in row) {
+    const value = row[name] as Value
+    if (value instanceof Uint8Array && value.length >= shareFrom) {
+      const shared = new Uint8Array(new SharedArrayBuffer(value.length))
+      shared.set(value)
+      row[name] = shared
+    }
+  }
+  return row
+}

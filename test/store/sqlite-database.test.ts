@@ -1,0 +1,141 @@
+import { spawnSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import Sqlite from 'better-sqlite3'
+import { expect, onTestFinished, test } from 'vitest'
+import { ConflictError, UniqueError } from '../../src/store/database.ts'
+import type { Statement } from '../../src/store/database.ts'
+import { databaseFile, openReader, openWriter } from '../../src/store/sqlite-connection.ts'
+import { openDatabase } from '../../src/store/sqlite-database.ts'
+import { testDirectory } from '../support/temporary-directory.ts'
+
+async function openStore(directory = testDirectory()) {
+  const db = await openDatabase({ directory })
+  onTestFinished(() => db.close().catch(() => {}))
+  return db
+}
+
+const put = (name: string, position = 0): Statement => ({
+  sql: 'insert into cursor (name, position) values (:name, :position)',
+  params: { name, position },
+})
+const move = (name: string, from: number): Statement => ({
+  sql: 'update cursor set position = position + 1 where name = :name and position = :from',
+  params: { name, from },
+  expect: 1,
+})
+
+test('a batch is written whole or not at all, and a refused one leaves its neighbours alone', async () => {
+  const db = await openStore()
+  await db.write([put('taken')])
+  const results = await Promise.allSettled([
+    db.write([put('a1'), put('a2')]),
+    db.write([put('b1'), put('taken')]),
+    db.write([put('c1'), move('nobody', 0)]),
+    db.write([put('d1'), { sql: 'insert into no_such_table values (1)' }]),
+    db.write([put('e1'), move('e1', 0)]),
+  ])
+  expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected', 'rejected', 'fulfilled'])
+  const reasons = results.map((result) => (result.status === 'rejected' ? result.reason : null))
+  expect(reasons[1]).toBeInstanceOf(UniqueError)
+  expect(reasons[2]).toBeInstanceOf(ConflictError)
+  expect(reasons[2].statement).toBe(1)
+  const rows = await db.read<{ name: string }>('select name from cursor order by name')
+  expect(rows.map(({ name }) => name)).toEqual(['a1', 'a2', 'e1', 'taken'])
+})
+
+test('of many writers that want the same row exactly one gets it', async () => {
+  const db = await openStore()
+  await db.write([put('claim')])
+  const results = await Promise.allSettled(Array.from({ length: 100 }, (_, i) => db.write([move('claim', 0), put(`winner ${i}`)])))
+  expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+  expect(await db.read("select name from cursor where name like 'winner%'")).toHaveLength(1)
+})
+
+test('a read sees what was written before it, and gives blobs back as they were', async () => {
+  const db = await openStore()
+  const bytes = new Uint8Array(new SharedArrayBuffer(300_000)).fill(7)
+  const [written] = await db.write([
+    {
+      sql: 'insert into content (message_id, chunk, bytes) values (:id, 0, :bytes) returning chunk',
+      params: { id: 'em_1', bytes },
+    },
+  ])
+  expect(written).toEqual({ rows: [{ chunk: 0 }], changes: 1 })
+  for (const read of [db.read, db.report]) {
+    const [row] = await read<{ bytes: Uint8Array }>('select bytes from content where message_id = :id', { id: 'em_1' })
+    expect(row?.bytes.buffer).toBeInstanceOf(SharedArrayBuffer)
+    expect(Buffer.compare(Buffer.from(row?.bytes ?? []), Buffer.from(bytes))).toBe(0)
+  }
+})
+
+test('patient batches are written too, together with the next one or by themselves', async () => {
+  const db = await openStore()
+  const order: string[] = []
+  await Promise.all([
+    db.write([put('patient')], { patient: true }).then(() => order.push('patient')),
+    db.write([put('prompt')]).then(() => order.push('prompt')),
+  ])
+  expect(order.toSorted()).toEqual(['patient', 'prompt'])
+  await db.write([put('alone')], { patient: true })
+  expect(await db.read('select name from cursor')).toHaveLength(3)
+})
+
+test('every connection flushes each commit to disk, also when the database existed before', () => {
+  const directory = testDirectory()
+  for (let round = 0; round < 2; round++) {
+    const connection = openWriter(directory)
+    expect(connection.pragma('synchronous', { simple: true })).toBe(2)
+    expect(connection.pragma('journal_mode', { simple: true })).toBe('wal')
+    connection.close()
+  }
+  const reader = openReader(directory)
+  expect(() => reader.exec('create table t (x)')).toThrow(/readonly/)
+  reader.close()
+})
+
+test('the data directory belongs to one process, and is free again when that one was killed', async () => {
+  const directory = testDirectory()
+  const db = await openDatabase({ directory })
+  await expect(openDatabase({ directory })).rejects.toThrow(/in use by another Sterna process/)
+  await db.close()
+  const source = new URL('../../src/store/sqlite-database.ts', import.meta.url).pathname
+  const script = `import { openDatabase } from ${JSON.stringify(source)}
+    await openDatabase({ directory: ${JSON.stringify(directory)} }); process.kill(process.pid, 'SIGKILL')`
+  const file = join(directory, 'child.mjs')
+  writeFileSync(file, script)
+  const child = spawnSync(process.execPath, [file], { encoding: 'utf8' })
+  expect(child).toMatchObject({ signal: 'SIGKILL', stderr: '' })
+  await (await openDatabase({ directory })).close()
+})
+
+test('a database of a newer version is refused and left as it is', async () => {
+  const directory = testDirectory()
+  await (await openDatabase({ directory })).close()
+  const connection = new Sqlite(databaseFile(directory))
+  connection.pragma('user_version = 9999')
+  connection.close()
+  await expect(openDatabase({ directory })).rejects.toThrow(/schema 9999.*newer/)
+})
+
+test('a damaged database is refused, never taken for an empty one', async () => {
+  const directory = testDirectory()
+  const db = await openDatabase({ directory })
+  await db.write([put('precious')])
+  await db.close()
+  const bytes = readFileSync(databaseFile(directory))
+  writeFileSync(databaseFile(directory), Buffer.concat([Buffer.alloc(100, 0xff), bytes.subarray(100)]))
+  await expect(openDatabase({ directory })).rejects.toThrow(/not a database/)
+})
+
+test('a backup holds what was written before it while writing goes on', async () => {
+  const directory = testDirectory()
+  const db = await openStore(directory)
+  await db.write(Array.from({ length: 500 }, (_, i) => put(`before ${i}`)))
+  const file = join(directory, 'copy.db')
+  await Promise.all([db.backup(file), ...Array.from({ length: 50 }, (_, i) => db.write([put(`during ${i}`)]))])
+  const copy = new Sqlite(file, { readonly: true })
+  expect(copy.prepare("select count(*) as n from cursor where name like 'before%'").get()).toEqual({ n: 500 })
+  expect(copy.pragma('integrity_check', { simple: true })).toBe('ok')
+  copy.close()
+})

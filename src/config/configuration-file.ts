@@ -1,0 +1,66 @@
+import { readFileSync } from 'node:fs'
+import { isMap, isScalar, LineCounter, parseDocument } from 'yaml'
+import type { YAMLMap } from 'yaml'
+import { messageOf } from '../errors.ts'
+import { nearestName } from './nearest-name.ts'
+import { settingNames } from './settings.ts'
+import type { SettingName } from './settings.ts'
+
+/** What a source gives for a setting, not yet looked at. */
+export interface Given {
+  value: unknown
+  /** `sterna.yml:12` or `STERNA_DATA_DIR` */
+  place: string
+}
+
+/**
+ * Reads the settings out of a YAML file: `delivery: {port: 25}` and `delivery.port: 25` mean the same.
+ * What is wrong is added to `faults`, a line each.
+ */
+export function readConfigurationFile(file: string, faults: string[]): Map<SettingName, Given> {
+  const given = new Map<SettingName, Given>()
+  let source
+  try {
+    source = readFileSync(file, 'utf8')
+  } catch (error) {
+    faults.push(`${file}: cannot be read (${messageOf(error)}).`)
+    return given
+  }
+  const lineCounter = new LineCounter()
+  const document = parseDocument(source, { lineCounter, prettyErrors: false })
+  const placeOf = (offset: number | undefined): string =>
+    offset === undefined ? file : `${file}:${lineCounter.linePos(offset).line}`
+  for (const error of document.errors) faults.push(`${placeOf(error.pos[0])}: ${error.message}.`)
+  if (faults.length > 0 || document.contents === null) return given
+  if (!isMap(document.contents)) {
+    faults.push(`${file}: this is no map of settings; write lines such as "hostname: mail.example.com".`)
+    return given
+  }
+
+  const readMap = (map: YAMLMap, prefix: string): void => {
+    for (const { key, value } of map.items) {
+      const name = prefix + (isScalar(key) ? String(key.value) : String(key))
+      const place = placeOf(isScalar(key) ? key.range?.[0] : undefined)
+      if (isSettingName(name)) {
+        if (given.has(name)) faults.push(`${place}: ${name} stands here a second time; remove one of the two.`)
+        given.set(name, { value: document.createNode(value).toJS(document), place })
+      } else if (isMap(value) && settingNames.some((known) => known.startsWith(`${name}.`))) {
+        readMap(value, `${name}.`)
+      } else {
+        faults.push(`${place}: ${unknownSetting(name)}`)
+      }
+    }
+  }
+  readMap(document.contents, '')
+  return given
+}
+
+const isSettingName = (name: string): name is SettingName => (settingNames as string[]).includes(name)
+
+function unknownSetting(name: string): string {
+  const section = settingNames.filter((known) => known.startsWith(`${name}.`))
+  if (section.length > 0) return `${name} is a section; give its settings below it, such as ${section[0]}.`
+  const sections = new Set(settingNames.flatMap((known) => known.split('.').slice(0, -1)))
+  const near = nearestName(name, [...settingNames, ...sections])
+  return `there is no setting ${name}${near ? `; did you mean ${near}?` : '. docs/settings.md lists them all.'}`
+}

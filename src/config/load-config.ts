@@ -1,0 +1,112 @@
+import { accessSync, constants } from 'node:fs'
+import { hostname as computerName } from 'node:os'
+import { messageOf, SternaError } from '../errors.ts'
+import { readConfigurationFile } from './configuration-file.ts'
+import type { Given } from './configuration-file.ts'
+import { nearestName } from './nearest-name.ts'
+import { SettingFault } from './setting-types.ts'
+import { camelCase, environmentNameOf, settingNames, settings } from './settings.ts'
+import type { Config, Setting, SettingName } from './settings.ts'
+
+export interface ConfigSources {
+  /** Path of a YAML (so also JSON) file. */
+  file?: string | undefined
+  /** Its `STERNA_…` variables stand above the file; an empty one counts as absent. */
+  env?: Record<string, string | undefined>
+  systemHostname?: string
+}
+
+type Values = Map<SettingName, unknown>
+
+/**
+ * Reads the configuration: the defaults, over them the file, over that the environment.
+ * @throws SternaError `configuration` with all faults at once, a line each: where, what, and how to put it right
+ */
+export function loadConfig({ file, env = {}, systemHostname = computerName() }: ConfigSources): Config {
+  const faults: string[] = []
+  const fromFile = file === undefined ? new Map<SettingName, Given>() : readConfigurationFile(file, faults)
+  const fromEnvironment = readEnvironment(env, faults)
+  const values: Values = new Map()
+  for (const name of settingNames) {
+    // Both are looked at, so that a fault does not stay hidden until the variable above it is taken away.
+    const parsed = [fromEnvironment.get(name), fromFile.get(name)].flatMap((given) => (given ? [parseGiven(name, given, faults)] : []))
+    values.set(name, parsed.length > 0 ? parsed[0] : defaultOf(name, values, systemHostname))
+  }
+  if (faults.length === 0) checkTogether(values, faults)
+  if (faults.length > 0) {
+    const title = faults.length === 1 ? 'The configuration has a fault:' : `The configuration has ${faults.length} faults:`
+    throw new SternaError('configuration', [title, ...faults.map((fault) => `  ${fault}`)].join('\n'))
+  }
+  return assemble(values)
+}
+
+/** Kubernetes sets these in every container beside a service that is called "sterna". */
+const setByKubernetes = /^STERNA_(?:PORT|SERVICE_HOST|SERVICE_PORT)(?:_|$)/
+
+function readEnvironment(env: Record<string, string | undefined>, faults: string[]): Map<SettingName, Given> {
+  const nameOf = new Map(settingNames.map((name) => [environmentNameOf(name), name]))
+  const given = new Map<SettingName, Given>()
+  for (const [variable, value] of Object.entries(env)) {
+    if (!variable.startsWith('STERNA_') || setByKubernetes.test(variable)) continue
+    const name = nameOf.get(variable)
+    if (name === undefined) {
+      const near = nearestName(variable, [...nameOf.keys()])
+      faults.push(`${variable}: there is no such setting${near ? `; did you mean ${near}?` : '. docs/settings.md lists them all.'}`)
+    } else if (value) {
+      given.set(name, { value, place: variable })
+    }
+  }
+  return given
+}
+
+function parseGiven(name: SettingName, given: Given, faults: string[]): unknown {
+  try {
+    return settings[name].type.parse(given.value)
+  } catch (error) {
+    if (!(error instanceof SettingFault)) throw error
+    faults.push(`${given.place}: ${name}: ${error.message}`)
+    return undefined
+  }
+}
+
+function defaultOf(name: SettingName, values: Values, systemHostname: string): unknown {
+  const { type, default: standard }: Setting<unknown> = settings[name]
+  if (typeof standard !== 'function') return type.parse(standard)
+  const value = standard({ systemHostname, valueOf: (known) => String(values.get(known as SettingName)) })
+  // A computer may be called what no host name can be; that must not stop a start.
+  try {
+    return type.parse(value)
+  } catch {
+    return 'localhost'
+  }
+}
+
+/** What can be judged only when every setting by itself is right. */
+function checkTogether(values: Values, faults: string[]): void {
+  const [cert, key] = [values.get('tls.cert'), values.get('tls.key')]
+  if ((cert === null) !== (key === null)) faults.push('tls.cert and tls.key belong together: set both or neither.')
+  for (const name of ['tls.cert', 'tls.key'] as const) {
+    const file = values.get(name)
+    if (typeof file !== 'string') continue
+    try {
+      accessSync(file, constants.R_OK)
+    } catch (error) {
+      faults.push(`${name}: ${file} cannot be read (${messageOf(error)}).`)
+    }
+  }
+  const plans = Object.keys(values.get('plans') as Record<string, number>)
+  const defaultPlan = String(values.get('accounts.default_plan'))
+  if (!plans.includes(defaultPlan)) {
+    faults.push(`accounts.default_plan: there is no plan ${defaultPlan}; choose one of ${plans.join(', ')} or add it to plans.`)
+  }
+}
+
+function assemble(values: Values): Config {
+  const config: Record<string, unknown> = {}
+  for (const [name, value] of values) {
+    const [head = '', tail] = name.split('.').map(camelCase)
+    if (tail === undefined) config[head] = value
+    else config[head] = { ...(config[head] as object | undefined), [tail]: value }
+  }
+  return config as Config
+}

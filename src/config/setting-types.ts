@@ -1,0 +1,197 @@
+import { isIP } from 'node:net'
+import { resolve } from 'node:path'
+
+/** What may stand in a setting: how it is read out of YAML or an environment variable, and how its documentation calls it. */
+export interface SettingType<T> {
+  readonly title: string
+  /** @throws SettingFault saying what is expected */
+  readonly parse: (given: unknown) => T
+}
+
+/** A value that a setting cannot take; the message says what it can. */
+export class SettingFault extends Error {}
+
+/** Where to listen or connect. */
+export interface HostPort {
+  /** A host name or an IP address, IPv6 without brackets. */
+  host: string
+  port: number
+}
+
+const refuse = (given: unknown, expected: string): never => {
+  throw new SettingFault(`${JSON.stringify(given) ?? String(given)} ${expected}`)
+}
+
+export const text: SettingType<string> = {
+  title: 'text',
+  parse: (given) => (typeof given === 'string' && given !== '' ? given : refuse(given, 'is not a text.')),
+}
+
+/** Written relative to the directory Sterna is started in; the value is absolute. */
+export const path: SettingType<string> = {
+  title: 'path',
+  parse: (given) => (typeof given === 'string' && given !== '' ? resolve(given) : refuse(given, 'is not a path.')),
+}
+
+export const flag: SettingType<boolean> = {
+  title: 'true or false',
+  parse(given) {
+    const word = String(given).toLowerCase()
+    if (word === 'true' || word === 'false') return word === 'true'
+    return refuse(given, 'is neither true nor false.')
+  },
+}
+
+export const choice = <const T extends string>(...choices: T[]): SettingType<T> => ({
+  title: `one of ${choices.join(', ')}`,
+  parse: (given) => choices.find((word) => word === given) ?? refuse(given, `is not one of ${choices.join(', ')}.`),
+})
+
+export const whole = (min: number, max: number): SettingType<number> => ({
+  title: 'whole number',
+  parse(given) {
+    const value = typeof given === 'string' && /^\d+$/.test(given) ? Number(given) : given
+    if (typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max) return value
+    return refuse(given, `is not a whole number from ${min} to ${max}.`)
+  },
+})
+
+const durationUnits = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+/** A length of time; the value is in ms. */
+export const duration: SettingType<number> = {
+  title: 'duration',
+  parse(given) {
+    if (given === 0 || given === '0') return 0
+    const [, number, unit] = /^(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h|d)$/.exec(String(given)) ?? []
+    if (number === undefined) return refuse(given, 'is not a duration: write a number and its unit, like 90s, 15m, 48h or 7d.')
+    return Math.round(Number(number) * durationUnits[unit as keyof typeof durationUnits])
+  },
+}
+
+/** A duration that must pass. */
+export const positiveDuration: SettingType<number> = {
+  title: 'duration',
+  parse(given) {
+    const ms = duration.parse(given)
+    return ms > 0 ? ms : refuse(given, 'is no length of time: it must be more than 0.')
+  },
+}
+
+const sizeUnits = { B: 1, KB: 1024, MB: 1024 ** 2, GB: 1024 ** 3 }
+
+/** A number of bytes; KB, MB and GB are powers of 1024, as everywhere in mail. */
+export const size: SettingType<number> = {
+  title: 'size',
+  parse(given) {
+    const [, number, unit] = /^(\d{1,9}(?:\.\d{1,3})?) ?(B|KB|MB|GB)$/i.exec(String(given)) ?? []
+    if (number === undefined) return refuse(given, 'is not a size: write a number and its unit, like 64KB, 25MB or 1GB.')
+    return Math.round(Number(number) * sizeUnits[unit?.toUpperCase() as keyof typeof sizeUnits])
+  },
+}
+
+const isHostname = (name: string): boolean =>
+  name.length <= 253 && name.split('.').every((label) => /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(label))
+
+/** In lower case, without a final dot. */
+export const hostname: SettingType<string> = {
+  title: 'host name',
+  parse(given) {
+    const name = String(given).toLowerCase().replace(/\.$/, '')
+    if (isIP(name) === 0 && isHostname(name)) return name
+    return refuse(given, 'is not a host name: write it like mail.example.com (a name with other letters in its xn-- form).')
+  },
+}
+
+/** An absolute http or https URL; the value has no `/` at its end. */
+export const webAddress: SettingType<string> = {
+  title: 'URL',
+  parse(given) {
+    const url = URL.parse(String(given))
+    if (url && /^https?:$/.test(url.protocol) && !url.search && !url.hash && !url.username) return url.href.replace(/\/+$/, '')
+    return refuse(given, 'is not the URL of a web server: write it like https://mail.example.com')
+  },
+}
+
+const splitHostPort = (given: unknown, defaultPort: number | null): HostPort | undefined => {
+  const [, bracketed, plain, digits] = /^(?:\[([^\]]+)\]|([^:\s]+))(?::(\d{1,5}))?$/.exec(String(given)) ?? []
+  const host = bracketed ?? plain
+  const port = digits === undefined ? defaultPort : Number(digits)
+  if (host === undefined || port === null || port > 65_535) return undefined
+  if (bracketed !== undefined && isIP(bracketed) !== 6) return undefined
+  return isIP(host) > 0 || isHostname(host.toLowerCase()) ? { host, port } : undefined
+}
+
+/** Port 0 takes any free port. */
+export const listenAddress: SettingType<HostPort> = {
+  title: 'address:port',
+  parse: (given) =>
+    splitHostPort(given, null) ?? refuse(given, 'is not an address to listen on: write it like 0.0.0.0:8080 or [::]:8080.'),
+}
+
+export const nameServer: SettingType<HostPort> = {
+  title: 'address:port',
+  parse(given) {
+    // An IPv6 address without brackets is clear as long as no port follows.
+    if (isIP(String(given)) === 6) return { host: String(given), port: 53 }
+    const address = splitHostPort(given, 53)
+    if (address && isIP(address.host) > 0 && address.port > 0) return address
+    return refuse(given, 'is not a name server: write it like 127.0.0.1:53 or [::1]:53.')
+  },
+}
+
+export const hostPort = (defaultPort: number): SettingType<HostPort> => ({
+  title: 'host:port',
+  parse(given) {
+    const address = splitHostPort(given, defaultPort)
+    if (address && address.port > 0) return address
+    return refuse(given, `is not a host with a port: write it like mail.example.com:${defaultPort}.`)
+  },
+})
+
+/** `null`, or in the environment `none`, where there is none. */
+export const optional = <T>(type: SettingType<T>): SettingType<T | null> => ({
+  title: `${type.title}, or none`,
+  parse: (given) => (given === null || given === 'none' ? null : type.parse(given)),
+})
+
+/** A YAML list, or one text with commas; `none` is the empty list. */
+export const list = <T>(type: SettingType<T>): SettingType<T[]> => ({
+  title: `list of: ${type.title}`,
+  parse(given) {
+    if (given === null || given === 'none') return []
+    const items = typeof given === 'string' ? given.split(',').map((item) => item.trim()) : [given].flat()
+    return items.map((item) => type.parse(item))
+  },
+})
+
+/** A list with at least one entry. */
+export const filledList = <T>(type: SettingType<T>): SettingType<T[]> => {
+  const any = list(type)
+  return {
+    title: any.title,
+    parse(given) {
+      const values = any.parse(given)
+      return values.length > 0 ? values : refuse(given, 'is an empty list: write at least one entry.')
+    },
+  }
+}
+
+/** A YAML map, or in the environment `name=value,name=value`; what it names is laid over `standard`. */
+export const numbersByName = (standard: Record<string, number>, number: SettingType<number>): SettingType<Record<string, number>> => ({
+  title: `${number.title} by name`,
+  parse(given) {
+    const entries = typeof given === 'string' ? given.split(',').map((entry) => entry.split('=').map((part) => part.trim())) : mapEntries(given)
+    const values = { ...standard }
+    for (const [name, value, ...more] of entries) {
+      if (typeof name !== 'string' || !/^[a-z0-9][a-z0-9_-]{0,49}$/i.test(name) || value === undefined || more.length > 0) {
+        return refuse(given, 'is not a number by name: write it like free=100,starter=500, or as a YAML map.')
+      }
+      values[name] = number.parse(value)
+    }
+    return values
+  },
+})
+
+const mapEntries = (given: unknown): unknown[][] =>
+  typeof given === 'object' && given !== null && !Array.isArray(given) ? Object.entries(given) : [[given]]

@@ -1,0 +1,237 @@
+import * as type from './setting-types.ts'
+import type { SettingType } from './setting-types.ts'
+
+/** What a default may be made from: the computer's name, and the settings that are declared further up. */
+export interface KnownSettings {
+  systemHostname: string
+  valueOf(name: string): string
+}
+
+export interface Setting<T> {
+  type: SettingType<T>
+  /** As one would write it in the file. */
+  default: string | number | boolean | null | Record<string, number> | ((known: KnownSettings) => string)
+  /** How the documentation words a default that is computed. */
+  defaultInWords?: string
+  doc: string
+}
+
+const setting = <T>(kind: SettingType<T>, standard: Setting<T>['default'], doc: string, defaultInWords?: string): Setting<T> => ({
+  type: kind,
+  default: standard,
+  doc,
+  ...(defaultInWords === undefined ? {} : { defaultInWords }),
+})
+
+const anyPort = 65_535
+const standardPlans = { free: 100, starter: 500, professional: 2000, enterprise: 10_000 }
+
+/**
+ * Every setting, declared once: the type of the loaded configuration, the names of the environment variables, the
+ * example file and docs/settings.md are all made from this table. Run `npm run docs` after a change.
+ */
+export const settings = {
+  data_dir: setting(
+    type.path,
+    './data',
+    'The directory that holds everything Sterna keeps: the database, the key file, the control socket. One process at a time.',
+  ),
+  secret_key_file: setting(
+    type.path,
+    (known) => `${known.valueOf('data_dir')}/secret.key`,
+    'The key that encrypts DKIM keys and webhook secrets in the database. Made at the first start. ' +
+      'Keep a copy apart from the backups: without it they cannot be restored.',
+    '{data_dir}/secret.key',
+  ),
+  hostname: setting(
+    type.hostname,
+    (known) => (known.systemHostname.includes('.') ? known.systemHostname : 'localhost'),
+    'The name of this server in EHLO, in Received and Message-ID fields and in the SPF record to publish. ' +
+      'Receivers expect it to resolve to the address that mail leaves from, and that address back to it.',
+    "the computer's name where it contains a dot, else localhost",
+  ),
+  base_url: setting(
+    type.webAddress,
+    'http://localhost:8080',
+    'Where this server is reached from outside; the start of every link it gives out.',
+  ),
+  mode: setting(
+    type.choice('live', 'sandbox'),
+    'live',
+    'In sandbox mode no mail leaves the machine, whatever key submits it; states, events and webhooks run in full.',
+  ),
+
+  'http.listen': setting(
+    type.list(type.listenAddress),
+    '0.0.0.0:8080',
+    'Where the API listens without TLS, for example behind a proxy that adds it.',
+  ),
+  'http.tls_listen': setting(
+    type.list(type.listenAddress),
+    null,
+    'Where the API listens with TLS, using tls.cert and tls.key.',
+  ),
+
+  'submission.listen': setting(
+    type.list(type.listenAddress),
+    '0.0.0.0:2587',
+    'Where apps hand over mail by SMTP with STARTTLS (RFC 6409). The standard port is 587.',
+  ),
+  'submission.tls_listen': setting(
+    type.list(type.listenAddress),
+    '0.0.0.0:2465',
+    'Where apps hand over mail by SMTP with TLS from the first byte (RFC 8314). The standard port is 465.',
+  ),
+  'submission.allow_plaintext_auth_on_loopback': setting(
+    type.flag,
+    false,
+    'Lets programs on this computer log in without TLS. Everybody else needs TLS first, always.',
+  ),
+  'submission.max_recipients': setting(
+    type.whole(1, 100_000),
+    1000,
+    'Recipients of one message handed over by SMTP; further ones are answered 452 4.5.3, and clients send them in another message.',
+  ),
+  'submission.max_connections_per_address': setting(
+    type.whole(1, 100_000),
+    100,
+    'Concurrent SMTP connections from one client address.',
+  ),
+  'submission.messages_per_minute': setting(
+    type.whole(0, 1_000_000),
+    0,
+    'Messages that one account may hand over by SMTP in a minute; 0 sets no limit.',
+  ),
+  message_size_limit: setting(
+    type.size,
+    '25MB',
+    'The largest message that is taken, complete with headers and encoded attachments. Announced by SMTP as SIZE.',
+  ),
+
+  'return_path.domain': setting(
+    type.hostname,
+    (known) => known.valueOf('hostname'),
+    "The domain of the reverse-path (MAIL FROM) of mail from a domain whose own return-path records are not published yet.",
+    '{hostname}',
+  ),
+  'return_path.listen': setting(
+    type.list(type.listenAddress),
+    null,
+    'Address for the return-path server (not listening in this version).',
+  ),
+
+  'tls.cert': setting(
+    type.optional(type.path),
+    null,
+    'Certificate chain, PEM, for the SMTP and HTTP ports with TLS. Without it a self-signed certificate is made in the data directory.',
+  ),
+  'tls.key': setting(type.optional(type.path), null, 'Private key of tls.cert, PEM.'),
+
+  'dns.servers': setting(
+    type.list(type.nameServer),
+    null,
+    'Name servers to ask, as address:port (port 53 where none is given).',
+    "the system's name servers",
+  ),
+
+  'delivery.port': setting(type.whole(1, anyPort), 25, "The port of the recipients' MX hosts. Anything but 25 is for tests."),
+  'delivery.smarthost': setting(
+    type.optional(type.hostPort(25)),
+    null,
+    "A host that takes all mail for delivery, as host:port, instead of the recipients' MX hosts. It must accept this server by its address.",
+  ),
+  'delivery.allow_private_addresses': setting(
+    type.flag,
+    false,
+    'Lets mail be delivered to loopback, private, link-local and reserved addresses. For labs and internal mail servers: ' +
+      'otherwise anyone who controls a DNS zone could make this server talk to your internal network.',
+  ),
+  'delivery.max_connections_per_host': setting(type.whole(1, 1000), 20, 'Concurrent connections to one MX host.'),
+  'delivery.messages_per_connection': setting(
+    type.whole(1, 100_000),
+    100,
+    'Messages sent over one connection before a new one is opened.',
+  ),
+  'delivery.idle_connection': setting(
+    type.duration,
+    '5s',
+    'How long an idle connection to an MX host is kept for the next message.',
+  ),
+  'delivery.threads': setting(type.whole(1, 64), 1, 'Threads that sign and deliver. One is enough for two cores.'),
+  'delivery.retry_schedule': setting(
+    type.filledList(type.positiveDuration),
+    '1m,5m,15m,30m,1h,2h,4h,6h',
+    'The waits between attempts at a recipient whose server said "later"; the last one repeats. A little chance is added to each.',
+  ),
+  'delivery.give_up_after': setting(
+    type.positiveDuration,
+    '48h',
+    'How long a recipient is retried. RFC 5321 4.5.4.1 asks for 4 to 5 days; transactional mail is stale sooner.',
+  ),
+
+  'webhooks.allow_private_addresses': setting(
+    type.flag,
+    false,
+    'Lets webhooks be posted to loopback and private addresses, such as another container.',
+  ),
+  'webhooks.allow_http': setting(type.flag, true, 'Lets webhooks have http URLs; with false only https ones can be added.'),
+  'webhooks.retry_schedule': setting(
+    type.list(type.positiveDuration),
+    '1m,5m,30m,2h,24h',
+    'The waits after each failed attempt to post an event; when the list is used up, the delivery has failed.',
+  ),
+  'webhooks.timeout': setting(type.positiveDuration, '15s', 'How long a webhook endpoint may take to answer.'),
+
+  plans: setting(
+    type.numbersByName(standardPlans, type.whole(1, 10_000_000)),
+    standardPlans,
+    'API requests a minute by plan. Plans named here are added to these four or replace them.',
+  ),
+  'accounts.default_plan': setting(type.text, 'free', 'The plan of an account that is created without one.'),
+
+  content_retention: setting(
+    type.duration,
+    '7d',
+    'How long the content of a message and the transcripts of its delivery are kept once every recipient is final; ' +
+      'with 0 content goes at once.',
+  ),
+  event_retention: setting(type.duration, '90d', 'How long messages (without content) and events are kept.'),
+  'storage.reserve': setting(
+    type.size,
+    '64MB',
+    'Free disk space below which no new mail is taken, so that what is queued can still be delivered. ' +
+      'Never more than a tenth of the file system.',
+  ),
+
+  'log.level': setting(
+    type.choice('debug', 'info', 'warn', 'error', 'silent'),
+    'info',
+    'What is logged to standard error, as JSON lines.',
+  ),
+} satisfies Record<string, Setting<unknown>>
+
+type Settings = typeof settings
+export type SettingName = keyof Settings
+type ValueOf<S> = S extends Setting<infer T> ? T : never
+
+type CamelCase<S extends string> = S extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<CamelCase<Tail>>}` : S
+type Section = SettingName extends infer N ? (N extends `${infer S}.${string}` ? S : never) : never
+
+/**
+ * The loaded configuration: `delivery.give_up_after` is `config.delivery.giveUpAfter`. Durations are in ms, sizes in
+ * bytes, paths absolute.
+ */
+export type Config = {
+  readonly [N in SettingName as N extends `${string}.${string}` ? never : CamelCase<N>]: ValueOf<Settings[N]>
+} & {
+  readonly [S in Section as CamelCase<S>]: {
+    readonly [N in SettingName as N extends `${S}.${infer Key}` ? CamelCase<Key> : never]: ValueOf<Settings[N]>
+  }
+}
+
+export const settingNames = Object.keys(settings) as SettingName[]
+
+/** `STERNA_` and the name in capitals, with `_` for `.` */
+export const environmentNameOf = (name: string): string => `STERNA_${name.toUpperCase().replaceAll('.', '_')}`
+
+export const camelCase = (name: string): string => name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())

@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest'
+import { newToken } from '../src/account/api-key-token.ts'
+import { createLog } from '../src/log.ts'
+
+const lines: string[] = []
+const log = createLog('info', (line) => lines.push(line))
+const lastLine = (): Record<string, unknown> => JSON.parse(lines.at(-1) ?? '{}') as Record<string, unknown>
+
+test('a line is one JSON object with level, time, fields and message', () => {
+  log.child({ messageId: 'em_1' }).info({ recipientId: 'rcp_1' }, 'delivered\nforged: line')
+  expect(lastLine()).toMatchObject({ level: 'info', messageId: 'em_1', recipientId: 'rcp_1', message: 'delivered\nforged: line' })
+  expect(lines.at(-1)?.trimEnd().split('\n')).toHaveLength(1)
+  expect(Date.parse(String(lastLine()['time']))).toBeGreaterThan(0)
+})
+
+test('what is below the level is not written', () => {
+  const before = lines.length
+  log.debug({}, 'detail')
+  expect(lines).toHaveLength(before)
+})
+
+test('secrets are never written, whatever field or sentence they stand in', () => {
+  const token = newToken(false)
+  const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
+  log.warn({ token, headers: { authorization: `Bearer ${token}` }, webhook: { secret } }, 'fields')
+  log.error({ error: new Error(`refused ${token}`), url: `http://x/?k=${secret}` }, `sentence with ${token}`)
+  const written = lines.join('')
+  expect(written).not.toContain(token)
+  expect(written).not.toContain(secret)
+  expect(written).toContain('sterna_live_[removed]')
+})

@@ -79,3 +79,9 @@ export interface DeliveryJob {
   tls: 'opportunistic' | 'enforced'
   signingKeys: SigningKey[]
 }
+
+/** No connection to the recipient's host was free for too long: nothing was tried, and no attempt is counted. */
+export interface Postponed {
+  recipientId: string
+  postponed: true
+}

@@ -1,0 +1,68 @@
+import type { Attempt, Outcome } from './attempt.ts'
+
+/** Recipients at this domain act out a fate without a byte leaving the machine, with live keys too. */
+export const simulatorDomain = 'simulator.test'
+
+/** What a simulated recipient does after the message was delivered. */
+export type Reaction = 'opened' | 'clicked' | 'complained' | 'unsubscribed'
+
+/** How long `slow@simulator.test` takes, ms. */
+const slowMs = 10_000
+
+interface Fate {
+  outcome: Outcome
+  reactions: Reaction[]
+  /** ms before the outcome is known */
+  delayMs: number
+}
+
+const fate = (outcome: Outcome, reactions: Reaction[] = [], delayMs = 0): Fate => ({ outcome, reactions, delayMs })
+
+const delivered: Outcome = { type: 'delivered', reply: { code: 250, enhancedCode: '2.0.0', text: '2.0.0 Ok: simulated' } }
+const unknownUser = '5.1.1 The mailbox does not exist (simulated)'
+const mailboxFull = '5.2.2 The mailbox is full (simulated)'
+
+const fates: Record<string, Fate> = {
+  bounced: fate({
+    type: 'bounced',
+    hard: true,
+    category: 'invalid_recipient',
+    reply: { code: 550, enhancedCode: '5.1.1', text: unknownUser },
+    reason: `550 ${unknownUser}`,
+  }),
+  softbounced: fate({
+    type: 'bounced',
+    hard: false,
+    category: 'mailbox_full',
+    reply: { code: 552, enhancedCode: '5.2.2', text: mailboxFull },
+    reason: `552 ${mailboxFull}`,
+  }),
+  opened: fate(delivered, ['opened']),
+  clicked: fate(delivered, ['opened', 'clicked']),
+  complained: fate(delivered, ['complained']),
+  unsubscribed: fate(delivered, ['unsubscribed']),
+  slow: fate(delivered, [], slowMs),
+}
+
+/** `suppressed@simulator.test` is treated as if it stood on the suppression list. */
+export const isSimulatedSuppressed = (address: string): boolean => address.toLowerCase() === `suppressed@${simulatorDomain}`
+
+/** What becomes of mail to this address in the simulator; every address without a fate of its own is delivered to. */
+export function fateOf(address: string): Fate {
+  const [localPart = '', domain = ''] = address.toLowerCase().split('@')
+  const own = domain === simulatorDomain ? fates[localPart.split('+')[0] ?? ''] : undefined
+  return own ?? fate(delivered)
+}
+
+/** The attempt that the simulator made up. */
+export const simulatedAttempt = (recipientId: string, { outcome, delayMs }: Fate, startedAt: number): Attempt => ({
+  recipientId,
+  outcome,
+  startedAt,
+  durationMs: delayMs,
+  mxHost: simulatorDomain,
+  address: null,
+  tls: null,
+  selectors: [],
+  transcript: [],
+})

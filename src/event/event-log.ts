@@ -1,0 +1,37 @@
+import { newId } from '../id.ts'
+import type { Statement } from '../store/database.ts'
+import type { EventType } from './event-type.ts'
+
+/** Whom and what an event is about. */
+export interface EventSubject {
+  accountId: string
+  messageId: string
+  recipientId: string
+  /** The recipient's bare address. */
+  to: string
+  /** Of the message, decoded. */
+  subject: string
+  sandbox: boolean
+}
+
+/**
+ * Appends an event; to be written in the same batch as the state it describes.
+ * `data` follows `email_id`, `to` and `subject` in what receivers get, in the order of its keys.
+ */
+export function recordEvent(about: EventSubject, type: EventType, data: Record<string, string | number | boolean | null>, now: number): Statement {
+  const { accountId, messageId, recipientId, to, subject, sandbox } = about
+  return {
+    sql: `insert into event (id, account_id, message_id, recipient_id, type, sandbox, created_at, data)
+          values (:id, :accountId, :messageId, :recipientId, :type, :sandbox, :now, :data)`,
+    params: {
+      id: newId('evt', now),
+      accountId,
+      messageId,
+      recipientId,
+      type,
+      sandbox: sandbox ? 1 : 0,
+      now,
+      data: JSON.stringify({ email_id: messageId, to, subject, ...data }),
+    },
+  }
+}

@@ -1,0 +1,65 @@
+import type { Statement } from '../store/database.ts'
+import type { Content, Submission } from './submission.ts'
+
+/** One chunk of a message's bytes; may be written before the message itself, which its last batch makes. */
+export const insertChunk = (messageId: string, chunk: number, bytes: Uint8Array): Statement => ({
+  sql: 'insert into content (message_id, chunk, bytes) values (:messageId, :chunk, :bytes)',
+  params: { messageId, chunk, bytes },
+})
+
+/** Removes the chunks of a message that was not completed. */
+export const deleteChunks = (messageId: string): Statement => ({
+  sql: 'delete from content where message_id = :messageId',
+  params: { messageId },
+})
+
+/** Removes the chunks of every message that was not completed when the process ended. For the start only. */
+export const deleteLeftovers: Statement = {
+  sql: 'delete from content where not exists (select 1 from message where message.id = content.message_id)',
+}
+
+/** The chunks of the content that are not stored yet. */
+export const insertContent = (messageId: string, { pending, stored }: Content): Statement[] =>
+  pending.map((bytes, place) => insertChunk(messageId, stored + place, bytes))
+
+/** The row of a message and its tags. */
+export function insertMessage(submission: Submission, domainId: string | null, now: number): Statement[] {
+  const { id, submitter, tags } = submission
+  return [
+    {
+      sql: `insert into message
+              (id, account_id, domain_id, source, sandbox, reverse_path, header_from, header_to, header_cc, reply_to,
+               subject, message_id_header, size, body_type, smtputf8, envid, ret, tags, metadata, scheduled_at, created_at)
+            values
+              (:id, :accountId, :domainId, :source, :sandbox, :reversePath, :headerFrom, :headerTo, :headerCc, :replyTo,
+               :subject, :messageIdHeader, :size, :bodyType, :smtputf8, :envid, :ret, :tags, :metadata, :scheduledAt, :now)`,
+      params: {
+        id,
+        accountId: submitter.accountId,
+        domainId,
+        source: submission.source,
+        sandbox: submitter.sandbox ? 1 : 0,
+        reversePath: submission.reversePath,
+        headerFrom: submission.headerFromText,
+        headerTo: JSON.stringify(submission.headerToText),
+        headerCc: JSON.stringify(submission.headerCcText),
+        replyTo: JSON.stringify(submission.replyToText),
+        subject: submission.subject,
+        messageIdHeader: submission.messageIdHeader,
+        size: submission.content.size,
+        bodyType: submission.bodyType,
+        smtputf8: submission.smtputf8 ? 1 : 0,
+        envid: submission.envid,
+        ret: submission.ret,
+        tags: JSON.stringify(tags),
+        metadata: JSON.stringify(submission.metadata),
+        scheduledAt: submission.scheduledAt,
+        now,
+      },
+    },
+    ...tags.map(({ name, value }) => ({
+      sql: 'insert into message_tag (message_id, name, value) values (:id, :name, :value) on conflict (name, value, message_id) do nothing',
+      params: { id, name, value },
+    })),
+  ]
+}

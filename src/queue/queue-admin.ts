@@ -1,0 +1,128 @@
+import type { Clock } from '../clock.ts'
+import { SternaError } from '../errors.ts'
+import { isId } from '../id.ts'
+import type { Database, Row, Statement } from '../store/database.ts'
+import type { RecipientState } from './recipient-state.ts'
+
+export interface QueueAdminParts {
+  db: Database
+  clock: Clock
+  /** Tells the running queue that mail for this destination is due at another time; does nothing where none runs. */
+  noteWaiting(destination: string, dueAt: number): void
+}
+
+/** What waits for one destination. */
+export interface QueuedDestination extends Row {
+  destination: string
+  /** Recipients, those that are held included. */
+  recipients: number
+  held: number
+  /** Epoch, ms, of the next attempt; null where all are held. */
+  next_due_at: number | null
+}
+
+/** One recipient as an operator sees it. */
+export interface QueueEntry extends Row {
+  id: string
+  message_id: string
+  account_id: string
+  forward_path: string
+  destination: string
+  state: RecipientState
+  /** Epoch, ms; null once final. */
+  due_at: number | null
+  held: number
+  /** Null unless an attempt is being made. */
+  owner: string | null
+  attempts: number
+  expires_at: number
+  last_response: string | null
+}
+
+const entryColumns = `id, message_id, account_id, forward_path, destination, state, due_at, held, owner, attempts, expires_at, last_response`
+
+/**
+ * What an operator may do with the queue. `what` names a message (`em_…`), one recipient (`rcp_…`) or a destination
+ * domain, and stands for those of its recipients that are not final yet.
+ */
+export class QueueAdmin {
+  readonly #parts: QueueAdminParts
+
+  constructor(parts: QueueAdminParts) {
+    this.#parts = parts
+  }
+
+  /** The destinations that mail waits for, the longest queue first. */
+  list(): Promise<QueuedDestination[]> {
+    return this.#parts.db.report<QueuedDestination>(
+      `select destination, count(*) as recipients, sum(held) as held,
+              min(case when held = 0 then due_at end) as next_due_at
+         from recipient where due_at is not null
+        group by destination order by recipients desc, destination`,
+    )
+  }
+
+  /** The recipients of a message, one recipient, or the first hundred that wait for a destination. */
+  async show(what: string): Promise<QueueEntry[]> {
+    const { condition, params } = selectorOf(what)
+    const waiting = 'destination' in params ? 'and due_at is not null' : ''
+    const entries = await this.#parts.db.report<QueueEntry>(
+      `select ${entryColumns} from recipient where ${condition} ${waiting} order by due_at, id limit 100`,
+      params,
+    )
+    if (entries.length === 0) throw nothingFor(what)
+    return entries
+  }
+
+  /** Makes what waits due at once, mail that is held or scheduled for later excepted. Answers how many recipients. */
+  retry(what: string): Promise<number> {
+    const { condition, params } = selectorOf(what)
+    const now = this.#parts.clock.now()
+    return this.#change(what, {
+      sql: `update recipient set due_at = :now
+             where ${condition} and due_at is not null and owner is null and held = 0 and state <> 'scheduled'
+             returning destination, due_at`,
+      params: { ...params, now },
+    })
+  }
+
+  /** Keeps what waits from being tried until it is released; an attempt that is being made goes on. Its time runs on. */
+  hold(what: string): Promise<number> {
+    const { condition, params } = selectorOf(what)
+    return this.#change(what, {
+      sql: `update recipient set held = 1 where ${condition} and due_at is not null and held = 0 returning destination, due_at`,
+      params,
+    })
+  }
+
+  /** Lets what is held be tried again, when it is due. */
+  release(what: string): Promise<number> {
+    const { condition, params } = selectorOf(what)
+    return this.#change(what, {
+      sql: `update recipient set held = 0 where ${condition} and due_at is not null and held = 1 returning destination, due_at`,
+      params,
+    })
+  }
+
+  async #change(what: string, statement: Statement): Promise<number> {
+    const [written] = await this.#parts.db.write([statement])
+    const rows = written?.rows ?? []
+    if (rows.length === 0) throw nothingFor(what)
+    const dueAt = new Map<string, number>()
+    for (const row of rows) {
+      const destination = String(row['destination'])
+      dueAt.set(destination, Math.min(dueAt.get(destination) ?? Infinity, Number(row['due_at'])))
+    }
+    for (const [destination, at] of dueAt) this.#parts.noteWaiting(destination, at)
+    return rows.length
+  }
+}
+
+function selectorOf(what: string): { condition: string; params: Record<string, string> } {
+  if (isId('em', what)) return { condition: 'message_id = :what', params: { what } }
+  if (isId('rcp', what)) return { condition: 'id = :what', params: { what } }
+  return { condition: 'destination = :destination', params: { destination: what.toLowerCase() } }
+}
+
+const nothingFor = (what: string): SternaError =>
+  new SternaError('not_found', `Nothing in the queue matches "${what}". "sterna queue list" shows what waits.`)

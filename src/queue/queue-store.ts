@@ -1,0 +1,213 @@
+import type { Attempt } from '../delivery/attempt.ts'
+import { newId } from '../id.ts'
+import type { Row, Statement } from '../store/database.ts'
+import type { Move, RecipientState } from './recipient-state.ts'
+
+/** What the queue knows of a message that is to be delivered. */
+export interface QueuedMessage {
+  id: string
+  accountId: string
+  /** Null in the sandbox. */
+  domainId: string | null
+  sandbox: boolean
+  subject: string
+  /** bytes */
+  size: number
+  bodyType: '7bit' | '8bitmime'
+  smtputf8: boolean
+  /** Epoch, ms. */
+  createdAt: number
+}
+
+/** A recipient in the hands of this process. */
+export interface QueuedRecipient {
+  id: string
+  forwardPath: string
+  /** Domain of the forward-path. */
+  destination: string
+  attempts: number
+  /** Epoch, ms. */
+  expiresAt: number
+  /** What the last attempt came to; null before the first. */
+  lastResponse: string | null
+  smtpCode: number | null
+  enhancedStatus: string | null
+  /** True where the address came onto the suppression list while the message waited. */
+  suppressed: boolean
+}
+
+/** Where a new recipient starts. */
+export interface NewRecipient {
+  id: string
+  messageId: string
+  accountId: string
+  forwardPath: string
+  destination: string
+  type: 'to' | 'cc' | 'bcc'
+  notify: string | null
+  orcpt: string | null
+  state: RecipientState
+  dueAt: number | null
+  /** The boot id of this process where it goes on in memory, else null: it waits in the queue. */
+  owner: string | null
+  expiresAt: number
+}
+
+export const insertRecipient = (recipient: NewRecipient): Statement => ({
+  sql: `insert into recipient
+          (id, message_id, account_id, forward_path, destination, type, notify, orcpt, state, due_at, owner, expires_at)
+        values
+          (:id, :messageId, :accountId, :forwardPath, :destination, :type, :notify, :orcpt, :state, :dueAt, :owner, :expiresAt)`,
+  params: { ...recipient },
+})
+
+/** Gives back what another boot of this process had in hand when it ended. */
+export const releaseOthers = (owner: string): Statement => ({
+  sql: 'update recipient set owner = null where owner is not null and owner <> :owner',
+  params: { owner },
+})
+
+/** Gives back all that this process has in hand. */
+export const releaseAll = (owner: string): Statement => ({
+  sql: 'update recipient set owner = null where owner = :owner',
+  params: { owner },
+})
+
+/** Every destination that has mail waiting, and when the first of it is due. Uses the partial index recipient_due. */
+export const waitingDestinations = `
+  select destination, min(due_at) as due_at from recipient
+   where due_at is not null and owner is null and held = 0
+   group by destination`
+
+export interface ClaimedRow extends Row {
+  id: string
+  message_id: string
+  forward_path: string
+  attempts: number
+  expires_at: number
+  last_response: string | null
+  smtp_code: number | null
+  enhanced_status: string | null
+  suppressed: number
+}
+
+/**
+ * Takes what is due at a destination, the oldest first, and tells when the next of it is due. The rows come back in
+ * no order. Uses the partial index recipient_due.
+ */
+export const claimDue = (claim: { destination: string; owner: string; now: number; limit: number }): Statement[] => [
+  {
+    sql: `update recipient
+             set owner = :owner, state = case when state = 'scheduled' then 'queued' else state end
+           where id in (
+             select id from recipient
+              where destination = :destination and due_at is not null and owner is null and held = 0 and due_at <= :now
+              order by due_at limit :limit)
+           returning id, message_id, forward_path, attempts, expires_at, last_response, smtp_code, enhanced_status,
+             (select count(*) from suppression s
+               where s.account_id = recipient.account_id and s.address = lower(recipient.forward_path)
+                 and s.origin <> 'unsubscribe'
+                 and s.sandbox = (select m.sandbox from message m where m.id = recipient.message_id)) as suppressed`,
+    params: claim,
+  },
+  {
+    sql: `select min(due_at) as due_at from recipient
+           where destination = :destination and due_at is not null and owner is null and held = 0`,
+    params: { destination: claim.destination },
+  },
+]
+
+export interface MessageRow extends Row {
+  id: string
+  account_id: string
+  domain_id: string | null
+  sandbox: number
+  subject: string
+  size: number
+  body_type: '7bit' | '8bitmime'
+  smtputf8: number
+  created_at: number
+}
+
+export const findMessage = `
+  select id, account_id, domain_id, sandbox, subject, size, body_type, smtputf8, created_at from message where id = :id`
+
+export const findContent = 'select bytes from content where message_id = :id order by chunk'
+
+/** Puts a recipient back untried, because no connection to its host was free. */
+export const postpone = (id: string, owner: string, dueAt: number): Statement => ({
+  sql: 'update recipient set owner = null, due_at = :dueAt where id = :id and owner = :owner',
+  params: { id, owner, dueAt },
+  expect: 1,
+})
+
+/** What is remembered of the reply or failure that decided a recipient's state. */
+export interface LastResponse {
+  text: string | null
+  code: number | null
+  enhancedCode: string | null
+}
+
+/**
+ * Moves a recipient that this process has in hand. Stands first in its batch: where the recipient was cancelled or
+ * taken over meanwhile, nothing of the batch is written.
+ */
+export function moveRecipient(
+  id: string,
+  owner: string,
+  move: Move,
+  context: { attempted: boolean; last: LastResponse; now: number },
+): Statement {
+  const { attempted, last, now } = context
+  return {
+    sql: `update recipient
+             set state = :state, due_at = :dueAt, owner = null, attempts = attempts + :attempted,
+                 last_response = :text, smtp_code = :code, enhanced_status = :enhancedCode,
+                 sent_at = coalesce(sent_at, :sentAt),
+                 delivered_at = coalesce(delivered_at, :deliveredAt), bounced_at = coalesce(bounced_at, :bouncedAt)
+           where id = :id and owner = :owner and state in ('queued', 'deferred')`,
+    params: {
+      id,
+      owner,
+      state: move.state,
+      dueAt: move.dueAt,
+      attempted: attempted ? 1 : 0,
+      text: last.text,
+      code: last.code,
+      enhancedCode: last.enhancedCode,
+      sentAt: move.events.some(({ type }) => type === 'email.sent') ? now : null,
+      deliveredAt: move.state === 'delivered' ? now : null,
+      bouncedAt: move.events.some(({ type }) => type === 'email.bounced') ? now : null,
+    },
+    expect: 1,
+  }
+}
+
+/** `now`: when the attempt ended. */
+export function insertAttempt(attempt: Attempt, messageId: string, now: number): Statement {
+  const { outcome, tls } = attempt
+  return {
+    sql: `insert into attempt
+            (id, recipient_id, message_id, started_at, duration_ms, outcome, mx_host, address, tls, selectors, reply,
+             smtp_code, enhanced_status, transcript)
+          values
+            (:id, :recipientId, :messageId, :startedAt, :durationMs, :outcome, :mxHost, :address, :tls, :selectors, :reply,
+             :code, :enhancedCode, :transcript)`,
+    params: {
+      id: newId('att', now),
+      recipientId: attempt.recipientId,
+      messageId,
+      startedAt: now - attempt.durationMs,
+      durationMs: attempt.durationMs,
+      outcome: outcome.type,
+      mxHost: attempt.mxHost,
+      address: attempt.address,
+      tls: tls ? JSON.stringify(tls) : null,
+      selectors: attempt.selectors.join(','),
+      reply: outcome.type === 'delivered' ? outcome.reply.text : outcome.reason,
+      code: outcome.reply?.code ?? null,
+      enhancedCode: outcome.reply?.enhancedCode ?? null,
+      transcript: JSON.stringify(attempt.transcript),
+    },
+  }
+}

@@ -1,0 +1,118 @@
+import type { BounceCategory, Outcome } from '../delivery/attempt.ts'
+import type { EventType } from '../event/event-type.ts'
+import type { Reply } from '../smtp/reply.ts'
+
+/** Where a recipient of an email stands; those after `deferred` are final. */
+export type RecipientState =
+  | 'scheduled'
+  | 'queued'
+  | 'deferred'
+  | 'sent'
+  | 'delivered'
+  | 'bounced'
+  | 'complained'
+  | 'suppressed'
+  | 'failed'
+  | 'canceled'
+
+/** An event that a move appends, with the data that is its own. */
+export interface MoveEvent {
+  type: EventType
+  data: Record<string, string | number | boolean | null>
+}
+
+/** What an outcome does to a recipient. */
+export interface Move {
+  state: RecipientState
+  /** Epoch ms; null once nothing more is to be tried. */
+  dueAt: number | null
+  events: MoveEvent[]
+  /** True where the address does not exist: it must not be written to again. */
+  suppress: boolean
+}
+
+export interface RecipientProgress {
+  /** Attempts made, the one that just ended not counted. */
+  attempts: number
+}
+
+export interface MoveContext {
+  now: number
+  /** When a deferred recipient would be tried again, epoch ms. */
+  retryAt: number
+  /** True where a smarthost took the message: it answers for the delivery, we did not see one. */
+  viaSmarthost: boolean
+}
+
+const iso = (at: number): string => new Date(at).toISOString()
+const longestReason = 1000
+
+/**
+ * The state machine of a recipient: what the outcome of an attempt leads to. `email.sent` is told once, with the first
+ * attempt and whatever its outcome, so that every final event has one before it.
+ */
+export function moveAfter(outcome: Outcome, progress: RecipientProgress, context: MoveContext): Move {
+  const { now } = context
+  const sent = progress.attempts === 0 ? [sentEvent(now)] : []
+  switch (outcome.type) {
+    case 'delivered':
+      if (context.viaSmarthost) return { state: 'sent', dueAt: null, events: sent, suppress: false }
+      return {
+        state: 'delivered',
+        dueAt: null,
+        events: [...sent, { type: 'email.delivered', data: { delivered_at: iso(now) } }],
+        suppress: false,
+      }
+    case 'deferred': {
+      const data = { deferred_at: iso(now), next_attempt_at: iso(context.retryAt), reason: outcome.reason.slice(0, longestReason) }
+      return { state: 'deferred', dueAt: context.retryAt, events: [...sent, { type: 'email.deferred', data }], suppress: false }
+    }
+    case 'bounced': {
+      const { hard, category, reply, reason } = outcome
+      return {
+        state: category === 'internal_error' ? 'failed' : 'bounced',
+        dueAt: null,
+        events: [...sent, bouncedEvent(now, { hard, category, reply, reason })],
+        suppress: hard,
+      }
+    }
+  }
+}
+
+/** What happens to a recipient whose time is over: no further attempt, a soft bounce with the last reply. */
+export function moveExpired(progress: RecipientProgress, last: { reply: Reply | null; reason: string }, now: number): Move {
+  const reason = `Given up: not delivered in time. Last: ${last.reason}`
+  const sent = progress.attempts === 0 ? [sentEvent(now)] : []
+  const bounced = bouncedEvent(now, { hard: false, category: 'expired', reply: last.reply, reason })
+  return { state: 'bounced', dueAt: null, events: [...sent, bounced], suppress: false }
+}
+
+/** What happens to a recipient on the suppression list: nothing is sent, so no `email.sent`. */
+export function moveSuppressed(now: number): Move {
+  const reason = 'The address is on the suppression list: an earlier message to it bounced, or was complained about.'
+  return {
+    state: 'suppressed',
+    dueAt: null,
+    events: [bouncedEvent(now, { hard: true, category: 'suppressed', reply: null, reason })],
+    suppress: false,
+  }
+}
+
+const sentEvent = (now: number): MoveEvent => ({ type: 'email.sent', data: { sent_at: iso(now) } })
+
+function bouncedEvent(
+  now: number,
+  bounce: { hard: boolean; category: BounceCategory; reply: Reply | null; reason: string },
+): MoveEvent {
+  return {
+    type: 'email.bounced',
+    data: {
+      bounced_at: iso(now),
+      bounce_type: bounce.hard ? 'hard' : 'soft',
+      bounce_category: bounce.category,
+      smtp_code: bounce.reply?.code ?? null,
+      enhanced_status: bounce.reply?.enhancedCode ?? null,
+      reason: bounce.reason.slice(0, longestReason),
+    },
+  }
+}

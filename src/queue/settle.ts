@@ -1,0 +1,110 @@
+import type { Attempt } from '../delivery/attempt.ts'
+import { simulatorDomain } from '../delivery/simulator.ts'
+import type { Reaction } from '../delivery/simulator.ts'
+import { recordEvent } from '../event/event-log.ts'
+import type { EventSubject } from '../event/event-log.ts'
+import type { Statement } from '../store/database.ts'
+import { suppressBounced } from '../suppression/suppression-list.ts'
+import { insertAttempt, moveRecipient } from './queue-store.ts'
+import type { LastResponse, QueuedMessage, QueuedRecipient } from './queue-store.ts'
+import { moveAfter, moveExpired, moveSuppressed } from './recipient-state.ts'
+import type { Move } from './recipient-state.ts'
+import { retryAt } from './retry-schedule.ts'
+
+/** A change of a recipient's state, to be written whole. */
+export interface Settlement {
+  batch: Statement[]
+  /** When the recipient is due again, epoch ms; null where this was the end. */
+  dueAt: number | null
+}
+
+export interface SettleContext {
+  /** The boot id that has the recipient in hand. */
+  owner: string
+  now: number
+  retrySchedule: readonly number[]
+  viaSmarthost: boolean
+  /** 0 … 1 */
+  random: number
+}
+
+/** What is to be written after an attempt: the recipient's move, the attempt, the events, the suppression. */
+export function settleAttempt(
+  message: QueuedMessage,
+  recipient: QueuedRecipient,
+  attempt: Attempt,
+  context: SettleContext,
+): Settlement {
+  const { now, retrySchedule, viaSmarthost, random, owner } = context
+  const due = retryAt(recipient.attempts + 1, { schedule: retrySchedule, expiresAt: recipient.expiresAt, now, random })
+  const move = moveAfter(attempt.outcome, recipient, { now, retryAt: due, viaSmarthost })
+  const last = lastResponseOf(attempt)
+  const batch = [
+    moveRecipient(recipient.id, owner, move, { attempted: true, last, now }),
+    insertAttempt(attempt, message.id, now),
+    ...eventsOf(message, recipient, move, now),
+  ]
+  if (move.suppress && recipient.destination !== simulatorDomain) {
+    batch.push(suppressBounced(message, { address: recipient.forwardPath, messageId: message.id, reason: last.text ?? '' }, now))
+  }
+  return { batch, dueAt: move.dueAt }
+}
+
+/** What is to be written of a recipient that is not tried any more: its time is over, or it was suppressed meanwhile. */
+export function settleUntried(message: QueuedMessage, recipient: QueuedRecipient, owner: string, now: number): Settlement {
+  const last: LastResponse = { text: recipient.lastResponse, code: recipient.smtpCode, enhancedCode: recipient.enhancedStatus }
+  const reply = last.code === null ? null : { code: last.code, enhancedCode: last.enhancedCode, text: last.text ?? '' }
+  const move = recipient.suppressed
+    ? moveSuppressed(now)
+    : moveExpired(recipient, { reply, reason: last.text ?? 'no attempt was made' }, now)
+  const batch = [moveRecipient(recipient.id, owner, move, { attempted: false, last, now }), ...eventsOf(message, recipient, move, now)]
+  return { batch, dueAt: null }
+}
+
+const subjectOf = (message: QueuedMessage, recipient: QueuedRecipient): EventSubject => ({
+  accountId: message.accountId,
+  messageId: message.id,
+  recipientId: recipient.id,
+  to: recipient.forwardPath,
+  subject: message.subject,
+  sandbox: message.sandbox,
+})
+
+const eventsOf = (message: QueuedMessage, recipient: QueuedRecipient, move: Move, now: number): Statement[] =>
+  move.events.map(({ type, data }) => recordEvent(subjectOf(message, recipient), type, data, now))
+
+function lastResponseOf({ outcome }: Attempt): LastResponse {
+  const { reply } = outcome
+  const text = outcome.type === 'delivered' ? `${outcome.reply.code} ${outcome.reply.text}` : outcome.reason
+  return { text, code: reply?.code ?? null, enhancedCode: reply?.enhancedCode ?? null }
+}
+
+/** What a simulated recipient does once the message is there; the address may be that of a person only in the sandbox. */
+export function recordReactions(message: QueuedMessage, recipient: QueuedRecipient, reactions: Reaction[], now: number): Statement[] {
+  const at = new Date(now).toISOString()
+  const machine = { ip_address: null, user_agent: 'Sterna simulator', bot: false }
+  return reactions.flatMap((reaction) => {
+    const record = (data: Record<string, string | boolean | null>) =>
+      recordEvent(subjectOf(message, recipient), `email.${reaction}`, data, now)
+    const update = (set: string): Statement => ({
+      sql: `update recipient set ${set} where id = :id`,
+      params: { id: recipient.id, now },
+    })
+    switch (reaction) {
+      case 'opened':
+        return [update('opened_at = :now, open_count = open_count + 1'), record({ opened_at: at, ...machine })]
+      case 'clicked':
+        return [
+          update('clicked_at = :now, click_count = click_count + 1'),
+          record({ clicked_at: at, link: `https://${simulatorDomain}/`, ...machine }),
+        ]
+      case 'complained':
+        return [
+          update("complained_at = :now, state = 'complained'"),
+          record({ complained_at: at, feedback_type: 'abuse', reported_by: simulatorDomain }),
+        ]
+      case 'unsubscribed':
+        return [update('unsubscribed_at = :now'), record({ unsubscribed_at: at, method: 'one_click' })]
+    }
+  })
+}

@@ -1,0 +1,50 @@
+import type { Accounts } from '../account/accounts.ts'
+import { SternaError } from '../errors.ts'
+import type { Submission } from '../message/submission.ts'
+
+/** A domain that an account may send from. */
+export interface OwnedDomain {
+  id: string
+  name: string
+}
+
+export interface AuthoriseParts {
+  accounts: Pick<Accounts, 'accountFor'>
+  /** The verified domain of this account that is `name` or a parent of it. */
+  verifiedDomainFor(accountId: string, name: string): OwnedDomain | null
+}
+
+const domainOf = (address: string): string => address.slice(address.lastIndexOf('@') + 1)
+
+/**
+ * Judges whether this submitter may send this message: an active account, and every address that claims to be its
+ * author (header From and the envelope's reverse-path) at a domain verified for the account and allowed to the key.
+ * Returns the domain that signs: that of the first From address; null in the sandbox, whose mail goes nowhere.
+ * @throws SternaError `account_suspended`, `domain_not_verified`, `restricted_api_key`
+ */
+export function authorise(submission: Submission, parts: AuthoriseParts): OwnedDomain | null {
+  const { submitter, headerFrom, reversePath } = submission
+  const account = parts.accounts.accountFor(submitter.accountId)
+  if (account?.status !== 'active') {
+    throw new SternaError('account_suspended', 'This account is suspended and cannot send. Ask the operator of this server.')
+  }
+  if (submitter.sandbox) return null
+  const addresses = headerFrom.map(({ address }) => address)
+  if (reversePath !== null) addresses.push(reversePath)
+  const domains = addresses.map((address) => ownedDomain(domainOf(address), submitter, parts))
+  return domains[0] ?? null
+}
+
+function ownedDomain(name: string, submitter: Submission['submitter'], parts: AuthoriseParts): OwnedDomain {
+  const domain = parts.verifiedDomainFor(submitter.accountId, name)
+  if (!domain) {
+    throw new SternaError(
+      'domain_not_verified',
+      `The domain ${name} is not verified for this account. Add it, publish its DNS records and verify it before sending from it.`,
+    )
+  }
+  if (submitter.domainId !== null && submitter.domainId !== domain.id) {
+    throw new SternaError('restricted_api_key', `This API key may not send from ${name}.`)
+  }
+  return domain
+}

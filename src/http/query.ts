@@ -1,0 +1,46 @@
+import { SternaError } from '../errors.ts'
+import type { ApiContext } from './api-state.ts'
+
+/**
+ * A parameter of the query string, null where it is absent or empty.
+ * @throws SternaError `invalid_parameter` where it is given twice
+ */
+export function queryValue(ctx: ApiContext, name: string): string | null {
+  const value = ctx.query[name]
+  if (Array.isArray(value)) throw new SternaError('invalid_parameter', `Give the parameter ${name} once.`)
+  return value === undefined || value === '' ? null : value
+}
+
+/**
+ * A time in the query string as epoch, ms.
+ * @throws SternaError `invalid_parameter`
+ */
+export function queryTime(ctx: ApiContext, name: string): number | null {
+  const value = queryValue(ctx, name)
+  if (value === null) return null
+  const at = parseIsoTime(value)
+  if (at === null) throw new SternaError('invalid_parameter', `The parameter ${name} must be a time such as 2026-11-21T06:00:00Z, or a date.`)
+  return at
+}
+
+/**
+ * A parameter with a fixed set of values.
+ * @throws SternaError `invalid_parameter`
+ */
+export function queryChoice<T extends string>(ctx: ApiContext, name: string, choices: readonly T[]): T | null {
+  const value = queryValue(ctx, name)
+  if (value === null) return null
+  const choice = choices.find((known) => known === value)
+  if (choice === undefined) throw new SternaError('invalid_parameter', `The parameter ${name} must be one of ${choices.join(', ')}.`)
+  return choice
+}
+
+const isoTime = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2}))?$/
+
+/** Epoch ms of an ISO 8601 time with its offset, or of a date (UTC); null for anything else, wherever `Date` would guess. */
+export function parseIsoTime(text: string): number | null {
+  if (!isoTime.test(text)) return null
+  // A space in a query string is usually a plus sign that was not encoded, or stands for the T.
+  const at = Date.parse(text.replace(' ', 'T'))
+  return Number.isNaN(at) ? null : at
+}

@@ -1,0 +1,103 @@
+/**
+ * A closed-loop SMTP client load: started as a process of its own by main.ts. Its one argument is JSON:
+ * { host, port, connections, messages, perConnection, size, from, recipientDomains, user?, password?, seconds }.
+ * Every message has a recipient of its own and an X-Bench field with number and time. Prints JSON.
+ */
+import { createConnection } from 'node:net'
+
+interface Load {
+  host: string
+  port: number
+  connections: number
+  messages: number
+  perConnection: number
+  /** bytes of body */
+  size: number
+  from: string
+  recipientDomains: number
+  user?: string
+  password?: string
+  seconds: number
+}
+
+const load = JSON.parse(process.argv[2] ?? '{}') as Load
+const line = '<tr><td class="c">Item 42 of your order</td><td align=right>19.90 EUR</td></tr>\r\n'
+const body = Buffer.from(line.repeat(Math.ceil(load.size / line.length)).slice(0, load.size - 2) + '\r\n')
+const auth = load.user ? Buffer.from(`\0${load.user}\0${load.password ?? ''}`).toString('base64') : null
+
+let next = 0
+let accepted = 0
+let failed = 0
+let lastAt = 0
+const latencies: number[] = []
+const startedAt = Date.now()
+const deadline = startedAt + load.seconds * 1000
+
+function message(id: number, to: string, now: number): Buffer {
+  const head =
+    `From: Sender <${load.from}>\r\nTo: <${to}>\r\nSubject: Your receipt number ${id}\r\n` +
+    `Date: ${new Date(now).toUTCString().replace('GMT', '+0000')}\r\nMessage-ID: <b${id}.${now}@sender.example>\r\n` +
+    `MIME-Version: 1.0\r\nContent-Type: text/html; charset=utf-8\r\nContent-Transfer-Encoding: 7bit\r\n` +
+    `X-Bench: ${id} ${now}\r\n\r\n`
+  return Buffer.concat([Buffer.from(head), body, Buffer.from('.\r\n')])
+}
+
+/** One connection, message after message; resolves when it has sent its share. */
+function connection(): Promise<void> {
+  return new Promise((resolve) => {
+    const socket = createConnection({ host: load.host, port: load.port, noDelay: true })
+    let expecting: (code: number) => void = () => {}
+    let rest = ''
+    socket.setEncoding('latin1')
+    socket.on('data', (text: string) => {
+      rest += text
+      for (let end = rest.indexOf('\r\n'); end >= 0; end = rest.indexOf('\r\n')) {
+        const reply = rest.slice(0, end)
+        rest = rest.slice(end + 2)
+        if (reply[3] !== '-') expecting(Number(reply.slice(0, 3)))
+      }
+    })
+    socket.on('error', () => resolve())
+    socket.on('close', () => resolve())
+    const say = (text: string | Buffer, then: (code: number) => void): void => {
+      expecting = then
+      socket.write(text)
+    }
+    const give = (sent: number): void => {
+      if (sent === load.perConnection || next >= load.messages || Date.now() > deadline) {
+        say('QUIT\r\n', () => socket.end())
+        return
+      }
+      const id = next++
+      const to = `u${id}@rcpt${id % load.recipientDomains}.example`
+      const since = performance.now()
+      const now = Date.now()
+      say(`MAIL FROM:<${load.from}>\r\n`, () =>
+        say(`RCPT TO:<${to}>\r\n`, () =>
+          say('DATA\r\n', (code) => {
+            if (code !== 354) return done(code)
+            say(message(id, to, now), done)
+          }),
+        ),
+      )
+      const done = (code: number): void => {
+        if (code === 250) {
+          accepted++
+          lastAt = Date.now()
+          latencies.push(performance.now() - since)
+        } else failed++
+        give(sent + 1)
+      }
+    }
+    expecting = () => say('EHLO generator.example\r\n', () => (auth ? say(`AUTH PLAIN ${auth}\r\n`, () => give(0)) : give(0)))
+  })
+}
+
+async function worker(): Promise<void> {
+  while (next < load.messages && Date.now() < deadline) await connection()
+}
+
+await Promise.all(Array.from({ length: load.connections }, worker))
+latencies.sort((a, b) => a - b)
+const quantile = (q: number) => latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * q))] ?? 0
+console.log(JSON.stringify({ accepted, failed, startedAt, lastAt, p50Ms: quantile(0.5), p99Ms: quantile(0.99) }))

@@ -1,0 +1,70 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startFakeDns } from '../test/support/fake-dns.ts'
+import type { Peer } from './postfix-peer.ts'
+import { waitForPort } from './wait-for-port.ts'
+
+const command = new URL('../bin/sterna.js', import.meta.url).pathname
+
+export interface SternaPeer extends Peer {
+  httpPort: number
+  token: string
+}
+
+/** This server as it is run in production, with a directory of its own and name servers that know the bench domains. */
+export async function startSterna(sink: { host: string; port: number }, recipientDomains: number): Promise<SternaPeer> {
+  const directory = mkdtempSync(join(tmpdir(), 'sterna-bench-'))
+  const mx = { mx: [[10, 'sink.example']] as [number, string][], ttl: 3600 }
+  const zone = Object.fromEntries(Array.from({ length: recipientDomains }, (_, i) => [`rcpt${i}.example`, mx]))
+  const dns = await startFakeDns({ ...zone, 'sink.example': { a: [sink.host], ttl: 3600 } })
+  const [httpPort, port] = [await freePort(), await freePort()]
+  const environment = {
+    ...process.env,
+    STERNA_DATA_DIR: directory,
+    STERNA_HOSTNAME: 'relay.bench.example',
+    STERNA_HTTP_LISTEN: `127.0.0.1:${httpPort}`,
+    STERNA_SUBMISSION_LISTEN: `127.0.0.1:${port}`,
+    STERNA_SUBMISSION_TLS_LISTEN: `127.0.0.1:${await freePort()}`,
+    STERNA_SUBMISSION_ALLOW_PLAINTEXT_AUTH_ON_LOOPBACK: 'true',
+    STERNA_DNS_SERVERS: dns.server,
+    STERNA_DELIVERY_PORT: String(sink.port),
+    STERNA_DELIVERY_ALLOW_PRIVATE_ADDRESSES: 'true',
+    STERNA_LOG_LEVEL: 'warn',
+  }
+  const sterna = (...words: string[]): string =>
+    execFileSync(process.execPath, [command, ...words], { env: environment, encoding: 'utf8' }).trim()
+  sterna('account', 'create', 'bench', '--plan', 'enterprise')
+  sterna('domain', 'add', 'sender.example', '--account', 'bench')
+  sterna('domain', 'verify', 'sender.example', '--manual')
+  const token = sterna('key', 'create', '--account', 'bench', '--permission', 'full_access')
+  const server = spawn(process.execPath, [command, 'serve'], { env: environment, stdio: ['ignore', 'ignore', 'inherit'] })
+  await waitForPort('127.0.0.1', port)
+  await waitForPort('127.0.0.1', httpPort)
+  return {
+    name: 'Sterna',
+    host: '127.0.0.1',
+    port,
+    httpPort,
+    token,
+    user: 'any',
+    password: token,
+    pids: [server.pid ?? 0],
+    stop() {
+      server.kill('SIGKILL')
+      dns.close()
+      rmSync(directory, { recursive: true, force: true })
+    },
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}

@@ -3,7 +3,7 @@ import type { ChildProcess } from 'node:child_process'
 import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { waitForPort } from './wait-for-port.ts'
+import { waitForListener, waitForPort } from './wait-for-port.ts'
 
 /** A mail server under test. */
 export interface Peer {
@@ -33,6 +33,7 @@ export async function startPostfix(sink: { host: string; port: number }): Promis
   const at = (name: string): string => join(directory, name)
   for (const name of ['etc', 'queue', 'data', 'dkim']) mkdirSync(at(name))
   const signer = startOpenDkim(directory)
+  await waitForListener({ path: at('dkim/opendkim.sock') })
   copyFileSync('/usr/share/postfix/master.cf.dist', at('etc/master.cf'))
   const services = readFileSync(at('etc/master.cf'), 'utf8')
     .replace(/^smtp +inet.*$/m, `127.0.0.1:${port} inet n - n - - smtpd`)

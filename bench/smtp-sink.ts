@@ -26,14 +26,14 @@ function serve(socket: Socket): void {
   socket.write(greeting)
   let rest: Buffer = Buffer.alloc(0)
   let inData = false
-  socket.on('data', (bytes) => {
+  socket.on('data', (bytes: Buffer) => {
     rest = rest.length === 0 ? bytes : Buffer.concat([rest, bytes])
     let answer = ''
     for (;;) {
       if (inData) {
         const end = rest.indexOf(endOfData)
         if (end < 0) break
-        took(rest.latin1Slice(0, Math.min(end, 8192)))
+        took(rest.toString('latin1', 0, Math.min(end, 8192)))
         rest = rest.subarray(end + endOfData.length)
         inData = false
         answer += '250 2.0.0 queued\r\n'
@@ -41,7 +41,7 @@ function serve(socket: Socket): void {
       }
       const end = rest.indexOf('\r\n')
       if (end < 0) break
-      const verb = rest.latin1Slice(0, Math.min(end, 4)).toUpperCase()
+      const verb = rest.toString('latin1', 0, Math.min(end, 4)).toUpperCase()
       rest = rest.subarray(end + 2)
       if (verb === 'EHLO') answer += extensions
       else if (verb === 'DATA') {

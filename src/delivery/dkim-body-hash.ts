@@ -5,6 +5,8 @@ const lf = 10
 const cr = 13
 const sp = 32
 const crlf = Buffer.from('\r\n')
+// One for all: hashing never waits, so no two bodies need it at a time.
+const chunk = new Uint8Array(16_384)
 
 /**
  * The SHA-256, in base64, of the body in relaxed canonical form (RFC 6376 3.4.4): runs of SP and TAB are one SP, those
@@ -43,7 +45,6 @@ function firstToRewrite(body: Uint8Array, end: number): number {
 }
 
 function rewrite(body: Uint8Array, { from, end }: { from: number; end: number }, emit: (bytes: Uint8Array) => void): void {
-  const chunk = new Uint8Array(Math.min(end - from, 65_536))
   let used = 0
   let at = from
   while (at < end) {

@@ -76,6 +76,7 @@ function startOpenDkim(directory: string): ChildProcess {
       'OversignHeaders From',
       'InternalHosts 127.0.0.1',
       'UMask 000',
+      'RequireSafeKeys no',
       '',
     ].join('\n'),
   )

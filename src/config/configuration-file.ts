@@ -43,7 +43,7 @@ export function readConfigurationFile(file: string, faults: string[]): Map<Setti
       const place = placeOf(isScalar(key) ? key.range?.[0] : undefined)
       if (isSettingName(name)) {
         if (given.has(name)) faults.push(`${place}: ${name} stands here a second time; remove one of the two.`)
-        given.set(name, { value: document.createNode(value).toJS(document), place })
+        else given.set(name, { value: document.createNode(value).toJS(document), place })
       } else if (isMap(value) && settingNames.some((known) => known.startsWith(`${name}.`))) {
         readMap(value, `${name}.`)
       } else {

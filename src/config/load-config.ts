@@ -72,13 +72,7 @@ function parseGiven(name: SettingName, given: Given, faults: string[]): unknown 
 function defaultOf(name: SettingName, values: Values, systemHostname: string): unknown {
   const { type, default: standard }: Setting<unknown> = settings[name]
   if (typeof standard !== 'function') return type.parse(standard)
-  const value = standard({ systemHostname, valueOf: (known) => String(values.get(known as SettingName)) })
-  // A computer may be called what no host name can be; that must not stop a start.
-  try {
-    return type.parse(value)
-  } catch {
-    return 'localhost'
-  }
+  return type.parse(standard({ systemHostname, valueOf: (known) => values.get(known as SettingName) }))
 }
 
 /** What can be judged only when every setting by itself is right. */

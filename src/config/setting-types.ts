@@ -90,7 +90,8 @@ export const size: SettingType<number> = {
   },
 }
 
-const isHostname = (name: string): boolean =>
+/** `name` in lower case. */
+export const isHostname = (name: string): boolean =>
   name.length <= 253 && name.split('.').every((label) => /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(label))
 
 /** In lower case, without a final dot. */

@@ -1,10 +1,10 @@
 import * as type from './setting-types.ts'
-import type { SettingType } from './setting-types.ts'
+import type { HostPort, SettingType } from './setting-types.ts'
 
 /** What a default may be made from: the computer's name, and the settings that are declared further up. */
 export interface KnownSettings {
   systemHostname: string
-  valueOf(name: string): string
+  valueOf(name: string): unknown
 }
 
 export interface Setting<T> {
@@ -38,22 +38,17 @@ export const settings = {
   ),
   secret_key_file: setting(
     type.path,
-    (known) => `${known.valueOf('data_dir')}/secret.key`,
+    (known) => `${String(known.valueOf('data_dir'))}/secret.key`,
     'The key that encrypts DKIM keys and webhook secrets in the database. Made at the first start. ' +
       'Keep a copy apart from the backups: without it they cannot be restored.',
     '{data_dir}/secret.key',
   ),
   hostname: setting(
     type.hostname,
-    (known) => (known.systemHostname.includes('.') ? known.systemHostname : 'localhost'),
+    ({ systemHostname: name }) => (name.includes('.') && type.isHostname(name.toLowerCase()) ? name : 'localhost'),
     'The name of this server in EHLO, in Received and Message-ID fields and in the SPF record to publish. ' +
       'Receivers expect it to resolve to the address that mail leaves from, and that address back to it.',
     "the computer's name where it contains a dot, else localhost",
-  ),
-  base_url: setting(
-    type.webAddress,
-    'http://localhost:8080',
-    'Where this server is reached from outside; the start of every link it gives out.',
   ),
   mode: setting(
     type.choice('live', 'sandbox'),
@@ -70,6 +65,13 @@ export const settings = {
     type.list(type.listenAddress),
     null,
     'Where the API listens with TLS, using tls.cert and tls.key.',
+  ),
+
+  base_url: setting(
+    type.webAddress,
+    (known) => `http://localhost:${(known.valueOf('http.listen') as HostPort[] | undefined)?.[0]?.port ?? 8080}`,
+    'Where the API is reached from outside; the start of every link this server gives out.',
+    'http://localhost and the port of http.listen',
   ),
 
   'submission.listen': setting(
@@ -110,7 +112,7 @@ export const settings = {
 
   'return_path.domain': setting(
     type.hostname,
-    (known) => known.valueOf('hostname'),
+    (known) => String(known.valueOf('hostname')),
     "The domain of the reverse-path (MAIL FROM) of mail from a domain whose own return-path records are not published yet.",
     '{hostname}',
   ),

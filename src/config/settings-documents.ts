@@ -1,0 +1,80 @@
+import { environmentNameOf, settingNames, settings } from './settings.ts'
+import type { Setting, SettingName } from './settings.ts'
+
+const declared = (name: SettingName): Setting<unknown> => settings[name]
+
+const shownDefault = (name: SettingName): string => {
+  const { default: standard, defaultInWords } = declared(name)
+  if (defaultInWords !== undefined) return defaultInWords
+  if (standard === null) return 'none'
+  return typeof standard === 'object' ? pairs(standard).join(',') : String(standard)
+}
+
+const pairs = (map: object): string[] => Object.entries(map).map(([name, value]) => `${name}=${String(value)}`)
+
+/** docs/settings.md */
+export function settingsPage(): string {
+  return [
+    '# Settings',
+    '',
+    '<!-- Generated from src/config/settings.ts by `npm run docs`; change it there. -->',
+    '',
+    'Settings come from a file (`sterna serve --config sterna.yml`; YAML, so JSON too) and from environment variables, which',
+    'stand above the file. A variable is called `STERNA_` and the name of the setting in capitals, with `_` for `.`. In the',
+    'file `delivery.port: 25` and `port: 25` below `delivery:` mean the same. All faults are reported together at the start.',
+    '',
+    '- **duration**: a number and a unit, `90s`, `15m`, `48h`, `7d`.',
+    '- **size**: a number and a unit, `64KB`, `25MB`, `1GB`; powers of 1024.',
+    '- **list**: a YAML list, or one text with commas. `none` is the empty list.',
+    '- **by name**: a YAML map, or one text such as `free=100,starter=500`.',
+    '- **address:port**: IPv6 addresses in brackets, `[::]:8080`.',
+    '- **path**: relative to the directory in which Sterna is started.',
+    '',
+    ...settingNames.flatMap((name) => [
+      `## ${name}`,
+      '',
+      declared(name).doc,
+      '',
+      `- Type: ${declared(name).type.title}`,
+      `- Default: ${declared(name).defaultInWords === undefined ? `\`${shownDefault(name)}\`` : shownDefault(name)}`,
+      `- Environment: \`${environmentNameOf(name)}\``,
+      '',
+    ]),
+  ].join('\n')
+}
+
+/** config/sterna.example.yml: every setting with its default, commented out. */
+export function exampleFile(): string {
+  const lines = [
+    '# Every setting of Sterna with its default. Copy this file, uncomment what you change, and start with',
+    '#   sterna serve --config sterna.yml',
+    '# Generated from src/config/settings.ts by `npm run docs`. More in docs/settings.md.',
+  ]
+  for (const name of settingNames) {
+    lines.push('', ...wrap(declared(name).doc, 116).map((line) => `# ${line}`), ...exampleLines(name).map((line) => `#${line}`))
+  }
+  return `${lines.join('\n')}\n`
+}
+
+function exampleLines(name: SettingName): string[] {
+  const { default: standard, defaultInWords } = declared(name)
+  if (defaultInWords !== undefined) return [`${name}:   # ${defaultInWords}`]
+  if (standard === null || typeof standard !== 'object') return [`${name}: ${standard === null ? 'none' : yamlText(String(standard))}`]
+  return [`${name}:`, ...Object.entries(standard).map(([key, value]) => `  ${key}: ${String(value)}`)]
+}
+
+const yamlText = (text: string): string => (text.includes(',') ? `[${text.replaceAll(',', ', ')}]` : text)
+
+function wrap(text: string, width: number): string[] {
+  const lines: string[] = []
+  let line = ''
+  for (const word of text.split(' ')) {
+    if (line !== '' && line.length + 1 + word.length > width) {
+      lines.push(line)
+      line = word
+    } else {
+      line = line === '' ? word : `${line} ${word}`
+    }
+  }
+  return [...lines, line]
+}

@@ -1,0 +1,163 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { loadConfig } from '../../src/config/load-config.ts'
+import type { ConfigSources } from '../../src/config/load-config.ts'
+import type { Config } from '../../src/config/settings.ts'
+import { exampleFile } from '../../src/config/settings-documents.ts'
+import { SternaError } from '../../src/errors.ts'
+
+const directory = mkdtempSync(join(tmpdir(), 'sterna-config-'))
+afterAll(() => rmSync(directory, { recursive: true }))
+
+const fileOf = (text: string): string => {
+  const file = join(directory, 'sterna.yml')
+  writeFileSync(file, text)
+  return file
+}
+
+/** The lines of the refusal, without the path of the file. */
+const faultsOf = (sources: ConfigSources): string[] => {
+  try {
+    loadConfig(sources)
+  } catch (error) {
+    expect(error).toBeInstanceOf(SternaError)
+    const [title, ...faults] = (error as SternaError).message.split('\n')
+    expect(title).toContain('configuration')
+    return faults.map((fault) => fault.trim().replaceAll(`${directory}/`, ''))
+  }
+  return []
+}
+
+describe('values', () => {
+  const rows: [variable: string, text: string, pick: (config: Config) => unknown, value: unknown][] = [
+    ['STERNA_DATA_DIR', '/srv/sterna', (config) => config.secretKeyFile, '/srv/sterna/secret.key'],
+    ['STERNA_HOSTNAME', 'Mail.Example.COM.', (config) => config.returnPath.domain, 'mail.example.com'],
+    ['STERNA_BASE_URL', 'https://mail.example.com/', (config) => config.baseUrl, 'https://mail.example.com'],
+    ['STERNA_HTTP_LISTEN', '127.0.0.1:0', (config) => config.http.listen, [{ host: '127.0.0.1', port: 0 }]],
+    ['STERNA_HTTP_LISTEN', '127.0.0.1:9000', (config) => config.baseUrl, 'http://localhost:9000'],
+    [
+      'STERNA_SUBMISSION_LISTEN',
+      '0.0.0.0:587, [::1]:587',
+      (config) => config.submission.listen,
+      [
+        { host: '0.0.0.0', port: 587 },
+        { host: '::1', port: 587 },
+      ],
+    ],
+    ['STERNA_SUBMISSION_TLS_LISTEN', 'none', (config) => config.submission.tlsListen, []],
+    ['STERNA_SUBMISSION_ALLOW_PLAINTEXT_AUTH_ON_LOOPBACK', 'true', (config) => config.submission.allowPlaintextAuthOnLoopback, true],
+    ['STERNA_MESSAGE_SIZE_LIMIT', '1.5MB', (config) => config.messageSizeLimit, 1.5 * 1024 * 1024],
+    ['STERNA_DELIVERY_SMARTHOST', 'relay.example.net', (config) => config.delivery.smarthost, { host: 'relay.example.net', port: 25 }],
+    ['STERNA_DELIVERY_SMARTHOST', 'none', (config) => config.delivery.smarthost, null],
+    ['STERNA_DELIVERY_GIVE_UP_AFTER', '7d', (config) => config.delivery.giveUpAfter, 7 * 86_400_000],
+    ['STERNA_DELIVERY_RETRY_SCHEDULE', '90s,15m,1.5h', (config) => config.delivery.retrySchedule, [90_000, 900_000, 5_400_000]],
+    ['STERNA_CONTENT_RETENTION', '0', (config) => config.contentRetention, 0],
+    ['STERNA_PLANS', 'free=5,vip=7', (config) => [config.plans['free'], config.plans['vip'], config.plans['starter']], [5, 7, 500]],
+    [
+      'STERNA_DNS_SERVERS',
+      '127.0.0.1:5353,::1,[::2]:54',
+      (config) => config.dns.servers,
+      [
+        { host: '127.0.0.1', port: 5353 },
+        { host: '::1', port: 53 },
+        { host: '::2', port: 54 },
+      ],
+    ],
+    ['STERNA_RETURN_PATH_LISTEN', '127.0.0.1:2525', (config) => config.returnPath.listen, [{ host: '127.0.0.1', port: 2525 }]],
+  ]
+  test.each(rows)('%s=%s', (variable, text, pick, value) => {
+    expect(pick(loadConfig({ env: { [variable]: text } }))).toEqual(value)
+  })
+})
+
+test('without any source the defaults stand, made from the name of the computer', () => {
+  expect(loadConfig({ systemHostname: 'mx1.example.org' })).toMatchObject({
+    hostname: 'mx1.example.org',
+    returnPath: { domain: 'mx1.example.org' },
+    baseUrl: 'http://localhost:8080',
+    delivery: { port: 25, giveUpAfter: 172_800_000, allowPrivateAddresses: false },
+    webhooks: { retrySchedule: [60_000, 300_000, 1_800_000, 7_200_000, 86_400_000] },
+    plans: { free: 100, starter: 500, professional: 2000, enterprise: 10_000 },
+  })
+  expect(loadConfig({ systemHostname: 'laptop' }).hostname).toBe('localhost')
+  expect(loadConfig({ systemHostname: 'my_laptop.local' }).hostname).toBe('localhost')
+})
+
+test('nested and dotted names, YAML and JSON mean the same; the environment stands above the file', () => {
+  const nested = fileOf('delivery:\n  port: 2525\n  retry_schedule: [1s, 2s]\nplans: {vip: 9}\nhttp:\n  listen:\n    - 127.0.0.1:1\n    - "[::1]:2"\n')
+  const fromNested = loadConfig({ file: nested })
+  expect(fromNested.delivery).toMatchObject({ port: 2525, retrySchedule: [1000, 2000] })
+  expect(fromNested.plans).toMatchObject({ vip: 9, free: 100 })
+  const fromJson = loadConfig({
+    file: fileOf('{"delivery.port": 2525, "delivery": {"retry_schedule": "1s,2s"}, "plans": {"vip": 9}, "http.listen": "127.0.0.1:1,[::1]:2"}'),
+  })
+  expect(fromJson).toEqual(fromNested)
+  expect(loadConfig({ file: nested, env: { STERNA_DELIVERY_PORT: '26', STERNA_MODE: '' } })).toMatchObject({
+    mode: 'live',
+    delivery: { port: 26, retrySchedule: [1000, 2000] },
+  })
+})
+
+test('the example file loads, and uncommented it gives the defaults', () => {
+  const lines = exampleFile()
+    .split('\n')
+    .filter((line) => /^#( {2})?[a-z_.]+:/.test(line) && !/:\s+#/.test(line))
+    .map((line) => line.slice(1))
+  expect(lines.length).toBeGreaterThan(30)
+  expect(loadConfig({ file: fileOf(exampleFile()) })).toEqual(loadConfig({}))
+  expect(loadConfig({ file: fileOf(lines.join('\n')) })).toEqual(loadConfig({}))
+})
+
+describe('faults', () => {
+  test('all are told together, each with its place and the way to put it right', () => {
+    const file = fileOf('hostname: mail.example.com\ndelivery:\n  port: 0\n  give_up_after: 2 days\n  prot: 25\ndelivery.port: 25\ntls: 4\n')
+    const faults = faultsOf({ file, env: { STERNA_DATADIR: '/x', STERNA_MODE: 'Live', STERNA_PLANS: 'free' } })
+    expect(faults).toHaveLength(8)
+    expect(faults.join('\n')).toMatch(/sterna\.yml:5: there is no setting delivery\.prot; did you mean delivery\.port\?/)
+    expect(faults.join('\n')).toMatch(/sterna\.yml:6: delivery\.port stands here a second time/)
+    expect(faults.join('\n')).toMatch(/sterna\.yml:7: tls is a section; .*tls\.cert/)
+    expect(faults.join('\n')).toMatch(/sterna\.yml:4: delivery\.give_up_after: "2 days" is not a duration: .*48h/)
+    expect(faults.join('\n')).toMatch(/STERNA_DATADIR: .* did you mean STERNA_DATA_DIR\?/)
+    expect(faults.join('\n')).toMatch(/STERNA_MODE: mode: "Live" is not one of live, sandbox/)
+    expect(faults.join('\n')).toMatch(/STERNA_PLANS: plans: .*free=100,starter=500/)
+  })
+
+  const rows: [variable: string, text: string, fault: RegExp][] = [
+    ['STERNA_HTTP_LISTEN', '8080', /0\.0\.0\.0:8080/],
+    ['STERNA_HTTP_LISTEN', '::1:8080', /\[::\]:8080/],
+    ['STERNA_HTTP_LISTEN', '127.0.0.1:65536', /not an address/],
+    ['STERNA_DNS_SERVERS', 'ns.example.com:53', /not a name server/],
+    ['STERNA_HOSTNAME', 'my_host', /not a host name/],
+    ['STERNA_HOSTNAME', '192.0.2.1', /not a host name/],
+    ['STERNA_BASE_URL', 'mail.example.com', /https:\/\/mail\.example\.com/],
+    ['STERNA_MESSAGE_SIZE_LIMIT', '25', /25MB/],
+    ['STERNA_DELIVERY_GIVE_UP_AFTER', '0s', /more than 0/],
+    ['STERNA_DELIVERY_RETRY_SCHEDULE', 'none', /at least one/],
+    ['STERNA_DELIVERY_ALLOW_PRIVATE_ADDRESSES', 'yes', /neither true nor false/],
+    ['STERNA_DELIVERY_THREADS', '1.5', /whole number from 1 to 64/],
+    ['STERNA_ACCOUNTS_DEFAULT_PLAN', 'gold', /choose one of free, starter, professional, enterprise/],
+    ['STERNA_TLS_CERT', '/nowhere.pem', /belong together/],
+    ['STERNA_PLANS', '__proto__=1', /number by name/],
+  ]
+  test.each(rows)('%s=%s', (variable, text, fault) => {
+    expect(faultsOf({ env: { [variable]: text } }).join('\n')).toMatch(fault)
+  })
+
+  test('a file that is missing, broken or no map', () => {
+    expect(faultsOf({ file: join(directory, 'missing.yml') })).toEqual([expect.stringMatching(/^missing\.yml: cannot be read/)])
+    expect(faultsOf({ file: fileOf('a: [1\nb: 2') })[0]).toMatch(/^sterna\.yml:\d+: /)
+    expect(faultsOf({ file: fileOf('- a') })).toEqual([expect.stringMatching(/no map of settings/)])
+    expect(loadConfig({ file: fileOf('# nothing but a comment\n') })).toEqual(loadConfig({}))
+  })
+
+  test('certificate files that cannot be read are told at the start', () => {
+    const faults = faultsOf({ env: { STERNA_TLS_CERT: '/nowhere.crt', STERNA_TLS_KEY: '/nowhere.key' } })
+    expect(faults).toEqual([expect.stringContaining('/nowhere.crt'), expect.stringContaining('/nowhere.key')])
+  })
+})
+
+test('what Kubernetes sets beside a service called sterna is not taken for settings', () => {
+  expect(faultsOf({ env: { STERNA_SERVICE_HOST: '10.0.0.1', STERNA_PORT: 'tcp://10.0.0.1:80', STERNA_PORT_80_TCP_ADDR: '10.0.0.1' } })).toEqual([])
+})

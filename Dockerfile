@@ -1,0 +1,23 @@
+FROM node:24-slim
+
+WORKDIR /app
+# The optional dependencies are Node itself, for machines with an older one; this image has its own.
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --omit=dev --omit=optional && npm cache clean --force
+COPY bin bin
+COPY src src
+COPY config config
+COPY LICENSE README.md ./
+
+RUN mkdir /data && chown node:node /data && chmod 700 /data
+ENV NODE_ENV=production STERNA_DATA_DIR=/data
+VOLUME /data
+USER node
+
+# 8080 HTTP, 2587 SMTP submission with STARTTLS, 2465 SMTP submission with TLS
+EXPOSE 8080 2587 2465
+HEALTHCHECK --interval=30s --timeout=5s --start-period=20s \
+  CMD ["node", "-e", "fetch('http://127.0.0.1:8080/healthz').then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
+
+# Not `npm start`: signals must reach Sterna itself, so that it can end what it has in hand.
+CMD ["node", "bin/sterna.js", "serve"]

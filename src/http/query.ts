@@ -35,12 +35,13 @@ export function queryChoice<T extends string>(ctx: ApiContext, name: string, cho
   return choice
 }
 
-const isoTime = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2}))?$/
+const isoTime = /^(\d{4})-(\d{2})-(\d{2})(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/
 
 /** Epoch ms of an ISO 8601 time with its offset, or of a date (UTC); null for anything else, wherever `Date` would guess. */
 export function parseIsoTime(text: string): number | null {
-  if (!isoTime.test(text)) return null
-  // A space in a query string is usually a plus sign that was not encoded, or stands for the T.
-  const at = Date.parse(text.replace(' ', 'T'))
+  const [, year, month, day] = isoTime.exec(text) ?? []
+  // `Date` takes a 30 February for 2 March.
+  if (Number(day) > new Date(Date.UTC(Number(year), Number(month), 0)).getUTCDate()) return null
+  const at = day === undefined ? NaN : Date.parse(text)
   return Number.isNaN(at) ? null : at
 }

@@ -1,0 +1,52 @@
+import type { Clock } from '../clock.ts'
+import { newId } from '../id.ts'
+import type { Log } from '../log.ts'
+import type { ApiContext, ApiState } from './api-state.ts'
+import { problemBody, problemDetails, problemOf } from './problem.ts'
+
+export interface AnswerParts {
+  clock: Clock
+  log: Log
+  /** Where this server is reached from outside, without a final slash. */
+  baseUrl: string
+}
+
+type Handler = (ctx: ApiContext, next: () => Promise<unknown>) => Promise<void>
+
+/** The outermost handler: gives each request its id, and makes JSON of whatever is thrown further in. */
+export const answer =
+  (parts: AnswerParts): Handler =>
+  async (ctx, next) => {
+    const startedAt = parts.clock.now()
+    const requestId = newId('req', startedAt)
+    const state: Partial<ApiState> = ctx.state
+    state.requestId = requestId
+    ctx.set('X-Request-Id', requestId)
+    ctx.set('X-Api-Version', '1')
+    try {
+      await next()
+    } catch (error) {
+      answerProblem(ctx, error, parts)
+    }
+    // The query string stays out of it: it may hold the addresses of people.
+    parts.log.debug(
+      { requestId, method: ctx.method, path: ctx.path, status: ctx.status, durationMs: parts.clock.now() - startedAt },
+      'a request was answered',
+    )
+  }
+
+function answerProblem(ctx: ApiContext, error: unknown, { log, baseUrl }: AnswerParts): void {
+  const problem = problemOf(error)
+  const { requestId } = ctx.state
+  if (problem.status === 500) log.error({ requestId, method: ctx.method, path: ctx.path, error }, 'a request failed by our fault')
+  ctx.status = problem.status
+  ctx.set(problem.headers)
+  if (ctx.get('Accept').includes('application/problem+json')) {
+    ctx.body = problemDetails(problem, requestId, baseUrl)
+    ctx.type = 'application/problem+json'
+  } else {
+    ctx.body = problemBody(problem, requestId)
+  }
+  // What is left of a body that nobody wants is thrown away, so that the sender gets to read why.
+  if (!ctx.req.complete) ctx.req.resume()
+}

@@ -1,0 +1,115 @@
+import { Router } from '@koa/router'
+import Koa from 'koa'
+import { createServer } from 'node:http'
+import type { Server } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import type { HostPort } from '../config/setting-types.ts'
+import { SternaError } from '../errors.ts'
+import { answer } from './answer.ts'
+import type { AnswerParts } from './answer.ts'
+import type { ApiContext, ApiRouter, ApiState } from './api-state.ts'
+import { authenticate } from './authenticate.ts'
+import type { AuthenticateParts } from './authenticate.ts'
+
+export interface HttpServerParts extends AnswerParts, AuthenticateParts {
+  listen: HostPort[]
+  tlsListen: HostPort[]
+  /** PEM; demanded where `tlsListen` names an address. */
+  tls: { cert: string | Buffer; key: string | Buffer } | null
+  /** Of this program, as `/healthz` tells it. */
+  version: string
+  /** Whether mail is being accepted. */
+  health(): { accepting: boolean }
+  /** Adds the routes of the API, each resource its own. */
+  routes(router: ApiRouter): void
+}
+
+export interface HttpServer {
+  /** Where it listens, those with TLS last. */
+  addresses: AddressInfo[]
+  /** Takes no more connections, lets running requests end, and after `graceMs` cuts off those that have not. */
+  stop(graceMs: number): Promise<void>
+}
+
+/** A slow line may need minutes for 35 MiB, but headers come at once. */
+const headersTimeoutMs = 20_000
+const requestTimeoutMs = 300_000
+/** Longer than the idle time of the usual proxies, which would otherwise meet connections that are just being closed. */
+const keepAliveTimeoutMs = 75_000
+
+/**
+ * Serves the API and `/healthz`.
+ * @throws where an address cannot be listened on
+ */
+export async function startHttpServer(parts: HttpServerParts): Promise<HttpServer> {
+  const handle = application(parts).callback()
+  const servers: Server[] = []
+  const options = { headersTimeout: headersTimeoutMs, requestTimeout: requestTimeoutMs, keepAliveTimeout: keepAliveTimeoutMs }
+  try {
+    for (const address of parts.listen) servers.push(await listening(createServer(options, handle), address))
+    for (const address of parts.tlsListen) {
+      if (!parts.tls) throw new SternaError('configuration', 'http.tls_listen needs a certificate: set tls.cert and tls.key.')
+      servers.push(await listening(createTlsServer({ ...options, ...parts.tls }, handle), address))
+    }
+  } catch (error) {
+    await stopServers(servers, 0)
+    throw error
+  }
+  return {
+    addresses: servers.map((server) => server.address() as AddressInfo),
+    stop: (graceMs) => stopServers(servers, graceMs),
+  }
+}
+
+function application(parts: HttpServerParts): Koa<ApiState> {
+  const app = new Koa<ApiState>()
+  const router: ApiRouter = new Router<ApiState>()
+  parts.routes(router)
+  app.on('error', (error: unknown) => parts.log.warn({ error }, 'an answer could not be sent'))
+  app.use(answer(parts))
+  app.use((ctx, next) => {
+    // Clients that join "…/api/" and "/emails" mean the same path.
+    if (ctx.path.includes('//')) ctx.path = ctx.path.replace(/\/{2,}/g, '/')
+    if (ctx.path === '/healthz') return answerHealth(ctx as ApiContext, parts)
+    if (ctx.path === '/api' || ctx.path.startsWith('/api/')) ctx.state.submitter = authenticate(ctx as ApiContext, parts)
+    return next()
+  })
+  app.use(router.routes())
+  app.use((ctx) => refuseRoute(ctx as ApiContext, router))
+  return app
+}
+
+function answerHealth(ctx: ApiContext, { health, version }: HttpServerParts): void {
+  if (ctx.method !== 'GET' && ctx.method !== 'HEAD') throw methodNotAllowed(ctx, ['GET', 'HEAD'])
+  const { accepting } = health()
+  ctx.status = accepting ? 200 : 503
+  ctx.body = { status: accepting ? 'ok' : 'unavailable', version }
+}
+
+/** Nothing answers here: there is no such path, or not with this method. */
+function refuseRoute(ctx: ApiContext, router: ApiRouter): never {
+  const methods = new Set(router.match(ctx.path, ctx.method).path.flatMap((layer) => layer.methods))
+  if (methods.size > 0) throw methodNotAllowed(ctx, [...methods])
+  throw new SternaError('not_found', 'There is nothing at this path.')
+}
+
+function methodNotAllowed(ctx: ApiContext, allowed: string[]): SternaError {
+  ctx.set('Allow', allowed.toSorted().join(', '))
+  return new SternaError('method_not_allowed', `The method ${ctx.method} does not work here; use ${allowed.toSorted().join(', ')}.`)
+}
+
+async function listening(server: Server, { host, port }: HostPort): Promise<Server> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  server.once('error', reject).listen({ host, port }, resolve)
+  await promise
+  server.off('error', reject)
+  return server
+}
+
+async function stopServers(servers: Server[], graceMs: number): Promise<void> {
+  const closed = servers.map((server) => new Promise<void>((resolve) => server.close(() => resolve())))
+  const deadline = setTimeout(() => servers.forEach((server) => server.closeAllConnections()), graceMs)
+  await Promise.all(closed)
+  clearTimeout(deadline)
+}

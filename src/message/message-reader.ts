@@ -1,0 +1,230 @@
+import { isId } from '../id.ts'
+import type { Database, Row, Value } from '../store/database.ts'
+import { pageClause } from '../store/page-clause.ts'
+import type { Page } from '../store/page-clause.ts'
+import { statusCondition } from './email-status.ts'
+import type { EmailStatus, NewestEvent } from './email-status.ts'
+
+/** Whose messages are seen: live and sandbox are worlds apart. */
+export interface Scope {
+  accountId: string
+  sandbox: boolean
+}
+
+export interface MessageFilter {
+  status: EmailStatus | null
+  /** Bare address of a recipient. */
+  to: string | null
+  /** Bare address in the From field. */
+  from: string | null
+  domainId: string | null
+  tag: { name: string; value: string | null } | null
+  /** Accepted at or after; epoch, ms. */
+  since: number | null
+  /** Accepted before; epoch, ms. */
+  until: number | null
+}
+
+export interface MessageRow extends Row {
+  id: string
+  domain_id: string | null
+  source: string
+  header_from: string
+  header_to: string
+  header_cc: string
+  reply_to: string
+  subject: string
+  message_id_header: string
+  tags: string
+  metadata: string
+  scheduled_at: number | null
+  created_at: number
+}
+
+export interface RecipientRow extends Row {
+  message_id: string
+  forward_path: string
+  type: 'to' | 'cc' | 'bcc'
+  state: string
+  attempts: number
+  due_at: number | null
+  last_response: string | null
+  smtp_code: number | null
+  enhanced_status: string | null
+  delivered_at: number | null
+  bounced_at: number | null
+  opened_at: number | null
+  open_count: number
+  clicked_at: number | null
+  click_count: number
+  complained_at: number | null
+  unsubscribed_at: number | null
+}
+
+export interface AttemptRow extends Row {
+  id: string
+  message_id: string
+  forward_path: string
+  started_at: number
+  duration_ms: number
+  outcome: 'delivered' | 'deferred' | 'bounced'
+  mx_host: string | null
+  address: string | null
+  tls: string | null
+  selectors: string | null
+  reply: string | null
+  smtp_code: number | null
+  enhanced_status: string | null
+  transcript: string
+}
+
+export interface EventRow extends Row {
+  seq: number
+  id: string
+  type: string
+  created_at: number
+  data: string
+}
+
+const messageColumns = `id, domain_id, source, header_from, header_to, header_cc, reply_to, subject, message_id_header,
+  tags, metadata, scheduled_at, created_at`
+
+const scoped = (scope: Scope): Record<string, Value> => ({ accountId: scope.accountId, sandbox: scope.sandbox ? 1 : 0 })
+
+/**
+ * What the API shows of messages. All of it reads the connection for reports, so that no list delays a commit.
+ * Whoever asks for the parts of one message must have found the message in their scope first.
+ */
+export class MessageReader {
+  readonly #db: Pick<Database, 'report'>
+
+  constructor(db: Pick<Database, 'report'>) {
+    this.#db = db
+  }
+
+  /** The message with this id, unless it belongs to another account or the other mode. */
+  async find(scope: Scope, id: string): Promise<MessageRow | undefined> {
+    if (!isId('em', id)) return undefined
+    const [row] = await this.#db.report<MessageRow>(
+      `select ${messageColumns} from message where id = :id and account_id = :accountId and sandbox = :sandbox`,
+      { id, ...scoped(scope) },
+    )
+    return row
+  }
+
+  /** A page, newest first; `listBody` makes the answer of it. Uses the index message_account. */
+  list(scope: Scope, filter: MessageFilter, page: Page): Promise<MessageRow[]> {
+    const { condition, order, params } = pageClause(page)
+    const wanted = filterConditions(filter)
+    return this.#db.report<MessageRow>(
+      `select ${messageColumns} from message
+        where ${['account_id = :accountId', 'sandbox = :sandbox', condition, ...wanted.conditions].join(' and ')}
+        ${order}`,
+      { ...scoped(scope), ...params, ...wanted.params },
+    )
+  }
+
+  /** The recipients of these messages in the order in which they were given. */
+  async recipients(messageIds: string[]): Promise<RecipientRow[]> {
+    if (messageIds.length === 0) return []
+    const { places, params } = placesFor(messageIds)
+    return this.#db.report<RecipientRow>(
+      `select message_id, forward_path, type, state, attempts, due_at, last_response, smtp_code, enhanced_status,
+              delivered_at, bounced_at, opened_at, open_count, clicked_at, click_count, complained_at, unsubscribed_at
+         from recipient where message_id in (${places}) order by message_id, id`,
+      params,
+    )
+  }
+
+  /** The newest event of each of these messages; being unsubscribed says nothing about the email itself. */
+  async newestEvents(messageIds: string[]): Promise<Map<string, NewestEvent>> {
+    if (messageIds.length === 0) return new Map()
+    const { places, params } = placesFor(messageIds)
+    const rows = await this.#db.report<{ message_id: string; type: string; data: string }>(
+      `select message_id, type, data from event
+        where seq in (select max(seq) from event
+                       where message_id in (${places}) and type <> 'email.unsubscribed' group by message_id)`,
+      params,
+    )
+    return new Map(rows.map(({ message_id, type, data }) => [message_id, { type, data: JSON.parse(data) }]))
+  }
+
+  /** The bytes of a message, null where they are no longer kept. */
+  async content(messageId: string): Promise<Buffer | null> {
+    const rows = await this.#db.report<{ bytes: Uint8Array }>('select bytes from content where message_id = :messageId order by chunk', {
+      messageId,
+    })
+    return rows.length === 0 ? null : Buffer.concat(rows.map(({ bytes }) => bytes))
+  }
+
+  /** A page of the delivery attempts of a message, newest first. Uses the index attempt_message. */
+  attempts(messageId: string, page: Page): Promise<AttemptRow[]> {
+    const { condition, order, params } = pageClause(page, 'attempt.id')
+    return this.#db.report<AttemptRow>(
+      `select attempt.id, attempt.message_id, recipient.forward_path, attempt.started_at, attempt.duration_ms, attempt.outcome,
+              attempt.mx_host, attempt.address, attempt.tls, attempt.selectors, attempt.reply, attempt.smtp_code,
+              attempt.enhanced_status, attempt.transcript
+         from attempt join recipient on recipient.id = attempt.recipient_id
+        where attempt.message_id = :messageId and ${condition} ${order}`,
+      { messageId, ...params },
+    )
+  }
+
+  /** A page of the event log of a message, newest first. Uses the index event_message. */
+  events(messageId: string, page: Page<number>): Promise<EventRow[]> {
+    const { condition, order, params } = pageClause(page, 'seq')
+    return this.#db.report<EventRow>(
+      `select seq, id, type, created_at, data from event where message_id = :messageId and ${condition} ${order}`,
+      { messageId, ...params },
+    )
+  }
+
+  /** The place in the log of an event of this message. */
+  async placeOfEvent(messageId: string, eventId: string): Promise<number | undefined> {
+    const [row] = await this.#db.report<{ seq: number }>('select seq from event where id = :eventId and message_id = :messageId', {
+      eventId,
+      messageId,
+    })
+    return row?.seq
+  }
+}
+
+function placesFor(ids: string[]): { places: string; params: Record<string, Value> } {
+  const params: Record<string, Value> = {}
+  const places = ids.map((id, place) => {
+    params[`id${place}`] = id
+    return `:id${place}`
+  })
+  return { places: places.join(', '), params }
+}
+
+function filterConditions(filter: MessageFilter): { conditions: string[]; params: Record<string, Value> } {
+  const conditions: string[] = []
+  const params: Record<string, Value> = {}
+  const add = (condition: string, values: Record<string, Value | null>): void => {
+    conditions.push(condition)
+    Object.assign(params, values)
+  }
+  if (filter.status !== null) conditions.push(statusCondition(filter.status))
+  if (filter.to !== null) {
+    add('exists (select 1 from recipient where message_id = message.id and lower(forward_path) = :to)', { to: filter.to.toLowerCase() })
+  }
+  if (filter.from !== null) {
+    const from = filter.from.toLowerCase()
+    add("(lower(header_from) = :from or lower(header_from) like :fromEnd escape '!')", { from, fromEnd: `%<${likeText(from)}>` })
+  }
+  if (filter.domainId !== null) add('domain_id = :domainId', { domainId: filter.domainId })
+  if (filter.tag !== null) {
+    const { name, value } = filter.tag
+    const withValue = value === null ? '' : ' and value = :tagValue'
+    add(`exists (select 1 from message_tag where message_id = message.id and name = :tagName${withValue})`, {
+      tagName: name,
+      ...(value === null ? {} : { tagValue: value }),
+    })
+  }
+  if (filter.since !== null) add('created_at >= :since', { since: filter.since })
+  if (filter.until !== null) add('created_at < :until', { until: filter.until })
+  return { conditions, params }
+}
+
+const likeText = (text: string): string => text.replace(/[%_!]/g, '!$&')

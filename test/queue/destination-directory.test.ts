@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest'
+import { DestinationDirectory } from '../../src/queue/destination-directory.ts'
+import { DueHeap } from '../../src/queue/due-heap.ts'
+import fc from 'fast-check'
+
+test('what is due comes out in order of time, whatever the order it went in', () => {
+  fc.assert(
+    fc.property(fc.array(fc.nat(1000)), (times) => {
+      const heap = new DueHeap()
+      times.forEach((time, place) => heap.push(`key ${place}`, time))
+      const out = times.map(() => heap.pop()?.dueAt)
+      expect(out).toEqual(times.toSorted((a, b) => a - b))
+      expect(heap.pop()).toBeUndefined()
+      expect(heap.firstDueAt).toBe(Infinity)
+    }),
+  )
+})
+
+test('destinations are given out when they are due, each with the room it has', () => {
+  const directory = new DestinationDirectory(10)
+  directory.noteWaiting('later.example', 200)
+  directory.noteWaiting('now.example', 100)
+  expect(directory.firstDueAt).toBe(100)
+  expect(directory.next(99)).toBeUndefined()
+  expect(directory.next(100)).toEqual({ name: 'now.example', room: 10 })
+  expect(directory.next(150)).toBeUndefined()
+  expect(directory.next(200)).toEqual({ name: 'later.example', room: 10 })
+})
+
+test('a destination with as much in hand as may be waits until something is let go, and holds up nobody', () => {
+  const directory = new DestinationDirectory(2)
+  directory.tookInHand('slow.example', 2)
+  directory.noteWaiting('slow.example', 100)
+  directory.noteWaiting('quick.example', 150)
+  expect(directory.next(150)).toEqual({ name: 'quick.example', room: 2 })
+  expect(directory.next(150)).toBeUndefined()
+  directory.letGo('slow.example', 1)
+  expect(directory.next(150)).toEqual({ name: 'slow.example', room: 1 })
+})
+
+test('an earlier time replaces a later one', () => {
+  const directory = new DestinationDirectory(2)
+  directory.noteWaiting('a.example', 500)
+  directory.noteWaiting('a.example', 100)
+  directory.noteWaiting('a.example', 900)
+  expect(directory.next(100)).toEqual({ name: 'a.example', room: 2 })
+  expect(directory.next(1000)).toBeUndefined()
+})
+
+test('new mail queues up behind mail that is due, and where too much is in hand', () => {
+  const directory = new DestinationDirectory(2)
+  expect(directory.isBehind('a.example', 100)).toBe(false)
+  directory.noteWaiting('a.example', 100)
+  expect(directory.isBehind('a.example', 99)).toBe(false)
+  expect(directory.isBehind('a.example', 100)).toBe(true)
+  directory.next(100)
+  expect(directory.isBehind('a.example', 100)).toBe(false)
+  directory.tookInHand('a.example', 4)
+  expect(directory.isBehind('a.example', 100)).toBe(true)
+})

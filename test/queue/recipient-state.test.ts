@@ -1,0 +1,74 @@
+import { describe, expect, test } from 'vitest'
+import type { Outcome } from '../../src/delivery/attempt.ts'
+import { moveAfter, moveExpired, moveSuppressed } from '../../src/queue/recipient-state.ts'
+
+const now = Date.UTC(2026, 10, 21, 6)
+const context = { now, retryAt: now + 60_000, viaSmarthost: false }
+const reply = (code: number, enhancedCode: string | null, text: string) => ({ code, enhancedCode, text })
+
+const delivered: Outcome = { type: 'delivered', reply: reply(250, '2.0.0', '2.0.0 Ok') }
+const deferred: Outcome = { type: 'deferred', reply: reply(451, '4.7.1', '4.7.1 Greylisted'), category: 'policy', reason: '451 4.7.1 Greylisted' }
+const unknown: Outcome = {
+  type: 'bounced',
+  hard: true,
+  category: 'invalid_recipient',
+  reply: reply(550, '5.1.1', '5.1.1 No such user'),
+  reason: '550 5.1.1 No such user',
+}
+const full: Outcome = { ...unknown, hard: false, category: 'mailbox_full' }
+const broken: Outcome = { type: 'bounced', hard: false, category: 'internal_error', reply: null, reason: 'It cannot be encoded.' }
+
+describe('an outcome moves a recipient', () => {
+  test.each([
+    ['delivered at once', delivered, 0, false, 'delivered', ['email.sent', 'email.delivered'], null, false],
+    ['delivered at last', delivered, 3, false, 'delivered', ['email.delivered'], null, false],
+    ['taken by a smarthost', delivered, 0, true, 'sent', ['email.sent'], null, false],
+    ['deferred at first', deferred, 0, false, 'deferred', ['email.sent', 'email.deferred'], context.retryAt, false],
+    ['deferred again', deferred, 1, false, 'deferred', ['email.deferred'], context.retryAt, false],
+    ['unknown address', unknown, 0, false, 'bounced', ['email.sent', 'email.bounced'], null, true],
+    ['full mailbox', full, 2, false, 'bounced', ['email.bounced'], null, false],
+    ['a fault of ours', broken, 0, false, 'failed', ['email.sent', 'email.bounced'], null, false],
+  ] as const)('%s', (_, outcome, attempts, viaSmarthost, state, types, dueAt, suppress) => {
+    const move = moveAfter(outcome, { attempts }, { ...context, viaSmarthost })
+    expect(move).toMatchObject({ state, dueAt, suppress })
+    expect(move.events.map(({ type }) => type)).toEqual(types)
+  })
+
+  test('a bounce tells what the API promises, and nothing else', () => {
+    const [, bounced] = moveAfter(unknown, { attempts: 0 }, context).events
+    expect(bounced?.data).toEqual({
+      bounced_at: '2026-11-21T06:00:00.000Z',
+      bounce_type: 'hard',
+      bounce_category: 'invalid_recipient',
+      smtp_code: 550,
+      enhanced_status: '5.1.1',
+      reason: '550 5.1.1 No such user',
+    })
+  })
+
+  test('delivered carries its time alone', () => {
+    expect(moveAfter(delivered, { attempts: 1 }, context).events[0]?.data).toEqual({ delivered_at: '2026-11-21T06:00:00.000Z' })
+  })
+
+  test('reasons are cut at a thousand characters', () => {
+    const [, bounced] = moveAfter({ ...full, reason: 'x'.repeat(5000) }, { attempts: 0 }, context).events
+    expect(bounced?.data.reason).toHaveLength(1000)
+  })
+})
+
+test('a recipient whose time is over bounces softly with the last reply, and was sent before', () => {
+  const move = moveExpired({ attempts: 0 }, { reply: null, reason: 'no attempt was made' }, now)
+  expect(move.events.map(({ type }) => type)).toEqual(['email.sent', 'email.bounced'])
+  expect(move.events[1]?.data).toMatchObject({ bounce_type: 'soft', bounce_category: 'expired', smtp_code: null })
+  const retried = moveExpired({ attempts: 4 }, { reply: reply(451, null, 'busy'), reason: '451 busy' }, now)
+  expect(retried.events).toHaveLength(1)
+  expect(retried.events[0]?.data).toMatchObject({ smtp_code: 451, reason: 'Given up: not delivered in time. Last: 451 busy' })
+})
+
+test('a suppressed recipient is told of by one event, without having been sent to', () => {
+  const move = moveSuppressed(now)
+  expect(move).toMatchObject({ state: 'suppressed', dueAt: null, suppress: false })
+  expect(move.events.map(({ type, data }) => [type, data.bounce_type, data.bounce_category])).toEqual([
+    ['email.bounced', 'hard', 'suppressed'],
+  ])
+})

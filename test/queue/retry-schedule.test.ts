@@ -1,0 +1,28 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { retryAt } from '../../src/queue/retry-schedule.ts'
+
+const minute = 60_000
+const schedule = [1, 5, 15, 30, 60, 120, 240, 360].map((minutes) => minutes * minute)
+
+test.each([
+  [1, 1],
+  [2, 5],
+  [3, 15],
+  [8, 360],
+  [9, 360],
+  [40, 360],
+])('after attempt %i the next one is due %i minutes later', (attempts, minutes) => {
+  expect(retryAt(attempts, { schedule, expiresAt: Infinity, now: 0, random: 0 })).toBe(minutes * minute)
+})
+
+test('never early, at most a tenth late, and never past the moment of giving up', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 50 }), fc.double({ min: 0, max: 1, noNaN: true }), fc.nat(172_800_000), (attempts, random, expiresAt) => {
+      const at = retryAt(attempts, { schedule, expiresAt, now: 0, random })
+      const delay = schedule[Math.min(attempts, 8) - 1] ?? 0
+      expect(at).toBeLessThanOrEqual(expiresAt)
+      expect(at === expiresAt || (at >= delay && at <= delay * 1.1 + 1)).toBe(true)
+    }),
+  )
+})

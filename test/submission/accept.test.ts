@@ -1,0 +1,264 @@
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import type { Attempt, DeliveryJob, Outcome, Postponed } from '../../src/delivery/attempt.ts'
+import { silentLog } from '../../src/log.ts'
+import { QueueRunner } from '../../src/queue/queue-runner.ts'
+import { openDatabase } from '../../src/store/sqlite-database.ts'
+import type { Database } from '../../src/store/database.ts'
+import { accept } from '../../src/submission/accept.ts'
+import type { AcceptParts } from '../../src/submission/accept.ts'
+import { FreeSpace } from '../../src/submission/free-space.ts'
+import { IdempotencyKeys } from '../../src/submission/idempotency-keys.ts'
+import { settableClock } from '../support/settable-clock.ts'
+import { contentOf, submissionTo } from '../support/submission-fixture.ts'
+import { testDirectory } from '../support/temporary-directory.ts'
+
+const minute = 60_000
+const taken: Outcome = { type: 'delivered', reply: { code: 250, enhancedCode: null, text: 'Ok' } }
+const busy: Outcome = { type: 'deferred', reply: { code: 451, enhancedCode: null, text: 'Busy' }, category: 'other', reason: '451 Busy' }
+
+interface Relay {
+  db: Database
+  clock: ReturnType<typeof settableClock>
+  parts: AcceptParts
+  jobs: DeliveryJob[]
+  /** What the next attempts come to, by forward-path; others are taken. */
+  outcomes: Map<string, Outcome[]>
+  states(): Promise<Record<string, string>>
+  events(): Promise<string[]>
+  /** Waits until no recipient is in hand. */
+  idle(): Promise<void>
+  restart(): Promise<void>
+}
+
+let relay: Relay
+
+beforeEach(async () => {
+  relay = await startQueue(await openDatabase({ directory: testDirectory() }))
+})
+
+async function startQueue(db: Database): Promise<Relay> {
+  const clock = settableClock()
+  const jobs: DeliveryJob[] = []
+  const outcomes = new Map<string, Outcome[]>()
+  await db.write([
+    { sql: "insert into account (id, name, plan, status, created_at) values ('acc_1', 'one', 'free', 'active', 0)" },
+  ])
+  const deliver = async (job: DeliveryJob, onAttempt: (result: Attempt | Postponed) => void): Promise<void> => {
+    jobs.push(job)
+    for (const { id, forwardPath } of job.recipients) {
+      const outcome = outcomes.get(forwardPath)?.shift() ?? taken
+      onAttempt({
+        recipientId: id, outcome, startedAt: clock.now(), durationMs: 5, mxHost: 'mx.example', address: '192.0.2.1',
+        tls: null, selectors: ['s1'], transcript: [],
+      })
+    }
+  }
+  const newQueue = () =>
+    new QueueRunner(
+      {
+        db, clock, deliver, log: silentLog, eventsWritten: () => {}, random: () => 0,
+        frameFor: () => ({ signingKeys: [], tls: 'opportunistic', reversePathFor: (id) => `b${id}@relay.example` }),
+      },
+      { retrySchedule: [minute, 5 * minute], viaSmarthost: false },
+    )
+  const parts: AcceptParts = {
+    db, clock,
+    queue: newQueue(),
+    space: new FreeSpace('/', 0),
+    idempotencyKeys: new IdempotencyKeys({ db, clock }),
+    accounts: { accountFor: (id) => (id === 'acc_1' ? { id, name: 'one', plan: 'free', status: 'active', createdAt: 0 } : undefined) },
+    verifiedDomainFor: (_, name) => (name === 'sender.example' ? { id: 'dom_1', name } : null),
+    eventsWritten: () => {},
+    giveUpAfterMs: 48 * 60 * minute,
+  }
+  await parts.queue.start()
+  onTestFinished(async () => {
+    await parts.queue.stop()
+    await db.close()
+  })
+  return {
+    db, clock, parts, jobs, outcomes,
+    async states() {
+      const rows = await db.read<{ forward_path: string; state: string }>('select forward_path, state from recipient')
+      return Object.fromEntries(rows.map((row) => [row.forward_path, row.state]))
+    },
+    async events() {
+      return (await db.read<{ type: string }>('select type from event order by seq')).map(({ type }) => type)
+    },
+    async idle() {
+      await expect.poll(async () => db.read('select id from recipient where owner is not null')).toEqual([])
+    },
+    async restart() {
+      await parts.queue.stop()
+      parts.queue = newQueue()
+      await parts.queue.start()
+    },
+  }
+}
+
+const send = (addresses: string[], changes = {}) => accept(submissionTo(addresses, changes), relay.parts)
+
+test('an accepted message is delivered from memory, and every step is on record', async () => {
+  const accepted = await send(['ann@rcpt.example'])
+  expect(accepted).toMatchObject({ status: 'queued', replayed: false, recipients: [{ address: 'ann@rcpt.example', state: 'queued' }] })
+  await relay.idle()
+  expect(await relay.states()).toEqual({ 'ann@rcpt.example': 'delivered' })
+  expect(await relay.events()).toEqual(['email.queued', 'email.sent', 'email.delivered'])
+  const [job] = relay.jobs
+  expect(Buffer.from(job?.content ?? []).toString()).toContain('\r\n\r\nHello.\r\n')
+  const [data] = await relay.db.read<{ data: string }>("select data from event where type = 'email.delivered'")
+  expect(Object.keys(JSON.parse(data?.data ?? '{}'))).toEqual(['email_id', 'to', 'subject', 'delivered_at'])
+})
+
+test('a deferred recipient is tried again when its time has come, not earlier, and with the same reverse-path', async () => {
+  relay.outcomes.set('ann@rcpt.example', [busy, busy])
+  await send(['ann@rcpt.example', 'bob@rcpt.example'])
+  await relay.idle()
+  expect(await relay.states()).toEqual({ 'ann@rcpt.example': 'deferred', 'bob@rcpt.example': 'delivered' })
+  relay.clock.advance(minute - 1)
+  await relay.idle()
+  expect(relay.jobs).toHaveLength(1)
+  relay.clock.advance(1)
+  await expect.poll(() => relay.jobs.length).toBe(2)
+  await relay.idle()
+  relay.clock.advance(5 * minute)
+  await expect.poll(relay.states).toMatchObject({ 'ann@rcpt.example': 'delivered' })
+  const paths = relay.jobs.flatMap(({ recipients }) => recipients.filter(({ forwardPath }) => forwardPath.startsWith('ann')))
+  expect(new Set(paths.map(({ reversePath }) => reversePath)).size).toBe(1)
+  expect(paths).toHaveLength(3)
+  const [row] = await relay.db.read("select attempts from recipient where forward_path = 'ann@rcpt.example'")
+  expect(row).toEqual({ attempts: 3 })
+})
+
+test('what could not be delivered in time bounces softly, once', async () => {
+  relay.outcomes.set('ann@rcpt.example', Array.from({ length: 10 }, () => busy))
+  await send(['ann@rcpt.example'], { expiresIn: 120 })
+  await relay.idle()
+  relay.clock.advance(minute)
+  await expect.poll(() => relay.jobs.length).toBe(2)
+  await relay.idle()
+  relay.clock.advance(minute)
+  await expect.poll(relay.states).toEqual({ 'ann@rcpt.example': 'bounced' })
+  expect(relay.jobs).toHaveLength(2)
+  expect((await relay.events()).filter((type) => type === 'email.bounced')).toHaveLength(1)
+})
+
+test('scheduled mail waits for its time', async () => {
+  const scheduledAt = relay.clock.now() + 10 * minute
+  expect(await send(['ann@rcpt.example'], { scheduledAt })).toMatchObject({ status: 'scheduled' })
+  expect(await relay.states()).toEqual({ 'ann@rcpt.example': 'scheduled' })
+  relay.clock.advance(10 * minute)
+  await expect.poll(relay.states).toEqual({ 'ann@rcpt.example': 'delivered' })
+})
+
+test('a restart takes up what waited and what the dead process had in hand', async () => {
+  await send(['later@rcpt.example'], { scheduledAt: relay.clock.now() + minute })
+  await send(['lost@rcpt.example'])
+  await relay.idle()
+  await relay.db.write([{ sql: "update recipient set state = 'queued', owner = 'boot_dead', due_at = 0 where forward_path like 'lost%'" }])
+  await relay.restart()
+  await expect.poll(relay.states).toEqual({ 'later@rcpt.example': 'scheduled', 'lost@rcpt.example': 'delivered' })
+  relay.clock.advance(minute)
+  await expect.poll(relay.states).toMatchObject({ 'later@rcpt.example': 'delivered' })
+})
+
+test('a hard bounce is not written to again, also not by what waits already', async () => {
+  const unknown: Outcome = {
+    type: 'bounced', hard: true, category: 'invalid_recipient', reason: '550 5.1.1 Unknown',
+    reply: { code: 550, enhancedCode: '5.1.1', text: '5.1.1 Unknown' },
+  }
+  relay.outcomes.set('Gone@rcpt.example', [unknown])
+  await send(['gone@rcpt.example'], { scheduledAt: relay.clock.now() + minute })
+  await send(['Gone@rcpt.example'])
+  await relay.idle()
+  expect(await send(['GONE@rcpt.example', 'ann@rcpt.example'])).toMatchObject({
+    status: 'queued',
+    recipients: [{ state: 'suppressed' }, { state: 'queued' }],
+  })
+  relay.clock.advance(minute)
+  await expect.poll(relay.states).toEqual({
+    'Gone@rcpt.example': 'bounced', 'GONE@rcpt.example': 'suppressed', 'gone@rcpt.example': 'suppressed', 'ann@rcpt.example': 'delivered',
+  })
+  expect(relay.jobs.flatMap(({ recipients }) => recipients).map(({ forwardPath }) => forwardPath)).not.toContain('gone@rcpt.example')
+  const bounces = (await relay.events()).filter((type) => type === 'email.bounced')
+  expect(bounces).toHaveLength(3)
+})
+
+describe('an idempotency key', () => {
+  const idempotency = { operation: 'send', key: 'order-1', fingerprint: 'aa' }
+
+  test('makes a repeated submission happen once, and gives the same answer again', async () => {
+    const first = await send(['ann@rcpt.example'], { idempotency })
+    const second = await send(['ann@rcpt.example'], { idempotency })
+    expect(second).toEqual({ ...first, replayed: true })
+    expect(await relay.db.read('select id from message')).toHaveLength(1)
+  })
+
+  test('is refused for another submission, and for one that comes while the first is under way', async () => {
+    const [first, second] = await Promise.allSettled([send(['ann@rcpt.example'], { idempotency }), send(['ann@rcpt.example'], { idempotency })])
+    expect([first?.status, second]).toMatchObject(['fulfilled', { reason: { code: 'concurrent_idempotent_requests' } }])
+    const other = send(['bob@rcpt.example'], { idempotency: { ...idempotency, fingerprint: 'bb' } })
+    await expect(other).rejects.toMatchObject({ code: 'invalid_idempotent_request' })
+    expect(await relay.db.read('select id from message')).toHaveLength(1)
+  })
+
+  test('may be used again after a day, and after a submission that was refused', async () => {
+    const from = [{ address: 'a@other.example', name: null }]
+    await expect(send(['ann@rcpt.example'], { idempotency, headerFrom: from })).rejects.toMatchObject({ code: 'domain_not_verified' })
+    const first = await send(['ann@rcpt.example'], { idempotency })
+    relay.clock.advance(24 * 60 * minute)
+    const second = await send(['ann@rcpt.example'], { idempotency: { ...idempotency, fingerprint: 'bb' } })
+    expect(second.messageId).not.toBe(first.messageId)
+  })
+})
+
+test.each([
+  ['a foreign header From', { headerFrom: [{ address: 'ceo@bank.example', name: null }] }, 'domain_not_verified'],
+  ['one foreign From of two', { headerFrom: [{ address: 'a@sender.example', name: null }, { address: 'b@bank.example', name: null }] }, 'domain_not_verified'],
+  ['a foreign reverse-path', { reversePath: 'x@bank.example' }, 'domain_not_verified'],
+  ['an unknown account', { submitter: { accountId: 'acc_2', keyId: 'key_1', domainId: null, sandbox: false } }, 'account_suspended'],
+  ['a key for another domain', { submitter: { accountId: 'acc_1', keyId: 'key_1', domainId: 'dom_2', sandbox: false } }, 'restricted_api_key'],
+] as const)('%s is refused and changes nothing', async (_, changes, code) => {
+  await expect(send(['ann@rcpt.example'], changes)).rejects.toMatchObject({ code })
+  expect(await relay.db.read('select id from message')).toEqual([])
+  expect(await relay.db.read('select message_id from content')).toEqual([])
+})
+
+test('sandbox mail needs no domain, leaves no machine and runs its whole life', async () => {
+  const submitter = { accountId: 'acc_1', keyId: 'key_1', domainId: null, sandbox: true }
+  const headerFrom = [{ address: 'you@example.com', name: null }]
+  await send(['bounced@simulator.test', 'clicked@simulator.test', 'suppressed@simulator.test', 'anybody@real.example'], { submitter, headerFrom })
+  await relay.idle()
+  expect(await relay.states()).toEqual({
+    'bounced@simulator.test': 'bounced', 'clicked@simulator.test': 'delivered',
+    'suppressed@simulator.test': 'suppressed', 'anybody@real.example': 'delivered',
+  })
+  expect(relay.jobs).toEqual([])
+  expect((await relay.events()).filter((type) => type === 'email.clicked')).toHaveLength(1)
+  await send(['bounced@simulator.test'], { submitter, headerFrom })
+  await relay.idle()
+  expect((await relay.events()).filter((type) => type === 'email.bounced')).toHaveLength(3)
+})
+
+test('a large message is stored ahead in chunks and delivered from the queue as it was', async () => {
+  const chunk = (fill: number, size: number) => new Uint8Array(new SharedArrayBuffer(size)).fill(fill)
+  const pending = [...Array.from({ length: 6 }, (_, i) => chunk(65 + i, 256 * 1024)), chunk(90, 1000)]
+  const size = pending.reduce((sum, { length }) => sum + length, 0)
+  const whole = Buffer.concat(pending)
+  await send(['ann@rcpt.example'], { content: { size, pending: [...pending], stored: 0 } })
+  await expect.poll(relay.states).toEqual({ 'ann@rcpt.example': 'delivered' })
+  expect(Buffer.compare(Buffer.from(relay.jobs[0]?.content ?? []), whole)).toBe(0)
+})
+
+test('every recipient counts once, however often it is named', async () => {
+  const { recipients } = await send(['ann@rcpt.example', 'ann@rcpt.example', 'bob@rcpt.example'])
+  expect(recipients.map(({ address }) => address)).toEqual(['ann@rcpt.example', 'bob@rcpt.example'])
+})
+
+test('many messages at once are each delivered once, also when memory is short', async () => {
+  const content = contentOf('From: app@sender.example\r\n\r\nHi\r\n')
+  await Promise.all(Array.from({ length: 300 }, (_, i) => send([`u${i}@rcpt${i % 3}.example`], { content: { ...content, pending: [...content.pending] } })))
+  await expect.poll(async () => new Set(Object.values(await relay.states()))).toEqual(new Set(['delivered']))
+  expect(relay.jobs.flatMap(({ recipients }) => recipients)).toHaveLength(300)
+  expect((await relay.events()).filter((type) => type === 'email.delivered')).toHaveLength(300)
+})

@@ -1,0 +1,76 @@
+import type { Content } from '../message/submission.ts'
+import { chunkSize } from '../message/submission.ts'
+
+/** Complete chunks that may lie in memory before they have to be stored. */
+const maxWaiting = 4
+
+/**
+ * Gathers a message into chunks in shared memory. A message of up to five chunks stays in memory; a larger one is
+ * stored while it arrives, five chunks at a time so that they share a commit, and costs no more memory than that.
+ */
+export class ContentCollector {
+  readonly #store: (number: number, bytes: Uint8Array) => Promise<void>
+  /** Not in chunks yet: fewer bytes than one. */
+  #pieces: Uint8Array[] = []
+  #pieceBytes = 0
+  #chunks: Uint8Array[] = []
+  #stored = 0
+  #size = 0
+
+  constructor(store: (number: number, bytes: Uint8Array) => Promise<void>) {
+    this.#store = store
+  }
+
+  /** How many chunks are stored. */
+  get stored(): number {
+    return this.#stored
+  }
+
+  add(bytes: Uint8Array): void {
+    this.#size += bytes.length
+    let rest = bytes
+    while (this.#pieceBytes + rest.length >= chunkSize) {
+      const room = chunkSize - this.#pieceBytes
+      this.#pieces.push(rest.subarray(0, room))
+      this.#pieceBytes = chunkSize
+      this.#chunks.push(this.#join())
+      rest = rest.subarray(room)
+    }
+    if (rest.length === 0) return
+    this.#pieces.push(rest)
+    this.#pieceBytes += rest.length
+  }
+
+  /** True where nothing more may be added before `spill` has ended. */
+  get isFull(): boolean {
+    return this.#chunks.length > maxWaiting
+  }
+
+  /** Stores the complete chunks. Where it fails nothing is being written any more, and `stored` counts what may have been. */
+  async spill(): Promise<void> {
+    const chunks = this.#chunks
+    const first = this.#stored
+    this.#chunks = []
+    this.#stored += chunks.length
+    const results = await Promise.allSettled(chunks.map((chunk, i) => this.#store(first + i, chunk)))
+    const failed = results.find((result) => result.status === 'rejected')
+    if (failed) throw failed.reason
+  }
+
+  finish(): Content {
+    const pending = this.#pieceBytes > 0 ? [...this.#chunks, this.#join()] : this.#chunks
+    return { size: this.#size, pending, stored: this.#stored }
+  }
+
+  #join(): Uint8Array {
+    const chunk = new Uint8Array(new SharedArrayBuffer(this.#pieceBytes))
+    let at = 0
+    for (const piece of this.#pieces) {
+      chunk.set(piece, at)
+      at += piece.length
+    }
+    this.#pieces = []
+    this.#pieceBytes = 0
+    return chunk
+  }
+}

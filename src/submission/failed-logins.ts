@@ -1,0 +1,44 @@
+import type { Clock } from '../clock.ts'
+import { clientNetwork } from './client-network.ts'
+
+interface Failures {
+  count: number
+  /** Epoch, ms, when they are forgotten. */
+  until: number
+}
+
+const windowMs = 10 * 60_000
+const allowedFailures = 10
+/** Above this the network that failed longest ago is forgotten. */
+const maxNetworks = 10_000
+
+/**
+ * Counts failed logins per client network, so that guessing gets slow and the log stays readable. It bars nobody who
+ * has the right key: many programs may share an address, and one of them with a wrong key must not shut the others out.
+ */
+export class FailedLogins {
+  readonly #clock: Clock
+  /** In the order of their first failure. */
+  readonly #byNetwork = new Map<string, Failures>()
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** Notes a failed login. True where the network has had too many in ten minutes and should be cut off. */
+  add(address: string): boolean {
+    const now = this.#clock.now()
+    const network = clientNetwork(address)
+    const known = this.#byNetwork.get(network)
+    if (known && known.until > now) return ++known.count > allowedFailures
+    this.#byNetwork.delete(network)
+    this.#byNetwork.set(network, { count: 1, until: now + windowMs })
+    if (this.#byNetwork.size > maxNetworks) this.#forgetOldest()
+    return false
+  }
+
+  #forgetOldest(): void {
+    const [oldest] = this.#byNetwork.keys()
+    if (oldest !== undefined) this.#byNetwork.delete(oldest)
+  }
+}

@@ -1,0 +1,148 @@
+import type { Readable } from 'node:stream'
+import type { ContentCollector } from './content-collector.ts'
+import { SmtpRefusal, replyOf, tooBig } from './smtp-refusal.ts'
+
+export interface ReadMessageOptions {
+  maxMessageBytes: number
+  /** Given the header section with the empty line after it, answers the one to store in its place; may throw a refusal. */
+  completeHeader(header: Buffer): Uint8Array
+}
+
+/** The connection ended before the message did: nobody is there to be answered. */
+export class ClientGone extends Error {
+  constructor() {
+    super('the client has left before the message was complete')
+    this.name = 'ClientGone'
+  }
+}
+
+/** Header sections are small; one that is not belongs to an attack on whoever parses it. */
+const maxHeaderBytes = 512 * 1024
+
+const headerEnd = Buffer.from('\r\n\r\n')
+const lineEnd = Buffer.from('\r\n')
+
+const bareLineEnd = (kind: 'CR' | 'LF'): SmtpRefusal =>
+  new SmtpRefusal(
+    replyOf(
+      550,
+      '5.6.11',
+      kind === 'CR'
+        ? 'The message has a CR (byte 13) without LF after it. Every line must end with CR LF (RFC 5321 2.3.8); make your program convert line ends before it sends'
+        : 'The message has an LF (byte 10) without CR before it. Every line must end with CR LF (RFC 5321 2.3.8); make your program convert line ends before it sends',
+    ),
+  )
+
+/** Judges the bytes of a message as they come in, whatever the pieces they come in. */
+class Intake {
+  readonly #options: ReadMessageOptions
+  readonly #collector: ContentCollector
+  /** Until the header section is complete. */
+  #header: Buffer[] | null = []
+  #headerBytes = 0
+  #size = 0
+  #endsWithCr = false
+  hasEightBitBody = false
+  /** What was wrong first; the rest of the message is not looked at. */
+  fault: unknown = null
+
+  constructor(collector: ContentCollector, options: ReadMessageOptions) {
+    this.#collector = collector
+    this.#options = options
+  }
+
+  add(piece: Buffer): void {
+    if (this.fault !== null) return
+    try {
+      this.#size += piece.length
+      if (this.#size > this.#options.maxMessageBytes) throw new SmtpRefusal(tooBig(this.#options.maxMessageBytes))
+      const text = piece.toString('latin1')
+      this.#checkLineEnds(text)
+      if (this.#header) this.#addToHeader(this.#header, piece)
+      else this.#addToBody(piece, text)
+    } catch (error) {
+      this.fault = error ?? new Error('unknown')
+    }
+  }
+
+  end(): void {
+    if (this.fault !== null) return
+    try {
+      if (this.#endsWithCr) throw bareLineEnd('CR')
+      // A message may consist of its header section alone (RFC 5322 3.5).
+      if (this.#header) this.#collector.add(this.#options.completeHeader(Buffer.concat([...this.#header, lineEnd])))
+    } catch (error) {
+      this.fault = error ?? new Error('unknown')
+    }
+  }
+
+  #checkLineEnds(text: string): void {
+    const whole = this.#endsWithCr ? `\r${text}` : text
+    this.#endsWithCr = whole.endsWith('\r')
+    const found = /\r(?!\n|$)|(?<!\r)\n/.exec(whole)
+    if (found) throw bareLineEnd(found[0] === '\r' ? 'CR' : 'LF')
+  }
+
+  #addToHeader(header: Buffer[], piece: Buffer): void {
+    // The empty line may begin in the pieces before; three bytes of them are enough to see it.
+    const before = Buffer.concat(header.slice(-3)).subarray(-3)
+    const joined = Buffer.concat([before, piece])
+    const isFirst = this.#headerBytes - before.length <= 0
+    const emptyHeader = isFirst && joined.indexOf(lineEnd) === 0
+    const end = emptyHeader ? lineEnd.length : endOf(joined)
+    header.push(piece)
+    this.#headerBytes += piece.length
+    if ((end === -1 ? this.#headerBytes : this.#headerBytes - joined.length + end) > maxHeaderBytes) {
+      throw new SmtpRefusal(replyOf(550, '5.6.0', `The header section is larger than ${maxHeaderBytes} bytes`))
+    }
+    if (end === -1) return
+    this.#header = null
+    const body = joined.subarray(end)
+    const all = Buffer.concat(header)
+    this.#collector.add(this.#options.completeHeader(all.subarray(0, all.length - body.length)))
+    if (body.length > 0) this.#addToBody(body, body.toString('latin1'))
+  }
+
+  #addToBody(bytes: Buffer, text: string): void {
+    this.hasEightBitBody ||= /[\x80-\xff]/.test(text)
+    this.#collector.add(bytes)
+  }
+}
+
+function endOf(bytes: Buffer): number {
+  const at = bytes.indexOf(headerEnd)
+  return at === -1 ? -1 : at + headerEnd.length
+}
+
+/**
+ * Reads one message from DATA into the collector, to its end even where it is refused, because only then is the client
+ * listening. While chunks are being stored nothing more is read.
+ * @throws SmtpRefusal for bare CR or LF and for size; ClientGone; whatever `completeHeader` or storing threw
+ */
+export async function readMessage(
+  content: Readable,
+  collector: ContentCollector,
+  options: ReadMessageOptions,
+): Promise<{ hasEightBitBody: boolean }> {
+  const intake = new Intake(collector, options)
+  let storing: Promise<void> = Promise.resolve()
+  const spill = async (): Promise<void> => {
+    content.pause()
+    await collector.spill().catch((error: unknown) => (intake.fault ??= error))
+    content.resume()
+  }
+  const isComplete = await new Promise<boolean>((resolve) => {
+    content.on('data', (piece: Buffer) => {
+      intake.add(piece)
+      if (intake.fault === null && collector.isFull) storing = spill()
+    })
+    content.on('end', () => resolve(true))
+    content.on('error', () => resolve(false))
+    content.on('close', () => resolve(false))
+  })
+  await storing
+  if (!isComplete) throw new ClientGone()
+  intake.end()
+  if (intake.fault !== null) throw intake.fault
+  return { hasEightBitBody: intake.hasEightBitBody }
+}

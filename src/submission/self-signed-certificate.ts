@@ -1,0 +1,114 @@
+import { X509Certificate, createPrivateKey } from 'node:crypto'
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { isIP } from 'node:net'
+import { join } from 'node:path'
+import { generate } from 'selfsigned'
+import { SternaError, messageOf } from '../errors.ts'
+
+export interface Certificate {
+  /** PEM, the chain. */
+  cert: string
+  /** PEM */
+  key: string
+  /** `configured`: the files of the settings. `made` just now, or `kept` from an earlier start: signed by nobody but ourselves. */
+  origin: 'configured' | 'made' | 'kept'
+  /** Epoch, ms. */
+  expiresAt: number
+  /** SHA-256, as clients show it. */
+  fingerprint: string
+}
+
+export interface CertificateOptions {
+  /** Of the settings tls.cert and tls.key: both or neither. */
+  certFile: string | null
+  keyFile: string | null
+  /** Where a certificate of our own making is kept. */
+  directory: string
+  /** The name it is for. */
+  hostname: string
+  /** Epoch, ms. */
+  now: number
+}
+
+const dayMs = 86_400_000
+const lifetimeDays = 365
+const renewBeforeDays = 30
+
+/**
+ * The certificate for the ports with TLS: the configured one, else one of our own making, which is kept and made anew
+ * in the month before it ends or when the hostname has changed.
+ * @throws SternaError `configuration` where the configured files cannot be read or do not belong together
+ */
+export async function loadOrMakeCertificate(options: CertificateOptions): Promise<Certificate> {
+  const { certFile, keyFile } = options
+  if (certFile !== null && keyFile !== null) return loadConfigured(certFile, keyFile)
+  if (certFile !== null || keyFile !== null) {
+    throw new SternaError('configuration', 'Set both tls.cert and tls.key, or neither to have a self-signed certificate made.')
+  }
+  return (await findKept(options)) ?? make(options)
+}
+
+async function loadConfigured(certFile: string, keyFile: string): Promise<Certificate> {
+  try {
+    return certificateOf(await readFile(certFile, 'utf8'), await readFile(keyFile, 'utf8'), 'configured')
+  } catch (error) {
+    throw new SternaError(
+      'configuration',
+      `The certificate of tls.cert (${certFile}) and tls.key (${keyFile}) cannot be used: ${messageOf(error)}`,
+      { cause: error },
+    )
+  }
+}
+
+const filesIn = (directory: string) => ({ certFile: join(directory, 'self-signed.crt'), keyFile: join(directory, 'self-signed.key') })
+
+/** Whatever is wrong with the files we made ourselves, making them again cures it. */
+async function findKept({ directory, hostname, now }: CertificateOptions): Promise<Certificate | null> {
+  try {
+    const { certFile, keyFile } = filesIn(directory)
+    const kept = certificateOf(await readFile(certFile, 'utf8'), await readFile(keyFile, 'utf8'), 'kept')
+    const isCurrent = kept.expiresAt - now >= renewBeforeDays * dayMs && namesHost(kept.cert, hostname)
+    return isCurrent ? kept : null
+  } catch {
+    return null
+  }
+}
+
+async function make({ directory, hostname, now }: CertificateOptions): Promise<Certificate> {
+  const made = await generate([{ name: 'commonName', value: hostname.slice(0, 64) }], {
+    keyType: 'ec',
+    curve: 'P-256',
+    algorithm: 'sha256',
+    // Clients' clocks may be behind ours.
+    notBeforeDate: new Date(now - dayMs),
+    notAfterDate: new Date(now + lifetimeDays * dayMs),
+    extensions: [
+      { name: 'basicConstraints', cA: false, critical: true },
+      { name: 'keyUsage', digitalSignature: true, critical: true },
+      { name: 'extKeyUsage', serverAuth: true },
+      { name: 'subjectAltName', altNames: [isIP(hostname) ? { type: 7, ip: hostname } : { type: 2, value: hostname }] },
+    ],
+  })
+  await mkdir(directory, { recursive: true, mode: 0o700 })
+  const { certFile, keyFile } = filesIn(directory)
+  await replaceFile(keyFile, made.private, 0o600)
+  await replaceFile(certFile, made.cert, 0o644)
+  return certificateOf(made.cert, made.private, 'made')
+}
+
+async function replaceFile(file: string, text: string, mode: number): Promise<void> {
+  const fresh = `${file}.new`
+  await writeFile(fresh, text, { mode })
+  await rename(fresh, file)
+}
+
+function certificateOf(cert: string, key: string, origin: Certificate['origin']): Certificate {
+  const parsed = new X509Certificate(cert)
+  if (!parsed.checkPrivateKey(createPrivateKey(key))) throw new Error('the key does not belong to the certificate')
+  return { cert, key, origin, expiresAt: Date.parse(parsed.validTo), fingerprint: parsed.fingerprint256 }
+}
+
+function namesHost(cert: string, hostname: string): boolean {
+  const parsed = new X509Certificate(cert)
+  return (isIP(hostname) ? parsed.checkIP(hostname) : parsed.checkHost(hostname)) !== undefined
+}

@@ -1,0 +1,78 @@
+import { PassThrough } from 'node:stream'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { ContentCollector } from '../../src/submission/content-collector.ts'
+import { ClientGone, readMessage } from '../../src/submission/read-message.ts'
+import { SmtpRefusal } from '../../src/submission/smtp-refusal.ts'
+
+/** What becomes of a message that arrives in these pieces: the header section, all of it, or the code of the refusal. */
+async function read(pieces: Buffer[], maxMessageBytes = 1_000_000) {
+  const stream = new PassThrough()
+  const collector = new ContentCollector(async () => {})
+  let header = ''
+  const done = readMessage(stream, collector, {
+    maxMessageBytes,
+    completeHeader: (bytes) => {
+      header = bytes.toString('latin1')
+      return bytes
+    },
+  })
+  for (const piece of pieces) stream.write(piece)
+  stream.end()
+  try {
+    const { hasEightBitBody } = await done
+    return { header, message: Buffer.concat(collector.finish().pending).toString('latin1'), hasEightBitBody }
+  } catch (error) {
+    if (error instanceof SmtpRefusal) return error.reply.enhancedCode
+    throw error
+  }
+}
+
+const bytesOf = (text: string): Buffer => Buffer.from(text, 'latin1')
+const bytewise = (text: string): Buffer[] => [...bytesOf(text)].map((byte) => Buffer.of(byte))
+
+test.each([
+  ['a: b\r\n\r\nbody\r\n', { header: 'a: b\r\n\r\n', message: 'a: b\r\n\r\nbody\r\n', hasEightBitBody: false }],
+  ['a: b\r\n\r\n\xe4\r\n', { header: 'a: b\r\n\r\n', message: 'a: b\r\n\r\n\xe4\r\n', hasEightBitBody: true }],
+  ['a: \xe4\r\n\r\nbody', { header: 'a: \xe4\r\n\r\n', message: 'a: \xe4\r\n\r\nbody', hasEightBitBody: false }],
+  ['a: b\r\n', { header: 'a: b\r\n\r\n', message: 'a: b\r\n\r\n', hasEightBitBody: false }],
+  ['\r\nbody\r\n', { header: '\r\n', message: '\r\nbody\r\n', hasEightBitBody: false }],
+  ['\r\n\r\n\r\n', { header: '\r\n', message: '\r\n\r\n\r\n', hasEightBitBody: false }],
+  ['', { header: '\r\n', message: '\r\n', hasEightBitBody: false }],
+  ['a: b\n\r\nbody\r\n', '5.6.11'],
+  ['a: b\r\n\r\nbo\ndy\r\n', '5.6.11'],
+  ['a: b\r\n\r\nbo\rdy\r\n', '5.6.11'],
+  ['a: b\r\n\r\nbody\r\r\n', '5.6.11'],
+  ['a: b\r\n\r\nbody\r', '5.6.11'],
+  ['\na: b\r\n\r\nbody', '5.6.11'],
+])('%j, whole and byte by byte', async (text, expected) => {
+  expect(await read([bytesOf(text)])).toEqual(expected)
+  expect(await read(bytewise(text))).toEqual(expected)
+})
+
+test('how a message is cut into pieces makes no difference', async () => {
+  const text = fc.array(fc.constantFrom('\r\n', '\r\n', '\r\n', '\r', '\n', '.', 'a: b', '\xe4', '\0'), { maxLength: 12 })
+  await fc.assert(
+    fc.asyncProperty(text, fc.array(fc.nat(20)), async (parts, cuts) => {
+      const bytes = bytesOf(parts.join(''))
+      const places = [...new Set([0, ...cuts.filter((cut) => cut < bytes.length), bytes.length])].toSorted((a, b) => a - b)
+      const pieces = places.slice(1).map((end, i) => bytes.subarray(places[i], end))
+      expect(await read(pieces)).toEqual(await read([bytes]))
+    }),
+  )
+})
+
+test('a message and a header section above their limits are refused', async () => {
+  expect(await read([bytesOf('a: b\r\n\r\n'), bytesOf('x'.repeat(93))], 100)).toBe('5.3.4')
+  expect(await read([bytesOf('a: b\r\n\r\n'), bytesOf('x'.repeat(92))], 100)).toMatchObject({ header: 'a: b\r\n\r\n' })
+  const field = bytesOf(`a: ${'b'.repeat(995)}\r\n`)
+  expect(await read(Array.from({ length: 600 }, () => field))).toBe('5.6.0')
+})
+
+test('a client that leaves in the middle is no refusal', async () => {
+  const stream = new PassThrough()
+  const done = readMessage(stream, new ContentCollector(async () => {}), { maxMessageBytes: 100, completeHeader: (bytes) => bytes })
+  stream.write('a: b\r\n')
+  stream.destroy(new Error('reset'))
+  await expect(done).rejects.toThrow(ClientGone)
+})

@@ -130,14 +130,16 @@ export const listenAddress: SettingType<HostPort> = {
     splitHostPort(given, null) ?? refuse(given, 'is not an address to listen on: write it like 0.0.0.0:8080 or [::]:8080.'),
 }
 
-export const nameServer: SettingType<HostPort> = {
+/** The value is `ip:port`, IPv6 in brackets. */
+export const nameServer: SettingType<string> = {
   title: 'address:port',
   parse(given) {
     // An IPv6 address without brackets is clear as long as no port follows.
-    if (isIP(String(given)) === 6) return { host: String(given), port: 53 }
-    const address = splitHostPort(given, 53)
-    if (address && isIP(address.host) > 0 && address.port > 0) return address
-    return refuse(given, 'is not a name server: write it like 127.0.0.1:53 or [::1]:53.')
+    const address = isIP(String(given)) === 6 ? { host: String(given), port: 53 } : splitHostPort(given, 53)
+    if (!address || isIP(address.host) === 0 || address.port === 0) {
+      return refuse(given, 'is not a name server: write it like 127.0.0.1:53 or [::1]:53.')
+    }
+    return isIP(address.host) === 6 ? `[${address.host}]:${address.port}` : `${address.host}:${address.port}`
   },
 }
 

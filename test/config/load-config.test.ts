@@ -59,11 +59,7 @@ describe('values', () => {
       'STERNA_DNS_SERVERS',
       '127.0.0.1:5353,::1,[::2]:54',
       (config) => config.dns.servers,
-      [
-        { host: '127.0.0.1', port: 5353 },
-        { host: '::1', port: 53 },
-        { host: '::2', port: 54 },
-      ],
+      ['127.0.0.1:5353', '[::1]:53', '[::2]:54'],
     ],
     ['STERNA_RETURN_PATH_LISTEN', '127.0.0.1:2525', (config) => config.returnPath.listen, [{ host: '127.0.0.1', port: 2525 }]],
   ]

@@ -1,0 +1,112 @@
+import { createHash } from 'node:crypto'
+import { chmodSync, rmSync } from 'node:fs'
+import { connect, createServer } from 'node:net'
+import type { Socket } from 'node:net'
+import { join, relative } from 'node:path'
+import { SternaError } from '../errors.ts'
+import type { Log } from '../log.ts'
+
+/** What a command came to, as its own process shows it. */
+export interface CommandResult {
+  stdout: string
+  stderr: string
+  exitCode: number
+}
+
+/** The command line of a client and the directory its paths are relative to. */
+export interface CommandRequest {
+  argv: string[]
+  cwd: string
+}
+
+/** bytes; a longer request is none of ours */
+const longestRequest = 64 * 1024
+/** bytes that fit into a socket's address on every system */
+const longestPath = 103
+
+/** Where the process that serves a data directory takes commands: as text, or in Windows a named pipe. */
+export function controlSocketPath(dataDir: string): string {
+  if (process.platform === 'win32') {
+    return `\\\\.\\pipe\\sterna-${createHash('sha256').update(dataDir).digest('hex').slice(0, 16)}`
+  }
+  const absolute = join(dataDir, 'control.sock')
+  const shorter = relative(process.cwd(), absolute)
+  const path = shorter.length < absolute.length ? shorter : absolute
+  if (Buffer.byteLength(path) <= longestPath) return path
+  throw new SternaError('configuration', `data_dir is too long a path: ${absolute} must have at most ${longestPath} bytes.`)
+}
+
+/**
+ * Takes commands for this process, one a connection: a line of JSON `{argv, cwd}` in, a line `{stdout, stderr,
+ * exitCode}` out. Only the user the server runs as may connect. The caller holds the data directory, so whatever lies
+ * at `path` is left over.
+ */
+export async function serveControlSocket(
+  path: string,
+  run: (request: CommandRequest) => Promise<CommandResult>,
+  log: Log,
+): Promise<{ close(): Promise<void> }> {
+  const isFile = process.platform !== 'win32'
+  if (isFile) rmSync(path, { force: true })
+  const open = new Set<Socket>()
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
+    open.add(socket)
+    socket.on('close', () => open.delete(socket))
+    socket.on('error', (error) => log.debug({ error }, 'a command was not waited for'))
+    readLine(socket, longestRequest)
+      .then(async (line) => socket.end(`${JSON.stringify(await run(requestOf(line)))}\n`))
+      .catch((error: unknown) => {
+        log.warn({ error }, 'a command could not be read')
+        socket.destroy()
+      })
+  })
+  // Between bind() and chmod() others could connect, if the mode were not narrow from the first moment.
+  const mask = process.umask(0o177)
+  try {
+    await new Promise<void>((resolve, reject) => server.once('error', reject).listen(path, resolve))
+  } finally {
+    process.umask(mask)
+  }
+  if (isFile) chmodSync(path, 0o600)
+  return {
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        for (const socket of open) socket.destroy()
+      }),
+  }
+}
+
+/** Lets the serving process run a command; undefined where none serves. */
+export async function askServer(path: string, request: CommandRequest): Promise<CommandResult | undefined> {
+  const socket = connect(path)
+  try {
+    await new Promise<void>((resolve, reject) => socket.once('error', reject).once('connect', resolve))
+  } catch (error) {
+    if (['ENOENT', 'ECONNREFUSED'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined
+    throw error
+  }
+  socket.end(`${JSON.stringify(request)}\n`)
+  return JSON.parse(await readLine(socket, Infinity)) as CommandResult
+}
+
+function requestOf(line: string): CommandRequest {
+  const { argv, cwd } = JSON.parse(line) as Partial<CommandRequest>
+  if (Array.isArray(argv) && argv.every((word) => typeof word === 'string') && typeof cwd === 'string') return { argv, cwd }
+  throw new Error('this is no command')
+}
+
+function readLine(socket: Socket, limit: number): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>()
+  let text = ''
+  socket.setEncoding('utf8')
+  socket.on('data', (part: string) => {
+    text += part
+    const end = text.indexOf('\n')
+    if (end >= 0) resolve(text.slice(0, end))
+    else if (text.length > limit) reject(new Error('the line is too long'))
+  })
+  socket.once('error', reject)
+  socket.once('close', () => reject(new Error('the connection ended too early')))
+  return promise
+}

@@ -1,0 +1,48 @@
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect, test } from 'vitest'
+import { askServer, controlSocketPath, serveControlSocket } from '../../src/command/control-socket.ts'
+import { silentLog } from '../../src/log.ts'
+
+const directory = mkdtempSync(join(tmpdir(), 'sterna-control-'))
+const path = controlSocketPath(directory)
+afterAll(() => rmSync(directory, { recursive: true }))
+
+test('without a server there is no answer, also where a dead one left its socket', async () => {
+  expect(await askServer(path, { argv: [], cwd: '/' })).toBeUndefined()
+  writeFileSync(path, '')
+  expect(await askServer(path, { argv: [], cwd: '/' })).toBeUndefined()
+})
+
+test('a command travels to the server and its result back', async () => {
+  const long = 'ä'.repeat(300_000)
+  const server = await serveControlSocket(path, async ({ argv, cwd }) => ({ stdout: `${argv.join(' ')} in ${cwd}`, stderr: long, exitCode: 3 }), silentLog)
+  expect(statSync(path).mode & 0o777).toBe(0o600)
+  const [one, two] = await Promise.all([
+    askServer(path, { argv: ['key', 'create'], cwd: '/a' }),
+    askServer(path, { argv: ['a\nb'], cwd: '/b' }),
+  ])
+  expect(one).toEqual({ stdout: 'key create in /a', stderr: long, exitCode: 3 })
+  expect(two?.stdout).toBe('a\nb in /b')
+  await server.close()
+  expect(await askServer(path, { argv: [], cwd: '/' })).toBeUndefined()
+})
+
+test('what is no command is hung up on, and the next one is served', async () => {
+  const server = await serveControlSocket(path, async () => ({ stdout: 'ok', stderr: '', exitCode: 0 }), silentLog)
+  for (const text of ['nonsense\n', '{"argv":[1],"cwd":"/"}\n', '{"argv":["x"]}\n', 'x'.repeat(70_000)]) {
+    await new Promise<void>((resolve) => {
+      const socket = connect(path, () => socket.write(text))
+      socket.on('error', () => {}).on('close', () => resolve())
+      socket.resume()
+    })
+  }
+  expect((await askServer(path, { argv: [], cwd: '/' }))?.stdout).toBe('ok')
+  await server.close()
+})
+
+test('a path that is too long for a socket is told', () => {
+  expect(() => controlSocketPath(`/tmp/${'x'.repeat(120)}`)).toThrow(/data_dir is too long/)
+})

@@ -19,11 +19,6 @@ export function newId(prefix: IdPrefix, now: number): string {
     randomFillSync(pool)
     used = 0
   }
-  let time = ''
-  for (let rest = now, i = 0; i < 10; i++) {
-    time = alphabet[rest % 32] + time
-    rest = Math.floor(rest / 32)
-  }
   let random = ''
   for (let half = 0; half < 2; half++) {
     let value = pool.readUIntBE(used, 5)
@@ -35,7 +30,19 @@ export function newId(prefix: IdPrefix, now: number): string {
     }
     random += text
   }
-  return `${prefix}_${time}${random}`
+  return `${prefix}_${timePart(now)}${random}`
+}
+
+/** What sorts before every id made at this time or later, and after every earlier one. */
+export const idFloor = (prefix: IdPrefix, at: number): string => `${prefix}_${timePart(Math.max(at, 0))}`
+
+function timePart(at: number): string {
+  let text = ''
+  for (let rest = at, i = 0; i < 10; i++) {
+    text = alphabet[rest % 32] + text
+    rest = Math.floor(rest / 32)
+  }
+  return text
 }
 
 /** True where `text` has the form of an id of this kind; it need not exist. */

@@ -9,8 +9,9 @@ import { ByteBudget } from './byte-budget.ts'
 import { DestinationDirectory } from './destination-directory.ts'
 import { FreshSlots } from './fresh-slots.ts'
 import type { FreshSlot } from './fresh-slots.ts'
-import { claimDue, findContent, findMessage, postpone, releaseAll, releaseOthers, waitingDestinations } from './queue-store.ts'
-import type { ClaimedRow, MessageRow, QueuedMessage, QueuedRecipient } from './queue-store.ts'
+import { claimDue, postpone, releaseAll, releaseOthers, waitingDestinations } from './queue-store.ts'
+import type { ClaimedRow, QueuedMessage, QueuedRecipient } from './queue-store.ts'
+import { queuedRecipientOf, readContent, readMessage } from './queued-mail.ts'
 import { recordReactions, settleAttempt, settleUntried } from './settle.ts'
 import type { Settlement } from './settle.ts'
 
@@ -159,8 +160,8 @@ export class QueueRunner {
   }
 
   async #deliverStored(messageId: string, recipients: QueuedRecipient[]): Promise<void> {
-    const { clock } = this.#parts
-    const message = await this.#readMessage(messageId).catch((error: unknown) => this.#cannotRead(messageId, recipients, error))
+    const { db, clock } = this.#parts
+    const message = await readMessage(db, messageId).catch((error: unknown) => this.#cannotRead(messageId, recipients, error))
     if (!message) return
     const isOver = (recipient: QueuedRecipient) => recipient.suppressed || recipient.expiresAt <= clock.now()
     const { over = [], open = [] } = Object.groupBy(recipients, (recipient) => (isOver(recipient) ? 'over' : 'open'))
@@ -170,23 +171,11 @@ export class QueueRunner {
     if (open.length === 0) return
     await this.#content.take(message.size)
     try {
-      const content = await this.#readContent(messageId).catch((error: unknown) => this.#cannotRead(messageId, open, error))
+      const content = await readContent(db, messageId).catch((error: unknown) => this.#cannotRead(messageId, open, error))
       if (content) await this.#deliver(message, open, content)
     } finally {
       this.#content.giveBack(message.size)
     }
-  }
-
-  async #readMessage(id: string): Promise<QueuedMessage> {
-    const [row] = await this.#parts.db.read<MessageRow>(findMessage, { id })
-    if (!row) throw new Error(`message ${id} has recipients but no row`)
-    return queuedMessageOf(row)
-  }
-
-  async #readContent(id: string): Promise<Uint8Array> {
-    const chunks = await this.#parts.db.read<{ bytes: Uint8Array }>(findContent, { id })
-    if (chunks.length === 0) throw new Error(`message ${id} has no content`)
-    return joined(chunks.map(({ bytes }) => bytes))
   }
 
   async #cannotRead(messageId: string, recipients: QueuedRecipient[], error: unknown): Promise<undefined> {
@@ -336,40 +325,3 @@ const unsigned = (recipient: QueuedRecipient, now: number): Attempt => ({
   selectors: [],
   transcript: [],
 })
-
-const queuedMessageOf = (row: MessageRow): QueuedMessage => ({
-  id: row.id,
-  accountId: row.account_id,
-  domainId: row.domain_id,
-  sandbox: row.sandbox === 1,
-  subject: row.subject,
-  size: row.size,
-  bodyType: row.body_type,
-  smtputf8: row.smtputf8 === 1,
-  createdAt: row.created_at,
-})
-
-const queuedRecipientOf = (row: ClaimedRow, destination: string): QueuedRecipient => ({
-  id: row.id,
-  forwardPath: row.forward_path,
-  destination,
-  attempts: row.attempts,
-  expiresAt: row.expires_at,
-  lastResponse: row.last_response,
-  smtpCode: row.smtp_code,
-  enhancedStatus: row.enhanced_status,
-  suppressed: row.suppressed > 0,
-})
-
-/** One piece of shared memory; most messages have one chunk and are not copied. */
-function joined(chunks: Uint8Array[]): Uint8Array {
-  const [first] = chunks
-  if (first && chunks.length === 1 && first.buffer instanceof SharedArrayBuffer) return first
-  const whole = new Uint8Array(new SharedArrayBuffer(chunks.reduce((size, chunk) => size + chunk.length, 0)))
-  let place = 0
-  for (const chunk of chunks) {
-    whole.set(chunk, place)
-    place += chunk.length
-  }
-  return whole
-}

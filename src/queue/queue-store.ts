@@ -117,23 +117,6 @@ export const claimDue = (claim: { destination: string; owner: string; now: numbe
   },
 ]
 
-export interface MessageRow extends Row {
-  id: string
-  account_id: string
-  domain_id: string | null
-  sandbox: number
-  subject: string
-  size: number
-  body_type: '7bit' | '8bitmime'
-  smtputf8: number
-  created_at: number
-}
-
-export const findMessage = `
-  select id, account_id, domain_id, sandbox, subject, size, body_type, smtputf8, created_at from message where id = :id`
-
-export const findContent = 'select bytes from content where message_id = :id order by chunk'
-
 /** Puts a recipient back untried, because no connection to its host was free. */
 export const postpone = (id: string, owner: string, dueAt: number): Statement => ({
   sql: 'update recipient set owner = null, due_at = :dueAt where id = :id and owner = :owner',

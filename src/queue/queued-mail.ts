@@ -1,0 +1,72 @@
+import type { Database, Row } from '../store/database.ts'
+import type { ClaimedRow, QueuedMessage, QueuedRecipient } from './queue-store.ts'
+
+interface MessageRow extends Row {
+  id: string
+  account_id: string
+  domain_id: string | null
+  sandbox: number
+  subject: string
+  size: number
+  body_type: '7bit' | '8bitmime'
+  smtputf8: number
+  created_at: number
+}
+
+/** The message of recipients that were claimed. */
+export async function readMessage(db: Database, id: string): Promise<QueuedMessage> {
+  const [row] = await db.read<MessageRow>(
+    `select id, account_id, domain_id, sandbox, subject, size, body_type, smtputf8, created_at from message where id = :id`,
+    { id },
+  )
+  if (!row) throw new Error(`message ${id} has recipients but no row`)
+  return queuedMessageOf(row)
+}
+
+/** All bytes of a message, in shared memory. */
+export async function readContent(db: Database, id: string): Promise<Uint8Array> {
+  const chunks = await db.read<{ bytes: Uint8Array }>(
+    'select bytes from content where message_id = :id order by chunk',
+    { id },
+  )
+  if (chunks.length === 0) throw new Error(`message ${id} has no content`)
+  return joined(chunks.map(({ bytes }) => bytes))
+}
+
+const queuedMessageOf = (row: MessageRow): QueuedMessage => ({
+  id: row.id,
+  accountId: row.account_id,
+  domainId: row.domain_id,
+  sandbox: row.sandbox === 1,
+  subject: row.subject,
+  size: row.size,
+  bodyType: row.body_type,
+  smtputf8: row.smtputf8 === 1,
+  createdAt: row.created_at,
+})
+
+/** A recipient as it was claimed. */
+export const queuedRecipientOf = (row: ClaimedRow, destination: string): QueuedRecipient => ({
+  id: row.id,
+  forwardPath: row.forward_path,
+  destination,
+  attempts: row.attempts,
+  expiresAt: row.expires_at,
+  lastResponse: row.last_response,
+  smtpCode: row.smtp_code,
+  enhancedStatus: row.enhanced_status,
+  suppressed: row.suppressed > 0,
+})
+
+/** One piece of shared memory; most messages have one chunk and are not copied. */
+function joined(chunks: Uint8Array[]): Uint8Array {
+  const [first] = chunks
+  if (first && chunks.length === 1 && first.buffer instanceof SharedArrayBuffer) return first
+  const whole = new Uint8Array(new SharedArrayBuffer(chunks.reduce((size, chunk) => size + chunk.length, 0)))
+  let place = 0
+  for (const chunk of chunks) {
+    whole.set(chunk, place)
+    place += chunk.length
+  }
+  return whole
+}

@@ -1,0 +1,72 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { newId } from '../../src/id.ts'
+import { sweep } from '../../src/message/retention.ts'
+import { openDatabase } from '../../src/store/sqlite-database.ts'
+import { testDirectory } from '../support/temporary-directory.ts'
+
+const day = 86_400_000
+const now = 200 * day
+const retention = { contentMs: 7 * day, eventMs: 90 * day }
+
+async function storeWith(messages: { name: string; createdAt: number; finalAt: number | null }[]) {
+  const db = await openDatabase({ directory: testDirectory() })
+  onTestFinished(() => db.close())
+  await db.write([{ sql: "insert into account (id, name, plan, status, created_at) values ('acc_1', 'one', 'free', 'active', 0)" }])
+  for (const { name, createdAt, finalAt } of messages) {
+    const id = newId('em', createdAt)
+    await db.write([
+      {
+        sql: `insert into message (id, account_id, source, sandbox, header_from, header_to, header_cc, reply_to, subject,
+                message_id_header, size, body_type, smtputf8, tags, metadata, created_at)
+              values (:id, 'acc_1', 'api', 0, '', '[]', '[]', '[]', :name, '', 1, '7bit', 0, '[]', '{}', :createdAt)`,
+        params: { id, name, createdAt },
+      },
+      { sql: `insert into content (message_id, chunk, bytes) values (:id, 0, :bytes)`, params: { id, bytes: new Uint8Array(1) } },
+      { sql: `insert into message_tag (message_id, name, value) values (:id, 'a', 'b')`, params: { id } },
+      {
+        sql: `insert into recipient (id, message_id, account_id, forward_path, destination, type, state, due_at, expires_at, delivered_at)
+              values (:recipient, :id, 'acc_1', '', '', 'to', 'x', :dueAt, 0, :finalAt)`,
+        params: { recipient: newId('rcp', createdAt), id, finalAt, dueAt: finalAt === null ? createdAt : null },
+      },
+      {
+        sql: `insert into attempt (id, recipient_id, message_id, started_at, duration_ms, outcome, transcript)
+              values (:attempt, '', :id, 0, 0, '', '')`,
+        params: { attempt: newId('att', createdAt), id },
+      },
+      {
+        sql: `insert into event (id, account_id, message_id, type, sandbox, created_at, data) values (:event, '', :id, '', 0, 0, '')`,
+        params: { event: newId('evt', createdAt), id },
+      },
+    ])
+  }
+  const names = async (sql: string) => (await db.read<{ subject: string }>(sql)).map(({ subject }) => subject).toSorted()
+  return { db, names }
+}
+
+test('content goes a week after the last recipient is final, the rest after three months, what waits stays', async () => {
+  const { db, names } = await storeWith([
+    { name: 'ancient', createdAt: now - 100 * day, finalAt: now - 99 * day },
+    { name: 'ancient but waiting', createdAt: now - 100 * day, finalAt: null },
+    { name: 'old', createdAt: now - 9 * day, finalAt: now - 8 * day },
+    { name: 'old, lately final', createdAt: now - 9 * day, finalAt: now - 6 * day },
+    { name: 'new', createdAt: now, finalAt: now },
+  ])
+  await sweep(db, retention, now)
+  expect(await names('select subject from message')).toEqual(['ancient but waiting', 'new', 'old', 'old, lately final'])
+  for (const table of ['content', 'attempt']) {
+    expect(await names(`select subject from message join ${table} on message_id = message.id`)).toEqual([
+      'ancient but waiting',
+      'new',
+      'old, lately final',
+    ])
+  }
+  expect(await names('select subject from message join event on message_id = message.id')).toEqual(['new', 'old', 'old, lately final'])
+  expect(await db.read('select name from message_tag')).toHaveLength(4)
+})
+
+test('the newest event stays, however old, because readers count on its place', async () => {
+  const { db } = await storeWith([{ name: 'last', createdAt: 1, finalAt: 1 }])
+  await sweep(db, retention, now)
+  expect(await db.read('select seq from event')).toHaveLength(1)
+  expect(await db.read('select id from message')).toEqual([])
+})

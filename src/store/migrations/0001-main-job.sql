@@ -196,13 +196,14 @@ create table webhook (
   description text,
   payload text not null, -- standard, extended
   sandbox bigint not null,
-  status text not null, -- enabled, disabled
+  status text not null, -- enabled, disabled, deleted
   disabled_reason text, -- manual, failures
   secret blob not null, -- sealed with the key file
   previous_secret blob,
   previous_expires_at bigint,
-  after_seq bigint not null, -- events up to here are older than the webhook
-  last_success_at bigint,
+  after_seq bigint not null, -- events up to here are older than the webhook, or than its being enabled again
+  failing_since bigint, -- the first failed attempt since the last successful one
+  exhausted bigint not null default 0, -- deliveries given up since then
   created_at bigint not null,
   updated_at bigint not null
 );
@@ -220,7 +221,8 @@ create table webhook_delivery (
   created_at bigint not null
 );
 create index webhook_delivery_due on webhook_delivery (webhook_id, next_attempt_at) where next_attempt_at is not null;
-create index webhook_delivery_event on webhook_delivery (event_id, webhook_id);
+create index webhook_delivery_attempting on webhook_delivery (webhook_id) where state = 'attempting';
+create index webhook_delivery_event on webhook_delivery (webhook_id, event_id, id);
 create index webhook_delivery_webhook on webhook_delivery (webhook_id, id);
 
 create table webhook_attempt (
@@ -230,7 +232,7 @@ create table webhook_attempt (
   sent_at bigint not null,
   duration_ms bigint not null,
   http_status_code bigint,
-  response text, -- the first 64 KiB of the body
+  response text, -- the beginning of the body
   error text
 );
 create index webhook_attempt_delivery on webhook_attempt (delivery_id);

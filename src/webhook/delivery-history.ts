@@ -1,0 +1,190 @@
+import type { Clock } from '../clock.ts'
+import { SternaError } from '../errors.ts'
+import type { PublicEventType } from '../event/event-type.ts'
+import { newId } from '../id.ts'
+import type { Database, Row, Value } from '../store/database.ts'
+import { pageClause } from '../store/page-clause.ts'
+import type { Page } from '../store/page-clause.ts'
+import { insertReplay } from './webhook-delivery-store.ts'
+import type { DeliveryState } from './webhook-delivery-store.ts'
+import type { Webhook } from './webhook-store.ts'
+
+/** What became of an event at a webhook. */
+export interface DeliveryRow extends Row {
+  /** `whd_…` */
+  id: string
+  event_id: string
+  event_type: PublicEventType
+  /** The text that was signed and sent. */
+  body: string
+  state: DeliveryState
+  /** How many attempts were made. */
+  attempts: number
+  /** Epoch, ms. */
+  next_attempt_at: number | null
+  created_at: number
+}
+
+export interface AttemptRow extends Row {
+  /** `wha_…` */
+  id: string
+  delivery_id: string
+  number: number
+  sent_at: number
+  duration_ms: number
+  http_status_code: number | null
+  response: string | null
+  error: string | null
+}
+
+/** Null: any. */
+export interface DeliveryFilter {
+  state: DeliveryState | null
+  type: string | null
+  eventId: string | null
+}
+
+export interface ReplayRange {
+  state: 'failed' | 'canceled'
+  /** Deliveries made from this time on (epoch, ms), and up to this one. */
+  since: number
+  until: number
+}
+
+const columns = 'd.id, d.event_id, d.event_type, d.body, d.state, d.attempts, d.next_attempt_at, d.created_at'
+
+/** Of several deliveries of one event to one webhook (replays) the last one counts. Uses webhook_delivery_event. */
+const isLast = `not exists (select 1 from webhook_delivery n
+                             where n.webhook_id = d.webhook_id and n.event_id = d.event_id and n.id > d.id)`
+
+/** Deliveries replayed in one batch. */
+const replayStep = 200
+
+/** What was posted to webhooks, and how to have it posted again. Callers have looked the webhook up in its scope. */
+export class DeliveryHistory {
+  readonly #db: Database
+  readonly #clock: Clock
+  readonly #wake: (webhookId: string) => void
+
+  constructor(parts: { db: Database; clock: Clock; wake(webhookId: string): void }) {
+    this.#db = parts.db
+    this.#clock = parts.clock
+    this.#wake = parts.wake
+  }
+
+  /** A page of a webhook's deliveries, as `listBody` takes it. */
+  deliveries(webhookId: string, filter: DeliveryFilter, page: Page): Promise<DeliveryRow[]> {
+    return this.#page('1 = 1', { webhookId, filter }, { page, column: 'd.id' })
+  }
+
+  /** A page of the events posted to a webhook, each with its last delivery; the edges of pages are event ids. */
+  events(webhookId: string, filter: DeliveryFilter, page: Page): Promise<DeliveryRow[]> {
+    return this.#page(isLast, { webhookId, filter }, { page, column: 'd.event_id' })
+  }
+
+  #page(which: string, { webhookId, filter }: { webhookId: string; filter: DeliveryFilter }, list: { page: Page; column: string }) {
+    const { condition, order, params } = pageClause(list.page, list.column)
+    const conditions = [`d.webhook_id = :webhookId`, which, condition]
+    const values: Record<string, Value> = { webhookId, ...params }
+    const only = (column: string, value: string | null): void => {
+      if (value === null) return
+      conditions.push(`d.${column} = :${column}`)
+      values[column] = value
+    }
+    only('state', filter.state)
+    only('event_type', filter.type)
+    only('event_id', filter.eventId)
+    return this.#db.report<DeliveryRow>(`select ${columns} from webhook_delivery d where ${conditions.join(' and ')} ${order}`, values)
+  }
+
+  /** @throws SternaError `not_found` */
+  async getDelivery(webhookId: string, id: string): Promise<DeliveryRow> {
+    const [row] = await this.#db.read<DeliveryRow>(
+      `select ${columns} from webhook_delivery d where d.id = :id and d.webhook_id = :webhookId`,
+      { webhookId, id },
+    )
+    return row ?? notFound('There is no delivery with this id at this webhook.')
+  }
+
+  /** The last delivery of an event. @throws SternaError `not_found` */
+  async getEventDelivery(webhookId: string, eventId: string): Promise<DeliveryRow> {
+    const [row] = await this.#db.read<DeliveryRow>(
+      `select ${columns} from webhook_delivery d
+        where d.webhook_id = :webhookId and d.event_id = :eventId order by d.id desc limit 1`,
+      { webhookId, eventId },
+    )
+    return row ?? notFound('No event with this id was posted to this webhook.')
+  }
+
+  /** The attempts of one delivery, the oldest first. */
+  attempts(deliveryId: string): Promise<AttemptRow[]> {
+    return this.#db.report<AttemptRow>(
+      `select id, delivery_id, number, sent_at, duration_ms, http_status_code, response, error
+         from webhook_attempt where delivery_id = :deliveryId order by id`,
+      { deliveryId },
+    )
+  }
+
+  /** A page of the attempts to post an event, replays included. */
+  eventAttempts(webhookId: string, eventId: string, page: Page): Promise<AttemptRow[]> {
+    const { condition, order, params } = pageClause(page, 'a.id')
+    return this.#db.report<AttemptRow>(
+      `select a.id, a.delivery_id, a.number, a.sent_at, a.duration_ms, a.http_status_code, a.response, a.error
+         from webhook_delivery d join webhook_attempt a on a.delivery_id = d.id
+        where d.webhook_id = :webhookId and d.event_id = :eventId and ${condition} ${order}`,
+      { webhookId, eventId, ...params },
+    )
+  }
+
+  /**
+   * Has a delivery made once more: a new one with the same event id and the same bytes, and all its attempts.
+   * Gives its id.
+   * @throws SternaError `invalid_state` while the delivery is under way, or where the webhook is disabled
+   */
+  async replay(webhook: Webhook, delivery: DeliveryRow): Promise<string> {
+    checkEnabled(webhook)
+    const now = this.#clock.now()
+    const id = newId('whd', now)
+    const [written] = await this.#db.write([insertReplay(id, delivery.id, now)])
+    if (written?.changes !== 1) {
+      throw new SternaError('invalid_state', 'This delivery is still under way. It can be replayed once it has succeeded, failed or been canceled.')
+    }
+    this.#wake(webhook.id)
+    return id
+  }
+
+  /**
+   * Replays every event whose last delivery failed (or was canceled) within a range of time; gives their number.
+   * Called again it finds only what has failed again.
+   * @throws SternaError `invalid_state` where the webhook is disabled
+   */
+  async replayAll(webhook: Webhook, { state, since, until }: ReplayRange): Promise<number> {
+    checkEnabled(webhook)
+    let count = 0
+    for (let after = ''; ; ) {
+      const rows = await this.#db.report<{ id: string }>(
+        `select d.id from webhook_delivery d
+          where d.webhook_id = :webhookId and d.id > :after and d.state = :state and d.created_at >= :since and d.created_at <= :until
+            and ${isLast}
+          order by d.id limit :replayStep`,
+        { webhookId: webhook.id, after, state, since, until, replayStep },
+      )
+      const last = rows.at(-1)
+      if (!last) return count
+      const now = this.#clock.now()
+      const written = await this.#db.write(rows.map(({ id }) => insertReplay(newId('whd', now), id, now)))
+      count += written.reduce((sum, { changes }) => sum + changes, 0)
+      this.#wake(webhook.id)
+      after = last.id
+    }
+  }
+}
+
+const notFound = (message: string): never => {
+  throw new SternaError('not_found', message)
+}
+
+function checkEnabled({ status }: Webhook): void {
+  if (status === 'enabled') return
+  throw new SternaError('invalid_state', 'The webhook is disabled. Enable it first: PATCH it with {"status": "enabled"}.')
+}

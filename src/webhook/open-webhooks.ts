@@ -1,0 +1,81 @@
+import type { Secrets } from '../account/key-file.ts'
+import type { Clock } from '../clock.ts'
+import type { PublicEventType } from '../event/event-type.ts'
+import { newId } from '../id.ts'
+import type { Log } from '../log.ts'
+import type { Resolver } from '../resolver.ts'
+import type { Database } from '../store/database.ts'
+import { DeliveryHistory } from './delivery-history.ts'
+import { WebhookPoster } from './post-webhook.ts'
+import type { PosterSettings, PostResult } from './post-webhook.ts'
+import { webhookHeaders } from './sign-webhook.ts'
+import { extendedData, sampleData, sampleExtension, webhookBody } from './webhook-body.ts'
+import { WebhookList } from './webhook-list.ts'
+import { openPreviousSecret, WebhookRunner } from './webhook-runner.ts'
+import type { RunnerSettings } from './webhook-runner.ts'
+import type { Webhook } from './webhook-store.ts'
+
+export interface WebhookParts {
+  db: Database
+  clock: Clock
+  log: Log
+  resolver: Resolver
+  secrets: Pick<Secrets, 'seal' | 'open'>
+}
+
+export interface WebhookSettings extends PosterSettings, RunnerSettings {
+  allowHttp: boolean
+}
+
+/** Everything about webhooks, put together. */
+export interface Webhooks {
+  list: WebhookList
+  history: DeliveryHistory
+  /** Posts a sample to the webhook at once, whatever its status; nothing is written down and nothing tried again. */
+  sendSample(webhook: Webhook, type: PublicEventType): Promise<PostResult>
+  /** To be called after events were written. */
+  eventsWritten(): void
+  /** Takes up what the last process left, and from then on posts what is due. */
+  start(): Promise<void>
+  /** Waits at most so long for what is in hand; the rest is posted after the next start. */
+  stop(graceMs: number): Promise<void>
+}
+
+/** Loads the webhooks. They can be changed and read at once; nothing is posted before `start()`. */
+export async function openWebhooks(parts: WebhookParts, settings: WebhookSettings): Promise<Webhooks> {
+  const { db, clock, log } = parts
+  const poster = new WebhookPoster(parts, settings)
+  const list: WebhookList = new WebhookList({ ...parts, onEnabled: () => runner.eventsWritten() }, settings)
+  const runner: WebhookRunner = new WebhookRunner({ db, clock, log, list, poster }, settings)
+  await list.load()
+  return {
+    list,
+    history: new DeliveryHistory({ db, clock, wake: (webhookId) => runner.wake(webhookId) }),
+    sendSample: (webhook, type) => sendSample(webhook, type, { poster, clock }),
+    eventsWritten: () => runner.eventsWritten(),
+    start: () => runner.start(),
+    async stop(graceMs) {
+      await runner.stop(graceMs)
+      await poster.close()
+    },
+  }
+}
+
+function sendSample(webhook: Webhook, type: PublicEventType, parts: { poster: WebhookPoster; clock: Clock }): Promise<PostResult> {
+  const at = parts.clock.now()
+  const eventId = newId('evt', at).replace('evt_', 'evt_test_')
+  const sample = sampleData(type, newId('em', at), at)
+  const data = webhook.payload === 'extended' ? extendedData(sample, sampleExtension) : sample
+  const body = Buffer.from(webhookBody({ id: eventId, type, createdAt: at, data }))
+  const headers = webhookHeaders({
+    eventId,
+    eventType: type,
+    deliveryId: newId('whd', at),
+    number: 1,
+    body,
+    secret: webhook.secret,
+    previousSecret: openPreviousSecret(webhook, at),
+    at,
+  })
+  return parts.poster.post({ url: webhook.url, headers: { ...headers, 'x-service-test': 'true' }, body })
+}

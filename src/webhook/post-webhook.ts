@@ -1,0 +1,152 @@
+import { isIP } from 'node:net'
+import type { LookupFunction } from 'node:net'
+import { Agent, buildConnector } from 'undici'
+import type { Dispatcher } from 'undici'
+import { messageOf } from '../errors.ts'
+import type { Resolver } from '../resolver.ts'
+import { addressRule } from './webhook-address.ts'
+import type { AllowedAddresses } from './webhook-address.ts'
+import { addressesOf } from './host-lookup.ts'
+
+export interface PosterSettings {
+  allowPrivateAddresses: AllowedAddresses
+  /** For one attempt, from the look-up of the name to the response headers; real time. */
+  timeoutMs: number
+}
+
+export interface WebhookRequest {
+  url: string
+  headers: Record<string, string>
+  body: Uint8Array
+}
+
+/** What one attempt came to. A status of 2xx is a success, whatever became of the body. */
+export interface PostResult {
+  /** Null where no response came. */
+  statusCode: number | null
+  /** The beginning of the response's body. */
+  response: string | null
+  /** Why there is no response, in words for the owner of the webhook. */
+  error: string | null
+  durationMs: number
+}
+
+export const isSuccess = ({ statusCode }: PostResult): boolean => statusCode !== null && statusCode >= 200 && statusCode < 300
+
+/** bytes of a response that are read, so that the connection of a talkative receiver can be used again */
+const readLimit = 64 * 1024
+/** bytes of them that are kept for people to look at */
+const keptLimit = 4 * 1024
+/** A connection lives on so long, which is less than servers wait before they close one: a POST must not meet that. */
+const idleMs = 1_000
+
+/**
+ * Posts webhooks. No redirect is followed, no proxy of the environment used, no encoding undone. Addresses are judged
+ * when the connection is made, and the connection goes to the address that was judged.
+ */
+export class WebhookPoster {
+  readonly #agent: Agent
+  readonly #timeoutMs: number
+  readonly #inHand = new Set<AbortController>()
+
+  constructor(parts: { resolver: Resolver }, settings: PosterSettings) {
+    this.#timeoutMs = settings.timeoutMs
+    this.#agent = new Agent({
+      connect: guardedConnector(parts.resolver, settings),
+      headersTimeout: 0, // the signal of each request bounds all of it
+      bodyTimeout: 0,
+      keepAliveTimeout: idleMs,
+      keepAliveMaxTimeout: idleMs,
+    })
+  }
+
+  /** One attempt. Never rejects. */
+  async post({ url, headers, body }: WebhookRequest): Promise<PostResult> {
+    const started = performance.now()
+    const result = (fields: Partial<PostResult>): PostResult => ({
+      statusCode: null,
+      response: null,
+      error: null,
+      ...fields,
+      durationMs: Math.round(performance.now() - started),
+    })
+    const abort = new AbortController()
+    const timeout = setTimeout(() => abort.abort(new Error(`No response within ${this.#timeoutMs / 1000} seconds.`)), this.#timeoutMs)
+    this.#inHand.add(abort)
+    try {
+      const response = await this.#request(url, { method: 'POST', headers, body, signal: abort.signal })
+      return result({ statusCode: response.statusCode, response: await beginningOf(response.body) })
+    } catch (error) {
+      return result({ error: reasonOf(abort.signal.aborted ? abort.signal.reason : error) })
+    } finally {
+      clearTimeout(timeout)
+      this.#inHand.delete(abort)
+    }
+  }
+
+  /** Ends the attempts in hand as failures. */
+  breakOff(): void {
+    for (const abort of this.#inHand) abort.abort(new Error('This server was stopped.'))
+  }
+
+  #request(url: string, options: { method: 'POST' } & Pick<Dispatcher.RequestOptions, 'headers' | 'body' | 'signal'>) {
+    const { origin, pathname, search } = new URL(url)
+    return this.#agent.request({ origin, path: pathname + search, ...options })
+  }
+
+  async close(): Promise<void> {
+    await this.#agent.destroy()
+  }
+}
+
+/** Reads what little of the body is of interest; a body that breaks off or never ends changes nothing. */
+async function beginningOf(body: Dispatcher.ResponseData['body']): Promise<string> {
+  const kept: Buffer[] = []
+  let size = 0
+  try {
+    for await (const chunk of body as AsyncIterable<Buffer>) {
+      if (size < keptLimit) kept.push(chunk.subarray(0, keptLimit - size))
+      size += chunk.length
+      if (size > readLimit) break // leaving the loop closes the connection
+    }
+  } catch {
+    body.destroy()
+  }
+  // NUL is the one character that not every database can hold in a text.
+  return Buffer.concat(kept).toString('utf8').replaceAll('\0', '\u{fffd}')
+}
+
+/** Why there is no response. Happy Eyeballs gathers the failures of all addresses in one error without a message. */
+function reasonOf(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0])
+  const message = messageOf(error)
+  return message === '' ? String((error as { code?: unknown } | null)?.code ?? 'The connection failed.') : message
+}
+
+function guardedConnector(resolver: Resolver, { allowPrivateAddresses, timeoutMs }: PosterSettings): buildConnector.connector {
+  const isAllowed = addressRule(allowPrivateAddresses)
+  const refusal = (what: string): Error =>
+    new Error(`${what} is not a public address; the setting webhooks.allow_private_addresses decides which others may be used.`)
+
+  const lookup: LookupFunction = (hostname, { all }, callback) => {
+    addressesOf(hostname, resolver).then(
+      (found) => {
+        const allowed = found.filter(({ address }) => isAllowed(address))
+        const [first] = allowed
+        if (!first) return callback(found[0] ? refusal(`${hostname} (${found[0].address})`) : new Error(`The name ${hostname} has no address.`), '')
+        if (all) return callback(null, allowed)
+        callback(null, first.address, first.family)
+      },
+      (error: Error) => callback(error, ''),
+    )
+  }
+  // undici's types leave out what it hands on to net.connect and tls.connect.
+  const options = { lookup, allowH2: false, timeout: timeoutMs, autoSelectFamily: true } as buildConnector.BuildOptions
+  const connect = buildConnector(options)
+  return (target, callback) => {
+    // net.connect asks nobody about a literal address, so `lookup` never sees one.
+    const literal = target.hostname.replace(/^\[(.*)\]$/, '$1')
+    if (isIP(literal) !== 0 && !isAllowed(literal)) return callback(refusal(literal), null)
+    connect(target, callback)
+  }
+}

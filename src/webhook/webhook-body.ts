@@ -1,0 +1,57 @@
+import type { PublicEventType } from '../event/event-type.ts'
+
+/** What a receiver of `payload: extended` is told besides. */
+export interface ExtendedData {
+  from: string | null
+  messageIdHeader: string | null
+  recipientType: string | null
+  /** JSON texts, as stored. */
+  tags: string
+  metadata: string
+}
+
+/**
+ * The text that receivers get, in this order of keys for ever. `data` is the JSON text of an object, taken over as it is:
+ * the text is made once, and signed and sent byte for byte the same at every attempt and replay.
+ */
+export const webhookBody = (event: { id: string; type: string; createdAt: number; data: string }): string =>
+  `{"id":${JSON.stringify(event.id)},"type":${JSON.stringify(event.type)},` +
+  `"created_at":"${new Date(event.createdAt).toISOString()}","data":${event.data}}`
+
+/** `data` with what an extended webhook gets appended. */
+export function extendedData(data: string, { from, messageIdHeader, recipientType, tags, metadata }: ExtendedData): string {
+  const own = `"from":${JSON.stringify(from)},"message_id":${JSON.stringify(messageIdHeader)},"recipient_type":${JSON.stringify(recipientType)}`
+  return `${data.slice(0, -1)},${own},"tags":${tags},"metadata":${metadata}}`
+}
+
+/** `data` of an event that never happened, for a receiver to be tried with. */
+export function sampleData(type: PublicEventType, messageId: string, at: number): string {
+  const time = new Date(at).toISOString()
+  const client = { ip_address: '192.0.2.1', user_agent: 'Mozilla/5.0', bot: false }
+  const own: Record<PublicEventType, Record<string, unknown>> = {
+    'email.sent': { sent_at: time },
+    'email.delivered': { delivered_at: time },
+    'email.opened': { opened_at: time, ...client },
+    'email.clicked': { clicked_at: time, link: 'https://example.com/', ...client },
+    'email.bounced': {
+      bounced_at: time,
+      bounce_type: 'hard',
+      bounce_category: 'invalid_recipient',
+      smtp_code: 550,
+      enhanced_status: '5.1.1',
+      reason: '550 5.1.1 The mailbox does not exist',
+    },
+    'email.complained': { complained_at: time, feedback_type: 'abuse', reported_by: null },
+    'email.unsubscribed': { unsubscribed_at: time, method: 'one_click' },
+  }
+  return JSON.stringify({ email_id: messageId, to: 'user@example.com', subject: 'A test of your webhook', ...own[type] })
+}
+
+/** What a sample has in the place of an extended webhook's additions. */
+export const sampleExtension: ExtendedData = {
+  from: 'Sterna <test@example.com>',
+  messageIdHeader: '<test@example.com>',
+  recipientType: 'to',
+  tags: '[]',
+  metadata: '{}',
+}

@@ -1,0 +1,223 @@
+import type { Secrets } from '../account/key-file.ts'
+import type { Clock } from '../clock.ts'
+import { SternaError } from '../errors.ts'
+import type { PublicEventType } from '../event/event-type.ts'
+import { newId } from '../id.ts'
+import { ConflictError } from '../store/database.ts'
+import type { Database } from '../store/database.ts'
+import { pageClause } from '../store/page-clause.ts'
+import type { Page } from '../store/page-clause.ts'
+import { newSecret } from './sign-webhook.ts'
+import { cancelPending } from './webhook-delivery-store.ts'
+import { deleteWebhook, everyWebhook, insertWebhook, updateSecrets, updateWebhook } from './webhook-store.ts'
+import type { PayloadKind, SealedSecrets, Webhook, WebhookRow, WebhookScope } from './webhook-store.ts'
+import { parseEventsText } from './event-subscription.ts'
+import { checkWebhookUrl } from './webhook-url.ts'
+
+/** What an owner decides about a webhook. */
+export interface WebhookFields {
+  url: string
+  events: PublicEventType[]
+  description: string | null
+  payload: PayloadKind
+  status: 'enabled' | 'disabled'
+}
+
+export interface ListParts {
+  db: Database
+  clock: Clock
+  secrets: Pick<Secrets, 'seal' | 'open'>
+  /** Called when a webhook was made or enabled: events may have been written since. */
+  onEnabled(): void
+}
+
+/** Webhooks an account may have, both modes together. */
+export const webhookLimit = 50
+
+/**
+ * The webhooks, all of them in memory with their secrets opened: an attempt needs no look-up, and while no webhook is
+ * enabled an event costs nothing. Call `load()` once before anything else.
+ */
+export class WebhookList {
+  readonly #db: Database
+  readonly #clock: Clock
+  readonly #secrets: Pick<Secrets, 'seal' | 'open'>
+  readonly #onEnabled: () => void
+  readonly #allowHttp: boolean
+  readonly #byId = new Map<string, Webhook>()
+  #enabled = 0
+
+  constructor(parts: ListParts, settings: { allowHttp: boolean }) {
+    this.#db = parts.db
+    this.#clock = parts.clock
+    this.#secrets = parts.secrets
+    this.#onEnabled = parts.onEnabled
+    this.#allowHttp = settings.allowHttp
+  }
+
+  async load(): Promise<void> {
+    for (const row of await this.#db.read<WebhookRow>(everyWebhook)) this.#keep(this.#webhookOf(row))
+  }
+
+  get someEnabled(): boolean {
+    return this.#enabled > 0
+  }
+
+  findWebhook(id: string): Webhook | undefined {
+    return this.#byId.get(id)
+  }
+
+  /** @throws SternaError `not_found`, also for another account's or the other mode's */
+  getWebhook(scope: WebhookScope, id: string): Webhook {
+    const webhook = this.#byId.get(id)
+    if (webhook && webhook.accountId === scope.accountId && webhook.sandbox === scope.sandbox) return webhook
+    throw new SternaError('not_found', 'There is no webhook with this id.')
+  }
+
+  /** A page of them, as `listBody` takes it. */
+  async page({ accountId, sandbox }: WebhookScope, page: Page): Promise<Webhook[]> {
+    const { condition, order, params } = pageClause(page)
+    const rows = await this.#db.report<{ id: string }>(
+      `select id from webhook where account_id = :accountId and sandbox = :sandbox and status <> 'deleted' and ${condition} ${order}`,
+      { accountId, sandbox: sandbox ? 1 : 0, ...params },
+    )
+    return rows.flatMap(({ id }) => this.#byId.get(id) ?? [])
+  }
+
+  /** @throws SternaError `validation_error` */
+  async create(scope: WebhookScope, fields: WebhookFields): Promise<Webhook> {
+    checkWebhookUrl(fields.url, { allowHttp: this.#allowHttp })
+    const now = this.#clock.now()
+    const webhook: Webhook = {
+      accountId: scope.accountId,
+      sandbox: scope.sandbox,
+      ...fields,
+      id: newId('wh', now),
+      disabledReason: fields.status === 'disabled' ? 'manual' : null,
+      secret: newSecret(),
+      previousSecret: null,
+      previousExpiresAt: null,
+      createdAt: now,
+      updatedAt: now,
+    }
+    try {
+      await this.#db.write([insertWebhook(webhook, this.#sealed(webhook), webhookLimit)])
+    } catch (error) {
+      if (!(error instanceof ConflictError)) throw error
+      const message = `An account may have ${webhookLimit} webhooks. Delete one that is no longer needed.`
+      throw new SternaError('validation_error', message, { cause: error })
+    }
+    this.#keep(webhook)
+    this.#onEnabled()
+    return webhook
+  }
+
+  /**
+   * Changes what is given. Disabling cancels the deliveries that wait; enabling again does not bring them back.
+   * @throws SternaError `not_found`, `validation_error`
+   */
+  async change(scope: WebhookScope, id: string, changes: Partial<WebhookFields>): Promise<Webhook> {
+    const before = this.getWebhook(scope, id)
+    if (changes.url !== undefined) checkWebhookUrl(changes.url, { allowHttp: this.#allowHttp })
+    const now = this.#clock.now()
+    const after: Webhook = { ...before, ...changes, updatedAt: now }
+    const switched = after.status !== before.status
+    if (switched) after.disabledReason = after.status === 'disabled' ? 'manual' : null
+    const batch = [updateWebhook(after, { reenabled: switched && after.status === 'enabled' })]
+    if (switched && after.status === 'disabled') batch.push(cancelPending(id))
+    await this.#writeExisting(batch)
+    // Secrets may have been rotated while the write was under way.
+    const { secret, previousSecret, previousExpiresAt } = this.getWebhook(scope, id)
+    this.#keep({ ...after, secret, previousSecret, previousExpiresAt })
+    if (switched) this.#onEnabled()
+    return this.getWebhook(scope, id)
+  }
+
+  /** Deletes it for good and cancels the deliveries that wait. @throws SternaError `not_found` */
+  async remove(scope: WebhookScope, id: string): Promise<void> {
+    this.getWebhook(scope, id)
+    await this.#writeExisting([deleteWebhook(id, this.#clock.now()), cancelPending(id)])
+    this.#forget(id)
+  }
+
+  /**
+   * Gives it a new secret at once. For `overlapMs` requests are signed with the old one too.
+   * @throws SternaError `not_found`, `rotation_in_progress` where an overlap is open, unless `force`
+   */
+  async rotateSecret(scope: WebhookScope, id: string, { overlapMs, force }: { overlapMs: number; force: boolean }): Promise<Webhook> {
+    const before = this.getWebhook(scope, id)
+    const now = this.#clock.now()
+    const webhook: Webhook = {
+      ...before,
+      secret: newSecret(),
+      previousSecret: overlapMs > 0 ? before.secret : null,
+      previousExpiresAt: overlapMs > 0 ? now + overlapMs : null,
+      updatedAt: now,
+    }
+    try {
+      await this.#db.write([updateSecrets(webhook, this.#sealed(webhook), { force })])
+    } catch (error) {
+      if (!(error instanceof ConflictError)) throw error
+      this.getWebhook(scope, id)
+      const message = 'The previous secret of the last rotation is valid still. Wait until it expires, or send "force": true.'
+      throw new SternaError('rotation_in_progress', message, { cause: error })
+    }
+    const { secret, previousSecret, previousExpiresAt, updatedAt } = webhook
+    return this.#keep({ ...this.getWebhook(scope, id), secret, previousSecret, previousExpiresAt, updatedAt })
+  }
+
+  /** Takes note that the database has it disabled after too many failures. */
+  noteDisabled(id: string): Webhook | undefined {
+    const webhook = this.#byId.get(id)
+    return webhook && this.#keep({ ...webhook, status: 'disabled', disabledReason: 'failures', updatedAt: this.#clock.now() })
+  }
+
+  async #writeExisting(batch: Parameters<Database['write']>[0]): Promise<void> {
+    try {
+      await this.#db.write(batch)
+    } catch (error) {
+      if (!(error instanceof ConflictError)) throw error
+      throw new SternaError('not_found', 'There is no webhook with this id.', { cause: error })
+    }
+  }
+
+  /** Webhooks are replaced, never changed in place: a caller that holds one sees one moment. */
+  #keep(webhook: Webhook): Webhook {
+    this.#forget(webhook.id)
+    this.#byId.set(webhook.id, webhook)
+    if (webhook.status === 'enabled') this.#enabled++
+    return webhook
+  }
+
+  #forget(id: string): void {
+    if (this.#byId.get(id)?.status === 'enabled') this.#enabled--
+    this.#byId.delete(id)
+  }
+
+  #sealed({ id, secret, previousSecret }: Webhook): SealedSecrets {
+    const seal = (text: string): Uint8Array => this.#secrets.seal(Buffer.from(text), secretContext(id))
+    return { secret: seal(secret), previousSecret: previousSecret === null ? null : seal(previousSecret) }
+  }
+
+  #webhookOf(row: WebhookRow): Webhook {
+    const open = (sealed: Uint8Array): string => Buffer.from(this.#secrets.open(sealed, secretContext(row.id))).toString()
+    return {
+      id: row.id,
+      accountId: row.account_id,
+      sandbox: row.sandbox === 1,
+      url: row.url,
+      events: parseEventsText(row.events),
+      description: row.description,
+      payload: row.payload,
+      status: row.status,
+      disabledReason: row.disabled_reason,
+      secret: open(row.secret),
+      previousSecret: row.previous_secret === null ? null : open(row.previous_secret),
+      previousExpiresAt: row.previous_expires_at,
+      createdAt: row.created_at,
+      updatedAt: row.updated_at,
+    }
+  }
+}
+
+const secretContext = (id: string): string => `webhook ${id}`

@@ -1,0 +1,248 @@
+import type { CancelTimer, Clock } from '../clock.ts'
+import { newId } from '../id.ts'
+import type { Log } from '../log.ts'
+import type { Database, Statement, Written } from '../store/database.ts'
+import { EndpointTurns } from './endpoint-turns.ts'
+import type { Endpoint } from './endpoint-turns.ts'
+import { createCursor, fanOut } from './fan-out.ts'
+import { isSuccess } from './post-webhook.ts'
+import type { PostResult, WebhookPoster } from './post-webhook.ts'
+import { webhookHeaders } from './sign-webhook.ts'
+import {
+  cancelClaimed,
+  cancelIfDisabled,
+  claimDeliveries,
+  firstDue,
+  firstDueOf,
+  insertAttempt,
+  releaseAttempting,
+  settleDelivery,
+} from './webhook-delivery-store.ts'
+import type { ClaimedDelivery } from './webhook-delivery-store.ts'
+import type { WebhookList } from './webhook-list.ts'
+import { disableFailing, recordFailure, recordSuccess } from './webhook-store.ts'
+import type { Webhook } from './webhook-store.ts'
+
+export interface RunnerParts {
+  db: Database
+  clock: Clock
+  log: Log
+  list: WebhookList
+  poster: WebhookPoster
+}
+
+export interface RunnerSettings {
+  /** ms after the end of each failed attempt; when they are used up the delivery has failed. */
+  retrySchedule: readonly number[]
+  /** A webhook that had no success for so long is disabled, once it has given up `disableAfterExhausted` deliveries; null: never. */
+  disableAfterMs: number | null
+}
+
+export const disableAfterExhausted = 10
+
+/** When something that failed for a reason of ours (a full disk, say) is tried again, ms. */
+const againMs = 1_000
+
+/**
+ * Posts events to webhooks.
+ *
+ * 1. fan out     events of the log become deliveries, one per event and webhook
+ * 2. claim       what is due at an endpoint, as much as it may have in hand
+ * 3. post        one attempt each, signed afresh
+ * 4. settle      success, another attempt later, or given up
+ *
+ * The schedule is in the database; in memory is only when each endpoint is due next, and what is in hand. Endpoints do
+ * not wait for one another: each has connections of its own (see EndpointTurns).
+ */
+export class WebhookRunner {
+  readonly #parts: RunnerParts
+  readonly #settings: RunnerSettings
+  readonly #turns = new EndpointTurns((endpoint) => this.#run(endpoint))
+  readonly #timers = new Map<string, { at: number; cancel: CancelTimer }>()
+  readonly #underWay = new Set<Promise<void>>()
+  #running = false
+  #brokenOff = false
+  #fanningOut = false
+  #unread = false
+  #cancelRetry: CancelTimer = () => {}
+
+  constructor(parts: RunnerParts, settings: RunnerSettings) {
+    this.#parts = parts
+    this.#settings = settings
+  }
+
+  /** Takes up what the last process left, and from then on posts what is due. */
+  async start(): Promise<void> {
+    const { db, clock } = this.#parts
+    await db.write([createCursor, ...releaseAttempting(clock.now())])
+    this.#running = true
+    for (const { webhook_id: id, due_at: dueAt } of await db.read<{ webhook_id: string; due_at: number | null }>(firstDue)) {
+      if (dueAt !== null) this.wake(id, dueAt)
+    }
+    this.eventsWritten()
+  }
+
+  /** Begins nothing new; waits so long for attempts in hand, then breaks them off: they are due again at the next start. */
+  async stop(graceMs: number): Promise<void> {
+    this.#running = false
+    this.#cancelRetry()
+    for (const { cancel } of this.#timers.values()) cancel()
+    this.#timers.clear()
+    const grace = setTimeout(() => {
+      this.#brokenOff = true
+      this.#parts.poster.breakOff()
+    }, graceMs)
+    while (this.#underWay.size > 0) await Promise.all(this.#underWay)
+    clearTimeout(grace)
+  }
+
+  /** To be called after events were written; costs nothing while no webhook is enabled. */
+  eventsWritten(): void {
+    this.#unread = true
+    if (this.#running && !this.#fanningOut && this.#parts.list.someEnabled) this.#track(this.#fanOutAll())
+  }
+
+  /** Says that a webhook has a delivery due at this time (epoch, ms; now if not given). */
+  wake(webhookId: string, dueAt = this.#parts.clock.now()): void {
+    if (!this.#running) return
+    if (dueAt <= this.#parts.clock.now()) return this.#turns.request(webhookId)
+    const timer = this.#timers.get(webhookId)
+    if (timer && timer.at <= dueAt) return
+    timer?.cancel()
+    const fire = (): void => {
+      this.#timers.delete(webhookId)
+      this.wake(webhookId)
+    }
+    this.#timers.set(webhookId, { at: dueAt, cancel: this.#parts.clock.at(dueAt, fire) })
+  }
+
+  async #fanOutAll(): Promise<void> {
+    this.#fanningOut = true
+    try {
+      while (this.#unread && this.#running) {
+        this.#unread = false
+        await fanOut(this.#parts, (webhookId) => this.wake(webhookId))
+      }
+    } catch (error) {
+      this.#parts.log.error({ error }, 'webhook deliveries could not be made from the event log; trying again')
+      this.#cancelRetry = this.#parts.clock.at(this.#parts.clock.now() + againMs, () => this.eventsWritten())
+    } finally {
+      this.#fanningOut = false
+    }
+  }
+
+  /** One turn of an endpoint: claims what it may and begins the attempts. */
+  #run(endpoint: Endpoint): void {
+    if (!this.#running) return
+    this.#track(
+      this.#claim(endpoint).catch((error: unknown) => {
+        this.#parts.log.error({ error, webhookId: endpoint.id }, 'webhook deliveries could not be claimed; trying again')
+        this.wake(endpoint.id, this.#parts.clock.now() + againMs)
+      }),
+    )
+  }
+
+  async #claim(endpoint: Endpoint): Promise<void> {
+    const { db, clock } = this.#parts
+    const wanted = this.#turns.reserve(endpoint)
+    let claimed: ClaimedDelivery[] = []
+    try {
+      const [written] = await db.write([claimDeliveries(endpoint.id, clock.now(), wanted)], { patient: true })
+      claimed = (written?.rows ?? []) as ClaimedDelivery[]
+    } finally {
+      this.#turns.claimed(endpoint, wanted - claimed.length)
+    }
+    for (const delivery of claimed) this.#track(this.#attempt(endpoint, delivery))
+    if (claimed.length === wanted) return this.wake(endpoint.id)
+    const [next] = await db.read<{ due_at: number | null }>(firstDueOf, { webhookId: endpoint.id })
+    if (next && next.due_at !== null) this.wake(endpoint.id, next.due_at)
+  }
+
+  async #attempt(endpoint: Endpoint, delivery: ClaimedDelivery): Promise<void> {
+    const { list, log } = this.#parts
+    const webhook = list.findWebhook(endpoint.id)
+    let succeeded = false
+    try {
+      if (webhook?.status !== 'enabled') return void (await this.#write([cancelClaimed(delivery.id)]))
+      const sentAt = this.#parts.clock.now()
+      const result = await this.#post(webhook, delivery, sentAt)
+      // Broken off by our own end: the attempt does not count, and the next start makes it again.
+      if (this.#brokenOff && result.statusCode === null) return
+      succeeded = isSuccess(result)
+      this.#track(this.#settle(webhook, delivery, { sentAt, result }))
+    } catch (error) {
+      log.error({ error, webhookId: endpoint.id, deliveryId: delivery.id }, 'a webhook attempt failed for a reason of our own')
+    } finally {
+      this.#turns.ended(endpoint, succeeded)
+    }
+  }
+
+  #post(webhook: Webhook, delivery: ClaimedDelivery, at: number): Promise<PostResult> {
+    const body = Buffer.from(delivery.body)
+    const headers = webhookHeaders({
+      eventId: delivery.event_id,
+      eventType: delivery.event_type,
+      deliveryId: delivery.id,
+      number: delivery.attempts + 1,
+      body,
+      secret: webhook.secret,
+      previousSecret: openPreviousSecret(webhook, at),
+      at,
+    })
+    return this.#parts.poster.post({ url: webhook.url, headers, body })
+  }
+
+  async #settle(webhook: Webhook, delivery: ClaimedDelivery, outcome: { sentAt: number; result: PostResult }): Promise<void> {
+    const { sentAt, result } = outcome
+    const { clock, log } = this.#parts
+    const now = clock.now()
+    const number = delivery.attempts + 1
+    const wait = this.#settings.retrySchedule[delivery.attempts]
+    const state = isSuccess(result) ? 'success' : wait === undefined ? 'failed' : 'pending'
+    const nextAt = state === 'pending' ? now + (wait ?? 0) : null
+    const written = await this.#write([
+      settleDelivery(delivery.id, state, nextAt),
+      insertAttempt({ id: newId('wha', now), deliveryId: delivery.id, number, sentAt }, result),
+      ...(state === 'success' ? [recordSuccess(webhook.id)] : this.#failureStatements(webhook.id, state === 'failed', now)),
+    ])
+    const fields = { webhookId: webhook.id, deliveryId: delivery.id, attempt: number, statusCode: result.statusCode }
+    log.debug({ ...fields, state, reason: result.error }, 'webhook attempt made')
+    if (nextAt !== null) this.wake(webhook.id, nextAt)
+    const disabled = written.some(({ rows }) => rows.length === 1) // only disableFailing returns a row
+    if (disabled) {
+      this.#parts.list.noteDisabled(webhook.id)
+      log.warn({ webhookId: webhook.id, accountId: webhook.accountId }, 'webhook disabled: it has only failed for days')
+    }
+  }
+
+  /** A webhook disabled meanwhile gets no further attempt. */
+  #failureStatements(webhookId: string, exhausted: boolean, now: number): Statement[] {
+    const { disableAfterMs } = this.#settings
+    const failure = recordFailure(webhookId, now, { exhausted })
+    if (!exhausted || disableAfterMs === null) return [failure, cancelIfDisabled(webhookId)]
+    const limits = { failingBefore: now - disableAfterMs, exhausted: disableAfterExhausted }
+    return [failure, disableFailing(webhookId, limits, now), cancelIfDisabled(webhookId)]
+  }
+
+  /** Writes what nobody waits for; a failure of ours is tried again until it succeeds or the process ends. */
+  async #write(batch: Statement[]): Promise<Written[]> {
+    for (;;) {
+      try {
+        return await this.#parts.db.write(batch, { patient: true })
+      } catch (error) {
+        this.#parts.log.error({ error }, 'the outcome of a webhook attempt could not be written; trying again')
+        if (!this.#running) return []
+        await new Promise<void>((resolve) => this.#parts.clock.at(this.#parts.clock.now() + againMs, resolve))
+      }
+    }
+  }
+
+  #track(work: Promise<void>): void {
+    this.#underWay.add(work)
+    work.finally(() => this.#underWay.delete(work))
+  }
+}
+
+/** The secret before the last rotation, while requests are signed with it too. */
+export const openPreviousSecret = ({ previousSecret, previousExpiresAt }: Webhook, at: number): string | null =>
+  previousExpiresAt !== null && previousExpiresAt > at ? previousSecret : null

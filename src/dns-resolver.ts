@@ -43,7 +43,7 @@ interface Kept {
   expiresAt: number
 }
 
-/** Of every look-up together (RFC 5321 leaves the time to us); both rounds over all servers fit in. */
+/** What a look-up may take in all; both rounds over all servers fit in. */
 const lookupMs = 10_000
 const longestTtl = 86_400
 const longestNegativeTtl = 300
@@ -158,7 +158,9 @@ async function resolve(lookup: {
       ttl = Math.min(ttl, alias.ttl)
       name = normalName(String(alias.records[0]))
       // An alias to something that cannot be a name leads nowhere.
-      if (name === null) return { answer: { status: 'nxdomain', records: [], ttl: Math.min(ttl, longestNegativeTtl), secure }, size }
+      if (name === null) {
+        return { answer: { status: 'nxdomain', records: [], ttl: Math.min(ttl, longestNegativeTtl), secure }, size }
+      }
       found = recordsAt(packet, name, type)
     }
     if (found.records.length > 0) {
@@ -203,7 +205,8 @@ interface Query {
 
 function queryFor({ name, type }: Question, edns: boolean): Query {
   const id = randomInt(65_536)
-  const packet: Packet = { type: 'query', id, flags: RECURSION_DESIRED | AUTHENTIC_DATA, questions: [{ name, type, class: 'IN' }] }
+  const flags = RECURSION_DESIRED | AUTHENTIC_DATA
+  const packet: Packet = { type: 'query', id, flags, questions: [{ name, type, class: 'IN' }] }
   if (edns) {
     packet.additionals = [
       { type: 'OPT', name: '.', udpPayloadSize, extendedRcode: 0, ednsVersion: 0, flags: DNSSEC_OK, flag_do: true, options: [] },
@@ -299,7 +302,8 @@ function answers(packet: DecodedPacket, query: Query): boolean {
   // A server that could not read the question may leave it out; nothing is believed of such a reply but its failure.
   if (questions.length === 0) return !isDecisive(packet)
   const [question] = questions
-  return questions.length === 1 && question?.type === query.type && question.class === 'IN' && wireName(question.name) === query.name
+  if (questions.length !== 1 || question?.class !== 'IN') return false
+  return question.type === query.type && wireName(question.name) === query.name
 }
 
 function parseReply(message: Buffer): Reply | null {

@@ -57,7 +57,10 @@ export class DkimSigner {
       return
     }
     const what = key.asymmetricKeyType === 'rsa' ? `an RSA key of ${bits} bits` : `a key of type ${key.asymmetricKeyType}`
-    throw new SternaError('configuration', `DKIM key ${id} is ${what}; use RSA with at least ${smallestRsaBits} bits, or Ed25519.`)
+    throw new SternaError(
+      'configuration',
+      `DKIM key ${id} is ${what}; use RSA with at least ${smallestRsaBits} bits, or Ed25519.`,
+    )
   }
 
   hasKey(id: string): boolean {
@@ -79,9 +82,12 @@ export class DkimSigner {
     return (await Promise.all(fields)).join('')
   }
 
-  async #signatureField(key: SigningKey, signed: { names: string[]; text: string; bodyHash: string; now: number }): Promise<string> {
+  async #signatureField(
+    key: SigningKey,
+    signed: { names: string[]; text: string; bodyHash: string; now: number },
+  ): Promise<string> {
     const privateKey = this.#keys.get(key.id)
-    if (!privateKey) throw new SternaError('internal_server_error', `The DKIM key ${key.id} was not handed over before it was used.`)
+    if (!privateKey) throw new SternaError('internal_server_error', `DKIM key ${key.id} was used before it was handed over.`)
     const at = Math.floor(signed.now / 1000)
     const field = foldTags([
       'v=1',

@@ -31,7 +31,7 @@ create table domain (
   tls text not null, -- opportunistic, enforced
   checked_at bigint,
   verified_at bigint,
-  missing_since bigint, -- since when a required record of a verified domain has been missing
+  missing_since bigint, -- since when a required record has been missing
   created_at bigint not null,
   unique (account_id, name)
 );

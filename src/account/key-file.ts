@@ -1,0 +1,111 @@
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
+import { closeSync, fstatSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { messageOf, SternaError } from '../errors.ts'
+
+/** What the key file gives: secrets at rest, and keys for signatures of our own. */
+export interface Secrets {
+  /**
+   * Encrypts with AES-256-GCM under a new random nonce.
+   * @param context what the secret belongs to, for example `dkim_key dk_…`; it opens nowhere else
+   */
+  seal(plain: Uint8Array, context: string): Uint8Array
+  /** @throws SternaError `configuration` where another key file sealed it, or for another context, or it was changed */
+  open(sealed: Uint8Array, context: string): Uint8Array
+  /** 32 bytes that are always the same for this key file and purpose (HKDF-SHA256). */
+  deriveKey(purpose: string): Buffer
+}
+
+const rootBytes = 32
+const nonceBytes = 12
+const tagBytes = 16
+const sealVersion = 1
+
+/**
+ * Opens the file with the installation's root key, making it (mode 0600) where there is none.
+ * @throws SternaError `configuration` where it cannot be read or made, others may read it, or it holds no key
+ */
+export function openKeyFile(path: string): Secrets {
+  try {
+    return secretsFrom(createKeyFile(path) ?? readKeyFile(path))
+  } catch (error) {
+    if (error instanceof SternaError) throw error
+    throw new SternaError('configuration', `The secret key file ${path} cannot be used: ${messageOf(error)}.`, { cause: error })
+  }
+}
+
+/** @param root 32 random bytes */
+export function secretsFrom(root: Uint8Array): Secrets {
+  const deriveKey = (purpose: string): Buffer => Buffer.from(hkdfSync('sha256', root, '', `sterna ${purpose}`, 32))
+  const sealKey = deriveKey('seal')
+
+  return {
+    deriveKey,
+    seal(plain, context) {
+      const nonce = randomBytes(nonceBytes)
+      const cipher = createCipheriv('aes-256-gcm', sealKey, nonce).setAAD(Buffer.from(context))
+      return Buffer.concat([Buffer.from([sealVersion]), nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()])
+    },
+    open(sealed, context) {
+      try {
+        if (sealed[0] !== sealVersion) throw new Error(`version ${sealed[0]} of sealed secrets is not known`)
+        const nonce = sealed.subarray(1, 1 + nonceBytes)
+        const decipher = createDecipheriv('aes-256-gcm', sealKey, nonce, { authTagLength: tagBytes })
+          .setAAD(Buffer.from(context))
+          .setAuthTag(sealed.subarray(-tagBytes))
+        return Buffer.concat([decipher.update(sealed.subarray(1 + nonceBytes, -tagBytes)), decipher.final()])
+      } catch (error) {
+        throw new SternaError(
+          'configuration',
+          `A stored secret (${context}) does not open with this secret key file. Bring back the key file that this database was made with.`,
+          { cause: error },
+        )
+      }
+    },
+  }
+}
+
+/** The new key; null where the file is there already. On disk before anything is sealed with it. */
+function createKeyFile(path: string): Buffer | null {
+  let file: number
+  try {
+    file = openSync(path, 'wx', 0o600)
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return null
+    throw error
+  }
+  const root = randomBytes(rootBytes)
+  try {
+    writeSync(file, `${root.toString('base64')}\n`)
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+  // Windows knows no fsync of a directory.
+  if (process.platform !== 'win32') {
+    const directory = openSync(dirname(path), 'r')
+    try {
+      fsyncSync(directory)
+    } finally {
+      closeSync(directory)
+    }
+  }
+  return root
+}
+
+function readKeyFile(path: string): Buffer {
+  const file = openSync(path, 'r')
+  try {
+    if (process.platform !== 'win32' && (fstatSync(file).mode & 0o077) !== 0) {
+      throw new SternaError('configuration', `Others on this machine may read the secret key file. Run: chmod 600 ${path}`)
+    }
+    const text = readFileSync(file, 'latin1')
+    if (/^[A-Za-z0-9+/]{43}=\r?\n?$/.test(text)) return Buffer.from(text, 'base64')
+    throw new SternaError(
+      'configuration',
+      `The secret key file ${path} does not hold 32 bytes in base64. Bring it back from a backup; remove it only if this database has never held a secret.`,
+    )
+  } finally {
+    closeSync(file)
+  }
+}

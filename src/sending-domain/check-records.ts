@@ -1,0 +1,104 @@
+import type { DnsAnswer, MxRecord, Resolver } from '../resolver.ts'
+import type { RecordKind } from './domain.ts'
+import type { DnsRecord } from './domain-records.ts'
+
+/** What the DNS says of a record to be published. */
+export interface Finding {
+  kind: RecordKind
+  /** Null where the DNS gave no answer. */
+  isPresent: boolean | null
+  /** What is there in its place, for people; null where nothing is. */
+  found: string | null
+}
+
+/** Looks all the records up at the same time. Never throws. */
+export function checkRecords(records: DnsRecord[], resolver: Resolver): Promise<Finding[]> {
+  return Promise.all(
+    records.map(async (record) => {
+      if (record.type === 'MX') {
+        return findingOf(record.kind, await resolver.mx(record.name), {
+          matches: (hosts) => pointsTo(hosts, record.value),
+          show: ({ preference, exchange }) => `${preference} ${exchange || '.'}`,
+        })
+      }
+      return findingOf(record.kind, await resolver.txt(record.name), {
+        matches: (texts) => matchesText(record, texts),
+        show: (text) => text,
+      })
+    }),
+  )
+}
+
+const longestFound = 1000
+
+function findingOf<T>(
+  kind: RecordKind,
+  answer: DnsAnswer<T>,
+  { matches, show }: { matches: (records: T[]) => boolean; show: (record: T) => string },
+): Finding {
+  if (answer.status === 'servfail') return { kind, isPresent: null, found: null }
+  // The text comes from outside and is shown on terminals.
+  const found = answer.records.map(show).join('\n').slice(0, longestFound).replace(/[^\P{C}\n]/gu, '\ufffd')
+  return { kind, isPresent: answer.status === 'ok' && matches(answer.records), found: found || null }
+}
+
+function matchesText({ kind, value }: DnsRecord, texts: string[]): boolean {
+  if (kind === 'dmarc') return texts.some(isDmarc)
+  if (kind === 'return-path-spf') return allowsAll(texts, mechanismsOf(value).slice(0, 1))
+  return texts.some((text) => isSameKey(text, value))
+}
+
+/** True where bounces reach `host`: it is one of the hosts that are tried first. */
+export function pointsTo(hosts: MxRecord[], host: string): boolean {
+  const first = Math.min(...hosts.map(({ preference }) => preference))
+  return hosts.some(({ preference, exchange }) => preference === first && exchange.toLowerCase() === host.toLowerCase())
+}
+
+/** True where a DKIM key record (RFC 6376 3.6.1) publishes the key of the other for mail, in whatever order and spacing. */
+export function isSameKey(published: string, wanted: string): boolean {
+  const [there, ours] = [tagsOf(published), tagsOf(wanted)]
+  const isForMail = listOf(there.get('s') ?? '*').some((service) => service === '*' || service === 'email')
+  const takesSha256 = !there.has('h') || listOf(there.get('h') ?? '').includes('sha256')
+  return (
+    (there.get('v') ?? 'DKIM1') === 'DKIM1' &&
+    (there.get('k') ?? 'rsa').toLowerCase() === (ours.get('k') ?? 'rsa') &&
+    there.get('p') === ours.get('p') &&
+    isForMail &&
+    takesSha256
+  )
+}
+
+/** True where there is exactly one SPF record (RFC 7208 4.5: several are an error) and it lets all these mechanisms pass. */
+export function allowsAll(texts: string[], mechanisms: string[]): boolean {
+  const records = texts.filter((text) => /^v=spf1( |$)/i.test(text.trim()))
+  const [record] = records
+  if (record === undefined || records.length > 1) return false
+  const there = mechanismsOf(record)
+  // Behind `all` nothing is looked at (RFC 7208 5.1).
+  const all = there.findIndex((mechanism) => /^[-~?]?all$/.test(mechanism))
+  const reached = all === -1 ? there : there.slice(0, all)
+  return mechanisms.every((mechanism) => reached.includes(mechanism))
+}
+
+/** Lower case, without `v=spf1` and the qualifier `+`, which is the default. */
+const mechanismsOf = (spf: string): string[] =>
+  spf
+    .trim()
+    .toLowerCase()
+    .split(/\s+/)
+    .slice(1)
+    .map((mechanism) => mechanism.replace(/^\+/, ''))
+
+const isDmarc = (text: string): boolean => tagsOf(text).get('v') === 'DMARC1'
+
+/** `a=b; c=d` without any white space in the values. */
+function tagsOf(text: string): Map<string, string> {
+  const tags = new Map<string, string>()
+  for (const tag of text.split(';')) {
+    const equals = tag.indexOf('=')
+    if (equals !== -1) tags.set(tag.slice(0, equals).trim(), tag.slice(equals + 1).replace(/\s+/g, ''))
+  }
+  return tags
+}
+
+const listOf = (value: string): string[] => value.toLowerCase().split(':')

@@ -1,0 +1,92 @@
+import type { Finding } from './check-records.ts'
+import { type Domain, type DomainKey, type RecordKind, type RecordState, type RecordStatus, requiredKinds } from './domain.ts'
+
+const minute = 60_000
+const hour = 60 * minute
+
+/** How long a pending domain may take, and how long a verified one may lack a record. */
+export const graceMs = 72 * hour
+
+/** When the domain is to be checked without being asked (epoch, ms); null: only when its owner asks. */
+export function nextCheckAt(domain: Domain): number | null {
+  switch (domain.status) {
+    case 'not_started':
+    case 'pending':
+      return (domain.checkedAt ?? domain.createdAt) + 10 * minute
+    case 'verified':
+      return (domain.checkedAt ?? domain.verifiedAt ?? domain.createdAt) + 6 * hour
+    case 'failed':
+      return null
+  }
+}
+
+/** A check begins: what was not asked for yet, or has failed, is pending from now on. */
+export const beginCheck = (domain: Domain, now: number): Domain =>
+  domain.status === 'not_started' || domain.status === 'failed' ? { ...domain, status: 'pending', missingSince: now } : domain
+
+/** Taken as verified without looking: both keys sign, and the return path stays where it was found to work. */
+export const verifiedByHand = (domain: Domain, now: number): Domain => ({
+  ...domain,
+  status: 'verified',
+  verifiedAt: now,
+  missingSince: null,
+  keys: domain.keys.map((key) => ({ ...key, seenAt: now })),
+})
+
+/**
+ * What a check makes of a pending or verified domain. No answer from the DNS changes nothing for the worse. Only a
+ * record that has been found before can go missing, so a domain verified by hand does not lose what it never had.
+ */
+export function domainAfterCheck(domain: Domain, findings: Finding[], now: number): Domain {
+  const records = { ...domain.records }
+  for (const finding of findings) records[finding.kind] = recordAfter(domain, finding, now)
+  const checked: Domain = {
+    ...domain,
+    checkedAt: now,
+    keys: domain.keys.map((key) => keyAfter(domain, key, { findings, now })),
+    returnPathSeen: records['return-path-mx']?.status === 'verified' && records['return-path-spf']?.status === 'verified',
+    records,
+  }
+  const since = domain.missingSince ?? now
+  const isOverdue = now - since >= graceMs
+  if (domain.status === 'verified') {
+    const missing = requiredKinds.filter((kind) => records[kind]?.status === 'temporary_failure')
+    if (missing.length === 0) return { ...checked, missingSince: null }
+    const isCertain = findings.some(({ kind, isPresent }) => isPresent === false && missing.includes(kind))
+    return isOverdue && isCertain ? failed(checked) : { ...checked, missingSince: since }
+  }
+  if (requiredKinds.every((kind) => records[kind]?.status === 'verified')) {
+    return { ...checked, status: 'verified', verifiedAt: now, missingSince: null }
+  }
+  return isOverdue ? failed(checked) : { ...checked, status: 'pending', missingSince: since }
+}
+
+function failed(domain: Domain): Domain {
+  const records = { ...domain.records }
+  for (const kind of requiredKinds) {
+    const record = records[kind]
+    if (record && record.status !== 'verified') records[kind] = { ...record, status: 'failed' }
+  }
+  return { ...domain, status: 'failed', records }
+}
+
+function recordAfter(domain: Domain, { kind, isPresent, found }: Finding, now: number): RecordState {
+  const before = domain.records[kind]
+  if (isPresent === null) {
+    const status: RecordStatus = before && before.status !== 'not_started' ? before.status : 'pending'
+    return { status, found: before?.found ?? null, checkedAt: now }
+  }
+  if (isPresent) return { status: 'verified', found, checkedAt: now }
+  const isLost = domain.status === 'verified' && wasFound(domain, kind)
+  return { status: isLost ? 'temporary_failure' : 'pending', found, checkedAt: now }
+}
+
+function keyAfter(domain: Domain, key: DomainKey, { findings, now }: { findings: Finding[]; now: number }): DomainKey {
+  const kind: RecordKind = key.algorithm === 'rsa-sha256' ? 'dkim-rsa' : 'dkim-ed25519'
+  const isPresent = findings.find((finding) => finding.kind === kind)?.isPresent ?? null
+  if (isPresent === true) return { ...key, seenAt: now }
+  return isPresent === false && wasFound(domain, kind) ? { ...key, seenAt: null } : key
+}
+
+const wasFound = (domain: Domain, kind: RecordKind): boolean =>
+  domain.records[kind]?.status === 'verified' || domain.records[kind]?.status === 'temporary_failure'

@@ -1,0 +1,54 @@
+import { isIP } from 'node:net'
+import { domainToASCII, domainToUnicode } from 'node:url'
+import { getPublicSuffix } from 'tldts'
+import { SternaError } from '../errors.ts'
+
+/** Leaves room for the names of the records below it, and for a reverse-path of at most 254 characters. */
+const longestDomain = 190
+
+/**
+ * A domain to send from, in A-labels and lower case, without a final dot; U-labels are converted (UTS 46).
+ * @throws SternaError `validation_error` for what is no domain, an IP address, a single label, or a public suffix
+ */
+export function parseDomainName(input: string): string {
+  const text = input.endsWith('.') ? input.slice(0, -1) : input
+  // Checked before the conversion, which would decode %41 and read 0x7f.1 as an address.
+  if (text.length > 1000 || /[\0-,/:-@[-`{-\x7f]/.test(text)) throw invalid(input, 'is not a domain name')
+  if (isAddress(text)) throw invalid(input, 'is an IP address, not a domain name')
+  const name = domainToASCII(text)
+  const labels = name.split('.')
+  if (!labels.every(isLabel) || isAddress(name)) throw invalid(input, 'is not a domain name')
+  if (name.length > longestDomain) throw invalid(input, `is longer than ${longestDomain} characters`)
+  if (labels.length === 1) throw invalid(input, 'has a single label; give a whole domain, such as example.com')
+  if (getPublicSuffix(name, { allowPrivateDomains: false }) === name) {
+    throw invalid(input, 'is a public suffix, under which anyone may register; give a domain of your own below it')
+  }
+  return name
+}
+
+/**
+ * One label for the return path below a domain, in lower case.
+ * @throws SternaError `validation_error`
+ */
+export function parseReturnPathLabel(input: string): string {
+  const label = input.toLowerCase()
+  if (isLabel(label) && label.length <= 32 && !label.startsWith('xn--')) return label
+  throw new SternaError(
+    'validation_error',
+    `"${input.slice(0, 100)}" cannot be used for the return path: give one label of a-z, 0-9 and -, such as send.`,
+  )
+}
+
+const isAddress = (text: string): boolean => isIP(text) !== 0 || /(^|\.)(\d+|0x[0-9a-f]*)$/i.test(text)
+
+function isLabel(label: string): boolean {
+  if (!/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(label)) return false
+  if (!label.startsWith('xn--')) return true
+  const unicode = domainToUnicode(label)
+  return unicode !== label && domainToASCII(unicode) === label
+}
+
+const invalid = (input: string, fault: string): SternaError =>
+  new SternaError('validation_error', `"${input.slice(0, 100)}" ${fault}.`, {
+    faults: [{ field: 'name', code: 'validation_error', message: `The name ${fault}.`, help: null }],
+  })

@@ -1,0 +1,78 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { dnsResolver } from '../../src/dns-resolver.ts'
+import { allowsAll, checkRecords, isSameKey, pointsTo } from '../../src/sending-domain/check-records.ts'
+import type { DnsRecord } from '../../src/sending-domain/domain-records.ts'
+import { startFakeDns } from '../support/fake-dns.ts'
+
+const key = 'MIIBIjANBgkq+/=='
+const wanted = `v=DKIM1; k=rsa; p=${key}`
+
+test.each([
+  [wanted, true],
+  [`v=DKIM1;k=rsa;p=${key};`, true],
+  [`p=MIIBIj ANBgkq\t+/==; k=RSA ;v=DKIM1`, true],
+  [`p=${key}`, true],
+  [`${wanted}; s=email; h=sha1:sha256; t=y; n=note`, true],
+  [`${wanted}; s=other`, false],
+  [`${wanted}; h=sha1`, false],
+  [`v=DKIM1; k=ed25519; p=${key}`, false],
+  [`v=DKIM2; p=${key}`, false],
+  ['v=DKIM1; k=rsa; p=', false],
+  ['v=DKIM1; k=rsa', false],
+  [wanted.replace('MII', 'mii'), false],
+  [`"${wanted}"`, false],
+  ['', false],
+])('DKIM record %j: %s', (published, expected) => {
+  expect(isSameKey(published, wanted)).toBe(expected)
+})
+
+test.each([
+  [['v=spf1 a:relay.example ~all'], true],
+  [['other', ' V=SPF1  mx +A:Relay.Example -all '], true],
+  [['v=spf1 a:relay.example'], true],
+  [['v=spf1 include:x.test a:relay.example redirect=y.test'], true],
+  [['v=spf1 ~all a:relay.example'], false],
+  [['v=spf1 -a:relay.example ~all'], false],
+  [['v=spf1 a:relay.example.com ~all'], false],
+  [['v=spf1 a:relay.example ~all', 'v=spf1 mx -all'], false],
+  [['v=spf10 a:relay.example ~all'], false],
+  [['v=spf1'], false],
+  [[], false],
+])('SPF records %j: %s', (texts, expected) => {
+  expect(allowsAll(texts, ['a:relay.example'])).toBe(expected)
+})
+
+test.each([
+  [[[10, 'relay.example']], true],
+  [[[10, 'RELAY.example'], [20, 'backup.test']], true],
+  [[[10, 'backup.test'], [10, 'relay.example']], true],
+  [[[10, 'backup.test'], [20, 'relay.example']], false],
+  [[[0, '']], false],
+  [[], false],
+] as [[number, string][], boolean][])('MX records %j: %s', (hosts, expected) => {
+  expect(pointsTo(hosts.map(([preference, exchange]) => ({ preference, exchange })), 'relay.example')).toBe(expected)
+})
+
+test('present, missing and unknown are told apart, with what is there instead', async () => {
+  const dns = await startFakeDns({
+    's1._domainkey.shop.test': { txt: ['v=DKIM1; p=other\u001b[31m'] },
+    'send.shop.test': { mx: [[10, 'relay.example']], txt: ['v=spf1 a:relay.example ~all'] },
+    's2._domainkey.shop.test': 'servfail',
+  })
+  onTestFinished(() => dns.close())
+  const resolver = dnsResolver({ servers: [dns.server] })
+  const records: DnsRecord[] = [
+    { kind: 'dkim-rsa', record: 'DKIM', name: 's1._domainkey.shop.test', type: 'TXT', value: wanted },
+    { kind: 'dkim-ed25519', record: 'DKIM', name: 's2._domainkey.shop.test', type: 'TXT', value: wanted },
+    { kind: 'return-path-mx', record: 'SPF', name: 'send.shop.test', type: 'MX', value: 'relay.example', priority: 10 },
+    { kind: 'return-path-spf', record: 'SPF', name: 'send.shop.test', type: 'TXT', value: 'v=spf1 a:relay.example ~all' },
+    { kind: 'dmarc', record: 'DMARC', name: '_dmarc.shop.test', type: 'TXT', value: 'v=DMARC1; p=none' },
+  ]
+  expect(await checkRecords(records, resolver)).toEqual([
+    { kind: 'dkim-rsa', isPresent: false, found: 'v=DKIM1; p=other\ufffd[31m' },
+    { kind: 'dkim-ed25519', isPresent: null, found: null },
+    { kind: 'return-path-mx', isPresent: true, found: '10 relay.example' },
+    { kind: 'return-path-spf', isPresent: true, found: 'v=spf1 a:relay.example ~all' },
+    { kind: 'dmarc', isPresent: false, found: null },
+  ])
+})

@@ -1,0 +1,95 @@
+import { expect, test } from 'vitest'
+import type { Finding } from '../../src/sending-domain/check-records.ts'
+import { type Domain, type RecordKind, recordKinds } from '../../src/sending-domain/domain.ts'
+import { beginCheck, domainAfterCheck, nextCheckAt, verifiedByHand } from '../../src/sending-domain/domain-check.ts'
+
+const hour = 3_600_000
+const added: Domain = {
+  id: 'dom_1',
+  accountId: 'acc_1',
+  name: 'shop.test',
+  status: 'not_started',
+  returnPathLabel: 'send',
+  returnPathSeen: false,
+  tls: 'opportunistic',
+  checkedAt: null,
+  verifiedAt: null,
+  missingSince: null,
+  createdAt: 0,
+  keys: [
+    { id: 'dk_r', selector: 'r', algorithm: 'rsa-sha256', publicKey: '', seenAt: null },
+    { id: 'dk_e', selector: 'e', algorithm: 'ed25519-sha256', publicKey: '', seenAt: null },
+  ],
+  records: {},
+}
+
+const findings = (isPresent: boolean | null, but: Partial<Record<RecordKind, boolean | null>> = {}): Finding[] =>
+  recordKinds.map((kind) => ({ kind, isPresent: kind in but ? (but[kind] ?? null) : isPresent, found: null }))
+const check = (domain: Domain, now: number, seen: Finding[]): Domain => domainAfterCheck(beginCheck(domain, now), seen, now)
+const statuses = (domain: Domain) => recordKinds.map((kind) => domain.records[kind]?.status)
+const verified = check(added, 0, findings(true))
+
+test('all required records found: verified, whatever the others say', () => {
+  const domain = check(added, 5, findings(true, { 'dkim-ed25519': false, dmarc: false }))
+  expect(domain).toMatchObject({ status: 'verified', verifiedAt: 5, checkedAt: 5, missingSince: null, returnPathSeen: true })
+  expect(domain.keys.map(({ seenAt }) => seenAt)).toEqual([5, null])
+  expect(statuses(domain)).toEqual(['verified', 'pending', 'verified', 'verified', 'pending'])
+})
+
+test.each<RecordKind>(['dkim-rsa', 'return-path-mx', 'return-path-spf'])('without %s it stays pending, and fails after 72 h', (kind) => {
+  const pending = check(added, 0, findings(true, { [kind]: false }))
+  expect(pending.status).toBe('pending')
+  const later = check(pending, 72 * hour - 1, findings(true, { [kind]: false }))
+  expect(later).toMatchObject({ status: 'pending', missingSince: 0 })
+  const failed = check(later, 72 * hour, findings(true, { [kind]: false }))
+  expect(failed.status).toBe('failed')
+  expect(failed.records[kind]?.status).toBe('failed')
+  const again = check(failed, 80 * hour, findings(true, { [kind]: false }))
+  expect(again).toMatchObject({ status: 'pending', missingSince: 80 * hour })
+  expect(check(again, 81 * hour, findings(true)).status).toBe('verified')
+})
+
+test('a verified domain that lacks a record keeps sending for 72 h, then fails', () => {
+  const lacking = check(verified, hour, findings(true, { 'return-path-mx': false }))
+  expect(lacking).toMatchObject({ status: 'verified', missingSince: hour, returnPathSeen: false })
+  expect(lacking.records['return-path-mx']?.status).toBe('temporary_failure')
+  expect(check(lacking, 73 * hour - 1, findings(true, { 'return-path-mx': false })).status).toBe('verified')
+  expect(check(lacking, 73 * hour, findings(true, { 'return-path-mx': false })).status).toBe('failed')
+  expect(check(lacking, 73 * hour, findings(true))).toMatchObject({ status: 'verified', missingSince: null, returnPathSeen: true })
+})
+
+test('no answer from the DNS never turns a verified domain bad', () => {
+  const silent = check(verified, 100 * hour, findings(null))
+  expect(silent).toMatchObject({ status: 'verified', missingSince: null, returnPathSeen: true })
+  expect(silent.keys).toEqual(verified.keys)
+  expect(statuses(silent)).toEqual(statuses(verified))
+  const lacking = check(verified, hour, findings(true, { 'dkim-rsa': false }))
+  expect(check(lacking, 200 * hour, findings(null)).status).toBe('verified')
+})
+
+test('the Ed25519 key stops signing when its record goes, and the domain stays verified', () => {
+  const lost = check(verified, hour, findings(true, { 'dkim-ed25519': false }))
+  expect(lost).toMatchObject({ status: 'verified', missingSince: null })
+  expect(lost.keys[1]?.seenAt).toBeNull()
+  expect(lost.records['dkim-ed25519']?.status).toBe('temporary_failure')
+})
+
+test('verified by hand: stays so without DNS, until records that were found once go missing', () => {
+  const byHand = verifiedByHand(added, 0)
+  expect(byHand).toMatchObject({ status: 'verified', verifiedAt: 0, returnPathSeen: false })
+  const checked = check(byHand, 500 * hour, findings(false))
+  expect(checked).toMatchObject({ status: 'verified', missingSince: null, returnPathSeen: false })
+  expect(checked.keys.map(({ seenAt }) => seenAt)).toEqual([0, 0])
+  const found = check(checked, 501 * hour, findings(true))
+  expect(found.returnPathSeen).toBe(true)
+  expect(check(found, 502 * hour, findings(false)).missingSince).toBe(502 * hour)
+})
+
+test('when the next check is due', () => {
+  const minute = 60_000
+  expect(nextCheckAt(added)).toBe(10 * minute)
+  expect(nextCheckAt(check(added, hour, findings(false)))).toBe(hour + 10 * minute)
+  expect(nextCheckAt(verified)).toBe(6 * hour)
+  expect(nextCheckAt(verifiedByHand(added, hour))).toBe(7 * hour)
+  expect(nextCheckAt({ ...added, status: 'failed' })).toBeNull()
+})

@@ -43,7 +43,8 @@ const keepAliveTimeoutMs = 75_000
  * @throws where an address cannot be listened on
  */
 export async function startHttpServer(parts: HttpServerParts): Promise<HttpServer> {
-  const handle = application(parts).callback()
+  let isStopping = false
+  const handle = application(parts, () => isStopping).callback()
   const servers: Server[] = []
   const options = { headersTimeout: headersTimeoutMs, requestTimeout: requestTimeoutMs, keepAliveTimeout: keepAliveTimeoutMs }
   try {
@@ -58,15 +59,27 @@ export async function startHttpServer(parts: HttpServerParts): Promise<HttpServe
   }
   return {
     addresses: servers.map((server) => server.address() as AddressInfo),
-    stop: (graceMs) => stopServers(servers, graceMs),
+    stop(graceMs) {
+      isStopping = true
+      return stopServers(servers, graceMs)
+    },
   }
 }
 
-function application(parts: HttpServerParts): Koa<ApiState> {
+function application(parts: HttpServerParts, isStopping: () => boolean): Koa<ApiState> {
   const app = new Koa<ApiState>()
   const router: ApiRouter = new Router<ApiState>()
   parts.routes(router)
-  app.on('error', (error: unknown) => parts.log.warn({ error }, 'an answer could not be sent'))
+  app.on('error', (error: unknown, ctx?: Koa.Context) => {
+    // Clients come and go as they like.
+    if (ctx?.res.destroyed) parts.log.debug({ error }, 'a client left before it had its answer')
+    else parts.log.error({ error }, 'an answer could not be sent')
+  })
+  app.use(async (ctx, next) => {
+    await next()
+    // Otherwise the connection would be kept for a next request, and the server would wait for its end.
+    if (isStopping()) ctx.set('Connection', 'close')
+  })
   app.use(answer(parts))
   app.use((ctx, next) => {
     // Clients that join "…/api/" and "/emails" mean the same path.

@@ -1,0 +1,103 @@
+import type { AddressInfo } from 'node:net'
+import { onTestFinished } from 'vitest'
+import { Accounts } from '../../src/account/accounts.ts'
+import { ApiKeys } from '../../src/account/api-keys.ts'
+import type { NewApiKey } from '../../src/account/api-keys.ts'
+import type { ApiRouter } from '../../src/http/api-state.ts'
+import { startHttpServer } from '../../src/http/server.ts'
+import type { HttpServer, HttpServerParts } from '../../src/http/server.ts'
+import { createLog } from '../../src/log.ts'
+import type { Log } from '../../src/log.ts'
+import type { Database } from '../../src/store/database.ts'
+import { openDatabase } from '../../src/store/sqlite-database.ts'
+import { settableClock } from './settable-clock.ts'
+import type { SettableClock } from './settable-clock.ts'
+import { testDirectory } from './temporary-directory.ts'
+
+export interface ApiParts {
+  db: Database
+  clock: SettableClock
+  log: Log
+  accounts: Accounts
+  apiKeys: ApiKeys
+}
+
+export interface ApiAnswer {
+  status: number
+  headers: Headers
+  /** The parsed JSON. */
+  body: Record<string, unknown> & { name?: string; errors?: { field: string; code: string; message: string }[] }
+  text: string
+}
+
+export interface ApiServer extends ApiParts {
+  server: HttpServer
+  url: string
+  logged: string[]
+  /** Makes a key of the account `acme`, made when first needed, or of another. */
+  token(wanted?: Partial<Omit<NewApiKey, 'accountId'>> & { account?: string }): Promise<string>
+  /** Sends a request; an object as body travels as JSON. */
+  request(method: string, path: string, options?: RequestOptions): Promise<ApiAnswer>
+}
+
+export interface RequestOptions {
+  token?: string
+  body?: unknown
+  headers?: Record<string, string>
+}
+
+/** A listening HTTP server over a real store in a directory of its own; all of it ends with the test. */
+export async function startApiServer(
+  routes: (router: ApiRouter, parts: ApiParts) => void,
+  overrides: Partial<HttpServerParts> = {},
+): Promise<ApiServer> {
+  const logged: string[] = []
+  const directory = testDirectory()
+  const db = await openDatabase({ directory })
+  onTestFinished(() => db.close())
+  const clock = settableClock()
+  const accounts = new Accounts({ db, clock })
+  const apiKeys = new ApiKeys({ db, clock, accounts })
+  const parts: ApiParts = { db, clock, log: createLog('debug', (line) => logged.push(line)), accounts, apiKeys }
+  const server = await startHttpServer({
+    ...parts,
+    baseUrl: 'https://mail.example.com',
+    sandbox: false,
+    listen: [{ host: '127.0.0.1', port: 0 }],
+    tlsListen: [],
+    tls: null,
+    version: '1.2.3',
+    health: () => ({ accepting: true }),
+    routes: (router) => routes(router, parts),
+    ...overrides,
+  })
+  onTestFinished(() => server.stop(0))
+  const url = `http://127.0.0.1:${(server.addresses[0] as AddressInfo).port}`
+  return {
+    ...parts,
+    server,
+    url,
+    logged,
+    async token({ account = 'acme', ...wanted } = {}) {
+      const { id } = accounts.findAccount(account) ?? (await accounts.create(account, 'free'))
+      return (await apiKeys.create({ accountId: id, name: 'test', permission: 'full_access', ...wanted })).token
+    },
+    request: (method, path, options) => requestJson(url, method, path, options),
+  }
+}
+
+async function requestJson(url: string, method: string, path: string, options: RequestOptions = {}): Promise<ApiAnswer> {
+  const { token, body, headers } = options
+  const isPlain = body === undefined || typeof body === 'string' || body instanceof Uint8Array
+  const response = await fetch(url + path, {
+    method,
+    headers: {
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body: isPlain ? (body as string) : JSON.stringify(body) }),
+  })
+  const text = await response.text()
+  return { status: response.status, headers: response.headers, body: text === '' ? {} : JSON.parse(text), text }
+}

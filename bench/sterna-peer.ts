@@ -1,10 +1,9 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startFakeDns } from '../test/support/fake-dns.ts'
+import { freePort } from './free-port.ts'
 import type { Peer } from './postfix-peer.ts'
 import { waitForPort } from './wait-for-port.ts'
 
@@ -59,12 +58,4 @@ export async function startSterna(sink: { host: string; port: number }, recipien
       rmSync(directory, { recursive: true, force: true })
     },
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }

@@ -1,0 +1,78 @@
+import { createServer } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
+
+/** How long an outcome may wait before it is on disk, ms: the server's window plus a slow commit. */
+const windowMs = 150
+const endOfData = Buffer.from('\r\n.\r\n')
+
+/** An MX host that outlives the server under test, and counts what it has taken responsibility for. */
+export interface LedgerSink {
+  port: number
+  /** By the number in the X-Campaign field: how often the message was taken. */
+  taken: Map<string, number>
+  /** Transactions whose outcome a server killed at this moment may not have on disk. */
+  inDoubt(): number
+  close(): void
+}
+
+export async function startLedgerSink(host: string): Promise<LedgerSink> {
+  const taken = new Map<string, number>()
+  const lately: number[] = []
+  const sockets = new Set<Socket>()
+  let open = 0
+
+  const take = (message: string): void => {
+    const id = /^X-Campaign: (\S+)/m.exec(message)?.[1] ?? 'none'
+    taken.set(id, (taken.get(id) ?? 0) + 1)
+    lately.push(performance.now())
+    if (lately.length > 10_000) lately.splice(0, 5_000)
+  }
+
+  const serve = (socket: Socket): void => {
+    sockets.add(socket)
+    let rest = Buffer.alloc(0)
+    let inData = false
+    const leaveData = (): void => {
+      if (inData) open--
+      inData = false
+    }
+    socket.on('error', () => {})
+    socket.on('close', () => {
+      leaveData()
+      sockets.delete(socket)
+    })
+    socket.write('220 sink.example ESMTP\r\n')
+    socket.on('data', (bytes: Buffer) => {
+      rest = Buffer.concat([rest, bytes])
+      for (;;) {
+        const end = rest.indexOf(inData ? endOfData : '\r\n')
+        if (end < 0) return
+        const text = rest.toString('latin1', 0, end)
+        rest = rest.subarray(end + (inData ? endOfData.length : 2))
+        if (inData) {
+          take(text)
+          leaveData()
+          socket.write('250 2.0.0 taken\r\n')
+        } else if (/^EHLO/i.test(text)) socket.write('250-sink.example\r\n250-PIPELINING\r\n250 8BITMIME\r\n')
+        else if (/^DATA/i.test(text)) {
+          inData = true
+          open++
+          socket.write('354 go ahead\r\n')
+        } else if (/^QUIT/i.test(text)) socket.end('221 bye\r\n')
+        else socket.write('250 2.0.0 ok\r\n')
+      }
+    })
+  }
+
+  const server = createServer(serve)
+  await new Promise<void>((resolve) => server.listen(0, host, resolve))
+  return {
+    port: (server.address() as AddressInfo).port,
+    taken,
+    inDoubt: () => open + lately.filter((at) => at > performance.now() - windowMs).length,
+    close() {
+      server.close()
+      for (const socket of sockets) socket.destroy()
+    },
+  }
+}

@@ -1,0 +1,157 @@
+import { createConnection } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { ServerUnderTest } from './server-under-test.ts'
+
+/** What clients were told, kept outside the server. */
+export interface Ledger {
+  /** Acknowledged: a 250 or a 200 was read. */
+  acknowledged: Set<string>
+  /** Sent by SMTP, but the connection ended before the answer: it may or may not have been taken. */
+  unknown: Set<string>
+  /** Answers other than success, and how often. */
+  refusals: Map<string, number>
+}
+
+export interface LoadSettings {
+  smtpClients: number
+  httpClients: number
+  /** bytes */
+  size: number
+}
+
+/**
+ * Clients that send messages with numbers of their own, over SMTP and HTTP, until stopped. Over HTTP a request without
+ * an answer is repeated with its idempotency key, as a good client does.
+ */
+export function startMixedLoad(server: ServerUnderTest, settings: LoadSettings): { ledger: Ledger; stop(): Promise<void> } {
+  const ledger: Ledger = { acknowledged: new Set(), unknown: new Set(), refusals: new Map() }
+  const filler = 'All work and no play makes a dull relay.\r\n'
+  const body = filler.repeat(Math.ceil(settings.size / filler.length)).slice(0, settings.size)
+  let isStopped = false
+  let number = 0
+
+  const refused = (answer: string): void => {
+    ledger.refusals.set(answer, (ledger.refusals.get(answer) ?? 0) + 1)
+  }
+
+  async function smtpClient(): Promise<void> {
+    while (!isStopped) {
+      await smtpSession().catch(() => {})
+      if (!isStopped) await pause(20)
+    }
+  }
+
+  async function smtpSession(): Promise<void> {
+    const dialogue = openDialogue(server.submissionPort)
+    try {
+      await dialogue.reply()
+      await dialogue.ask('EHLO client.example\r\n')
+      await dialogue.ask(`AUTH PLAIN ${Buffer.from(`\0any\0${server.token}`).toString('base64')}\r\n`)
+      for (let i = 0; i < 20 && !isStopped; i++) {
+        const id = `s${number++}`
+        await dialogue.ask('MAIL FROM:<app@sender.example>\r\n')
+        const rcpt = await dialogue.ask(`RCPT TO:<${id}@rcpt${number % 5}.example>\r\n`)
+        const data = rcpt.startsWith('250') ? await dialogue.ask('DATA\r\n') : rcpt
+        if (!data.startsWith('354')) {
+          refused(data.slice(0, 9))
+          await dialogue.ask('RSET\r\n')
+          await pause(20)
+          continue
+        }
+        ledger.unknown.add(id)
+        const head = `From: app@sender.example\r\nTo: ${id}@rcpt.example\r\nSubject: ${id}\r\nX-Campaign: ${id}\r\n\r\n`
+        const answer = await dialogue.ask(`${head}${body}\r\n.\r\n`)
+        ledger.unknown.delete(id)
+        if (answer.startsWith('250')) ledger.acknowledged.add(id)
+        else {
+          refused(answer.slice(0, 9))
+          await pause(20)
+        }
+      }
+      await dialogue.ask('QUIT\r\n')
+    } finally {
+      dialogue.end()
+    }
+  }
+
+  async function httpClient(): Promise<void> {
+    while (!isStopped) {
+      const id = `h${number++}`
+      const request = {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${server.token}`,
+          'content-type': 'application/json',
+          'idempotency-key': id,
+        },
+        body: JSON.stringify({
+          from: 'app@sender.example',
+          to: `${id}@rcpt${number % 5}.example`,
+          subject: id,
+          text: body,
+          headers: { 'X-Campaign': id },
+        }),
+      }
+      for (let tries = 0; tries < 200 && !ledger.acknowledged.has(id); tries++) {
+        const response = await fetch(`http://127.0.0.1:${server.httpPort}/api/emails`, request).catch(() => null)
+        if (response) await response.text().catch(() => {})
+        if (response?.status === 200) ledger.acknowledged.add(id)
+        else {
+          if (response) refused(String(response.status))
+          if (isStopped) return
+          await pause(50)
+        }
+      }
+    }
+  }
+
+  const clients = [
+    ...Array.from({ length: settings.smtpClients }, smtpClient),
+    ...Array.from({ length: settings.httpClients }, httpClient),
+  ]
+  return {
+    ledger,
+    async stop() {
+      isStopped = true
+      await Promise.all(clients)
+    },
+  }
+}
+
+/** One SMTP connection, question and answer. */
+function openDialogue(port: number) {
+  const socket = createConnection({ host: '127.0.0.1', port, noDelay: true })
+  let text = ''
+  let waiting: { resolve: (reply: string) => void; reject: (error: Error) => void } | undefined
+  const look = (): void => {
+    const match = /^(?:\d{3}-.*\r\n)*(\d{3} .*)\r\n/.exec(text)
+    if (!match || !waiting) return
+    text = text.slice(match[0].length)
+    const { resolve } = waiting
+    waiting = undefined
+    resolve(match[1] ?? '')
+  }
+  const fail = (): void => waiting?.reject(new Error('the connection ended'))
+  socket.setEncoding('latin1')
+  socket.on('data', (part: string) => {
+    text += part
+    look()
+  })
+  socket.on('error', fail)
+  socket.on('close', fail)
+  const reply = (): Promise<string> =>
+    new Promise((resolve, reject) => {
+      waiting = { resolve, reject }
+      if (socket.destroyed) fail()
+      look()
+    })
+  return {
+    reply,
+    ask(command: string): Promise<string> {
+      const answer = reply()
+      socket.write(command)
+      return answer
+    },
+    end: () => socket.destroy(),
+  }
+}

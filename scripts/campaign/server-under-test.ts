@@ -1,0 +1,74 @@
+import { execFileSync, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { freePort } from '../../bench/free-port.ts'
+import { waitForPort } from '../../bench/wait-for-port.ts'
+
+const command = new URL('../../bin/sterna.js', import.meta.url).pathname
+
+/** A real server process on a data directory that outlives it. */
+export class ServerUnderTest {
+  readonly #environment: NodeJS.ProcessEnv
+  readonly submissionPort: number
+  readonly httpPort: number
+  token = ''
+  #process: ChildProcess | undefined
+
+  private constructor(environment: NodeJS.ProcessEnv, submissionPort: number, httpPort: number) {
+    this.#environment = environment
+    this.submissionPort = submissionPort
+    this.httpPort = httpPort
+  }
+
+  /** Prepares the directory: an account, a verified domain `sender.example`, a key. The server is not started yet. */
+  static async prepare(directory: string, dnsServer: string, mxPort: number): Promise<ServerUnderTest> {
+    const [submissionPort, httpPort, tlsPort] = [await freePort(), await freePort(), await freePort()]
+    const server = new ServerUnderTest(
+      {
+        ...process.env,
+        STERNA_DATA_DIR: directory,
+        STERNA_HOSTNAME: 'relay.campaign.example',
+        STERNA_HTTP_LISTEN: `127.0.0.1:${httpPort}`,
+        STERNA_SUBMISSION_LISTEN: `127.0.0.1:${submissionPort}`,
+        STERNA_SUBMISSION_TLS_LISTEN: `127.0.0.1:${tlsPort}`,
+        STERNA_SUBMISSION_ALLOW_PLAINTEXT_AUTH_ON_LOOPBACK: 'true',
+        STERNA_DNS_SERVERS: dnsServer,
+        STERNA_DELIVERY_PORT: String(mxPort),
+        STERNA_DELIVERY_ALLOW_PRIVATE_ADDRESSES: 'true',
+        STERNA_DELIVERY_RETRY_SCHEDULE: '1s',
+        STERNA_LOG_LEVEL: 'warn',
+      },
+      submissionPort,
+      httpPort,
+    )
+    server.command('account', 'create', 'campaign', '--plan', 'enterprise')
+    server.command('domain', 'add', 'sender.example', '--account', 'campaign')
+    server.command('domain', 'verify', 'sender.example', '--manual')
+    server.token = server.command('key', 'create', '--account', 'campaign', '--permission', 'full_access')
+    return server
+  }
+
+  command(...words: string[]): string {
+    return execFileSync(process.execPath, [command, ...words], { env: this.#environment, encoding: 'utf8' }).trim()
+  }
+
+  /** Starts the server; resolves with the ms it took until both doors answered. */
+  async start(): Promise<number> {
+    const since = performance.now()
+    this.#process = spawn(process.execPath, [command, 'serve'], { env: this.#environment, stdio: ['ignore', 'ignore', 'inherit'] })
+    await Promise.all([waitForPort('127.0.0.1', this.submissionPort), waitForPort('127.0.0.1', this.httpPort)])
+    return performance.now() - since
+  }
+
+  get isRunning(): boolean {
+    return this.#process?.exitCode === null && this.#process.signalCode === null
+  }
+
+  /** Sends a signal and waits for the end. */
+  async end(signal: NodeJS.Signals): Promise<void> {
+    const child = this.#process
+    if (!child || !this.isRunning) return
+    const ended = new Promise((resolve) => child.once('exit', resolve))
+    child.kill(signal)
+    await ended
+  }
+}

@@ -107,11 +107,18 @@ export class QueueRunner {
     this.#claimWhatIsDue()
   }
 
-  /** Claims no more, waits for what is in hand, and gives the rest back. */
-  async stop(): Promise<void> {
+  /** Claims no more, waits at most so long for what is in hand, and gives the rest back. */
+  async stop(graceMs: number): Promise<void> {
     this.#running = false
     this.#cancelTimer()
-    while (this.#work.size > 0) await Promise.allSettled(this.#work)
+    let isLate = false
+    const late = new Promise<void>((resolve) => {
+      setTimeout(() => {
+        isLate = true
+        resolve()
+      }, graceMs).unref()
+    })
+    while (this.#work.size > 0 && !isLate) await Promise.race([Promise.allSettled(this.#work), late])
     await this.#parts.db.write([releaseAll(this.owner)])
   }
 

@@ -73,7 +73,7 @@ async function startQueue(db: Database): Promise<Relay> {
   }
   await parts.queue.start()
   onTestFinished(async () => {
-    await parts.queue.stop()
+    await parts.queue.stop(5_000)
     await db.close()
   })
   return {
@@ -89,7 +89,7 @@ async function startQueue(db: Database): Promise<Relay> {
       await expect.poll(async () => db.read('select id from recipient where owner is not null')).toEqual([])
     },
     async restart() {
-      await parts.queue.stop()
+      await parts.queue.stop(5_000)
       parts.queue = newQueue()
       await parts.queue.start()
     },

@@ -8,4 +8,5 @@ if (major < 22 || (major === 22 && minor < 19)) {
   )
   process.exit(1)
 }
-await import('../src/main.ts')
+const { main } = await import('../src/main.ts')
+process.exitCode = await main(process.argv.slice(2))

@@ -15,7 +15,7 @@ export interface Log {
   child(fields: object): Log
 }
 
-const secretFields = ['authorization', 'password', 'pass', 'token', 'secret', 'signingSecret', 'signing_secret', 'key', 'privateKey']
+const secretFields = ['authorization', 'password', 'pass', 'token', 'secret', 'signingSecret', 'key', 'privateKey']
 /** API keys and signing secrets wherever they stand in a line, such as in the message of another library's error. */
 const secretTexts = /(sterna_(?:live|test)_|whsec_)[A-Za-z0-9+/=]{20,}/g
 

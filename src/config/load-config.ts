@@ -29,7 +29,8 @@ export function loadConfig({ file, env = {}, systemHostname = computerName() }: 
   const values: Values = new Map()
   for (const name of settingNames) {
     // Both are looked at, so that a fault does not stay hidden until the variable above it is taken away.
-    const parsed = [fromEnvironment.get(name), fromFile.get(name)].flatMap((given) => (given ? [parseGiven(name, given, faults)] : []))
+    const given = [fromEnvironment.get(name), fromFile.get(name)].filter((source) => source !== undefined)
+    const parsed = given.map((source) => parseGiven(name, source, faults))
     values.set(name, parsed.length > 0 ? parsed[0] : defaultOf(name, values, systemHostname))
   }
   if (faults.length === 0) checkTogether(values, faults)
@@ -51,7 +52,8 @@ function readEnvironment(env: Record<string, string | undefined>, faults: string
     const name = nameOf.get(variable)
     if (name === undefined) {
       const near = nearestName(variable, [...nameOf.keys()])
-      faults.push(`${variable}: there is no such setting${near ? `; did you mean ${near}?` : '. docs/settings.md lists them all.'}`)
+      const hint = near ? `; did you mean ${near}?` : '. docs/settings.md lists them all.'
+      faults.push(`${variable}: there is no such setting${hint}`)
     } else if (value) {
       given.set(name, { value, place: variable })
     }

@@ -181,10 +181,13 @@ export const filledList = <T>(type: SettingType<T>): SettingType<T[]> => {
 }
 
 /** A YAML map, or in the environment `name=value,name=value`; what it names is laid over `standard`. */
-export const numbersByName = (standard: Record<string, number>, number: SettingType<number>): SettingType<Record<string, number>> => ({
+export const numbersByName = (
+  standard: Record<string, number>,
+  number: SettingType<number>,
+): SettingType<Record<string, number>> => ({
   title: `${number.title} by name`,
   parse(given) {
-    const entries = typeof given === 'string' ? given.split(',').map((entry) => entry.split('=').map((part) => part.trim())) : mapEntries(given)
+    const entries = typeof given === 'string' ? textEntries(given) : mapEntries(given)
     const values = { ...standard }
     for (const [name, value, ...more] of entries) {
       if (typeof name !== 'string' || !/^[a-z0-9][a-z0-9_-]{0,49}$/i.test(name) || value === undefined || more.length > 0) {
@@ -195,6 +198,8 @@ export const numbersByName = (standard: Record<string, number>, number: SettingT
     return values
   },
 })
+
+const textEntries = (given: string): string[][] => given.split(',').map((entry) => entry.split('=').map((part) => part.trim()))
 
 const mapEntries = (given: unknown): unknown[][] =>
   typeof given === 'object' && given !== null && !Array.isArray(given) ? Object.entries(given) : [[given]]

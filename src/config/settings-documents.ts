@@ -59,7 +59,8 @@ export function exampleFile(): string {
 function exampleLines(name: SettingName): string[] {
   const { default: standard, defaultInWords } = declared(name)
   if (defaultInWords !== undefined) return [`${name}:   # ${defaultInWords}`]
-  if (standard === null || typeof standard !== 'object') return [`${name}: ${standard === null ? 'none' : yamlText(String(standard))}`]
+  if (standard === null) return [`${name}: none`]
+  if (typeof standard !== 'object') return [`${name}: ${yamlText(String(standard))}`]
   return [`${name}:`, ...Object.entries(standard).map(([key, value]) => `  ${key}: ${String(value)}`)]
 }
 

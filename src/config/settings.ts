@@ -92,7 +92,8 @@ export const settings = {
   'submission.max_recipients': setting(
     type.whole(1, 100_000),
     1000,
-    'Recipients of one message handed over by SMTP; further ones are answered 452 4.5.3, and clients send them in another message.',
+    'Recipients of one message handed over by SMTP; further ones are answered 452 4.5.3, which lets the client send them in ' +
+      'another message.',
   ),
   'submission.max_connections_per_address': setting(
     type.whole(1, 100_000),
@@ -125,7 +126,8 @@ export const settings = {
   'tls.cert': setting(
     type.optional(type.path),
     null,
-    'Certificate chain, PEM, for the SMTP and HTTP ports with TLS. Without it a self-signed certificate is made in the data directory.',
+    'Certificate chain, PEM, for the SMTP and HTTP ports with TLS. Without it a self-signed certificate is made in the data ' +
+      'directory.',
   ),
   'tls.key': setting(type.optional(type.path), null, 'Private key of tls.cert, PEM.'),
 
@@ -140,7 +142,8 @@ export const settings = {
   'delivery.smarthost': setting(
     type.optional(type.hostPort(25)),
     null,
-    "A host that takes all mail for delivery, as host:port, instead of the recipients' MX hosts. It must accept this server by its address.",
+    "A host that takes all mail for delivery, as host:port, instead of the recipients' MX hosts. It must accept this server " +
+      'by its address.',
   ),
   'delivery.allow_private_addresses': setting(
     type.flag,
@@ -163,7 +166,8 @@ export const settings = {
   'delivery.retry_schedule': setting(
     type.filledList(type.positiveDuration),
     '1m,5m,15m,30m,1h,2h,4h,6h',
-    'The waits between attempts at a recipient whose server said "later"; the last one repeats. A little chance is added to each.',
+    'The waits between attempts at a recipient whose server said "later"; the last one repeats. Each is stretched a little ' +
+      'at random.',
   ),
   'delivery.give_up_after': setting(
     type.positiveDuration,

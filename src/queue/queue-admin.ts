@@ -39,7 +39,8 @@ export interface QueueEntry extends Row {
   last_response: string | null
 }
 
-const entryColumns = `id, message_id, account_id, forward_path, destination, state, due_at, held, owner, attempts, expires_at, last_response`
+const entryColumns = `id, message_id, account_id, forward_path, destination, state, due_at, held, owner, attempts,
+                      expires_at, last_response`
 
 /**
  * What an operator may do with the queue. `what` names a message (`em_…`), one recipient (`rcp_…`) or a destination

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { askServer, controlSocketPath, serveControlSocket } from '../../src/command/control-socket.ts'
+import type { CommandRequest } from '../../src/command/control-socket.ts'
 import { silentLog } from '../../src/log.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'sterna-control-'))
@@ -18,7 +19,8 @@ test('without a server there is no answer, also where a dead one left its socket
 
 test('a command travels to the server and its result back', async () => {
   const long = 'ä'.repeat(300_000)
-  const server = await serveControlSocket(path, async ({ argv, cwd }) => ({ stdout: `${argv.join(' ')} in ${cwd}`, stderr: long, exitCode: 3 }), silentLog)
+  const run = async ({ argv, cwd }: CommandRequest) => ({ stdout: `${argv.join(' ')} in ${cwd}`, stderr: long, exitCode: 3 })
+  const server = await serveControlSocket(path, run, silentLog)
   expect(statSync(path).mode & 0o777).toBe(0o600)
   const [one, two] = await Promise.all([
     askServer(path, { argv: ['key', 'create'], cwd: '/a' }),

@@ -82,12 +82,28 @@ test('without any source the defaults stand, made from the name of the computer'
 })
 
 test('nested and dotted names, YAML and JSON mean the same; the environment stands above the file', () => {
-  const nested = fileOf('delivery:\n  port: 2525\n  retry_schedule: [1s, 2s]\nplans: {vip: 9}\nhttp:\n  listen:\n    - 127.0.0.1:1\n    - "[::1]:2"\n')
+  const nested = fileOf(`
+delivery:
+  port: 2525
+  retry_schedule: [1s, 2s]
+plans: {vip: 9}
+http:
+  listen:
+    - 127.0.0.1:1
+    - "[::1]:2"
+`)
   const fromNested = loadConfig({ file: nested })
   expect(fromNested.delivery).toMatchObject({ port: 2525, retrySchedule: [1000, 2000] })
   expect(fromNested.plans).toMatchObject({ vip: 9, free: 100 })
   const fromJson = loadConfig({
-    file: fileOf('{"delivery.port": 2525, "delivery": {"retry_schedule": "1s,2s"}, "plans": {"vip": 9}, "http.listen": "127.0.0.1:1,[::1]:2"}'),
+    file: fileOf(
+      JSON.stringify({
+        'delivery.port': 2525,
+        delivery: { retry_schedule: '1s,2s' },
+        plans: { vip: 9 },
+        'http.listen': '127.0.0.1:1,[::1]:2',
+      }),
+    ),
   })
   expect(fromJson).toEqual(fromNested)
   expect(loadConfig({ file: nested, env: { STERNA_DELIVERY_PORT: '26', STERNA_MODE: '' } })).toMatchObject({
@@ -108,7 +124,8 @@ test('the example file loads, and uncommented it gives the defaults', () => {
 
 describe('faults', () => {
   test('all are told together, each with its place and the way to put it right', () => {
-    const file = fileOf('hostname: mail.example.com\ndelivery:\n  port: 0\n  give_up_after: 2 days\n  prot: 25\ndelivery.port: 25\ntls: 4\n')
+    const lines = ['hostname: mail.example.com', 'delivery:', '  port: 0', '  give_up_after: 2 days', '  prot: 25']
+    const file = fileOf([...lines, 'delivery.port: 25', 'tls: 4'].join('\n'))
     const faults = faultsOf({ file, env: { STERNA_DATADIR: '/x', STERNA_MODE: 'Live', STERNA_PLANS: 'free' } })
     expect(faults).toHaveLength(8)
     expect(faults.join('\n')).toMatch(/sterna\.yml:5: there is no setting delivery\.prot; did you mean delivery\.port\?/)
@@ -155,5 +172,6 @@ describe('faults', () => {
 })
 
 test('what Kubernetes sets beside a service called sterna is not taken for settings', () => {
-  expect(faultsOf({ env: { STERNA_SERVICE_HOST: '10.0.0.1', STERNA_PORT: 'tcp://10.0.0.1:80', STERNA_PORT_80_TCP_ADDR: '10.0.0.1' } })).toEqual([])
+  const env = { STERNA_SERVICE_HOST: '10.0.0.1', STERNA_PORT: 'tcp://10.0.0.1:80', STERNA_PORT_80_TCP_ADDR: '10.0.0.1' }
+  expect(faultsOf({ env })).toEqual([])
 })

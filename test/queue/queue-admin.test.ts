@@ -35,7 +35,10 @@ async function waiting(destination: string, given: Partial<NewRecipient> = {}): 
   const id = newId('rcp', clock.now())
   const accountId = newId('acc', clock.now())
   await db.write([
-    { sql: `insert into account (id, name, plan, status, created_at) values (:id, :id, 'free', 'active', 0)`, params: { id: accountId } },
+    {
+      sql: `insert into account (id, name, plan, status, created_at) values (:id, :id, 'free', 'active', 0)`,
+      params: { id: accountId },
+    },
     {
       sql: `insert into message (id, account_id, source, sandbox, header_from, header_to, header_cc, reply_to, subject,
                                  message_id_header, size, body_type, smtputf8, tags, metadata, created_at)

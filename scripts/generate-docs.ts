@@ -1,0 +1,23 @@
+/**
+ * Writes what is generated from declarations: the example configuration, the list of settings, the list of commands.
+ * With `--check` it writes nothing and fails where a file differs.
+ */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { commandsPage } from '../src/command/help-page.ts'
+import { exampleFile, settingsPage } from '../src/config/settings-documents.ts'
+
+const generated = {
+  'config/sterna.example.yml': exampleFile(),
+  'docs/settings.md': settingsPage(),
+  'docs/commands.md': commandsPage(),
+}
+
+for (const [path, wanted] of Object.entries(generated)) {
+  const url = new URL(`../${path}`, import.meta.url)
+  if (!process.argv.includes('--check')) {
+    writeFileSync(url, wanted)
+  } else if (readFileSync(url, 'utf8') !== wanted) {
+    console.error(`${path} is not what its source says. Run: npm run docs`)
+    process.exitCode = 1
+  }
+}

@@ -1,0 +1,105 @@
+import { parseArgs } from 'node:util'
+import { nearestName } from '../config/nearest-name.ts'
+import { messageOf, SternaError } from '../errors.ts'
+import { commands } from './command-list.ts'
+import type { CommandParts } from './command-parts.ts'
+import type { Command, CommandInput } from './command.ts'
+import type { CommandRequest, CommandResult } from './control-socket.ts'
+
+export interface ParsedCommand {
+  command: Command
+  input: CommandInput
+  /** The file named by `--config`. */
+  configFile: string | undefined
+}
+
+/** Options that every command takes. */
+export const commonOptions = {
+  config: { type: 'string', value: 'FILE', doc: 'Configuration file, YAML or JSON.' },
+  help: { type: 'boolean', doc: 'Prints the options of the command.' },
+} as const
+
+/**
+ * Finds the command and reads its arguments and options. No arguments at all, and `--help`, are the command `help`.
+ * @throws SternaError `invalid_parameter` in words for the terminal
+ */
+export function parseCommand({ argv, cwd }: CommandRequest): ParsedCommand {
+  const [first = 'help', second = ''] = argv
+  if (first === '--help' || first === '-h') return parseCommand({ argv: ['help'], cwd })
+  if (first === '--version') return parseCommand({ argv: ['version'], cwd })
+  const command = findCommand(first, second)
+  const { values, positionals } = parseWords(command, argv.slice(command.name.split(' ').length))
+  const { config, help, ...options } = values
+  if (help === true) return parseCommand({ argv: ['help', ...command.name.split(' ')], cwd })
+  const fault = faultOf(command, positionals, options)
+  if (fault !== undefined) throw usageFault(`${fault} Usage: ${usageOf(command)}`)
+  return { command, input: { args: positionals, options, cwd }, configFile: typeof config === 'string' ? config : undefined }
+}
+
+/** Runs a command on these parts. Never throws: what failed is one line for standard error. */
+export async function runCommand(request: CommandRequest, parts: CommandParts): Promise<CommandResult> {
+  try {
+    const { command, input } = parseCommand(request)
+    if (!command.run) throw usageFault(`"${command.name}" cannot be run inside a server.`)
+    const { stdout, stderr = '' } = await command.run(input, parts)
+    return { stdout, stderr, exitCode: 0 }
+  } catch (error) {
+    if (!(error instanceof SternaError)) parts.log.error({ error }, 'a command failed')
+    return failed(error)
+  }
+}
+
+/** How a failure is shown: what a caller sent gives exit code 2 where it is no command, everything else 1. */
+export function failed(error: unknown): CommandResult {
+  const faults = error instanceof SternaError ? (error.faults ?? []) : []
+  const lines = [messageOf(error), ...faults.map(({ field, message }) => `  ${field}: ${message}`)]
+  return { stdout: '', stderr: `sterna: ${lines.join('\n')}\n`, exitCode: error instanceof UsageError ? 2 : 1 }
+}
+
+/** `sterna key create --account ACCOUNT [--sandbox]` */
+export function usageOf({ name, args, options }: Command): string {
+  const words = Object.entries(options).map(([option, { value, required }]) => {
+    const word = value === undefined ? `--${option}` : `--${option} ${value}`
+    return required ? word : `[${word}]`
+  })
+  return ['sterna', name, ...args, ...words].join(' ')
+}
+
+class UsageError extends SternaError {
+  constructor(message: string) {
+    super('invalid_parameter', message)
+  }
+}
+
+const usageFault = (message: string): SternaError => new UsageError(message)
+
+function findCommand(first: string, second: string): Command {
+  const found = commands.find(({ name }) => name === `${first} ${second}`) ?? commands.find(({ name }) => name === first)
+  if (found) return found
+  const group = commands.filter(({ name }) => name.startsWith(`${first} `)).map(({ name }) => name.slice(first.length + 1))
+  if (group.length > 0) throw usageFault(`"sterna ${first}" needs one of: ${group.join(', ')}.`)
+  const near = nearestName(first, [...new Set(commands.map(({ name }) => name.split(' ')[0] ?? ''))])
+  throw usageFault(`There is no command "${first}"${near ? `; did you mean "${near}"?` : '.'} "sterna help" lists them.`)
+}
+
+function parseWords(command: Command, words: string[]) {
+  const all: Command['options'] = { ...command.options, ...commonOptions }
+  const options = Object.fromEntries(Object.entries(all).map(([name, { type }]) => [name, { type }]))
+  try {
+    return parseArgs({ args: words, options, allowPositionals: true, strict: true })
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (!code?.startsWith('ERR_PARSE_ARGS')) throw error
+    throw usageFault(`${messageOf(error).split('\n')[0]?.split('. ')[0]}. Usage: ${usageOf(command)}`)
+  }
+}
+
+function faultOf(command: Command, args: readonly string[], options: CommandInput['options']): string | undefined {
+  const many = command.args.some((name) => name.includes('…'))
+  const needed = command.args.filter((name) => !name.startsWith('['))
+  const missing = needed[args.length]
+  if (missing !== undefined) return `${missing} is missing.`
+  if (!many && args.length > command.args.length) return `"${args[command.args.length]}" is too much.`
+  const absent = Object.entries(command.options).find(([name, { required }]) => required && options[name] === undefined)
+  return absent && `--${absent[0]} is missing.`
+}

@@ -1,0 +1,21 @@
+import { accountCommands } from './account-commands.ts'
+import { backupCommands } from './backup-commands.ts'
+import type { Command } from './command.ts'
+import { domainCommands } from './domain-commands.ts'
+import { keyCommands } from './key-commands.ts'
+import { queueCommands } from './queue-commands.ts'
+import { webhookCommands } from './webhook-commands.ts'
+
+/** Every command, in the order of the help page. Those without `run` are carried out by main.ts. */
+export const commands: readonly Command[] = [
+  { name: 'serve', args: [], options: {}, doc: 'Starts the relay; SIGTERM or Ctrl-C stops it.' },
+  ...accountCommands,
+  ...keyCommands,
+  ...domainCommands,
+  ...webhookCommands,
+  ...queueCommands,
+  ...backupCommands,
+  { name: 'bench', args: [], options: {}, doc: 'Measures this machine on loopback: how fast mail is taken and delivered.' },
+  { name: 'version', args: [], options: {}, doc: 'Prints the version.' },
+  { name: 'help', args: ['[COMMAND…]'], options: {}, doc: 'Prints this page, or the options of one command.' },
+]

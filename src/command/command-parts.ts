@@ -1,0 +1,22 @@
+import type { Accounts } from '../account/accounts.ts'
+import type { ApiKeys } from '../account/api-keys.ts'
+import type { Clock } from '../clock.ts'
+import type { Config } from '../config/settings.ts'
+import type { Log } from '../log.ts'
+import type { QueueAdmin } from '../queue/queue-admin.ts'
+import type { SendingDomains } from '../sending-domain/sending-domains.ts'
+import type { Database } from '../store/database.ts'
+import type { WebhookList } from '../webhook/webhook-list.ts'
+
+/** What commands work on: the parts of a serving process, or of a command that has opened the store for itself. */
+export interface CommandParts {
+  config: Config
+  db: Database
+  clock: Clock
+  log: Log
+  accounts: Accounts
+  apiKeys: ApiKeys
+  sendingDomains: SendingDomains
+  webhooks: WebhookList
+  queueAdmin: QueueAdmin
+}

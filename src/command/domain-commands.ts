@@ -1,0 +1,99 @@
+import { SternaError } from '../errors.ts'
+import { requiredKinds } from '../sending-domain/domain.ts'
+import type { Domain, RecordKind } from '../sending-domain/domain.ts'
+import { recordsFor } from '../sending-domain/domain-records.ts'
+import type { DomainObject } from '../sending-domain/domain-records.ts'
+import type { CommandParts } from './command-parts.ts'
+import { argument, flagOption, isoTime, printable, requiredOption, table, textOption } from './command.ts'
+import type { Command, CommandInput } from './command.ts'
+
+const account = { type: 'string', value: 'ACCOUNT', doc: 'Name or id of the account.', required: true } as const
+const json = { type: 'boolean', doc: 'Prints JSON, as the API does.' } as const
+
+export const domainCommands: Command[] = [
+  {
+    name: 'domain add',
+    args: ['NAME'],
+    options: { account, json },
+    doc: 'Adds a domain to send from, with new DKIM keys, and prints the DNS records to publish.',
+    async run(input, { accounts, sendingDomains }) {
+      const { id } = accounts.getAccount(requiredOption(input, 'account'))
+      const object = sendingDomains.toObject(await sendingDomains.add(id, argument(input, 0)))
+      return { stdout: flagOption(input, 'json') ? jsonText(object) : recordTable(object) }
+    },
+  },
+  {
+    name: 'domain list',
+    args: [],
+    options: { account: { ...account, required: false }, json },
+    doc: 'Lists the domains of an account, or of all.',
+    async run(input, { accounts, sendingDomains }) {
+      const name = textOption(input, 'account')
+      const domains = sendingDomains.list(name === undefined ? undefined : accounts.getAccount(name).id)
+      if (flagOption(input, 'json')) return { stdout: jsonText(domains.map((domain) => sendingDomains.toObject(domain))) }
+      const rows = domains.map((domain) => [
+        domain.id,
+        domain.name,
+        domain.status,
+        isoTime(domain.checkedAt),
+        accounts.accountFor(domain.accountId)?.name ?? domain.accountId,
+      ])
+      return { stdout: table([['ID', 'NAME', 'STATUS', 'CHECKED', 'ACCOUNT'], ...rows]) }
+    },
+  },
+  {
+    name: 'domain verify',
+    args: ['NAME'],
+    options: {
+      account: { ...account, required: false },
+      manual: { type: 'boolean', doc: 'Takes the domain as verified without looking: for a lab without DNS.' },
+      json,
+    },
+    doc: 'Looks for the DNS records of a domain and waits for the answer; fails unless they are there.',
+    async run(input, parts) {
+      const domain = await verify(findDomain(input, parts), flagOption(input, 'manual'), parts)
+      if (domain.status !== 'verified') {
+        throw new SternaError('domain_not_verified', `${domain.name} is ${domain.status}. ${missingFrom(domain, parts)}`)
+      }
+      const { sendingDomains } = parts
+      return { stdout: flagOption(input, 'json') ? jsonText(sendingDomains.toObject(domain)) : `${domain.name} is verified\n` }
+    },
+  },
+]
+
+const jsonText = (value: object): string => `${JSON.stringify(value, null, 2)}\n`
+
+function recordTable({ records }: DomainObject): string {
+  const rows = records.map(({ type, name, priority, value, status }) => [type, name, String(priority ?? '-'), status, value])
+  return table([['TYPE', 'NAME', 'PRIORITY', 'STATUS', 'VALUE'], ...rows])
+}
+
+/** A name may belong to several accounts, so one that does needs `--account`. */
+function findDomain(input: CommandInput, { accounts, sendingDomains }: CommandParts): Domain {
+  const name = argument(input, 0)
+  const accountName = textOption(input, 'account')
+  if (accountName !== undefined) return sendingDomains.get(accounts.getAccount(accountName).id, name)
+  const [domain, another] = sendingDomains.find(name)
+  if (!domain) {
+    throw new SternaError('not_found', `There is no domain "${name}". Add it with: sterna domain add NAME --account ACCOUNT`)
+  }
+  if (another) throw new SternaError('invalid_parameter', `Several accounts have the domain ${name}: say which with --account.`)
+  return domain
+}
+
+async function verify(domain: Domain, manual: boolean, { sendingDomains, log }: CommandParts): Promise<Domain> {
+  if (!manual) return sendingDomains.verify(domain.id)
+  log.warn({ domainId: domain.id, accountId: domain.accountId, domain: domain.name }, 'domain taken as verified by hand')
+  return sendingDomains.verifyManually(domain.id)
+}
+
+/** The required records that are not there, each with what was found in its place. */
+function missingFrom(domain: Domain, { config }: CommandParts): string {
+  const isMissing = (kind: RecordKind): boolean => requiredKinds.includes(kind) && domain.records[kind]?.status !== 'verified'
+  const missing = recordsFor(domain, config).filter(({ kind }) => isMissing(kind))
+  const words = missing.map(({ kind, type, name }) => {
+    const found = domain.records[kind]?.found
+    return `${type} ${name} (found: ${found ? printable(found) : 'nothing'})`
+  })
+  return `Not as it must be: ${words.join('; ')}. Publish what "sterna domain list --json" shows and try again.`
+}

@@ -1,0 +1,26 @@
+import { systemClock } from '../clock.ts'
+import type { Config } from '../config/settings.ts'
+import type { Log } from '../log.ts'
+import { QueueAdmin } from '../queue/queue-admin.ts'
+import { WebhookList } from '../webhook/webhook-list.ts'
+import type { CommandParts } from './command-parts.ts'
+import { openCoreParts } from './core-parts.ts'
+
+/**
+ * Opens the data directory for a command while no server runs on it.
+ * @throws SternaError `configuration` where another process holds it, or the key file is not the one it was made with
+ */
+export async function openCommandParts(config: Config, log: Log): Promise<{ parts: CommandParts; close(): Promise<void> }> {
+  const onFatal = (error: Error): void => log.error({ error }, 'the store has failed')
+  const core = await openCoreParts(config, { clock: systemClock, log, onFatal })
+  const { db, clock, secrets, close } = core
+  try {
+    const webhooks = new WebhookList({ db, clock, secrets, onEnabled: () => {} }, { allowHttp: config.webhooks.allowHttp })
+    await webhooks.load()
+    const queueAdmin = new QueueAdmin({ db, clock, noteWaiting: () => {} })
+    return { parts: { ...core, webhooks, queueAdmin }, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}

@@ -1,0 +1,64 @@
+import { argument, flagOption, isoTime, requiredOption, table, textOption } from './command.ts'
+import type { Command } from './command.ts'
+import { subscribedEvents } from '../webhook/event-subscription.ts'
+
+const account = { type: 'string', value: 'ACCOUNT', doc: 'Name or id of the account.', required: true } as const
+const sandbox = { type: 'boolean', doc: 'Of the sandbox: it sees only what sandbox keys send.' } as const
+
+export const webhookCommands: Command[] = [
+  {
+    name: 'webhook add',
+    args: ['URL'],
+    options: {
+      account,
+      events: { type: 'string', value: 'EVENTS', doc: 'Events by comma, such as email.delivered,email.bounced; default: all.' },
+      description: { type: 'string', value: 'TEXT', doc: 'What the webhook is for.' },
+      sandbox,
+    },
+    doc: 'Adds a webhook and prints it as JSON, with its signing secret.',
+    async run(input, { accounts, webhooks }) {
+      const { id: accountId } = accounts.getAccount(requiredOption(input, 'account'))
+      const names = textOption(input, 'events')?.split(',').map((name) => name.trim()) ?? null
+      const webhook = await webhooks.create(
+        { accountId, sandbox: flagOption(input, 'sandbox') },
+        {
+          url: argument(input, 0),
+          events: subscribedEvents(names),
+          description: textOption(input, 'description') ?? null,
+          payload: 'standard',
+          status: 'enabled',
+        },
+      )
+      const object = {
+        object: 'webhook',
+        id: webhook.id,
+        url: webhook.url,
+        events: webhook.events,
+        description: webhook.description,
+        status: webhook.status,
+        signing_secret: webhook.secret,
+        created_at: isoTime(webhook.createdAt),
+      }
+      return { stdout: `${JSON.stringify(object, null, 2)}\n` }
+    },
+  },
+  {
+    name: 'webhook list',
+    args: [],
+    options: { account, sandbox },
+    doc: 'Lists the webhooks of an account.',
+    async run(input, { accounts, webhooks }) {
+      const { id: accountId } = accounts.getAccount(requiredOption(input, 'account'))
+      const scope = { accountId, sandbox: flagOption(input, 'sandbox') }
+      // An account has fewer webhooks than fit on a page.
+      const all = await webhooks.page(scope, { limit: 100, after: null, before: null })
+      const rows = all.map(({ id, status, disabledReason, events, url }) => [
+        id,
+        disabledReason === null ? status : `${status} (${disabledReason})`,
+        events.join(','),
+        url,
+      ])
+      return { stdout: table([['ID', 'STATUS', 'EVENTS', 'URL'], ...rows]) }
+    },
+  },
+]

@@ -1,0 +1,31 @@
+import type { CommandParts } from './command-parts.ts'
+
+/**
+ * Makes a first account with a sandbox key where there is no account yet, and tells a person what to do next. Empty at
+ * every later start.
+ */
+export async function welcome({ accounts, apiKeys, config }: CommandParts): Promise<string> {
+  if (accounts.list().length > 0) return ''
+  const account = await accounts.create('default', config.accounts.defaultPlan)
+  const { token } = await apiKeys.create({ accountId: account.id, name: 'first start', permission: 'full_access', sandbox: true })
+  return `
+Sterna is running. It has an account "default" with a sandbox key, shown this once:
+
+  ${token}
+
+Watch an email live its whole life, without anything leaving this machine:
+
+  KEY=${token}
+  ID=$(curl -s ${config.baseUrl}/api/send -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' \\
+    -d '{"from":"me@example.com","to":"delivered@simulator.test","subject":"Hello","html":"<p>It works.</p>"}' \\
+    | sed 's/.*"id":"\\([^"]*\\)".*/\\1/'); sleep 1
+  curl -s ${config.baseUrl}/api/emails/$ID/events -H "Authorization: Bearer $KEY"
+
+To send for real, from this directory:
+
+  npx sterna domain add YOUR-DOMAIN --account default     publish the records it prints
+  npx sterna domain verify YOUR-DOMAIN
+  npx sterna key create --account default
+
+`
+}

@@ -1,0 +1,124 @@
+import { spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { systemClock } from './clock.ts'
+import { failed, parseCommand, runCommand } from './command/command-line.ts'
+import type { ParsedCommand } from './command/command-line.ts'
+import { askServer, controlSocketPath, serveControlSocket } from './command/control-socket.ts'
+import type { CommandResult } from './command/control-socket.ts'
+import { helpPage } from './command/help-page.ts'
+import { openCommandParts } from './command/open-command-parts.ts'
+import { restoreBackup } from './command/restore.ts'
+import { welcome } from './command/welcome.ts'
+import { loadConfig } from './config/load-config.ts'
+import type { Config } from './config/settings.ts'
+import { createLog } from './log.ts'
+import type { Log } from './log.ts'
+
+/** How long a stop may take before what is still in hand is left for the next start, ms: containers are killed after 10 s. */
+const stopWithinMs = 9_000
+
+/** The command line: runs `sterna ARGV…` and answers with its exit code. */
+export async function main(argv: string[]): Promise<number> {
+  // A reader that has seen enough, such as head(1), must not end a server.
+  process.stdout.on('error', () => {})
+  try {
+    const parsed = parseCommand({ argv, cwd: process.cwd() })
+    const result = await carryOut(parsed, argv)
+    process.stdout.write(result.stdout)
+    process.stderr.write(result.stderr)
+    return result.exitCode
+  } catch (error) {
+    const { stderr, exitCode } = failed(error)
+    process.stderr.write(stderr)
+    return exitCode
+  }
+}
+
+async function carryOut({ command, input, configFile }: ParsedCommand, argv: string[]): Promise<CommandResult> {
+  if (command.name === 'help') return result(helpPage(input.args))
+  if (command.name === 'version') return result(`${version()}\n`)
+  if (command.name === 'bench') return bench()
+  const config = loadConfig({ file: configFile, env: process.env })
+  const log = createLog(config.log.level)
+  if (command.name === 'serve') return serve(config, log)
+  if (command.name === 'restore') {
+    const { stdout, stderr = '' } = await restoreBackup(input, config)
+    return result(stdout, stderr)
+  }
+  const request = { argv, cwd: process.cwd() }
+  return (await askServer(controlSocketPath(config.dataDir), request)) ?? runAlone(request, config, log)
+}
+
+const result = (stdout: string, stderr = ''): CommandResult => ({ stdout, stderr, exitCode: 0 })
+
+async function runAlone(request: { argv: string[]; cwd: string }, config: Config, log: Log): Promise<CommandResult> {
+  const { parts, close } = await openCommandParts(config, log)
+  try {
+    return await runCommand(request, parts)
+  } finally {
+    await close()
+  }
+}
+
+/** Serves until a signal comes. */
+async function serve(config: Config, log: Log): Promise<CommandResult> {
+  const stopSignal = nextSignal(log)
+  // Commands, which use none of it, start in half the time without it.
+  const { startRelay } = await import('./relay.ts')
+  const onFatal = (error: Error): void => {
+    log.error({ error }, 'the database cannot be trusted any more; what is acknowledged is found again at the next start')
+    process.exit(1)
+  }
+  const relay = await startRelay(config, { clock: systemClock, log, onFatal, version: version() })
+  try {
+    const path = controlSocketPath(config.dataDir)
+    const control = await serveControlSocket(path, (request) => runCommand(request, relay.parts), log)
+    process.stdout.write(await welcome(relay.parts))
+    log.info({ version: version(), dataDir: config.dataDir }, 'Sterna is ready')
+    log.info({ signal: await stopSignal }, 'stopping')
+    await control.close()
+  } finally {
+    await stopInTime(relay, log)
+  }
+  return result('')
+}
+
+async function stopInTime(relay: { stop(): Promise<void> }, log: Log): Promise<void> {
+  const tooLate = setTimeout(() => {
+    log.warn({}, 'what is still in hand is taken up at the next start')
+    process.exit(0)
+  }, stopWithinMs)
+  await relay.stop()
+  // From here on only something that forgot to end could keep the process alive.
+  tooLate.unref()
+  log.info({}, 'stopped')
+}
+
+/** Resolves with the first signal to stop; the second one ends the process at once. */
+function nextSignal(log: Log): Promise<string> {
+  const { promise, resolve } = Promise.withResolvers<string>()
+  let asked = false
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(signal, () => {
+      if (asked) {
+        log.warn({ signal }, 'ended at once')
+        process.exit(1)
+      }
+      asked = true
+      resolve(signal)
+    })
+  }
+  return promise
+}
+
+const version = (): string =>
+  (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }).version
+
+function bench(): Promise<CommandResult> {
+  const { promise, resolve, reject } = Promise.withResolvers<CommandResult>()
+  const child = spawn(process.execPath, [fileURLToPath(new URL('../bench/main.ts', import.meta.url))], { stdio: 'inherit' })
+  child.on('error', reject)
+  child.on('close', (code) => resolve({ stdout: '', stderr: '', exitCode: code ?? 1 }))
+  return promise
+}

@@ -1,0 +1,148 @@
+import { execFile } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+const bin = resolve(import.meta.dirname, '../bin/sterna.js')
+const directory = mkdtempSync(join(tmpdir(), 'sterna-cli-'))
+const config = join(directory, 'sterna.yml')
+
+beforeAll(() => {
+  // The name server does not exist: a look-up ends as a failure at once.
+  writeFileSync(config, `data_dir: ${directory}/data\nhostname: mail.example.net\ndns.servers: 127.0.0.1:1\n`)
+})
+afterAll(() => rmSync(directory, { recursive: true }))
+
+interface Ran {
+  stdout: string
+  stderr: string
+  exitCode: number
+}
+
+const sterna = (...argv: string[]): Promise<Ran> => {
+  const { promise, resolve: done } = Promise.withResolvers<Ran>()
+  const child = execFile(process.execPath, [bin, ...argv], { cwd: directory, env: {} }, (_error, stdout, stderr) => {
+    done({ stdout, stderr, exitCode: child.exitCode ?? -1 })
+  })
+  return promise
+}
+
+/** With the configuration file; fails where the command does. */
+const succeed = async (...argv: string[]): Promise<string> => {
+  const ran = await sterna(...argv, '--config', config)
+  expect(ran).toMatchObject({ exitCode: 0 })
+  return ran.stdout
+}
+
+test('a life on the command line, without a server', async () => {
+  expect(await succeed('account', 'create', 'shop', '--plan', 'starter')).toMatch(/^acc_\w{26}\n$/)
+  expect(await succeed('key', 'create', '--account', 'shop')).toMatch(/^sterna_live_\w{49}\n$/)
+  expect(await succeed('key', 'create', '--account', 'shop', '--sandbox', '--name', 'tests')).toMatch(/^sterna_test_\w{49}\n$/)
+  const [, line = ''] = (await succeed('key', 'list', '--account', 'shop')).split('\n')
+  await succeed('key', 'revoke', line.split(' ')[0] ?? '')
+  expect((await succeed('key', 'list', '--account', 'shop')).split('\n')).toHaveLength(3)
+
+  const domain = JSON.parse(await succeed('domain', 'add', 'Example.COM', '--account', 'shop', '--json')) as {
+    name: string
+    records: { type: string; name: string; value: string }[]
+  }
+  expect(domain).toMatchObject({ object: 'domain', name: 'example.com', status: 'not_started' })
+  expect(domain.records).toContainEqual(expect.objectContaining({ type: 'MX', value: 'mail.example.net', priority: 10 }))
+  expect(await sterna('domain', 'verify', 'example.com', '--config', config)).toMatchObject({
+    exitCode: 1,
+    stdout: '',
+    stderr: expect.stringMatching(/^sterna: example\.com is pending\. Not as it must be: TXT /),
+  })
+  expect(await succeed('domain', 'verify', 'example.com', '--manual')).toBe('example.com is verified\n')
+  expect(await succeed('domain', 'list')).toContain('verified')
+
+  const webhook = JSON.parse(await succeed('webhook', 'add', 'https://example.com/hook', '--account', 'shop', '--events', 'email.sent'))
+  expect(webhook).toMatchObject({ object: 'webhook', events: ['email.sent'], signing_secret: expect.stringMatching(/^whsec_/) })
+  expect(await succeed('queue', 'list')).toMatch(/^DESTINATION/)
+  await succeed('account', 'suspend', 'shop')
+  expect(await succeed('account', 'list')).toMatch(/shop +starter +suspended/)
+  await succeed('account', 'resume', 'shop')
+})
+
+describe('backup and restore', () => {
+  const backup = join(directory, 'backup.db')
+  const elsewhere = (name: string): string => {
+    const file = join(directory, `${name}.yml`)
+    writeFileSync(file, `data_dir: ${directory}/${name}\n`)
+    return file
+  }
+
+  test('a backup is a new file for its owner alone; the key comes only when asked for', async () => {
+    expect(await succeed('backup', 'backup.db')).toBe(`${backup}\n`)
+    expect(statSync(backup).mode & 0o777).toBe(0o600)
+    expect(existsSync(`${backup}.key`)).toBe(false)
+    expect(await sterna('backup', 'backup.db', '--config', config)).toMatchObject({ exitCode: 1, stderr: expect.stringMatching(/exists already/) })
+  })
+
+  test('a restore demands the right key, and then everything is there', async () => {
+    const other = elsewhere('other')
+    expect((await sterna('restore', 'backup.db', '--config', other)).stderr).toMatch(/key file of the backup is missing/)
+    writeFileSync(join(directory, 'wrong.key'), `${Buffer.alloc(32, 1).toString('base64')}\n`, { mode: 0o600 })
+    expect((await sterna('restore', 'backup.db', '--key', 'wrong.key', '--config', other)).stderr).toMatch(/cannot be restored: .*key file/)
+    expect(existsSync(join(directory, 'other', 'sterna.db'))).toBe(false)
+    const restored = await sterna('restore', 'backup.db', '--key', 'data/secret.key', '--config', other)
+    expect(restored).toMatchObject({ exitCode: 0, stderr: 'Restored, accounts: 1. Start with: sterna serve\n' })
+    expect((await sterna('account', 'list', '--config', other)).stdout).toContain('shop')
+    expect((await sterna('domain', 'list', '--config', other)).stdout).toContain('verified')
+  })
+
+  test('data in place is replaced only by force, and even then kept', async () => {
+    const other = elsewhere('other')
+    const before = readFileSync(join(directory, 'other', 'sterna.db'))
+    expect((await sterna('restore', 'backup.db', '--config', other)).stderr).toMatch(/holds data already/)
+    expect(await sterna('restore', 'backup.db', '--force', '--config', other)).toMatchObject({ exitCode: 0 })
+    expect(readFileSync(join(directory, 'other', 'replaced-1-sterna.db')).equals(before)).toBe(true)
+    expect(readdirSync(join(directory, 'other')).filter((name) => name.startsWith('restore-'))).toEqual([])
+  })
+
+  test('a file that is no backup changes nothing', async () => {
+    const broken = elsewhere('broken')
+    writeFileSync(join(directory, 'broken.db'), 'x'.repeat(5000))
+    const ran = await sterna('restore', 'broken.db', '--key', 'data/secret.key', '--config', broken)
+    expect(ran).toMatchObject({ exitCode: 1, stderr: expect.stringMatching(/broken\.db cannot be restored/) })
+    expect(existsSync(join(directory, 'broken', 'sterna.db'))).toBe(false)
+  })
+})
+
+const refusals: [argv: string[], exitCode: number, stderr: RegExp][] = [
+  [['acount', 'list'], 2, /did you mean "account"\?/],
+  [['account'], 2, /needs one of: create, list, suspend, resume/],
+  [['account', 'create'], 2, /NAME is missing\. Usage: sterna account create NAME/],
+  [['account', 'create', 'a', 'b'], 2, /"b" is too much/],
+  [['key', 'create'], 2, /--account is missing/],
+  [['key', 'create', '--acount', 'x'], 2, /Unknown option '--acount'\. Usage/],
+  [['key', 'create', '--account', 'nobody'], 1, /There is no account "nobody"/],
+  [['account', 'create', 'b', '--plan', 'gold'], 1, /There is no plan "gold"; choose one of free/],
+  [['key', 'create', '--account', 'shop', '--permission', 'all'], 1, /There is no permission "all"/],
+  [['domain', 'add', 'co.uk', '--account', 'shop'], 1, /public suffix/],
+  [['webhook', 'add', 'ftp://x', '--account', 'shop'], 1, /http/],
+  [['webhook', 'add', 'http://x.example', '--account', 'shop', '--events', 'email.sned'], 1, /There is no event "email\.sned"/],
+  [['queue', 'retry', 'nowhere.example'], 1, /Nothing in the queue matches/],
+]
+test.each(refusals)('sterna %j is refused in words', async (argv, exitCode, stderr) => {
+  const ran = await sterna(...argv, '--config', config)
+  expect(ran).toMatchObject({ exitCode, stdout: '' })
+  expect(ran.stderr).toMatch(/^sterna: /)
+  expect(ran.stderr).toMatch(stderr)
+})
+
+test('faults of the configuration are told before anything is touched', async () => {
+  const file = join(directory, 'faulty.yml')
+  writeFileSync(file, 'mode: lvie\nhttp.lisen: 1\n')
+  const ran = await sterna('account', 'list', '--config', file)
+  expect(ran.exitCode).toBe(1)
+  expect(ran.stderr).toMatch(/2 faults:\n.*faulty\.yml:2: .*did you mean http\.listen\?\n.*faulty\.yml:1: mode: "lvie"/)
+})
+
+test('help and version need no configuration', async () => {
+  expect((await sterna('version')).stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
+  expect((await sterna()).stdout).toContain('account create')
+  expect((await sterna('help', 'queue')).stdout).toContain('sterna queue hold')
+  expect((await sterna('key', 'create', '--help')).stdout).toContain('--sandbox')
+})

@@ -1,0 +1,17 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { commandsPage } from '../src/command/help-page.ts'
+import { environmentNameOf, settingNames } from '../src/config/settings.ts'
+import { exampleFile, settingsPage } from '../src/config/settings-documents.ts'
+
+const read = (path: string): string => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8')
+
+test('the generated files are what their sources say (npm run docs)', () => {
+  expect(read('config/sterna.example.yml')).toBe(exampleFile())
+  expect(read('docs/settings.md')).toBe(settingsPage())
+  expect(read('docs/commands.md')).toBe(commandsPage())
+})
+
+test('no two settings share an environment variable', () => {
+  expect(new Set(settingNames.map(environmentNameOf)).size).toBe(settingNames.length)
+})

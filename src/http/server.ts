@@ -72,7 +72,7 @@ function application(parts: HttpServerParts, isStopping: () => boolean): Koa<Api
   parts.routes(router)
   app.on('error', (error: unknown, ctx?: Koa.Context) => {
     // Clients come and go as they like.
-    if (ctx?.res.destroyed) parts.log.debug({ error }, 'a client left before it had its answer')
+    if (ctx && (ctx.res.destroyed || !ctx.req.complete)) parts.log.debug({ error }, 'a client left before it had its answer')
     else parts.log.error({ error }, 'an answer could not be sent')
   })
   app.use(async (ctx, next) => {

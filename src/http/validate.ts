@@ -2,7 +2,10 @@ import type { z } from 'zod'
 import { SternaError } from '../errors.ts'
 import type { ErrorCode, FieldFault } from '../errors.ts'
 
-/** `params` of a schema's own check: how its fault is to be named. `error` becomes the name of the whole refusal. */
+/**
+ * `params` of a schema's own check: how its fault is to be named. `error` becomes the name of the whole refusal. The
+ * check's message completes the sentence "The `x` field …".
+ */
 export interface CheckParams {
   code: string
   error?: ErrorCode
@@ -36,23 +39,29 @@ export function refusal(faults: (FieldFault & { error?: ErrorCode | undefined })
 
 /** A million wrong elements need no million explanations. */
 const mostFaults = 100
+/** characters; the names of fields may come from the caller */
+const longestPath = 200
 
 const paramsOf = (issue: Issue): CheckParams | undefined => (issue.code === 'custom' ? (issue.params as CheckParams | undefined) : undefined)
 
 /** Of a union, the faults of the form that was evidently meant: the one whose outer type is right. */
 function innermost(issue: Issue): Issue[] {
   if (issue.code !== 'invalid_union') return [issue]
-  const meant = issue.errors.find((branch) => branch.every((inner) => inner.path.length > 0 || inner.code !== 'invalid_type'))
+  const meant = issue.errors.find((branch) => !branch.some(isWrongType))
   return meant ? meant.flatMap((inner) => innermost({ ...inner, path: [...issue.path, ...inner.path] })) : [issue]
 }
 
+const isWrongType = (issue: Issue): boolean =>
+  issue.path.length === 0 &&
+  (issue.code === 'invalid_type' || (issue.code === 'invalid_union' && issue.errors.every((branch) => branch.some(isWrongType))))
+
 function faultOf(issue: Issue, value: unknown): FieldFault {
-  const field = issue.path.map(String).join('.')
+  const field = issue.path.map(String).join('.').slice(0, longestPath)
   const params = paramsOf(issue)
-  if (params) return { field, code: params.code, message: issue.message, help: params.help ?? null }
+  if (params) return { field, code: params.code, message: `The \`${field}\` field ${issue.message}.`, help: params.help ?? null }
   if (issue.code === 'unrecognized_keys') {
     const key = issue.keys[0] ?? ''
-    const path = field === '' ? key : `${field}.${key}`
+    const path = (field === '' ? key : `${field}.${key}`).slice(0, longestPath)
     return { field: path, code: 'unknown_field', message: `There is no field \`${path}\`.`, help: null }
   }
   const given = valueAt(value, issue.path)
@@ -68,21 +77,27 @@ function codeOf(issue: Issue): string {
 }
 
 function complaint(issue: Issue, given: unknown): string {
-  const unit = 'origin' in issue && issue.origin === 'string' ? ' characters' : 'origin' in issue && issue.origin === 'array' ? ' entries' : ''
   switch (issue.code) {
     case 'invalid_type':
-      return `must be ${article(expected(issue))}, not ${kindOf(given)}`
+      return `must be ${article(expected(issue))}, not ${expected(issue) === 'whole number' && typeof given === 'number' ? 'a fraction' : kindOf(given)}`
     case 'invalid_value':
       return `must be one of ${issue.values.map(String).join(', ')}`
     case 'too_big':
-      return `must ${unit === '' ? 'be at most' : 'have at most'} ${issue.maximum}${unit}`
+      return `must ${amount(issue.origin, 'at most', Number(issue.maximum))}`
     case 'too_small':
-      return `must ${unit === '' ? 'be at least' : 'have at least'} ${issue.minimum}${unit}`
+      return `must ${amount(issue.origin, 'at least', Number(issue.minimum))}`
     case 'invalid_union':
-      return `has a type that it cannot have: ${kindOf(given)}`
+      return issue.message === 'Invalid input' ? `cannot be ${kindOf(given)}` : issue.message
+    case 'invalid_key':
+      return `is not a valid name: ${issue.issues[0]?.message ?? issue.message}`
     default:
       return `is not valid: ${issue.message}`
   }
+}
+
+function amount(origin: string, bound: string, count: number): string {
+  if (origin === 'string') return `have ${bound} ${count} ${count === 1 ? 'character' : 'characters'}`
+  return origin === 'array' ? `have ${bound} ${count} ${count === 1 ? 'entry' : 'entries'}` : `be ${bound} ${count}`
 }
 
 const expected = (issue: Issue): string => {
@@ -90,7 +105,7 @@ const expected = (issue: Issue): string => {
   return issue.expected === 'record' ? 'object' : issue.expected === 'int' ? 'whole number' : issue.expected
 }
 
-/** Says of a list with gaps what it has become: some languages encode it as an object, to everybody's surprise. */
+/** Named in every fault: some languages encode a list with gaps as an object, to everybody's surprise. */
 const kindOf = (value: unknown): string => {
   if (value === null) return 'null'
   if (Array.isArray(value)) return 'an array'

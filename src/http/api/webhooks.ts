@@ -35,22 +35,21 @@ const rotationSchema = z.object({
 const eventType = z.string().transform((name, ctx) => {
   if (isPublicEventType(name)) return name
   const params: CheckParams = { code: 'invalid_event_type', error: 'invalid_event_type' }
-  ctx.addIssue({ code: 'custom', message: `The \`type\` field must be one of ${publicEventTypes.join(', ')}.`, params })
+  ctx.addIssue({ code: 'custom', message: `must be one of ${publicEventTypes.join(', ')}`, params })
   return z.NEVER
 })
 const testSchema = z.object({ type: eventType.default('email.delivered') })
 
-const timeOf = (field: string) =>
-  z.string().transform((text, ctx) => {
-    const at = parseIsoTime(text)
-    if (at !== null) return at
-    const params: CheckParams = { code: 'invalid_time' }
-    ctx.addIssue({ code: 'custom', message: `The \`${field}\` field must be a time such as 2026-11-21T06:00:00Z.`, params })
-    return z.NEVER
-  })
+const time = z.string().transform((text, ctx) => {
+  const at = parseIsoTime(text)
+  if (at !== null) return at
+  const params: CheckParams = { code: 'invalid_time' }
+  ctx.addIssue({ code: 'custom', message: 'must be a time such as 2026-11-21T06:00:00Z', params })
+  return z.NEVER
+})
 const replaySchema = z.object({
-  since: timeOf('since'),
-  until: timeOf('until').optional(),
+  since: time,
+  until: time.optional(),
   status: z.enum(['failed', 'canceled']).default('failed'),
 })
 

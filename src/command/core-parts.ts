@@ -1,0 +1,60 @@
+import { Accounts } from '../account/accounts.ts'
+import { ApiKeys } from '../account/api-keys.ts'
+import { openKeyFile } from '../account/key-file.ts'
+import type { Secrets } from '../account/key-file.ts'
+import type { Clock } from '../clock.ts'
+import type { Config } from '../config/settings.ts'
+import { dnsResolver } from '../dns-resolver.ts'
+import type { DnsResolver } from '../dns-resolver.ts'
+import type { Log } from '../log.ts'
+import { SendingDomains } from '../sending-domain/sending-domains.ts'
+import type { Database } from '../store/database.ts'
+import { openDatabase } from '../store/sqlite-database.ts'
+
+/** What the world outside gives to a process. */
+export interface Outside {
+  clock: Clock
+  log: Log
+  /** Called once when the database can no longer be trusted: the process must end, and exit with a failure. */
+  onFatal(error: Error): void
+}
+
+/** What a serving process and a command without a server have in common. */
+export interface CoreParts {
+  config: Config
+  clock: Clock
+  log: Log
+  db: Database
+  secrets: Secrets
+  resolver: DnsResolver
+  accounts: Accounts
+  apiKeys: ApiKeys
+  sendingDomains: SendingDomains
+  close(): Promise<void>
+}
+
+/**
+ * Opens the data directory and loads what is held in memory.
+ * @throws SternaError `configuration` where another process holds it, or the key file is not the one it was made with
+ */
+export async function openCoreParts(config: Config, outside: Outside): Promise<CoreParts> {
+  const { clock, log, onFatal } = outside
+  const db = await openDatabase({ directory: config.dataDir, onFatal })
+  const resolver = dnsResolver({ servers: config.dns.servers })
+  const close = async (): Promise<void> => {
+    resolver.close()
+    await db.close()
+  }
+  try {
+    const secrets = openKeyFile(config.secretKeyFile)
+    const accounts = new Accounts({ db, clock })
+    const apiKeys = new ApiKeys({ db, clock, accounts })
+    const settings = { hostname: config.hostname, returnPathDomain: config.returnPath.domain }
+    const sendingDomains = new SendingDomains({ db, secrets, resolver, clock, settings })
+    for (const part of [accounts, apiKeys, sendingDomains]) await part.load()
+    return { config, clock, log, db, secrets, resolver, accounts, apiKeys, sendingDomains, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}

@@ -1,0 +1,223 @@
+import { networkInterfaces } from 'node:os'
+import { join } from 'node:path'
+import type { AddressInfo } from 'node:net'
+import type { CommandParts } from './command/command-parts.ts'
+import { openCoreParts } from './command/core-parts.ts'
+import type { CoreParts, Outside } from './command/core-parts.ts'
+import type { Config } from './config/settings.ts'
+import { startDelivery } from './delivery/delivery-threads.ts'
+import type { Delivery } from './delivery/delivery-threads.ts'
+import { emailRoutes } from './http/api/emails.ts'
+import { webhookRoutes } from './http/api/webhooks.ts'
+import { startHttpServer } from './http/server.ts'
+import { startMessageParser } from './message/message-parser.ts'
+import { MessageReader } from './message/message-reader.ts'
+import { deleteChunks, deleteLeftovers, insertChunk } from './message/message-store.ts'
+import { sweep } from './message/retention.ts'
+import { QueueAdmin } from './queue/queue-admin.ts'
+import { QueueRunner } from './queue/queue-runner.ts'
+import type { JobFrame } from './queue/queue-runner.ts'
+import type { QueuedMessage } from './queue/queue-store.ts'
+import { startScheduler } from './scheduler.ts'
+import { encodeVerp } from './smtp/verp.ts'
+import { accept } from './submission/accept.ts'
+import type { AcceptParts } from './submission/accept.ts'
+import { FreeSpace } from './submission/free-space.ts'
+import { IdempotencyKeys } from './submission/idempotency-keys.ts'
+import { loadOrMakeCertificate } from './submission/self-signed-certificate.ts'
+import { startSubmissionServer } from './submission/submission-server.ts'
+import { openWebhooks } from './webhook/open-webhooks.ts'
+import type { Webhooks } from './webhook/open-webhooks.ts'
+
+/** How long what is under way may take when the relay stops, ms: a container has ten seconds. */
+const graceMs = 7_000
+
+/** A running relay. */
+export interface Relay {
+  parts: CommandParts
+  addresses: { http: AddressInfo[]; submission: AddressInfo[] }
+  /** Takes no more, lets what is under way end within seconds, and leaves the rest to the next start. */
+  stop(): Promise<void>
+}
+
+/**
+ * Builds every part in the order in which a message travels, and starts them from its end, so that nothing is accepted
+ * before it can be delivered and told of.
+ * @throws SternaError `configuration` where a setting does not work out on this machine
+ */
+export async function startRelay(config: Config, outside: Outside & { version: string }): Promise<Relay> {
+  const core = await openCoreParts(config, outside)
+  const stops: (() => Promise<unknown> | void)[] = [() => core.close()]
+  const stop = async (): Promise<void> => {
+    for (const stopPart of stops.splice(0).reverse()) await stopPart()
+  }
+  try {
+    return await startParts(core, outside.version, stops, stop)
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+async function startParts(
+  core: CoreParts,
+  version: string,
+  stops: (() => Promise<unknown> | void)[],
+  stop: () => Promise<void>,
+): Promise<Relay> {
+  const { config, clock, log, db } = core
+  await db.write([deleteLeftovers])
+
+  const webhooks = await openWebhooks(core, { ...config.webhooks, timeoutMs: config.webhooks.timeout, disableAfterMs: disableWebhooksAfterMs })
+  await webhooks.start()
+  stops.push(() => webhooks.stop(graceMs))
+
+  const delivery = startDelivery(deliverySettings(config), log)
+  const queue = newQueue(core, delivery, webhooks)
+  await queue.start()
+  stops.push(async () => {
+    await Promise.all([delivery.stop(graceMs), queue.stop(graceMs)])
+  })
+
+  const space = new FreeSpace(config.dataDir, config.storage.reserve)
+  await space.start()
+  stops.push(() => space.stop())
+  const acceptParts: AcceptParts = {
+    db,
+    clock,
+    queue,
+    space,
+    idempotencyKeys: new IdempotencyKeys(core),
+    accounts: core.accounts,
+    verifiedDomainFor: (accountId, name) => core.sendingDomains.verifiedDomainFor(accountId, name),
+    eventsWritten: () => webhooks.eventsWritten(),
+    giveUpAfterMs: config.delivery.giveUpAfter,
+  }
+  const door = (submission: Parameters<typeof accept>[0]) => accept(submission, acceptParts)
+
+  const messageParser = startMessageParser()
+  stops.push(() => messageParser.stop())
+  const tls = await loadOrMakeCertificate({
+    certFile: config.tls.cert,
+    keyFile: config.tls.key,
+    directory: join(config.dataDir, 'tls'),
+    hostname: config.hostname,
+    now: clock.now(),
+  })
+  if (tls.origin === 'made') log.warn({ fingerprint: tls.fingerprint }, 'made a self-signed certificate: set tls.cert and tls.key to one that clients trust')
+
+  const submission = await startSubmissionServer(
+    {
+      clock,
+      log,
+      tls,
+      accept: door,
+      apiKeys: core.apiKeys,
+      storeChunk: async (messageId, chunk, bytes) => void (await db.write([insertChunk(messageId, chunk, bytes)])),
+      dropChunks: async (messageId) => void (await db.write([deleteChunks(messageId)], { patient: true })),
+    },
+    { hostname: config.hostname, maxMessageBytes: config.messageSizeLimit, ...config.submission },
+  )
+  stops.push(() => submission.stop(graceMs))
+
+  const http = await startHttpServer({
+    clock,
+    log,
+    version,
+    apiKeys: core.apiKeys,
+    sandbox: config.mode === 'sandbox',
+    baseUrl: config.baseUrl,
+    listen: config.http.listen,
+    tlsListen: config.http.tlsListen,
+    tls,
+    health: () => ({ accepting: space.isEnough }),
+    routes(router) {
+      emailRoutes(router, {
+        clock,
+        log,
+        accept: door,
+        messages: new MessageReader(db),
+        messageParser,
+        hostname: config.hostname,
+        messageSizeLimit: config.messageSizeLimit,
+      })
+      webhookRoutes(router, { webhooks })
+    },
+  })
+  stops.push(() => http.stop(graceMs))
+
+  const scheduler = startScheduler(
+    [
+      { name: 'key use', cron: '* * * * *', run: () => core.apiKeys.flush() },
+      { name: 'domain checks', cron: '* * * * *', run: () => core.sendingDomains.recheckDue() },
+      {
+        name: 'retention',
+        cron: '* * * * *',
+        run: () => sweep(db, { contentMs: config.contentRetention, eventMs: config.eventRetention }, clock.now()),
+      },
+    ],
+    log,
+  )
+  stops.push(() => scheduler.stop(), () => core.apiKeys.flush())
+
+  const queueAdmin = new QueueAdmin({ db, clock, noteWaiting: (destination, dueAt) => queue.noteWaiting(destination, dueAt) })
+  return {
+    parts: { ...core, webhooks: webhooks.list, queueAdmin },
+    addresses: { http: http.addresses, submission: submission.addresses },
+    stop,
+  }
+}
+
+/** A webhook that has had no success for so long is disabled, ms. */
+const disableWebhooksAfterMs = 5 * 24 * 3_600_000
+
+function newQueue(core: CoreParts, delivery: Delivery, webhooks: Webhooks): QueueRunner {
+  const { config, clock, log, db, secrets, sendingDomains } = core
+  const verpKey = secrets.deriveKey('verp')
+  const given = new Set<string>()
+
+  const frameFor = (message: QueuedMessage): JobFrame | null => {
+    const domain = message.domainId === null ? null : sendingDomains.senderDomain(message.domainId)
+    if (!domain) return null
+    for (const { id } of domain.signingKeys) {
+      if (given.has(id)) continue
+      delivery.addKey(id, sendingDomains.privateKey(id))
+      given.add(id)
+    }
+    return {
+      signingKeys: domain.signingKeys,
+      tls: domain.tls,
+      reversePathFor: (recipientId) => `${encodeVerp({ recipientId, createdAt: message.createdAt }, verpKey)}@${domain.returnPathDomain}`,
+    }
+  }
+
+  return new QueueRunner(
+    {
+      db,
+      clock,
+      log,
+      frameFor,
+      deliver: (job, onAttempt) => delivery.deliver(job, onAttempt),
+      eventsWritten: () => webhooks.eventsWritten(),
+      random: Math.random,
+    },
+    { retrySchedule: config.delivery.retrySchedule, viaSmarthost: config.delivery.smarthost !== null },
+  )
+}
+
+function deliverySettings(config: Config) {
+  const { delivery, http, submission } = config
+  return {
+    hostname: config.hostname,
+    dnsServers: config.dns.servers,
+    port: delivery.port,
+    smarthost: delivery.smarthost,
+    threads: delivery.threads,
+    maxConnectionsPerHost: delivery.maxConnectionsPerHost,
+    messagesPerConnection: delivery.messagesPerConnection,
+    idleMs: delivery.idleConnection,
+    allowPrivateAddresses: delivery.allowPrivateAddresses,
+    ownListeners: [...http.listen, ...http.tlsListen, ...submission.listen, ...submission.tlsListen],
+    interfaceAddresses: Object.values(networkInterfaces()).flatMap((entries) => (entries ?? []).map(({ address }) => address)),
+  }
+}

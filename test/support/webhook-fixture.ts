@@ -1,0 +1,75 @@
+import { onTestFinished } from 'vitest'
+import { secretsFrom } from '../../src/account/key-file.ts'
+import { recordEvent } from '../../src/event/event-log.ts'
+import type { EventType } from '../../src/event/event-type.ts'
+import { publicEventTypes } from '../../src/event/event-type.ts'
+import { newId } from '../../src/id.ts'
+import { silentLog } from '../../src/log.ts'
+import type { Database } from '../../src/store/database.ts'
+import { openDatabase } from '../../src/store/sqlite-database.ts'
+import { openWebhooks } from '../../src/webhook/open-webhooks.ts'
+import type { WebhookSettings } from '../../src/webhook/open-webhooks.ts'
+import type { DeliveryRow } from '../../src/webhook/delivery-history.ts'
+import type { WebhookFields } from '../../src/webhook/webhook-list.ts'
+import { settableClock } from './settable-clock.ts'
+import { testDirectory } from './temporary-directory.ts'
+
+export const minute = 60_000
+export const hour = 60 * minute
+export const scope = { accountId: 'acc_one', sandbox: false }
+
+const settings: WebhookSettings = {
+  allowHttp: true,
+  allowPrivateAddresses: true,
+  timeoutMs: 15_000,
+  retrySchedule: [minute, 5 * minute, 30 * minute, 2 * hour, 24 * hour],
+  disableAfterMs: 5 * 24 * hour,
+}
+
+/** No name is looked up: receivers are at literal addresses. */
+const none = () => Promise.resolve({ status: 'nxdomain' as const, records: [], ttl: 0, secure: false })
+const resolver = { mx: none, a: none, aaaa: none, txt: none, cname: none, ns: none }
+
+/** A database with two accounts, and webhooks over it; `restart()` gives what the next process would have. */
+export async function webhookFixture(own: Partial<WebhookSettings> = {}, now?: number) {
+  const db: Database = await openDatabase({ directory: testDirectory() })
+  const clock = settableClock(now)
+  const secrets = secretsFrom(Buffer.alloc(32, 7))
+  const open = async () => {
+    const webhooks = await openWebhooks({ db, clock, log: silentLog, resolver, secrets }, { ...settings, ...own })
+    onTestFinished(() => webhooks.stop(0))
+    return webhooks
+  }
+  onTestFinished(() => db.close())
+  await db.write(
+    ['acc_one', 'acc_two'].map((id) => ({
+      sql: `insert into account (id, name, plan, status, created_at) values (:id, :id, 'free', 'active', 0)`,
+      params: { id },
+    })),
+  )
+  const webhooks = await open()
+  const write = async (type: EventType, about: { accountId?: string; sandbox?: boolean; messageId?: string } = {}) => {
+    const subject = {
+      accountId: about.accountId ?? 'acc_one',
+      messageId: about.messageId ?? newId('em', clock.now()),
+      recipientId: 'rcp_1',
+      to: 'user@example.com',
+      subject: 'Grüße 👋 \u2028',
+      sandbox: about.sandbox ?? false,
+    }
+    const statement = recordEvent(subject, type, { delivered_at: new Date(clock.now()).toISOString() }, clock.now())
+    await db.write([statement])
+    return String(statement.params?.id)
+  }
+  return {
+    db,
+    clock,
+    webhooks,
+    restart: open,
+    write,
+    add: (url: string, fields: Partial<WebhookFields> = {}, of = scope) =>
+      webhooks.list.create(of, { url, events: [...publicEventTypes], description: null, payload: 'standard', status: 'enabled', ...fields }),
+    deliveries: (webhookId: string) =>
+      db.read<DeliveryRow>('select * from webhook_delivery where webhook_id = :webhookId order by id', { webhookId }),
+  }
+}

@@ -1,0 +1,68 @@
+import { expect, test } from 'vitest'
+import { EndpointTurns } from '../../src/webhook/endpoint-turns.ts'
+import type { Endpoint } from '../../src/webhook/endpoint-turns.ts'
+
+/** Endpoints with so many deliveries due; attempts go on until the test ends them. */
+function workshop() {
+  const due = new Map<string, number>()
+  const inHand: Endpoint[] = []
+  const turns = new EndpointTurns((endpoint) => {
+    const wanted = turns.reserve(endpoint)
+    const claimed = Math.min(wanted, due.get(endpoint.id) ?? 0)
+    due.set(endpoint.id, (due.get(endpoint.id) ?? 0) - claimed)
+    for (let i = 0; i < claimed; i++) inHand.push(endpoint)
+    turns.claimed(endpoint, wanted - claimed)
+    if (claimed === wanted) turns.request(endpoint.id)
+  })
+  return {
+    inHandOf: (id: string) => inHand.filter((endpoint) => endpoint.id === id).length,
+    inHand,
+    add(id: string, count: number) {
+      due.set(id, (due.get(id) ?? 0) + count)
+      turns.request(id)
+    },
+    end(id: string, succeeded: boolean) {
+      const place = inHand.findIndex((endpoint) => endpoint.id === id)
+      const [endpoint] = inHand.splice(place, 1)
+      if (endpoint) turns.ended(endpoint, succeeded)
+    },
+  }
+}
+
+test('an endpoint that hangs holds five connections, one that answers gets more and more', () => {
+  const { add, end, inHandOf } = workshop()
+  add('hangs', 100)
+  add('answers', 1_000)
+  expect(inHandOf('hangs')).toBe(5)
+  for (let i = 0; i < 60; i++) end('answers', true)
+  expect(inHandOf('answers')).toBe(50)
+  end('answers', false)
+  expect(inHandOf('answers')).toBe(49)
+  expect(inHandOf('hangs')).toBe(5)
+})
+
+test('a thousand endpoints that hang leave room for those that answer', () => {
+  const { add, end, inHand, inHandOf } = workshop()
+  for (let i = 0; i < 1_000; i++) add(`hangs ${i}`, 100)
+  expect(inHand.length).toBeLessThan(2_000)
+  expect(inHandOf('hangs 999')).toBe(1)
+  add('answers', 2)
+  expect(inHandOf('answers')).toBe(1)
+  end('answers', true)
+  expect(inHandOf('answers')).toBe(1)
+  end('answers', true)
+  expect(inHandOf('answers')).toBe(0)
+})
+
+test('where no connection is left, endpoints wait their turn in the order they came', () => {
+  const { add, end, inHand, inHandOf } = workshop()
+  for (let i = 0; i < 2_500; i++) add(`e${i}`, 2)
+  expect(inHand.length).toBe(2_000)
+  const waiting = Array.from({ length: 2_500 }, (_, i) => `e${i}`).filter((id) => inHandOf(id) === 0)
+  const [first = '', second = ''] = waiting
+  end('e0', false)
+  expect([inHandOf(first), inHandOf(second)]).toEqual([1, 0])
+  end('e1', false)
+  expect([inHandOf(first), inHandOf(second)]).toEqual([1, 1])
+  expect(inHand.length).toBe(2_000)
+})

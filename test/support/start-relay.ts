@@ -1,0 +1,113 @@
+import { onTestFinished } from 'vitest'
+import { loadConfig } from '../../src/config/load-config.ts'
+import { silentLog } from '../../src/log.ts'
+import { startRelay } from '../../src/relay.ts'
+import type { Relay } from '../../src/relay.ts'
+import { startFakeDns } from './fake-dns.ts'
+import type { FakeDns, FakeZone } from './fake-dns.ts'
+import { settableClock } from './settable-clock.ts'
+import type { SettableClock } from './settable-clock.ts'
+import { testDirectory } from './temporary-directory.ts'
+
+/** A whole relay on loopback: real store, sockets, threads and DNS; only the clock and the zone are the test's. */
+export interface TestRelay {
+  relay: Relay
+  clock: SettableClock
+  dns: FakeDns
+  /** Of a live key with full access. */
+  token: string
+  baseUrl: string
+  submissionPort: number
+  /** Calls the API as the key's holder and gives the parsed answer. */
+  call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<{ status: number; body: any }>
+  /** Sends a plain email from `app@sender.example`; gives its id. */
+  send(to: string | string[], fields?: Record<string, unknown>): Promise<string>
+  /** The email's recipients by address. */
+  recipients(id: string): Promise<Record<string, { status: string; attempts: number; last_response: string | null; smtp_code: number | null }>>
+  /** Types of the email's events, oldest first. */
+  events(id: string): Promise<string[]>
+  /** The same data directory in a new relay. */
+  restart(): Promise<void>
+}
+
+/**
+ * Starts a relay with a verified domain `sender.example` and a key; it goes away with the test. `settings` are those of
+ * the configuration file, `STERNA_` names left off: `{ delivery_port: '2525' }`.
+ */
+export async function startTestRelay(settings: Record<string, string> = {}, zone: FakeZone = {}): Promise<TestRelay> {
+  const clock = settableClock()
+  const dns = await startFakeDns(zone)
+  const env = {
+    data_dir: testDirectory(),
+    hostname: 'relay.example',
+    http_listen: '127.0.0.1:0',
+    submission_listen: '127.0.0.1:0',
+    submission_tls_listen: '127.0.0.1:0',
+    dns_servers: dns.server,
+    delivery_allow_private_addresses: 'true',
+    storage_reserve: '0',
+    ...settings,
+  }
+  const config = loadConfig({ env: Object.fromEntries(Object.entries(env).map(([name, value]) => [`STERNA_${name.toUpperCase()}`, value])) })
+  const fail = (error: Error) => {
+    throw error
+  }
+  const start = () => startRelay(config, { clock, log: silentLog, onFatal: fail, version: 'test' })
+  const first = await start()
+  const { accounts, apiKeys, sendingDomains } = first.parts
+  const account = await accounts.create('test', 'enterprise')
+  const domain = await sendingDomains.add(account.id, 'sender.example')
+  await sendingDomains.verifyManually(domain.id)
+  const { token } = await apiKeys.create({ accountId: account.id, name: 'test', permission: 'full_access' })
+
+  const test: TestRelay = {
+    relay: first,
+    clock,
+    dns,
+    token,
+    baseUrl: '',
+    submissionPort: 0,
+    async call(method, path, body, headers = {}) {
+      const response = await fetch(`${test.baseUrl}${path}`, {
+        method,
+        headers: { authorization: `Bearer ${token}`, ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      })
+      return { status: response.status, body: await response.json() }
+    },
+    async send(to, fields = {}) {
+      const { status, body } = await test.call('POST', '/api/send', {
+        from: 'app@sender.example',
+        to,
+        subject: 'Hello',
+        html: '<p>Hello</p>',
+        ...fields,
+      })
+      if (status !== 200) throw new Error(`sending was refused: ${JSON.stringify(body)}`)
+      return body.id
+    },
+    async recipients(id) {
+      const { body } = await test.call('GET', `/api/emails/${id}`)
+      return Object.fromEntries(body.recipients.map((recipient: { email: string }) => [recipient.email, recipient]))
+    },
+    async events(id) {
+      const { body } = await test.call('GET', `/api/emails/${id}/events?limit=100`)
+      return body.data.map(({ type }: { type: string }) => type)
+    },
+    async restart() {
+      await test.relay.stop()
+      use(await start())
+    },
+  }
+  const use = (relay: Relay): void => {
+    test.relay = relay
+    test.baseUrl = `http://127.0.0.1:${relay.addresses.http[0]?.port}`
+    test.submissionPort = relay.addresses.submission[0]?.port ?? 0
+  }
+  use(first)
+  onTestFinished(async () => {
+    await test.relay.stop()
+    await dns.close()
+  })
+  return test
+}

@@ -8,7 +8,7 @@ import { spawn } from 'node:child_process'
 import { cpus, totalmem } from 'node:os'
 import { parseArgs } from 'node:util'
 import { cpuSeconds, residentMegabytes } from './process-figures.ts'
-import { hasPostfix, startPostfix } from './postfix-peer.ts'
+import { hasPostfixAndOpenDkim, startPostfixPeer } from './postfix-peer.ts'
 import type { Peer } from './postfix-peer.ts'
 import { startSterna } from './sterna-peer.ts'
 
@@ -105,8 +105,8 @@ for (const [label, size, messages] of [
   const ours: Round[] = []
   const theirs: Round[] = []
   for (let round = 0; round < rounds; round++) {
-    if (hasPostfix()) {
-      const postfix = await startPostfix(sink)
+    if (hasPostfixAndOpenDkim()) {
+      const postfix = await startPostfixPeer(sink)
       theirs.push(await measure(postfix, messages, size).finally(() => postfix.stop()))
     }
     const sterna = await startSterna(sink, domains)

@@ -1,4 +1,3 @@
-import { onTestFinished } from 'vitest'
 import { loadConfig } from '../../src/config/load-config.ts'
 import { silentLog } from '../../src/log.ts'
 import { startRelay } from '../../src/relay.ts'
@@ -7,7 +6,7 @@ import { startFakeDns } from './fake-dns.ts'
 import type { FakeDns, FakeZone } from './fake-dns.ts'
 import { settableClock } from './settable-clock.ts'
 import type { SettableClock } from './settable-clock.ts'
-import { testDirectory } from './temporary-directory.ts'
+import { temporaryDirectory } from './temporary-directory.ts'
 
 /** A whole relay on loopback: real store, sockets, threads and DNS; only the clock and the zone are the test's. */
 export interface TestRelay {
@@ -28,17 +27,19 @@ export interface TestRelay {
   events(id: string): Promise<string[]>
   /** The same data directory in a new relay. */
   restart(): Promise<void>
+  stop(): Promise<void>
 }
 
 /**
- * Starts a relay with a verified domain `sender.example` and a key; it goes away with the test. `settings` are those of
- * the configuration file, `STERNA_` names left off: `{ delivery_port: '2525' }`.
+ * Starts a relay with a verified domain `sender.example` and a key; whoever starts it stops it. `settings` are named as
+ * in the environment, in lower case and without `STERNA_`: `{ delivery_port: '2525' }`.
  */
 export async function startTestRelay(settings: Record<string, string> = {}, zone: FakeZone = {}): Promise<TestRelay> {
   const clock = settableClock()
+  const directory = temporaryDirectory()
   const dns = await startFakeDns(zone)
   const env = {
-    data_dir: testDirectory(),
+    data_dir: directory.path,
     hostname: 'relay.example',
     http_listen: '127.0.0.1:0',
     submission_listen: '127.0.0.1:0',
@@ -98,6 +99,11 @@ export async function startTestRelay(settings: Record<string, string> = {}, zone
       await test.relay.stop()
       use(await start())
     },
+    async stop() {
+      await test.relay.stop()
+      await dns.close()
+      directory.remove()
+    },
   }
   const use = (relay: Relay): void => {
     test.relay = relay
@@ -105,9 +111,5 @@ export async function startTestRelay(settings: Record<string, string> = {}, zone
     test.submissionPort = relay.addresses.submission[0]?.port ?? 0
   }
   use(first)
-  onTestFinished(async () => {
-    await test.relay.stop()
-    await dns.close()
-  })
   return test
 }

@@ -7,3 +7,100 @@ export interface Reply {
   /** The text lines without codes, joined by a line feed. */
   text: string
 }
+
+/** Bytes that are no reply. Nothing that follows them can be understood. */
+export interface ReplyFault {
+  fault: string
+}
+
+export interface ReplyLine {
+  code: number
+  /** True where another line of the same reply follows. */
+  more: boolean
+  text: string
+}
+
+/** bytes, without the line end. RFC 5321 4.5.3.1.5 allows 512; longer ones are seen. */
+const longestLine = 4096
+const mostLines = 500
+/** bytes of one reply */
+const longestReply = 64 * 1024
+
+const lineFeed = 10
+const carriageReturn = 13
+const controls = /(?!\t)\p{Cc}/u
+
+/** One line without its line end; null where it is none of RFC 5321 4.2.1. Control characters become `?`. */
+export function parseReplyLine(line: string): ReplyLine | null {
+  const code = Number(/^[2-5][0-9]{2}(?![^ -])/.exec(line)?.[0] ?? 0)
+  if (code === 0) return null
+  const text = line.slice(4)
+  return { code, more: line[3] === '-', text: controls.test(text) ? text.replace(new RegExp(controls, 'gu'), '?') : text }
+}
+
+/** The enhanced code that a text begins with, where it is of the reply's own class (RFC 2034 4). */
+export function enhancedCodeOf(code: number, text: string): string | null {
+  const found = /^([245])\.(0|[1-9]\d{0,2})\.(0|[1-9]\d{0,2})(?!\S)/.exec(text)
+  return found && Number(found[1]) === Math.floor(code / 100) ? found[0] : null
+}
+
+/** As it stands in a report: `550 5.1.1 No such user`, several lines joined by spaces. */
+export const formatReply = (reply: Reply): string => `${reply.code} ${reply.text.replaceAll('\n', ' ')}`.trimEnd()
+
+/**
+ * Makes replies of the bytes that a server sends, however they are cut. A line may end with a bare line feed, which
+ * some servers send. What a server can make us hold is bounded.
+ */
+export class ReplyReader {
+  /** Bytes not yet read; begins with what is left of the last chunk. */
+  #pending: Buffer = Buffer.alloc(0)
+  #code = 0
+  #lines: string[] = []
+  #size = 0
+  #fault: ReplyFault | null = null
+
+  push(chunk: Buffer): void {
+    this.#pending = this.#pending.length === 0 ? chunk : Buffer.concat([this.#pending, chunk])
+  }
+
+  /** True where bytes have come that are not part of a reply already taken. */
+  get hasMore(): boolean {
+    return this.#pending.length > 0 || this.#lines.length > 0
+  }
+
+  /** The next reply, null until it is complete. After a fault it is the fault again. */
+  take(): Reply | ReplyFault | null {
+    while (!this.#fault) {
+      const end = this.#pending.indexOf(lineFeed)
+      if ((end === -1 ? this.#pending.length : end) > longestLine + 1) return this.#fail('a line of the reply is too long')
+      if (end === -1) return null
+      const bytes = this.#pending.subarray(0, end > 0 && this.#pending[end - 1] === carriageReturn ? end - 1 : end)
+      this.#pending = this.#pending.subarray(end + 1)
+      const reply = this.#takeLine(bytes)
+      if (reply) return reply
+    }
+    return this.#fault
+  }
+
+  #takeLine(bytes: Buffer): Reply | ReplyFault | null {
+    const line = parseReplyLine(bytes.toString())
+    if (!line) return this.#fail(`not a reply: ${JSON.stringify(bytes.toString('latin1', 0, 100))}`)
+    if (this.#lines.length > 0 && line.code !== this.#code) return this.#fail('the lines of one reply have different codes')
+    this.#code = line.code
+    this.#lines.push(line.text)
+    this.#size += bytes.length
+    if (this.#lines.length > mostLines || this.#size > longestReply) return this.#fail('the reply is too long')
+    if (line.more) return null
+    const text = this.#lines.length === 1 ? line.text : this.#lines.join('\n')
+    this.#lines = []
+    this.#size = 0
+    return { code: line.code, enhancedCode: enhancedCodeOf(line.code, text), text }
+  }
+
+  #fail(fault: string): ReplyFault {
+    this.#fault = { fault }
+    this.#pending = Buffer.alloc(0)
+    this.#lines = []
+    return this.#fault
+  }
+}

@@ -1,0 +1,216 @@
+import type { MxConnection } from './mx-connection.ts'
+import type { RouteHost } from './route.ts'
+import type { TlsPolicy } from './tls-policy.ts'
+
+export interface PoolLimits {
+  /** Connections to one address at a time. */
+  maxConnectionsPerHost: number
+  messagesPerConnection: number
+  /** How long a connection is kept for the next message. */
+  idleMs: number
+  /** How long a message may wait for a connection. */
+  waitMs: number
+}
+
+/** The right to one connection; to be given back by `release`, whatever happens. */
+export interface Lease {
+  /** An open connection of an earlier message; null: one is to be opened. */
+  connection: MxConnection | null
+  /** @param connection kept for the next message where it is still good; null: it was not opened, or is gone */
+  release(connection: MxConnection | null): void
+}
+
+interface Idle {
+  connection: MxConnection
+  policy: TlsPolicy
+  /** performance.now() */
+  until: number
+}
+
+interface Waiting {
+  host: RouteHost
+  policy: TlsPolicy
+  until: number
+  leased: (lease: Lease | null) => void
+}
+
+interface Slots {
+  /** Connections open or being opened, idle ones too. */
+  used: number
+  idle: Idle[]
+  waiting: Waiting[]
+}
+
+/** For how long a host that did not answer is tried after the others, ms. */
+const unreachableMs = 60_000
+const mostRemembered = 10_000
+
+/** The connections to all hosts: so many to each address, reused for some messages, the callers served in order. */
+export class ConnectionPool {
+  readonly #limits: PoolLimits
+  readonly #slots = new Map<string, Slots>()
+  readonly #leased = new Set<MxConnection>()
+  readonly #unreachable = new Map<string, number>()
+  #timer: NodeJS.Timeout | null = null
+  #timerAt = Infinity
+  #stopped = false
+
+  constructor(limits: PoolLimits) {
+    this.#limits = limits
+  }
+
+  /** Null where none came free in time, or the pool has stopped. */
+  acquire(host: RouteHost, policy: TlsPolicy): Promise<Lease | null> | Lease | null {
+    if (this.#stopped) return null
+    const slots = this.#slotsOf(host)
+    const lease = this.#leaseFrom(slots, host, policy)
+    if (lease) return lease
+    return new Promise((leased) => {
+      slots.waiting.push({ host, policy, until: performance.now() + this.#limits.waitMs, leased })
+      this.#arm(performance.now() + this.#limits.waitMs)
+    })
+  }
+
+  /** The hosts in their order, but those that lately did not answer at the end. */
+  inOrder(hosts: RouteHost[]): RouteHost[] {
+    if (this.#unreachable.size === 0) return hosts
+    const now = performance.now()
+    const isUnreachable = (host: RouteHost): boolean => (this.#unreachable.get(keyOf(host)) ?? 0) > now
+    return [...hosts.filter((host) => !isUnreachable(host)), ...hosts.filter(isUnreachable)]
+  }
+
+  noteUnreachable(host: RouteHost): void {
+    if (this.#unreachable.size >= mostRemembered) this.#unreachable.clear()
+    this.#unreachable.set(keyOf(host), performance.now() + unreachableMs)
+  }
+
+  noteReachable(host: RouteHost): void {
+    if (this.#unreachable.size > 0) this.#unreachable.delete(keyOf(host))
+  }
+
+  /** Hands nothing out any more and closes what is idle; connections in use are closed as they are released. */
+  stop(): void {
+    this.#stopped = true
+    if (this.#timer) clearTimeout(this.#timer)
+    for (const slots of this.#slots.values()) {
+      for (const { leased } of slots.waiting.splice(0)) leased(null)
+      for (const { connection } of slots.idle.splice(0)) {
+        slots.used--
+        connection.quit()
+      }
+    }
+  }
+
+  /** Breaks off what is still under way. */
+  destroy(): void {
+    for (const connection of this.#leased) connection.destroy()
+  }
+
+  #slotsOf(host: RouteHost): Slots {
+    const key = keyOf(host)
+    let slots = this.#slots.get(key)
+    if (!slots) {
+      slots = { used: 0, idle: [], waiting: [] }
+      this.#slots.set(key, slots)
+    }
+    return slots
+  }
+
+  #leaseFrom(slots: Slots, host: RouteHost, policy: TlsPolicy): Lease | null {
+    // The last one used: the others may then be closed as idle.
+    const at = slots.idle.findLastIndex((idle) => idle.connection.host.name === host.name && idle.policy === policy)
+    const [fitting] = at === -1 ? [] : slots.idle.splice(at, 1)
+    if (fitting) return this.#lease(slots, { host, policy, connection: fitting.connection })
+    if (slots.used >= this.#limits.maxConnectionsPerHost) {
+      // The certificate of an idle one was judged for another name or policy.
+      const other = slots.idle.shift()
+      if (!other) return null
+      slots.used--
+      other.connection.quit()
+    }
+    slots.used++
+    return this.#lease(slots, { host, policy, connection: null })
+  }
+
+  #lease(slots: Slots, { host, policy, connection }: { host: RouteHost; policy: TlsPolicy; connection: MxConnection | null }): Lease {
+    let released = false
+    if (connection) this.#leased.add(connection)
+    return {
+      connection,
+      release: (after) => {
+        if (released) return
+        released = true
+        if (connection) this.#leased.delete(connection)
+        if (after) this.#leased.delete(after)
+        this.#takeBack(slots, { host, policy, connection: after })
+      },
+    }
+  }
+
+  /** A connection that was opened under a lease: `destroy` reaches it. */
+  track(connection: MxConnection): void {
+    this.#leased.add(connection)
+  }
+
+  #takeBack(slots: Slots, { host, policy, connection }: { host: RouteHost; policy: TlsPolicy; connection: MxConnection | null }): void {
+    const isGood = connection?.isUsable === true && connection.transactions < this.#limits.messagesPerConnection && !this.#stopped
+    if (connection && isGood) {
+      const idle = { connection, policy, until: performance.now() + this.#limits.idleMs }
+      slots.idle.push(idle)
+      connection.onGone = () => this.#dropIdle(slots, idle)
+    } else {
+      slots.used--
+      if (connection?.isUsable) connection.quit()
+    }
+    this.#serveWaiting(slots)
+    if (slots.idle.length > 0) this.#arm(performance.now() + this.#limits.idleMs)
+    else if (slots.used === 0 && slots.waiting.length === 0) this.#forget(host, slots)
+  }
+
+  #dropIdle(slots: Slots, idle: Idle): void {
+    const at = slots.idle.indexOf(idle)
+    if (at === -1) return
+    slots.idle.splice(at, 1)
+    slots.used--
+    this.#serveWaiting(slots)
+  }
+
+  #serveWaiting(slots: Slots): void {
+    for (let first = slots.waiting[0]; first && !this.#stopped; first = slots.waiting[0]) {
+      const lease = this.#leaseFrom(slots, first.host, first.policy)
+      if (!lease) return
+      slots.waiting.shift()
+      first.leased(lease)
+    }
+  }
+
+  #forget(host: RouteHost, slots: Slots): void {
+    if (this.#slots.get(keyOf(host)) === slots) this.#slots.delete(keyOf(host))
+  }
+
+  #arm(at: number): void {
+    if (this.#stopped || (this.#timer && this.#timerAt <= at)) return
+    if (this.#timer) clearTimeout(this.#timer)
+    this.#timerAt = at
+    this.#timer = setTimeout(this.#sweep, Math.max(0, at - performance.now()) + 1)
+  }
+
+  readonly #sweep = (): void => {
+    this.#timer = null
+    const now = performance.now()
+    let next = Infinity
+    for (const [key, slots] of this.#slots) {
+      while ((slots.idle[0]?.until ?? Infinity) <= now) {
+        slots.used--
+        slots.idle.shift()?.connection.quit()
+      }
+      while ((slots.waiting[0]?.until ?? Infinity) <= now) slots.waiting.shift()?.leased(null)
+      this.#serveWaiting(slots)
+      next = Math.min(next, slots.idle[0]?.until ?? Infinity, slots.waiting[0]?.until ?? Infinity)
+      if (slots.used === 0 && slots.waiting.length === 0) this.#slots.delete(key)
+    }
+    if (next < Infinity) this.#arm(next)
+  }
+}
+
+const keyOf = ({ address, port }: RouteHost): string => `${address} ${port}`

@@ -1,0 +1,170 @@
+import { messageOf } from '../errors.ts'
+import type { Attempt, DeliveryJob, DeliveryRecipient, Outcome, Postponed } from './attempt.ts'
+import type { ConnectionPool, Lease } from './connection-pool.ts'
+import { isCleanContent } from './data-encoding.ts'
+import type { DkimSigner } from './dkim-sign.ts'
+import type { MxConnection, OutgoingMessage, Transfer } from './mx-connection.ts'
+import { openConnection } from './open-connection.ts'
+import type { ConnectionParts } from './open-connection.ts'
+import { bounce, deferral, outcomeOfHosts } from './outcome.ts'
+import type { Verdict } from './outcome.ts'
+import { routeTo } from './route.ts'
+import type { RouteHost, RouteParts } from './route.ts'
+import { Transcript } from './transcript.ts'
+import type { AttemptFrame } from './transcript.ts'
+
+export interface DeliverParts {
+  route: RouteParts
+  connection: ConnectionParts
+  pool: ConnectionPool
+  signer: DkimSigner
+  /** Epoch, ms. */
+  now: () => number
+}
+
+export type OnAttempt = (result: Attempt | Postponed) => void
+
+interface Transferring {
+  job: DeliveryJob
+  message: OutgoingMessage
+  parts: DeliverParts
+  /** What became of hosts that this job need not try again. */
+  failed: Map<RouteHost, Outcome>
+}
+
+/** An attempt as it grows. */
+interface Draft extends AttemptFrame {
+  recipientId: string
+  startedAt: number
+  beganAt: number
+  connection: MxConnection | null
+  host: RouteHost | null
+  selectors: string[]
+}
+
+/**
+ * One attempt to deliver one message to the recipients of one domain.
+ *
+ * 1. route       the smarthost, or MX hosts in order of preference (RFC 5321 5.1)
+ * 2. TLS policy  what the message demands of the connection (RFC 7435)
+ * 3. sign        DKIM over the bytes about to leave
+ * 4. transfer    host by host until one answers for the recipient; a transaction for each recipient
+ *
+ * Every recipient is settled once, by `onAttempt`; an error that we do not understand is a deferral, because a mistake
+ * of ours must never lose mail. Repeating is the queue's business. Never rejects.
+ */
+export async function deliver(job: DeliveryJob, onAttempt: OnAttempt, parts: DeliverParts): Promise<void> {
+  const open = new Map(job.recipients.map((recipient) => [recipient.id, recipient]))
+  const settle = (result: Attempt | Postponed): void => {
+    if (open.delete(result.recipientId)) onAttempt(result)
+  }
+  const settleAll = (outcome: Outcome): void => {
+    for (const { id } of open.values()) settle(attemptOf(draftFor(id, parts), outcome))
+  }
+  try {
+    const route = await routeTo(job.destination, parts.route)
+    if ('outcome' in route) return settleAll(route.outcome)
+    if (!isCleanContent(job.content)) return settleAll(bounce('5.6.0 the message has bare CR or LF, or NUL', 'internal_error'))
+    const header = await parts.signer.sign(job.content, job.signingKeys, parts.now())
+    const { messageId, content, bodyType, smtputf8 } = job
+    const transferring = { job, parts, message: { messageId, header, content, bodyType, smtputf8 }, failed: new Map() }
+    for (const recipient of job.recipients) {
+      const result = await attemptAt(parts.pool.inOrder(route.hosts), recipient, transferring)
+      settle(result)
+      // The others would wait for the same connections.
+      if ('postponed' in result) break
+    }
+    for (const { id } of open.values()) settle({ recipientId: id, postponed: true })
+  } catch (error) {
+    settleAll(deferral('internal_error', `4.3.0 an error of this server: ${messageOf(error)}`).outcome)
+  }
+}
+
+async function attemptAt(hosts: RouteHost[], recipient: DeliveryRecipient, transferring: Transferring): Promise<Attempt | Postponed> {
+  let draft: Draft | null = null
+  const outcomes: Outcome[] = []
+  for (const host of hosts) {
+    const known = transferring.failed.get(host)
+    if (known) {
+      outcomes.push(known)
+      continue
+    }
+    const lease = await transferring.parts.pool.acquire(host, transferring.job.tls)
+    if (!lease) {
+      if (!draft) return { recipientId: recipient.id, postponed: true }
+      break
+    }
+    draft ??= draftFor(recipient.id, transferring.parts)
+    const verdict = await attemptHost(host, recipient, { ...transferring, lease, draft })
+    outcomes.push(verdict.outcome)
+    if (!verdict.nextHost) return attemptOf(draft, verdict.outcome)
+    if (performance.now() >= draft.endsAt) break
+  }
+  return attemptOf(draft ?? draftFor(recipient.id, transferring.parts), outcomeOfHosts(outcomes))
+}
+
+/** One host's verdict, over the leased connection, or a new one where the host has closed that. */
+async function attemptHost(
+  host: RouteHost,
+  recipient: DeliveryRecipient,
+  { job, parts, message, failed, lease, draft }: Transferring & { lease: Lease; draft: Draft },
+): Promise<Verdict> {
+  let connection = lease.connection
+  draft.host = host
+  try {
+    if (connection) {
+      draft.connection = connection
+      draft.transcript.note(`${host.name} ${host.address}:${host.port}, connection reused`)
+      const transfer = await connection.transfer(message, recipient, draft)
+      if (transfer !== 'stale') return noteSent(transfer, draft, job)
+    }
+    const opened = await openConnection(host, job.tls, parts.connection, draft)
+    connection = null
+    if ('outcome' in opened) {
+      draft.connection = null
+      failed.set(host, opened.outcome)
+      if (opened.unreachable) parts.pool.noteUnreachable(host)
+      return opened
+    }
+    parts.pool.noteReachable(host)
+    connection = opened
+    draft.connection = opened
+    parts.pool.track(opened)
+    const transfer = await opened.transfer(message, recipient, draft)
+    // A new connection is never stale.
+    return transfer === 'stale' ? deferral('other', `${host.name} (${host.address}): closed the connection`) : noteSent(transfer, draft, job)
+  } finally {
+    lease.release(connection)
+  }
+}
+
+function noteSent(transfer: Exclude<Transfer, 'stale'>, draft: Draft, job: DeliveryJob): Verdict {
+  if (transfer.sent) draft.selectors = job.signingKeys.map(({ selector }) => selector)
+  return transfer
+}
+
+const draftFor = (recipientId: string, { now, connection }: DeliverParts): Draft => ({
+  recipientId,
+  startedAt: now(),
+  beganAt: performance.now(),
+  endsAt: performance.now() + connection.timeouts.attempt,
+  transcript: new Transcript(),
+  connection: null,
+  host: null,
+  selectors: [],
+})
+
+function attemptOf(draft: Draft, outcome: Outcome): Attempt {
+  const tls = draft.connection?.tls
+  return {
+    recipientId: draft.recipientId,
+    outcome,
+    startedAt: draft.startedAt,
+    durationMs: Math.round(performance.now() - draft.beganAt),
+    mxHost: draft.host?.name ?? null,
+    address: draft.host?.address ?? null,
+    tls: tls ? { version: tls.version, cipher: tls.cipher, verified: tls.verified } : null,
+    selectors: draft.selectors,
+    transcript: draft.transcript.lines,
+  }
+}

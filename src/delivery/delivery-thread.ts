@@ -1,0 +1,94 @@
+/**
+ * A delivery thread: looks routes up, signs and transfers, and holds the connections. Started by delivery-threads.ts.
+ */
+import { parentPort, workerData } from 'node:worker_threads'
+import type { MessagePort } from 'node:worker_threads'
+import { dnsResolver } from '../dns-resolver.ts'
+import { messageOf } from '../errors.ts'
+import { ConnectionPool } from './connection-pool.ts'
+import { deliver } from './deliver.ts'
+import type { DeliverParts } from './deliver.ts'
+import type { DeliverySettings, FromThread, ToThread } from './delivery-messages.ts'
+import { standardTimeouts } from './delivery-timeouts.ts'
+import { DkimSigner } from './dkim-sign.ts'
+import { Outbox } from './outbox.ts'
+import { trustContext } from './tls-policy.ts'
+
+const standardWaitMs = 30_000
+
+const port = parentPort as MessagePort
+const settings = workerData as DeliverySettings
+const outbox = new Outbox<FromThread>((messages) => port.postMessage(messages))
+const resolver = dnsResolver({ servers: settings.dnsServers })
+const parts = deliverParts()
+const work = new Set<Promise<void>>()
+
+port.on('message', (messages: ToThread[]) => {
+  for (const message of messages) receive(message)
+})
+
+function receive(message: ToThread): void {
+  switch (message.type) {
+    case 'job': {
+      const { job } = message
+      const delivery = deliver(job, (result) => outbox.add({ type: 'attempt', jobId: job.id, result }), parts).finally(() => {
+        work.delete(delivery)
+        outbox.add({ type: 'done', jobId: job.id })
+      })
+      work.add(delivery)
+      return
+    }
+    case 'key':
+      return addKey(message.id, message.der)
+    case 'listeners':
+      parts.route.guard.ownListeners = message.listeners
+      return
+    case 'stop':
+      void stop(message.graceMs)
+  }
+}
+
+/** A key that cannot be used defers the mail it is for; the thread serves the others. */
+function addKey(id: string, der: Uint8Array): void {
+  try {
+    parts.signer.addKey(id, der)
+  } catch (error) {
+    outbox.add({ type: 'fault', reason: messageOf(error) })
+  }
+}
+
+/** Transactions under way may end, what has not begun is postponed, idle connections are closed. */
+async function stop(graceMs: number): Promise<void> {
+  parts.pool.stop()
+  const timer = setTimeout(() => {
+    parts.pool.destroy()
+    resolver.close()
+  }, graceMs)
+  await Promise.all(work)
+  clearTimeout(timer)
+  resolver.close()
+  outbox.add({ type: 'stopped' })
+  outbox.flush()
+}
+
+function deliverParts(): DeliverParts {
+  const { hostname, allowPrivateAddresses, ownListeners, interfaceAddresses, maxConnectionsPerHost, messagesPerConnection, idleMs } = settings
+  return {
+    route: {
+      resolver,
+      guard: { allowPrivateAddresses, ownListeners, interfaceAddresses },
+      ownNames: [hostname.toLowerCase()],
+      port: settings.port,
+      smarthost: settings.smarthost,
+      random: Math.random,
+    },
+    connection: {
+      ehloName: hostname,
+      timeouts: { ...standardTimeouts, ...settings.timeouts },
+      secureContext: trustContext(settings.extraAuthorities ?? []),
+    },
+    pool: new ConnectionPool({ maxConnectionsPerHost, messagesPerConnection, idleMs, waitMs: settings.waitMs ?? standardWaitMs }),
+    signer: new DkimSigner(),
+    now: Date.now,
+  }
+}

@@ -1,0 +1,32 @@
+/** How long each step may take, ms. */
+export interface DeliveryTimeouts {
+  connect: number
+  banner: number
+  /** EHLO, HELO, RSET, STARTTLS */
+  command: number
+  handshake: number
+  mail: number
+  rcpt: number
+  data: number
+  /** One block of the message data. */
+  block: number
+  dot: number
+  /** Everything that one attempt does, all hosts together. */
+  attempt: number
+}
+
+const minute = 60_000
+
+/** RFC 5321 4.5.3.2. */
+export const standardTimeouts: DeliveryTimeouts = {
+  connect: minute / 2,
+  banner: 5 * minute,
+  command: 5 * minute,
+  handshake: minute / 2,
+  mail: 5 * minute,
+  rcpt: 5 * minute,
+  data: 2 * minute,
+  block: 3 * minute,
+  dot: 10 * minute,
+  attempt: 15 * minute,
+}

@@ -1,0 +1,216 @@
+import type { DeliveryRecipient, Outcome, TlsUsed } from './attempt.ts'
+import { encodeData } from './data-encoding.ts'
+import type { DeliveryTimeouts } from './delivery-timeouts.ts'
+import { wireAddress } from './envelope-address.ts'
+import type { WireAddress } from './envelope-address.ts'
+import { bounce, deferral, isExpected, verdictOf } from './outcome.ts'
+import type { Phase, Verdict } from './outcome.ts'
+import type { RouteHost } from './route.ts'
+import type { Heard, SmtpDialogue } from './smtp-dialogue.ts'
+import type { AttemptFrame } from './transcript.ts'
+
+export interface ConnectionTls extends TlsUsed {
+  /** Why the certificate is not valid for the host; empty where it is. */
+  problem: string
+}
+
+/** A message as it is about to leave. */
+export interface OutgoingMessage {
+  messageId: string
+  /** The signatures: whole header fields, put before the content. */
+  header: string
+  /** Clean: CRLF line ends only. */
+  content: Uint8Array
+  bodyType: '7bit' | '8bitmime'
+  smtputf8: boolean
+}
+
+/** `sent`: the message data left, whatever was answered. `stale`: the peer had closed this connection before, so nothing was tried. */
+export type Transfer = (Verdict & { sent: boolean }) | 'stale'
+
+interface Step {
+  phase: Phase | 'rset'
+  command: string
+  timeoutMs: number
+}
+
+interface Envelope {
+  reversePath: WireAddress | null
+  forwardPath: WireAddress
+}
+
+interface Fields {
+  dialogue: SmtpDialogue
+  extensions: Map<string, string>
+  tls: ConnectionTls | null
+  host: RouteHost
+  timeouts: DeliveryTimeouts
+}
+
+const xtext = /^[\x21-\x2a\x2c-\x3c\x3e-\x7e]{1,100}$/
+
+/** An open SMTP session with one MX host, over which one transaction after the other is made (RFC 5321 3.3). */
+export class MxConnection {
+  readonly host: RouteHost
+  readonly tls: ConnectionTls | null
+  /** Transactions begun. */
+  transactions = 0
+  readonly #dialogue: SmtpDialogue
+  readonly #extensions: Map<string, string>
+  readonly #timeouts: DeliveryTimeouts
+  /** True where a transaction was begun and neither finished nor reset. */
+  #isMidTransaction = false
+
+  constructor({ dialogue, extensions, tls, host, timeouts }: Fields) {
+    this.#dialogue = dialogue
+    this.#extensions = extensions
+    this.#timeouts = timeouts
+    this.host = host
+    this.tls = tls
+  }
+
+  get isUsable(): boolean {
+    return this.#dialogue.broken === null
+  }
+
+  /** Called once when the connection has gone, by whichever side. */
+  set onGone(gone: () => void) {
+    this.#dialogue.onBroken = gone
+  }
+
+  quit(): void {
+    this.#dialogue.quit()
+  }
+
+  destroy(): void {
+    this.#dialogue.break('the delivery was stopped')
+  }
+
+  /** One message to one recipient. Never rejects. */
+  async transfer(message: OutgoingMessage, recipient: DeliveryRecipient, frame: AttemptFrame): Promise<Transfer> {
+    const isReused = this.transactions > 0
+    this.transactions++
+    this.#dialogue.transcript = frame.transcript
+    this.#dialogue.endsAt = frame.endsAt
+    const envelope = envelopeOf(recipient)
+    if ('outcome' in envelope) return { ...envelope, sent: false }
+    const refusal = this.#unsupported(message, envelope)
+    if (refusal) return { outcome: refusal, nextHost: true, sent: false }
+
+    const steps = this.#steps(message, envelope)
+    const answers = await this.#converse(steps)
+    const failed = answers.findIndex((heard, i) => 'broken' in heard || !isExpected(steps[i]?.phase as Phase, heard))
+    if (failed === -1) return this.#content(message)
+    const [first] = answers
+    if (isReused && failed === 0 && first && isGone(first)) {
+      this.#dialogue.break('the host closed the connection between messages')
+      return 'stale'
+    }
+    await this.#abandon(answers.length === steps.length ? answers.at(-1) : undefined)
+    return { ...this.#verdict(steps[failed]?.phase as Step['phase'], answers[failed] as Heard), sent: false }
+  }
+
+  #steps(message: OutgoingMessage, { reversePath, forwardPath }: Envelope): Step[] {
+    const { mail, rcpt, data, command } = this.#timeouts
+    const offers = (keyword: string): boolean => this.#extensions.has(keyword)
+    let from = `MAIL FROM:<${reversePath?.text ?? ''}>`
+    if (offers('SIZE')) from += ` SIZE=${sizeOf(message)}`
+    if (message.bodyType === '8bitmime' && offers('8BITMIME')) from += ' BODY=8BITMIME'
+    if (needsSmtputf8(message, { reversePath, forwardPath })) from += ' SMTPUTF8'
+    let to = `RCPT TO:<${forwardPath.text}>`
+    if (offers('DSN')) {
+      // RFC 3461: reports come to our own reverse-path, where the header is enough to know the message by.
+      from += xtext.test(message.messageId) ? ` RET=HDRS ENVID=${message.messageId}` : ' RET=HDRS'
+      to += ' NOTIFY=FAILURE'
+    }
+    const steps: Step[] = [
+      { phase: 'mail', command: from, timeoutMs: mail },
+      { phase: 'rcpt', command: to, timeoutMs: rcpt },
+      { phase: 'data', command: 'DATA', timeoutMs: data },
+    ]
+    return this.#isMidTransaction ? [{ phase: 'rset', command: 'RSET', timeoutMs: command }, ...steps] : steps
+  }
+
+  /** The answers to the steps: of all in one write where the host takes that (RFC 2920), else up to the first refusal. */
+  async #converse(steps: Step[]): Promise<Heard[]> {
+    const dialogue = this.#dialogue
+    this.#isMidTransaction = true
+    if (this.#extensions.has('PIPELINING')) {
+      dialogue.send(steps.map(({ command }) => command))
+      return Promise.all(steps.map(({ command, timeoutMs }) => dialogue.reply(timeoutMs, verbOf(command))))
+    }
+    const answers: Heard[] = []
+    for (const { phase, command, timeoutMs } of steps) {
+      dialogue.send([command])
+      const heard = await dialogue.reply(timeoutMs, verbOf(command))
+      answers.push(heard)
+      if ('broken' in heard || !isExpected(phase as Phase, heard)) break
+    }
+    return answers
+  }
+
+  /** RFC 2920 3.1: a host that asks for data although a recipient was refused gets none, but must be answered. */
+  async #abandon(dataAnswer: Heard | undefined): Promise<void> {
+    if (!dataAnswer || 'broken' in dataAnswer || dataAnswer.code !== 354) return
+    this.#dialogue.send(['.'])
+    await this.#dialogue.reply(this.#timeouts.command, 'the empty message')
+  }
+
+  async #content(message: OutgoingMessage): Promise<Transfer> {
+    const { block, dot } = this.#timeouts
+    this.#dialogue.transcript.client(`(${sizeOf(message)} bytes)`)
+    const heard = await this.#dialogue.content(encodeData(message.header, message.content), { blockMs: block, replyMs: dot })
+    if (heard.early && !('broken' in heard)) {
+      this.#dialogue.break('the host answered before the end of the message')
+      // It cannot have accepted what it has not seen.
+      if (heard.code < 400) return { ...deferral('other', this.#where('the host answered before the end of the message'), false), sent: true }
+    }
+    this.#isMidTransaction = false
+    return { ...this.#verdict('dot', heard), sent: true }
+  }
+
+  #verdict(phase: Step['phase'], heard: Heard): Verdict {
+    // Once data was sent, nobody knows whether the host has the message; another one must not get it now.
+    if ('broken' in heard) return deferral(heard.category, this.#where(heard.broken), phase !== 'dot')
+    if (heard.code === 421) this.quit()
+    if (phase !== 'rset') return verdictOf(phase, heard)
+    this.quit()
+    return deferral('other', this.#where(`RSET was refused: ${heard.code} ${heard.text}`))
+  }
+
+  /** The host lacks what the message needs: it must not be sent what it did not offer. */
+  #unsupported(message: OutgoingMessage, envelope: Envelope): Outcome | null {
+    const { name } = this.host
+    const limit = Number(this.#extensions.get('SIZE') ?? 0)
+    const size = sizeOf(message)
+    if (limit > 0 && size > limit) return bounce(`5.3.4 ${name} takes messages up to ${limit} bytes; this one has ${size}`, 'content_rejected')
+    if (needsSmtputf8(message, envelope) && !this.#extensions.has('SMTPUTF8')) {
+      return bounce(`5.6.7 ${name} does not take internationalised addresses or headers (SMTPUTF8)`, 'content_rejected')
+    }
+    if (message.bodyType === '8bitmime' && !this.#extensions.has('8BITMIME')) {
+      return bounce(`5.6.3 ${name} does not take 8-bit content (8BITMIME)`, 'content_rejected')
+    }
+    return null
+  }
+
+  #where(what: string): string {
+    return `${this.host.name} (${this.host.address}): ${what}`
+  }
+}
+
+const sizeOf = ({ header, content }: OutgoingMessage): number => header.length + content.length
+
+const verbOf = (command: string): string => command.slice(0, 4)
+
+const needsSmtputf8 = (message: OutgoingMessage, { reversePath, forwardPath }: Envelope): boolean =>
+  message.smtputf8 || forwardPath.needsSmtputf8 || reversePath?.needsSmtputf8 === true
+
+const isGone = (heard: Heard): boolean => ('broken' in heard ? heard.category !== 'timeout' : heard.code === 421)
+
+function envelopeOf({ reversePath, forwardPath }: DeliveryRecipient): Envelope | Verdict {
+  const to = wireAddress(forwardPath)
+  if (!to) return { outcome: bounce('5.1.3 the address cannot be written in SMTP', 'invalid_recipient'), nextHost: false }
+  const from = reversePath === '' ? null : wireAddress(reversePath)
+  if (!from && reversePath !== '') return { outcome: bounce('5.1.7 the reverse-path cannot be written in SMTP', 'internal_error'), nextHost: false }
+  return { reversePath: from, forwardPath: to }
+}

@@ -1,0 +1,20 @@
+/** Gathers what goes to another thread, so that it is woken once a turn of the event loop. */
+export class Outbox<T> {
+  readonly #post: (messages: T[]) => void
+  #waiting: T[] = []
+
+  constructor(post: (messages: T[]) => void) {
+    this.#post = post
+  }
+
+  add(message: T): void {
+    if (this.#waiting.push(message) === 1) setImmediate(this.flush)
+  }
+
+  readonly flush = (): void => {
+    if (this.#waiting.length === 0) return
+    const messages = this.#waiting
+    this.#waiting = []
+    this.#post(messages)
+  }
+}

@@ -1,0 +1,136 @@
+import { isIP } from 'node:net'
+import type { DnsAnswer, MxRecord, Resolver } from '../resolver.ts'
+import { whyForbidden } from './address-guard.ts'
+import type { AddressGuard } from './address-guard.ts'
+import type { Outcome } from './attempt.ts'
+import { bounce, deferral } from './outcome.ts'
+
+/** One address of a host, to be connected to without another look-up. */
+export interface RouteHost {
+  /** The MX host's name; the domain's own where it has no MX record. */
+  name: string
+  address: string
+  port: number
+}
+
+/** Where a destination's mail goes, the best first, or what became of it because there is nowhere. */
+export type Route = { hosts: RouteHost[] } | { outcome: Outcome }
+
+export interface Smarthost {
+  /** Name or IP address. */
+  host: string
+  port: number
+}
+
+export interface RouteParts {
+  resolver: Resolver
+  guard: AddressGuard
+  /** Names of this server: it is not its own next hop. */
+  ownNames: string[]
+  /** Of the MX hosts; 25 but in tests. */
+  port: number
+  smarthost: Smarthost | null
+  /** 0 … 1, spreads mail over hosts of one preference. */
+  random: () => number
+}
+
+const mostHosts = 10
+const mostAddresses = 20
+/** So that one host with many addresses leaves room for the others. */
+const mostAddressesOfHost = 8
+
+interface LookedUp {
+  name: string
+  preference: number
+  addresses: string[]
+  /** True where a name server could not say. */
+  isUncertain: boolean
+}
+
+/**
+ * The next hops of a destination (RFC 5321 5.1, RFC 7505): its MX hosts by preference, or its own address where it
+ * has no MX record at all. A name server that fails defers; that a domain does not exist is final.
+ */
+export async function routeTo(destination: string, parts: RouteParts): Promise<Route> {
+  if (parts.smarthost) return smarthostRoute(parts.smarthost, parts)
+  if (destination.startsWith('[') || isIP(destination) !== 0) {
+    return { outcome: bounce('5.1.2 mail is not delivered to address literals', 'policy') }
+  }
+  const mx = await parts.resolver.mx(destination)
+  const hosts = hostsOf(destination, mx, parts.random)
+  if (!Array.isArray(hosts)) return { outcome: hosts }
+  const lookedUp = await Promise.all(hosts.map((host) => lookUp(host, parts.resolver)))
+  return choose(destination, lookedUp, parts)
+}
+
+function hostsOf(destination: string, mx: DnsAnswer<MxRecord>, random: () => number): MxRecord[] | Outcome {
+  switch (mx.status) {
+    case 'servfail':
+      return deferral('timeout', `4.4.3 no name server could tell the MX hosts of ${destination}`).outcome
+    case 'nxdomain':
+      return bounce(`5.1.2 the domain ${destination} does not exist`, 'domain_not_found', 'hard')
+    case 'nodata':
+      // RFC 5321 5.1: only a domain without any MX record falls back to its address.
+      return [{ preference: 0, exchange: destination }]
+    case 'ok': {
+      const hosts = mx.records.filter(({ exchange }) => exchange !== '')
+      if (hosts.length === 0 && mx.records.length > 0) {
+        return bounce(`5.1.10 the domain ${destination} takes no mail (null MX)`, 'invalid_recipient', 'hard')
+      }
+      return inOrder(hosts.length > 0 ? hosts : [{ preference: 0, exchange: destination }], random)
+    }
+  }
+}
+
+/** By preference, those of one preference shuffled, each name once. */
+function inOrder(records: MxRecord[], random: () => number): MxRecord[] {
+  const shuffled = records.map((record) => ({ preference: record.preference, exchange: record.exchange.toLowerCase(), chance: random() }))
+  shuffled.sort((one, other) => one.preference - other.preference || one.chance - other.chance)
+  const names = new Set<string>()
+  return shuffled.filter(({ exchange }) => !names.has(exchange) && names.add(exchange)).slice(0, mostHosts)
+}
+
+async function lookUp({ exchange, preference }: MxRecord, resolver: Resolver): Promise<LookedUp> {
+  const [four, six] = await Promise.all([resolver.a(exchange), resolver.aaaa(exchange)])
+  const addresses = [...four.records, ...six.records].slice(0, mostAddressesOfHost)
+  return { name: exchange, preference, addresses, isUncertain: four.status === 'servfail' || six.status === 'servfail' }
+}
+
+function choose(destination: string, lookedUp: LookedUp[], parts: RouteParts): Route {
+  const isOwn = ({ name, addresses }: LookedUp): boolean =>
+    parts.ownNames.includes(name) || addresses.some((address) => whyForbidden(address, parts.port, parts.guard) === 'own')
+  // RFC 5321 5.1: hosts that are not better than ourselves would send the mail back to us.
+  const ownPreference = lookedUp.find(isOwn)?.preference ?? Infinity
+  const better = lookedUp.filter(({ preference }) => preference < ownPreference)
+  if (better.length === 0) return { outcome: bounce(`5.4.6 the mail for ${destination} would loop back to this server`, 'policy') }
+
+  const found = better.flatMap(({ name, addresses }) => addresses.map((address) => ({ name, address, port: parts.port })))
+  const seen = new Set<string>()
+  const hosts = found
+    .filter(({ address, port }) => !whyForbidden(address, port, parts.guard) && !seen.has(address) && seen.add(address))
+    .slice(0, mostAddresses)
+  if (hosts.length > 0) return { hosts }
+  if (better.some(({ isUncertain }) => isUncertain)) {
+    return { outcome: deferral('timeout', `4.4.3 no name server could tell the addresses of the MX hosts of ${destination}`).outcome }
+  }
+  if (found.length === 0) {
+    return { outcome: bounce(`5.4.4 no host of ${destination} has an address`, 'domain_not_found') }
+  }
+  const where = found.slice(0, 3).map(({ name, address }) => `${name} (${address})`).join(', ')
+  return {
+    outcome: bounce(
+      `5.4.4 ${destination} has its mail at ${where}, which is not a public address; delivery.allow_private_addresses allows it`,
+      'policy',
+    ),
+  }
+}
+
+async function smarthostRoute({ host, port }: Smarthost, parts: RouteParts): Promise<Route> {
+  const { addresses } = isIP(host) === 0 ? await lookUp({ exchange: host, preference: 0 }, parts.resolver) : { addresses: [host] }
+  // The operator named it, so it may stand in our own network; ourselves it cannot be.
+  const guard = { ...parts.guard, allowPrivateAddresses: true }
+  const hosts = addresses.filter((address) => !whyForbidden(address, port, guard)).map((address) => ({ name: host, address, port }))
+  if (hosts.length > 0) return { hosts }
+  const reason = addresses.length > 0 ? 'is this server itself' : 'has no address'
+  return { outcome: deferral('other', `4.4.4 the smarthost ${host} ${reason}; correct delivery.smarthost`).outcome }
+}

@@ -1,0 +1,165 @@
+import type { Socket } from 'node:net'
+import { ReplyReader } from '../smtp/reply.ts'
+import type { Reply } from '../smtp/reply.ts'
+import type { BounceCategory } from './attempt.ts'
+import type { Transcript } from './transcript.ts'
+
+/** The connection is gone, or what came over it cannot be understood; nothing more will be heard. */
+export interface Broken {
+  broken: string
+  category: BounceCategory
+}
+
+export type Heard = Reply | Broken
+
+interface Waiting {
+  timeoutMs: number
+  what: string
+  heard: (heard: Heard) => void
+}
+
+/**
+ * Commands and replies over one socket: replies reach those who wait for them in order, each within its time. A reply
+ * that nobody waits for breaks the dialogue: after it no answer could be told from the next (and bytes sent ahead of a
+ * TLS handshake would count as sent under it, CVE-2011-0411).
+ */
+export class SmtpDialogue {
+  transcript: Transcript
+  /** performance.now() after which nothing is waited for any more. */
+  endsAt = Infinity
+  /** Called once, when the dialogue breaks. */
+  onBroken: () => void = () => {}
+  readonly socket: Socket
+  readonly #reader = new ReplyReader()
+  readonly #waiting: Waiting[] = []
+  #broken: Broken | null = null
+  #deadline = Infinity
+  #what = ''
+  #timer: NodeJS.Timeout | null = null
+  #timerAt = Infinity
+
+  constructor(socket: Socket, transcript: Transcript) {
+    this.socket = socket
+    this.transcript = transcript
+    socket.on('data', this.#onData).on('end', this.#onEnd).on('error', this.#onError).on('close', this.#onEnd)
+  }
+
+  get broken(): Broken | null {
+    return this.#broken
+  }
+
+  /** Several commands leave in one write. */
+  send(commands: string[]): void {
+    if (this.#broken) return
+    for (const command of commands) this.transcript.client(command)
+    this.socket.write(`${commands.join('\r\n')}\r\n`)
+  }
+
+  /** The next reply that nobody waits for yet. Never rejects. */
+  reply(timeoutMs: number, what: string): Promise<Heard> {
+    return new Promise((heard) => {
+      if (this.#broken) return heard(this.#broken)
+      this.#waiting.push({ timeoutMs, what, heard })
+      if (this.#waiting.length === 1) this.allow(timeoutMs, what)
+    })
+  }
+
+  /**
+   * Writes blocks no faster than the peer takes them, each within `blockMs`, and hears the reply to them, which may
+   * come before the end.
+   */
+  async content(blocks: Uint8Array[][], { blockMs, replyMs }: { blockMs: number; replyMs: number }): Promise<Heard & { early?: boolean }> {
+    let early: Heard | null = null
+    const reply = this.reply(blocks.length > 1 ? blockMs : replyMs, 'the end of the message data')
+    for (const [i, block] of blocks.entries()) {
+      this.socket.cork()
+      for (const part of block) this.socket.write(part)
+      this.socket.uncork()
+      if (i === blocks.length - 1) break
+      if (i === 0) void reply.then((heard) => (early = heard))
+      this.allow(blockMs, 'taking the message data')
+      if (this.socket.writableNeedDrain) await Promise.race([this.#drained(), reply])
+      if (early) return { ...(early as Heard), early: true }
+    }
+    if (blocks.length > 1) this.allow(replyMs, 'the end of the message data')
+    return reply
+  }
+
+  /** Gives the reply that is waited for this long from now on. */
+  allow(timeoutMs: number, what: string): void {
+    // One timer a connection, moved only when it would fire too late: most deadlines pass it by.
+    this.#deadline = Math.min(performance.now() + timeoutMs, this.endsAt)
+    this.#what = what
+    if (this.#timer && this.#timerAt <= this.#deadline) return
+    if (this.#timer) clearTimeout(this.#timer)
+    this.#arm()
+  }
+
+  /** Gives the socket up, for a TLS handshake to go on with it. */
+  detach(): Socket {
+    this.#stopTimer()
+    this.#broken = { broken: 'the connection went on under TLS', category: 'other' }
+    this.socket.off('data', this.#onData).off('end', this.#onEnd).off('error', this.#onError).off('close', this.#onEnd)
+    return this.socket
+  }
+
+  /** Says goodbye and waits for nothing. */
+  quit(): void {
+    if (this.#broken) return
+    this.#stopTimer()
+    this.#broken = { broken: 'the connection was closed', category: 'other' }
+    this.socket.end('QUIT\r\n')
+    // A peer that never closes its side must not hold ours.
+    this.socket.setTimeout(5000, () => this.socket.destroy())
+  }
+
+  break(reason: string, category: BounceCategory = 'other'): void {
+    if (this.#broken) return
+    this.#broken = { broken: reason, category }
+    this.#stopTimer()
+    this.socket.destroy()
+    for (const { heard } of this.#waiting.splice(0)) heard(this.#broken)
+    this.onBroken()
+  }
+
+  readonly #onData = (chunk: Buffer): void => {
+    if (this.#broken) return
+    this.#reader.push(chunk)
+    for (let reply = this.#reader.take(); reply; reply = this.#reader.take()) {
+      if ('fault' in reply) return this.break(`the host's answer cannot be understood: ${reply.fault}`)
+      const next = this.#waiting.shift()
+      this.transcript.server(reply, next?.what === 'EHLO')
+      if (!next) return this.break(`the host spoke out of turn: ${reply.code} ${reply.text}`)
+      const following = this.#waiting[0]
+      if (following) this.allow(following.timeoutMs, following.what)
+      else this.#deadline = Infinity
+      next.heard(reply)
+    }
+    if (this.#reader.hasMore && this.#waiting.length === 0) this.break('the host spoke out of turn')
+  }
+
+  readonly #onEnd = (): void => this.break('the host closed the connection')
+
+  readonly #onError = (error: Error): void => this.break(`the connection failed: ${error.message}`)
+
+  #drained(): Promise<void> {
+    return new Promise((resolve) => this.socket.once('drain', resolve))
+  }
+
+  #arm(): void {
+    this.#timerAt = this.#deadline
+    this.#timer = setTimeout(this.#onTime, Math.max(0, this.#deadline - performance.now()) + 1)
+  }
+
+  readonly #onTime = (): void => {
+    this.#timer = null
+    if (this.#deadline === Infinity) return
+    if (performance.now() >= this.#deadline) this.break(`time-out: no answer to ${this.#what}`, 'timeout')
+    else this.#arm()
+  }
+
+  #stopTimer(): void {
+    if (this.#timer) clearTimeout(this.#timer)
+    this.#timer = null
+  }
+}

@@ -1,0 +1,39 @@
+import { createSecureContext, rootCertificates } from 'node:tls'
+import type { ConnectionOptions, SecureContext } from 'node:tls'
+import { isIP } from 'node:net'
+import type { DeliveryJob } from './attempt.ts'
+
+/**
+ * What a destination demands of a connection (RFC 7435).
+ * `opportunistic`: encrypted where the host offers it, whatever its certificate; plain text where it cannot be.
+ * `enforced`: encrypted to a host whose certificate is valid for its MX name, or not at all.
+ * `none`: after a handshake that failed and left nothing to protect.
+ */
+export type TlsPolicy = DeliveryJob['tls'] | 'none'
+
+/** Trusts the public authorities and these. Made once a thread: it parses all of them. */
+export const trustContext = (extraAuthorities: string[]): SecureContext =>
+  createSecureContext({
+    minVersion: 'TLSv1.2',
+    ...(extraAuthorities.length > 0 && { ca: [...rootCertificates, ...extraAuthorities] }),
+  })
+
+/** The certificate is judged after the handshake, since an opportunistic connection is used whatever it says. */
+export const handshakeOptions = (mxHost: string, secureContext: SecureContext): ConnectionOptions => ({
+  host: mxHost,
+  secureContext,
+  minVersion: 'TLSv1.2',
+  rejectUnauthorized: false,
+  // RFC 6066 3: no address literals in SNI.
+  ...(isIP(mxHost) === 0 && { servername: mxHost }),
+})
+
+/** What a new connection to the same host may demand after this one's handshake failed; null: no connection. */
+export const afterFailedHandshake = (policy: TlsPolicy): TlsPolicy | null => (policy === 'opportunistic' ? 'none' : null)
+
+/** Why a connection in this state must carry no mail; null where it may. */
+export function tlsObjection(policy: TlsPolicy, tls: { verified: boolean; problem: string } | null): string | null {
+  if (policy !== 'enforced') return null
+  if (!tls) return 'TLS is required here, but the host does not offer STARTTLS'
+  return tls.verified ? null : `TLS is required here, but the certificate is not valid for the host: ${tls.problem}`
+}

@@ -1,0 +1,95 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { ReplyReader, formatReply, parseReplyLine } from '../../src/smtp/reply.ts'
+
+const read = (...chunks: (string | Buffer)[]): unknown[] => {
+  const reader = new ReplyReader()
+  const taken: unknown[] = []
+  for (const chunk of chunks) {
+    reader.push(Buffer.from(chunk))
+    for (let reply = reader.take(); reply; reply = reader.take()) {
+      taken.push(reply)
+      if ('fault' in reply) return taken
+    }
+  }
+  return taken
+}
+
+describe('replies that servers send', () => {
+  it.each([
+    ['250 2.1.5 Ok\r\n', { code: 250, enhancedCode: '2.1.5', text: '2.1.5 Ok' }],
+    ['550 No such user\r\n', { code: 550, enhancedCode: null, text: 'No such user' }],
+    ['250\r\n', { code: 250, enhancedCode: null, text: '' }],
+    ['250 \n', { code: 250, enhancedCode: null, text: '' }],
+    ['550-5.1.1 The account\r\n550 5.1.1 does not exist\r\n', { code: 550, enhancedCode: '5.1.1', text: '5.1.1 The account\n5.1.1 does not exist' }],
+    // A bare line feed ends a line too.
+    ['250-mx.test\n250 SIZE\r\n', { code: 250, enhancedCode: null, text: 'mx.test\nSIZE' }],
+    // The enhanced code must be of the reply's class.
+    ['450 5.1.1 mixed up\r\n', { code: 450, enhancedCode: null, text: '5.1.1 mixed up' }],
+    ['550 5.1.1: colon\r\n', { code: 550, enhancedCode: null, text: '5.1.1: colon' }],
+    ['550 5.1.1\r\n', { code: 550, enhancedCode: '5.1.1', text: '5.1.1' }],
+    ['250 a\0b\x1b[1mc\td\r\n', { code: 250, enhancedCode: null, text: 'a?b?[1mc\td' }],
+    ['550 5.1.1 Empfänger unbekannt\r\n', { code: 550, enhancedCode: '5.1.1', text: '5.1.1 Empfänger unbekannt' }],
+  ])('%j', (bytes, reply) => expect(read(bytes)).toEqual([reply]))
+
+  it('reads them however they are cut', () => {
+    const bytes = Buffer.from('220 mx\r\n250-ä\r\n250 2.0.0 ok\r\n354\r\n')
+    const whole = read(bytes)
+    expect(whole).toHaveLength(3)
+    expect(read(...[...bytes].map((byte) => Buffer.from([byte])))).toEqual(whole)
+  })
+
+  it('knows what is left over', () => {
+    const reader = new ReplyReader()
+    reader.push(Buffer.from('220 ready\r\n250'))
+    expect(reader.take()).toMatchObject({ code: 220 })
+    expect(reader.hasMore).toBe(true)
+  })
+
+  it('writes a reply on one line', () => {
+    expect(formatReply({ code: 550, enhancedCode: '5.1.1', text: '5.1.1 a\n5.1.1 b' })).toBe('550 5.1.1 a 5.1.1 b')
+    expect(formatReply({ code: 250, enhancedCode: null, text: '' })).toBe('250')
+  })
+})
+
+describe('what is no reply', () => {
+  it.each([
+    ['HTTP/1.1 400 Bad Request\r\n'],
+    ['\r\n'],
+    ['199 too low\r\n'],
+    ['600 too high\r\n'],
+    ['25\r\n'],
+    ['2500 four digits\r\n'],
+    ['250\ttab\r\n'],
+    ['250-first\r\n550 other code\r\n'],
+    [`250 ${'x'.repeat(5000)}\r\n`],
+    ['x'.repeat(5000)],
+    ['250-line\r\n'.repeat(501)],
+    [`250-${'y'.repeat(4000)}\r\n`.repeat(17)],
+  ])('%.30j', (bytes) => expect(read(bytes).at(-1)).toHaveProperty('fault'))
+
+  it('is held to a bound', () => {
+    const reader = new ReplyReader()
+    reader.push(Buffer.alloc(1 << 20, '250-x\r\n'))
+    expect(reader.take()).toHaveProperty('fault')
+    expect(reader.take()).toHaveProperty('fault')
+    expect(reader.hasMore).toBe(false)
+  })
+
+  it('never throws, and gives whole replies or a fault', () => {
+    const chunk = fc.oneof(fc.uint8Array({ maxLength: 40 }), fc.constantFrom('250 ', '250-', '\r\n', '\n', '550 5.1.1 ', '\0').map((text) => Buffer.from(text)))
+    fc.assert(
+      fc.property(fc.array(chunk, { maxLength: 30 }), (chunks) => {
+        for (const reply of read(...chunks.map((bytes) => Buffer.from(bytes))) as object[]) {
+          if ('fault' in reply) return
+          expect(reply).toMatchObject({ code: expect.toSatisfy((code: number) => code >= 200 && code <= 599) })
+        }
+      }),
+    )
+  })
+
+  it('is known line by line', () => {
+    expect(parseReplyLine('250-more')).toEqual({ code: 250, more: true, text: 'more' })
+    expect(parseReplyLine('+OK')).toBeNull()
+  })
+})

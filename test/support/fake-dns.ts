@@ -24,7 +24,7 @@ export type FakeEntry = FakeRecords | 'servfail' | 'nxdomain' | 'timeout'
 export type FakeZone = Record<string, FakeEntry>
 
 export interface FakeDns {
-  /** `127.0.0.1:port`, for the setting `dns.servers`. */
+  /** `address:port`, for the setting `dns.servers`. */
   server: string
   /** May be changed while the server runs. */
   zone: FakeZone
@@ -40,6 +40,7 @@ export interface FakeDns {
 export async function startFakeDns(
   zone: FakeZone = {},
   otherwise: (name: string, type: string) => FakeEntry | undefined = () => undefined,
+  listen = { host: '127.0.0.1', port: 0 },
 ): Promise<FakeDns> {
   const queries: FakeDns['queries'] = []
   const connections = new Set<Socket>()
@@ -76,12 +77,12 @@ export async function startFakeDns(
 
   // The same port over UDP and TCP; the one that TCP was given may be taken over UDP.
   for (;;) {
-    await new Promise<void>((done) => tcp.listen(0, '127.0.0.1', done))
+    await new Promise<void>((done) => tcp.listen(listen.port, listen.host, done))
     const { port } = tcp.address() as AddressInfo
     const udp = createSocket('udp4')
     const isBound = await new Promise<boolean>((done) => {
       udp.once('error', () => done(false))
-      udp.bind(port, '127.0.0.1', () => done(true))
+      udp.bind(port, listen.host, () => done(true))
     })
     if (!isBound) {
       await new Promise((done) => tcp.close(done))
@@ -93,7 +94,7 @@ export async function startFakeDns(
       if (reply) udp.send(reply, from.port, from.address)
     })
     return {
-      server: `127.0.0.1:${port}`,
+      server: `${listen.host}:${port}`,
       zone,
       queries,
       close: async () => {

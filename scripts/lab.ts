@@ -1,0 +1,85 @@
+/**
+ * A little internet on this machine: a name server that knows every domain, a mailbox that takes mail for all of them,
+ * and Sterna in between with a verified domain `shop.example`. Mail is really looked up, signed, delivered and checked;
+ * nothing leaves the machine. Everything is kept below data/lab; start it anew with an empty one at any time.
+ *
+ * npm run lab
+ */
+import { execFileSync, spawn } from 'node:child_process'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
+import { freePort } from '../bench/free-port.ts'
+import { waitForPort } from '../bench/wait-for-port.ts'
+import { startFakeDns } from '../test/support/fake-dns.ts'
+import type { FakeRecords } from '../test/support/fake-dns.ts'
+import { startFakeMx } from '../test/support/fake-mx.ts'
+import type { MxMessage } from '../test/support/fake-mx.ts'
+
+const command = new URL('../bin/sterna.js', import.meta.url).pathname
+const directory = resolve(import.meta.dirname, '../data/lab')
+const mailbox = join(directory, 'mailbox')
+rmSync(directory, { recursive: true, force: true })
+mkdirSync(mailbox, { recursive: true })
+
+const mx = await startFakeMx({ host: '127.0.0.1' })
+const everyDomain: FakeRecords = { mx: [[10, 'mailbox.lab.example']] }
+const dns = await startFakeDns({ 'mailbox.lab.example': { a: ['127.0.0.1'] } }, (name) => (name.startsWith('_') ? undefined : everyDomain))
+const [httpPort, submissionPort, tlsPort] = [await freePort(), await freePort(), await freePort()]
+const environment = {
+  ...process.env,
+  STERNA_DATA_DIR: join(directory, 'data'),
+  STERNA_HOSTNAME: 'relay.lab.example',
+  STERNA_HTTP_LISTEN: `127.0.0.1:${httpPort}`,
+  STERNA_SUBMISSION_LISTEN: `127.0.0.1:${submissionPort}`,
+  STERNA_SUBMISSION_TLS_LISTEN: `127.0.0.1:${tlsPort}`,
+  STERNA_DNS_SERVERS: dns.server,
+  STERNA_DELIVERY_PORT: String(mx.port),
+  STERNA_DELIVERY_ALLOW_PRIVATE_ADDRESSES: 'true',
+  STERNA_LOG_LEVEL: 'warn',
+}
+const sterna = (...words: string[]): string =>
+  execFileSync(process.execPath, [command, ...words], { env: environment, encoding: 'utf8' }).trim()
+
+sterna('account', 'create', 'lab', '--plan', 'enterprise')
+const { records } = JSON.parse(sterna('domain', 'add', 'shop.example', '--account', 'lab', '--json')) as {
+  records: { name: string; type: string; value: string; priority?: number }[]
+}
+for (const { name, type, value, priority } of records) {
+  const entry = (dns.zone[name] ??= {}) as FakeRecords
+  if (type === 'TXT') entry.txt = [...(entry.txt ?? []), value]
+  if (type === 'MX') entry.mx = [[priority ?? 10, value]]
+}
+sterna('domain', 'verify', 'shop.example')
+const token = sterna('key', 'create', '--account', 'lab')
+const server = spawn(process.execPath, [command, 'serve'], { env: environment, stdio: ['ignore', 'ignore', 'inherit'] })
+await Promise.all([waitForPort('127.0.0.1', httpPort), waitForPort('127.0.0.1', submissionPort)])
+
+console.log(`
+A lab is running, with the verified domain shop.example. In another terminal:
+
+  curl -s http://127.0.0.1:${httpPort}/api/send -H 'Authorization: Bearer ${token}' -H 'Content-Type: application/json' \\
+    -d '{"from":"Shop <orders@shop.example>","to":"you@anywhere.example","subject":"Your order","html":"<p>Thank you.</p>"}'
+
+Or point an app at smtp://127.0.0.1:${submissionPort} (STARTTLS, any user, password ${token}).
+What arrives is shown here and kept in data/lab/mailbox. End with Ctrl-C.
+`)
+
+process.on('SIGINT', () => {
+  server.once('exit', () => process.exit(0))
+  server.kill('SIGTERM')
+})
+
+for (let seen = 0; ; seen++) await show((await mx.waitForMessages(seen + 1))[seen] as MxMessage, seen + 1)
+
+async function show(message: MxMessage, number: number): Promise<void> {
+  const file = join(mailbox, `${number}.eml`)
+  writeFileSync(file, message.data)
+  const { results } = await dkimVerify(message.data, {
+    resolver: async (name: string) => ((dns.zone[name] as FakeRecords | undefined)?.txt ?? []).map((text) => [text]),
+  })
+  const signatures = results.map(({ algo, signingDomain, status }) => `${algo} of ${signingDomain}: ${status.result}`)
+  const subject = /^Subject: (.*)$/im.exec(message.data.toString())?.[1] ?? '(none)'
+  console.log(`Mail for ${message.rcptTo.join(', ')}, subject ${JSON.stringify(subject)}`)
+  console.log(`  DKIM ${signatures.join(', ')}; reverse-path ${message.mailFrom}; kept as ${file}`)
+}

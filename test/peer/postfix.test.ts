@@ -1,0 +1,216 @@
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
+import { simpleParser } from 'mailparser'
+import { createTransport } from 'nodemailer'
+import { generate } from 'selfsigned'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { freePort } from '../../bench/free-port.ts'
+import { postfixDirectory, startPostfixInstance } from '../../bench/postfix-instance.ts'
+import type { PostfixInstance } from '../../bench/postfix-instance.ts'
+import { waitForPort } from '../../bench/wait-for-port.ts'
+import { dnsResolver } from '../../src/dns-resolver.ts'
+import type { DnsResolver } from '../../src/dns-resolver.ts'
+import { startFakeDns } from '../support/fake-dns.ts'
+import type { FakeDns, FakeRecords } from '../support/fake-dns.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
+
+/**
+ * The server as its users run it (the command line, the process, `curl`, `swaks`) before a real Postfix, whose mailbox is
+ * then read by other people's DKIM verifiers. The name server is on port 53 of a loopback address, because those
+ * verifiers ask whom /etc/resolv.conf names; they see one of ours.
+ */
+const dnsHost = '127.0.0.53'
+const command = new URL('../../bin/sterna.js', import.meta.url).pathname
+const directory = temporaryDirectory()
+let dns: FakeDns
+let resolver: DnsResolver
+let postfix: PostfixInstance
+let server: ChildProcess
+let token = ''
+let environment: NodeJS.ProcessEnv
+let httpPort = 0
+let submissionPort = 0
+
+const sterna = (...words: string[]): string =>
+  execFileSync(process.execPath, [command, ...words], { env: environment, encoding: 'utf8' }).trim()
+
+beforeAll(async () => {
+  dns = await startFakeDns({}, undefined, { host: dnsHost, port: 53 })
+  resolver = dnsResolver({ servers: [dns.server] })
+  const mxPort = await freePort()
+  postfix = await startMailbox(mxPort)
+  dns.zone['rcpt.example'] = { mx: [[10, 'mx.rcpt.example']] }
+  dns.zone['mx.rcpt.example'] = { a: ['127.0.0.3'] }
+  ;[httpPort, submissionPort] = [await freePort(), await freePort()]
+  environment = {
+    ...process.env,
+    STERNA_DATA_DIR: join(directory.path, 'data'),
+    STERNA_HOSTNAME: 'relay.example',
+    STERNA_HTTP_LISTEN: `127.0.0.1:${httpPort}`,
+    STERNA_SUBMISSION_LISTEN: `127.0.0.1:${submissionPort}`,
+    STERNA_SUBMISSION_TLS_LISTEN: `127.0.0.1:${await freePort()}`,
+    STERNA_DNS_SERVERS: dns.server,
+    STERNA_DELIVERY_PORT: String(mxPort),
+    STERNA_DELIVERY_ALLOW_PRIVATE_ADDRESSES: 'true',
+  }
+  server = spawn(process.execPath, [command, 'serve'], { env: environment, stdio: ['ignore', 'ignore', 'inherit'] })
+  await Promise.all([waitForPort('127.0.0.1', httpPort), waitForPort('127.0.0.1', submissionPort)])
+  sterna('account', 'create', 'shop', '--plan', 'enterprise')
+  const domain = JSON.parse(sterna('domain', 'add', 'sender.example', '--account', 'shop', '--json')) as { records: DnsRecord[] }
+  publish(domain.records)
+  sterna('domain', 'verify', 'sender.example')
+  token = sterna('key', 'create', '--account', 'shop')
+}, 90_000)
+
+afterAll(async () => {
+  const ended = new Promise((resolve) => server.once('exit', resolve))
+  server.kill('SIGTERM')
+  await ended
+  postfix.stop()
+  resolver.close()
+  await dns.close()
+  directory.remove()
+})
+
+interface DnsRecord {
+  name: string
+  type: string
+  value: string
+  priority?: number
+}
+
+/** Puts the records into the zone that `domain add` asks its user to publish. */
+function publish(records: DnsRecord[]): void {
+  for (const { name, type, value, priority } of records) {
+    const entry = (dns.zone[name] ??= {}) as FakeRecords
+    if (type === 'TXT') entry.txt = [...(entry.txt ?? []), value]
+    if (type === 'MX') entry.mx = [[priority ?? 10, value]]
+  }
+}
+
+/** A Postfix that keeps all mail for rcpt.example in one Maildir, and offers STARTTLS. */
+async function startMailbox(port: number): Promise<PostfixInstance> {
+  const at = postfixDirectory()
+  const mail = join(at, 'mail')
+  mkdirSync(mail)
+  execFileSync('chown', ['nobody', mail])
+  const { private: key, cert } = await generate([{ name: 'commonName', value: 'mx.rcpt.example' }], { keySize: 2048 })
+  writeFileSync(join(at, 'tls.pem'), key + cert, { mode: 0o600 })
+  const uid = execFileSync('id', ['-u', 'nobody'], { encoding: 'utf8' }).trim()
+  return startPostfixInstance(at, { host: '127.0.0.3', port }, {
+    myhostname: 'mx.rcpt.example',
+    virtual_mailbox_domains: 'rcpt.example',
+    virtual_mailbox_base: mail,
+    virtual_mailbox_maps: 'static:box/',
+    virtual_uid_maps: `static:${uid}`,
+    virtual_gid_maps: `static:${uid}`,
+    virtual_mailbox_limit: '0',
+    message_size_limit: '52428800',
+    smtpd_tls_security_level: 'may',
+    smtpd_tls_cert_file: join(at, 'tls.pem'),
+    smtpd_tls_key_file: join(at, 'tls.pem'),
+    smtpd_relay_restrictions: 'reject_unauth_destination',
+  })
+}
+
+/** The message in the mailbox that came for this address. */
+async function mailFor(address: string): Promise<Buffer> {
+  const box = join(postfix.directory, 'mail/box/new')
+  const find = (): Buffer | undefined =>
+    (existsSync(box) ? readdirSync(box) : []).map((name) => readFileSync(join(box, name))).find((mail) => mail.includes(`X-Original-To: ${address}`))
+  await expect.poll(find, { timeout: 20_000 }).toBeDefined()
+  return find() as Buffer
+}
+
+/** Runs a program with a message as its input, before a resolver configuration that names our server. */
+function withOurDns(words: string[], input: Buffer): { status: number | null; output: string } {
+  const resolvConf = join(directory.path, 'resolv.conf')
+  writeFileSync(resolvConf, `nameserver ${dnsHost}\n`)
+  const script = 'mount --bind "$1" /etc/resolv.conf && shift && exec "$@"'
+  const { status, stdout, stderr } = spawnSync('unshare', ['-m', 'sh', '-c', script, 'sh', resolvConf, ...words], { input, encoding: 'utf8' })
+  return { status, output: stdout + stderr }
+}
+
+/** What Postfix put on top is not part of what was signed, and CRLF is what was. */
+const asSent = (mail: Buffer): Buffer => Buffer.from(mail.toString('latin1').replace(/\r?\n/g, '\r\n'), 'latin1')
+
+async function expectSignatures(mail: Buffer): Promise<void> {
+  const message = asSent(mail)
+  const { results } = await dkimVerify(message, {
+    resolver: async (name: string) => (await resolver.txt(name)).records.map((record) => [record]),
+  })
+  const signatures = results.map(({ algo, signingDomain, status }) => [algo, signingDomain, status.result])
+  expect(signatures.toSorted()).toEqual([
+    ['ed25519-sha256', 'sender.example', 'pass'],
+    ['rsa-sha256', 'sender.example', 'pass'],
+  ])
+  for (const index of ['0', '1']) {
+    expect(withOurDns(['dkimverify', '--index', index], message), `dkimpy, signature ${index}`).toMatchObject({
+      status: 0,
+      output: expect.stringContaining('signature ok'),
+    })
+  }
+  expect(withOurDns(['opendkim-testmsg', '-C'], message), 'OpenDKIM').toEqual({ status: 0, output: '' })
+}
+
+test('curl with the four fields', async () => {
+  const body = JSON.stringify({ from: 'shop@sender.example', to: 'curl@rcpt.example', subject: 'Your order', html: '<p>Thank you, Zoë.</p>' })
+  const answer = execFileSync(
+    'curl',
+    ['-sS', `http://127.0.0.1:${httpPort}/api/send`, '-H', `Authorization: Bearer ${token}`, '-H', 'Content-Type: application/json', '-d', body],
+    { encoding: 'utf8' },
+  )
+  const { id, status } = JSON.parse(answer) as { id: string; status: string }
+  expect({ id, status }).toEqual({ id: expect.stringMatching(/^em_/), status: 'queued' })
+  const mail = await mailFor('curl@rcpt.example')
+  await expectSignatures(mail)
+  const parsed = await simpleParser(mail)
+  expect([parsed.subject, (parsed.html || '').trim(), parsed.text?.trim()]).toEqual(['Your order', '<p>Thank you, Zoë.</p>', 'Thank you, Zoë.'])
+  expect(mail.toString()).toMatch(/^Return-Path: <b[0-9a-z]{46}@send\.sender\.example>/m)
+  expect(mail.toString()).toMatch(/using TLSv1\.3/)
+})
+
+test('nodemailer over STARTTLS with five megabytes and a subject from everywhere', async () => {
+  const transport = createTransport({
+    host: '127.0.0.1',
+    port: submissionPort,
+    requireTLS: true,
+    tls: { rejectUnauthorized: false },
+    auth: { user: 'any', pass: token },
+  })
+  const attachment = Buffer.from(Array.from({ length: 5 * 1024 * 1024 }, (_, place) => place % 251))
+  const subject = 'Grüße aus 東京 🚀 und Ελλάδα'
+  const { response } = await transport.sendMail({
+    from: 'Shop <shop@sender.example>',
+    to: 'nodemailer@rcpt.example',
+    subject,
+    text: '.\n..\n.leading dots\nand a line with a space at its end \n',
+    attachments: [{ filename: 'große Datei.bin', content: attachment }],
+  })
+  expect(response).toMatch(/^250 2\.0\.0 Ok: queued as em_[0-9a-z]{26}$/)
+  const mail = await mailFor('nodemailer@rcpt.example')
+  await expectSignatures(mail)
+  const parsed = await simpleParser(mail)
+  expect(parsed.subject).toBe(subject)
+  expect(parsed.attachments[0]?.filename).toBe('große Datei.bin')
+  expect(parsed.attachments[0]?.content.equals(attachment)).toBe(true)
+})
+
+test('swaks', async () => {
+  const { status, stdout } = spawnSync(
+    'swaks',
+    [
+      ...['--server', '127.0.0.1', '--port', String(submissionPort), '--tls', '--auth', 'PLAIN', '--auth-user', 'any', '--auth-password', token],
+      ...['--from', 'shop@sender.example', '--to', 'swaks@rcpt.example', '--header', 'Subject: from swaks', '--body', 'Hello from swaks'],
+    ],
+    { encoding: 'utf8' },
+  )
+  expect(stdout).toContain('250 2.0.0 Ok: queued as em_')
+  expect(status).toBe(0)
+  const mail = await mailFor('swaks@rcpt.example')
+  await expectSignatures(mail)
+  expect(mail.toString()).toContain('Hello from swaks')
+})

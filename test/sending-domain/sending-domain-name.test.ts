@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { parseDomainName, parseReturnPathLabel } from '../../src/sending-domain/domain-name.ts'
+import { parseDomainName, parseReturnPathLabel } from '../../src/sending-domain/sending-domain-name.ts'
 
 test.each([
   ['example.com', 'example.com'],

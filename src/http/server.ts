@@ -51,7 +51,7 @@ export async function startHttpServer(parts: HttpServerParts): Promise<HttpServe
     for (const address of parts.listen) servers.push(await listening(createServer(options, handle), address))
     for (const address of parts.tlsListen) {
       if (!parts.tls) throw new SternaError('configuration', 'http.tls_listen needs a certificate: set tls.cert and tls.key.')
-      servers.push(await listening(createTlsServer({ ...options, ...parts.tls }, handle), address))
+      servers.push(await listening(createTlsServer({ ...options, cert: parts.tls.cert, key: parts.tls.key }, handle), address))
     }
   } catch (error) {
     await stopServers(servers, 0)

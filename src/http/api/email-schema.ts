@@ -1,0 +1,113 @@
+import { z } from 'zod'
+import { headerTextFault } from '../../message/check-headers.ts'
+import type { CheckParams } from '../validate.ts'
+
+const mebibyte = 1024 * 1024
+/** bytes */
+export const longestBody = 5 * mebibyte
+/** More than any limit below, so that a hostile list is refused before its elements are looked at. */
+const longestList = 1000
+
+/** A check whose message completes the sentence "The `x` field …". */
+const check = <T>(test: (value: T) => boolean, message: string, params: CheckParams) =>
+  z.custom<T>((value) => test(value as T), { error: message, params, abort: true })
+
+/** Counts the entries of a list or an object before `schema` looks at each of them. */
+const atMost = <O, I>(most: number, schema: z.ZodType<O, I>, error?: CheckParams['error']) =>
+  check<I>(
+    (value) => value === null || typeof value !== 'object' || Object.keys(value).length <= most,
+    `must have at most ${most} entries`,
+    { code: 'too_many', ...(error ? { error } : {}) },
+  ).pipe(schema)
+
+const line = (most: number, least = 1) =>
+  z.string().min(least).max(most).refine((text) => headerTextFault(text) === null, {
+    error: 'must be one line of text without control characters',
+    params: { code: 'invalid_characters' } satisfies CheckParams,
+  })
+
+const unsupported = (isHarmless: (value: unknown) => boolean, message: string) =>
+  check<unknown>(isHarmless, message, { code: 'unsupported_field', error: 'unsupported_field' }).optional()
+
+const isAbsent = (value: unknown): boolean => value === undefined || value === null
+const isOff = (value: unknown): boolean => isAbsent(value) || value === false
+const isTrackingOff = (value: unknown): boolean =>
+  isAbsent(value) || (typeof value === 'object' && Object.values(value as object).every(isOff))
+
+const mailbox = z.union([z.string().max(1000), z.object({ email: z.string().max(1000), name: line(256, 0).nullish() })], {
+  error: 'must be an address or {email, name}',
+})
+const mailboxes = atMost(
+  longestList,
+  z.union([mailbox, z.array(mailbox)], { error: 'must be an address, {email, name}, or an array of these' }),
+  'too_many_recipients',
+)
+
+const bodyText = z.string().refine((text) => text.length <= longestBody && Buffer.byteLength(text) <= longestBody, {
+  error: `must be at most ${longestBody / mebibyte} MiB long`,
+  params: { code: 'too_long' } satisfies CheckParams,
+})
+
+const base64 = z.string().refine(isBase64, {
+  error: 'must be the file in base64, without a data: prefix or line breaks',
+  params: { code: 'invalid_base64', error: 'invalid_attachment' } satisfies CheckParams,
+})
+
+const noRemoteContent = unsupported(isAbsent, 'is not supported: send the file itself as base64 in `content`')
+
+const attachment = z.object({
+  filename: z.string().min(1).max(255),
+  content: base64,
+  content_type: z.string().max(255).nullish(),
+  content_id: z.string().max(255).nullish(),
+  contentId: z.string().max(255).nullish(),
+  path: noRemoteContent,
+  href: noRemoteContent,
+  url: noRemoteContent,
+})
+
+const tagText = z.string().regex(/^[A-Za-z0-9_-]{1,256}$/, 'only letters, digits, _ and - are allowed, 256 of them at most')
+const tags = atMost(
+  20,
+  z.union([z.array(z.object({ name: tagText, value: tagText })), z.record(tagText, tagText)], {
+    error: 'must be an array of {name, value}, or an object',
+  }),
+)
+
+const shape = {
+  from: mailbox,
+  to: mailboxes,
+  cc: mailboxes.nullish(),
+  bcc: mailboxes.nullish(),
+  reply_to: mailboxes.nullish(),
+  subject: line(998),
+  html: bodyText.nullish(),
+  text: bodyText.nullish(),
+  headers: atMost(50, z.record(z.string(), z.string().max(998))).nullish(),
+  attachments: atMost(100, z.array(attachment)).nullish(),
+  tags: tags.nullish(),
+  metadata: atMost(20, z.record(z.string().min(1).max(64), z.string().max(500))).nullish(),
+  scheduled_at: z.string().max(64).nullish(),
+  expires_in: z.int().min(60).max(432_000).nullish(),
+  template: unsupported(isAbsent, 'is not supported by this version: send `subject` with `html` or `text`'),
+  unsubscribe: unsupported(isOff, 'is not supported by this version: leave it out, or set a List-Unsubscribe header'),
+  tracking: unsupported(isTrackingOff, 'cannot be turned on in this version: leave it out'),
+  /** Known to other services' clients, and of no effect. */
+  topic_id: z.unknown().optional(),
+}
+
+/** What `POST /api/emails` takes; unknown fields are left out. */
+export const emailSchema = z.object(shape)
+/** The same for those who want to hear of a mistyped field. */
+export const strictEmailSchema = z.strictObject({
+  ...shape,
+  attachments: atMost(100, z.array(z.strictObject(attachment.shape))).nullish(),
+})
+
+export type EmailInput = z.output<typeof emailSchema>
+export type MailboxInput = z.output<typeof mailbox>
+
+/** RFC 4648 section 4 with its padding, and nothing else: a decoder would silently drop what it does not know. */
+function isBase64(text: string): boolean {
+  return text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text)
+}

@@ -1,0 +1,173 @@
+import type { Clock } from '../../clock.ts'
+import { SternaError } from '../../errors.ts'
+import type { ErrorCode } from '../../errors.ts'
+import { newId } from '../../id.ts'
+import { checkHeaders } from '../../message/check-headers.ts'
+import { attachmentFault, compose } from '../../message/compose.ts'
+import type { OutgoingEmail } from '../../message/compose.ts'
+import { toContent } from '../../message/content.ts'
+import type { Idempotency, Mailbox, Submission, SubmittedRecipient, Submitter, Tag } from '../../message/submission.ts'
+import { displayNameFault, mailboxText, parseAddress, parseMailbox } from '../../smtp/address.ts'
+import type { ParsedMailbox } from '../../smtp/address.ts'
+import { parseIsoTime } from '../query.ts'
+import { refusal } from '../validate.ts'
+import type { EmailInput, MailboxInput } from './email-schema.ts'
+
+export interface EmailSubmissionParts {
+  clock: Clock
+  hostname: string
+  /** bytes */
+  messageSizeLimit: number
+}
+
+/** to, cc and bcc together */
+const mostRecipients = 50
+const furthestScheduleMs = 30 * 24 * 3_600_000
+
+type Fault = Parameters<typeof refusal>[0][number]
+
+/**
+ * The submission that an email over HTTP makes, its message composed.
+ * @throws SternaError `validation_error`, `missing_required_field`, `invalid_from_address`, `too_many_recipients`,
+ *   `payload_too_large`
+ */
+export async function submissionFor(
+  email: EmailInput,
+  by: { submitter: Submitter; idempotency: Idempotency | null },
+  parts: EmailSubmissionParts,
+): Promise<Submission> {
+  const now = parts.clock.now()
+  const faults: Fault[] = []
+  const mailboxes = readMailboxes(email, faults)
+  const scheduledAt = readSchedule(email.scheduled_at, now, faults)
+  checkBodies(email, faults)
+  faults.push(...checkHeaders(email.headers ?? {}))
+  const attachments = readAttachments(email.attachments ?? [], faults)
+  if (faults.length > 0 || !mailboxes.from) throw refusal(faults)
+  const { from, to, cc, replyTo } = mailboxes
+  const recipients = recipientsOf(mailboxes)
+  if (recipients.length > mostRecipients) throw tooManyRecipients(recipients.length)
+  const composed = await compose(outgoingFor(email, { ...mailboxes, from }, attachments), { now, hostname: parts.hostname })
+  if (composed.content.length > parts.messageSizeLimit) throw tooLarge(composed.content.length, parts.messageSizeLimit)
+  return {
+    id: newId('em', now),
+    source: 'api',
+    submitter: by.submitter,
+    reversePath: null,
+    recipients,
+    headerFrom: [from],
+    headerFromText: mailboxText(from),
+    headerToText: to.map(mailboxText),
+    headerCcText: cc.map(mailboxText),
+    replyToText: replyTo.map(mailboxText),
+    subject: email.subject,
+    messageIdHeader: composed.messageIdHeader,
+    content: toContent(composed.content),
+    bodyType: composed.bodyType,
+    smtputf8: composed.smtputf8,
+    envid: null,
+    ret: null,
+    tags: tagsOf(email.tags),
+    metadata: email.metadata ?? {},
+    scheduledAt,
+    expiresIn: email.expires_in ?? null,
+    idempotency: by.idempotency,
+  }
+}
+
+interface Mailboxes {
+  /** Undefined where it is faulty. */
+  from: Mailbox | undefined
+  to: Mailbox[]
+  cc: Mailbox[]
+  bcc: Mailbox[]
+  replyTo: Mailbox[]
+}
+
+function readMailboxes(email: EmailInput, faults: Fault[]): Mailboxes {
+  const read = (input: MailboxInput, field: string, error?: ErrorCode): Mailbox[] => {
+    const parsed = typeof input === 'string' ? parseMailbox(input) : parseObject(input)
+    if (parsed.ok) return [parsed.mailbox]
+    faults.push({ field, code: 'invalid_email', message: `The \`${field}\` field is not a valid email address. ${parsed.fault}`, help: null, error })
+    return []
+  }
+  const readList = (input: MailboxInput | MailboxInput[] | null | undefined, field: string): Mailbox[] => {
+    if (input === null || input === undefined) return []
+    const mailboxes = Array.isArray(input) ? input.flatMap((one, place) => read(one, `${field}.${place}`)) : read(input, field)
+    const seen = new Set<string>()
+    return mailboxes.filter(({ address }) => !seen.has(address) && seen.add(address))
+  }
+  const [from] = read(email.from, 'from', 'invalid_from_address')
+  const to = readList(email.to, 'to')
+  if (Array.isArray(email.to) && email.to.length === 0) faults.push(missing('to', 'The `to` field names nobody.'))
+  return { from, to, cc: readList(email.cc, 'cc'), bcc: readList(email.bcc, 'bcc'), replyTo: readList(email.reply_to, 'reply_to') }
+}
+
+function parseObject({ email, name }: Exclude<MailboxInput, string>): ParsedMailbox {
+  const parsed = parseAddress(email)
+  if (!parsed.ok) return parsed
+  const fault = displayNameFault(name ?? '')
+  return fault === null ? { ok: true, mailbox: { address: parsed.address, name: name || null } } : { ok: false, fault }
+}
+
+const missing = (field: string, message: string): Fault => ({ field, code: 'missing', message, help: null })
+
+function readSchedule(text: string | null | undefined, now: number, faults: Fault[]): number | null {
+  if (text === null || text === undefined) return null
+  const at = text.includes('T') ? parseIsoTime(text) : null
+  if (at !== null && at <= now + furthestScheduleMs) return at > now ? at : null
+  const message =
+    at === null
+      ? 'The `scheduled_at` field must be an ISO 8601 time with its offset, such as 2026-11-21T06:00:00Z.'
+      : 'The `scheduled_at` field lies more than 30 days ahead.'
+  faults.push({ field: 'scheduled_at', code: at === null ? 'invalid_format' : 'too_large', message, help: null })
+  return null
+}
+
+function checkBodies({ html, text }: EmailInput, faults: Fault[]): void {
+  if (!html && !text) faults.push(missing('html', 'The `html` field is missing, and there is no `text` either.'))
+}
+
+/** Each address once; the first of to, cc and bcc in which it stands counts. */
+function recipientsOf({ to, cc, bcc }: Mailboxes): SubmittedRecipient[] {
+  const byAddress = new Map<string, SubmittedRecipient>()
+  for (const [type, mailboxes] of [['to', to], ['cc', cc], ['bcc', bcc]] as const) {
+    for (const mailbox of mailboxes) {
+      if (!byAddress.has(mailbox.address)) byAddress.set(mailbox.address, { mailbox, type, notify: null, orcpt: null })
+    }
+  }
+  return [...byAddress.values()]
+}
+
+function readAttachments(given: NonNullable<EmailInput['attachments']>, faults: Fault[]): OutgoingEmail['attachments'] {
+  return given.map((input, place) => {
+    const attachment = {
+      filename: input.filename,
+      content: Buffer.from(input.content, 'base64'),
+      contentType: input.content_type ?? null,
+      contentId: input.content_id ?? input.contentId ?? null,
+    }
+    const fault = attachmentFault(attachment)
+    if (fault !== null) {
+      faults.push({ field: `attachments.${place}`, code: 'invalid_attachment', message: fault, help: null, error: 'invalid_attachment' })
+    }
+    return attachment
+  })
+}
+
+const outgoingFor = (
+  { subject, html, text, headers }: EmailInput,
+  { from, to, cc, replyTo }: Mailboxes & { from: Mailbox },
+  attachments: OutgoingEmail['attachments'],
+): OutgoingEmail => ({ from, to, cc, replyTo, subject, html: html || null, text, headers: headers ?? {}, attachments })
+
+function tagsOf(tags: EmailInput['tags']): Tag[] {
+  if (tags === null || tags === undefined) return []
+  return Array.isArray(tags) ? tags : Object.entries(tags).map(([name, value]) => ({ name, value }))
+}
+
+const tooManyRecipients = (count: number): SternaError =>
+  new SternaError('too_many_recipients', `The email has ${count} recipients; to, cc and bcc may name ${mostRecipients} together.`)
+
+const tooLarge = (size: number, limit: number): SternaError =>
+  new SternaError('payload_too_large', `The message has ${size} bytes with its attachments encoded; ${limit} are taken at most.`)

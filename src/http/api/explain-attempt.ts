@@ -1,0 +1,188 @@
+/** Who can do something about what happened. */
+export type ExplanationOwner = 'recipient' | 'sender' | 'content' | 'network' | 'us'
+
+/** An attempt in plain words. */
+export interface Explanation {
+  cause: string
+  owner: ExplanationOwner
+  advice: string
+}
+
+/** What is known of an attempt. */
+export interface AttemptFacts {
+  outcome: 'delivered' | 'deferred' | 'bounced'
+  smtpCode: number | null
+  enhancedStatus: string | null
+  /** The decisive reply, or what went wrong without one. */
+  reply: string | null
+}
+
+interface ExplanationRule extends Explanation {
+  /** Matches `5.1.1`; a rule without one fits any status and none. */
+  status?: RegExp
+  /** Matches the words of the reply; a rule with both fits where either does. */
+  words?: RegExp
+}
+
+const waits = 'Nothing needs to be done: it is tried again on schedule.'
+
+/** Where the other server has answered; the first rule that fits counts. */
+const replyRules: ExplanationRule[] = [
+  {
+    words: /gr[ea]y.?list|try again (?:in|after)|first.?time sender/i,
+    cause: 'The receiving server makes unknown senders wait and try again (greylisting).',
+    owner: 'network',
+    advice: waits,
+  },
+  {
+    status: /^\d\.7\.(?:2[0-6]|29)$/,
+    words: /\b(?:SPF|DKIM|DMARC)\b|unauthenticated|not authenticated/i,
+    cause: 'The receiving server did not find the mail authenticated (SPF, DKIM or DMARC).',
+    owner: 'sender',
+    advice: 'Check the DNS records of the sending domain, and that the PTR record of this server leads to its host name and back.',
+  },
+  {
+    words: /blocklist|blacklist|block list|listed (?:at|by|in|on)|spamhaus|barracuda|reputation|poor score|RBL|DNSBL/i,
+    cause: 'The receiving server does not trust the IP address or the domain that the mail came from.',
+    owner: 'sender',
+    advice: 'Look the address and the domain up at the list that the reply names, remove the reason, and ask for removal there.',
+  },
+  {
+    words: /spam|unsolicited|content (?:rejected|denied)|virus|malware|phish|message looks|blocked URL/i,
+    status: /^\d\.(?:6\.\d+|7\.50\d)$/,
+    cause: 'The receiving server dislikes the content of the message.',
+    owner: 'content',
+    advice: 'Look at links, attachments and wording; send a plain version to the same address to compare.',
+  },
+  {
+    status: /^\d\.2\.2$/,
+    words: /quota|mailbox (?:is )?full|over ?quota|insufficient storage|out of space/i,
+    cause: "The recipient's mailbox is full.",
+    owner: 'recipient',
+    advice: 'Reach the recipient by another way, or send again when they have made room.',
+  },
+  {
+    status: /^\d\.(?:1\.(?:[0136]|10)|2\.1)$/,
+    words: /user unknown|unknown user|no such (?:user|recipient|mailbox|address)|does not exist|mailbox (?:not found|unavailable|disabled)|recipient (?:not found|rejected)/i,
+    cause: 'The receiving server knows no such mailbox, or has closed it.',
+    owner: 'recipient',
+    advice: 'Check the spelling of the address, and take it off your lists.',
+  },
+  {
+    status: /^\d\.(?:3\.4|2\.3)$/,
+    words: /(?:message|size) (?:too (?:big|large)|exceeds)|too large/i,
+    cause: 'The message is larger than the receiving server takes.',
+    owner: 'content',
+    advice: 'Send smaller attachments, or links to the files.',
+  },
+  {
+    status: /^\d\.1\.[78]$/,
+    words: /sender (?:address )?(?:rejected|unknown|verify)/i,
+    cause: 'The receiving server does not accept the sender address.',
+    owner: 'sender',
+    advice: 'Check that the sending domain and its return-path subdomain have the MX records that were given for it.',
+  },
+  {
+    status: /^4\.(?:4\.5|3\.2|7\.\d+)$/,
+    words: /too many|rate limit|throttl|limit exceeded|try (?:again )?later|busy|temporar/i,
+    cause: 'The receiving server is busy, or takes only so much mail from one sender in a time.',
+    owner: 'network',
+    advice: waits,
+  },
+  {
+    status: /^\d\.5\.\d+$/,
+    cause: 'The two servers did not understand each other.',
+    owner: 'us',
+    advice: 'Send the dialogue of this attempt to the operator of this server.',
+  },
+  {
+    status: /^\d\.7\.\d+$/,
+    words: /policy|denied|not allowed|not permitted|access|relay|administrative/i,
+    cause: 'A rule of the receiving server forbids this message.',
+    owner: 'sender',
+    advice: 'Read its reply: it often names the rule, or a page about it. Its postmaster can tell more.',
+  },
+]
+
+/** Where nothing was answered: by the code that our own words begin with, which names of hosts cannot imitate. */
+const silenceRules: ExplanationRule[] = [
+  {
+    words: /^5\.1\.10 /,
+    cause: "The recipient's domain has declared that it takes no mail at all (null MX).",
+    owner: 'recipient',
+    advice: 'Check the spelling of the domain.',
+  },
+  {
+    words: /^5\.1\.[23] |^5\.4\.4 no host /,
+    cause: "The recipient's domain does not exist, or has no mail server.",
+    owner: 'recipient',
+    advice: 'Check the spelling of the address.',
+  },
+  {
+    words: /^5\.4\.[46] /,
+    cause: "The mail server of the recipient's domain has an address that this server does not connect to: a private one, or its own.",
+    owner: 'recipient',
+    advice: 'Check the MX records of the domain. For a network of your own, see the setting delivery.allow_private_addresses.',
+  },
+  {
+    words: /^4\.4\.3 /,
+    cause: 'The DNS gave no answer about the domain of the recipient.',
+    owner: 'network',
+    advice: `${waits} If many domains are concerned, check the name servers that this server asks.`,
+  },
+  {
+    words: /TLS is required here/,
+    cause: 'The sending domain demands encryption to a valid certificate, and the receiving server has none to offer.',
+    owner: 'network',
+    advice: `${waits} If it goes on, the other side has to repair its TLS, or the domain's setting must be relaxed.`,
+  },
+  {
+    words: /^5\.6\.[37] /,
+    cause: 'The receiving server cannot take addresses or text with these characters.',
+    owner: 'recipient',
+    advice: 'Use an address and a text of plain ASCII letters for this recipient.',
+  },
+  {
+    words: /^5\.3\.4 /,
+    cause: 'The message is larger than the receiving server takes.',
+    owner: 'content',
+    advice: 'Send smaller attachments, or links to the files.',
+  },
+  {
+    words: /^\d\.\d+\.\d+ /,
+    cause: 'Something is wrong in this server or its settings.',
+    owner: 'us',
+    advice: 'Send the id of this attempt to the operator of this server.',
+  },
+  {
+    words: /time-?out|connection|closed|out of turn|cannot be understood|answered before|stopped/i,
+    cause: 'The receiving server could not be reached, or broke off the connection.',
+    owner: 'network',
+    advice: `${waits} If no server can be reached, the network probably blocks outgoing port 25.`,
+  },
+]
+
+const delivered: Explanation = {
+  cause: 'The receiving server took the message.',
+  owner: 'recipient',
+  advice: 'Nothing needs to be done. If the recipient does not see it, it may be in their spam folder.',
+}
+
+/** Says what an attempt came to, whose matter it is, and what can be done. */
+export function explainAttempt(facts: AttemptFacts): Explanation {
+  if (facts.outcome === 'delivered') return delivered
+  const rules = facts.smtpCode === null ? silenceRules : replyRules
+  const rule = rules.find(({ status, words }) => fits(status, facts.enhancedStatus) || fits(words, facts.reply))
+  if (rule) return { cause: rule.cause, owner: rule.owner, advice: rule.advice }
+  if (facts.outcome === 'deferred') {
+    return { cause: 'The receiving server did not take the message for now.', owner: 'network', advice: waits }
+  }
+  return {
+    cause: 'The receiving server refused the message for good.',
+    owner: 'recipient',
+    advice: 'Read its reply, and ask the recipient or their postmaster.',
+  }
+}
+
+const fits = (pattern: RegExp | undefined, text: string | null): boolean =>
+  pattern !== undefined && text !== null && pattern.test(text)

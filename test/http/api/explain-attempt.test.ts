@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest'
+import { explainAttempt } from '../../../src/http/api/explain-attempt.ts'
+
+const replied = (code: number, enhancedStatus: string | null, text: string) => ({
+  outcome: code < 500 ? ('deferred' as const) : ('bounced' as const),
+  smtpCode: code,
+  enhancedStatus,
+  reply: `${code} ${enhancedStatus ?? ''} ${text}`,
+})
+
+test.each([
+  [451, '4.7.1', 'Greylisting in action, please come back later', 'network', /greylisting/],
+  [450, null, 'Graylisted, try again in 300 seconds', 'network', /greylisting/],
+  [421, '4.7.28', 'Our system has detected an unusual rate of mail', 'network', /so much mail/],
+  [452, '4.3.1', 'Too many recipients received this hour', 'network', /so much mail/],
+  [550, '5.7.26', 'This mail has been blocked because the sender is unauthenticated', 'sender', /SPF, DKIM or DMARC/],
+  [550, '5.7.1', 'Rejected by DMARC policy of the domain', 'sender', /SPF, DKIM or DMARC/],
+  [554, '5.7.1', 'Service unavailable; Client host [192.0.2.1] blocked using zen.spamhaus.org', 'sender', /does not trust/],
+  [550, '5.7.1', 'Message content rejected as spam', 'content', /content/],
+  [552, '5.2.2', 'The email account that you tried to reach is over quota', 'recipient', /full/],
+  [452, '4.2.2', 'Mailbox full', 'recipient', /full/],
+  [550, '5.1.1', 'The email account that you tried to reach does not exist', 'recipient', /no such mailbox/],
+  [550, null, 'No such user here', 'recipient', /no such mailbox/],
+  [552, '5.3.4', 'Message size exceeds fixed maximum message size', 'content', /larger/],
+  [553, '5.1.8', 'Domain of sender address does not resolve', 'sender', /sender address/],
+  [502, '5.5.2', 'Command not recognized', 'us', /understand/],
+  [554, '5.7.0', 'Access denied', 'sender', /rule/],
+  [450, null, 'qwertz', 'network', /for now/],
+  [599, null, 'qwertz', 'recipient', /for good/],
+])('a reply %i %s %s is a matter of %s', (code, enhancedStatus, text, owner, cause) => {
+  const explanation = explainAttempt(replied(code, enhancedStatus, text))
+  expect(explanation).toEqual({ owner, cause: expect.stringMatching(cause), advice: expect.stringMatching(/\.$/) })
+})
+
+test.each([
+  ['5.1.2 the domain signup.example does not exist', 'recipient', /does not exist/],
+  ['5.1.10 the domain timeout.example takes no mail (null MX)', 'recipient', /no mail at all/],
+  ['4.4.3 no name server could tell the MX hosts of tls.example', 'network', /DNS/],
+  ['5.4.4 no host of private.example has an address', 'recipient', /no mail server/],
+  ['5.4.4 x.example has its mail at mx.x.example (10.0.0.1), which is not a public address', 'recipient', /does not connect/],
+  ['5.4.6 the mail for x.example would loop back to this server', 'recipient', /does not connect/],
+  ['mx.example (192.0.2.1): time-out: no answer to the connection', 'network', /not be reached/],
+  ['mx.example (192.0.2.1): the connection failed: connect ECONNREFUSED', 'network', /not be reached/],
+  ['mx.example (192.0.2.1): TLS is required here, but the handshake failed: wrong version number', 'network', /encryption/],
+  ['5.6.7 mx.example does not take internationalised addresses or headers (SMTPUTF8)', 'recipient', /characters/],
+  ['5.3.4 mx.example takes messages up to 1000 bytes; this one has 2000', 'content', /larger/],
+  ['4.3.0 an error of this server: oops', 'us', /this server/],
+])('without a reply, "%s" is a matter of %s', (reply, owner, cause) => {
+  const explanation = explainAttempt({ outcome: reply.startsWith('5') ? 'bounced' : 'deferred', smtpCode: null, enhancedStatus: null, reply })
+  expect(explanation).toMatchObject({ owner, cause: expect.stringMatching(cause) })
+})
+
+test('a delivery is nothing to worry about', () => {
+  const explanation = explainAttempt({ outcome: 'delivered', smtpCode: 250, enhancedStatus: '2.0.0', reply: 'queued, mailbox full of joy' })
+  expect(explanation.cause).toBe('The receiving server took the message.')
+})

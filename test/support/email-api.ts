@@ -1,0 +1,108 @@
+import { expect, onTestFinished } from 'vitest'
+import type { Attempt, Outcome, Postponed, DeliveryJob } from '../../src/delivery/attempt.ts'
+import { emailRoutes } from '../../src/http/api/emails.ts'
+import { silentLog } from '../../src/log.ts'
+import { startMessageParser } from '../../src/message/message-parser.ts'
+import { MessageReader } from '../../src/message/message-reader.ts'
+import { QueueRunner } from '../../src/queue/queue-runner.ts'
+import { accept } from '../../src/submission/accept.ts'
+import type { AcceptParts } from '../../src/submission/accept.ts'
+import { FreeSpace } from '../../src/submission/free-space.ts'
+import { IdempotencyKeys } from '../../src/submission/idempotency-keys.ts'
+import { startApiServer } from './api-server.ts'
+import type { ApiAnswer, ApiParts, ApiServer, RequestOptions } from './api-server.ts'
+
+const minute = 60_000
+const taken: Outcome = { type: 'delivered', reply: { code: 250, enhancedCode: '2.0.0', text: 'Ok' } }
+
+export interface EmailApi extends ApiServer {
+  /** What the next attempts come to, by forward-path; others are taken. */
+  outcomes: Map<string, Outcome[]>
+  /** The messages as they were handed to delivery. */
+  delivered: DeliveryJob[]
+  /** A live key with full access. */
+  key: string
+  send(email: object | string, options?: RequestOptions): Promise<ApiAnswer>
+  get(path: string, token?: string): Promise<ApiAnswer>
+  /** Waits until no recipient is in hand. */
+  idle(): Promise<void>
+}
+
+/** The email routes before the real door, store and queue; `sender.example` is verified for every account. */
+export async function startEmailApi(options: { messageSizeLimit?: number } = {}): Promise<EmailApi> {
+  const outcomes = new Map<string, Outcome[]>()
+  const delivered: DeliveryJob[] = []
+  const messageParser = startMessageParser()
+  onTestFinished(() => messageParser.stop())
+  let queue: QueueRunner | undefined
+  const api = await startApiServer((router, parts) => {
+    queue = queueFor(parts, outcomes, delivered)
+    const door = doorParts(parts, queue)
+    emailRoutes(router, {
+      ...parts,
+      accept: (submission) => accept(submission, door),
+      messages: new MessageReader(parts.db),
+      messageParser,
+      hostname: 'mail.example.com',
+      messageSizeLimit: options.messageSizeLimit ?? 25 * 1024 * 1024,
+    })
+  })
+  await queue?.start()
+  onTestFinished(() => queue?.stop(5_000))
+  const key = await api.token()
+  return {
+    ...api,
+    outcomes,
+    delivered,
+    key,
+    send: (email, more) => api.request('POST', '/api/send', { token: key, body: email, ...more }),
+    get: (path, token = key) => api.request('GET', path, { token }),
+    async idle() {
+      await expect.poll(() => api.db.read('select id from recipient where owner is not null')).toEqual([])
+    },
+  }
+}
+
+const doorParts = ({ db, clock, accounts }: ApiParts, queue: QueueRunner): AcceptParts => ({
+  db,
+  clock,
+  queue,
+  accounts,
+  space: new FreeSpace('/', 0),
+  idempotencyKeys: new IdempotencyKeys({ db, clock }),
+  verifiedDomainFor: (_, name) => (name === 'sender.example' ? { id: 'dom_1', name } : null),
+  eventsWritten: () => {},
+  giveUpAfterMs: 48 * 60 * minute,
+})
+
+const queueFor = ({ db, clock }: ApiParts, outcomes: Map<string, Outcome[]>, delivered: DeliveryJob[]): QueueRunner =>
+  new QueueRunner(
+    {
+      db,
+      clock,
+      log: silentLog,
+      eventsWritten: () => {},
+      random: () => 0,
+      frameFor: () => ({ signingKeys: [], tls: 'opportunistic', reversePathFor: (id) => `b${id}@relay.example` }),
+      async deliver(job: DeliveryJob, onAttempt: (result: Attempt | Postponed) => void) {
+        delivered.push(job)
+        for (const { id, forwardPath } of job.recipients) onAttempt(attemptFor(id, outcomes.get(forwardPath)?.shift() ?? taken, clock.now()))
+      },
+    },
+    { retrySchedule: [minute, 5 * minute], viaSmarthost: false },
+  )
+
+const attemptFor = (recipientId: string, outcome: Outcome, startedAt: number): Attempt => ({
+  recipientId,
+  outcome,
+  startedAt,
+  durationMs: 5,
+  mxHost: 'mx.example',
+  address: '192.0.2.1',
+  tls: { version: 'TLSv1.3', cipher: 'TLS_AES_256_GCM_SHA384', verified: true },
+  selectors: ['s1', 's2'],
+  transcript: [
+    [0, 's', '220 mx.example'],
+    [1, 'c', 'EHLO mail.example.com'],
+  ],
+})

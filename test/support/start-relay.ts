@@ -46,7 +46,6 @@ export async function startTestRelay(settings: Record<string, string> = {}, zone
     submission_tls_listen: '127.0.0.1:0',
     dns_servers: dns.server,
     delivery_allow_private_addresses: 'true',
-    storage_reserve: '0',
     ...settings,
   }
   const config = loadConfig({ env: Object.fromEntries(Object.entries(env).map(([name, value]) => [`STERNA_${name.toUpperCase()}`, value])) })

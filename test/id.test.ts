@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest'
+import { idFloor, isId, newId } from '../src/id.ts'
+
+test('ids sort in the order in which they were made, and none comes twice', () => {
+  const ids = Array.from({ length: 5000 }, (_, i) => newId('em', 1_795_000_000_000 + Math.floor(i / 1000)))
+  expect(ids.toSorted()).toEqual(ids)
+  expect(new Set(ids).size).toBe(ids.length)
+  expect(ids.every((id) => isId('em', id))).toBe(true)
+})
+
+test('the floor of a time lies between the ids before and after it', () => {
+  const floor = idFloor('evt', 2000)
+  expect(newId('evt', 1999) < floor).toBe(true)
+  expect(newId('evt', 2000) > floor).toBe(true)
+})
+
+test.each(['em_', 'em_123', 'evt_01m7yn209v501hrfgyr60ze872', 'em_01M7YN209V501HRFGYR60ZE872', 'em_01m7yn209v501hrfgyr60ze87u'])(
+  '%s is not the id of an email',
+  (text) => expect(isId('em', text)).toBe(false),
+)

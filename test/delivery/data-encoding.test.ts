@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { encodeData, isCleanContent } from '../../src/delivery/data-encoding.ts'
+import { smugglingSequences } from '../support/smuggling-sequences.ts'
 
 const wire = (content: Uint8Array, header = ''): string => Buffer.concat(encodeData(header, content).flat()).toString('latin1')
 const shared = (text: string): Uint8Array => {
@@ -43,12 +44,6 @@ describe('message data on the wire (RFC 5321 4.5.2)', () => {
     )
   })
 })
-
-/** What some receivers take for the end of data (SMTP smuggling, CVE-2023-51764 and its kin). */
-export const smugglingSequences = [
-  '\n.\n', '\n.\r\n', '\r.\r', '\r\n.\n', '\r\n.\r', '\r.\r\n', '\n.\r', '\r.\n', '\n\n.\r\n', '\r\r.\r\n',
-  '\r\n\0.\r\n', '\r\n.\0\r\n', '\r\0\n.\r\n', '\r\r\n.\r\n', '\r\n.\r\r\n', '\n..\r\n', '\r\n..\n',
-]
 
 describe('content that could end early for somebody', () => {
   it.each(smugglingSequences)('%j is not clean', (sequence) => expect(isCleanContent(shared(`a${sequence}MAIL FROM:<x@y>\r\n`))).toBe(false))

@@ -5,7 +5,7 @@ import { createSecureContext, TLSSocket, type SecureVersion } from 'node:tls'
  * What the server does at a phase: a reply (CRLF is added; with `raw:` before it the text is written as it is), an end
  * (`close` FIN, `reset` RST, `hang` nothing), or a reply one byte after the other.
  */
-export type MxAction = string | 'close' | 'reset' | 'hang' | { slowly: string; everyMs: number } | { reply: string; then: 'close' | 'reset' }
+export type MxAction = string | 'close' | 'reset' | 'hang' | { slowly: string; everyMs: number } | { reply: string; end: 'close' | 'reset' }
 
 /** At a phase: undefined does what a willing server does. */
 export interface MxHooks {
@@ -77,7 +77,7 @@ export async function startFakeMx(options: FakeMxOptions = {}): Promise<FakeMx> 
   const { host = '127.0.0.1', port = 0 } = options
   const sockets = new Set<Socket>()
   const waiting: { count: number; resolve: (messages: MxMessage[]) => void }[] = []
-  const server = createServer((socket) => {
+  const server = createServer({ noDelay: true }, (socket) => {
     sockets.add(socket)
     const session: MxSession = { number: mx.sessions.length + 1, remotePort: socket.remotePort ?? 0, commands: [], tls: false, closed: false }
     mx.sessions.push(session)
@@ -88,11 +88,7 @@ export async function startFakeMx(options: FakeMxOptions = {}): Promise<FakeMx> 
     new Conversation(socket, session, { options, mx, accepted })
   })
   const accepted = (): void => {
-    for (const waiter of [...waiting]) {
-      if (mx.messages.length < waiter.count) continue
-      waiting.splice(waiting.indexOf(waiter), 1)
-      waiter.resolve(mx.messages)
-    }
+    for (const { resolve } of waiting.filter(({ count }) => mx.messages.length >= count)) resolve(mx.messages)
   }
   const mx: FakeMx = {
     host,
@@ -173,7 +169,7 @@ class Conversation {
   /** True where the message was complete. */
   #readContent(): boolean {
     const size = (this.#data?.length ?? 0) + this.#received.length
-    const action = this.#on.content?.(size, this.#session)
+    const action = size > 0 ? this.#on.content?.(size, this.#session) : undefined
     if (action !== undefined) {
       this.#act(action)
       if (this.#dead) return false
@@ -206,7 +202,8 @@ class Conversation {
     this.#mail = null
     this.#rcpt = []
     const action = this.#on.dot?.(message, this.#session) ?? '250 2.0.0 Ok: queued'
-    const isAccepted = typeof action === 'string' ? action.startsWith('2') : 'reply' in action && action.reply.startsWith('2')
+    const reply = typeof action === 'string' ? action.replace(/^raw:/, '') : 'reply' in action ? action.reply : action.slowly
+    const isAccepted = reply.startsWith('2')
     if (isAccepted) this.#world.mx.messages.push(message)
     this.#act(action)
     if (isAccepted) this.#world.accepted()
@@ -238,7 +235,7 @@ class Conversation {
         this.#rcpt = []
         return this.#act(this.#on.rset?.(this.#session) ?? '250 2.0.0 Ok')
       case 'QUIT':
-        return this.#act(this.#on.quit?.(this.#session) ?? { reply: '221 2.0.0 Bye', then: 'close' })
+        return this.#act(this.#on.quit?.(this.#session) ?? { reply: '221 2.0.0 Bye', end: 'close' })
       default:
         return this.#act('500 5.5.1 Unknown command')
     }
@@ -288,7 +285,7 @@ class Conversation {
       this.#sent = this.#sent.then(() => writeSlowly(socket, `${action.slowly}\r\n`, action.everyMs))
     } else {
       this.#sent = this.#sent.then(() => void socket.write(`${action.reply}\r\n`))
-      this.#end(action.then)
+      this.#end(action.end)
     }
   }
 

@@ -1,0 +1,147 @@
+import { describe, expect, it, vi } from 'vitest'
+import type { Attempt } from '../../src/delivery/attempt.ts'
+import { jobOf, testDelivery, testMx } from '../support/delivery-fixture.ts'
+import type { MxSession } from '../support/fake-mx.ts'
+
+const delivered = { outcome: { type: 'delivered' } }
+const isOpen = ({ closed }: MxSession): boolean => !closed
+
+describe('connections', () => {
+  it('are used again', async () => {
+    const mx = await testMx()
+    const delivery = testDelivery([mx])
+    for (let i = 0; i < 5; i++) expect(await delivery.attempt()).toMatchObject(delivered)
+    expect(mx.messages).toHaveLength(5)
+    expect(mx.sessions).toHaveLength(1)
+  })
+
+  it('carry so many messages', async () => {
+    const mx = await testMx()
+    const delivery = testDelivery([mx], { limits: { messagesPerConnection: 2 } })
+    for (let i = 0; i < 5; i++) await delivery.attempt()
+    expect(mx.sessions).toHaveLength(3)
+    expect(mx.sessions[0]?.commands.filter((command) => command === 'DATA')).toHaveLength(2)
+    await vi.waitFor(() => expect(mx.sessions[0]?.commands.at(-1)).toBe('QUIT'))
+  })
+
+  it('are no more than the limit, however many wait, and all are served', async () => {
+    let atOnce = 0
+    let most = 0
+    const mx = await testMx({
+      on: {
+        mail: () => {
+          most = Math.max(most, ++atOnce)
+          return undefined
+        },
+        dot: () => {
+          atOnce--
+          return undefined
+        },
+      },
+    })
+    const delivery = testDelivery([mx], { limits: { maxConnectionsPerHost: 3, messagesPerConnection: 4 } })
+    const attempts = await Promise.all(Array.from({ length: 40 }, () => delivery.attempt()))
+    for (const attempt of attempts) expect(attempt).toMatchObject(delivered)
+    expect(mx.messages).toHaveLength(40)
+    expect(most).toBeLessThanOrEqual(3)
+  })
+
+  it('are served in order', async () => {
+    const mx = await testMx()
+    const delivery = testDelivery([mx], { limits: { maxConnectionsPerHost: 1 } })
+    const names = Array.from({ length: 10 }, (_, i) => `user${i}@example.com`)
+    await Promise.all(names.map((name) => delivery.attempt(jobOf({ to: [name] }))))
+    expect(mx.messages.map(({ rcptTo }) => rcptTo[0])).toEqual(names)
+  })
+
+  it('are closed when they have been idle', async () => {
+    const mx = await testMx()
+    await testDelivery([mx], { limits: { idleMs: 20 } }).attempt()
+    await vi.waitFor(() => expect(mx.sessions[0]).toMatchObject({ closed: true, commands: expect.arrayContaining(['QUIT']) }))
+  })
+
+  it('that the host closed between messages are dialled again, which is no attempt', async () => {
+    const mx = await testMx({ on: { dot: () => ({ reply: '250 2.0.0 Ok', end: 'close' }) } })
+    const delivery = testDelivery([mx])
+    for (let i = 0; i < 3; i++) expect(await delivery.attempt()).toMatchObject(delivered)
+    expect(mx.sessions).toHaveLength(3)
+  })
+
+  it('that turn out closed or weary at the next message are dialled again, too', async () => {
+    for (const action of ['close', 'reset', '421 4.4.2 idle for too long'] as const) {
+      const mails = new Map<number, number>()
+      const mx = await testMx({
+        on: {
+          mail: (_address, _params, { number }) => {
+            mails.set(number, (mails.get(number) ?? 0) + 1)
+            return mails.get(number) === 2 ? action : undefined
+          },
+        },
+      })
+      const delivery = testDelivery([mx])
+      expect(await delivery.attempt()).toMatchObject(delivered)
+      expect(await delivery.attempt()).toMatchObject(delivered)
+      expect(mx.sessions).toHaveLength(2)
+      expect(mx.messages).toHaveLength(2)
+    }
+  })
+
+  it('that the host speaks on while idle are not used', async () => {
+    const mx = await testMx({ on: { dot: () => 'raw:250 2.0.0 Ok\r\n421 4.4.2 bye\r\n' } })
+    const delivery = testDelivery([mx])
+    for (let i = 0; i < 2; i++) await delivery.attempt()
+    expect(mx.sessions).toHaveLength(2)
+  })
+
+  it('are not leaked by failures: every slot comes back', async () => {
+    let refuse = true
+    const mx = await testMx({ on: { banner: () => (refuse ? '421 busy' : undefined), rcpt: (address) => (address.startsWith('reset') ? 'reset' : undefined) } })
+    const delivery = testDelivery([mx], { limits: { maxConnectionsPerHost: 2 } })
+    await Promise.all(Array.from({ length: 10 }, () => delivery.attempt()))
+    refuse = false
+    await Promise.all(Array.from({ length: 10 }, () => delivery.attempt(jobOf({ to: ['reset@example.com'] }))))
+    for (const attempt of await Promise.all(Array.from({ length: 10 }, () => delivery.attempt()))) expect(attempt).toMatchObject(delivered)
+    expect(mx.sessions.filter(isOpen).length).toBeLessThanOrEqual(2)
+  })
+})
+
+describe('a message that finds no connection', () => {
+  it('is postponed with its recipients, and nothing was tried', async () => {
+    const mx = await testMx({ on: { rcpt: (address) => (address.startsWith('slow') ? 'hang' : undefined) } })
+    const delivery = testDelivery([mx], { limits: { maxConnectionsPerHost: 1, waitMs: 30 }, timeouts: { rcpt: 300 } })
+    const slow = delivery.deliver(jobOf({ to: ['slow@example.com'] }))
+    await vi.waitFor(() => expect(mx.sessions[0]?.commands).toHaveLength(3))
+    expect(await delivery.deliver(jobOf({ to: ['a@example.com', 'b@example.com'] }))).toEqual([
+      { recipientId: 'rcp_1', postponed: true },
+      { recipientId: 'rcp_2', postponed: true },
+    ])
+    expect(mx.sessions).toHaveLength(1)
+    expect(((await slow)[0] as Attempt).outcome).toMatchObject({ type: 'deferred', category: 'timeout' })
+  })
+})
+
+describe('stopping', () => {
+  it('lets transactions end, postpones what waits, closes what is idle', async () => {
+    const mx = await testMx({ on: { dot: () => ({ slowly: '250 2.0.0 Ok: taken slowly', everyMs: 1 }) } })
+    const delivery = testDelivery([mx], { limits: { maxConnectionsPerHost: 1 } })
+    const first = delivery.deliver()
+    await vi.waitFor(() => expect(mx.sessions[0]?.commands).toContain('DATA'))
+    const second = delivery.deliver()
+    await new Promise(setImmediate)
+    delivery.parts.pool.stop()
+    expect(await second).toEqual([{ recipientId: 'rcp_1', postponed: true }])
+    expect(await first).toMatchObject([delivered])
+    expect(await delivery.deliver()).toEqual([{ recipientId: 'rcp_1', postponed: true }])
+    await vi.waitFor(() => expect(mx.sessions.filter(isOpen)).toEqual([]))
+  })
+
+  it('breaks off what does not end: its outcome is not known, so it is deferred', async () => {
+    const mx = await testMx({ on: { dot: () => 'hang' } })
+    const delivery = testDelivery([mx])
+    const result = delivery.deliver()
+    await vi.waitFor(() => expect(mx.sessions[0]?.commands).toContain('DATA'))
+    delivery.parts.pool.stop()
+    delivery.parts.pool.destroy()
+    expect(await result).toMatchObject([{ outcome: { type: 'deferred' } }])
+  })
+})

@@ -1,0 +1,355 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { describe, expect, it } from 'vitest'
+import type { Attempt } from '../../src/delivery/attempt.ts'
+import { fakeResolver } from '../support/fake-resolver.ts'
+import { contentOf, jobOf, testDelivery, testMx } from '../support/delivery-fixture.ts'
+import type { MxAction, MxHooks } from '../support/fake-mx.ts'
+import { smugglingSequences } from '../support/smuggling-sequences.ts'
+
+/** `deferred other`, `bounced soft policy`, `delivered` */
+const told = ({ outcome }: Attempt): string => {
+  if (outcome.type === 'delivered') return 'delivered'
+  return outcome.type === 'deferred' ? `deferred ${outcome.category}` : `bounced ${outcome.hard ? 'hard' : 'soft'} ${outcome.category}`
+}
+
+describe('a delivered message', () => {
+  it('arrives byte for byte, with the parameters that the host offers', async () => {
+    const mx = await testMx()
+    const text = 'Subject: dots\r\n\r\n.\r\n..\r\n.a\r\n\r\nend'
+    const attempt = await testDelivery([mx]).attempt(jobOf({ text }))
+    expect(attempt.outcome).toEqual({ type: 'delivered', reply: { code: 250, enhancedCode: '2.0.0', text: '2.0.0 Ok: queued' } })
+    expect(attempt).toMatchObject({ recipientId: 'rcp_1', mxHost: 'mx1.example.com', address: '127.0.0.1', tls: null, selectors: [] })
+    const [message] = mx.messages
+    expect(message?.data.toString()).toBe(`${text}\r\n`)
+    expect(message).toMatchObject({
+      mailFrom: 'bounce@sender.test',
+      mailParams: `SIZE=${text.length} RET=HDRS ENVID=em_test`,
+      rcptTo: ['user@example.com'],
+      rcptParams: ['NOTIFY=FAILURE'],
+    })
+    expect(mx.sessions[0]?.commands).toEqual([
+      'EHLO relay.test',
+      expect.stringMatching(/^MAIL FROM:<bounce@sender\.test> /),
+      'RCPT TO:<user@example.com> NOTIFY=FAILURE',
+      'DATA',
+    ])
+  })
+
+  it('leaves a short transcript without the message', async () => {
+    const mx = await testMx()
+    const { transcript } = await testDelivery([mx]).attempt()
+    expect(transcript.map(([, side, line]) => `${side} ${line}`)).toEqual([
+      `c (mx1.example.com 127.0.0.1:${mx.port})`,
+      's 220 mx.test ESMTP',
+      'c EHLO relay.test',
+      's 250 mx.test PIPELINING SIZE 8BITMIME SMTPUTF8 DSN ENHANCEDSTATUSCODES',
+      'c MAIL FROM:<bounce@sender.test> SIZE=22 RET=HDRS ENVID=em_test',
+      'c RCPT TO:<user@example.com> NOTIFY=FAILURE',
+      'c DATA',
+      's 250 2.1.0 Ok',
+      's 250 2.1.5 Ok',
+      's 354 Go ahead',
+      'c (22 bytes)',
+      's 250 2.0.0 Ok: queued',
+    ])
+  })
+
+  it('goes to a host that offers nothing, too', async () => {
+    const mx = await testMx({ on: { ehlo: (command) => (command.startsWith('EHLO') ? '502 5.5.1 what' : undefined) } })
+    expect(told(await testDelivery([mx]).attempt())).toBe('delivered')
+    expect(mx.messages[0]).toMatchObject({ mailParams: '', rcptParams: [''] })
+    expect(mx.sessions[0]?.commands).toEqual(['EHLO relay.test', 'HELO relay.test', expect.any(String), expect.any(String), 'DATA'])
+  })
+
+  it('may come from the null reverse-path', async () => {
+    const mx = await testMx()
+    const recipients = [{ id: 'rcp_1', forwardPath: 'user@example.com', reversePath: '' }]
+    await testDelivery([mx]).attempt(jobOf({ recipients }))
+    expect(mx.messages[0]?.mailFrom).toBe('')
+    expect(mx.sessions[0]?.commands[1]).toMatch(/^MAIL FROM:<> /)
+  })
+
+  it('may be large: it is written as fast as it is taken', async () => {
+    const mx = await testMx()
+    const text = `Subject: big\r\n\r\n${`.${'x'.repeat(70)}\r\n`.repeat(100_000)}`
+    expect(told(await testDelivery([mx]).attempt(jobOf({ text })))).toBe('delivered')
+    expect(mx.messages[0]?.data.equals(Buffer.from(text))).toBe(true)
+  })
+
+  it('bears the signatures of all keys, and is not sent without them', async () => {
+    const mx = await testMx()
+    const delivery = testDelivery([mx])
+    const der = generateKeyPairSync('ed25519').privateKey.export({ format: 'der', type: 'pkcs8' })
+    delivery.parts.signer.addKey('dk_1', der)
+    const key = { id: 'dk_1', signingDomain: 'sender.test', selector: 'sel', algorithm: 'ed25519-sha256' as const }
+    expect(await delivery.attempt(jobOf({ signingKeys: [key] }))).toMatchObject({ outcome: { type: 'delivered' }, selectors: ['sel'] })
+    expect(mx.messages[0]?.data.toString()).toMatch(/^DKIM-Signature:[^]*\r\nSubject: hi\r\n\r\nHello\r\n$/)
+
+    const unknown = await delivery.attempt(jobOf({ signingKeys: [{ ...key, id: 'dk_2' }] }))
+    expect(told(unknown)).toBe('deferred internal_error')
+    expect(mx.messages).toHaveLength(1)
+  })
+})
+
+describe('recipients of one job', () => {
+  it('get a transaction each, one after the other on one connection', async () => {
+    const mx = await testMx({ on: { rcpt: (address) => (address.startsWith('bad') ? '550 5.1.1 no such user' : undefined) } })
+    const results = await testDelivery([mx]).deliver(jobOf({ to: ['a@example.com', 'bad@example.com', 'later@example.com'] }))
+    expect(results.map((result) => told(result as Attempt))).toEqual(['delivered', 'bounced hard invalid_recipient', 'delivered'])
+    expect(mx.messages.map(({ rcptTo }) => rcptTo)).toEqual([['a@example.com'], ['later@example.com']])
+    expect(mx.sessions).toHaveLength(1)
+    // A refused transaction is reset before the next.
+    expect(mx.sessions[0]?.commands.filter((command) => command === 'RSET')).toHaveLength(1)
+  })
+
+  it.each([['with pipelining', undefined], ['without', ['8BITMIME']]])('are settled once each, mixed as they are, %s', async (_, extensions) => {
+    const on: MxHooks = {
+      rcpt: (address) => (address.startsWith('no') ? '550 5.1.1 no' : address.startsWith('wait') ? '450 4.2.1 wait' : undefined),
+      dot: ({ rcptTo }) => (rcptTo[0]?.startsWith('spam') ? '554 5.7.1 spam' : undefined),
+    }
+    const mx = await testMx({ on, ...(extensions && { extensions }) })
+    const results = await testDelivery([mx]).deliver(jobOf({ to: ['no@example.com', 'wait@example.com', 'spam@example.com', 'yes@example.com'] }))
+    expect(results.map((result) => told(result as Attempt))).toEqual([
+      'bounced hard invalid_recipient', 'deferred invalid_recipient', 'bounced soft policy', 'delivered',
+    ])
+    expect(results.map(({ recipientId }) => recipientId)).toEqual(['rcp_1', 'rcp_2', 'rcp_3', 'rcp_4'])
+    expect(mx.messages).toHaveLength(1)
+    expect(mx.sessions).toHaveLength(1)
+  })
+})
+
+describe('what a host may do at each phase', () => {
+  const both = ['PIPELINING', 'none'] as const
+  const long = { line: `raw:220-${'x'.repeat(10_000_000)}`, reply: `raw:${'250-x\r\n'.repeat(100_000)}` }
+  const phases: [keyof MxHooks, MxAction | keyof typeof long, string][] = [
+    ['banner', '554 5.7.1 go away', 'bounced soft policy'],
+    ['banner', '421 4.3.2 busy', 'deferred other'],
+    ['banner', 'close', 'deferred other'],
+    ['banner', 'reset', 'deferred other'],
+    ['banner', 'raw:HTTP/1.1 400 Bad Request\r\n\r\n', 'deferred other'],
+    ['banner', 'raw:220 early\r\n250 too early\r\n', 'deferred other'],
+    ['banner', 'line', 'deferred other'],
+    ['ehlo', '421 4.3.2 busy', 'deferred other'],
+    ['ehlo', '550 5.7.1 bad name', 'bounced soft policy'],
+    ['ehlo', 'close', 'deferred other'],
+    ['ehlo', 'reply', 'deferred other'],
+    ['mail', '421 4.7.0 slow down', 'deferred policy'],
+    ['mail', '550 5.7.1 sender blocked', 'bounced soft policy'],
+    ['mail', '451 4.7.1 greylisted', 'deferred policy'],
+    ['mail', 'close', 'deferred other'],
+    ['mail', 'reset', 'deferred other'],
+    ['rcpt', '421 4.7.0 slow down', 'deferred policy'],
+    ['rcpt', '550 5.1.1 unknown', 'bounced hard invalid_recipient'],
+    ['rcpt', '450 4.2.0 greylisted', 'deferred other'],
+    ['rcpt', 'close', 'deferred other'],
+    ['rcpt', 'raw:250\0\x01\x02\r\n', 'deferred other'],
+    ['rcpt', 'raw:nonsense\r\n', 'deferred other'],
+    ['data', '421 4.7.0 closing', 'deferred policy'],
+    ['data', '554 5.7.1 no', 'bounced soft policy'],
+    ['data', '451 4.3.0 error', 'deferred other'],
+    ['data', '250 what', 'deferred other'],
+    ['data', 'close', 'deferred other'],
+    ['content', 'reset', 'deferred other'],
+    ['content', 'close', 'deferred other'],
+    ['dot', '421 4.7.0 closing', 'deferred policy'],
+    ['dot', '554 5.7.1 spam', 'bounced soft policy'],
+    ['dot', '451 4.7.1 later', 'deferred policy'],
+    ['dot', '354 again', 'deferred other'],
+    ['dot', 'close', 'deferred other'],
+    ['dot', 'reset', 'deferred other'],
+    ['dot', { reply: '250 2.0.0 taken', end: 'reset' }, 'delivered'],
+    ['rcpt', { slowly: '250 2.1.5 Ok', everyMs: 1 }, 'delivered'],
+    ['ehlo', 'raw:250-mx\n250 SIZE\n', 'delivered'],
+  ]
+
+  it.each(phases.flatMap((row) => both.map((mode) => [...row, mode] as const)))('%s: %j → %s (%s)', async (phase, action, expected, mode) => {
+    const done = action === 'line' || action === 'reply' ? long[action] : action
+    const mx = await testMx({ extensions: mode === 'none' ? ['DSN'] : ['PIPELINING', 'DSN'], on: { [phase]: () => done } })
+    const results = await testDelivery([mx]).deliver()
+    expect(results.map((result) => told(result as Attempt))).toEqual([expected])
+    expect(mx.messages).toHaveLength(expected === 'delivered' ? 1 : 0)
+  })
+
+  it.each<[keyof MxHooks, string]>([
+    ['banner', 'banner'], ['ehlo', 'command'], ['mail', 'mail'], ['rcpt', 'rcpt'], ['data', 'data'], ['dot', 'dot'],
+  ])('silence at %s ends after its time', async (phase, timeout) => {
+    const mx = await testMx({ extensions: [], on: { [phase]: () => 'hang' } })
+    const attempt = await testDelivery([mx], { timeouts: { [timeout]: 40 } }).attempt()
+    expect(told(attempt)).toBe('deferred timeout')
+    expect((attempt.outcome as { reason: string }).reason).toMatch(/time-out/)
+  })
+
+  it('a host that sends a byte now and then does not stretch the time', async () => {
+    const mx = await testMx({ on: { banner: () => ({ slowly: `220 ${'x'.repeat(1000)}`, everyMs: 10 }) } })
+    expect(told(await testDelivery([mx], { timeouts: { banner: 60 } }).attempt())).toBe('deferred timeout')
+  })
+
+  it('no attempt takes longer than its own time, whatever each step may take', async () => {
+    const mx = await testMx({ on: { rcpt: () => 'hang' } })
+    expect(told(await testDelivery([mx], { timeouts: { attempt: 60 } }).attempt())).toBe('deferred timeout')
+  })
+
+  it('a host that stops taking the data is given up', async () => {
+    const mx = await testMx({ on: { content: () => 'hang' } })
+    const delivery = testDelivery([mx], { timeouts: { block: 50, dot: 80 } })
+    expect(told(await delivery.attempt(jobOf({ text: `A: b\r\n\r\n${'x\r\n'.repeat(5_000_000)}` })))).toBe('deferred timeout')
+  })
+
+  it('a refusal before the end of the data counts, an acceptance does not', async () => {
+    const text = `A: b\r\n\r\n${'x\r\n'.repeat(5_000_000)}`
+    const early = await testMx({ on: { content: () => ({ reply: '552 5.3.4 too big', end: 'close' }) } })
+    expect(['bounced soft content_rejected', 'deferred other']).toContain(told(await testDelivery([early]).attempt(jobOf({ text }))))
+    const liar = await testMx({ on: { content: (_, session) => (session.number === 1 ? { reply: '250 2.0.0 have it', end: 'close' } : undefined) } })
+    expect(told(await testDelivery([liar]).attempt(jobOf({ text })))).toBe('deferred other')
+  })
+
+  it('data asked for although the recipient was refused is ended empty, and the connection goes on', async () => {
+    const on: MxHooks = {
+      rcpt: (address) => (address.startsWith('no') ? '550 5.1.1 no' : undefined),
+      data: () => '354 go ahead all the same',
+      dot: ({ rcptTo }) => (rcptTo.length === 0 ? '554 5.5.1 no recipients' : undefined),
+    }
+    const mx = await testMx({ on })
+    const results = await testDelivery([mx]).deliver(jobOf({ to: ['no@example.com', 'yes@example.com'] }))
+    expect(results.map((result) => told(result as Attempt))).toEqual(['bounced hard invalid_recipient', 'delivered'])
+    expect(mx.messages.map(({ rcptTo }) => rcptTo)).toEqual([['yes@example.com']])
+    expect(mx.sessions).toHaveLength(1)
+  })
+})
+
+describe('several hosts', () => {
+  const pair = async (first: MxHooks, second: MxHooks = {}) => {
+    const one = await testMx({ on: first })
+    const two = await testMx({ on: second, host: '127.0.0.2', port: one.port })
+    return { one, two, delivery: testDelivery([one, two]) }
+  }
+
+  it.each<[keyof MxHooks, MxAction]>([
+    ['banner', '554 no'], ['banner', 'close'], ['ehlo', '550 no'], ['mail', '421 busy'], ['mail', '451 later'], ['rcpt', '421 busy'], ['data', '421 busy'],
+    ['rcpt', 'reset'], ['data', 'close'],
+  ])('the next one gets it after %s: %j', async (phase, action) => {
+    const { one, two, delivery } = await pair({ [phase]: () => action })
+    const attempt = await delivery.attempt()
+    expect(told(attempt)).toBe('delivered')
+    expect(attempt).toMatchObject({ mxHost: 'mx2.example.com', address: '127.0.0.2' })
+    expect([one.messages.length, two.messages.length]).toEqual([0, 1])
+  })
+
+  it.each<[keyof MxHooks, MxAction, string]>([
+    ['mail', '550 5.7.1 blocked', 'bounced soft policy'],
+    ['rcpt', '550 5.1.1 no', 'bounced hard invalid_recipient'],
+    ['rcpt', '450 4.2.0 later', 'deferred other'],
+    ['dot', 'close', 'deferred other'],
+    ['dot', '421 closing', 'deferred other'],
+    ['content', 'reset', 'deferred other'],
+  ])('no other is asked after %s: %j', async (phase, action, expected) => {
+    const { two, delivery } = await pair({ [phase]: () => action })
+    expect(told(await delivery.attempt())).toBe(expected)
+    expect(two.sessions).toHaveLength(0)
+  })
+
+  it('the first may be down, and is tried last by the next job', async () => {
+    const { one, two, delivery } = await pair({})
+    await one.close()
+    expect(told(await delivery.attempt())).toBe('delivered')
+    const again = await delivery.attempt()
+    expect(told(again)).toBe('delivered')
+    expect(again.transcript.some(([, , line]) => line.includes('127.0.0.1'))).toBe(false)
+    expect(two.messages).toHaveLength(2)
+  })
+
+  it('all may be down', async () => {
+    const { one, two, delivery } = await pair({})
+    await Promise.all([one.close(), two.close()])
+    const attempt = await delivery.attempt(jobOf({ to: ['a@example.com'] }))
+    expect(told(attempt)).toBe('deferred other')
+    expect((attempt.outcome as { reason: string }).reason).toMatch(/ECONNREFUSED/)
+  })
+
+  it('all may refuse us for good, which is a bounce; one that is only busy keeps the mail', async () => {
+    expect(told(await (await pair({ banner: () => '554 no' }, { banner: () => '554 no' })).delivery.attempt())).toBe('bounced soft reputation')
+    expect(told(await (await pair({ banner: () => '421 busy' }, { banner: () => '554 no' })).delivery.attempt())).toBe('deferred other')
+    expect(told(await (await pair({ banner: () => '521 never' }, { banner: () => '521 never' })).delivery.attempt())).toBe('bounced hard invalid_recipient')
+  })
+
+  it('a host that failed is not tried again for every recipient of a job', async () => {
+    const { one, two, delivery } = await pair({ banner: () => '421 busy' })
+    const results = await delivery.deliver(jobOf({ to: ['a@example.com', 'b@example.com', 'c@example.com'] }))
+    expect(results.map((result) => told(result as Attempt))).toEqual(['delivered', 'delivered', 'delivered'])
+    expect([one.sessions.length, two.sessions.length]).toEqual([1, 1])
+  })
+})
+
+describe('what the host did not offer is not sent', () => {
+  it('a size above its limit', async () => {
+    const mx = await testMx({ extensions: ['SIZE 1000'] })
+    expect(told(await testDelivery([mx]).attempt(jobOf({ text: `A: b\r\n\r\n${'x'.repeat(1000)}\r\n` })))).toBe('bounced soft content_rejected')
+    expect(mx.sessions[0]?.commands).toEqual(['EHLO relay.test'])
+    const unlimited = await testMx({ extensions: ['SIZE 0'] })
+    expect(told(await testDelivery([unlimited]).attempt())).toBe('delivered')
+  })
+
+  it('8-bit content', async () => {
+    const job = jobOf({ text: 'Subject: x\r\n\r\nGrüße\r\n', bodyType: '8bitmime' })
+    const lacking = await testMx({ extensions: ['SIZE'] })
+    expect(told(await testDelivery([lacking]).attempt(job))).toBe('bounced soft content_rejected')
+    const offering = await testMx({ host: '127.0.0.2', port: lacking.port })
+    // Another host may take it.
+    expect(told(await testDelivery([lacking, offering]).attempt(job))).toBe('delivered')
+    expect(offering.messages[0]?.mailParams).toContain('BODY=8BITMIME')
+    expect(offering.messages[0]?.data.toString()).toContain('Grüße')
+  })
+
+  it('internationalised addresses and headers', async () => {
+    const lacking = await testMx({ extensions: ['8BITMIME'] })
+    const offering = await testMx()
+    for (const job of [jobOf({ to: ['jürgen@example.com'] }), jobOf({ smtputf8: true })]) {
+      expect(told(await testDelivery([lacking]).attempt(job))).toBe('bounced soft content_rejected')
+      expect(told(await testDelivery([offering]).attempt(job))).toBe('delivered')
+    }
+    expect(offering.messages.map(({ mailParams }) => mailParams.endsWith(' SMTPUTF8') || mailParams.includes(' SMTPUTF8 '))).toEqual([true, true])
+    expect(offering.messages[0]?.rcptTo).toEqual(['jürgen@example.com'])
+    expect(lacking.messages).toHaveLength(0)
+  })
+
+  it('where only the domain is, it goes in A-labels', async () => {
+    const mx = await testMx({ extensions: [] })
+    expect(told(await testDelivery([mx]).attempt(jobOf({ to: ['info@bücher.example'] })))).toBe('delivered')
+    expect(mx.messages[0]?.rcptTo).toEqual(['info@xn--bcher-kva.example'])
+  })
+})
+
+describe('what must never leave', () => {
+  it.each(smugglingSequences)('content with %j', async (sequence) => {
+    const mx = await testMx()
+    const text = `Subject: x\r\n\r\nbefore${sequence}MAIL FROM:<evil@x.test>\r\nRCPT TO:<victim@y.test>\r\nDATA\r\n`
+    expect(told(await testDelivery([mx]).attempt(jobOf({ content: contentOf(text) })))).toBe('bounced soft internal_error')
+    expect(mx.sessions).toHaveLength(0)
+  })
+
+  it('an address that ends the command', async () => {
+    const mx = await testMx()
+    const to = ['"foo@psres.net> ORCPT=admin@admin.com"@example.com', 'a@example.com>\r\nDATA', 'fine@example.com']
+    const results = await testDelivery([mx]).deliver(jobOf({ to }))
+    expect(results.map((result) => told(result as Attempt))).toEqual(['bounced soft invalid_recipient', 'bounced soft invalid_recipient', 'delivered'])
+    expect(mx.messages).toHaveLength(1)
+    for (const command of mx.sessions[0]?.commands ?? []) expect(command).toMatch(/^(EHLO [\w.]+|MAIL FROM:<[\w@.]*>[ \w=.]*|RCPT TO:<[\w@.]*>[ \w=.]*|DATA|RSET)$/)
+  })
+})
+
+describe('where there is no host', () => {
+  it.each<[string, Parameters<typeof fakeResolver>[0], string]>([
+    ['no such domain', {}, 'bounced hard domain_not_found'],
+    ['null MX', { 'example.com': { mx: [[0, '']] } }, 'bounced hard invalid_recipient'],
+    ['SERVFAIL', { 'example.com': 'servfail' }, 'deferred timeout'],
+  ])('%s: every recipient is told once', async (_, names, expected) => {
+    const results = await testDelivery([], { resolver: fakeResolver(names) }).deliver(jobOf({ to: ['a@example.com', 'b@example.com'] }))
+    expect(results.map((result) => told(result as Attempt))).toEqual([expected, expected])
+    expect(results[0]).toMatchObject({ mxHost: null, address: null, transcript: [] })
+  })
+
+  it('an error of our own keeps the mail', async () => {
+    const resolver = { ...fakeResolver({}), mx: () => Promise.reject(new Error('a mistake')) }
+    expect(told(await testDelivery([], { resolver }).attempt())).toBe('deferred internal_error')
+  })
+})

@@ -1,0 +1,103 @@
+import { onTestFinished } from 'vitest'
+import type { Attempt, DeliveryJob, Postponed } from '../../src/delivery/attempt.ts'
+import { ConnectionPool } from '../../src/delivery/connection-pool.ts'
+import type { PoolLimits } from '../../src/delivery/connection-pool.ts'
+import { deliver } from '../../src/delivery/deliver.ts'
+import type { DeliverParts } from '../../src/delivery/deliver.ts'
+import { standardTimeouts } from '../../src/delivery/delivery-timeouts.ts'
+import type { DeliveryTimeouts } from '../../src/delivery/delivery-timeouts.ts'
+import { DkimSigner } from '../../src/delivery/dkim-sign.ts'
+import { trustContext } from '../../src/delivery/tls-policy.ts'
+import type { Resolver } from '../../src/resolver.ts'
+import { startFakeMx } from './fake-mx.ts'
+import type { FakeMx, FakeMxOptions } from './fake-mx.ts'
+import { fakeResolver } from './fake-resolver.ts'
+
+/** Text in shared memory, as delivery gets it. */
+export function contentOf(text: string): Uint8Array {
+  const bytes = Buffer.from(text)
+  const shared = new Uint8Array(new SharedArrayBuffer(bytes.length))
+  shared.set(bytes)
+  return shared
+}
+
+/** A job for `user@example.com`, but for what is given; recipients by their addresses. */
+export function jobOf({ to = ['user@example.com'], text = 'Subject: hi\r\n\r\nHello\r\n', ...more }: Partial<DeliveryJob> & { to?: string[]; text?: string } = {}): DeliveryJob {
+  return {
+    id: `job_${Math.random()}`,
+    messageId: 'em_test',
+    destination: 'example.com',
+    recipients: to.map((forwardPath, i) => ({ id: `rcp_${i + 1}`, forwardPath, reversePath: 'bounce@sender.test' })),
+    content: contentOf(text),
+    bodyType: '7bit',
+    smtputf8: false,
+    tls: 'opportunistic',
+    signingKeys: [],
+    ...more,
+  }
+}
+
+/** A fake MX host that goes away with the test. */
+export async function testMx(options: FakeMxOptions = {}): Promise<FakeMx> {
+  const mx = await startFakeMx(options)
+  onTestFinished(() => mx.close())
+  return mx
+}
+
+export interface TestDelivery {
+  parts: DeliverParts
+  /** Every result, in order. */
+  deliver(job?: DeliveryJob): Promise<(Attempt | Postponed)[]>
+  /** Of a job with one recipient. */
+  attempt(job?: DeliveryJob): Promise<Attempt>
+}
+
+interface Wishes {
+  timeouts?: Partial<DeliveryTimeouts>
+  limits?: Partial<PoolLimits>
+  extraAuthorities?: string[]
+  resolver?: Resolver
+}
+
+/** Delivery on this thread, with example.com at these hosts, in order. They share one port, so they differ in address. */
+export function testDelivery(hosts: { host: string; port: number }[], { timeouts, limits, extraAuthorities = [], resolver }: Wishes = {}): TestDelivery {
+  const names = Object.fromEntries(hosts.map(({ host }, i) => [`mx${i + 1}.example.com`, { a: [host] }]))
+  const mx = hosts.map((_, i) => [i, `mx${i + 1}.example.com`] as [number, string])
+  const pool = new ConnectionPool({ maxConnectionsPerHost: 20, messagesPerConnection: 100, idleMs: 5000, waitMs: 30_000, ...limits })
+  onTestFinished(() => {
+    pool.stop()
+    pool.destroy()
+  })
+  const parts: DeliverParts = {
+    route: {
+      resolver: resolver ?? fakeResolver({ 'example.com': { mx }, ...names }),
+      guard: { allowPrivateAddresses: true, ownListeners: [], interfaceAddresses: [] },
+      ownNames: ['relay.test'],
+      port: hosts[0]?.port ?? 25,
+      smarthost: null,
+      random: Math.random,
+    },
+    connection: {
+      ehloName: 'relay.test',
+      timeouts: { ...standardTimeouts, ...timeouts },
+      secureContext: trustContext(extraAuthorities),
+    },
+    pool,
+    signer: new DkimSigner(),
+    now: Date.now,
+  }
+  const run = async (job = jobOf()): Promise<(Attempt | Postponed)[]> => {
+    const results: (Attempt | Postponed)[] = []
+    await deliver(job, (result) => results.push(result), parts)
+    return results
+  }
+  return {
+    parts,
+    deliver: run,
+    async attempt(job) {
+      const [result] = await run(job)
+      if (!result || 'postponed' in result) throw new Error('postponed')
+      return result
+    },
+  }
+}

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream'
+import { maxHeaderBytes } from '../message/header-block.ts'
 import type { ContentCollector } from './content-collector.ts'
 import { SmtpRefusal, replyOf, tooBig } from './smtp-refusal.ts'
 
@@ -15,9 +16,6 @@ export class ClientGone extends Error {
     this.name = 'ClientGone'
   }
 }
-
-/** Header sections are small; one that is not belongs to an attack on whoever parses it. */
-const maxHeaderBytes = 512 * 1024
 
 const headerEnd = Buffer.from('\r\n\r\n')
 const lineEnd = Buffer.from('\r\n')

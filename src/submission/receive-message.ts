@@ -1,0 +1,165 @@
+import { createHash } from 'node:crypto'
+import type { Readable } from 'node:stream'
+import type { AuthenticatedKey } from '../account/api-keys.ts'
+import type { Clock } from '../clock.ts'
+import { newId } from '../id.ts'
+import type { Log } from '../log.ts'
+import { complete } from '../message/complete.ts'
+import type { Completed } from '../message/complete.ts'
+import type { Content, Idempotency, SubmittedRecipient, Submission } from '../message/submission.ts'
+import type { Reply } from '../smtp/reply.ts'
+import type { Accept } from './accept.ts'
+import { ContentCollector } from './content-collector.ts'
+import { ClientGone, readMessage } from './read-message.ts'
+import { SmtpRefusal, isRefusal, refusalFor, replyOf } from './smtp-refusal.ts'
+import type { Transaction } from './smtp-session.ts'
+import { traceField } from './trace-field.ts'
+
+export interface ReceiveParts {
+  clock: Clock
+  log: Log
+  accept: Accept
+  /** Stores a chunk of a message that is still arriving; it is on disk when the promise resolves. */
+  storeChunk(messageId: string, number: number, bytes: Uint8Array): Promise<void>
+  /** Removes what was stored of a message that did not become one. */
+  dropChunks(messageId: string): Promise<void>
+  /** Null while this key may send. */
+  mayStillSend(key: AuthenticatedKey): Reply | null
+}
+
+export interface ReceiveOptions {
+  hostname: string
+  maxMessageBytes: number
+}
+
+/** A message that has passed so many hosts goes round in circles (RFC 5321 6.3). */
+const maxReceived = 50
+
+/**
+ * Takes one message from the client: reads it, completes its header, hands it to the door, and says what became of it.
+ * The reply that takes responsibility is made only when the door has the message on disk.
+ */
+export async function receiveMessage(
+  transaction: Transaction,
+  stream: Readable,
+  parts: ReceiveParts,
+  options: ReceiveOptions,
+): Promise<Reply> {
+  const messageId = newId('em', parts.clock.now())
+  const { client, key } = transaction
+  const log = parts.log.child({ messageId, connectionId: client.connectionId, accountId: key.accountId })
+  const collector = new ContentCollector((number, bytes) => parts.storeChunk(messageId, number, bytes))
+  let reply: Reply
+  let isHandedOver = false
+  try {
+    const submission = await readSubmission({ transaction, stream, messageId, collector }, parts, options)
+    const refusal = parts.mayStillSend(key)
+    if (refusal) throw new SmtpRefusal(refusal)
+    isHandedOver = true
+    const accepted = await parts.accept(submission)
+    // The chunks of a submission that was taken before belong to nobody.
+    if (!accepted.replayed) return takenAs(accepted.messageId)
+    reply = takenAs(accepted.messageId)
+  } catch (error) {
+    reply = refusalFor(error)
+    if (error instanceof ClientGone) log.info({ address: client.address }, 'SMTP client left before its message was complete')
+    else if (isRefusal(error)) log.info({ reply: `${reply.code} ${reply.enhancedCode} ${reply.text}` }, 'message refused')
+    else log.error({ error }, 'message could not be taken')
+    // After a failure that nobody understands the message may be accepted all the same.
+    if (isHandedOver && !isRefusal(error)) return reply
+  }
+  if (collector.stored > 0) await parts.dropChunks(messageId).catch((error: unknown) => log.warn({ error }, 'chunks left behind'))
+  return reply
+}
+
+const takenAs = (messageId: string): Reply => replyOf(250, '2.0.0', `Ok: queued as ${messageId}`)
+
+interface Incoming {
+  transaction: Transaction
+  stream: Readable
+  messageId: string
+  collector: ContentCollector
+}
+
+async function readSubmission(incoming: Incoming, parts: ReceiveParts, options: ReceiveOptions): Promise<Submission> {
+  const { transaction, stream, messageId, collector } = incoming
+  const { client, mail } = transaction
+  let completed: Completed | undefined
+  const { hasEightBitBody } = await readMessage(stream, collector, {
+    maxMessageBytes: options.maxMessageBytes,
+    completeHeader(bytes) {
+      const now = parts.clock.now()
+      const received = traceField({ client, hostname: options.hostname, messageId, smtputf8: mail.smtputf8, now })
+      completed = completedHeader(bytes, received, now)
+      return completed.header
+    },
+  })
+  if (!completed) throw new Error('a message was read without its header')
+  return submissionOf({ transaction, messageId, header: completed, content: collector.finish(), hasEightBitBody })
+}
+
+function completedHeader(bytes: Buffer, received: string, now: number): Completed {
+  const completed = complete(bytes, { received, now })
+  if (!completed.ok) throw new SmtpRefusal(replyOf(550, '5.6.0', completed.fault))
+  if (completed.receivedCount > maxReceived) {
+    throw new SmtpRefusal(replyOf(554, '5.4.6', `The message has passed more than ${maxReceived} hosts, it goes round in circles`))
+  }
+  return completed
+}
+
+interface ReadMessage {
+  transaction: Transaction
+  messageId: string
+  header: Completed
+  content: Content
+  hasEightBitBody: boolean
+}
+
+function submissionOf({ transaction, messageId, header, content, hasEightBitBody }: ReadMessage): Submission {
+  const { key, mail, recipients } = transaction
+  const addresses = [mail.reversePath ?? '', ...recipients.map(({ forwardPath }) => forwardPath)]
+  return {
+    id: messageId,
+    source: 'smtp',
+    submitter: { accountId: key.accountId, keyId: key.id, domainId: key.domainId, sandbox: key.sandbox },
+    reversePath: mail.reversePath,
+    recipients: recipientsOf(transaction, header),
+    headerFrom: header.headerFrom,
+    headerFromText: header.headerFromText,
+    headerToText: header.headerToText,
+    headerCcText: header.headerCcText,
+    replyToText: header.replyToText,
+    subject: header.subject,
+    messageIdHeader: header.messageIdHeader,
+    content,
+    bodyType: hasEightBitBody ? '8bitmime' : '7bit',
+    // oxlint-disable-next-line no-control-regex
+    smtputf8: header.smtputf8 || addresses.some((address) => /[^\x00-\x7f]/.test(address)),
+    envid: mail.envid,
+    ret: mail.ret,
+    tags: header.tags,
+    metadata: header.metadata,
+    scheduledAt: header.scheduledAt,
+    expiresIn: header.expiresIn,
+    idempotency: idempotencyOf(transaction, header),
+  }
+}
+
+/** Everybody in the envelope gets the message; the header only tells how they were addressed. */
+function recipientsOf({ recipients }: Transaction, header: Completed): SubmittedRecipient[] {
+  const to = new Set(header.headerToAddresses.map((address) => address.toLowerCase()))
+  const cc = new Set(header.headerCcAddresses.map((address) => address.toLowerCase()))
+  return recipients.map(({ forwardPath, notify, orcpt }) => {
+    const address = forwardPath.toLowerCase()
+    const type = to.has(address) ? 'to' : cc.has(address) ? 'cc' : 'bcc'
+    return { mailbox: { address: forwardPath, name: null }, type, notify, orcpt }
+  })
+}
+
+/** A client that tries again sends a new Date and Message-ID, so they cannot be compared. */
+function idempotencyOf({ mail, recipients }: Transaction, header: Completed): Idempotency | null {
+  if (header.idempotencyKey === null) return null
+  const to = recipients.map(({ forwardPath }) => forwardPath).toSorted()
+  const compared = JSON.stringify([mail.reversePath, to, header.headerFromText, header.subject])
+  return { operation: 'smtp', key: header.idempotencyKey, fingerprint: createHash('sha256').update(compared).digest('hex') }
+}

@@ -1,0 +1,101 @@
+import type { Readable } from 'node:stream'
+import type { AuthenticatedKey } from '../account/api-keys.ts'
+import type { Reply } from '../smtp/reply.ts'
+import type { MailCommand, RcptCommand } from './envelope-command.ts'
+import { parseMailCommand, parseRcptCommand } from './envelope-command.ts'
+import { replyOf, tooBig } from './smtp-refusal.ts'
+
+/** Who is at the other end, for a Received field and for the log. */
+export interface SmtpClient {
+  /** Random, one a connection. */
+  connectionId: string
+  address: string
+  /** As given with EHLO or HELO; any text without control characters. */
+  ehloName: string
+  secure: boolean
+}
+
+/** One message as the client announced it: MAIL and RCPT. */
+export interface Transaction {
+  client: SmtpClient
+  key: AuthenticatedKey
+  mail: MailCommand
+  recipients: RcptCommand[]
+}
+
+/** What the port does with what the protocol brings. */
+export interface SmtpHandlers {
+  /** Whoever holds this password, or the refusal. */
+  login(password: string, client: SmtpClient): AuthenticatedKey | Reply
+  /** Null where the holder of this key may begin a message now. */
+  mayBegin(key: AuthenticatedKey): Reply | null
+  /** Reads the content to its end and decides. Never rejects; the reply is lost where the client has left. */
+  take(transaction: Transaction, content: Readable): Promise<Reply>
+}
+
+/** Between two messages. */
+const maxCommands = 100
+/** A client that has its list refused beyond the limit sent it in one go; only thousands of those are a flood. */
+const costOfRecipientTooMany = 0.01
+
+/** What one connection has said so far: the commands between two messages, and the message that it has begun. */
+export class SmtpSession {
+  readonly #limits: { maxMessageBytes: number; maxRecipients: number }
+  #commands = 0
+  #mail: MailCommand | null = null
+  readonly #recipients = new Map<string, RcptCommand>()
+
+  constructor(limits: { maxMessageBytes: number; maxRecipients: number }) {
+    this.#limits = limits
+  }
+
+  /** Counts a command. False where there have been too many without a message. */
+  countCommand(): boolean {
+    this.#commands += 1
+    return this.#commands <= maxCommands
+  }
+
+  /** A message has been answered. */
+  finishedMessage(): void {
+    this.#commands = 0
+  }
+
+  /** Drops the message that was begun. */
+  reset(): void {
+    this.#mail = null
+    this.#recipients.clear()
+  }
+
+  /** MAIL FROM. `mayBegin` is asked last, when all else is well. */
+  begin(command: Uint8Array, mayBegin: () => Reply | null): Reply {
+    if (this.#mail) return replyOf(503, '5.5.1', 'A message has been begun already, send RSET to drop it')
+    const mail = parseMailCommand(command)
+    if ('code' in mail) return mail
+    const { maxMessageBytes } = this.#limits
+    if (mail.size !== null && mail.size > maxMessageBytes) return tooBig(maxMessageBytes)
+    const refusal = mayBegin()
+    if (refusal) return refusal
+    this.#mail = mail
+    return replyOf(250, '2.1.0', 'Ok')
+  }
+
+  /** RCPT TO. An address given again takes the place of its earlier self. */
+  addRecipient(command: Uint8Array): Reply {
+    if (!this.#mail) return replyOf(503, '5.5.1', 'Begin with MAIL FROM')
+    const recipient = parseRcptCommand(command, this.#mail)
+    if ('code' in recipient) return recipient
+    const { maxRecipients } = this.#limits
+    if (this.#recipients.size >= maxRecipients && !this.#recipients.has(recipient.forwardPath)) {
+      this.#commands -= 1 - costOfRecipientTooMany
+      return replyOf(452, '4.5.3', `A message may have ${maxRecipients} recipients, send another one for the rest`)
+    }
+    this.#commands -= 1
+    this.#recipients.set(recipient.forwardPath, recipient)
+    return replyOf(250, '2.1.5', 'Ok')
+  }
+
+  /** The message that DATA brings, null where none was begun. */
+  transaction(client: SmtpClient, key: AuthenticatedKey): Transaction | null {
+    return this.#mail && { client, key, mail: this.#mail, recipients: [...this.#recipients.values()] }
+  }
+}

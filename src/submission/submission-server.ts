@@ -1,0 +1,116 @@
+import type { AddressInfo } from 'node:net'
+import type { ApiKeys, AuthenticatedKey } from '../account/api-keys.ts'
+import { SternaError, messageOf } from '../errors.ts'
+import type { Reply } from '../smtp/reply.ts'
+import { ConnectionSeats } from './connection-seats.ts'
+import { FailedLogins } from './failed-logins.ts'
+import { MessageRate } from './message-rate.ts'
+import { receiveMessage } from './receive-message.ts'
+import type { ReceiveParts } from './receive-message.ts'
+import { SmtpListener } from './smtp-listener.ts'
+import { replyOf } from './smtp-refusal.ts'
+import type { SmtpHandlers } from './smtp-session.ts'
+
+export interface SubmissionServerParts extends Omit<ReceiveParts, 'mayStillSend'> {
+  apiKeys: Pick<ApiKeys, 'authenticate' | 'current'>
+  /** PEM, both. */
+  tls: { key: string; cert: string }
+}
+
+export interface ListenPlace {
+  host: string
+  port: number
+}
+
+export interface SubmissionServerOptions {
+  /** Ports with STARTTLS. */
+  listen: ListenPlace[]
+  /** Ports with TLS from the first byte. */
+  tlsListen: ListenPlace[]
+  /** Our name in greetings and Received fields. */
+  hostname: string
+  maxMessageBytes: number
+  maxRecipients: number
+  /** From one client address, over all ports. */
+  maxConnectionsPerAddress: number
+  /** Over all ports; 10 000 unless given. */
+  maxConnections?: number
+  allowPlaintextAuthOnLoopback: boolean
+  /** Of one account; 0 sets no limit. */
+  messagesPerMinute: number
+}
+
+export interface SubmissionServer {
+  /** Where it listens: the ports with STARTTLS, then those with TLS, each in the order given. */
+  addresses: AddressInfo[]
+  /** Takes no more connections or messages; messages that are arriving get `graceMs` to be accepted. */
+  stop(graceMs: number): Promise<void>
+}
+
+/**
+ * Opens the ports where apps hand over mail by SMTP (RFC 6409, RFC 8314).
+ * @throws SternaError `configuration` where a port cannot be opened; then none is left open
+ */
+export async function startSubmissionServer(parts: SubmissionServerParts, options: SubmissionServerOptions): Promise<SubmissionServer> {
+  const handlers = handlersFor(parts, options)
+  const { maxConnections = 10_000, maxConnectionsPerAddress } = options
+  const seats = new ConnectionSeats({ max: maxConnections, maxPerNetwork: maxConnectionsPerAddress })
+  const places = [
+    ...options.listen.map((place) => ({ ...place, tls: false })),
+    ...options.tlsListen.map((place) => ({ ...place, tls: true })),
+  ]
+  const listeners: SmtpListener[] = []
+  const stop = async (graceMs: number): Promise<void> => {
+    await Promise.all(listeners.map((listener) => listener.stop(graceMs)))
+  }
+  const addresses: SubmissionServer['addresses'] = []
+  for (const { host, port, tls } of places) {
+    const listener = new SmtpListener({ ...options, implicitTls: tls, tls: parts.tls, seats, log: parts.log }, handlers)
+    try {
+      addresses.push(await listener.start({ host, port }))
+      listeners.push(listener)
+    } catch (error) {
+      await stop(0)
+      const setting = tls ? 'submission.tls_listen' : 'submission.listen'
+      throw new SternaError('configuration', `${setting}: cannot listen on ${host} port ${port}: ${messageOf(error)}`, { cause: error })
+    }
+  }
+  return { addresses, stop }
+}
+
+function handlersFor(parts: SubmissionServerParts, options: SubmissionServerOptions): SmtpHandlers {
+  const { apiKeys, clock, log } = parts
+  const failedLogins = new FailedLogins(clock)
+  const rate = options.messagesPerMinute > 0 ? new MessageRate(clock, options.messagesPerMinute) : null
+  const mayStillSend = (key: AuthenticatedKey): Reply | null => {
+    const now = apiKeys.current(key.id)
+    return 'refused' in now ? badKey : sendingRefusal(now)
+  }
+  return {
+    login(password, client) {
+      const key = apiKeys.authenticate(password)
+      if (!('refused' in key)) return loginRefusal(key) ?? key
+      log.warn({ address: client.address, connectionId: client.connectionId, reason: key.refused }, 'SMTP login refused')
+      return failedLogins.add(client.address) ? tooManyFailures : badKey
+    },
+    mayBegin: (key) => mayStillSend(key) ?? (rate && !rate.take(key.accountId) ? tooFast : null),
+    take: (transaction, content) => receiveMessage(transaction, content, { ...parts, mayStillSend }, options),
+  }
+}
+
+/** Nothing here says whether a key exists: only its holder gets past the first answer. */
+const badKey = replyOf(535, '5.7.8', 'The API key is not valid. Use an API key as the password; any user name will do')
+const tooManyFailures = replyOf(421, '4.7.0', 'Too many failed logins from your address, try again in ten minutes')
+const tooFast = replyOf(451, '4.7.1', 'Your account has reached its limit of messages a minute, try again in a minute')
+const suspendedText = 'The account is suspended and cannot send. Ask the operator of this server'
+const permissionText = 'This API key may not send mail, it needs the permission sending_access or full_access'
+
+function loginRefusal(key: AuthenticatedKey): Reply | null {
+  const refusal = sendingRefusal(key)
+  return refusal && replyOf(535, key.accountStatus === 'active' ? '5.7.8' : '5.7.13', refusal.text)
+}
+
+function sendingRefusal({ permission, accountStatus }: AuthenticatedKey): Reply | null {
+  if (accountStatus !== 'active') return replyOf(550, '5.7.1', suspendedText)
+  return permission === 'sending_access' || permission === 'full_access' ? null : replyOf(550, '5.7.1', permissionText)
+}

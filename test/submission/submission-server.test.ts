@@ -1,0 +1,296 @@
+import { describe, expect, test, vi } from 'vitest'
+import { SMTPConnection } from 'smtp-server/lib/smtp-connection.js'
+import { startTestSubmissionServer } from '../support/submission-server.ts'
+
+const message = 'From: me@example.com\r\nTo: you@example.net\r\nSubject: hi\r\n\r\nhello'
+const plainLogin = (key: string): string => `AUTH PLAIN ${Buffer.from(`\0user\0${key}`).toString('base64')}`
+const transaction = ['MAIL FROM:<me@example.com>', 'RCPT TO:<you@example.net>', 'DATA']
+
+describe('a session', async () => {
+  const relay = await startTestSubmissionServer()
+
+  test('is greeted at once: no timer has to run', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout'] })
+    try {
+      const client = await relay.connect({ greeting: false })
+      expect((await client.reply()).last).toBe('220 relay.example.com ESMTP')
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
+  test('stands on these inner parts of smtp-server', () => {
+    const parts = ['_setListeners', '_createParser', '_onCommand', '_armTimeout', '_onTimeout', '_resetSession', 'connectionReady', 'upgrade', 'send']
+    for (const part of [...parts, 'handler_AUTH', 'handler_MAIL', 'handler_RCPT']) {
+      expect(SMTPConnection.prototype, part).toHaveProperty(part)
+    }
+  })
+
+  test('offers what it does, and a login only where it takes one', async () => {
+    const client = await relay.connect()
+    const offered = ['PIPELINING', '8BITMIME', 'SMTPUTF8', 'ENHANCEDSTATUSCODES', 'DSN', 'AUTH PLAIN LOGIN', 'STARTTLS', 'SIZE 10000000']
+    expect((await client.command('EHLO client.example')).lines).toEqual(['relay.example.com', ...offered])
+    await client.command('STARTTLS')
+    await client.startTls()
+    const secure = await client.command('EHLO client.example')
+    expect(secure.lines).toEqual(['relay.example.com', ...offered.filter((keyword) => keyword !== 'STARTTLS')])
+  })
+
+  test('takes pipelined commands in order, up to and with a second message', async () => {
+    const client = await relay.connect()
+    const before = relay.taken.length
+    expect(await client.pipeline(['EHLO client.example', plainLogin('good'), ...transaction])).toEqual([
+      '250 SIZE 10000000',
+      '235 2.7.0 Authentication successful',
+      '250 2.1.0 Ok',
+      '250 2.1.5 Ok',
+      '354 End data with <CR><LF>.<CR><LF>',
+    ])
+    client.write(`${message}\r\n.\r\n${transaction.join('\r\n')}\r\n`)
+    expect((await client.reply()).last).toMatch(/^250 2\.0\.0 Ok: queued as em_[0-9a-z]{26}$/)
+    for (const code of [250, 250, 354]) expect((await client.reply()).code).toBe(code)
+    client.write(`${message}\r\n.\r\nQUIT\r\n`)
+    expect((await client.reply()).code).toBe(250)
+    expect((await client.reply()).code).toBe(221)
+    expect(relay.taken.length).toBe(before + 2)
+  })
+
+  test('answers commands out of order and addresses it cannot use', async () => {
+    const client = await relay.connect()
+    expect((await client.command('MAIL FROM:<me@example.com>')).last).toMatch(/^503 5\.5\.1 /)
+    await client.login('good')
+    expect((await client.command('RCPT TO:<you@example.net>')).last).toMatch(/^503 5\.5\.1 /)
+    expect((await client.command('DATA')).last).toMatch(/^503 5\.5\.1 /)
+    expect((await client.command('MAIL FROM:<me@[127.0.0.1]>')).last).toMatch(/^553 5\.1\.7 /)
+    expect((await client.command('MAIL FROM:<me@example.com> SIZE=10000001')).last).toMatch(/^552 5\.3\.4 /)
+    expect((await client.command('MAIL FROM:<me@example.com>')).code).toBe(250)
+    expect((await client.command('MAIL FROM:<me@example.com>')).last).toMatch(/^503 5\.5\.1 /)
+    expect((await client.command('RCPT TO:<you>')).last).toMatch(/^553 5\.1\.3 /)
+    expect((await client.command('DATA')).last).toMatch(/^503 5\.5\.1 /)
+    expect((await client.command('BDAT 3 LAST')).last).toMatch(/^500 5\.5\.2 /)
+  })
+
+  test('discards what was sent in the clear after STARTTLS', async () => {
+    const client = await relay.connect()
+    await client.command('EHLO client.example')
+    client.write(`STARTTLS\r\n${plainLogin('good')}\r\nMAIL FROM:<injected@example.com>\r\n`)
+    expect((await client.reply()).code).toBe(220)
+    await client.startTls()
+    expect((await client.command('NOOP')).code).toBe(250)
+    expect((await client.command('MAIL FROM:<me@example.com>')).last).toMatch(/^503 5\.5\.1 /)
+    await client.command('EHLO client.example')
+    expect((await client.command('MAIL FROM:<me@example.com>')).last).toMatch(/^530 5\.7\.0 /)
+    expect((await client.command('STARTTLS')).code).toBe(503)
+  })
+
+  test('forgets a login made before STARTTLS, and refuses parameters to it', async () => {
+    const client = await relay.connect()
+    expect((await client.login('good')).code).toBe(235)
+    expect((await client.command('STARTTLS now')).last).toMatch(/^501 5\.5\.4 /)
+    await client.command('STARTTLS')
+    await client.startTls()
+    await client.command('EHLO client.example')
+    expect((await client.command('MAIL FROM:<me@example.com>')).last).toMatch(/^530 5\.7\.0 /)
+  })
+})
+
+describe('a login', async () => {
+  const relay = await startTestSubmissionServer({ allowPlaintextAuthOnLoopback: false })
+
+  test('is not taken without TLS', async () => {
+    const client = await relay.connect()
+    expect((await client.command('EHLO client.example')).lines.join()).not.toContain('AUTH')
+    for (const line of [plainLogin('good'), 'AUTH LOGIN', 'AUTH PLAIN', 'MAIL FROM:<me@example.com>']) {
+      expect((await client.command(line)).last).toMatch(/^530 5\.7\.0 Must issue a STARTTLS command first/)
+    }
+  })
+
+  test('is taken with PLAIN and LOGIN over TLS, whatever the user name', async () => {
+    for (const tls of [true, false]) {
+      const client = await relay.connect({ tls })
+      if (!tls) {
+        await client.command('EHLO client.example')
+        await client.command('STARTTLS')
+        await client.startTls()
+      }
+      expect((await client.login('good')).last).toBe('235 2.7.0 Authentication successful')
+      expect((await client.send(message)).code).toBe(250)
+    }
+    const client = await relay.connect({ tls: true })
+    await client.command('EHLO client.example')
+    const base64 = (text: string): string => Buffer.from(text).toString('base64')
+    expect((await client.command('AUTH LOGIN')).last).toBe('334 VXNlcm5hbWU6')
+    expect((await client.command(base64('anyone'))).last).toBe('334 UGFzc3dvcmQ6')
+    expect((await client.command(base64('good'))).code).toBe(235)
+    expect((await client.command(plainLogin('good'))).code).toBe(503)
+  })
+
+  test('tells apart a bad key, a key that may not send, and a suspended account', async () => {
+    relay.addKey('reader', { permission: 'read_access' })
+    relay.addKey('suspended', { accountStatus: 'suspended' })
+    relay.addKey('full', { permission: 'full_access' })
+    const client = await relay.connect({ tls: true })
+    expect((await client.login('wrong')).last).toMatch(/^535 5\.7\.8 The API key is not valid/)
+    expect((await client.command(plainLogin('reader'))).last).toMatch(/^535 5\.7\.8 This API key may not send/)
+    expect((await client.command(plainLogin('suspended'))).last).toMatch(/^535 5\.7\.13 The account is suspended/)
+    expect((await client.command('AUTH CRAM-MD5')).code).toBe(504)
+    expect((await client.command(plainLogin('full'))).code).toBe(235)
+  })
+
+  test('ends with its key: the next message of the open session is refused', async () => {
+    relay.addKey('brief')
+    const client = await relay.connect({ tls: true })
+    await client.login('brief')
+    expect((await client.send(message)).code).toBe(250)
+    await client.command('MAIL FROM:<me@example.com>')
+    await client.command('RCPT TO:<you@example.net>')
+    await client.command('DATA')
+    relay.keys.delete('brief')
+    client.write(`${message}\r\n.\r\n`)
+    expect((await client.reply()).last).toMatch(/^535 5\.7\.8 /)
+    expect((await client.command('MAIL FROM:<me@example.com>')).last).toMatch(/^535 5\.7\.8 /)
+    relay.addKey('brief', { accountStatus: 'suspended' })
+    expect((await client.command('MAIL FROM:<me@example.com>')).last).toMatch(/^550 5\.7\.1 /)
+  })
+
+  test('that fails too often is cut off, and a good key gets in still', async () => {
+    const guesser = await startTestSubmissionServer()
+    let client = await guesser.connect()
+    await client.command('EHLO client.example')
+    for (let i = 0; i < 10; i++) expect((await client.command(plainLogin(`guess${i}`))).code).toBe(535)
+    expect((await client.command(plainLogin('guess'))).last).toMatch(/^421 4\.7\.0 Too many failed logins/)
+    await client.untilClosed()
+    client = await guesser.connect()
+    expect((await client.login('guess')).code).toBe(421)
+    client = await guesser.connect()
+    expect((await client.login('good')).code).toBe(235)
+    guesser.clock.advance(10 * 60_000)
+    client = await guesser.connect()
+    expect((await client.login('guess')).code).toBe(535)
+  })
+})
+
+describe('limits', async () => {
+  const relay = await startTestSubmissionServer({ maxRecipients: 3, messagesPerMinute: 2 })
+
+  test('on commands: a flood ends the session', async () => {
+    for (const flood of ['NOOP', 'RSET', 'HELP', 'VRFY me', 'EHLO client.example', 'MAIL FROM:<', 'RCPT TO:<']) {
+      const client = await relay.login()
+      client.write(`${flood}\r\n`.repeat(10_000))
+      const replies = await client.untilClosed()
+      expect(replies.split('\r\n').length, flood).toBeLessThan(1_000)
+      expect(replies, flood).toMatch(/\r\n421 4\.7\.0 Too many commands without a message\r\n$/)
+    }
+    const stranger = await relay.connect()
+    stranger.write('NOOP\r\n'.repeat(10_000))
+    expect(await stranger.untilClosed()).toMatch(/\r\n421 4\.7\.0 [^\n]*\r\n$/)
+    const aborting = await relay.connect()
+    aborting.write(`EHLO client.example\r\n${'AUTH LOGIN\r\n*\r\n'.repeat(10_000)}`)
+    expect(await aborting.untilClosed()).toMatch(/\r\n421 4\.7\.0 too many unauthenticated commands\r\n$/)
+    const endless = await relay.connect()
+    endless.write('x'.repeat(100_000))
+    expect(await endless.untilClosed()).toMatch(/^421 4\.7\.0 Command line too long\r\n$/)
+  })
+
+  test('on the time before a login, however busy the client looks', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    try {
+      const busy = await relay.connect()
+      const known = await relay.login()
+      vi.advanceTimersByTime(119_999)
+      expect((await busy.command('EHLO client.example')).code).toBe(250)
+      vi.advanceTimersByTime(1)
+      expect((await busy.reply()).last).toMatch(/^421 4\.4\.2 No login in time/)
+      expect((await known.command('NOOP')).code).toBe(250)
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
+  test('on recipients: the ones above are put off, the others get the message', async () => {
+    const client = await relay.login()
+    const rcpt = (name: string): string => `RCPT TO:<${name}@example.net>`
+    const replies = await client.pipeline(['MAIL FROM:<me@example.com>', ...['a', 'b', 'c', 'd', 'a', 'e'].map(rcpt), 'DATA'])
+    expect(replies.map((reply) => reply.slice(0, 9))).toEqual([
+      '250 2.1.0', '250 2.1.5', '250 2.1.5', '250 2.1.5', '452 4.5.3', '250 2.1.5', '452 4.5.3', '354 End d',
+    ])
+    client.write(`${message}\r\n.\r\n`)
+    expect((await client.reply()).code).toBe(250)
+    expect(relay.taken.at(-1)?.recipients.map(({ mailbox }) => mailbox.address)).toEqual(['a@example.net', 'b@example.net', 'c@example.net'])
+  })
+
+  test('on messages a minute, of one account', async () => {
+    relay.clock.advance(60_000)
+    relay.addKey('other', { accountId: 'acc_2' })
+    const client = await relay.login()
+    expect((await client.send(message)).code).toBe(250)
+    expect((await client.send(message)).code).toBe(250)
+    expect((await client.send(message)).last).toMatch(/^451 4\.7\.1 /)
+    const other = await relay.connect()
+    await other.login('other')
+    expect((await other.send(message)).code).toBe(250)
+    relay.clock.advance(60_000)
+    expect((await client.send(message)).code).toBe(250)
+    client.close()
+    other.close()
+  })
+
+  test('on connections of one address, with and without TLS together; a seat is free when its holder leaves', async () => {
+    const crowded = await startTestSubmissionServer({ maxConnectionsPerAddress: 3 })
+    const first = await crowded.connect()
+    await first.command('EHLO client.example')
+    await first.command('STARTTLS')
+    await first.startTls()
+    await crowded.connect({ tls: true })
+    await crowded.connect()
+    const refused = await crowded.connect({ greeting: false })
+    expect((await refused.reply()).last).toBe('421 4.7.0 Too many connections from your address')
+    await expect(crowded.connect({ tls: true })).rejects.toThrow()
+    first.close()
+    await vi.waitFor(async () => expect((await crowded.connect({ greeting: false }).then((client) => client.reply())).code).toBe(220))
+  })
+
+  test('on all connections', async () => {
+    const full = await startTestSubmissionServer({ maxConnections: 1 })
+    await full.connect()
+    const refused = await full.connect({ greeting: false })
+    expect((await refused.reply()).last).toBe('421 4.7.0 Too many connections, try again later')
+  })
+})
+
+describe('stopping', () => {
+  test('sends idle clients away, lets a message that is arriving finish, and then everybody is gone', async () => {
+    const relay = await startTestSubmissionServer()
+    const idle = await relay.login()
+    const sending = await relay.login()
+    for (const line of transaction) await sending.command(line)
+    sending.write(message)
+    const stopped = relay.server.stop(10_000)
+    expect((await idle.reply()).last).toMatch(/^421 4\.3\.2 /)
+    sending.write('\r\n.\r\n')
+    expect((await sending.reply()).last).toMatch(/^250 2\.0\.0 Ok: queued as /)
+    expect((await sending.reply()).last).toMatch(/^421 4\.3\.2 /)
+    await stopped
+    expect(relay.taken).toHaveLength(1)
+    await expect(relay.connect()).rejects.toThrow('ECONNREFUSED')
+  })
+
+  test('cuts off a message that does not end in time', async () => {
+    const relay = await startTestSubmissionServer()
+    const sending = await relay.login()
+    for (const line of transaction) await sending.command(line)
+    sending.write(message)
+    await relay.server.stop(1)
+    await sending.untilClosed()
+    expect(relay.taken).toHaveLength(0)
+  })
+
+  test('a port that is taken is told with its setting, and leaves no other port open', async () => {
+    const relay = await startTestSubmissionServer()
+    const taken = { host: '127.0.0.1', port: relay.ports.plain }
+    await expect(startTestSubmissionServer({ tlsListen: [taken] })).rejects.toMatchObject({
+      code: 'configuration',
+      message: expect.stringContaining('submission.tls_listen'),
+    })
+  })
+})

@@ -1,0 +1,123 @@
+import { afterAll } from 'vitest'
+import type { AuthenticatedKey } from '../../src/account/api-keys.ts'
+import { silentLog } from '../../src/log.ts'
+import type { Submission } from '../../src/message/submission.ts'
+import type { Accepted } from '../../src/submission/accept.ts'
+import { loadOrMakeCertificate } from '../../src/submission/self-signed-certificate.ts'
+import { startSubmissionServer } from '../../src/submission/submission-server.ts'
+import type { SubmissionServerOptions } from '../../src/submission/submission-server.ts'
+import { settableClock } from './settable-clock.ts'
+import { SmtpClient } from './smtp-client.ts'
+import { temporaryDirectory } from './temporary-directory.ts'
+
+/** What was handed to `accept`, with its bytes put together. */
+export interface Taken extends Submission {
+  text: string
+}
+
+/** The submission server on ports of its own, with keys and a door that the test decides about. */
+export async function startTestSubmissionServer(options: Partial<SubmissionServerOptions> = {}) {
+  const directory = temporaryDirectory()
+  const tls = await loadOrMakeCertificate({
+    certFile: null,
+    keyFile: null,
+    directory: directory.path,
+    hostname: 'relay.example.com',
+    now: Date.now(),
+  })
+  const clock = settableClock()
+  const keys = new Map<string, AuthenticatedKey>()
+  const chunks = new Map<string, Map<number, Uint8Array>>()
+  const taken: Taken[] = []
+  const door = {
+    /** Set to make the door refuse, or wait. */
+    before: async (_submission: Submission): Promise<void> => {},
+    replayOf: null as string | null,
+    storeChunk: async (messageId: string, number: number, bytes: Uint8Array): Promise<void> => {
+      const stored = chunks.get(messageId) ?? new Map<number, Uint8Array>()
+      chunks.set(messageId, stored.set(number, bytes))
+    },
+  }
+  const accept = async (submission: Submission): Promise<Accepted> => {
+    await door.before(submission)
+    const stored = [...(chunks.get(submission.id) ?? new Map<number, Uint8Array>())].toSorted(([a], [b]) => a - b)
+    const bytes = Buffer.concat([...stored.map(([, chunk]) => chunk), ...submission.content.pending])
+    taken.push({ ...submission, text: bytes.toString('utf8') })
+    return {
+      messageId: door.replayOf ?? submission.id,
+      createdAt: clock.now(),
+      replayed: door.replayOf !== null,
+      status: 'queued',
+      recipients: [],
+    }
+  }
+  const server = await startSubmissionServer(
+    {
+      clock,
+      log: silentLog,
+      tls,
+      accept,
+      apiKeys: {
+        authenticate: (token) => keys.get(token) ?? { refused: 'invalid' },
+        current: (id) => [...keys.values()].find((key) => key.id === id) ?? { refused: 'invalid' },
+      },
+      storeChunk: (messageId, number, bytes) => door.storeChunk(messageId, number, bytes),
+      dropChunks: async (messageId) => void chunks.delete(messageId),
+    },
+    {
+      listen: [{ host: '127.0.0.1', port: 0 }],
+      tlsListen: [{ host: '127.0.0.1', port: 0 }],
+      hostname: 'relay.example.com',
+      maxMessageBytes: 10_000_000,
+      maxRecipients: 1_000,
+      maxConnectionsPerAddress: 100,
+      allowPlaintextAuthOnLoopback: true,
+      messagesPerMinute: 0,
+      ...options,
+    },
+  )
+  const clients: SmtpClient[] = []
+  const addKey = (token: string, fields: Partial<AuthenticatedKey> = {}): string => {
+    keys.set(token, {
+      id: `key_${token}`,
+      accountId: 'acc_1',
+      permission: 'sending_access',
+      domainId: null,
+      sandbox: false,
+      accountStatus: 'active',
+      ...fields,
+    })
+    return token
+  }
+  addKey('good')
+  const [plain, implicit] = server.addresses
+  const ports = { plain: plain?.port ?? 0, tls: implicit?.port ?? 0 }
+  const stop = async (): Promise<void> => {
+    for (const client of clients) client.close()
+    await server.stop(0)
+    directory.remove()
+  }
+  afterAll(stop)
+  return {
+    server,
+    ports,
+    clock,
+    keys,
+    chunks,
+    taken,
+    door,
+    addKey,
+    /** Connected, not logged in. */
+    async connect(how: Parameters<typeof SmtpClient.connect>[1] = {}): Promise<SmtpClient> {
+      const client = await SmtpClient.connect(how.tls ? ports.tls : ports.plain, how)
+      clients.push(client)
+      return client
+    },
+    /** Connected and logged in. */
+    async login(): Promise<SmtpClient> {
+      const client = await this.connect()
+      await client.login('good')
+      return client
+    },
+  }
+}

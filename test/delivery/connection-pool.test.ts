@@ -122,10 +122,10 @@ describe('a message that finds no connection', () => {
 
 describe('stopping', () => {
   it('lets transactions end, postpones what waits, closes what is idle', async () => {
-    const mx = await testMx({ on: { dot: () => ({ slowly: '250 2.0.0 Ok: taken slowly', everyMs: 1 }) } })
+    const mx = await testMx({ on: { dot: () => ({ slowly: '250 2.0.0 Ok: taken slowly', everyMs: 5 }) } })
     const delivery = testDelivery([mx], { limits: { maxConnectionsPerHost: 1 } })
     const first = delivery.deliver()
-    await vi.waitFor(() => expect(mx.sessions[0]?.commands).toContain('DATA'))
+    await mx.waitForMessages(1)
     const second = delivery.deliver()
     await new Promise(setImmediate)
     delivery.parts.pool.stop()

@@ -264,7 +264,8 @@ class Conversation {
     void this.#sent.then(() => {
       this.#raw.off('data', this.#onData)
       if (tls === 'hang') return
-      if (tls === 'garbage') return void this.#raw.write('this is no TLS at all, it is nonsense\r\n')
+      // Not before the client's first bytes: earlier, they would be an injection.
+      if (tls === 'garbage') return void this.#raw.once('data', () => this.#raw.write('this is no TLS at all, it is nonsense\r\n'))
       const secure = new TLSSocket(this.#raw, { isServer: true, secureContext: createSecureContext(tls) })
       secure.on('error', () => this.#raw.destroy())
       secure.on('secure', () => (this.#session.tls = true))

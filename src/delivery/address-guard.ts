@@ -31,10 +31,12 @@ export function whyForbidden(address: string, port: number, guard: AddressGuard)
   if (range === 'unspecified') return 'own'
   if (guard.ownListeners.some((listener) => listener.port === port && answersOn(listener, ip, guard))) return 'own'
   if (range === 'multicast' || range === 'broadcast') return 'private'
-  return guard.allowPrivateAddresses || isPublic(ipaddr.process(address)) ? null : 'private'
+  return guard.allowPrivateAddresses || isPublicAddress(address) ? null : 'private'
 }
 
-function isPublic(ip: Address): boolean {
+/** True for an address that anybody on the internet can reach. */
+export function isPublicAddress(address: string): boolean {
+  const ip = ipaddr.process(address)
   if (ip.range() !== 'unicast') return false
   return ip.kind() === 'ipv4' || ip.match(globalUnicast)
 }

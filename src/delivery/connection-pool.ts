@@ -1,3 +1,4 @@
+import { isPublicAddress } from './address-guard.ts'
 import type { MxConnection } from './mx-connection.ts'
 import type { RouteHost } from './route.ts'
 import type { TlsPolicy } from './tls-policy.ts'
@@ -6,6 +7,8 @@ export interface PoolLimits {
   /** Connections to one address at a time. */
   maxConnectionsPerHost: number
   messagesPerConnection: number
+  /** The same for hosts in our own network, which need no sparing. */
+  messagesPerPrivateConnection: number
   /** How long a connection is kept for the next message. */
   idleMs: number
   /** How long a message may wait for a connection. */
@@ -35,6 +38,7 @@ interface Waiting {
 }
 
 interface Slots {
+  messagesPerConnection: number
   /** Connections open or being opened, idle ones too. */
   used: number
   idle: Idle[]
@@ -110,7 +114,13 @@ export class ConnectionPool {
     const key = keyOf(host)
     let slots = this.#slots.get(key)
     if (!slots) {
-      slots = { used: 0, idle: [], waiting: [] }
+      const { messagesPerConnection, messagesPerPrivateConnection } = this.#limits
+      slots = {
+        messagesPerConnection: isPublicAddress(host.address) ? messagesPerConnection : messagesPerPrivateConnection,
+        used: 0,
+        idle: [],
+        waiting: [],
+      }
       this.#slots.set(key, slots)
     }
     return slots
@@ -153,7 +163,7 @@ export class ConnectionPool {
   }
 
   #takeBack(slots: Slots, { host, policy, connection }: { host: RouteHost; policy: TlsPolicy; connection: MxConnection | null }): void {
-    const isGood = connection?.isUsable === true && connection.transactions < this.#limits.messagesPerConnection && !this.#stopped
+    const isGood = connection?.isUsable === true && connection.transactions < slots.messagesPerConnection && !this.#stopped
     if (connection && isGood) {
       const idle = { connection, policy, until: performance.now() + this.#limits.idleMs }
       slots.idle.push(idle)

@@ -15,6 +15,7 @@ import { Outbox } from './outbox.ts'
 import { trustContext } from './tls-policy.ts'
 
 const standardWaitMs = 30_000
+const messagesPerPrivateConnection = 1000
 
 const port = parentPort as MessagePort
 const settings = workerData as DeliverySettings
@@ -87,7 +88,13 @@ function deliverParts(): DeliverParts {
       timeouts: { ...standardTimeouts, ...settings.timeouts },
       secureContext: trustContext(settings.extraAuthorities ?? []),
     },
-    pool: new ConnectionPool({ maxConnectionsPerHost, messagesPerConnection, idleMs, waitMs: settings.waitMs ?? standardWaitMs }),
+    pool: new ConnectionPool({
+      maxConnectionsPerHost,
+      messagesPerConnection,
+      messagesPerPrivateConnection: Math.max(messagesPerPrivateConnection, messagesPerConnection),
+      idleMs,
+      waitMs: settings.waitMs ?? standardWaitMs,
+    }),
     signer: new DkimSigner(),
     now: Date.now,
   }

@@ -63,7 +63,14 @@ interface Wishes {
 export function testDelivery(hosts: { host: string; port: number }[], { timeouts, limits, extraAuthorities = [], resolver }: Wishes = {}): TestDelivery {
   const names = Object.fromEntries(hosts.map(({ host }, i) => [`mx${i + 1}.example.com`, { a: [host] }]))
   const mx = hosts.map((_, i) => [i, `mx${i + 1}.example.com`] as [number, string])
-  const pool = new ConnectionPool({ maxConnectionsPerHost: 20, messagesPerConnection: 100, idleMs: 5000, waitMs: 30_000, ...limits })
+  const pool = new ConnectionPool({
+    maxConnectionsPerHost: 20,
+    messagesPerConnection: 100,
+    messagesPerPrivateConnection: limits?.messagesPerConnection ?? 1000,
+    idleMs: 5000,
+    waitMs: 30_000,
+    ...limits,
+  })
   onTestFinished(() => {
     pool.stop()
     pool.destroy()

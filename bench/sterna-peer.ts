@@ -32,10 +32,10 @@ export async function startSterna(sink: { host: string; port: number }, recipien
     STERNA_DNS_SERVERS: dns.server,
     STERNA_DELIVERY_PORT: String(sink.port),
     STERNA_DELIVERY_ALLOW_PRIVATE_ADDRESSES: 'true',
-    STERNA_LOG_LEVEL: 'warn',
+    STERNA_LOG_LEVEL: 'error',
   }
   const sterna = (...words: string[]): string =>
-    execFileSync(process.execPath, [command, ...words], { env: environment, encoding: 'utf8' }).trim()
+    execFileSync(process.execPath, [command, ...words], { env: environment, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
   sterna('account', 'create', 'bench', '--plan', 'enterprise')
   sterna('domain', 'add', 'sender.example', '--account', 'bench')
   sterna('domain', 'verify', 'sender.example', '--manual')
@@ -53,7 +53,7 @@ export async function startSterna(sink: { host: string; port: number }, recipien
     password: token,
     pids: [server.pid ?? 0],
     stop() {
-      server.kill('SIGKILL')
+      server.kill('SIGTERM')
       dns.close()
       rmSync(directory, { recursive: true, force: true })
     },

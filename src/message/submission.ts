@@ -1,10 +1,6 @@
-/** An address of the envelope or of a header field, by our own strict grammar. */
-export interface Mailbox {
-  /** `local@domain`, domain in A-labels and lower case. */
-  address: string
-  /** Display name, decoded; null where there is none. */
-  name: string | null
-}
+import type { Mailbox } from '../smtp/address.ts'
+
+export type { Mailbox }
 
 export interface Tag {
   name: string

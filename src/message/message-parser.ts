@@ -1,98 +1,117 @@
 import { Worker } from 'node:worker_threads'
 import { SternaError } from '../errors.ts'
 
-/** What is shown of a message's content. */
 export interface ParsedMessage {
+  /** As it came: hostile. */
   html: string | null
   text: string | null
-  /** `size` in bytes, decoded. */
   attachments: { filename: string | null; contentType: string; size: number; contentId: string | null }[]
+  /** Names in lower case, values unfolded and decoded, in their order. */
+  headers: { name: string; value: string }[]
 }
 
-export interface ParserRequest {
-  id: number
-  bytes: Uint8Array
-}
-
-export type ParserAnswer = { id: number; message: ParsedMessage } | { id: number; fault: string }
+export type ParserAnswer = { message: ParsedMessage } | { fault: string }
 
 export interface MessageParser {
   /**
-   * Reads a message that nobody has vouched for.
-   * @throws SternaError `invalid_message` where it cannot be read within the limits of time and memory
+   * Reads a MIME message on the parser thread. Rejects with `invalid_message` where it cannot be read within
+   * the limits of time and memory; messages that wait behind it are not affected. Bytes in shared memory are not copied.
    */
   parse(bytes: Uint8Array): Promise<ParsedMessage>
+  /** Ends the thread; what waits is rejected with `service_unavailable`. */
   stop(): Promise<void>
 }
 
-interface Waiting {
+interface Job {
   bytes: Uint8Array
   resolve: (message: ParsedMessage) => void
-  reject: (error: Error) => void
+  reject: (error: SternaError) => void
 }
 
-/**
- * Starts the thread that reads untrusted MIME, one message after the other. One that takes too long or too much memory
- * costs the thread its life and nobody else anything: a new thread goes on with the next.
- */
-export function startMessageParser({ timeoutMs = 5_000, memoryMb = 256 } = {}): MessageParser {
-  const waiting: Waiting[] = []
-  let worker: Worker | undefined
-  let current: (Waiting & { timer: NodeJS.Timeout }) | undefined
-  let lastId = 0
+const invalid = (message: string, cause?: unknown): SternaError => new SternaError('invalid_message', message, { cause })
 
-  const next = (): void => {
-    const first = waiting.shift()
-    if (!first) return
-    worker ??= start()
-    current = { ...first, timer: setTimeout(() => giveUp('it takes too long'), timeoutMs) }
-    worker.postMessage({ id: ++lastId, bytes: first.bytes } satisfies ParserRequest)
+/** One thread that works through one message at a time, so that a limit is always the fault of the message in hand. */
+class ParserThread implements MessageParser {
+  readonly #limits: { timeoutMs: number; maxOldSpaceMb: number }
+  readonly #waiting: Job[] = []
+  #current: Job | null = null
+  #worker: Worker | null = null
+  #timer: NodeJS.Timeout | undefined
+  #isStopped = false
+
+  constructor(limits: { timeoutMs: number; maxOldSpaceMb: number }) {
+    this.#limits = limits
   }
 
-  const finish = (): Waiting | undefined => {
-    const ended = current
-    clearTimeout(ended?.timer)
-    current = undefined
-    return ended
-  }
-
-  const giveUp = (reason: string): void => {
-    void worker?.terminate()
-    worker = undefined
-    finish()?.reject(unreadable(reason))
-    next()
-  }
-
-  const start = (): Worker => {
-    const started = new Worker(new URL('./parser-thread.ts', import.meta.url), {
-      resourceLimits: { maxOldGenerationSizeMb: memoryMb },
-      name: 'parser',
+  parse(bytes: Uint8Array): Promise<ParsedMessage> {
+    if (this.#isStopped) return Promise.reject(new SternaError('service_unavailable', 'The server is stopping; try again.'))
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ bytes, resolve, reject })
+      this.#next()
     })
-    started.unref()
-    started.on('message', (answer: ParserAnswer) => {
-      if (answer.id !== lastId) return
-      const ended = finish()
-      if ('message' in answer) ended?.resolve(answer.message)
-      else ended?.reject(unreadable(answer.fault))
-      next()
-    })
-    started.on('error', () => worker === started && giveUp('it takes too much memory'))
-    return started
   }
 
-  return {
-    parse(bytes) {
-      const { promise, resolve, reject } = Promise.withResolvers<ParsedMessage>()
-      waiting.push({ bytes, resolve, reject })
-      if (!current) next()
-      return promise
-    },
-    async stop() {
-      for (const { reject } of waiting.splice(0)) reject(unreadable('the server is stopping'))
-      finish()?.reject(unreadable('the server is stopping'))
-      await worker?.terminate()
-    },
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    clearTimeout(this.#timer)
+    const left = [...(this.#current ? [this.#current] : []), ...this.#waiting.splice(0)]
+    this.#current = null
+    for (const job of left) job.reject(new SternaError('service_unavailable', 'The server is stopping; try again.'))
+    const worker = this.#worker
+    this.#worker = null
+    await worker?.terminate()
+  }
+
+  #next(): void {
+    if (this.#current || this.#isStopped) return
+    const job = this.#waiting.shift()
+    if (!job) return
+    this.#current = job
+    const worker = (this.#worker ??= this.#start())
+    worker.ref()
+    this.#timer = setTimeout(() => {
+      this.#fail(worker, invalid(`The message could not be read within ${this.#limits.timeoutMs} ms.`))
+    }, this.#limits.timeoutMs)
+    worker.postMessage(job.bytes)
+  }
+
+  #start(): Worker {
+    const worker = new Worker(new URL('./parser-thread.ts', import.meta.url), {
+      resourceLimits: { maxOldGenerationSizeMb: this.#limits.maxOldSpaceMb },
+    })
+    worker.on('message', (answer: ParserAnswer) => this.#settle(worker, answer))
+    worker.on('error', (cause) => {
+      this.#fail(worker, invalid('The message needs more memory than allowed, or broke the parser.', cause))
+    })
+    worker.on('exit', () => this.#fail(worker, invalid('The parser ended while it read the message.')))
+    return worker
+  }
+
+  #settle(worker: Worker, answer: ParserAnswer): void {
+    if (worker !== this.#worker) return
+    clearTimeout(this.#timer)
+    const job = this.#current
+    this.#current = null
+    // An idle thread does not keep the process alive.
+    worker.unref()
+    if ('message' in answer) job?.resolve(answer.message)
+    else job?.reject(invalid(`The message cannot be read: ${answer.fault}`))
+    this.#next()
+  }
+
+  /** The thread is of no more use: the message in hand is refused, the next one gets a new thread. */
+  #fail(worker: Worker, error: SternaError): void {
+    if (worker !== this.#worker) return
+    clearTimeout(this.#timer)
+    this.#worker = null
+    const job = this.#current
+    this.#current = null
+    void worker.terminate()
+    job?.reject(error)
+    this.#next()
   }
 }
 
-const unreadable = (reason: string): SternaError => new SternaError('invalid_message', `The message cannot be read: ${reason}.`)
+/** Starts nothing until the first message comes. */
+export const startMessageParser = ({ timeoutMs = 5000, maxOldSpaceMb = 256 } = {}): MessageParser =>
+  new ParserThread({ timeoutMs, maxOldSpaceMb })

@@ -1,31 +1,42 @@
-/** The parser thread: reads untrusted MIME with mailparser. Started, and killed where needed, by message-parser.ts. */
 import { parentPort } from 'node:worker_threads'
-import type { MessagePort } from 'node:worker_threads'
 import { simpleParser } from 'mailparser'
 import { messageOf } from '../errors.ts'
-import type { ParsedMessage, ParserAnswer, ParserRequest } from './message-parser.ts'
+import { decodeHeaderText } from '../smtp/encoded-word.ts'
+import type { ParsedMessage, ParserAnswer } from './message-parser.ts'
 
-/** Its conversions between HTML and text take minutes for hostile input, and nobody needs them here. */
-const options = { skipHtmlToText: true, skipTextToHtml: true, skipImageLinks: true, skipTextLinks: true, keepDeliveryStatus: true }
-
-const port = parentPort as MessagePort
-port.on('message', ({ id, bytes }: ParserRequest) => {
-  parse(bytes).then(
-    (message) => port.postMessage({ id, message } satisfies ParserAnswer),
-    (error: unknown) => port.postMessage({ id, fault: messageOf(error) } satisfies ParserAnswer),
-  )
-})
+const options = {
+  skipHtmlToText: true,
+  skipTextToHtml: true,
+  skipImageLinks: true,
+  skipTextLinks: true,
+  // Otherwise a delivery status would be merged into the text.
+  keepDeliveryStatus: true,
+}
 
 async function parse(bytes: Uint8Array): Promise<ParsedMessage> {
-  const mail = await simpleParser(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), options)
+  const parsed = await simpleParser(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), options)
   return {
-    html: mail.html || null,
-    text: mail.text ?? null,
-    attachments: mail.attachments.map(({ filename, contentType, size, cid }) => ({
+    html: parsed.html === false ? null : parsed.html,
+    text: parsed.text ?? null,
+    attachments: parsed.attachments.map(({ filename, contentType, size, cid }) => ({
       filename: filename ?? null,
       contentType,
       size,
       contentId: cid ?? null,
     })),
+    headers: parsed.headerLines.map(({ key, line }) => ({
+      name: key,
+      value: decodeHeaderText(line.slice(line.indexOf(':') + 1).replace(/\r?\n/g, '')).trim(),
+    })),
   }
+}
+
+const port = parentPort
+if (port) {
+  port.on('message', (bytes: Uint8Array) => {
+    parse(bytes).then(
+      (message) => port.postMessage({ message } satisfies ParserAnswer),
+      (error: unknown) => port.postMessage({ fault: messageOf(error) } satisfies ParserAnswer),
+    )
+  })
 }

@@ -1,0 +1,59 @@
+import type { FieldFault } from '../errors.ts'
+
+const forbidden = new Set([
+  'from',
+  'to',
+  'cc',
+  'bcc',
+  'sender',
+  'date',
+  'subject',
+  'mime-version',
+  'message-id',
+  'dkim-signature',
+  'return-path',
+  'received',
+  'authentication-results',
+  'x-mailer',
+])
+const forbiddenPrefix = /^(?:content-|arc-|resent-)/
+
+/**
+ * Why this text may not stand in a header: anything that some program takes for a line break, and what is not
+ * valid Unicode (a lone surrogate). Null where it is fine.
+ */
+export function headerTextFault(text: string): string | null {
+  if (/[\r\n]/.test(text)) return 'It may not contain line breaks.'
+  if (/[\p{Cc}\u2028\u2029]/u.test(text)) return 'It may not contain control characters.'
+  return text.isWellFormed() ? null : 'It is not valid Unicode: a surrogate stands alone.'
+}
+
+function headerFault(name: string, value: string): { message: string; help: string | null } | null {
+  const lower = name.toLowerCase()
+  if (!/^[!-9;-~]{1,76}$/.test(name)) {
+    return { message: 'A header name is 1 to 76 printable ASCII characters without a colon or spaces.', help: null }
+  }
+  if (forbidden.has(lower) || forbiddenPrefix.test(lower)) {
+    return { message: `The header ${name} cannot be set here.`, help: 'Use the field of the request for it, or leave it out.' }
+  }
+  if (value.length > 998) return { message: 'A header value has at most 998 characters.', help: null }
+  const fault = headerTextFault(value)
+  return fault === null ? null : { message: `The value of the header ${name} is refused. ${fault}`, help: null }
+}
+
+/** Every fault of a caller's own header fields; none: they are safe to compose. `field` is `headers.<name>`. */
+export function checkHeaders(headers: Record<string, string>): FieldFault[] {
+  const entries = Object.entries(headers)
+  if (entries.length > 50) {
+    return [{ field: 'headers', code: 'validation_error', message: 'An email has at most 50 headers of its own.', help: null }]
+  }
+  const faults: FieldFault[] = []
+  const seen = new Set<string>()
+  for (const [name, value] of entries) {
+    const isTwice = seen.has(name.toLowerCase())
+    const fault = isTwice ? { message: `The header ${name} is given twice.`, help: null } : headerFault(name, value)
+    seen.add(name.toLowerCase())
+    if (fault) faults.push({ field: `headers.${name.toWellFormed().slice(0, 76)}`, code: 'validation_error', ...fault })
+  }
+  return faults
+}

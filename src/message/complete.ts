@@ -1,0 +1,142 @@
+import { isAscii, isUtf8 } from 'node:buffer'
+import { randomBytes } from 'node:crypto'
+import { domainOf, type Mailbox, mailboxText, parseMailboxList } from '../smtp/address.ts'
+import { decodeHeaderText } from '../smtp/encoded-word.ts'
+import { formatDate, formatMailboxes, formatTextField } from './format-field.ts'
+import { fieldsNamed, type HeaderField, headerBytesOf, parseHeaderBlock } from './header-block.ts'
+import { readOptionFields, type OptionFields, optionFieldNames } from './option-fields.ts'
+
+export interface Completed extends OptionFields {
+  ok: true
+  /** The new header, with the empty line that ends it. */
+  header: Buffer
+  /** Where the body begins in the bytes that were given. */
+  bodyOffset: number
+  /** Every mailbox of From: the domain of each must belong to the submitter. */
+  headerFrom: Mailbox[]
+  /** A-labels, each once. */
+  headerFromDomains: string[]
+  sender: Mailbox | null
+  headerFromText: string
+  headerToText: string[]
+  headerCcText: string[]
+  /** Bare addresses; empty where the field cannot be read. */
+  headerToAddresses: string[]
+  headerCcAddresses: string[]
+  replyToText: string[]
+  /** Decoded. */
+  subject: string
+  /** With its angle brackets. */
+  messageIdHeader: string
+  /** How many hosts have passed the message on before us. */
+  receivedCount: number
+  /** Whether the header holds bytes above 127, which need SMTPUTF8 (RFC 6532). */
+  smtputf8: boolean
+}
+
+export type Completion = Completed | { ok: false; fault: string }
+
+/** RFC 5322 3.6 and RFC 2045: where there are two, readers differ about which counts. */
+const single = 'From Sender Reply-To To Cc Subject Date Message-ID Content-Type Content-Transfer-Encoding'.split(' ')
+const removed = new Set(['bcc', 'resent-bcc', 'return-path', ...optionFieldNames])
+
+/** The only fields of a name that are there once at most. */
+const valueOf = (fields: readonly HeaderField[], name: string): string => fieldsNamed(fields, name)[0]?.value ?? ''
+
+function authorsOf(fields: readonly HeaderField[]): { from: Mailbox[]; sender: Mailbox | null } | { fault: string } {
+  const [fromField] = fieldsNamed(fields, 'From')
+  if (!fromField) return { fault: 'The From field is missing.' }
+  if (!isUtf8(fromField.raw)) return { fault: 'The From field is not valid UTF-8.' }
+  const from = parseMailboxList(fromField.value, 'strict')
+  if (!from.ok) return { fault: `From: ${from.fault}` }
+  const [senderField] = fieldsNamed(fields, 'Sender')
+  if (!senderField) {
+    // RFC 5322 3.6.2
+    if (from.mailboxes.length > 1) return { fault: 'A From field with several mailboxes needs a Sender field.' }
+    return { from: from.mailboxes, sender: null }
+  }
+  const sender = parseMailboxList(senderField.value, 'strict')
+  if (!sender.ok) return { fault: `Sender: ${sender.fault}` }
+  if (sender.mailboxes.length > 1) return { fault: 'The Sender field holds more than one mailbox.' }
+  return { from: from.mailboxes, sender: sender.mailboxes[0] ?? null }
+}
+
+/** A list of addresses for people; a field that cannot be read stays one text. */
+function addressTexts(fields: readonly HeaderField[], name: string): string[] {
+  const value = valueOf(fields, name)
+  if (value === '') return []
+  const parsed = parseMailboxList(value, 'lenient')
+  if (!parsed.ok) return [decodeHeaderText(value)]
+  return parsed.mailboxes.map(mailboxText)
+}
+
+function addressesIn(fields: readonly HeaderField[], name: string): string[] {
+  const parsed = parseMailboxList(valueOf(fields, name), 'lenient')
+  return parsed.ok ? parsed.mailboxes.map(({ address }) => address) : []
+}
+
+const addressFields = new Set(['from', 'sender', 'to', 'cc', 'reply-to'])
+const structured = /^(?:content-|mime-|dkim-|arc-|list-|resent-|received|references|in-reply-to|message-id|date|authentication-)/
+
+/**
+ * A field of raw UTF-8 or Latin-1 as ASCII with encoded words where that says the same, so that a host
+ * without SMTPUTF8 can take it; otherwise the field as it came.
+ */
+function asAscii(field: HeaderField): HeaderField | string {
+  if (isAscii(field.raw)) return field
+  const name = field.name.toLowerCase()
+  if (!addressFields.has(name)) return structured.test(name) ? field : formatTextField(field.name, decodeHeaderText(field.value))
+  const parsed = parseMailboxList(field.value, name === 'from' || name === 'sender' ? 'strict' : 'lenient')
+  return parsed.ok && parsed.mailboxes.length > 0 ? formatMailboxes(field.name, parsed.mailboxes) : field
+}
+
+/**
+ * Completes a message from an SMTP submitter (RFC 6409 section 8): adds Received, and Date and Message-ID where
+ * they are missing; removes Bcc, Return-Path and the fields that are meant for us, and returns what those say.
+ *
+ * `bytes` begin with the whole header; `received` is the text of the Received field, folded, without its
+ * final CRLF. A refusal is a text for the submitter (550 5.6.0). Whose domains From names is for the caller to judge.
+ */
+export function complete(bytes: Uint8Array, parts: { received: string; now: number }): Completion {
+  const block = parseHeaderBlock(bytes)
+  if (!block.ok) return block
+  const { fields, bodyOffset } = block
+  const twice = single.find((name) => fieldsNamed(fields, name).length > 1)
+  if (twice !== undefined) return { ok: false, fault: `The header has more than one ${twice} field.` }
+  const authors = authorsOf(fields)
+  if ('fault' in authors) return { ok: false, fault: authors.fault }
+  const options = readOptionFields(fields, parts.now)
+  if ('fault' in options) return { ok: false, fault: options.fault }
+
+  const headerFromDomains = [...new Set(authors.from.map(({ address }) => domainOf(address)))]
+  const given = valueOf(fields, 'Message-ID')
+  const messageIdHeader = given === '' ? `<${randomBytes(16).toString('hex')}@${headerFromDomains[0]}>` : given
+  const added = [parts.received]
+  if (given === '') added.push(`Message-ID: ${messageIdHeader}`)
+  if (valueOf(fields, 'Date') === '') added.push(`Date: ${formatDate(parts.now)}`)
+  // Whoever signed the message signed these bytes.
+  const isSigned = fieldsNamed(fields, 'DKIM-Signature').length > 0
+  const kept = fields
+    .filter(({ name, value }) => !removed.has(name.toLowerCase()) && !(value === '' && /^(?:date|message-id)$/i.test(name)))
+    .map((field) => (isSigned ? field : asAscii(field)))
+  const header = headerBytesOf([...added, ...kept])
+  return {
+    ok: true,
+    header,
+    bodyOffset,
+    headerFrom: authors.from,
+    headerFromDomains,
+    sender: authors.sender,
+    headerFromText: addressTexts(fields, 'From').join(', '),
+    headerToText: addressTexts(fields, 'To'),
+    headerCcText: addressTexts(fields, 'Cc'),
+    headerToAddresses: addressesIn(fields, 'To'),
+    headerCcAddresses: addressesIn(fields, 'Cc'),
+    replyToText: addressTexts(fields, 'Reply-To'),
+    subject: decodeHeaderText(valueOf(fields, 'Subject')),
+    messageIdHeader,
+    receivedCount: fieldsNamed(fields, 'Received').length,
+    smtputf8: !isAscii(header),
+    ...options,
+  }
+}

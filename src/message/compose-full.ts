@@ -1,0 +1,79 @@
+import MailComposer from 'nodemailer/lib/mail-composer'
+import type { MailComposerAttachment, MailComposerOptions } from 'nodemailer/lib/mail-composer'
+import type { ComposedHeader } from './compose-header.ts'
+import { parseHeaderBlock } from './header-block.ts'
+import { isSevenBit, withCrlf } from './text-part.ts'
+
+export interface OutgoingAttachment {
+  filename: string
+  content: Buffer
+  /** null: guessed from the file name. */
+  contentType: string | null
+  /** Without angle brackets; set: shown inside the html. */
+  contentId: string | null
+}
+
+export interface FullBody {
+  html: string | null
+  text: string | null
+  attachments: OutgoingAttachment[]
+}
+
+/** Only these of MailComposer's fields are used; all others are ours. */
+const mimeFields = /^(?:mime-version|content-type|content-transfer-encoding|content-disposition|content-id)$/i
+
+/** An invitation: shown as one by mail programs only where it is an alternative of the text as well (RFC 6047 2.4). */
+const calendarMethod = (contentType: string | null): string | null =>
+  /^text\/calendar\b[^\r\n]*?;\s*method="?([A-Za-z-]{1,20})"?/i.exec(contentType ?? '')?.[1] ?? null
+
+/**
+ * A message/* part may not be encoded (RFC 2046 5.2.1) and a multipart would be taken apart: what cannot
+ * travel as it is goes as a file.
+ */
+function travelType({ contentType, content }: OutgoingAttachment): string | null {
+  if (contentType === null) return null
+  if (/^multipart\//i.test(contentType)) return 'application/octet-stream'
+  if (!/^message\//i.test(contentType)) return contentType
+  return isSevenBit(content) ? contentType : 'application/octet-stream'
+}
+
+function attachmentOf(attachment: OutgoingAttachment): MailComposerAttachment {
+  const contentType = travelType(attachment)
+  const { contentId } = attachment
+  return {
+    filename: attachment.filename,
+    content: attachment.content,
+    contentDisposition: contentId === null ? 'attachment' : 'inline',
+    ...(contentType === null ? {} : { contentType }),
+    ...(contentId === null ? {} : { cid: contentId }),
+  }
+}
+
+const textOf = (text: string | null): { content: Buffer } | undefined =>
+  text === null ? undefined : { content: withCrlf(Buffer.from(text)) }
+
+/**
+ * A message with attachments, inline images or an invitation, by nodemailer's MailComposer. It gets bytes only,
+ * never a path or a URL, and makes the MIME tree only: the header is the same as `composePlain` writes.
+ */
+export async function composeFull(header: ComposedHeader, { html, text, attachments }: FullBody): Promise<Buffer> {
+  const invitation = attachments.find(({ contentType, contentId }) => contentId === null && calendarMethod(contentType) !== null)
+  const options: MailComposerOptions = {
+    text: textOf(text),
+    html: textOf(html),
+    attachments: attachments.filter((attachment) => attachment !== invitation).map(attachmentOf),
+    encoding: 'base64',
+    newline: 'win',
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  }
+  if (invitation) {
+    const method = calendarMethod(invitation.contentType) ?? 'PUBLISH'
+    options.icalEvent = { content: invitation.content, filename: invitation.filename, method }
+  }
+  const built = withCrlf(await new MailComposer(options).compile().build())
+  const block = parseHeaderBlock(built)
+  if (!block.ok) throw new Error(`MailComposer made a header we cannot read: ${block.fault}`)
+  const fields = block.fields.filter(({ name }) => mimeFields.test(name)).map(({ raw }) => raw)
+  return Buffer.concat([Buffer.from(`${header.text}\r\n`), ...fields, Buffer.from('\r\n'), built.subarray(block.bodyOffset)])
+}

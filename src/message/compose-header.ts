@@ -1,0 +1,30 @@
+import { randomBytes } from 'node:crypto'
+import type { Mailbox } from '../smtp/address.ts'
+import { formatCustomField, formatDate, formatMailboxes, formatTextField } from './format-field.ts'
+
+export interface HeaderInput {
+  from: Mailbox
+  to: Mailbox[]
+  cc: Mailbox[]
+  replyTo: Mailbox[]
+  subject: string
+  headers: Record<string, string>
+}
+
+export interface ComposedHeader {
+  /** All fields but those of MIME, without the final CRLF. */
+  text: string
+  messageIdHeader: string
+}
+
+/** The fields that both composers share, so that the same email reads the same whichever made it. */
+export function composeHeader(email: HeaderInput, { now, hostname }: { now: number; hostname: string }): ComposedHeader {
+  const messageIdHeader = `<${randomBytes(16).toString('hex')}@${hostname}>`
+  const fields = [formatMailboxes('From', [email.from])]
+  if (email.to.length > 0) fields.push(formatMailboxes('To', email.to))
+  if (email.cc.length > 0) fields.push(formatMailboxes('Cc', email.cc))
+  if (email.replyTo.length > 0) fields.push(formatMailboxes('Reply-To', email.replyTo))
+  fields.push(formatTextField('Subject', email.subject), `Date: ${formatDate(now)}`, `Message-ID: ${messageIdHeader}`)
+  for (const [name, value] of Object.entries(email.headers)) fields.push(formatCustomField(name, value))
+  return { text: fields.join('\r\n'), messageIdHeader }
+}

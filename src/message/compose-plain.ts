@@ -1,0 +1,36 @@
+import { randomBytes } from 'node:crypto'
+import type { ComposedHeader } from './compose-header.ts'
+import { encodeTextPart } from './text-part.ts'
+
+export interface PlainBody {
+  html: string | null
+  text: string | null
+}
+
+function partOf(subtype: 'plain' | 'html', text: string): [head: string, bytes: Buffer] {
+  const { encoding, bytes } = encodeTextPart(text)
+  return [`Content-Type: text/${subtype}; charset=utf-8\r\nContent-Transfer-Encoding: ${encoding}\r\n\r\n`, bytes]
+}
+
+/**
+ * A message without attachments: text, html or multipart/alternative of both (RFC 2046 5.1.4). MailComposer
+ * makes the same message at ten times the cost.
+ */
+export function composePlain(header: ComposedHeader, { html, text }: PlainBody): Buffer {
+  const top = `${header.text}\r\nMIME-Version: 1.0\r\n`
+  if (html === null || text === null) {
+    const [head, bytes] = html === null ? partOf('plain', text ?? '') : partOf('html', html)
+    return Buffer.concat([Buffer.from(top + head), bytes])
+  }
+  // "=_" occurs in no quoted-printable or base64 text; in 7bit text the random part has to do.
+  const boundary = `=_${randomBytes(18).toString('base64url')}`
+  const [plainHead, plainBytes] = partOf('plain', text)
+  const [htmlHead, htmlBytes] = partOf('html', html)
+  return Buffer.concat([
+    Buffer.from(`${top}Content-Type: multipart/alternative; boundary="${boundary}"\r\n\r\n--${boundary}\r\n${plainHead}`),
+    plainBytes,
+    Buffer.from(`\r\n--${boundary}\r\n${htmlHead}`),
+    htmlBytes,
+    Buffer.from(`\r\n--${boundary}--\r\n`),
+  ])
+}

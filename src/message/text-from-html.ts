@@ -1,0 +1,227 @@
+import { decodeEntities } from './html-entities.ts'
+
+/** Elements whose content is no text; they end only at their own end tag. */
+const hidden = new Set(['script', 'style', 'title', 'template', 'xml'])
+/** Elements that stand on lines of their own. */
+const block = new Set(
+  (
+    'address article aside body center dd details div dl dt fieldset figcaption figure footer ' +
+    'form header html legend main nav section summary tbody tfoot thead tr'
+  ).split(' '),
+)
+/** Elements with an empty line before and after. */
+const paragraph = new Set(['blockquote', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'hr', 'ol', 'p', 'pre', 'table', 'ul'])
+
+/** Deeper lists are not indented further, so that nesting cannot make the text grow. */
+const deepestIndent = 8
+
+/** Gathers text, keeping white space as a browser shows it. */
+class TextOutput {
+  readonly #pieces: string[] = []
+  #newlines = 2
+  #space = false
+  #hasText = false
+
+  /** At least `count` line ends before the next text. */
+  breakLine(count: 1 | 2): void {
+    this.#newlines = Math.max(this.#newlines, count)
+    this.#space = false
+  }
+
+  lineEnd(): void {
+    this.#newlines++
+    this.#space = false
+  }
+
+  word(text: string): void {
+    if (this.#newlines > 0) {
+      if (this.#hasText) this.#pieces.push('\n'.repeat(Math.min(this.#newlines, 2)))
+    } else if (this.#space) {
+      this.#pieces.push(' ')
+    }
+    this.#pieces.push(text)
+    this.#newlines = 0
+    this.#space = false
+    this.#hasText = true
+  }
+
+  flowed(text: string): void {
+    const trimmed = text.replace(/[ \t\r\n\f]+/g, ' ')
+    if (trimmed === '') return
+    if (trimmed.startsWith(' ')) this.#space = true
+    const inner = trimmed.slice(trimmed.startsWith(' ') ? 1 : 0, trimmed.length > 1 && trimmed.endsWith(' ') ? -1 : undefined)
+    if (inner === '') return
+    this.word(inner)
+    this.#space = trimmed.endsWith(' ')
+  }
+
+  preformatted(text: string): void {
+    const lines = text.split(/\r\n|\r|\n/)
+    lines.forEach((line, i) => {
+      if (i > 0) this.lineEnd()
+      if (line !== '') this.word(line)
+    })
+  }
+
+  space(): void {
+    this.#space = true
+  }
+
+  toString(): string {
+    return this.#pieces.join('')
+  }
+}
+
+interface Tag {
+  name: string
+  isEnd: boolean
+  attributes: string
+}
+
+const tagStart = /[a-z/!?]/i
+
+/** Where the tag that starts at `start` ends, after its `>`; quoted attribute values may hold one. */
+function endOfTag(html: string, start: number): number {
+  let quote = ''
+  // A quotation mark opens a value only behind `=`; elsewhere it is a part of a broken name.
+  let isValue = false
+  for (let i = start; i < html.length; i++) {
+    const character = html.charAt(i)
+    if (quote !== '') {
+      if (character === quote) quote = ''
+      continue
+    }
+    if (character === '>') return i + 1
+    if (isValue && (character === '"' || character === "'")) quote = character
+    if (character === '=') isValue = true
+    else if (!/\s/.test(character)) isValue = false
+  }
+  return -1
+}
+
+/** The value of an attribute, decoded; the first 4 KiB of a tag are looked at. */
+function attributeOf(tag: Tag, name: string): string | null {
+  const attribute = /([^\s=>"'/]{1,64})\s{0,16}(?:=\s{0,16}(?:"([^"]*)"|'([^']*)'|([^\s>]+)))?/g
+  for (const [, key, double, single, bare] of tag.attributes.matchAll(attribute)) {
+    if (key?.toLowerCase() === name) return decodeEntities(double ?? single ?? bare ?? '').trim()
+  }
+  return null
+}
+
+class TextExtractor {
+  readonly #out = new TextOutput()
+  readonly #lists: { isOrdered: boolean; count: number }[] = []
+  #link: { url: string; text: string } | null = null
+  #preDepth = 0
+
+  text(source: string): void {
+    const text = decodeEntities(source)
+    if (this.#link && this.#link.text.length < 2048) this.#link.text += text.slice(0, 2048)
+    if (this.#preDepth > 0) this.#out.preformatted(text)
+    else this.#out.flowed(text)
+  }
+
+  tag(tag: Tag): void {
+    const { name, isEnd } = tag
+    if (name === 'a') this.#anchor(tag)
+    else if (name === 'br') this.#out.lineEnd()
+    else if (name === 'li') this.#item(isEnd)
+    else if (name === 'td' || name === 'th') this.#out.space()
+    else if (name === 'img' && !isEnd) this.#out.flowed(attributeOf(tag, 'alt') ?? '')
+    else if (block.has(name)) this.#out.breakLine(1)
+    else if (paragraph.has(name)) this.#paragraph(name, isEnd)
+  }
+
+  end(): string {
+    this.#closeLink()
+    return this.#out.toString()
+  }
+
+  #paragraph(name: string, isEnd: boolean): void {
+    const isList = name === 'ul' || name === 'ol'
+    this.#out.breakLine(isList && this.#lists.length > (isEnd ? 1 : 0) ? 1 : 2)
+    if (name === 'pre') this.#preDepth = Math.max(0, this.#preDepth + (isEnd ? -1 : 1))
+    if (isList && isEnd) this.#lists.pop()
+    else if (isList) this.#lists.push({ isOrdered: name === 'ol', count: 0 })
+    if (name === 'hr' && !isEnd) {
+      this.#out.word('-----')
+      this.#out.breakLine(2)
+    }
+  }
+
+  #item(isEnd: boolean): void {
+    this.#out.breakLine(1)
+    if (isEnd) return
+    const list = this.#lists.at(-1)
+    const indent = '  '.repeat(Math.min(Math.max(this.#lists.length - 1, 0), deepestIndent))
+    if (list) list.count++
+    this.#out.word(`${indent}${list?.isOrdered ? `${list.count}.` : '*'}`)
+    this.#out.space()
+  }
+
+  #anchor(tag: Tag): void {
+    this.#closeLink()
+    const url = tag.isEnd ? null : attributeOf(tag, 'href')
+    if (url !== null && /^(?:https?:|mailto:|tel:|\{\{)/i.test(url)) this.#link = { url, text: '' }
+  }
+
+  #closeLink(): void {
+    const link = this.#link
+    this.#link = null
+    if (!link) return
+    const text = link.text.trim()
+    const plain = link.url.replace(/^(?:mailto|tel):/i, '')
+    if (text === link.url || text === plain) return
+    if (text !== '') this.#out.space()
+    this.#out.word(text === '' ? link.url : `[${link.url}]`)
+  }
+}
+
+/** Where the content of a hidden element ends: at its end tag, or with the document. */
+function endOfHidden(html: string, name: string, start: number): number {
+  const close = new RegExp(`</${name}`, 'gi')
+  close.lastIndex = start
+  return close.exec(html)?.index ?? html.length
+}
+
+/** Where the comment or declaration that starts at `start` ends. */
+function endOfMarkup(html: string, start: number): number {
+  const isComment = html.startsWith('<!--', start)
+  const found = html.indexOf(isComment ? '-->' : '>', start + (isComment ? 4 : 2))
+  return found < 0 ? html.length : found + (isComment ? 3 : 1)
+}
+
+/**
+ * Plain text that says what a piece of html says: links as `text [url]`, lists with marks, no styles or scripts.
+ * One pass over the input without a tree, so that no input, however nested or broken, takes more than linear time.
+ */
+export function textFromHtml(html: string): string {
+  const extractor = new TextExtractor()
+  let textStart = 0
+  let i = html.indexOf('<')
+  while (i >= 0) {
+    const next = html.charAt(i + 1)
+    if (!tagStart.test(next)) {
+      i = html.indexOf('<', i + 1)
+      continue
+    }
+    if (i > textStart) extractor.text(html.slice(textStart, i))
+    let end: number
+    if (next === '!' || next === '?') {
+      end = endOfMarkup(html, i)
+    } else {
+      end = endOfTag(html, i + 1)
+      // An unfinished tag: a browser shows nothing of it.
+      if (end < 0) return extractor.end()
+      const isEnd = next === '/'
+      const inside = html.slice(i + (isEnd ? 2 : 1), Math.min(end - 1, i + 4096))
+      const name = (/^[^\s/>]*/.exec(inside)?.[0] ?? '').toLowerCase()
+      extractor.tag({ name, isEnd, attributes: inside.slice(name.length) })
+      if (!isEnd && hidden.has(name)) end = endOfHidden(html, name, end)
+    }
+    textStart = end
+    i = html.indexOf('<', end)
+  }
+  if (textStart < html.length) extractor.text(html.slice(textStart))
+  return extractor.end()
+}

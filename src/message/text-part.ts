@@ -1,0 +1,153 @@
+const CR = 13
+const LF = 10
+const SP = 32
+const TAB = 9
+const EQUALS = 61
+
+export type TransferEncoding = '7bit' | 'quoted-printable' | 'base64'
+
+export interface EncodedText {
+  encoding: TransferEncoding
+  /** CRLF line ends, no bare CR or LF, ends with CRLF unless empty. */
+  bytes: Buffer
+}
+
+/** A line of 7bit text may have 998 octets (RFC 5322 2.1.1). */
+const longestPlainLine = 990
+
+const hexDigits = Buffer.from('0123456789ABCDEF')
+
+interface Survey {
+  nonAscii: number
+  /** Bytes that quoted-printable writes as three. */
+  escaped: number
+  lineEnds: number
+  longestLine: number
+  hasBareLineEnd: boolean
+  hasControl: boolean
+}
+
+function survey(bytes: Uint8Array): Survey {
+  let nonAscii = 0
+  let equals = 0
+  let controls = 0
+  let lineEnds = 0
+  let longestLine = 0
+  let bare = 0
+  let lineStart = 0
+  for (let i = 0; i < bytes.length; i++) {
+    const byte = bytes[i]!
+    if (byte >= SP && byte < 127) {
+      if (byte === EQUALS) equals++
+    } else if (byte > 127) {
+      nonAscii++
+    } else if (byte === LF || byte === CR) {
+      if (i - lineStart > longestLine) longestLine = i - lineStart
+      if (byte === CR && bytes[i + 1] === LF) i++
+      else bare++
+      lineEnds++
+      lineStart = i + 1
+    } else if (byte !== TAB) {
+      controls++
+    }
+  }
+  if (bytes.length - lineStart > longestLine) longestLine = bytes.length - lineStart
+  const escaped = nonAscii + equals + controls
+  return { nonAscii, escaped, lineEnds, longestLine, hasBareLineEnd: bare > 0, hasControl: controls > 0 }
+}
+
+/** Every CR, LF and CRLF becomes CRLF. The same bytes come back where nothing is to be done. */
+export function withCrlf(bytes: Buffer): Buffer {
+  const { lineEnds, hasBareLineEnd } = survey(bytes)
+  return hasBareLineEnd ? rewriteLineEnds(bytes, lineEnds) : bytes
+}
+
+/** Whether these bytes can travel as they are: ASCII without control characters, CRLF, no line over 998 octets. */
+export function isSevenBit(bytes: Uint8Array): boolean {
+  const found = survey(bytes)
+  return found.nonAscii === 0 && !found.hasControl && !found.hasBareLineEnd && found.longestLine <= 998
+}
+
+function rewriteLineEnds(bytes: Uint8Array, lineEnds: number): Buffer {
+  const out = Buffer.allocUnsafe(bytes.length + lineEnds)
+  let size = 0
+  for (let i = 0; i < bytes.length; i++) {
+    const byte = bytes[i]!
+    if (byte === LF || byte === CR) {
+      if (byte === CR && bytes[i + 1] === LF) i++
+      out[size++] = CR
+      out[size++] = LF
+    } else {
+      out[size++] = byte
+    }
+  }
+  return out.subarray(0, size)
+}
+
+function endsLine(bytes: Uint8Array, i: number): boolean {
+  return i >= bytes.length || bytes[i] === CR || bytes[i] === LF
+}
+
+/** Quoted-printable (RFC 2045 6.7): lines of at most 76 characters, no blank before a line end. */
+function quotedPrintable(bytes: Uint8Array, found: Survey): Buffer {
+  const longest = bytes.length + 2 * found.escaped + 4 * found.lineEnds + 4
+  const out = Buffer.allocUnsafe(longest + 3 * Math.ceil(longest / 70))
+  let size = 0
+  let column = 0
+  for (let i = 0; i < bytes.length; i++) {
+    const byte = bytes[i]!
+    if (byte === LF || byte === CR) {
+      if (byte === CR && bytes[i + 1] === LF) i++
+      out[size++] = CR
+      out[size++] = LF
+      column = 0
+      continue
+    }
+    const isPlain = byte > SP && byte < 127 ? byte !== EQUALS : (byte === SP || byte === TAB) && !endsLine(bytes, i + 1)
+    const width = isPlain ? 1 : 3
+    if (column + width > 75 && !(column + width === 76 && endsLine(bytes, i + 1))) {
+      out[size++] = EQUALS
+      out[size++] = CR
+      out[size++] = LF
+      column = 0
+    }
+    if (isPlain) {
+      out[size++] = byte
+    } else {
+      out[size++] = EQUALS
+      out[size++] = hexDigits[byte >> 4]!
+      out[size++] = hexDigits[byte & 15]!
+    }
+    column += width
+  }
+  return out.subarray(0, size)
+}
+
+function base64Lines(bytes: Buffer): Buffer {
+  const text = bytes.toString('base64')
+  const lines: string[] = []
+  for (let i = 0; i < text.length; i += 76) lines.push(text.slice(i, i + 76))
+  return Buffer.from(lines.join('\r\n'), 'latin1')
+}
+
+const crlf = Buffer.from('\r\n')
+
+const closed = (bytes: Buffer): Buffer =>
+  bytes.length === 0 || (bytes.at(-1) === LF && bytes.at(-2) === CR) ? bytes : Buffer.concat([bytes, crlf])
+
+/** Which encoding is the shortest for this text that every host can carry. */
+function encodingFor(found: Survey, size: number): TransferEncoding {
+  if (found.nonAscii === 0 && !found.hasControl && found.longestLine <= longestPlainLine) return '7bit'
+  // Quoted-printable triples what it escapes, base64 adds a third to everything.
+  return found.nonAscii * 5 > size ? 'base64' : 'quoted-printable'
+}
+
+/** The body of a text part in UTF-8, in the encoding that suits it. */
+export function encodeTextPart(text: string): EncodedText {
+  const bytes = Buffer.from(text)
+  const found = survey(bytes)
+  const encoding = encodingFor(found, bytes.length)
+  if (encoding === 'quoted-printable') return { encoding, bytes: closed(quotedPrintable(bytes, found)) }
+  const lines = found.hasBareLineEnd ? rewriteLineEnds(bytes, found.lineEnds) : bytes
+  return { encoding, bytes: closed(encoding === 'base64' ? base64Lines(lines) : lines) }
+}

@@ -45,7 +45,7 @@ export async function startPostfixInstance(
     setgid_group: 'postdrop',
     maillog_file: '/var/log/sterna-test-postfix.log',
     inet_protocols: 'ipv4',
-    inet_interfaces: listen.host,
+    inet_interfaces: 'loopback-only',
     mynetworks: '127.0.0.0/8',
     mydestination: '',
     alias_maps: '',

@@ -35,7 +35,6 @@ export async function startPostfixPeer(sink: { host: string; port: number }): Pr
   await waitForListener({ path: socket })
   const postfix = await startPostfixInstance(directory, listen, {
     myhostname: 'relay.bench.example',
-    inet_interfaces: 'loopback-only',
     relayhost: `[${sink.host}]:${sink.port}`,
     smtp_tls_security_level: 'none',
     smtpd_tls_security_level: 'none',

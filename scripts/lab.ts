@@ -5,9 +5,10 @@
  *
  * npm run lab
  */
-import { execFileSync, spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
 import { freePort } from '../bench/free-port.ts'
 import { waitForPort } from '../bench/wait-for-port.ts'
@@ -38,11 +39,13 @@ const environment = {
   STERNA_DELIVERY_ALLOW_PRIVATE_ADDRESSES: 'true',
   STERNA_LOG_LEVEL: 'warn',
 }
-const sterna = (...words: string[]): string =>
-  execFileSync(process.execPath, [command, ...words], { env: environment, encoding: 'utf8' }).trim()
+/** Not the synchronous kind: this process answers the name look-ups. */
+const execute = promisify(execFile)
+const sterna = async (...words: string[]): Promise<string> =>
+  (await execute(process.execPath, [command, ...words], { env: environment })).stdout.trim()
 
-sterna('account', 'create', 'lab', '--plan', 'enterprise')
-const { records } = JSON.parse(sterna('domain', 'add', 'shop.example', '--account', 'lab', '--json')) as {
+await sterna('account', 'create', 'lab', '--plan', 'enterprise')
+const { records } = JSON.parse(await sterna('domain', 'add', 'shop.example', '--account', 'lab', '--json')) as {
   records: { name: string; type: string; value: string; priority?: number }[]
 }
 for (const { name, type, value, priority } of records) {
@@ -50,8 +53,8 @@ for (const { name, type, value, priority } of records) {
   if (type === 'TXT') entry.txt = [...(entry.txt ?? []), value]
   if (type === 'MX') entry.mx = [[priority ?? 10, value]]
 }
-sterna('domain', 'verify', 'shop.example')
-const token = sterna('key', 'create', '--account', 'lab')
+await sterna('domain', 'verify', 'shop.example')
+const token = await sterna('key', 'create', '--account', 'lab')
 const server = spawn(process.execPath, [command, 'serve'], { env: environment, stdio: ['ignore', 'ignore', 'inherit'] })
 await Promise.all([waitForPort('127.0.0.1', httpPort), waitForPort('127.0.0.1', submissionPort)])
 

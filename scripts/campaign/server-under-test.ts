@@ -35,7 +35,7 @@ export class ServerUnderTest {
         STERNA_DELIVERY_PORT: String(mxPort),
         STERNA_DELIVERY_ALLOW_PRIVATE_ADDRESSES: 'true',
         STERNA_DELIVERY_RETRY_SCHEDULE: '1s',
-        STERNA_LOG_LEVEL: 'warn',
+        STERNA_LOG_LEVEL: 'error',
       },
       submissionPort,
       httpPort,
@@ -48,7 +48,7 @@ export class ServerUnderTest {
   }
 
   command(...words: string[]): string {
-    return execFileSync(process.execPath, [command, ...words], { env: this.#environment, encoding: 'utf8' }).trim()
+    return execFileSync(process.execPath, [command, ...words], { env: this.#environment, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
   }
 
   /** Starts the server; resolves with the ms it took until both doors answered. */

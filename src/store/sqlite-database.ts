@@ -114,15 +114,20 @@ export async function openDatabase(options: { directory: string; onFatal?: (erro
   const { directory, onFatal = () => {} } = options
   const writer = new StoreThread({ directory, role: 'writer' }, onFatal)
   await writer.opened
-  const reader = new StoreThread({ directory, role: 'reader' }, onFatal)
-  await reader.opened
+  // Its own thread costs memory, and a relay that is only sent to by SMTP may never be asked for a list.
+  let reader: StoreThread | undefined
+  const openReader = async (): Promise<StoreThread> => {
+    reader ??= new StoreThread({ directory, role: 'reader' }, onFatal)
+    await reader.opened
+    return reader
+  }
   const rowsFrom = async <R extends Row>(thread: StoreThread, sql: string, params: Record<string, Value>): Promise<R[]> => {
     const answer = await thread.request({ type: 'read', sql, params })
     return ('rows' in answer ? answer.rows : []) as R[]
   }
   return {
     read: (sql, params = {}) => rowsFrom(writer, sql, params),
-    report: (sql, params = {}) => rowsFrom(reader, sql, params),
+    report: async (sql, params = {}) => rowsFrom(await openReader(), sql, params),
     async write(batch: Statement[], { patient = false } = {}): Promise<Written[]> {
       const answer = await writer.request({ type: 'write', batch }, patient)
       return 'written' in answer ? answer.written : []
@@ -131,7 +136,7 @@ export async function openDatabase(options: { directory: string; onFatal?: (erro
       await writer.request({ type: 'backup', file })
     },
     async close() {
-      await reader.request({ type: 'close' })
+      await reader?.request({ type: 'close' })
       await writer.request({ type: 'close' })
     },
   }

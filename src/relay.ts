@@ -21,7 +21,7 @@ import type { QueuedMessage } from './queue/queue-store.ts'
 import { startScheduler } from './scheduler.ts'
 import { encodeVerp } from './smtp/verp.ts'
 import { accept } from './submission/accept.ts'
-import type { AcceptParts } from './submission/accept.ts'
+import type { Accept, AcceptParts } from './submission/accept.ts'
 import { FreeSpace } from './submission/free-space.ts'
 import { IdempotencyKeys } from './submission/idempotency-keys.ts'
 import { loadOrMakeCertificate } from './submission/self-signed-certificate.ts'
@@ -29,8 +29,11 @@ import { startSubmissionServer } from './submission/submission-server.ts'
 import { openWebhooks } from './webhook/open-webhooks.ts'
 import type { Webhooks } from './webhook/open-webhooks.ts'
 
-/** How long what is under way may take when the relay stops, ms: a container has ten seconds. */
-const graceMs = 7_000
+/**
+ * How long what is under way may take when the relay stops, ms, one after the other: requests at the doors, attempts,
+ * posts to webhooks (which are repeated after the next start). A container has ten seconds.
+ */
+const grace = { doors: 3_000, delivery: 4_000, webhooks: 1_000 }
 
 /** A running relay. */
 export interface Relay {
@@ -70,13 +73,13 @@ async function startParts(
 
   const webhooks = await openWebhooks(core, { ...config.webhooks, timeoutMs: config.webhooks.timeout, disableAfterMs: disableWebhooksAfterMs })
   await webhooks.start()
-  stops.push(() => webhooks.stop(graceMs))
+  stops.push(() => webhooks.stop(grace.webhooks))
 
   const delivery = startDelivery(deliverySettings(config), log)
   const queue = newQueue(core, delivery, webhooks)
   await queue.start()
   stops.push(async () => {
-    await Promise.all([delivery.stop(graceMs), queue.stop(graceMs)])
+    await Promise.all([delivery.stop(grace.delivery), queue.stop(grace.delivery)])
   })
 
   const space = new FreeSpace(config.dataDir, config.storage.reserve)
@@ -93,7 +96,7 @@ async function startParts(
     eventsWritten: () => webhooks.eventsWritten(),
     giveUpAfterMs: config.delivery.giveUpAfter,
   }
-  const door = (submission: Parameters<typeof accept>[0]) => accept(submission, acceptParts)
+  const door: Accept = (submission) => accept(submission, acceptParts)
 
   const messageParser = startMessageParser()
   stops.push(() => messageParser.stop())
@@ -106,6 +109,8 @@ async function startParts(
   })
   if (tls.origin === 'made') log.warn({ fingerprint: tls.fingerprint }, 'made a self-signed certificate: set tls.cert and tls.key to one that clients trust')
 
+  const doors: { stop(graceMs: number): Promise<void> }[] = []
+  stops.push(async () => void (await Promise.all(doors.map((door) => door.stop(grace.doors)))))
   const submission = await startSubmissionServer(
     {
       clock,
@@ -118,14 +123,13 @@ async function startParts(
     },
     { hostname: config.hostname, maxMessageBytes: config.messageSizeLimit, ...config.submission },
   )
-  stops.push(() => submission.stop(graceMs))
+  doors.push(submission)
 
   const http = await startHttpServer({
     clock,
     log,
     version,
     apiKeys: core.apiKeys,
-    sandbox: config.mode === 'sandbox',
     baseUrl: config.baseUrl,
     listen: config.http.listen,
     tlsListen: config.http.tlsListen,
@@ -144,7 +148,7 @@ async function startParts(
       webhookRoutes(router, { webhooks })
     },
   })
-  stops.push(() => http.stop(graceMs))
+  doors.push(http)
 
   const scheduler = startScheduler(
     [

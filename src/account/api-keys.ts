@@ -77,14 +77,17 @@ export class ApiKeys {
   readonly #db: Database
   readonly #clock: Clock
   readonly #accounts: Accounts
+  readonly #sandboxOnly: boolean
   readonly #byDigest = new Map<string, ApiKey>()
   readonly #byId = new Map<string, { key: ApiKey; digest: string }>()
   readonly #unwritten = new Set<ApiKey>()
 
-  constructor(parts: { db: Database; clock: Clock; accounts: Accounts }) {
+  /** `sandboxOnly`: the whole server lets no mail out, so every key is a sandbox key. */
+  constructor(parts: { db: Database; clock: Clock; accounts: Accounts; sandboxOnly?: boolean }) {
     this.#db = parts.db
     this.#clock = parts.clock
     this.#accounts = parts.accounts
+    this.#sandboxOnly = parts.sandboxOnly ?? false
   }
 
   async load(): Promise<void> {
@@ -195,7 +198,7 @@ export class ApiKeys {
       accountId: key.accountId,
       permission: key.permission,
       domainId: key.domainId,
-      sandbox: key.sandbox,
+      sandbox: key.sandbox || this.#sandboxOnly,
       accountStatus: account.status,
     }
   }

@@ -48,7 +48,7 @@ export async function openCoreParts(config: Config, outside: Outside): Promise<C
   try {
     const secrets = openKeyFile(config.secretKeyFile)
     const accounts = new Accounts({ db, clock })
-    const apiKeys = new ApiKeys({ db, clock, accounts })
+    const apiKeys = new ApiKeys({ db, clock, accounts, sandboxOnly: config.mode === 'sandbox' })
     const settings = { hostname: config.hostname, returnPathDomain: config.returnPath.domain }
     const sendingDomains = new SendingDomains({ db, secrets, resolver, clock, settings })
     for (const part of [accounts, apiKeys, sendingDomains]) await part.load()

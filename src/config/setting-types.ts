@@ -168,6 +168,25 @@ export const list = <T>(type: SettingType<T>): SettingType<T[]> => ({
   },
 })
 
+/** Yes, no, or networks in CIDR notation. */
+export const flagOrNetworks: SettingType<boolean | string[]> = {
+  title: 'true, false, or a list of networks',
+  parse(given) {
+    if (given === true || given === false || given === 'true' || given === 'false') return flag.parse(given)
+    return list(network).parse(given)
+  },
+}
+
+const network: SettingType<string> = {
+  title: 'network',
+  parse(given) {
+    const [address = '', bits = '', ...more] = String(given).split('/')
+    const width = ({ 4: 32, 6: 128 } as Record<number, number>)[isIP(address)]
+    if (width !== undefined && /^\d{1,3}$/.test(bits) && Number(bits) <= width && more.length === 0) return String(given)
+    return refuse(given, 'is neither true nor false nor a network: write networks like 10.0.0.0/8 or fd00::/8.')
+  },
+}
+
 /** A list with at least one entry. */
 export const filledList = <T>(type: SettingType<T>): SettingType<T[]> => {
   const any = list(type)

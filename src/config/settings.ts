@@ -176,9 +176,10 @@ export const settings = {
   ),
 
   'webhooks.allow_private_addresses': setting(
-    type.flag,
+    type.flagOrNetworks,
     false,
-    'Lets webhooks be posted to loopback and private addresses, such as another container.',
+    'Lets webhooks be posted to loopback and private addresses, such as another container: all of them, or those in a ' +
+      'list of networks like 10.0.0.0/8.',
   ),
   'webhooks.allow_http': setting(type.flag, true, 'Lets webhooks have http URLs; with false only https ones can be added.'),
   'webhooks.retry_schedule': setting(

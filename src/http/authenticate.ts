@@ -4,8 +4,6 @@ import type { ApiContext, ApiState } from './api-state.ts'
 
 export interface AuthenticateParts {
   apiKeys: Pick<ApiKeys, 'authenticate'>
-  /** True where the whole server lets no mail out: every key is a sandbox key. */
-  sandbox: boolean
 }
 
 /**
@@ -31,7 +29,7 @@ export function authenticate(ctx: ApiContext, parts: AuthenticateParts): ApiStat
     accountId: key.accountId,
     keyId: key.id,
     domainId: key.domainId,
-    sandbox: key.sandbox || parts.sandbox,
+    sandbox: key.sandbox,
     permission: key.permission,
   }
 }

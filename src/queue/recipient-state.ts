@@ -111,8 +111,11 @@ function bouncedEvent(
       bounce_type: bounce.hard ? 'hard' : 'soft',
       bounce_category: bounce.category,
       smtp_code: bounce.reply?.code ?? null,
-      enhanced_status: bounce.reply?.enhancedCode ?? null,
+      // A bounce of our own making begins with the code that a server would have given.
+      enhanced_status: bounce.reply?.enhancedCode ?? ownEnhancedCode(bounce.reason),
       reason: bounce.reason.slice(0, longestReason),
     },
   }
 }
+
+const ownEnhancedCode = (reason: string): string | null => /^[245]\.\d{1,3}\.\d{1,3}(?= )/.exec(reason)?.[0] ?? null

@@ -20,6 +20,9 @@ export class ClientGone extends Error {
 const headerEnd = Buffer.from('\r\n\r\n')
 const lineEnd = Buffer.from('\r\n')
 
+/** RFC 5321 4.5.2 leaves NUL to the receiver, and some cut the message there. */
+const nulByte = new SmtpRefusal(replyOf(550, '5.6.0', 'The message contains a NUL byte; encode binary content as base64'))
+
 const bareLineEnd = (kind: 'CR' | 'LF'): SmtpRefusal =>
   new SmtpRefusal(
     replyOf(
@@ -55,7 +58,7 @@ class Intake {
       this.#size += piece.length
       if (this.#size > this.#options.maxMessageBytes) throw new SmtpRefusal(tooBig(this.#options.maxMessageBytes))
       const text = piece.toString('latin1')
-      this.#checkLineEnds(text)
+      this.#checkCharacters(text)
       if (this.#header) this.#addToHeader(this.#header, piece)
       else this.#addToBody(piece, text)
     } catch (error) {
@@ -74,11 +77,12 @@ class Intake {
     }
   }
 
-  #checkLineEnds(text: string): void {
+  #checkCharacters(text: string): void {
     const whole = this.#endsWithCr ? `\r${text}` : text
     this.#endsWithCr = whole.endsWith('\r')
-    const found = /\r(?!\n|$)|(?<!\r)\n/.exec(whole)
-    if (found) throw bareLineEnd(found[0] === '\r' ? 'CR' : 'LF')
+    const found = /\r(?!\n|$)|(?<!\r)\n|\0/.exec(whole)?.[0]
+    if (found === '\0') throw nulByte
+    if (found) throw bareLineEnd(found === '\r' ? 'CR' : 'LF')
   }
 
   #addToHeader(header: Buffer[], piece: Buffer): void {
@@ -115,7 +119,7 @@ function endOf(bytes: Buffer): number {
 /**
  * Reads one message from DATA into the collector, to its end even where it is refused, because only then is the client
  * listening. While chunks are being stored nothing more is read.
- * @throws SmtpRefusal for bare CR or LF and for size; ClientGone; whatever `completeHeader` or storing threw
+ * @throws SmtpRefusal for bare CR or LF, NUL and for size; ClientGone; whatever `completeHeader` or storing threw
  */
 export async function readMessage(
   content: Readable,

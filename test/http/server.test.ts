@@ -91,14 +91,6 @@ test('only a Bearer key that is in force opens the API', async () => {
   expect(api.logged.join('')).not.toContain(token)
 })
 
-test('on a server in sandbox mode every key is a sandbox key', async () => {
-  const live = await startEcho()
-  expect((await live.request('GET', '/api/who', { token: await live.token() })).body.sandbox).toBe(false)
-  expect((await live.request('GET', '/api/who', { token: await live.token({ sandbox: true }) })).body.sandbox).toBe(true)
-  const sandbox = await startEcho({ sandbox: true })
-  expect((await sandbox.request('GET', '/api/who', { token: await sandbox.token() })).body.sandbox).toBe(true)
-})
-
 test('a key does what its permission says', async () => {
   const api = await startEcho()
   const statuses = async (permission: 'full_access' | 'sending_access' | 'read_access' | 'operator') => {

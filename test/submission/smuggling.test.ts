@@ -41,13 +41,13 @@ test.each(sequences.map((sequence) => [JSON.stringify(sequence), sequence] as co
   for (const place of ['body', 'header'] as const) {
     for (const cut of [null, 'bytewise', ...(place === 'body' ? cutsAround(sequence) : [])] as const) {
       const { codes, taken } = await outcome(sequence, place, cut)
-      const hasBareLineEnd = /\r(?!\n)|(?<!\r)\n/.test(sequence)
+      const isRefused = /\r(?!\n)|(?<!\r)\n|\0/.test(sequence)
       const how = `${place} ${cut}`
       if (endsMessage) {
         // The message ends there by RFC 5321 4.1.1.4, so what follows is an honest second one; the first is refused.
         expect(taken, how).toEqual(['hidden'])
         expect(codes[0], how).toBe(550)
-      } else if (hasBareLineEnd || place === 'header') {
+      } else if (isRefused || place === 'header') {
         expect(taken, how).toEqual([])
         expect(codes, how).toEqual([550, 221])
       } else {

@@ -62,7 +62,6 @@ export async function startApiServer(
   const server = await startHttpServer({
     ...parts,
     baseUrl: 'https://mail.example.com',
-    sandbox: false,
     listen: [{ host: '127.0.0.1', port: 0 }],
     tlsListen: [],
     tls: null,

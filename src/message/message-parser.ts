@@ -77,6 +77,7 @@ class ParserThread implements MessageParser {
 
   #start(): Worker {
     const worker = new Worker(new URL('./parser-thread.ts', import.meta.url), {
+      name: 'parser',
       resourceLimits: { maxOldGenerationSizeMb: this.#limits.maxOldSpaceMb },
     })
     worker.on('message', (answer: ParserAnswer) => this.#settle(worker, answer))

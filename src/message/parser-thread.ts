@@ -16,7 +16,7 @@ const options = {
 async function parse(bytes: Uint8Array): Promise<ParsedMessage> {
   const parsed = await simpleParser(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), options)
   return {
-    html: parsed.html === false ? null : parsed.html,
+    html: parsed.html || null,
     text: parsed.text ?? null,
     attachments: parsed.attachments.map(({ filename, contentType, size, cid }) => ({
       filename: filename ?? null,

@@ -114,8 +114,8 @@ class TextExtractor {
   #link: { url: string; text: string } | null = null
   #preDepth = 0
 
-  text(source: string): void {
-    const text = decodeEntities(source)
+  /** Text that is shown, decoded. */
+  text(text: string): void {
     if (this.#link && this.#link.text.length < 2048) this.#link.text += text.slice(0, 2048)
     if (this.#preDepth > 0) this.#out.preformatted(text)
     else this.#out.flowed(text)
@@ -127,7 +127,7 @@ class TextExtractor {
     else if (name === 'br') this.#out.lineEnd()
     else if (name === 'li') this.#item(isEnd)
     else if (name === 'td' || name === 'th') this.#out.space()
-    else if (name === 'img' && !isEnd) this.#out.flowed(attributeOf(tag, 'alt') ?? '')
+    else if (name === 'img' && !isEnd) this.text(attributeOf(tag, 'alt') ?? '')
     else if (block.has(name)) this.#out.breakLine(1)
     else if (paragraph.has(name)) this.#paragraph(name, isEnd)
   }
@@ -205,7 +205,7 @@ export function textFromHtml(html: string): string {
       i = html.indexOf('<', i + 1)
       continue
     }
-    if (i > textStart) extractor.text(html.slice(textStart, i))
+    if (i > textStart) extractor.text(decodeEntities(html.slice(textStart, i)))
     let end: number
     if (next === '!' || next === '?') {
       end = endOfMarkup(html, i)
@@ -222,6 +222,6 @@ export function textFromHtml(html: string): string {
     textStart = end
     i = html.indexOf('<', end)
   }
-  if (textStart < html.length) extractor.text(html.slice(textStart))
+  if (textStart < html.length) extractor.text(decodeEntities(html.slice(textStart)))
   return extractor.end()
 }

@@ -231,7 +231,7 @@ export class QueueRunner {
       settling.push('postponed' in result ? this.#postpone(recipient) : this.#settleAttempt(message, recipient, result))
     }
     await deliver(job, settle).catch((error: unknown) => log.error({ messageId: message.id, error }, 'a delivery job failed'))
-    for (const recipientId of [...open.keys()]) settle({ recipientId, postponed: true })
+    for (const recipientId of open.keys()) settle({ recipientId, postponed: true })
     await Promise.all(settling)
   }
 

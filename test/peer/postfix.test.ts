@@ -211,10 +211,9 @@ test('nodemailer over STARTTLS with five megabytes and a subject from everywhere
 })
 
 test('swaks', async () => {
-  const { status, output } = await run('swaks', [
-    ...['--server', '127.0.0.1', '--port', String(submissionPort), '--tls', '--auth', 'PLAIN', '--auth-user', 'any', '--auth-password', token],
-    ...['--from', 'shop@sender.example', '--to', 'swaks@rcpt.example', '--header', 'Subject: from swaks', '--body', 'Hello from swaks'],
-  ])
+  const login = ['--server', '127.0.0.1', '--port', String(submissionPort), '--tls', '--auth', 'PLAIN', '--auth-user', 'any', '--auth-password', token]
+  const mailOptions = ['--from', 'shop@sender.example', '--to', 'swaks@rcpt.example', '--header', 'Subject: from swaks', '--body', 'Hello from swaks']
+  const { status, output } = await run('swaks', [...login, ...mailOptions])
   expect(output).toContain('250 2.0.0 Ok: queued as em_')
   expect(status).toBe(0)
   const mail = await mailFor('swaks@rcpt.example')

@@ -1,0 +1,180 @@
+import { describe, expect, it } from 'vitest'
+import { complete } from '../../src/message/complete.ts'
+
+const now = Date.UTC(2026, 10, 21, 6, 0, 0)
+const received = 'Received: from app ([192.0.2.1])\r\n\tby mx.example with ESMTPSA id em_1'
+
+const from = 'From: Ann <a@own.example>'
+const run = (lines: string[], body = 'body\r\n') => complete(Buffer.from(`${lines.join('\r\n')}\r\n\r\n${body}`), { received, now })
+const completed = (lines: string[]) => {
+  const result = run(lines)
+  if (!result.ok) throw new Error(result.fault)
+  return result
+}
+const headerOf = (lines: string[]): string[] => completed(lines).header.toString().replace(/\r\n(?=[ \t])/g, '').split('\r\n')
+
+describe('complete', () => {
+  it('adds what is missing and touches nothing else', () => {
+    const given = [from, 'To: b@example.org', 'Subject: folded', '  text', 'X-Odd:   kept  as is ']
+    const result = completed(given)
+    const [trace, messageId, date, ...rest] = headerOf(given)
+    expect(trace).toBe(received.replace('\r\n', ''))
+    expect(messageId).toMatch(/^Message-ID: <[0-9a-f]{32}@own\.example>$/)
+    expect(result.messageIdHeader).toMatch(/^<[0-9a-f]{32}@own\.example>$/)
+    expect(date).toBe('Date: Sat, 21 Nov 2026 06:00:00 +0000')
+    expect(rest).toEqual([from, 'To: b@example.org', 'Subject: folded  text', 'X-Odd:   kept  as is ', '', ''])
+    expect(result.header.toString()).toContain('Subject: folded\r\n  text\r\n')
+    expect(result.bodyOffset).toBe(`${given.join('\r\n')}\r\n\r\n`.length)
+  })
+
+  it('keeps Date and Message-ID that are there, and replaces empty ones', () => {
+    const kept = headerOf([from, 'date: yesterday', 'MESSAGE-ID: <1@app>'])
+    expect(kept).toEqual([received.replace('\r\n', ''), from, 'date: yesterday', 'MESSAGE-ID: <1@app>', '', ''])
+    expect(completed([from, 'Message-ID: <1@app>']).messageIdHeader).toBe('<1@app>')
+    const replaced = headerOf([from, 'Date:', 'Message-ID: '])
+    expect(replaced.filter((line) => /^(date|message-id):/i.test(line))).toHaveLength(2)
+    expect(replaced).not.toContain('Date:')
+  })
+
+  it('removes what must not leave', () => {
+    const lines = headerOf([from, 'Bcc: x@example.org', 'bcc: y@example.org', 'Resent-Bcc: z@example.org', 'Return-Path: <r@example.org>'])
+    expect(lines.join('\n')).not.toMatch(/bcc|return-path/i)
+  })
+
+  it('tells what the header says', () => {
+    const result = completed([
+      'From: =?utf-8?q?J=C3=BCrgen?= <j@Own.example>, "B, C" <b@sub.own.example>, k@own.example',
+      'Sender: j@own.example',
+      'To: Ann (work) <a@example.org>, b@example.org',
+      'Cc: not an address',
+      'Reply-To: r@example.org',
+      'Subject: =?utf-8?q?Gr=C3=BC=C3=9Fe?=',
+    ])
+    expect(result).toMatchObject({
+      headerFrom: [
+        { name: 'Jürgen', address: 'j@own.example' },
+        { name: 'B, C', address: 'b@sub.own.example' },
+        { name: null, address: 'k@own.example' },
+      ],
+      headerFromDomains: ['own.example', 'sub.own.example'],
+      sender: { name: null, address: 'j@own.example' },
+      headerToText: ['Ann <a@example.org>', 'b@example.org'],
+      headerCcText: ['not an address'],
+      replyToText: ['r@example.org'],
+      subject: 'Grüße',
+      smtputf8: false,
+      tags: [],
+      metadata: {},
+      idempotencyKey: null,
+      scheduledAt: null,
+      expiresIn: null,
+    })
+  })
+
+  it('reads and removes the fields that are meant for us', () => {
+    const lines = [
+      from,
+      'X-Tags: campaign=spring, kind = receipt',
+      'X-Metadata: {"order":"17",',
+      ' "__proto__":"x","name":"=?utf-8?q?J=C3=BCrgen?="}',
+      'Idempotency-Key: order-17',
+      'X-Scheduled-At: 2026-11-21T08:30:00+01:00',
+      'x-expires-in: 600',
+    ]
+    const result = completed(lines)
+    expect(result.tags).toEqual([
+      { name: 'campaign', value: 'spring' },
+      { name: 'kind', value: 'receipt' },
+    ])
+    expect(Object.entries(result.metadata)).toEqual([
+      ['order', '17'],
+      ['__proto__', 'x'],
+      ['name', 'Jürgen'],
+    ])
+    expect(result).toMatchObject({ idempotencyKey: 'order-17', scheduledAt: now + 90 * 60_000, expiresIn: 600 })
+    expect(result.header.toString()).not.toMatch(/x-tags|x-metadata|idempotency|x-scheduled|x-expires/i)
+  })
+
+  it('sends at once where the time has passed', () => {
+    expect(completed([from, 'X-Scheduled-At: 2026-11-21T05:00:00Z']).scheduledAt).toBeNull()
+  })
+
+  it.each([
+    [['To: a@b'], 'From field is missing'],
+    [['From:'], 'missing'],
+    [[from, from], 'more than one From'],
+    [[from, 'from: b@bank.example'], 'more than one From'],
+    [[from, 'Subject: a', 'Subject: b'], 'more than one Subject'],
+    [[from, 'To: a@b', 'To: c@d'], 'more than one To'],
+    [[from, 'Date: a', 'Date: b'], 'more than one Date'],
+    [[from, 'Sender: a@b', 'Sender: c@d'], 'more than one Sender'],
+    [[from, 'Message-ID: <a>', 'Message-Id: <b>'], 'more than one Message-ID'],
+    [[from, 'Content-Type: text/plain', 'Content-Type: text/html'], 'more than one Content-Type'],
+    [['From : a@own.example'], 'space between'],
+    [['From: a@own.example', 'From : b@bank.example'], 'space between'],
+    [['From: <a@own.example> <b@bank.example>'], 'From:'],
+    [['From: a@own.example <b@bank.example>'], 'From:'],
+    [['From: a@own.example (x) <b@bank.example>'], 'From:'],
+    [['From: Us: a@own.example;'], 'From:'],
+    [['From: =?utf-8?q?a=40own=2Eexample?='], 'From:'],
+    [['From: a@own.example, b@bank.example'], 'needs a Sender'],
+    [['From: a@own.example.'], 'From:'],
+    [['From: a@own.example\0.bank.example'], 'NUL'],
+    [[from, 'Sender: a@own.example, b@own.example'], 'Sender'],
+    [[from, 'Sender: nobody'], 'Sender:'],
+    [[from, 'X-Tags: campaign'], 'X-Tags'],
+    [[from, 'X-Tags: a b=c'], 'X-Tags'],
+    [[from, 'X-Tags: a=b, a=c'], 'twice'],
+    [[from, `X-Tags: ${Array.from({ length: 21 }, (_, i) => `t${i}=x`).join(',')}`], '20 tags'],
+    [[from, 'X-Metadata: {'], 'JSON'],
+    [[from, 'X-Metadata: ["a"]'], 'object'],
+    [[from, 'X-Metadata: null'], 'object'],
+    [[from, 'X-Metadata: {"a":1}'], 'not a string'],
+    [[from, `X-Metadata: {"${'k'.repeat(65)}":"v"}`], '64'],
+    [[from, `X-Metadata: {"k":"${'v'.repeat(501)}"}`], '500'],
+    [[from, 'Idempotency-Key:'], 'Idempotency-Key'],
+    [[from, `Idempotency-Key: ${'k'.repeat(257)}`], '256'],
+    [[from, 'Idempotency-Key: a', 'Idempotency-Key: b'], 'more than one Idempotency-Key'],
+    [[from, 'X-Scheduled-At: tomorrow'], 'ISO 8601'],
+    [[from, 'X-Scheduled-At: 2026-11-21T08:30:00'], 'time zone'],
+    [[from, 'X-Scheduled-At: 2026-13-41T08:30:00Z'], 'ISO 8601'],
+    [[from, 'X-Scheduled-At: 2027-01-21T08:30:00Z'], '30 days'],
+    [[from, 'X-Expires-In: 59'], '60'],
+    [[from, 'X-Expires-In: 1e3'], '60'],
+    [[from, 'X-Expires-In: 432001'], '432000'],
+    [[from, 'X-Unsubscribe: true'], 'X-Unsubscribe'],
+  ])('refuses %j', (lines, words) => {
+    expect(run(lines)).toEqual({ ok: false, fault: expect.stringContaining(words) })
+  })
+
+  it('refuses a From field that is not UTF-8', () => {
+    const bytes = Buffer.from('From: J\xfcrgen <j@own.example>\r\n\r\n', 'latin1')
+    expect(complete(bytes, { received, now })).toEqual({ ok: false, fault: expect.stringContaining('UTF-8') })
+  })
+})
+
+describe('a header with bytes above 127', () => {
+  it('becomes ASCII where that says the same', () => {
+    const result = completed(['From: Jürgen <j@own.example>', 'To: Groß <g@bücher.example>', 'Subject: Grüße', 'X-Note: für dich'])
+    expect(result.smtputf8).toBe(false)
+    expect(result.subject).toBe('Grüße')
+    const again = complete(result.header, { received, now })
+    expect(again).toMatchObject({
+      headerFrom: [{ name: 'Jürgen', address: 'j@own.example' }],
+      headerToText: ['Groß <g@xn--bcher-kva.example>'],
+      subject: 'Grüße',
+    })
+  })
+
+  it('stays where an address needs it', () => {
+    const result = completed([from, 'To: jürgen@example.org'])
+    expect(result.smtputf8).toBe(true)
+    expect(result.header.toString()).toContain('jürgen@example.org')
+  })
+
+  it('stays where it is signed', () => {
+    const result = completed([from, 'Subject: Grüße', 'DKIM-Signature: v=1'])
+    expect(result.smtputf8).toBe(true)
+    expect(result.header.toString()).toContain('Subject: Grüße\r\n')
+  })
+})

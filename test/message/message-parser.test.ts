@@ -1,0 +1,79 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { startMessageParser } from '../../src/message/message-parser.ts'
+import type { MessageParser } from '../../src/message/message-parser.ts'
+
+let parser: MessageParser
+const start = (limits?: Parameters<typeof startMessageParser>[0]): MessageParser => (parser = startMessageParser(limits))
+afterEach(() => parser.stop())
+
+const message = (text: string) => Buffer.from(`From: a@b\r\nSubject: =?utf-8?q?=C3=BC?=\r\n\r\n${text}`)
+
+describe('the parser thread', () => {
+  it('reads html, text, attachments and headers', async () => {
+    const bytes = [
+      'Subject: =?utf-8?q?=C3=BC?=',
+      'Content-Type: multipart/mixed; boundary=b',
+      '',
+      '--b',
+      'Content-Type: text/plain',
+      '',
+      'hi',
+      '--b',
+      'Content-Type: text/html',
+      '',
+      '<script>x</script>',
+      '--b',
+      'Content-Type: message/delivery-status',
+      '',
+      'Action: failed',
+      '--b',
+      'Content-Type: image/png; name=a.png',
+      'Content-ID: <c@d>',
+      'Content-Transfer-Encoding: base64',
+      '',
+      'AAEC',
+      '--b--',
+      '',
+    ].join('\r\n')
+    const read = await start().parse(Buffer.from(bytes))
+    expect(read).toMatchObject({ html: expect.stringContaining('<script>x</script>'), text: expect.stringMatching(/^hi/) })
+    expect(read.attachments).toEqual([
+      expect.objectContaining({ contentType: 'message/delivery-status' }),
+      { filename: 'a.png', contentType: 'image/png', size: 3, contentId: 'c@d' },
+    ])
+    expect(read.headers[0]).toEqual({ name: 'subject', value: 'ü' })
+  })
+
+  it('reads from shared memory', async () => {
+    const source = message('shared')
+    const shared = new Uint8Array(new SharedArrayBuffer(source.length))
+    shared.set(source)
+    expect((await start().parse(shared)).text).toBe('shared')
+  })
+
+  it('gives up a message that takes too long, and reads the others', async () => {
+    start({ timeoutMs: 2000 })
+    // Reading this takes mailparser time that grows with the square of the length.
+    const endless = Buffer.from(`To: ${'a:b;'.repeat(480_000)}\r\n\r\nhi`)
+    const results = await Promise.allSettled([parser.parse(message('before')), parser.parse(endless), parser.parse(message('after'))])
+    expect(results[0]).toMatchObject({ status: 'fulfilled', value: { text: 'before' } })
+    expect(results[1]).toMatchObject({ status: 'rejected', reason: { code: 'invalid_message', message: expect.stringContaining('2000 ms') } })
+    expect(results[2]).toMatchObject({ status: 'fulfilled', value: { text: 'after' } })
+  })
+
+  it('gives up a message that takes too much memory, and reads the others', async () => {
+    start({ timeoutMs: 15_000, maxOldSpaceMb: 64 })
+    const huge = Buffer.from(`Content-Type: text/plain; charset=utf-8\r\n\r\n日${'x'.repeat(60_000_000)}`)
+    const results = await Promise.allSettled([parser.parse(huge), parser.parse(message('after'))])
+    expect(results[0]).toMatchObject({ status: 'rejected', reason: { code: 'invalid_message', message: expect.stringContaining('memory') } })
+    expect(results[1]).toMatchObject({ status: 'fulfilled', value: { text: 'after' } })
+  })
+
+  it('rejects what waits when it stops, and what comes later', async () => {
+    start()
+    const waiting = Promise.allSettled([parser.parse(message('a')), parser.parse(message('b'))])
+    await parser.stop()
+    for (const result of await waiting) expect(result).toMatchObject({ status: 'rejected', reason: { code: 'service_unavailable' } })
+    await expect(parser.parse(message('c'))).rejects.toMatchObject({ code: 'service_unavailable' })
+  })
+})

@@ -1,10 +1,12 @@
-import { Worker } from 'node:worker_threads'
+import { type ChildProcess, fork } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
 import { SternaError } from '../errors.ts'
 
 export interface ParsedMessage {
   /** As it came: hostile. */
   html: string | null
   text: string | null
+  /** `size` in bytes, decoded. */
   attachments: { filename: string | null; contentType: string; size: number; contentId: string | null }[]
   /** Names in lower case, values unfolded and decoded, in their order. */
   headers: { name: string; value: string }[]
@@ -14,11 +16,11 @@ export type ParserAnswer = { message: ParsedMessage } | { fault: string }
 
 export interface MessageParser {
   /**
-   * Reads a MIME message on the parser thread. Rejects with `invalid_message` where it cannot be read within
-   * the limits of time and memory; messages that wait behind it are not affected. Bytes in shared memory are not copied.
+   * Reads a MIME message that nobody has vouched for. Rejects with `invalid_message` where it cannot be read
+   * within the limits of time and memory; messages that wait behind it are not affected.
    */
   parse(bytes: Uint8Array): Promise<ParsedMessage>
-  /** Ends the thread; what waits is rejected with `service_unavailable`. */
+  /** Ends the parser; what waits is rejected with `service_unavailable`. */
   stop(): Promise<void>
 }
 
@@ -28,23 +30,36 @@ interface Job {
   reject: (error: SternaError) => void
 }
 
-const invalid = (message: string, cause?: unknown): SternaError => new SternaError('invalid_message', message, { cause })
+interface ParserLimits {
+  /** For one message, the start of the parser included. */
+  timeoutMs: number
+  maxOldSpaceMb: number
+}
 
-/** One thread that works through one message at a time, so that a limit is always the fault of the message in hand. */
-class ParserThread implements MessageParser {
-  readonly #limits: { timeoutMs: number; maxOldSpaceMb: number }
+/** An idle parser holds 50 MB; starting one takes a tenth of a second. */
+const idleMs = 30_000
+
+const invalid = (message: string): SternaError => new SternaError('invalid_message', message)
+const stopping = (): SternaError => new SternaError('service_unavailable', 'The server is stopping; try again.')
+
+/**
+ * One child process that works through one message at a time, so that a limit is always the fault of the message
+ * in hand. A worker thread would not do: where one goes beyond its memory, Node now and then aborts the whole process.
+ */
+class ParserProcess implements MessageParser {
+  readonly #limits: ParserLimits
   readonly #waiting: Job[] = []
   #current: Job | null = null
-  #worker: Worker | null = null
+  #child: ChildProcess | null = null
   #timer: NodeJS.Timeout | undefined
   #isStopped = false
 
-  constructor(limits: { timeoutMs: number; maxOldSpaceMb: number }) {
+  constructor(limits: ParserLimits) {
     this.#limits = limits
   }
 
   parse(bytes: Uint8Array): Promise<ParsedMessage> {
-    if (this.#isStopped) return Promise.reject(new SternaError('service_unavailable', 'The server is stopping; try again.'))
+    if (this.#isStopped) return Promise.reject(stopping())
     return new Promise((resolve, reject) => {
       this.#waiting.push({ bytes, resolve, reject })
       this.#next()
@@ -53,66 +68,74 @@ class ParserThread implements MessageParser {
 
   async stop(): Promise<void> {
     this.#isStopped = true
-    clearTimeout(this.#timer)
-    const left = [...(this.#current ? [this.#current] : []), ...this.#waiting.splice(0)]
-    this.#current = null
-    for (const job of left) job.reject(new SternaError('service_unavailable', 'The server is stopping; try again.'))
-    const worker = this.#worker
-    this.#worker = null
-    await worker?.terminate()
+    const left = this.#waiting.splice(0)
+    this.#end(stopping())
+    for (const job of left) job.reject(stopping())
   }
 
   #next(): void {
     if (this.#current || this.#isStopped) return
-    const job = this.#waiting.shift()
-    if (!job) return
-    this.#current = job
-    const worker = (this.#worker ??= this.#start())
-    worker.ref()
-    this.#timer = setTimeout(() => {
-      this.#fail(worker, invalid(`The message could not be read within ${this.#limits.timeoutMs} ms.`))
-    }, this.#limits.timeoutMs)
-    worker.postMessage(job.bytes)
-  }
-
-  #start(): Worker {
-    const worker = new Worker(new URL('./parser-thread.ts', import.meta.url), {
-      name: 'parser',
-      resourceLimits: { maxOldGenerationSizeMb: this.#limits.maxOldSpaceMb },
-    })
-    worker.on('message', (answer: ParserAnswer) => this.#settle(worker, answer))
-    worker.on('error', (cause) => {
-      this.#fail(worker, invalid('The message needs more memory than allowed, or broke the parser.', cause))
-    })
-    worker.on('exit', () => this.#fail(worker, invalid('The parser ended while it read the message.')))
-    return worker
-  }
-
-  #settle(worker: Worker, answer: ParserAnswer): void {
-    if (worker !== this.#worker) return
     clearTimeout(this.#timer)
+    const job = this.#waiting.shift()
+    if (!job) {
+      this.#timer = setTimeout(() => this.#end(null), idleMs).unref()
+      return
+    }
+    this.#current = job
+    const child = (this.#child ??= this.#start())
+    this.#timer = setTimeout(() => {
+      this.#fail(child, `The message could not be read within ${this.#limits.timeoutMs} ms.`)
+    }, this.#limits.timeoutMs)
+    // Shared memory cannot be sent to another process.
+    const bytes = job.bytes.buffer instanceof SharedArrayBuffer ? new Uint8Array(job.bytes) : job.bytes
+    child.send(bytes, (error) => {
+      if (error) this.#fail(child, 'The parser could not be reached.')
+    })
+  }
+
+  #start(): ChildProcess {
+    const child = fork(fileURLToPath(new URL('./parser-process.ts', import.meta.url)), {
+      execArgv: [`--max-old-space-size=${this.#limits.maxOldSpaceMb}`],
+      serialization: 'advanced',
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+      // It reads what strangers wrote, so it is given no secrets.
+      env: {},
+    })
+    // An idle parser does not keep the server running; a message in hand does so by its timer.
+    child.unref()
+    child.channel?.unref()
+    child.on('message', (answer: ParserAnswer) => this.#settle(child, answer))
+    child.on('error', () => this.#fail(child, 'The parser could not be started.'))
+    child.on('exit', () => this.#fail(child, 'The message needs more memory than allowed, or broke the parser.'))
+    return child
+  }
+
+  #settle(child: ChildProcess, answer: ParserAnswer): void {
+    if (child !== this.#child) return
     const job = this.#current
     this.#current = null
-    // An idle thread does not keep the process alive.
-    worker.unref()
     if ('message' in answer) job?.resolve(answer.message)
     else job?.reject(invalid(`The message cannot be read: ${answer.fault}`))
     this.#next()
   }
 
-  /** The thread is of no more use: the message in hand is refused, the next one gets a new thread. */
-  #fail(worker: Worker, error: SternaError): void {
-    if (worker !== this.#worker) return
+  #fail(child: ChildProcess, fault: string): void {
+    if (child !== this.#child) return
+    this.#end(invalid(fault))
+    this.#next()
+  }
+
+  /** Ends the child; the message in hand is refused, the next one gets a new child. */
+  #end(error: SternaError | null): void {
     clearTimeout(this.#timer)
-    this.#worker = null
+    this.#child?.kill('SIGKILL')
+    this.#child = null
     const job = this.#current
     this.#current = null
-    void worker.terminate()
-    job?.reject(error)
-    this.#next()
+    if (error) job?.reject(error)
   }
 }
 
 /** Starts nothing until the first message comes. */
 export const startMessageParser = ({ timeoutMs = 5000, maxOldSpaceMb = 256 } = {}): MessageParser =>
-  new ParserThread({ timeoutMs, maxOldSpaceMb })
+  new ParserProcess({ timeoutMs, maxOldSpaceMb })

@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { setFlagsFromString } from 'node:v8'
 import { systemClock } from './clock.ts'
 import { failed, parseCommand, runCommand } from './command/command-line.ts'
 import type { ParsedCommand } from './command/command-line.ts'
@@ -65,8 +64,6 @@ async function runAlone(request: { argv: string[]; cwd: string }, config: Config
 /** Serves until a signal comes. */
 async function serve(config: Config, log: Log): Promise<CommandResult> {
   const stopSignal = nextSignal(log)
-  // Young objects live for one message: with the default of 16 MB a thread, garbage alone takes a third of the memory.
-  setFlagsFromString('--max-semi-space-size=8')
   // Commands, which use none of it, start in half the time without it.
   const { startRelay } = await import('./relay.ts')
   const onFatal = (error: Error): void => {

@@ -1,4 +1,3 @@
-import MailComposer from 'nodemailer/lib/mail-composer'
 import type { MailComposerAttachment, MailComposerOptions } from 'nodemailer/lib/mail-composer'
 import type { ComposedHeader } from './compose-header.ts'
 import { parseHeaderBlock } from './header-block.ts'
@@ -71,6 +70,8 @@ export async function composeFull(header: ComposedHeader, { html, text, attachme
     const method = calendarMethod(invitation.contentType) ?? 'PUBLISH'
     options.icalEvent = { content: invitation.content, filename: invitation.filename, method }
   }
+  // Most relays never compose an attachment.
+  const { default: MailComposer } = await import('nodemailer/lib/mail-composer')
   const built = withCrlf(await new MailComposer(options).compile().build())
   const block = parseHeaderBlock(built)
   if (!block.ok) throw new Error(`MailComposer made a header we cannot read: ${block.fault}`)

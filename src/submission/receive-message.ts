@@ -47,7 +47,8 @@ export async function receiveMessage(
 ): Promise<Reply> {
   const messageId = newId('em', parts.clock.now())
   const { client, key } = transaction
-  const log = parts.log.child({ messageId, connectionId: client.connectionId, accountId: key.accountId })
+  const { log } = parts
+  const about = { messageId, connectionId: client.connectionId, accountId: key.accountId }
   const collector = new ContentCollector((number, bytes) => parts.storeChunk(messageId, number, bytes))
   let reply: Reply
   let isHandedOver = false
@@ -62,13 +63,13 @@ export async function receiveMessage(
     reply = takenAs(accepted.messageId)
   } catch (error) {
     reply = refusalFor(error)
-    if (error instanceof ClientGone) log.info({ address: client.address }, 'SMTP client left before its message was complete')
-    else if (isRefusal(error)) log.info({ reply: `${reply.code} ${reply.enhancedCode} ${reply.text}` }, 'message refused')
-    else log.error({ error }, 'message could not be taken')
+    if (error instanceof ClientGone) log.info({ ...about, address: client.address }, 'SMTP client left before its message was complete')
+    else if (isRefusal(error)) log.info({ ...about, reply: `${reply.code} ${reply.enhancedCode} ${reply.text}` }, 'message refused')
+    else log.error({ ...about, error }, 'message could not be taken')
     // After a failure that nobody understands the message may be accepted all the same.
     if (isHandedOver && !isRefusal(error)) return reply
   }
-  if (collector.stored > 0) await parts.dropChunks(messageId).catch((error: unknown) => log.warn({ error }, 'chunks left behind'))
+  if (collector.stored > 0) await parts.dropChunks(messageId).catch((error: unknown) => log.warn({ ...about, error }, 'chunks left behind'))
   return reply
 }
 

@@ -2,7 +2,6 @@ import { X509Certificate, createPrivateKey } from 'node:crypto'
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { isIP } from 'node:net'
 import { join } from 'node:path'
-import { generate } from 'selfsigned'
 import { SternaError, messageOf } from '../errors.ts'
 
 export interface Certificate {
@@ -75,6 +74,8 @@ async function findKept({ directory, hostname, now }: CertificateOptions): Promi
 }
 
 async function make({ directory, hostname, now }: CertificateOptions): Promise<Certificate> {
+  // Once a year at most, and ten megabytes of code.
+  const { generate } = await import('selfsigned')
   const made = await generate([{ name: 'commonName', value: hostname.slice(0, 64) }], {
     keyType: 'ec',
     curve: 'P-256',

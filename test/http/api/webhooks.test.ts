@@ -173,7 +173,7 @@ test('what was posted can be looked up and posted again', async () => {
   webhooks.eventsWritten()
   const eventId = String(event.params?.id)
   const list = async (query: string) => (await call('GET', `${path}/deliveries${query}`)).body.data as { id: string; status: string }[]
-  await vi.waitFor(async () => expect(await list('?status=pending')).toHaveLength(1))
+  await vi.waitFor(async () => expect(await list('?status=pending')).toMatchObject([{ attempt_count: 1 }]))
   const [delivery] = await list('')
   expect(delivery).toEqual({
     object: 'webhook_delivery',

@@ -85,3 +85,16 @@ export interface Postponed {
   recipientId: string
   postponed: true
 }
+
+/** An attempt that no connection was made for. `startedAt`: epoch, ms. */
+export const unconnectedAttempt = (recipientId: string, outcome: Outcome, startedAt: number): Attempt => ({
+  recipientId,
+  outcome,
+  startedAt,
+  durationMs: 0,
+  mxHost: null,
+  address: null,
+  tls: null,
+  selectors: [],
+  transcript: [],
+})

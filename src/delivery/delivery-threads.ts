@@ -2,6 +2,7 @@ import { Worker } from 'node:worker_threads'
 import { messageOf, SternaError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { ListenAddress } from './address-guard.ts'
+import { unconnectedAttempt } from './attempt.ts'
 import type { Attempt, DeliveryJob, Postponed } from './attempt.ts'
 import type { DeliverySettings, FromThread, ToThread } from './delivery-messages.ts'
 import { deferral } from './outcome.ts'
@@ -169,7 +170,7 @@ class DeliveryThread {
     this.#log.error({ error: cause }, 'a delivery thread has crashed; another takes its place')
     const startedAt = Date.now()
     const { outcome } = deferral('internal_error', `4.3.0 the delivery thread crashed: ${reason}`)
-    this.#settleAll((recipientId) => crashedAttempt(recipientId, startedAt, outcome))
+    this.#settleAll((recipientId) => unconnectedAttempt(recipientId, outcome, startedAt))
     this.#crashes = [...this.#crashes.filter((at) => at > startedAt - crashWindowMs), startedAt]
     const waitMs = this.#crashes.length === 1 ? 0 : Math.min(1000 * 2 ** (this.#crashes.length - 2), longestRestartWaitMs)
     this.#restart = setTimeout(() => this.#start(), waitMs)
@@ -183,15 +184,3 @@ class DeliveryThread {
     this.#jobs.clear()
   }
 }
-
-const crashedAttempt = (recipientId: string, startedAt: number, outcome: Attempt['outcome']): Attempt => ({
-  recipientId,
-  outcome,
-  startedAt,
-  durationMs: 0,
-  mxHost: null,
-  address: null,
-  tls: null,
-  selectors: [],
-  transcript: [],
-})

@@ -1,3 +1,4 @@
+import { unconnectedAttempt } from './attempt.ts'
 import type { Attempt, Outcome } from './attempt.ts'
 
 /** Recipients at this domain act out a fate without a byte leaving the machine, with live keys too. */
@@ -56,13 +57,7 @@ export function fateOf(address: string): Fate {
 
 /** The attempt that the simulator made up. */
 export const simulatedAttempt = (recipientId: string, { outcome, delayMs }: Fate, startedAt: number): Attempt => ({
-  recipientId,
-  outcome,
-  startedAt,
+  ...unconnectedAttempt(recipientId, outcome, startedAt),
   durationMs: delayMs,
   mxHost: simulatorDomain,
-  address: null,
-  tls: null,
-  selectors: [],
-  transcript: [],
 })

@@ -56,7 +56,7 @@ export class QueueAdmin {
   /** The destinations that mail waits for, the longest queue first. */
   list(): Promise<QueuedDestination[]> {
     return this.#parts.db.report<QueuedDestination>(
-      `select destination, count(*) as recipients, sum(held) as held,
+      `select destination, count(*) as recipients, count(case when held = 1 then 1 end) as held,
               min(case when held = 0 then due_at end) as next_due_at
          from recipient where due_at is not null
         group by destination order by recipients desc, destination`,
@@ -68,7 +68,7 @@ export class QueueAdmin {
     const { condition, params } = selectorOf(what)
     const waiting = 'destination' in params ? 'and due_at is not null' : ''
     const entries = await this.#parts.db.report<QueueEntry>(
-      `select ${entryColumns} from recipient where ${condition} ${waiting} order by due_at, id limit 100`,
+      `select ${entryColumns} from recipient where ${condition} ${waiting} order by due_at nulls first, id limit 100`,
       params,
     )
     if (entries.length === 0) throw nothingFor(what)

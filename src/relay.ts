@@ -12,7 +12,7 @@ import { webhookRoutes } from './http/api/webhooks.ts'
 import { startHttpServer } from './http/server.ts'
 import { startMessageParser } from './message/message-parser.ts'
 import { MessageReader } from './message/message-reader.ts'
-import { deleteChunks, deleteLeftovers, insertChunk } from './message/message-store.ts'
+import { dropEveryUpload, dropUpload, storeAhead } from './message/message-store.ts'
 import { sweep } from './message/retention.ts'
 import { QueueAdmin } from './queue/queue-admin.ts'
 import type { JobFrame } from './queue/dispatch.ts'
@@ -69,7 +69,7 @@ async function startParts(
   stop: () => Promise<void>,
 ): Promise<Relay> {
   const { config, clock, log, db } = core
-  await db.write([deleteLeftovers])
+  await db.write(dropEveryUpload)
 
   const webhooks = await openWebhooks(core, { ...config.webhooks, timeoutMs: config.webhooks.timeout, disableAfterMs: disableWebhooksAfterMs })
   await webhooks.start()
@@ -118,8 +118,8 @@ async function startParts(
       tls,
       accept: door,
       apiKeys: core.apiKeys,
-      storeChunk: async (messageId, chunk, bytes) => void (await db.write([insertChunk(messageId, chunk, bytes)])),
-      dropChunks: async (messageId) => void (await db.write([deleteChunks(messageId)], { patient: true })),
+      storeChunk: async (messageId, chunk, bytes) => void (await db.write(storeAhead(messageId, chunk, bytes))),
+      dropChunks: async (messageId) => void (await db.write(dropUpload(messageId), { patient: true })),
     },
     { hostname: config.hostname, maxMessageBytes: config.messageSizeLimit, ...config.submission },
   )

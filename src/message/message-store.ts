@@ -1,26 +1,34 @@
 import type { Statement } from '../store/database.ts'
 import type { Content, Submission } from './submission.ts'
 
-/** One chunk of a message's bytes; may be written before the message itself, which its last batch makes. */
-export const insertChunk = (messageId: string, chunk: number, bytes: Uint8Array): Statement => ({
+const insertChunk = (messageId: string, chunk: number, bytes: Uint8Array): Statement => ({
   sql: 'insert into content (message_id, chunk, bytes) values (:messageId, :chunk, :bytes)',
   params: { messageId, chunk, bytes },
 })
 
-/** Removes the chunks of a message that was not completed. */
-export const deleteChunks = (messageId: string): Statement => ({
-  sql: 'delete from content where message_id = :messageId',
-  params: { messageId },
-})
-
-/** Removes the chunks of every message that was not completed when the process ended. For the start only. */
-export const deleteLeftovers: Statement = {
-  sql: 'delete from content where not exists (select 1 from message where message.id = content.message_id)',
+/** Stores a chunk ahead of its message, which only its last batch makes. Chunk 0 goes first. */
+export function storeAhead(messageId: string, chunk: number, bytes: Uint8Array): Statement[] {
+  const begin: Statement = { sql: 'insert into upload (message_id) values (:messageId)', params: { messageId } }
+  return [...(chunk === 0 ? [begin] : []), insertChunk(messageId, chunk, bytes)]
 }
 
-/** The chunks of the content that are not stored yet. */
-export const insertContent = (messageId: string, { pending, stored }: Content): Statement[] =>
-  pending.map((bytes, place) => insertChunk(messageId, stored + place, bytes))
+/** Removes the chunks of a message that will not be completed. */
+export const dropUpload = (messageId: string): Statement[] => [
+  { sql: 'delete from content where message_id = :messageId', params: { messageId } },
+  { sql: 'delete from upload where message_id = :messageId', params: { messageId } },
+]
+
+/** Removes the chunks of every message that was not completed when the process ended. For the start only. */
+export const dropEveryUpload: Statement[] = [
+  { sql: 'delete from content where message_id in (select message_id from upload)' },
+  { sql: 'delete from upload' },
+]
+
+/** The chunks of the content that are not stored yet; the message is complete with them. */
+export function insertContent(messageId: string, { pending, stored }: Content): Statement[] {
+  const complete: Statement = { sql: 'delete from upload where message_id = :messageId', params: { messageId }, expect: 1 }
+  return [...(stored > 0 ? [complete] : []), ...pending.map((bytes, place) => insertChunk(messageId, stored + place, bytes))]
+}
 
 /** The row of a message and its tags. */
 export function insertMessage(submission: Submission, domainId: string | null, now: number): Statement[] {

@@ -2,7 +2,7 @@ import type { Clock } from '../clock.ts'
 import { isSimulatedSuppressed } from '../delivery/simulator.ts'
 import { recordEvent } from '../event/event-log.ts'
 import { newId } from '../id.ts'
-import { insertChunk, insertContent, insertMessage } from '../message/message-store.ts'
+import { insertContent, insertMessage, storeAhead } from '../message/message-store.ts'
 import type { SubmittedRecipient, Submission } from '../message/submission.ts'
 import type { QueueRunner } from '../queue/queue-runner.ts'
 import { insertRecipient } from '../queue/queue-store.ts'
@@ -77,7 +77,7 @@ async function admitMessage(
   if (slot) for (const recipient of waiting) recipient.owner = parts.queue.owner
   const accepted = acceptedOf(submission, recipients, now)
   try {
-    await storeAhead(submission, parts.db)
+    await storeFirstChunks(submission, parts.db)
     await parts.db.write([
       ...(remember ? [remember(accepted, submission.id)] : []),
       ...insertMessage(submission, domainId, now),
@@ -134,10 +134,10 @@ function reserveSlot(submission: Submission, waiting: NewRecipient[], parts: Acc
   return isFresh ? parts.queue.reserve(new Set(waiting.map(({ destination }) => destination)), size) : null
 }
 
-async function storeAhead({ id, content }: Submission, db: Database): Promise<void> {
+async function storeFirstChunks({ id, content }: Submission, db: Database): Promise<void> {
   while (content.pending.length > chunksAtOnce) {
     const bytes = content.pending.shift() as Uint8Array
-    await db.write([insertChunk(id, content.stored, bytes)])
+    await db.write(storeAhead(id, content.stored, bytes))
     content.stored++
   }
 }

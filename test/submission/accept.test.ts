@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import type { Attempt, DeliveryJob, Outcome, Postponed } from '../../src/delivery/attempt.ts'
 import { silentLog } from '../../src/log.ts'
+import { dropEveryUpload, storeAhead } from '../../src/message/message-store.ts'
 import { QueueRunner } from '../../src/queue/queue-runner.ts'
 import { openDatabase } from '../../src/store/sqlite-database.ts'
 import type { Database } from '../../src/store/database.ts'
@@ -261,4 +262,16 @@ test('many messages at once are each delivered once, also when memory is short',
   await expect.poll(async () => new Set(Object.values(await relay.states()))).toEqual(new Set(['delivered']))
   expect(relay.jobs.flatMap(({ recipients }) => recipients)).toHaveLength(300)
   expect((await relay.events()).filter((type) => type === 'email.delivered')).toHaveLength(300)
+})
+
+test('a start removes what was stored of messages that were never completed, and only that', async () => {
+  const chunk = () => new Uint8Array(new SharedArrayBuffer(256 * 1024))
+  await send(['ann@rcpt.example'], { content: { size: 6 * 256 * 1024, pending: Array.from({ length: 6 }, chunk), stored: 0 } })
+  await relay.db.write(storeAhead('em_half', 0, chunk()))
+  await relay.db.write(storeAhead('em_half', 1, chunk()))
+  expect(await relay.db.read('select chunk from content')).toHaveLength(8)
+  await relay.db.write(dropEveryUpload)
+  expect(await relay.db.read("select message_id from content where message_id = 'em_half'")).toEqual([])
+  expect(await relay.db.read('select chunk from content')).toHaveLength(6)
+  expect(await relay.db.read('select message_id from upload')).toEqual([])
 })

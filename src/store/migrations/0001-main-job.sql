@@ -90,7 +90,12 @@ create table message_tag (
   primary key (name, value, message_id)
 );
 
--- The bytes to be delivered, in chunks of 256 KiB. Chunks of a message that was never completed are swept.
+-- Messages whose first chunks are stored while the rest still arrives; what is left here at a start was never completed.
+create table upload (
+  message_id text primary key
+);
+
+-- The bytes to be delivered, in chunks of 256 KiB.
 create table content (
   message_id text not null,
   chunk bigint not null,

@@ -1,0 +1,69 @@
+import { execFile, execFileSync } from 'node:child_process'
+import { chmodSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+export interface PostgresServer {
+  /** Runs a script with psql, which stops at the first error; gives what it prints: rows alone, `|` between columns. */
+  run(script: string): Promise<string>
+  stop(): void
+}
+
+/** Debian's PostgreSQL, the newest installed, in a directory of its own; it listens on a UNIX socket in there only. */
+export function startPostgres(): PostgresServer {
+  const directory = mkdtempSync(join(tmpdir(), 'sterna-postgres-'))
+  const data = join(directory, 'data')
+  const isRoot = process.getuid?.() === 0
+  // The server refuses to run as root, and the socket's directory must belong to whoever runs it.
+  if (isRoot) execFileSync('chown', ['postgres', directory])
+  chmodSync(directory, 0o755)
+  const bin = binaries()
+  const asOwner = (program: string, ...words: string[]): void => {
+    const command = [join(bin, program), ...words]
+    const [file = '', ...rest] = isRoot ? ['runuser', '-u', 'postgres', '--', ...command] : command
+    execFileSync(file, rest, { cwd: directory, stdio: ['ignore', 'ignore', 'inherit'] })
+  }
+  const remove = (): void => rmSync(directory, { recursive: true, force: true })
+  // Not the locale C: that text is compared byte by byte must not depend on how the database was made.
+  const options = `-c listen_addresses='' -c unix_socket_directories='${directory}' -c fsync=off`
+  try {
+    asOwner('initdb', '-D', data, '-U', 'sterna', '-A', 'trust', '-E', 'UTF8', '--locale-provider=icu', '--icu-locale=en', '--locale=C.UTF-8', '--no-sync')
+    asOwner('pg_ctl', '-D', data, '-l', join(directory, 'log'), '-o', options, '-w', 'start')
+  } catch (error) {
+    remove()
+    throw error
+  }
+  return {
+    run: (script) => psql(join(bin, 'psql'), directory, script),
+    stop() {
+      asOwner('pg_ctl', '-D', data, '-m', 'immediate', '-w', 'stop')
+      remove()
+    },
+  }
+}
+
+function binaries(): string {
+  const root = '/usr/lib/postgresql'
+  const newest = readdirSync(root).map(Number).toSorted((a, b) => b - a)[0]
+  return join(root, String(newest), 'bin')
+}
+
+function psql(program: string, host: string, script: string): Promise<string> {
+  const words = ['-h', host, '-U', 'sterna', '-d', 'postgres', '--no-psqlrc', '--quiet', '--tuples-only', '--no-align', '-v', 'ON_ERROR_STOP=1']
+  const env = { ...process.env, PGCLIENTENCODING: 'UTF8', PGOPTIONS: '-c client_min_messages=warning' }
+  return new Promise((resolve, reject) => {
+    const child = execFile(program, words, { env, maxBuffer: 64 * 1024 * 1024 }, (error, stdout, stderr) => {
+      if (error) reject(new Error(stderr || error.message))
+      else resolve(stdout)
+    })
+    child.stdin?.on('error', () => {})
+    child.stdin?.end(script)
+  })
+}
+
+/** A value as a literal of any type, the way a client sends parameters as text. */
+export function sqlLiteral(value: string | number | Uint8Array | null): string {
+  if (value === null) return 'null'
+  if (value instanceof Uint8Array) return `'\\x${Buffer.from(value).toString('hex')}'`
+  return `'${String(value).replaceAll("'", "''")}'`
+}

@@ -1,0 +1,217 @@
+import { expect, onTestFinished } from 'vitest'
+import { runCommand } from '../../src/command/command-line.ts'
+import { emailStatuses } from '../../src/message/email-status.ts'
+import { dropUpload } from '../../src/message/message-store.ts'
+import { sweep } from '../../src/message/retention.ts'
+import { cancelClaimed } from '../../src/webhook/webhook-delivery-store.ts'
+import { startFakeMx } from './fake-mx.ts'
+import { SmtpClient } from './smtp-client.ts'
+import { startTestRelay } from './start-relay.ts'
+import type { TestRelay } from './start-relay.ts'
+import { startReceiver, status } from './webhook-receiver.ts'
+import type { WebhookReceiver } from './webhook-receiver.ts'
+
+const minute = 60_000
+const hour = 60 * minute
+const day = 24 * hour
+
+/**
+ * A relay that has done everything a relay does, so that each of its statements has run. It does not serve any more; its
+ * data directory goes away with the test.
+ */
+export async function livedRelay(): Promise<TestRelay> {
+  const host = '127.0.2.1'
+  const mx = await startFakeMx({
+    host,
+    on: {
+      rcpt: (address) => (address.startsWith('gone') ? '550 5.1.1 No such user' : address.startsWith('later') ? '451 4.7.1 Later' : undefined),
+    },
+  })
+  onTestFinished(() => mx.close())
+  const relay = await startTestRelay(
+    { delivery_port: String(mx.port), webhooks_allow_private_addresses: 'true', webhooks_retry_schedule: '1m' },
+    { 'rcpt.example': { mx: [[10, 'mx.rcpt.example']] }, 'mx.rcpt.example': { a: [host] } },
+  )
+  onTestFinished(() => relay.stop())
+  const good = await startReceiver(status(200))
+  const bad = await startReceiver(status(500))
+  const [goodId = '', badId = ''] = await addWebhooks(relay, good, bad)
+  await command(relay, 'account', 'create', 'other')
+  await keepAccounts(relay)
+  await sendByApi(relay)
+  await sendBySmtp(relay)
+  await runQueue(relay)
+  await readEmails(relay)
+  await lookAfterWebhooks(relay, { goodId, badId, bad })
+  await growOld(relay)
+  await relay.restart()
+  await isQuiet(relay)
+  await relay.relay.stop()
+  return relay
+}
+
+async function command(relay: TestRelay, ...argv: string[]): Promise<string> {
+  const { stdout, stderr, exitCode } = await runCommand({ argv, cwd: '/' }, relay.relay.parts)
+  if (exitCode !== 0) throw new Error(`sterna ${argv.join(' ')}: ${stderr}`)
+  return stdout
+}
+
+async function call(relay: TestRelay, method: string, path: string, body?: unknown): Promise<any> {
+  const answer = await relay.call(method, path, body)
+  if (answer.status >= 300) throw new Error(`${method} ${path}: ${JSON.stringify(answer.body)}`)
+  return answer.body
+}
+
+const reaches = (relay: TestRelay, id: string, address: string, state: string): Promise<void> =>
+  expect.poll(async () => (await relay.recipients(id))[address]?.status, { timeout: 10_000 }).toBe(state)
+
+/** Nothing is in hand, neither mail nor a post, and webhooks have all events. */
+async function isQuiet(relay: TestRelay): Promise<void> {
+  const { db } = relay.relay.parts
+  const busy = `select id from recipient where owner is not null
+                 union all select id from webhook_delivery where state = 'attempting' or next_attempt_at <= :now
+                 union all select name from cursor where position < (select max(seq) from event)`
+  await expect.poll(() => db.read(busy, { now: relay.clock.now() }), { timeout: 10_000 }).toEqual([])
+}
+
+/** Between two messages: posts of the same moment are made in any order, so engines may differ there. */
+async function pause(relay: TestRelay): Promise<void> {
+  await isQuiet(relay)
+  relay.clock.advance(1_000)
+}
+
+async function addWebhooks(relay: TestRelay, good: WebhookReceiver, bad: WebhookReceiver): Promise<string[]> {
+  const ids: string[] = []
+  for (const fields of [{ url: good.url, payload: 'extended' }, { url: bad.url, events: ['email.delivered'] }]) {
+    ids.push((await call(relay, 'POST', '/api/webhooks', fields)).id)
+  }
+  await command(relay, 'webhook', 'add', good.url, '--account', 'test', '--sandbox')
+  await command(relay, 'webhook', 'list', '--account', 'test')
+  return ids
+}
+
+async function keepAccounts(relay: TestRelay): Promise<void> {
+  const { accounts, apiKeys } = relay.relay.parts
+  await command(relay, 'account', 'suspend', 'other')
+  await command(relay, 'account', 'resume', 'other')
+  await accounts.setPlan('other', 'enterprise')
+  await command(relay, 'key', 'create', '--account', 'other', '--name', "O'Hara's \\ key")
+  const [key] = apiKeys.list(accounts.getAccount('other').id)
+  await command(relay, 'key', 'revoke', key?.id ?? '')
+  await command(relay, 'domain', 'add', 'other.example', '--account', 'other')
+  await expect(command(relay, 'domain', 'verify', 'other.example')).rejects.toThrow('is pending')
+  await apiKeys.flush()
+}
+
+async function sendByApi(relay: TestRelay): Promise<void> {
+  for (const reaction of ['opened', 'clicked', 'complained', 'unsubscribed', 'softbounced', 'suppressed']) {
+    await relay.send(`${reaction}@simulator.test`, { tags: [{ name: 'kind', value: reaction }], metadata: { order: '7' } })
+    await pause(relay)
+  }
+  const email = { from: 'app@sender.example', to: 'ann@rcpt.example', subject: 'Grüße 🐦', text: 'once' }
+  for (const key of ['same', 'same', 'another']) {
+    const { status: code } = await relay.call('POST', '/api/send', email, { 'idempotency-key': key })
+    expect(code).toBe(200)
+    await pause(relay)
+  }
+}
+
+async function sendBySmtp(relay: TestRelay): Promise<void> {
+  const client = await SmtpClient.connect(relay.submissionPort)
+  await client.command('EHLO client.example')
+  await client.command('STARTTLS')
+  await client.startTls()
+  await client.login(relay.token)
+  const header = 'From: app@sender.example\r\nTo: ann@rcpt.example\r\nSubject: large\r\n\r\n'
+  const large = header + `${'x'.repeat(76)}\r\n`.repeat(26_000)
+  const envelope = { from: 'app@sender.example', to: ['ann@rcpt.example'] }
+  expect((await client.send(large, envelope)).code).toBe(250)
+  // Refused at its end, when most of it is stored.
+  expect((await client.send(`${large}a line\nthat ends wrongly`, envelope)).code).toBe(550)
+  client.close()
+  await pause(relay)
+}
+
+async function runQueue(relay: TestRelay): Promise<void> {
+  const { clock, relay: running } = relay
+  const { db, queueAdmin } = running.parts
+  const in2Minutes = { scheduled_at: new Date(clock.now() + 2 * minute).toISOString() }
+  const waiting = await relay.send('gone@rcpt.example', in2Minutes)
+  const lost = await relay.send('lost@rcpt.example', in2Minutes)
+  await db.write(dropUpload(lost))
+  await reaches(relay, await relay.send('gone@rcpt.example'), 'gone@rcpt.example', 'bounced')
+  const later = await relay.send('later@rcpt.example')
+  await reaches(relay, later, 'later@rcpt.example', 'deferred')
+  const [entry] = await queueAdmin.show(later)
+  for (const what of [later, entry?.id ?? '', 'rcpt.example']) {
+    for (const verb of ['show', 'hold', 'release', 'retry']) await command(relay, 'queue', verb, what)
+    await isQuiet(relay)
+  }
+  await command(relay, 'queue', 'list')
+  clock.advance(3 * minute)
+  // It came onto the suppression list while it waited; of the other the content is gone.
+  await reaches(relay, waiting, 'gone@rcpt.example', 'suppressed')
+  await expect.poll(async () => (await queueAdmin.show(lost))[0]?.due_at).toBe(clock.now() + 5_000)
+  clock.advance(60 * hour)
+  await reaches(relay, later, 'later@rcpt.example', 'bounced')
+  await isQuiet(relay)
+}
+
+async function readEmails(relay: TestRelay): Promise<void> {
+  const list = (query: string) => call(relay, 'GET', `/api/emails?${query}`)
+  const { data } = await list('limit=2')
+  const [newest, older] = data
+  for (const name of emailStatuses) await list(`status=${name}`)
+  const filters = 'to=Ann@rcpt.example&from=app@sender.example&domain_id=dom_1&since=2026-01-01T00:00:00Z&until=2027-01-01T00:00:00Z'
+  for (const query of [filters, 'tag=kind', 'tag=kind%3Dopened', `after=${newest.id}`, `before=${older.id}`]) await list(query)
+  const part = (name: string, query = '') => call(relay, 'GET', `/api/emails/${newest.id}/${name}?limit=1${query}`)
+  for (const name of ['events', 'attempts']) {
+    const first = (await part(name)).data[0]
+    if (first) for (const edge of ['after', 'before']) await part(name, `&${edge}=${first.id}`)
+  }
+}
+
+async function lookAfterWebhooks(relay: TestRelay, webhooks: { goodId: string; badId: string; bad: WebhookReceiver }): Promise<void> {
+  const { goodId, badId, bad } = webhooks
+  const good = `/api/webhooks/${goodId}`
+  const failing = `/api/webhooks/${badId}`
+  const { data } = await call(relay, 'GET', `${failing}/deliveries?status=failed&type=email.delivered`)
+  const [first, second] = data
+  expect(second).toBeDefined()
+  await call(relay, 'GET', `${failing}/deliveries/${first.id}`)
+  for (const edge of ['after', 'before']) await call(relay, 'GET', `${failing}/deliveries?${edge}=${first.id}`)
+  for (const query of ['', `event_id=${first.event_id}`, `after=${first.event_id}`, `before=${first.event_id}`]) {
+    await call(relay, 'GET', `${failing}/events?${query}`)
+  }
+  await call(relay, 'GET', `${failing}/events/${first.event_id}`)
+  for (const query of ['', `after=${first.id}`, `before=${first.id}`]) {
+    await call(relay, 'GET', `${failing}/events/${first.event_id}/attempts?${query.replace('whd_', 'wha_')}`)
+  }
+  bad.behave = status(204)
+  await call(relay, 'POST', `${failing}/deliveries/${first.id}/replay`)
+  await call(relay, 'POST', `${failing}/events/${second.event_id}/replay`)
+  await isQuiet(relay)
+  await call(relay, 'POST', `${failing}/replay`, { since: '2026-01-01T00:00:00Z', status: 'failed' })
+  await isQuiet(relay)
+  await call(relay, 'POST', `${good}/test`)
+  await call(relay, 'POST', `${good}/rotate-secret`, { overlap_seconds: 60 })
+  await call(relay, 'POST', `${good}/rotate-secret`, { overlap_seconds: 60, force: true })
+  for (const changes of [{ description: 'x' }, { status: 'disabled' }, { status: 'enabled' }]) await call(relay, 'PATCH', good, changes)
+  await call(relay, 'DELETE', failing)
+  for (const query of ['', `?after=${goodId}`, `?before=${goodId}`]) await call(relay, 'GET', `/api/webhooks${query}`)
+  // Needed only where a webhook is disabled between the claim of a delivery and its post.
+  await relay.relay.parts.db.write([cancelClaimed(first.id)])
+}
+
+/** The past is swept out, and life goes on. */
+async function growOld(relay: TestRelay): Promise<void> {
+  const { clock, relay: running } = relay
+  clock.advance(10 * day)
+  await isQuiet(relay)
+  const email = { from: 'app@sender.example', to: 'ann@rcpt.example', subject: 'Again', html: '<p>once more</p>' }
+  const { body } = await relay.call('POST', '/api/send', email, { 'idempotency-key': 'same' })
+  await reaches(relay, body.id, 'ann@rcpt.example', 'delivered')
+  await sweep(running.parts.db, { contentMs: day, eventMs: 5 * day }, clock.now())
+  await relay.send(['delivered@simulator.test', 'gone@rcpt.example', 'later@rcpt.example'], { tags: { kind: 'last' } })
+  await isQuiet(relay)
+}

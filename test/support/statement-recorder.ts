@@ -1,0 +1,46 @@
+import type { Database, Row, Statement } from '../../src/store/database.ts'
+
+/** A statement and the rows that SQLite gave for it. */
+export interface Executed extends Statement {
+  rows: Row[]
+}
+
+export interface StatementRecorder {
+  /** Every statement that was asked for, whatever came of it. */
+  statements: Set<string>
+  /**
+   * The written batches that succeeded, each as a list, and the reads, each alone. In the order in which the store's
+   * writer did them, because that is how it answers. Reports come from another thread, so they are left out.
+   */
+  executed: Executed[][]
+  /** The same database, listened to from now on. */
+  listenTo(db: Database): Database
+}
+
+export function statementRecorder(): StatementRecorder {
+  const statements = new Set<string>()
+  const executed: Executed[][] = []
+  return {
+    statements,
+    executed,
+    listenTo: (db) => ({
+      ...db,
+      async read<R extends Row>(sql: string, params = {}) {
+        statements.add(sql)
+        const rows = await db.read<R>(sql, params)
+        executed.push([{ sql, params, rows }])
+        return rows
+      },
+      report(sql, params) {
+        statements.add(sql)
+        return db.report(sql, params)
+      },
+      async write(batch, options) {
+        for (const { sql } of batch) statements.add(sql)
+        const written = await db.write(batch, options)
+        executed.push(batch.map((statement, place) => ({ ...statement, rows: written[place]?.rows ?? [] })))
+        return written
+      },
+    }),
+  }
+}

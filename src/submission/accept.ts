@@ -8,8 +8,9 @@ import type { QueueRunner } from '../queue/queue-runner.ts'
 import { insertRecipient } from '../queue/queue-store.ts'
 import type { NewRecipient, QueuedMessage, QueuedRecipient } from '../queue/queue-store.ts'
 import { moveSuppressed } from '../queue/recipient-state.ts'
+import { ConflictError } from '../store/database.ts'
 import type { Database, Statement } from '../store/database.ts'
-import { findSuppressed, suppressionAddress } from '../suppression/suppression-list.ts'
+import { findSuppressed, noneSuppressed, suppressionAddress } from '../suppression/suppression-list.ts'
 import { authorise } from './authorise.ts'
 import type { AuthoriseParts } from './authorise.ts'
 import type { FreeSpace } from './free-space.ts'
@@ -59,27 +60,57 @@ const chunksAtOnce = 4
 export async function accept(submission: Submission, parts: AcceptParts): Promise<Accepted> {
   const domain = authorise(submission, parts)
   parts.space.require(submission.content.size)
-  const admit = (remember?: Remember) => admitMessage(submission, domain?.id ?? null, parts, remember)
+  const run = (remember?: Remember) => admitMessage(submission, domain?.id ?? null, parts, remember)
   const { idempotency, submitter } = submission
-  return idempotency ? parts.idempotencyKeys.once(submitter.accountId, idempotency, admit) : admit()
+  return idempotency ? parts.idempotencyKeys.once(submitter.accountId, idempotency, run) : run()
 }
 
+/**
+ * Hardly anybody is on the suppression list: the message is written under the condition that none of its recipients is,
+ * and the list is read only where that is refused.
+ */
 async function admitMessage(
   submission: Submission,
   domainId: string | null,
   parts: AcceptParts,
   remember: Remember | undefined,
 ): Promise<Accepted> {
-  const now = parts.clock.now()
-  const recipients = await admitRecipients(submission, parts, now)
+  const { submitter } = submission
+  const addresses = [...new Set(submission.recipients.map(({ mailbox }) => mailbox.address))]
+  const admission = { submission, domainId, remember, now: parts.clock.now() }
+  await storeFirstChunks(submission, parts.db)
+  const conditions = noneSuppressed(submitter, addresses)
+  try {
+    return await admit({ ...admission, conditions, suppressed: new Set() }, parts)
+  } catch (error) {
+    const first = remember ? 1 : 0
+    const isSuppression = error instanceof ConflictError && error.statement >= first && error.statement < first + conditions.length
+    if (!isSuppression) throw error
+    return admit({ ...admission, conditions: [], suppressed: await findSuppressed(parts.db, submitter, addresses) }, parts)
+  }
+}
+
+interface Admission {
+  submission: Submission
+  domainId: string | null
+  remember: Remember | undefined
+  now: number
+  /** Statements that must hold when the message is written. */
+  conditions: Statement[]
+  suppressed: Set<string>
+}
+
+async function admit(admission: Admission, parts: AcceptParts): Promise<Accepted> {
+  const { submission, domainId, remember, now, conditions } = admission
+  const recipients = recipientsOf(admission, parts.giveUpAfterMs)
   const waiting = recipients.filter(({ state }) => state !== 'suppressed')
   const slot = await reserveSlot(submission, waiting, parts)
   if (slot) for (const recipient of waiting) recipient.owner = parts.queue.owner
   const accepted = acceptedOf(submission, recipients, now)
   try {
-    await storeFirstChunks(submission, parts.db)
     await parts.db.write([
       ...(remember ? [remember(accepted, submission.id)] : []),
+      ...conditions,
       ...insertMessage(submission, domainId, now),
       ...insertContent(submission.id, submission.content),
       ...recipients.map(insertRecipient),
@@ -100,14 +131,13 @@ async function admitMessage(
 }
 
 /** The envelope's recipients, each once, with the state in which it begins. */
-async function admitRecipients(submission: Submission, parts: AcceptParts, now: number): Promise<NewRecipient[]> {
+function recipientsOf({ submission, suppressed, now }: Admission, giveUpAfterMs: number): NewRecipient[] {
   const byAddress = new Map<string, SubmittedRecipient>()
   for (const recipient of submission.recipients) {
     if (!byAddress.has(recipient.mailbox.address)) byAddress.set(recipient.mailbox.address, recipient)
   }
-  const suppressed = await findSuppressed(parts.db, submission.submitter, [...byAddress.keys()])
   const startAt = Math.max(now, submission.scheduledAt ?? 0)
-  const lifetime = submission.expiresIn === null ? parts.giveUpAfterMs : submission.expiresIn * 1000
+  const lifetime = submission.expiresIn === null ? giveUpAfterMs : submission.expiresIn * 1000
   return Array.from(byAddress, ([address, { type, notify, orcpt }]) => {
     const isSuppressed = suppressed.has(suppressionAddress(address)) || isSimulatedSuppressed(address)
     return {

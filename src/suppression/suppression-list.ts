@@ -7,35 +7,52 @@ export const suppressionAddress = (address: string): string => address.toLowerCa
 /** One look-up asks for so many addresses at most; the text of the statement depends on their number. */
 const addressesAtOnce = 50
 
-/**
- * Which of the addresses an account must not send to. Opt-outs from a topic do not count here: they concern
- * mail of that topic only.
- */
-export async function findSuppressed(
-  db: Database,
-  scope: { accountId: string; sandbox: boolean },
-  addresses: string[],
-): Promise<Set<string>> {
+/** Whose list, and which of its two: live mail and the sandbox know nothing of each other. */
+interface Scope {
+  accountId: string
+  sandbox: boolean
+}
+
+/** The entries for these addresses. Opt-outs from a topic do not count: they concern mail of that topic only. */
+function entriesFor({ accountId, sandbox }: Scope, addresses: string[]): { from: string; params: Record<string, string | number> } {
+  const names = addresses.map((_, place) => `a${place}`)
+  return {
+    from: `from suppression
+            where account_id = :accountId and address in (${names.map((name) => `:${name}`).join(', ')})
+              and origin <> 'unsubscribe' and sandbox = :sandbox`,
+    params: {
+      accountId,
+      sandbox: sandbox ? 1 : 0,
+      ...Object.fromEntries(names.map((name, place) => [name, suppressionAddress(addresses[place] as string)])),
+    },
+  }
+}
+
+const inPieces = (addresses: string[]): string[][] =>
+  Array.from({ length: Math.ceil(addresses.length / addressesAtOnce) }, (_, i) =>
+    addresses.slice(i * addressesAtOnce, (i + 1) * addressesAtOnce),
+  )
+
+/** Which of the addresses an account must not send to. */
+export async function findSuppressed(db: Database, scope: Scope, addresses: string[]): Promise<Set<string>> {
   const suppressed = new Set<string>()
-  for (let i = 0; i < addresses.length; i += addressesAtOnce) {
-    const params: Record<string, string | number> = { accountId: scope.accountId, sandbox: scope.sandbox ? 1 : 0 }
-    const names = addresses.slice(i, i + addressesAtOnce).map((address, place) => {
-      params[`a${place}`] = suppressionAddress(address)
-      return `:a${place}`
-    })
-    const rows = await db.read<{ address: string }>(
-      `select address from suppression
-        where account_id = :accountId and address in (${names.join(', ')}) and origin <> 'unsubscribe' and sandbox = :sandbox`,
-      params,
-    )
-    for (const { address } of rows) suppressed.add(address)
+  for (const piece of inPieces(addresses)) {
+    const { from, params } = entriesFor(scope, piece)
+    for (const { address } of await db.read<{ address: string }>(`select address ${from}`, params)) suppressed.add(address)
   }
   return suppressed
 }
 
+/** Statements that refuse their batch where one of the addresses is on the list. */
+export const noneSuppressed = (scope: Scope, addresses: string[]): Statement[] =>
+  inPieces(addresses).map((piece) => {
+    const { from, params } = entriesFor(scope, piece)
+    return { sql: `select 1 as free where not exists (select 1 ${from})`, params, expect: 1 }
+  })
+
 /** Puts an address on the list after a hard bounce; one that is there already stays as it is. */
 export function suppressBounced(
-  scope: { accountId: string; sandbox: boolean },
+  scope: Scope,
   entry: { address: string; messageId: string; reason: string },
   now: number,
 ): Statement {

@@ -47,7 +47,7 @@ export async function findSuppressed(db: Database, scope: Scope, addresses: stri
 export const noneSuppressed = (scope: Scope, addresses: string[]): Statement[] =>
   inPieces(addresses).map((piece) => {
     const { from, params } = entriesFor(scope, piece)
-    return { sql: `select 1 as free where not exists (select 1 ${from})`, params, expect: 1 }
+    return { sql: `select cast(1 as bigint) as free where not exists (select 1 ${from})`, params, expect: 1 }
   })
 
 /** Puts an address on the list after a hard bounce; one that is there already stays as it is. */

@@ -1,4 +1,5 @@
 import ipaddr from 'ipaddr.js'
+import { isPublicAddress } from '../ip-address.ts'
 
 export interface ListenAddress {
   /** IP address, or a name; `0.0.0.0` and `::` are all of the machine. */
@@ -17,8 +18,6 @@ export interface AddressGuard {
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6
 
-const globalUnicast = ipaddr.parseCIDR('2000::/3') as [ipaddr.IPv6, number]
-
 /**
  * Why this address and port must not be connected to: `own` where we listen there ourselves, `private` where it is not
  * a public unicast address; null where it is allowed. To be asked about the literal address of the connection.
@@ -32,13 +31,6 @@ export function whyForbidden(address: string, port: number, guard: AddressGuard)
   if (guard.ownListeners.some((listener) => listener.port === port && answersOn(listener, ip, guard))) return 'own'
   if (range === 'multicast' || range === 'broadcast') return 'private'
   return guard.allowPrivateAddresses || isPublicAddress(address) ? null : 'private'
-}
-
-/** True for an address that anybody on the internet can reach. */
-export function isPublicAddress(address: string): boolean {
-  const ip = ipaddr.process(address)
-  if (ip.range() !== 'unicast') return false
-  return ip.kind() === 'ipv4' || ip.match(globalUnicast)
 }
 
 function answersOn(listener: ListenAddress, ip: Address, guard: AddressGuard): boolean {

@@ -1,4 +1,4 @@
-import { isPublicAddress } from './address-guard.ts'
+import { isPublicAddress } from '../ip-address.ts'
 import type { MxConnection } from './mx-connection.ts'
 import type { RouteHost } from './route.ts'
 import type { TlsPolicy } from './tls-policy.ts'

@@ -1,6 +1,6 @@
-import ipaddr from 'ipaddr.js'
 import { getDomain } from 'tldts'
 import { type DnsResolver, dnsResolver } from '../dns-resolver.ts'
+import { isPublicAddress } from '../ip-address.ts'
 import type { DnsAnswer, Resolver } from '../resolver.ts'
 
 const mostServers = 4
@@ -16,7 +16,7 @@ export async function authoritativeResolver(
 ): Promise<DnsResolver | null> {
   const hosts = await nameServersOf(domain, resolver)
   const addresses = await Promise.all(hosts.slice(0, mostServers).map((host) => resolver.a(host)))
-  const servers = [...new Set(addresses.flatMap(({ records }) => records).filter(isPublic))].slice(0, mostServers)
+  const servers = [...new Set(addresses.flatMap(({ records }) => records).filter(isPublicAddress))].slice(0, mostServers)
   return servers.length > 0 ? open(servers.map((address) => `${address}:53`)) : null
 }
 
@@ -28,10 +28,6 @@ async function nameServersOf(domain: string, resolver: Resolver): Promise<string
     if (records.length > 0) return records
   }
   return []
-}
-
-function isPublic(address: string): boolean {
-  return ipaddr.isValid(address) && ipaddr.process(address).range() === 'unicast'
 }
 
 /** What the first says, or, where it gives no answer, the second. */

@@ -1,4 +1,4 @@
-import ipaddr from 'ipaddr.js'
+import { isIP } from 'node:net'
 import { formatDate } from '../message/format-field.ts'
 import type { SmtpClient } from './smtp-session.ts'
 
@@ -16,7 +16,7 @@ export interface TraceParts {
 export function traceField({ client, hostname, messageId, smtputf8, now }: TraceParts): string {
   // What the client calls itself is any text; in a comment or a word of its own it would say things about us.
   const name = /^(?:[A-Za-z0-9._-]{1,255}|\[[0-9A-Za-z.:]{1,64}\])$/.test(client.ehloName) ? client.ehloName : 'unknown'
-  const literal = ipaddr.IPv6.isValid(client.address) ? `IPv6:${client.address}` : client.address
+  const literal = isIP(client.address) === 6 ? `IPv6:${client.address}` : client.address
   const protocol = `${smtputf8 ? 'UTF8SMTP' : 'ESMTP'}${client.secure ? 'S' : ''}A`
   return `Received: from ${name} ([${literal}])\r\n by ${hostname} with ${protocol} id ${messageId};\r\n ${formatDate(now)}`
 }

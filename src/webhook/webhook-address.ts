@@ -1,4 +1,5 @@
 import ipaddr from 'ipaddr.js'
+import { isPublicAddress } from '../ip-address.ts'
 
 /** Which addresses besides public ones webhooks may be posted to: none, all private ones, or these networks (CIDR). */
 export type AllowedAddresses = boolean | readonly string[]
@@ -8,9 +9,6 @@ const ownRanges = new Set(['loopback', 'private', 'uniqueLocal', 'carrierGradeNa
 
 /** Where clouds answer with credentials of the machine; link-local ones are refused with their range. */
 const metadataAddresses = new Set(['100.100.100.200', '168.63.129.16', '192.0.0.192', 'fd00:ec2::254', 'fd20:ce::254'])
-
-/** Global unicast is all of IPv6 that is assigned; `::127.0.0.1` and its like are outside. */
-const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3')
 
 /**
  * Decides whether a connection to an IP address (text, any notation that a socket understands) may be made.
@@ -27,8 +25,6 @@ export function addressRule(allowed: AllowedAddresses): (address: string) => boo
     if (!ipaddr.isValid(text)) return false
     const address = ipaddr.process(text)
     if (metadataAddresses.has(address.toString())) return false
-    const range = address.range()
-    if (ownRanges.has(range)) return isOwnAllowed(address)
-    return range === 'unicast' && (address.kind() === 'ipv4' || address.match(globalUnicast))
+    return ownRanges.has(address.range()) ? isOwnAllowed(address) : isPublicAddress(text)
   }
 }

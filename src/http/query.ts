@@ -1,4 +1,5 @@
 import { SternaError } from '../errors.ts'
+import { parseIsoTime } from '../iso-time.ts'
 import type { ApiContext } from './api-state.ts'
 
 /**
@@ -33,15 +34,4 @@ export function queryChoice<T extends string>(ctx: ApiContext, name: string, cho
   const choice = choices.find((known) => known === value)
   if (choice === undefined) throw new SternaError('invalid_parameter', `The parameter ${name} must be one of ${choices.join(', ')}.`)
   return choice
-}
-
-const isoTime = /^(\d{4})-(\d{2})-(\d{2})(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/
-
-/** Epoch ms of an ISO 8601 time with its offset, or of a date (UTC); null for anything else, wherever `Date` would guess. */
-export function parseIsoTime(text: string): number | null {
-  const [, year, month, day] = isoTime.exec(text) ?? []
-  // `Date` takes a 30 February for 2 March.
-  if (Number(day) > new Date(Date.UTC(Number(year), Number(month), 0)).getUTCDate()) return null
-  const at = day === undefined ? NaN : Date.parse(text)
-  return Number.isNaN(at) ? null : at
 }

@@ -138,6 +138,7 @@ describe('complete', () => {
     [[from, 'X-Scheduled-At: tomorrow'], 'ISO 8601'],
     [[from, 'X-Scheduled-At: 2026-11-21T08:30:00'], 'time zone'],
     [[from, 'X-Scheduled-At: 2026-13-41T08:30:00Z'], 'ISO 8601'],
+    [[from, 'X-Scheduled-At: 2027-02-30T08:30:00Z'], 'ISO 8601'],
     [[from, 'X-Scheduled-At: 2027-01-21T08:30:00Z'], '30 days'],
     [[from, 'X-Expires-In: 59'], '60'],
     [[from, 'X-Expires-In: 1e3'], '60'],

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { headerTextFault } from '../../message/check-headers.ts'
+import { sendLimits, tagText } from '../../message/send-options.ts'
 import type { CheckParams } from '../validate.ts'
 
 const mebibyte = 1024 * 1024
@@ -66,10 +67,10 @@ const attachment = z.object({
   url: noRemoteContent,
 })
 
-const tagText = z.string().regex(/^[A-Za-z0-9_-]{1,256}$/, 'only letters, digits, _ and - are allowed, 256 of them at most')
+const tagWord = z.string().regex(tagText, 'only letters, digits, _ and - are allowed, 256 of them at most')
 const tags = atMost(
-  20,
-  z.union([z.array(z.object({ name: tagText, value: tagText })), z.record(tagText, tagText)], {
+  sendLimits.tags,
+  z.union([z.array(z.object({ name: tagWord, value: tagWord })), z.record(tagWord, tagWord)], {
     error: 'must be an array of {name, value}, or an object',
   }),
 )
@@ -86,9 +87,12 @@ const shape = {
   headers: atMost(50, z.record(z.string(), z.string().max(998))).nullish(),
   attachments: atMost(100, z.array(attachment)).nullish(),
   tags: tags.nullish(),
-  metadata: atMost(20, z.record(z.string().min(1).max(64), z.string().max(500))).nullish(),
+  metadata: atMost(
+    sendLimits.metadataKeys,
+    z.record(z.string().min(1).max(sendLimits.metadataKey), z.string().max(sendLimits.metadataValue)),
+  ).nullish(),
   scheduled_at: z.string().max(64).nullish(),
-  expires_in: z.int().min(60).max(432_000).nullish(),
+  expires_in: z.int().min(sendLimits.shortestExpiry).max(sendLimits.longestExpiry).nullish(),
   template: unsupported(isAbsent, 'is not supported by this version: send `subject` with `html` or `text`'),
   unsubscribe: unsupported(isOff, 'is not supported by this version: leave it out, or set a List-Unsubscribe header'),
   tracking: unsupported(isTrackingOff, 'cannot be turned on in this version: leave it out'),

@@ -6,10 +6,10 @@ import { checkHeaders } from '../../message/check-headers.ts'
 import { attachmentFault, compose } from '../../message/compose.ts'
 import type { OutgoingEmail } from '../../message/compose.ts'
 import { toContent } from '../../message/content.ts'
+import { parseScheduledAt } from '../../message/send-options.ts'
 import type { Idempotency, Mailbox, Submission, SubmittedRecipient, Submitter, Tag } from '../../message/submission.ts'
 import { displayNameFault, mailboxText, parseAddress, parseMailbox } from '../../smtp/address.ts'
 import type { ParsedMailbox } from '../../smtp/address.ts'
-import { parseIsoTime } from '../query.ts'
 import { refusal } from '../validate.ts'
 import type { EmailInput, MailboxInput } from './email-schema.ts'
 
@@ -22,7 +22,6 @@ export interface EmailSubmissionParts {
 
 /** to, cc and bcc together */
 const mostRecipients = 50
-const furthestScheduleMs = 30 * 24 * 3_600_000
 
 type Fault = Parameters<typeof refusal>[0][number]
 
@@ -114,13 +113,9 @@ const missing = (field: string, message: string): Fault => ({ field, code: 'miss
 
 function readSchedule(text: string | null | undefined, now: number, faults: Fault[]): number | null {
   if (text === null || text === undefined) return null
-  const at = text.includes('T') ? parseIsoTime(text) : null
-  if (at !== null && at <= now + furthestScheduleMs) return at > now ? at : null
-  const message =
-    at === null
-      ? 'The `scheduled_at` field must be an ISO 8601 time with its offset, such as 2026-11-21T06:00:00Z.'
-      : 'The `scheduled_at` field lies more than 30 days ahead.'
-  faults.push({ field: 'scheduled_at', code: at === null ? 'invalid_format' : 'too_large', message, help: null })
+  const at = parseScheduledAt(text, now)
+  if (at === null || typeof at === 'number') return at
+  faults.push({ field: 'scheduled_at', code: at.code, message: `The \`scheduled_at\` field is refused. ${at.fault}`, help: null })
   return null
 }
 

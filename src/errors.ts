@@ -33,7 +33,7 @@ export type ErrorCode =
   | 'insufficient_storage'
   | 'configuration'
 
-/** One fault in what a caller sent. `field` is a path such as `to.0`; a batch puts the index first: `3.to.0`. */
+/** One fault in what a caller sent. `field` is a path such as `to.0`. */
 export interface FieldFault {
   field: string
   code: string

@@ -37,7 +37,7 @@ export function createLog(level: LogLevel, write: (line: string) => void = stand
   )
 }
 
-/** Says nothing; for tests. */
+/** Says nothing. */
 export const silentLog: Log = {
   debug: () => {},
   info: () => {},

@@ -63,10 +63,6 @@ export class DkimSigner {
     )
   }
 
-  hasKey(id: string): boolean {
-    return this.#keys.has(id)
-  }
-
   /**
    * The DKIM-Signature header fields to be put before the message, one for each key in the order given, each with its
    * CRLF. RSA and Ed25519 are computed at the same time on the thread pool.

@@ -30,22 +30,12 @@ const COLON = 58
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /** Bytes of a header as text: UTF-8 where they are that, else Latin-1. */
-export function headerTextOf(bytes: Uint8Array): string {
+function headerTextOf(bytes: Uint8Array): string {
   try {
     return utf8.decode(bytes)
   } catch {
     return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')
   }
-}
-
-/**
- * Where the body begins in these first bytes of a message, or -1 where the empty line is not among them yet.
- * A caller that gets a message piece by piece calls this with all it has, `from` = what it had searched before.
- */
-export function findBodyOffset(bytes: Uint8Array, from = 0): number {
-  if (bytes[0] === CR && bytes[1] === LF) return 2
-  const found = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).indexOf('\r\n\r\n', Math.max(0, from - 3), 'latin1')
-  return found < 0 ? -1 : found + 4
 }
 
 /** Where the line that starts at `start` ends, after its CRLF; -1 where it holds a bare CR or LF, a NUL or no CRLF. */

@@ -39,7 +39,7 @@ export const chunkSize = 256 * 1024
 
 /** An `Idempotency-Key` with what it is compared by. */
 export interface Idempotency {
-  /** `send`, `batch`, `smtp` */
+  /** `send`, `sandbox-send`, `smtp` */
   operation: string
   key: string
   /** SHA-256, hex: the same key with another fingerprint is refused. */
@@ -49,7 +49,7 @@ export interface Idempotency {
 /** A complete message with its envelope, as every door hands it to `accept`. */
 export interface Submission {
   id: string
-  source: 'api' | 'smtp' | 'compat'
+  source: 'api' | 'smtp'
   submitter: Submitter
   /** MAIL FROM of the submitter; null over HTTP and for `<>`. */
   reversePath: string | null

@@ -1,12 +1,8 @@
-/** How much accepted mail goes on in memory at a time, and how long a submitter is kept waiting for room. */
-export interface FreshLimits {
-  messages: number
-  /** bytes */
-  bytes: number
-  holdMs: number
-}
-
-export const freshLimits: FreshLimits = { messages: 64, bytes: 16 * 1024 * 1024, holdMs: 50 }
+/** How much accepted mail goes on in memory at a time. */
+const maxMessages = 64
+const maxBytes = 16 * 1024 * 1024
+/** How long a submitter is kept waiting for room, ms. */
+const holdMs = 50
 
 /** Room for one message; to be given back once, when its recipients are settled or it could not be stored. */
 export interface FreshSlot {
@@ -34,29 +30,24 @@ const stalledAfterMs = 100
  * submitter's answer is held a little; beyond that the message waits in the queue like any other.
  */
 export class FreshSlots {
-  readonly #limits: FreshLimits
   readonly #taken = new Set<Taken>()
   readonly #waiting: Waiting[] = []
   #bytes = 0
   #lastFreedAt = 0
 
-  constructor(limits = freshLimits) {
-    this.#limits = limits
-  }
-
   /** A slot, at once or within the hold time; null where there is none to be had. */
   take(bytes: number): FreshSlot | null | Promise<FreshSlot | null> {
     this.#forgetSlow()
     if (this.#waiting.length === 0 && this.#fits(bytes)) return this.#slot(bytes)
-    if (bytes > this.#limits.bytes || performance.now() - this.#lastFreedAt > stalledAfterMs) return null
+    if (bytes > maxBytes || performance.now() - this.#lastFreedAt > stalledAfterMs) return null
     return new Promise((resolve) => {
-      const waiting: Waiting = { bytes, resolve, timer: setTimeout(() => this.#giveUp(waiting), this.#limits.holdMs) }
+      const waiting: Waiting = { bytes, resolve, timer: setTimeout(() => this.#giveUp(waiting), holdMs) }
       this.#waiting.push(waiting)
     })
   }
 
   #fits(bytes: number): boolean {
-    return this.#taken.size < this.#limits.messages && this.#bytes + bytes <= this.#limits.bytes
+    return this.#taken.size < maxMessages && this.#bytes + bytes <= maxBytes
   }
 
   #slot(bytes: number): FreshSlot {

@@ -5,14 +5,13 @@ export interface VerpParts {
   recipientId: string
   /** When the message was accepted, epoch ms. Not the attempt: a retry must come from the same address (greylisting). */
   createdAt: number
-  /** For how many days after its acceptance a report is taken; 30 unless given. */
-  lifetimeDays?: number
 }
 
 /** The alphabet of ids: Crockford's base 32 in lower case. */
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 const dayMs = 86_400_000
-const standardLifetimeDays = 30
+/** For how many days after a message was accepted a report on it is taken. */
+const lifetimeDays = 30
 /** bytes of the HMAC that are kept: 80 bits */
 const macSize = 10
 const form = /^b[0-9a-hjkmnp-tv-z]{46}$/
@@ -21,7 +20,7 @@ const form = /^b[0-9a-hjkmnp-tv-z]{46}$/
  * The local part of a recipient's own reverse-path: `b`, the recipient id (26), the day of expiry (4), an HMAC (16).
  * Lower-case letters and digits only, 47 in all, so that it survives every system that a report passes through.
  */
-export function encodeVerp({ recipientId, createdAt, lifetimeDays = standardLifetimeDays }: VerpParts, key: Buffer): string {
+export function encodeVerp({ recipientId, createdAt }: VerpParts, key: Buffer): string {
   const day = Math.floor(createdAt / dayMs) + lifetimeDays
   const signed = `b${recipientId.slice(recipientId.indexOf('_') + 1)}${base32(day, 4)}`
   return signed + macOf(signed, key)

@@ -30,12 +30,11 @@ export interface Database {
   report<R extends Row = Row>(sql: string, params?: Record<string, Value>): Promise<R[]>
   /**
    * Writes all of the batch or nothing. When the promise resolves, the batch is on disk and survives a loss of power.
-   * Batches of concurrent callers share one commit; one that fails is refused alone.
+   * Batches of concurrent callers share one commit; one that fails is refused alone. A `patient` batch may wait up to
+   * 20 ms for others to share the commit with: for what nobody waits for.
    * @throws ConflictError where a statement's `expect` was not met
    * @throws UniqueError where a row with that key exists
    * @throws StorageFullError where the disk is full: nothing was written, a later call may succeed
-   *
-   * A `patient` batch may wait up to 20 ms for others to share the commit with: for what nobody waits for.
    */
   write(batch: Statement[], options?: { patient?: boolean }): Promise<Written[]>
   /** Copies the database, as it is at one moment, into a new file while work goes on. */

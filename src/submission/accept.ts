@@ -8,6 +8,7 @@ import type { QueueRunner } from '../queue/queue-runner.ts'
 import { insertRecipient } from '../queue/queue-store.ts'
 import type { NewRecipient, QueuedMessage, QueuedRecipient } from '../queue/queue-store.ts'
 import { moveSuppressed } from '../queue/recipient-state.ts'
+import { domainOf } from '../smtp/address.ts'
 import { ConflictError } from '../store/database.ts'
 import type { Database, Statement } from '../store/database.ts'
 import { findSuppressed, noneSuppressed, suppressionAddress } from '../suppression/suppression-list.ts'
@@ -145,7 +146,7 @@ function recipientsOf({ submission, suppressed, now }: Admission, giveUpAfterMs:
       messageId: submission.id,
       accountId: submission.submitter.accountId,
       forwardPath: address,
-      destination: address.slice(address.lastIndexOf('@') + 1),
+      destination: domainOf(address),
       type,
       notify,
       orcpt,

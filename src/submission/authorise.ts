@@ -1,6 +1,7 @@
 import type { Accounts } from '../account/accounts.ts'
 import { SternaError } from '../errors.ts'
 import type { Submission } from '../message/submission.ts'
+import { domainOf } from '../smtp/address.ts'
 
 /** A domain that an account may send from. */
 export interface OwnedDomain {
@@ -13,8 +14,6 @@ export interface AuthoriseParts {
   /** The verified domain of this account that is `name` or a parent of it. */
   verifiedDomainFor(accountId: string, name: string): OwnedDomain | null
 }
-
-const domainOf = (address: string): string => address.slice(address.lastIndexOf('@') + 1)
 
 /**
  * Judges whether this submitter may send this message: an active account, and every address that claims to be its

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { fieldsNamed, findBodyOffset, headerBytesOf, maxHeaderBytes, maxHeaderFields, parseHeaderBlock } from '../../src/message/header-block.ts'
+import { fieldsNamed, headerBytesOf, maxHeaderBytes, maxHeaderFields, parseHeaderBlock } from '../../src/message/header-block.ts'
 
 const parse = (text: string | Buffer) => parseHeaderBlock(Buffer.from(text as string))
 
@@ -64,13 +64,6 @@ describe('parseHeaderBlock', () => {
       }),
     )
   })
-})
-
-it('finds the body in a message that comes in pieces', () => {
-  const bytes = Buffer.from('A: b\r\nC: d\r\n\r\nbody\r\n\r\n')
-  for (let size = 0; size < 14; size++) expect(findBodyOffset(bytes.subarray(0, size), size - 1)).toBe(-1)
-  for (let searched = 0; searched < 14; searched++) expect(findBodyOffset(bytes, searched)).toBe(14)
-  expect(findBodyOffset(Buffer.from('\r\nbody'))).toBe(2)
 })
 
 it('finds fields whatever the case of their names', () => {

@@ -27,7 +27,6 @@ it('is the same for every attempt, and good until the end of its last day', () =
   const lastDay = Date.UTC(2026, 11, 21)
   expect(decodeVerp(localPart, key, lastDay + dayMs - 1)).toBe(recipientId)
   expect(decodeVerp(localPart, key, lastDay + dayMs)).toBeNull()
-  expect(decodeVerp(encodeVerp({ recipientId, createdAt, lifetimeDays: 1 }, key), key, createdAt + 2 * dayMs)).toBeNull()
 })
 
 it('is not to be forged: no other letter at any place is accepted', () => {

@@ -55,7 +55,13 @@ for (const { name, type, value, priority } of records) {
 }
 await sterna('domain', 'verify', 'shop.example')
 const token = await sterna('key', 'create', '--account', 'lab')
-const server = spawn(process.execPath, [command, 'serve'], { env: environment, stdio: ['ignore', 'ignore', 'inherit'] })
+// In a process group of its own, so that Ctrl-C reaches it only through this process, and once.
+const server = spawn(process.execPath, [command, 'serve'], {
+  env: environment,
+  stdio: ['ignore', 'ignore', 'inherit'],
+  detached: true,
+})
+process.once('exit', () => server.kill())
 await Promise.all([waitForPort('127.0.0.1', httpPort), waitForPort('127.0.0.1', submissionPort)])
 
 console.log(`
@@ -68,10 +74,8 @@ Or point an app at smtp://127.0.0.1:${submissionPort} (STARTTLS, any user, passw
 What arrives is shown here and kept in data/lab/mailbox. End with Ctrl-C.
 `)
 
-process.on('SIGINT', () => {
-  server.once('exit', () => process.exit(0))
-  server.kill('SIGTERM')
-})
+server.once('exit', (code) => process.exit(code ?? 1))
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => server.kill())
 
 for (let seen = 0; ; seen++) await show((await mx.waitForMessages(seen + 1))[seen] as MxMessage, seen + 1)
 

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { systemClock } from './clock.ts'
 import { failed, parseCommand, runCommand } from './command/command-line.ts'
@@ -14,6 +14,7 @@ import { loadConfig } from './config/load-config.ts'
 import type { Config } from './config/settings.ts'
 import { createLog } from './log.ts'
 import type { Log } from './log.ts'
+import { databaseFile } from './store/sqlite-connection.ts'
 
 /** How long a stop may take before what is still in hand is left for the next start, ms: containers are killed after 10 s. */
 const stopWithinMs = 9_000
@@ -53,9 +54,12 @@ async function carryOut({ command, input, configFile }: ParsedCommand, argv: str
 const result = (stdout: string, stderr = ''): CommandResult => ({ stdout, stderr, exitCode: 0 })
 
 async function runAlone(request: { argv: string[]; cwd: string }, config: Config, log: Log): Promise<CommandResult> {
+  const isNew = !existsSync(databaseFile(config.dataDir))
   const { parts, close } = await openCommandParts(config, log)
   try {
-    return await runCommand(request, parts)
+    const ran = await runCommand(request, parts)
+    // Whoever meant the data of a server must learn that this is not where they are.
+    return isNew ? { ...ran, stderr: `${config.dataDir} was empty: a new database is made there.\n${ran.stderr}` } : ran
   } finally {
     await close()
   }

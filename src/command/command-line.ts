@@ -51,8 +51,11 @@ export async function runCommand(request: CommandRequest, parts: CommandParts): 
 
 /** How a failure is shown: what a caller sent gives exit code 2 where it is no command, everything else 1. */
 export function failed(error: unknown): CommandResult {
+  const message = messageOf(error)
   const faults = error instanceof SternaError ? (error.faults ?? []) : []
-  const lines = [messageOf(error), ...faults.map(({ field, message }) => `  ${field}: ${message}`)]
+  // One fault alone is told by the message already.
+  const more = faults.length > 1 ? faults : []
+  const lines = [message, ...more.map(({ field, message }) => `  ${field}: ${message}`)]
   return { stdout: '', stderr: `sterna: ${lines.join('\n')}\n`, exitCode: error instanceof UsageError ? 2 : 1 }
 }
 
@@ -77,7 +80,10 @@ function findCommand(first: string, second: string): Command {
   const found = commands.find(({ name }) => name === `${first} ${second}`) ?? commands.find(({ name }) => name === first)
   if (found) return found
   const group = commands.filter(({ name }) => name.startsWith(`${first} `)).map(({ name }) => name.slice(first.length + 1))
-  if (group.length > 0) throw usageFault(`"sterna ${first}" needs one of: ${group.join(', ')}.`)
+  if (group.length > 0) {
+    const unknown = second === '' || second.startsWith('-') ? '' : `, not "${second}"`
+    throw usageFault(`"sterna ${first}" needs one of: ${group.join(', ')}${unknown}.`)
+  }
   const near = nearestName(first, [...new Set(commands.map(({ name }) => name.split(' ')[0] ?? ''))])
   throw usageFault(`There is no command "${first}"${near ? `; did you mean "${near}"?` : '.'} "sterna help" lists them.`)
 }

@@ -4,7 +4,7 @@ import type { Domain, RecordKind } from '../sending-domain/domain.ts'
 import { recordsFor } from '../sending-domain/domain-records.ts'
 import type { DomainObject } from '../sending-domain/domain-records.ts'
 import type { CommandParts } from './command-parts.ts'
-import { argument, flagOption, isoTime, printable, requiredOption, table, textOption } from './command.ts'
+import { argument, flagOption, isFullName, isoTime, printable, requiredOption, table, textOption } from './command.ts'
 import type { Command, CommandInput } from './command.ts'
 
 const account = { type: 'string', value: 'ACCOUNT', doc: 'Name or id of the account.', required: true } as const
@@ -16,10 +16,13 @@ export const domainCommands: Command[] = [
     args: ['NAME'],
     options: { account, json },
     doc: 'Adds a domain to send from, with new DKIM keys, and prints the DNS records to publish.',
-    async run(input, { accounts, sendingDomains }) {
+    async run(input, { accounts, config, sendingDomains }) {
       const { id } = accounts.getAccount(requiredOption(input, 'account'))
       const object = sendingDomains.toObject(await sendingDomains.add(id, argument(input, 0)))
-      return { stdout: flagOption(input, 'json') ? jsonText(object) : recordTable(object) }
+      return {
+        stdout: flagOption(input, 'json') ? jsonText(object) : recordTable(object),
+        stderr: isFullName(config.hostname) ? '' : nameless(config.hostname),
+      }
     },
   },
   {
@@ -60,6 +63,10 @@ export const domainCommands: Command[] = [
     },
   },
 ]
+
+const nameless = (hostname: string): string =>
+  `Do not publish these yet: they name this server "${hostname}". Set hostname (STERNA_HOSTNAME) to its name in the DNS, start ` +
+  'it anew, and take the records from: sterna domain list --json\n'
 
 const jsonText = (value: object): string => `${JSON.stringify(value, null, 2)}\n`
 

@@ -7,7 +7,7 @@ import { SternaError } from '../errors.ts'
 const introduction = [
   'Results go to standard output, logs and remarks to standard error. A command that fails says why in one line and exits',
   'with a code other than 0. Commands work on the server that holds the data directory, or on the directory itself',
-  'where no server runs.',
+  'where no server runs: give them the same --config or STERNA_DATA_DIR as the server.',
 ]
 
 /** What `sterna help` prints: the list of the commands, or one command or group in full. */

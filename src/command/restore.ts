@@ -53,7 +53,8 @@ function findKeyFile(input: CommandInput, file: string, config: Config): string 
   if (found !== undefined) return found
   throw new SternaError(
     'invalid_state',
-    `The key file of the backup is missing, without which its secrets cannot be read. Looked for ${candidates.join(' and ')}.`,
+    `The key file of the backup is missing, without which its secrets cannot be read. Looked for ${candidates.join(' and ')}. ` +
+      'Name it with --key KEYFILE.',
   )
 }
 

@@ -1,4 +1,11 @@
 import type { CommandParts } from './command-parts.ts'
+import { isFullName } from './command.ts'
+
+/** The first account is the owner's: `accounts.default_plan` is for those that come later. */
+const ownPlan = 'enterprise'
+
+const nameFirst = `
+  STERNA_HOSTNAME=mail.YOUR-DOMAIN npm start              start anew with this machine's name in the DNS`
 
 /**
  * Makes a first account with a sandbox key where there is no account yet, and tells a person what to do next. Empty at
@@ -6,7 +13,7 @@ import type { CommandParts } from './command-parts.ts'
  */
 export async function welcome({ accounts, apiKeys, config }: CommandParts): Promise<string> {
   if (accounts.list().length > 0) return ''
-  const account = await accounts.create('default', config.accounts.defaultPlan)
+  const account = await accounts.create('default', ownPlan)
   const { token } = await apiKeys.create({ accountId: account.id, name: 'first start', permission: 'full_access', sandbox: true })
   return `
 Sterna is running. It has an account "default" with a sandbox key, shown this once:
@@ -22,7 +29,7 @@ Watch an email live its whole life, without anything leaving this machine:
   curl -s ${config.baseUrl}/api/emails/$ID/events -H "Authorization: Bearer $KEY"
 
 To send for real, from this directory:
-
+${isFullName(config.hostname) ? '' : nameFirst}
   npx sterna domain add YOUR-DOMAIN --account default     publish the records it prints
   npx sterna domain verify YOUR-DOMAIN
   npx sterna key create --account default

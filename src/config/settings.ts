@@ -142,8 +142,8 @@ export const settings = {
   'delivery.smarthost': setting(
     type.optional(type.hostPort(25)),
     null,
-    "A host that takes all mail for delivery, as host:port, instead of the recipients' MX hosts. It must accept this server " +
-      'by its address.',
+    "A host that takes all mail for delivery, as host:port (port 25 where none is given), instead of the recipients' MX hosts. " +
+      'It must accept this server by its address.',
   ),
   'delivery.allow_private_addresses': setting(
     type.flag,

@@ -5,7 +5,7 @@ import type { Server } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import type { HostPort } from '../config/setting-types.ts'
-import { SternaError } from '../errors.ts'
+import { messageOf, SternaError } from '../errors.ts'
 import { answer } from './answer.ts'
 import type { AnswerParts } from './answer.ts'
 import type { ApiContext, ApiRouter, ApiState } from './api-state.ts'
@@ -48,10 +48,11 @@ export async function startHttpServer(parts: HttpServerParts): Promise<HttpServe
   const servers: Server[] = []
   const options = { headersTimeout: headersTimeoutMs, requestTimeout: requestTimeoutMs, keepAliveTimeout: keepAliveTimeoutMs }
   try {
-    for (const address of parts.listen) servers.push(await listening(createServer(options, handle), address))
+    for (const address of parts.listen) servers.push(await listening(createServer(options, handle), 'http.listen', address))
     for (const address of parts.tlsListen) {
       if (!parts.tls) throw new SternaError('configuration', 'http.tls_listen needs a certificate: set tls.cert and tls.key.')
-      servers.push(await listening(createTlsServer({ ...options, cert: parts.tls.cert, key: parts.tls.key }, handle), address))
+      const server = createTlsServer({ ...options, cert: parts.tls.cert, key: parts.tls.key }, handle)
+      servers.push(await listening(server, 'http.tls_listen', address))
     }
   } catch (error) {
     await stopServers(servers, 0)
@@ -112,10 +113,15 @@ function methodNotAllowed(ctx: ApiContext, allowed: string[]): SternaError {
   return new SternaError('method_not_allowed', `The method ${ctx.method} does not work here; use ${allowed.toSorted().join(', ')}.`)
 }
 
-async function listening(server: Server, { host, port }: HostPort): Promise<Server> {
+async function listening(server: Server, setting: string, { host, port }: HostPort): Promise<Server> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   server.once('error', reject).listen({ host, port }, resolve)
-  await promise
+  try {
+    await promise
+  } catch (error) {
+    const message = `${setting}: cannot listen on ${host} port ${port}: ${messageOf(error)}`
+    throw new SternaError('configuration', message, { cause: error })
+  }
   server.off('error', reject)
   return server
 }

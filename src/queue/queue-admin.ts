@@ -84,6 +84,7 @@ export class QueueAdmin {
              where ${condition} and due_at is not null and owner is null and held = 0 and state <> 'scheduled'
              returning destination, due_at`,
       params: { ...params, now },
+      otherwise: 'held, scheduled for later or being tried',
     })
   }
 
@@ -93,6 +94,7 @@ export class QueueAdmin {
     return this.#change(what, {
       sql: `update recipient set held = 1 where ${condition} and due_at is not null and held = 0 returning destination, due_at`,
       params,
+      otherwise: 'held already',
     })
   }
 
@@ -102,13 +104,19 @@ export class QueueAdmin {
     return this.#change(what, {
       sql: `update recipient set held = 0 where ${condition} and due_at is not null and held = 1 returning destination, due_at`,
       params,
+      otherwise: 'not held',
     })
   }
 
-  async #change(what: string, statement: Statement): Promise<number> {
+  /** `otherwise` says what those are that match and are left as they are. */
+  async #change(what: string, { otherwise, ...statement }: Statement & { otherwise: string }): Promise<number> {
     const [written] = await this.#parts.db.write([statement])
     const rows = written?.rows ?? []
-    if (rows.length === 0) throw nothingFor(what)
+    if (rows.length === 0) {
+      const waiting = (await this.show(what)).filter(({ due_at: dueAt }) => dueAt !== null)
+      if (waiting.length === 0) throw nothingFor(what)
+      throw new SternaError('invalid_state', `What waits for "${what}" is ${otherwise}. "sterna queue show ${what}" tells more.`)
+    }
     const dueAt = new Map<string, number>()
     for (const row of rows) {
       const destination = String(row['destination'])

@@ -1,7 +1,7 @@
-import { mkdirSync } from 'node:fs'
+import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
-import { SternaError } from '../errors.ts'
+import { messageOf, SternaError } from '../errors.ts'
 
 export type Connection = Sqlite.Database
 
@@ -13,8 +13,8 @@ export const databaseFile = (directory: string): string => join(directory, 'ster
  * so the level is set on every connection and read back.
  */
 export function openWriter(directory: string): Connection {
-  mkdirSync(directory, { recursive: true, mode: 0o700 })
-  const connection = new Sqlite(databaseFile(directory))
+  makeDirectory(directory)
+  const connection = new Sqlite(privateFile(databaseFile(directory)))
   connection.pragma('journal_mode = wal')
   connection.pragma('synchronous = full')
   connection.pragma('foreign_keys = on')
@@ -37,11 +37,11 @@ export function openReader(directory: string): Connection {
 /**
  * Takes the data directory for this process: an exclusive SQLite lock on a file of its own, which the operating
  * system gives back even when the process is killed.
- * @throws SternaError `configuration` where another process holds it
+ * @throws SternaError `configuration` where another process holds it, or this user may not write there
  */
 export function lockDirectory(directory: string): Connection {
-  mkdirSync(directory, { recursive: true, mode: 0o700 })
-  const lock = new Sqlite(join(directory, 'lock'), { timeout: 0 })
+  makeDirectory(directory)
+  const lock = new Sqlite(privateFile(join(directory, 'lock')), { timeout: 0 })
   try {
     lock.exec('begin exclusive')
   } catch (error) {
@@ -51,3 +51,31 @@ export function lockDirectory(directory: string): Connection {
   }
   return lock
 }
+
+function makeDirectory(directory: string): void {
+  try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 })
+  } catch (error) {
+    throw unusable(error)
+  }
+}
+
+/** Only its owner may read the file, even where the directory was made by somebody who lets everybody in. */
+function privateFile(path: string): string {
+  // Files that SQLite makes beside a database get its mode. One that exists may be open: to close it would end its locks.
+  if (existsSync(path)) return path
+  try {
+    closeSync(openSync(path, 'a', 0o600))
+    return path
+  } catch (error) {
+    throw unusable(error)
+  }
+}
+
+const unusable = (error: unknown): SternaError =>
+  new SternaError(
+    'configuration',
+    `The data directory cannot be used: ${messageOf(error)}. Set data_dir (STERNA_DATA_DIR) to a directory in which the user ` +
+      'that runs Sterna may write.',
+    { cause: error },
+  )

@@ -4,12 +4,13 @@
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import type { MessagePort } from 'node:worker_threads'
+import { messageOf } from '../errors.ts'
 import type { Row, Value } from './database.ts'
 import { commitGroup, statementCache, threadErrorOf } from './group-commit.ts'
 import { migrate } from './migrate.ts'
 import { lockDirectory, openReader, openWriter } from './sqlite-connection.ts'
 import { openId } from './thread-messages.ts'
-import type { Answer, Request, ThreadData } from './thread-messages.ts'
+import type { Answer, Request, ThreadData, ThreadError } from './thread-messages.ts'
 
 /** Batches of one commit: bounded, so that one commit never holds the others up for long. */
 const groupSize = 256
@@ -67,9 +68,10 @@ function serve(): () => void {
       if (request.type === 'read') {
         answers.push({ id, rows: statements(request.sql).all(request.params).map(shareBlobs) })
       } else if (request.type === 'backup') {
-        connection.backup(request.file).then(
+        const { file } = request
+        connection.backup(file).then(
           () => port.postMessage([{ id, done: true }]),
-          (error: unknown) => port.postMessage([{ id, error: threadErrorOf(error, 0) }]),
+          (error: unknown) => port.postMessage([{ id, error: backupErrorOf(error, file) }]),
         )
       } else {
         close()
@@ -91,6 +93,13 @@ function serve(): () => void {
   })
   return close
 }
+
+/** What fails here is the writing of the copy: it says nothing about the database, which must go on. */
+const backupErrorOf = (error: unknown, file: string): ThreadError => ({
+  kind: 'configuration',
+  message: `The backup cannot be written to ${file}: ${messageOf(error)}.`,
+  statement: 0,
+})
 
 function shareBlobs(row: Row): Row {
   for (const name in row) {

@@ -117,3 +117,11 @@ test('what names nothing in the queue is said so', async () => {
     await expect(admin.retry(what)).rejects.toMatchObject({ code: 'not_found' })
   }
 })
+
+test('what waits but cannot be changed so is said to be what it is', async () => {
+  await waiting('a.example')
+  await expect(admin.release('a.example')).rejects.toThrow(/is not held/)
+  await admin.hold('a.example')
+  await expect(admin.hold('a.example')).rejects.toThrow(/is held already/)
+  await expect(admin.retry('a.example')).rejects.toThrow(/is held, scheduled/)
+})

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { expect, onTestFinished, test } from 'vitest'
@@ -138,4 +138,24 @@ test('a backup holds what was written before it while writing goes on', async ()
   expect(copy.prepare("select count(*) as n from cursor where name like 'before%'").get()).toEqual({ n: 500 })
   expect(copy.pragma('integrity_check', { simple: true })).toBe('ok')
   copy.close()
+})
+
+test('a backup that cannot be written fails alone', async () => {
+  const directory = testDirectory()
+  const fatal: Error[] = []
+  const db = await openDatabase({ directory, onFatal: (error) => fatal.push(error) })
+  await db.write([put('before')])
+  await expect(db.backup(join(directory, 'nowhere', 'copy.db'))).rejects.toThrow(/cannot be written/)
+  await db.write([put('after')])
+  await db.close()
+  expect(fatal).toEqual([])
+})
+
+test('only the owner may read the files, also in a directory that lets everybody in', async () => {
+  const directory = testDirectory()
+  chmodSync(directory, 0o755)
+  const db = await openStore(directory)
+  await db.write([put('a')])
+  const open = readdirSync(directory).filter((name) => (statSync(join(directory, name)).mode & 0o077) !== 0)
+  expect(open).toEqual([])
 })

@@ -3,7 +3,7 @@
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import type { MessagePort } from 'node:worker_threads'
-import { dnsResolver } from '../dns-resolver.ts'
+import { dnsResolver } from '../dns/dns-resolver.ts'
 import { messageOf } from '../errors.ts'
 import { ConnectionPool } from './connection-pool.ts'
 import { deliver } from './deliver.ts'

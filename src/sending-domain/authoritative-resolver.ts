@@ -1,5 +1,5 @@
 import { getDomain } from 'tldts'
-import { type DnsResolver, dnsResolver } from '../dns-resolver.ts'
+import { type DnsResolver, dnsResolver } from '../dns/dns-resolver.ts'
 import { isPublicAddress } from '../ip-address.ts'
 import type { DnsAnswer, Resolver } from '../resolver.ts'
 

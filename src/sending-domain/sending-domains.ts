@@ -1,7 +1,7 @@
 import { domainToASCII } from 'node:url'
 import type { Secrets } from '../account/key-file.ts'
 import type { Clock } from '../clock.ts'
-import type { DnsResolver } from '../dns-resolver.ts'
+import type { DnsResolver } from '../dns/dns-resolver.ts'
 import { SternaError } from '../errors.ts'
 import { newId } from '../id.ts'
 import type { Resolver } from '../resolver.ts'

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { type DnsResolver, dnsResolver } from '../../src/dns-resolver.ts'
+import { type DnsResolver, dnsResolver } from '../../src/dns/dns-resolver.ts'
 import { authoritativeResolver, firstToAnswer } from '../../src/sending-domain/authoritative-resolver.ts'
 import { type FakeZone, startFakeDns } from '../support/fake-dns.ts'
 

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { dnsResolver } from '../../src/dns-resolver.ts'
+import { dnsResolver } from '../../src/dns/dns-resolver.ts'
 import { allowsAll, checkRecords, isSameKey, pointsTo } from '../../src/sending-domain/check-records.ts'
 import type { DnsRecord } from '../../src/sending-domain/domain-records.ts'
 import { startFakeDns } from '../support/fake-dns.ts'

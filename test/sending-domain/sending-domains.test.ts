@@ -1,7 +1,7 @@
 import { createPublicKey } from 'node:crypto'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { secretsFrom } from '../../src/account/key-file.ts'
-import { dnsResolver } from '../../src/dns-resolver.ts'
+import { dnsResolver } from '../../src/dns/dns-resolver.ts'
 import { DkimSigner } from '../../src/delivery/dkim-sign.ts'
 import { SendingDomains } from '../../src/sending-domain/sending-domains.ts'
 import { openDatabase } from '../../src/store/sqlite-database.ts'

@@ -3,8 +3,8 @@ import { createSocket, type RemoteInfo, type Socket } from 'node:dgram'
 import { decode, encode, type Packet } from 'dns-packet'
 import fc from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
-import { type DnsResolver, type DnsResolverOptions, dnsResolver } from '../src/dns-resolver.ts'
-import { type FakeDns, type FakeZone, startFakeDns } from './support/fake-dns.ts'
+import { type DnsResolver, type DnsResolverOptions, dnsResolver } from '../../src/dns/dns-resolver.ts'
+import { type FakeDns, type FakeZone, startFakeDns } from '../support/fake-dns.ts'
 
 async function startZone(zone: FakeZone): Promise<FakeDns> {
   const dns = await startFakeDns(zone)

@@ -1,0 +1,124 @@
+import { randomInt } from 'node:crypto'
+import { type Answer, AUTHENTIC_DATA, type DecodedPacket, decode, DNSSEC_OK, encode, type Packet, RECURSION_DESIRED } from 'dns-packet'
+import type { MxRecord } from '../resolver.ts'
+
+export type RecordType = 'MX' | 'A' | 'AAAA' | 'TXT' | 'CNAME' | 'NS'
+
+/** A message from a server, and its length in bytes. */
+export interface DnsReply {
+  packet: DecodedPacket
+  size: number
+}
+
+/** Seconds for which an answer is kept at most, and one that says that there is nothing. */
+export const longestTtl = 86_400
+export const longestNegativeTtl = 300
+/** Passes every network without fragments (DNS flag day 2020). */
+const udpPayloadSize = 1232
+
+export interface Query {
+  id: number
+  name: string
+  type: RecordType
+  bytes: Buffer
+}
+
+/** A question in bytes, with EDNS (RFC 6891) or as the oldest servers know it. */
+export function queryFor({ name, type }: { name: string; type: RecordType }, edns: boolean): Query {
+  const id = randomInt(65_536)
+  const flags = RECURSION_DESIRED | AUTHENTIC_DATA
+  const packet: Packet = { type: 'query', id, flags, questions: [{ name, type, class: 'IN' }] }
+  if (edns) {
+    packet.additionals = [
+      { type: 'OPT', name: '.', udpPayloadSize, extendedRcode: 0, ednsVersion: 0, flags: DNSSEC_OK, flag_do: true, options: [] },
+    ]
+  }
+  return { id, name, type, bytes: encode(packet) }
+}
+
+const rcodes = { noerror: 0, formerr: 1, nxdomain: 3, notimp: 4, badvers: 16 }
+
+/** With the upper bits that EDNS carries (RFC 6891 6.1.3). */
+function rcodeOf(packet: DecodedPacket): number {
+  const opt = (packet.additionals ?? []).find((record) => record.type === 'OPT')
+  return ((packet.flags ?? 0) & 0xf) | ((opt?.type === 'OPT' ? opt.extendedRcode : 0) << 4)
+}
+
+export const isNxdomain = (packet: DecodedPacket): boolean => rcodeOf(packet) === rcodes.nxdomain
+
+/** True where the reply settles the question: NOERROR or NXDOMAIN from a server that may say so. */
+export function isDecisive(packet: DecodedPacket): boolean {
+  const rcode = rcodeOf(packet)
+  if (packet.flag_tc || (rcode !== rcodes.noerror && rcode !== rcodes.nxdomain)) return false
+  // Neither an authority nor a recursor: an empty answer from there is a referral, it says nothing of the name.
+  return packet.flag_aa || packet.flag_ra || (packet.answers ?? []).length > 0
+}
+
+/** True where the same question without EDNS may be answered. */
+export const mayDislikeEdns = (packet: DecodedPacket): boolean =>
+  [rcodes.formerr, rcodes.notimp, rcodes.badvers].includes(rcodeOf(packet))
+
+/** True where this is a reply to that query and to no other. */
+export function isReplyTo(query: Query, packet: DecodedPacket): boolean {
+  if (!packet.flag_qr) return false
+  const questions = packet.questions ?? []
+  // A server that could not read the question may leave it out; nothing is believed of such a reply but its failure.
+  if (questions.length === 0) return !isDecisive(packet)
+  const [question] = questions
+  if (questions.length !== 1 || question?.class !== 'IN') return false
+  return question.type === query.type && wireName(question.name) === query.name
+}
+
+/** Null for what is no DNS message. */
+export function parseReply(message: Buffer): DnsReply | null {
+  try {
+    return { packet: decode(message), size: message.length }
+  } catch {
+    return null
+  }
+}
+
+/** The records of a type that the answer has under a name, and the least of their TTLs, seconds. */
+export function recordsAt(packet: DecodedPacket, name: string, type: RecordType): { records: unknown[]; ttl: number } {
+  const records: unknown[] = []
+  let ttl = longestTtl
+  for (const answer of packet.answers ?? []) {
+    if (answer.type !== type || answer.class !== 'IN' || wireName(answer.name) !== name) continue
+    records.push(recordOf(answer))
+    ttl = Math.min(ttl, answer.ttl ?? 0)
+  }
+  return { records, ttl }
+}
+
+function recordOf(answer: Answer): unknown {
+  switch (answer.type) {
+    case 'MX':
+      return { preference: answer.data.preference ?? 0, exchange: wireName(answer.data.exchange) } satisfies MxRecord
+    case 'TXT':
+      return Buffer.concat([answer.data].flat().map((part) => Buffer.from(part))).toString()
+    case 'CNAME':
+    case 'NS':
+      return wireName(answer.data)
+    case 'A':
+    case 'AAAA':
+      return answer.data
+    default:
+      throw new Error(`no reader for ${answer.type}`)
+  }
+}
+
+/** Seconds for which an absence may be kept: the lesser of the SOA record's own TTL and its minimum (RFC 2308 5); without one 0. */
+export function negativeTtl(packet: DecodedPacket): number {
+  const soa = (packet.authorities ?? []).find((record) => record.type === 'SOA')
+  if (soa?.type !== 'SOA') return 0
+  return Math.min(soa.ttl ?? 0, soa.data.minimum ?? 0, longestNegativeTtl)
+}
+
+/** A name from the wire, fit to be shown and compared; bytes that no host name has become `?`. */
+const wireName = (name: string): string => (name === '.' ? '' : name.toLowerCase().replace(/[^!-~]/g, '?'))
+
+/** Lower case, without the final dot; null for what cannot be a name in the DNS. */
+export function normalName(name: string): string | null {
+  const normal = (name.endsWith('.') ? name.slice(0, -1) : name).toLowerCase()
+  return normal.length <= 253 && /^[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*$/.test(normal) ? normal : null
+}

@@ -1,0 +1,153 @@
+import { getServers } from 'node:dns'
+import type { DnsAnswer, MxRecord, Resolver } from '../resolver.ts'
+import { DnsCache } from './dns-cache.ts'
+import {
+  isDecisive,
+  isNxdomain,
+  longestNegativeTtl,
+  longestTtl,
+  mayDislikeEdns,
+  negativeTtl,
+  normalName,
+  queryFor,
+  recordsAt,
+} from './dns-message.ts'
+import type { DnsReply, RecordType } from './dns-message.ts'
+import { DnsSockets, parseServer } from './dns-sockets.ts'
+import type { NameServer } from './dns-sockets.ts'
+
+export interface DnsResolver extends Resolver {
+  /** Ends what is under way as `servfail`; later look-ups are `servfail` at once. */
+  close(): void
+}
+
+export interface DnsResolverOptions {
+  /** `ip`, `ip:port` or `[ipv6]:port`, asked in this order; empty: the servers of the operating system. */
+  servers: string[]
+  /** How long one server may take for one question. */
+  timeoutMs?: number
+  /** How many answers are kept. */
+  cacheSize?: number
+  /** Ages the cache, ms. */
+  now?: () => number
+}
+
+/** What a look-up may take in all; both rounds over all servers fit in. */
+const lookupMs = 10_000
+/** seconds */
+const servfailTtl = 5
+const longestChain = 8
+
+/**
+ * Asks recursive name servers over UDP, and over TCP where the answer is cut short. Unlike node:dns it tells the
+ * TTL, the AD bit, and NXDOMAIN, NODATA and SERVFAIL apart. It never keeps the process alive.
+ * @throws SternaError `configuration` where a server is not an address
+ */
+export function dnsResolver(options: DnsResolverOptions): DnsResolver {
+  const servers = (options.servers.length > 0 ? options.servers : getServers()).map(parseServer)
+  if (servers.length === 0) servers.push({ address: '127.0.0.1', port: 53 })
+  const tryMs = Math.min(options.timeoutMs ?? 2500, lookupMs / (2 * servers.length))
+  const sockets = new DnsSockets()
+  const cache = new DnsCache(options.cacheSize ?? 10_000, options.now ?? (() => performance.now()))
+  const underWay = new Map<string, Promise<DnsAnswer<unknown>>>()
+
+  const lookUp = async (type: RecordType, given: string): Promise<DnsAnswer<unknown>> => {
+    const name = normalName(given)
+    if (name === null) return { status: 'nxdomain', records: [], ttl: 0, secure: false }
+    const key = `${type} ${name}`
+    const cached = cache.find(key)
+    if (cached) return cached
+    let asking = underWay.get(key)
+    if (!asking) {
+      asking = resolve({ name, type, ask: (question) => askServers(question, { servers, tryMs, sockets }) })
+        .then(({ answer, size }) => {
+          if (!sockets.closed) cache.keep(key, answer, size)
+          return answer
+        })
+        .finally(() => underWay.delete(key))
+      underWay.set(key, asking)
+    }
+    const answer = await asking
+    return { ...answer, records: answer.records.slice() }
+  }
+
+  return {
+    mx: (name) => lookUp('MX', name) as Promise<DnsAnswer<MxRecord>>,
+    a: (name) => lookUp('A', name) as Promise<DnsAnswer<string>>,
+    aaaa: (name) => lookUp('AAAA', name) as Promise<DnsAnswer<string>>,
+    txt: (name) => lookUp('TXT', name) as Promise<DnsAnswer<string>>,
+    cname: (name) => lookUp('CNAME', name) as Promise<DnsAnswer<string>>,
+    ns: (name) => lookUp('NS', name) as Promise<DnsAnswer<string>>,
+    close: () => sockets.close(),
+  }
+}
+
+interface Question {
+  name: string
+  type: RecordType
+  /** On the clock of `performance.now()`. */
+  deadline: number
+}
+
+/** Looks a name up, following aliases within an answer and, where an answer ends with one, by another question. */
+async function resolve(lookup: {
+  name: string
+  type: RecordType
+  ask: (question: Question) => Promise<DnsReply | null>
+}): Promise<{ answer: DnsAnswer<unknown>; size: number }> {
+  const { type } = lookup
+  const deadline = performance.now() + lookupMs
+  const servfail = { answer: { status: 'servfail' as const, records: [], ttl: servfailTtl, secure: false }, size: 0 }
+  let name: string | null = lookup.name
+  let [ttl, secure, aliases, size] = [longestTtl, true, 0, 0]
+  for (;;) {
+    const reply = await lookup.ask({ name, type, deadline })
+    if (!reply) return servfail
+    const { packet } = reply
+    size += reply.size
+    secure &&= packet.flag_ad
+    const asked: string = name
+    let found = recordsAt(packet, name, type)
+    while (found.records.length === 0 && type !== 'CNAME') {
+      const alias = recordsAt(packet, name, 'CNAME')
+      if (alias.records.length === 0) break
+      if (++aliases > longestChain) return servfail
+      ttl = Math.min(ttl, alias.ttl)
+      name = normalName(String(alias.records[0]))
+      // An alias to something that cannot be a name leads nowhere.
+      if (name === null) {
+        return { answer: { status: 'nxdomain', records: [], ttl: Math.min(ttl, longestNegativeTtl), secure }, size }
+      }
+      found = recordsAt(packet, name, type)
+    }
+    if (found.records.length > 0) {
+      return { answer: { status: 'ok', records: found.records, ttl: Math.min(ttl, found.ttl), secure }, size }
+    }
+    // RFC 6604: after an alias NXDOMAIN speaks of the name that the chain ends with.
+    if (isNxdomain(packet) || name === asked) {
+      const status = isNxdomain(packet) ? 'nxdomain' : 'nodata'
+      return { answer: { status, records: [], ttl: Math.min(ttl, negativeTtl(packet)), secure }, size }
+    }
+  }
+}
+
+/** Asks each server until one decides: with EDNS first, and those that said nothing useful once more without. */
+async function askServers(
+  question: Question,
+  { servers, tryMs, sockets }: { servers: NameServer[]; tryMs: number; sockets: DnsSockets },
+): Promise<DnsReply | null> {
+  const settled = new Set<NameServer>()
+  for (const edns of [true, false]) {
+    for (const server of servers) {
+      if (settled.has(server)) continue
+      const timeoutMs = (): number => Math.min(tryMs, question.deadline - performance.now())
+      if (timeoutMs() <= 0 || sockets.closed) return null
+      const query = queryFor(question, edns)
+      let reply = await sockets.overUdp(server, query, timeoutMs())
+      if (reply?.packet.flag_tc) reply = await sockets.overTcp(server, query, Math.max(0, timeoutMs()))
+      if (reply && isDecisive(reply.packet)) return reply
+      if (reply && !mayDislikeEdns(reply.packet)) settled.add(server)
+    }
+  }
+  return null
+}

@@ -1,0 +1,85 @@
+import { createSocket } from 'node:dgram'
+import { connect, isIP } from 'node:net'
+import { SternaError } from '../errors.ts'
+import { isReplyTo, parseReply } from './dns-message.ts'
+import type { DnsReply, Query } from './dns-message.ts'
+
+export interface NameServer {
+  address: string
+  port: number
+}
+
+/** Sockets: one for each question, so that each has a source port that nobody can foresee (RFC 5452). */
+export class DnsSockets {
+  closed = false
+  readonly #open = new Set<() => void>()
+
+  /** Null where the server stays silent, cannot be reached, or writes what cannot be read. */
+  overUdp(server: NameServer, query: Query, timeoutMs: number): Promise<DnsReply | null> {
+    const socket = createSocket(isIP(server.address) === 6 ? 'udp6' : 'udp4')
+    return this.#exchange(timeoutMs, () => socket.close(), (finish) => {
+      socket.unref()
+      socket.on('error', () => finish(null))
+      socket.on('connect', () => socket.send(query.bytes))
+      socket.on('message', (message) => {
+        // Whatever is not an answer to this question may be forged: the true one may still come.
+        if (message.length < 12 || message.readUInt16BE(0) !== query.id) return
+        const reply = parseReply(message)
+        if (reply === null || isReplyTo(query, reply.packet)) finish(reply)
+      })
+      socket.connect(server.port, server.address)
+    })
+  }
+
+  overTcp(server: NameServer, query: Query, timeoutMs: number): Promise<DnsReply | null> {
+    const socket = connect({ host: server.address, port: server.port })
+    return this.#exchange(timeoutMs, () => socket.destroy(), (finish) => {
+      let received = Buffer.alloc(0)
+      const length = Buffer.alloc(2)
+      length.writeUInt16BE(query.bytes.length)
+      socket.unref()
+      socket.on('error', () => finish(null))
+      socket.on('close', () => finish(null))
+      socket.on('data', (chunk: Buffer) => {
+        received = Buffer.concat([received, chunk])
+        if (received.length < 2 || received.length < 2 + received.readUInt16BE(0)) return
+        const reply = parseReply(received.subarray(2, 2 + received.readUInt16BE(0)))
+        finish(reply && reply.packet.id === query.id && isReplyTo(query, reply.packet) ? reply : null)
+      })
+      socket.write(Buffer.concat([length, query.bytes]))
+    })
+  }
+
+  close(): void {
+    this.closed = true
+    for (const cancel of this.#open) cancel()
+  }
+
+  #exchange(timeoutMs: number, end: () => void, begin: (finish: (reply: DnsReply | null) => void) => void): Promise<DnsReply | null> {
+    return new Promise((done) => {
+      const finish = (reply: DnsReply | null): void => {
+        if (!this.#open.delete(cancel)) return
+        clearTimeout(timer)
+        end()
+        done(reply)
+      }
+      const cancel = (): void => finish(null)
+      const timer = setTimeout(cancel, timeoutMs)
+      timer.unref()
+      this.#open.add(cancel)
+      begin(finish)
+    })
+  }
+}
+
+/**
+ * Reads `ip`, `ip:port` or `[ipv6]:port`.
+ * @throws SternaError `configuration`
+ */
+export function parseServer(text: string): NameServer {
+  if (isIP(text)) return { address: text, port: 53 }
+  const parts = /^\[(.+)\](?::(\d{1,5}))?$/.exec(text) ?? /^([^:]+):(\d{1,5})$/.exec(text)
+  const [address, port] = [parts?.[1] ?? '', Number(parts?.[2] ?? 53)]
+  if (isIP(address) && port > 0 && port < 65_536) return { address, port }
+  throw new SternaError('configuration', `"${text}" is not the address of a name server. Write ip:port, or [ipv6]:port.`)
+}

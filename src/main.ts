@@ -99,18 +99,20 @@ async function stopInTime(relay: { stop(): Promise<void> }, log: Log): Promise<v
   log.info({}, 'stopped')
 }
 
-/** Resolves with the first signal to stop; the second one ends the process at once. */
+/** Ctrl-C comes twice where npm hands on what the terminal has sent to all: what follows this soon is the same one, ms. */
+const sameSignalMs = 1_000
+
+/** Resolves with the first signal to stop; a second one ends the process at once. */
 function nextSignal(log: Log): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>()
-  let asked = false
+  let askedAt: number | undefined
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {
-      if (asked) {
-        log.warn({ signal }, 'ended at once')
-        process.exit(1)
-      }
-      asked = true
+      askedAt ??= performance.now()
       resolve(signal)
+      if (performance.now() - askedAt < sameSignalMs) return
+      log.warn({ signal }, 'ended at once')
+      process.exit(1)
     })
   }
   return promise

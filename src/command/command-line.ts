@@ -81,8 +81,8 @@ function findCommand(first: string, second: string): Command {
   if (found) return found
   const group = commands.filter(({ name }) => name.startsWith(`${first} `)).map(({ name }) => name.slice(first.length + 1))
   if (group.length > 0) {
-    const unknown = second === '' || second.startsWith('-') ? '' : `, not "${second}"`
-    throw usageFault(`"sterna ${first}" needs one of: ${group.join(', ')}${unknown}.`)
+    const unknown = second === '' || second.startsWith('-') ? '' : `There is no command "${first} ${second}"; `
+    throw usageFault(`${unknown}"sterna ${first}" needs one of: ${group.join(', ')}.`)
   }
   const near = nearestName(first, [...new Set(commands.map(({ name }) => name.split(' ')[0] ?? ''))])
   throw usageFault(`There is no command "${first}"${near ? `; did you mean "${near}"?` : '.'} "sterna help" lists them.`)

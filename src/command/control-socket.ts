@@ -83,8 +83,10 @@ export async function askServer(path: string, request: CommandRequest): Promise<
   try {
     await new Promise<void>((resolve, reject) => socket.once('error', reject).once('connect', resolve))
   } catch (error) {
-    if (['ENOENT', 'ECONNREFUSED'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined
-    throw error
+    const { code = '' } = error as NodeJS.ErrnoException
+    if (['ENOENT', 'ECONNREFUSED'].includes(code)) return undefined
+    if (code !== 'EACCES' && code !== 'EPERM') throw error
+    throw new SternaError('configuration', `Only the user that the server runs as may use ${path}: run the command as that one.`)
   }
   socket.end(`${JSON.stringify(request)}\n`)
   return JSON.parse(await readLine(socket, Infinity)) as CommandResult

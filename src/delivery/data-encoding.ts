@@ -8,7 +8,6 @@ const dot = 46
 const unclean = /\r(?!\n)|(?<!\r)\n|\0/
 const dotLine = Buffer.from('\r\n.')
 const lineEnd = Buffer.from('\r\n')
-const oneDot = Buffer.from('.')
 const end = Buffer.from('.\r\n')
 const endAfterLine = Buffer.from('\r\n.\r\n')
 
@@ -28,37 +27,41 @@ export function isCleanContent(content: Uint8Array): boolean {
 }
 
 /**
- * The bytes that follow the 354 reply, in blocks of views that are each written at once: lines that begin with a dot
- * get another (RFC 5321 4.5.2), and the lone dot ends them. Nothing else changes, nothing is copied.
+ * The bytes that follow the 354 reply, in blocks that are each written at once: lines that begin with a dot get another
+ * (RFC 5321 4.5.2), and the lone dot ends them. Each block is made when it is asked for, and copied only where it has
+ * such a line, so that a message of nothing but dots costs no more memory than any other.
  * @param header whole header fields to stand before the content
  */
-export function encodeData(header: string, content: Uint8Array): Uint8Array[][] {
+export function* encodeData(header: string, content: Uint8Array): Generator<Uint8Array[], void, undefined> {
   const bytes = bufferOf(content)
-  const blocks: Uint8Array[][] = []
   let block: Uint8Array[] = header === '' ? [] : [Buffer.from(header, 'latin1')]
+  for (let from = 0; from < bytes.length; from += blockSize) {
+    const to = Math.min(from + blockSize, bytes.length)
+    block.push(withDots(bytes, from, to))
+    if (to === bytes.length) break
+    yield block
+    block = []
+  }
+  block.push(bytes.length === 0 || bytes.subarray(-2).equals(lineEnd) ? end : endAfterLine)
+  yield block
+}
+
+/** A piece of the content with another dot before each that begins a line; a view where there is none. */
+function withDots(bytes: Buffer, from: number, to: number): Buffer {
+  const dots: number[] = from === 0 && bytes[0] === dot ? [0] : []
+  // The line end may lie in the piece before.
+  const start = Math.max(0, from - 2)
+  const searched = bytes.subarray(start, to)
+  for (let at = searched.indexOf(dotLine); at !== -1; at = searched.indexOf(dotLine, at + 3)) dots.push(start + at + 2)
+  if (dots.length === 0) return bytes.subarray(from, to)
+  const stuffed = Buffer.allocUnsafe(to - from + dots.length)
   let size = 0
-  const add = (from: number, to: number): void => {
-    for (let at = from; at < to; at += blockSize) {
-      const part = bytes.subarray(at, Math.min(at + blockSize, to))
-      block.push(part)
-      size += part.length
-      if (size >= blockSize) {
-        blocks.push(block)
-        block = []
-        size = 0
-      }
-    }
+  let copied = from
+  for (const place of dots) {
+    size += bytes.copy(stuffed, size, copied, place)
+    stuffed[size++] = dot
+    copied = place
   }
-  let from = 0
-  if (bytes[0] === dot) block.push(oneDot)
-  for (let at = bytes.indexOf(dotLine); at !== -1; at = bytes.indexOf(dotLine, from)) {
-    add(from, at + 2)
-    block.push(oneDot)
-    from = at + 2
-  }
-  add(from, bytes.length)
-  const endsLine = bytes.length === 0 ? true : bytes.subarray(-2).equals(lineEnd)
-  block.push(endsLine ? end : endAfterLine)
-  blocks.push(block)
-  return blocks
+  bytes.copy(stuffed, size, copied, to)
+  return stuffed
 }

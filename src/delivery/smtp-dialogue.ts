@@ -68,20 +68,30 @@ export class SmtpDialogue {
    * Writes blocks no faster than the peer takes them, each within `blockMs`, and hears the reply to them, which may
    * come before the end.
    */
-  async content(blocks: Uint8Array[][], { blockMs, replyMs }: { blockMs: number; replyMs: number }): Promise<Heard & { early?: boolean }> {
+  async content(
+    blocks: Iterable<Uint8Array[]>,
+    { blockMs, replyMs }: { blockMs: number; replyMs: number },
+  ): Promise<Heard & { early?: boolean }> {
     let early: Heard | null = null
-    const reply = this.reply(blocks.length > 1 ? blockMs : replyMs, 'the end of the message data')
-    for (const [i, block] of blocks.entries()) {
+    const left = blocks[Symbol.iterator]()
+    let block = left.next()
+    let next = left.next()
+    const reply = this.reply(next.done ? replyMs : blockMs, 'the end of the message data')
+    for (let i = 0; !block.done; i++) {
       this.socket.cork()
-      for (const part of block) this.socket.write(part)
+      for (const part of block.value) this.socket.write(part)
       this.socket.uncork()
-      if (i === blocks.length - 1) break
+      if (next.done) {
+        if (i > 0) this.allow(replyMs, 'the end of the message data')
+        break
+      }
       if (i === 0) void reply.then((heard) => (early = heard))
       this.allow(blockMs, 'taking the message data')
       if (this.socket.writableNeedDrain) await Promise.race([this.#drained(), reply])
       if (early) return { ...(early as Heard), early: true }
+      block = next
+      next = left.next()
     }
-    if (blocks.length > 1) this.allow(replyMs, 'the end of the message data')
     return reply
   }
 

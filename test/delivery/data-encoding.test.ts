@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { encodeData, isCleanContent } from '../../src/delivery/data-encoding.ts'
 import { smugglingSequences } from '../support/smuggling-sequences.ts'
 
-const wire = (content: Uint8Array, header = ''): string => Buffer.concat(encodeData(header, content).flat()).toString('latin1')
+const wire = (content: Uint8Array, header = ''): string => Buffer.concat([...encodeData(header, content)].flat()).toString('latin1')
 const shared = (text: string): Uint8Array => {
   const bytes = new Uint8Array(new SharedArrayBuffer(text.length))
   bytes.set(Buffer.from(text, 'latin1'))
@@ -26,9 +26,23 @@ describe('message data on the wire (RFC 5321 4.5.2)', () => {
   it('has the header fields first', () => expect(wire(shared('.a\r\n'), 'DKIM-Signature: x\r\n')).toBe('DKIM-Signature: x\r\n..a\r\n.\r\n'))
 
   it('comes in blocks of a bounded size', () => {
-    const blocks = encodeData('', shared('x'.repeat(1022).concat('\r\n').repeat(2000)))
+    const blocks = [...encodeData('', shared('x'.repeat(1022).concat('\r\n').repeat(2000)))]
     expect(blocks.length).toBeGreaterThan(7)
     for (const block of blocks) expect(block.reduce((sum, part) => sum + part.length, 0)).toBeLessThan(513 * 1024)
+  })
+
+  it('of a few parts each where every line begins with a dot', () => {
+    const content = shared('.\r\n'.repeat(500_000))
+    const parts = [...encodeData('', content)].flat()
+    expect(parts.length).toBeLessThan(10)
+    expect(Buffer.concat(parts).toString('latin1')).toBe(`${'..\r\n'.repeat(500_000)}.\r\n`)
+  })
+
+  it('doubles a dot wherever a line end lies across the border of two blocks', () => {
+    for (let at = 256 * 1024 - 4; at < 256 * 1024 + 4; at++) {
+      const text = `${'x'.repeat(at)}\r\n.y\r\n`
+      expect(wire(shared(text)), `at ${at}`).toBe(`${'x'.repeat(at)}\r\n..y\r\n.\r\n`)
+    }
   })
 
   it('is read back as it was, and ends at its end only', () => {

@@ -18,10 +18,13 @@ export class DestinationDirectory {
   readonly #destinations = new Map<string, Destination>()
   readonly #heap = new DueHeap()
   readonly #limit: number
+  readonly #totalLimit: number
+  #inHand = 0
 
-  /** `limit`: recipients that may be in hand for one destination. */
-  constructor(limit: number) {
+  /** `limit`: recipients that may be in hand for one destination; `totalLimit`: for all together. */
+  constructor(limit: number, totalLimit: number) {
     this.#limit = limit
+    this.#totalLimit = totalLimit
   }
 
   /** When the first destination that may be claimed from is due, epoch ms; infinite where there is none. */
@@ -52,7 +55,7 @@ export class DestinationDirectory {
       const { key: name, dueAt } = this.#heap.pop() as { key: string; dueAt: number }
       const destination = this.#destinations.get(name)
       if (!destination || destination.dueAt !== dueAt) continue
-      const room = this.#limit - destination.inHand
+      const room = this.#share() - destination.inHand
       destination.full = room <= 0
       if (destination.full) continue
       destination.dueAt = Infinity
@@ -62,17 +65,28 @@ export class DestinationDirectory {
   }
 
   tookInHand(name: string, recipients: number): void {
+    this.#inHand += recipients
     this.#destination(name).inHand += recipients
   }
 
   letGo(name: string, recipients: number): void {
     const destination = this.#destination(name)
     destination.inHand -= recipients
+    this.#inHand -= recipients
     if (destination.full) {
       destination.full = false
       this.#heap.push(name, destination.dueAt)
     }
     if (destination.inHand === 0 && destination.dueAt === Infinity) this.#destinations.delete(name)
+  }
+
+  /**
+   * How many one destination may have in hand now: the less is left, the fewer, down to one when a quarter is left. It
+   * takes hundreds of destinations that hang to leave nothing for the others.
+   */
+  #share(): number {
+    const left = (this.#totalLimit - this.#inHand) / this.#totalLimit
+    return Math.max(1, Math.ceil(this.#limit * left ** 3))
   }
 
   #destination(name: string): Destination {

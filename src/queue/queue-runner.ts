@@ -27,7 +27,7 @@ export class QueueRunner {
   readonly owner: string
   readonly #parts: DispatchParts
   readonly #dispatch: Dispatch
-  readonly #destinations = new DestinationDirectory(destinationLimit)
+  readonly #destinations = new DestinationDirectory(destinationLimit, totalLimit)
   readonly #slots = new FreshSlots()
   readonly #content = new ByteBudget(contentLimit)
   readonly #work = new Set<Promise<void>>()

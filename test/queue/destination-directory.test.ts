@@ -17,7 +17,7 @@ test('what is due comes out in order of time, whatever the order it went in', ()
 })
 
 test('destinations are given out when they are due, each with the room it has', () => {
-  const directory = new DestinationDirectory(10)
+  const directory = new DestinationDirectory(10, 1000)
   directory.noteWaiting('later.example', 200)
   directory.noteWaiting('now.example', 100)
   expect(directory.firstDueAt).toBe(100)
@@ -28,7 +28,7 @@ test('destinations are given out when they are due, each with the room it has', 
 })
 
 test('a destination with as much in hand as may be waits until something is let go, and holds up nobody', () => {
-  const directory = new DestinationDirectory(2)
+  const directory = new DestinationDirectory(2, 1000)
   directory.tookInHand('slow.example', 2)
   directory.noteWaiting('slow.example', 100)
   directory.noteWaiting('quick.example', 150)
@@ -38,8 +38,22 @@ test('a destination with as much in hand as may be waits until something is let 
   expect(directory.next(150)).toEqual({ name: 'slow.example', room: 1 })
 })
 
+test('however many destinations hang, there is room for another', () => {
+  const directory = new DestinationDirectory(64, 2000)
+  for (let i = 0; i < 500; i++) directory.noteWaiting(`hangs${i}.example`, 100)
+  let inHand = 0
+  for (let next = directory.next(100); next; next = directory.next(100)) {
+    directory.tookInHand(next.name, next.room)
+    directory.noteWaiting(next.name, 100)
+    inHand += next.room
+  }
+  expect(inHand).toBeLessThan(2000)
+  directory.noteWaiting('quick.example', 200)
+  expect(directory.next(200)).toEqual({ name: 'quick.example', room: expect.any(Number) })
+})
+
 test('an earlier time replaces a later one', () => {
-  const directory = new DestinationDirectory(2)
+  const directory = new DestinationDirectory(2, 1000)
   directory.noteWaiting('a.example', 500)
   directory.noteWaiting('a.example', 100)
   directory.noteWaiting('a.example', 900)
@@ -48,7 +62,7 @@ test('an earlier time replaces a later one', () => {
 })
 
 test('new mail queues up behind mail that is due, and where too much is in hand', () => {
-  const directory = new DestinationDirectory(2)
+  const directory = new DestinationDirectory(2, 1000)
   expect(directory.isBehind('a.example', 100)).toBe(false)
   directory.noteWaiting('a.example', 100)
   expect(directory.isBehind('a.example', 99)).toBe(false)

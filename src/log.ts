@@ -1,6 +1,6 @@
 import { destination, pino, stdSerializers } from 'pino'
 
-export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
+type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
 
 /**
  * The log: JSON lines on standard error. Ids go into fields (`messageId`, `recipientId`, `attemptId`), an error into

@@ -1,5 +1,5 @@
 /** What a name server said of a name. `nxdomain`: no such name. `nodata`: the name exists without such a record. */
-export type DnsStatus = 'ok' | 'nodata' | 'nxdomain' | 'servfail'
+type DnsStatus = 'ok' | 'nodata' | 'nxdomain' | 'servfail'
 
 export interface DnsAnswer<T> {
   status: DnsStatus

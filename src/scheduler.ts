@@ -2,7 +2,7 @@ import { schedule } from 'node-cron'
 import type { Log } from './log.ts'
 
 /** Something done again and again. What is due is decided by what it reads, so a run too many or too few does no harm. */
-export interface Job {
+interface Job {
   name: string
   /** Cron expression, UTC. */
   cron: string

@@ -6,7 +6,7 @@ import { type Database, type Row, UniqueError } from '../store/database.ts'
 export type AccountStatus = 'active' | 'suspended'
 
 /** Who sends: domains, keys, webhooks, suppressions and messages belong to one account. */
-export interface Account {
+interface Account {
   /** `acc_…` */
   id: string
   /** Unique in the installation. */

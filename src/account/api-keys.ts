@@ -10,7 +10,7 @@ export const permissions = ['full_access', 'sending_access', 'read_access', 'ope
 export type Permission = (typeof permissions)[number]
 
 /** A key as it may be listed; the token itself is not kept. */
-export interface ApiKey {
+interface ApiKey {
   /** `key_…` */
   id: string
   accountId: string
@@ -48,7 +48,7 @@ export interface AuthenticatedKey {
 }
 
 /** `invalid`: mistyped, unknown or revoked. */
-export interface RefusedKey {
+interface RefusedKey {
   refused: 'invalid' | 'expired'
 }
 

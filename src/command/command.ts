@@ -1,7 +1,7 @@
 import { SternaError } from '../errors.ts'
 import type { CommandParts } from './command-parts.ts'
 
-export interface CommandOption {
+interface CommandOption {
   type: 'string' | 'boolean'
   /** What stands for the value in the help; strings only. */
   value?: string

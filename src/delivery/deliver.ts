@@ -22,7 +22,7 @@ export interface DeliverParts {
   now: () => number
 }
 
-export type OnAttempt = (result: Attempt | Postponed) => void
+type OnAttempt = (result: Attempt | Postponed) => void
 
 interface Transferring {
   job: DeliveryJob

@@ -21,7 +21,7 @@ export interface ConnectionParts {
 }
 
 /** No connection. `unreachable`: not even TCP was answered. */
-export type NotOpened = Verdict & { unreachable: boolean }
+type NotOpened = Verdict & { unreachable: boolean }
 
 interface Opening extends AttemptFrame {
   host: RouteHost

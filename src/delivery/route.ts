@@ -14,7 +14,7 @@ export interface RouteHost {
 }
 
 /** Where a destination's mail goes, the best first, or what became of it because there is nowhere. */
-export type Route = { hosts: RouteHost[] } | { outcome: Outcome }
+type Route = { hosts: RouteHost[] } | { outcome: Outcome }
 
 export interface Smarthost {
   /** Name or IP address. */

@@ -3,8 +3,8 @@ import type { Page } from '../store/page-clause.ts'
 import type { ApiContext } from './api-state.ts'
 import { queryValue } from './query.ts'
 
-export const defaultLimit = 20
-export const largestLimit = 100
+const defaultLimit = 20
+const largestLimit = 100
 
 /**
  * Reads `?limit=` (1 … 100, 20 if not given) and `?after=` or `?before=`.

@@ -3,7 +3,7 @@ import type { ErrorCode, FieldFault } from '../errors.ts'
 import { StorageFullError } from '../store/database.ts'
 
 /** The HTTP status of each code; `configuration` can only be our own fault by the time somebody asks over HTTP. */
-export const statusOf: Record<ErrorCode, number> = {
+const statusOf: Record<ErrorCode, number> = {
   invalid_json: 400,
   invalid_idempotency_key: 400,
   missing_api_key: 401,
@@ -54,7 +54,7 @@ const titleOf: Record<number, string> = {
   507: 'Insufficient Storage',
 }
 
-export interface Problem {
+interface Problem {
   status: number
   name: ErrorCode
   message: string

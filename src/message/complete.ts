@@ -34,7 +34,7 @@ export interface Completed extends OptionFields {
   smtputf8: boolean
 }
 
-export type Completion = Completed | { ok: false; fault: string }
+type Completion = Completed | { ok: false; fault: string }
 
 /** RFC 5322 3.6 and RFC 2045: where there are two, readers differ about which counts. */
 const single = 'From Sender Reply-To To Cc Subject Date Message-ID Content-Type Content-Transfer-Encoding'.split(' ')

@@ -12,7 +12,7 @@ export interface OutgoingAttachment {
   contentId: string | null
 }
 
-export interface FullBody {
+interface FullBody {
   html: string | null
   text: string | null
   attachments: OutgoingAttachment[]

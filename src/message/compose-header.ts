@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Mailbox } from '../smtp/address.ts'
 import { formatCustomField, formatDate, formatMailboxes, formatTextField } from './format-field.ts'
 
-export interface HeaderInput {
+interface HeaderInput {
   from: Mailbox
   to: Mailbox[]
   cc: Mailbox[]

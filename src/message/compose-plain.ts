@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { ComposedHeader } from './compose-header.ts'
 import { encodeTextPart } from './text-part.ts'
 
-export interface PlainBody {
+interface PlainBody {
   html: string | null
   text: string | null
 }

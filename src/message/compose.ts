@@ -21,7 +21,7 @@ export interface OutgoingEmail {
   attachments: OutgoingAttachment[]
 }
 
-export interface Composed {
+interface Composed {
   /** The whole message: CRLF line ends, no bare CR or LF. */
   content: Buffer
   /** With its angle brackets. */

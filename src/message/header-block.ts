@@ -8,14 +8,14 @@ export interface HeaderField {
   value: string
 }
 
-export interface HeaderBlock {
+interface HeaderBlock {
   ok: true
   fields: HeaderField[]
   /** Where the body begins, after the empty line. */
   bodyOffset: number
 }
 
-export type ParsedHeaderBlock = HeaderBlock | { ok: false; fault: string }
+type ParsedHeaderBlock = HeaderBlock | { ok: false; fault: string }
 
 /** bytes */
 export const maxHeaderBytes = 256 * 1024

@@ -6,7 +6,7 @@ import { statusCondition } from './email-status.ts'
 import type { EmailStatus, NewestEvent } from './email-status.ts'
 
 /** Whose messages are seen: live and sandbox are worlds apart. */
-export interface Scope {
+interface Scope {
   accountId: string
   sandbox: boolean
 }

@@ -5,7 +5,7 @@ import type { Database, Statement } from '../store/database.ts'
 const rowsAtOnce = 500
 
 /** How long things are kept, ms. */
-export interface Retention {
+interface Retention {
   /** Content and attempts, from the moment the last recipient's state became final. */
   contentMs: number
   /** Events, messages, recipients, webhook deliveries. */

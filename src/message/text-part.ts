@@ -4,9 +4,9 @@ const SP = 32
 const TAB = 9
 const EQUALS = 61
 
-export type TransferEncoding = '7bit' | 'quoted-printable' | 'base64'
+type TransferEncoding = '7bit' | 'quoted-printable' | 'base64'
 
-export interface EncodedText {
+interface EncodedText {
   encoding: TransferEncoding
   /** CRLF line ends, no bare CR or LF, ends with CRLF unless empty. */
   bytes: Buffer

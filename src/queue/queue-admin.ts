@@ -4,7 +4,7 @@ import { isId } from '../id.ts'
 import type { Database, Row, Statement } from '../store/database.ts'
 import type { RecipientState } from './recipient-state.ts'
 
-export interface QueueAdminParts {
+interface QueueAdminParts {
   db: Database
   clock: Clock
   /** Tells the running queue that mail for this destination is due at another time; does nothing where none runs. */
@@ -12,7 +12,7 @@ export interface QueueAdminParts {
 }
 
 /** What waits for one destination. */
-export interface QueuedDestination extends Row {
+interface QueuedDestination extends Row {
   destination: string
   /** Recipients, those that are held included. */
   recipients: number

@@ -16,7 +16,7 @@ export type RecipientState =
   | 'canceled'
 
 /** An event that a move appends, with the data that is its own. */
-export interface MoveEvent {
+interface MoveEvent {
   type: EventType
   data: Record<string, string | number | boolean | null>
 }
@@ -31,12 +31,12 @@ export interface Move {
   suppress: boolean
 }
 
-export interface RecipientProgress {
+interface RecipientProgress {
   /** Attempts made, the one that just ended not counted. */
   attempts: number
 }
 
-export interface MoveContext {
+interface MoveContext {
   now: number
   /** When a deferred recipient would be tried again, epoch ms. */
   retryAt: number

@@ -18,7 +18,7 @@ export interface Settlement {
   dueAt: number | null
 }
 
-export interface SettleContext {
+interface SettleContext {
   /** The boot id that has the recipient in hand. */
   owner: string
   now: number

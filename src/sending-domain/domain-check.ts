@@ -5,7 +5,7 @@ const minute = 60_000
 const hour = 60 * minute
 
 /** How long a pending domain may take, and how long a verified one may lack a record. */
-export const graceMs = 72 * hour
+const graceMs = 72 * hour
 
 /** When the domain is to be checked without being asked (epoch, ms); null: only when its owner asks. */
 export function nextCheckAt(domain: Domain): number | null {

@@ -4,7 +4,7 @@ import { recordKinds } from './domain.ts'
 import type { DkimAlgorithm } from './domain-keys.ts'
 
 /** A domain with its sealed private keys, by the key's id. */
-export interface StoredDomain {
+interface StoredDomain {
   domain: Domain
   sealedKeys: Map<string, Uint8Array>
 }

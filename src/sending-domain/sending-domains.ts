@@ -16,7 +16,7 @@ import type { DomainObject, ReturnPathSettings } from './domain-records.ts'
 import { domainObject, recordsFor, returnPathOf, selectorFor } from './domain-records.ts'
 import { insertDomain, readDomains, updateDomain } from './domain-store.ts'
 
-export interface SendingDomainsParts {
+interface SendingDomainsParts {
   db: Database
   secrets: Secrets
   resolver: Resolver
@@ -27,7 +27,7 @@ export interface SendingDomainsParts {
 }
 
 /** What submission and delivery need of a domain. */
-export interface SenderDomain {
+interface SenderDomain {
   /** `dom_…` */
   id: string
   name: string

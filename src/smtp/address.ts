@@ -18,12 +18,12 @@ export interface Address {
   address: string
 }
 
-export type Refused = { ok: false; fault: string }
-export type ParsedAddress = ({ ok: true } & Address) | Refused
+type Refused = { ok: false; fault: string }
+type ParsedAddress = ({ ok: true } & Address) | Refused
 export type ParsedMailbox = { ok: true; mailbox: Mailbox } | Refused
-export type ParsedMailboxList = { ok: true; mailboxes: Mailbox[] } | Refused
+type ParsedMailboxList = { ok: true; mailboxes: Mailbox[] } | Refused
 /** `address` is null for the null reverse-path `<>`. */
-export type ParsedPath = { ok: true; address: Address | null } | Refused
+type ParsedPath = { ok: true; address: Address | null } | Refused
 
 const refuse = (fault: string): Refused => ({ ok: false, fault })
 

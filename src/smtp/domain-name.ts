@@ -1,6 +1,6 @@
 import { domainToASCII, domainToUnicode } from 'node:url'
 
-export type ParsedDomain = { ok: true; domain: string } | { ok: false; fault: string }
+type ParsedDomain = { ok: true; domain: string } | { ok: false; fault: string }
 
 const ldhLabel = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
 

@@ -9,11 +9,11 @@ export interface Reply {
 }
 
 /** Bytes that are no reply. Nothing that follows them can be understood. */
-export interface ReplyFault {
+interface ReplyFault {
   fault: string
 }
 
-export interface ReplyLine {
+interface ReplyLine {
   code: number
   /** True where another line of the same reply follows. */
   more: boolean

@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
-export interface VerpParts {
+interface VerpParts {
   /** `rcp_…` */
   recipientId: string
   /** When the message was accepted, epoch ms. Not the attempt: a retry must come from the same address (greylisting). */

@@ -4,12 +4,12 @@ import { SternaError, messageOf } from '../errors.ts'
 import type { Connection } from './sqlite-connection.ts'
 import type { ThreadError } from './thread-messages.ts'
 
-export type BatchResult = { written: Written[] } | { error: ThreadError }
+type BatchResult = { written: Written[] } | { error: ThreadError }
 
 class Unmet extends Error {}
 
 /** Statements by their text: preparing one costs more than running it. */
-export type Statements = (sql: string) => Prepared<[Record<string, Value>], Record<string, Value>>
+type Statements = (sql: string) => Prepared<[Record<string, Value>], Record<string, Value>>
 
 export function statementCache(connection: Connection): Statements {
   const cache = new Map<string, Prepared<[Record<string, Value>], Record<string, Value>>>()

@@ -4,7 +4,7 @@ const parameter = new RegExp(`${opaque}|:([a-z_]\\w*)`, 'gi')
 const columnType = new RegExp(`${opaque}|\\b(?:integer primary key|blob|text)\\b`, 'gi')
 
 /** A statement as PostgreSQL's protocol takes it. */
-export interface PostgresStatement {
+interface PostgresStatement {
   /** With `$1`, `$2` … for the parameters. */
   sql: string
   /** What stands for `$1`, `$2` …; each name once, however often it is used. */

@@ -28,7 +28,7 @@ export interface Accepted {
   recipients: AcceptedRecipient[]
 }
 
-export interface AcceptedRecipient {
+interface AcceptedRecipient {
   address: string
   type: 'to' | 'cc' | 'bcc'
   state: 'queued' | 'scheduled' | 'suppressed'

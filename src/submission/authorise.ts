@@ -4,7 +4,7 @@ import type { Submission } from '../message/submission.ts'
 import { domainOf } from '../smtp/address.ts'
 
 /** A domain that an account may send from. */
-export interface OwnedDomain {
+interface OwnedDomain {
   id: string
   name: string
 }

@@ -3,7 +3,7 @@ import { maxHeaderBytes } from '../message/header-block.ts'
 import type { ContentCollector } from './content-collector.ts'
 import { SmtpRefusal, replyOf, tooBig } from './smtp-refusal.ts'
 
-export interface ReadMessageOptions {
+interface ReadMessageOptions {
   maxMessageBytes: number
   /** Given the header section with the empty line after it, answers the one to store in its place; may throw a refusal. */
   completeHeader(header: Buffer): Uint8Array

@@ -27,7 +27,7 @@ export interface ReceiveParts {
   mayStillSend(key: AuthenticatedKey): Reply | null
 }
 
-export interface ReceiveOptions {
+interface ReceiveOptions {
   hostname: string
   maxMessageBytes: number
 }

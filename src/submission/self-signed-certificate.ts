@@ -4,7 +4,7 @@ import { isIP } from 'node:net'
 import { join } from 'node:path'
 import { SternaError, messageOf } from '../errors.ts'
 
-export interface Certificate {
+interface Certificate {
   /** PEM, the chain. */
   cert: string
   /** PEM */
@@ -17,7 +17,7 @@ export interface Certificate {
   fingerprint: string
 }
 
-export interface CertificateOptions {
+interface CertificateOptions {
   /** Of the settings tls.cert and tls.key: both or neither. */
   certFile: string | null
   keyFile: string | null

@@ -21,7 +21,7 @@ import { replyOf } from './smtp-refusal.ts'
 import { SmtpSession } from './smtp-session.ts'
 import type { SmtpClient, SmtpHandlers } from './smtp-session.ts'
 
-export interface SmtpListenerOptions {
+interface SmtpListenerOptions {
   /** Our name in greetings. */
   hostname: string
   /** True: TLS from the first byte. False: STARTTLS. */

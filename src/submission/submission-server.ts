@@ -11,13 +11,13 @@ import { SmtpListener } from './smtp-listener.ts'
 import { replyOf } from './smtp-refusal.ts'
 import type { SmtpHandlers } from './smtp-session.ts'
 
-export interface SubmissionServerParts extends Omit<ReceiveParts, 'mayStillSend'> {
+interface SubmissionServerParts extends Omit<ReceiveParts, 'mayStillSend'> {
   apiKeys: Pick<ApiKeys, 'authenticate' | 'current'>
   /** PEM, both. */
   tls: { key: string; cert: string }
 }
 
-export interface ListenPlace {
+interface ListenPlace {
   host: string
   port: number
 }
@@ -40,7 +40,7 @@ export interface SubmissionServerOptions {
   messagesPerMinute: number
 }
 
-export interface SubmissionServer {
+interface SubmissionServer {
   /** Where it listens: the ports with STARTTLS, then those with TLS, each in the order given. */
   addresses: AddressInfo[]
   /** Takes no more connections or messages; messages that are arriving get `graceMs` to be accepted. */

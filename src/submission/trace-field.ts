@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import { formatDate } from '../message/format-field.ts'
 import type { SmtpClient } from './smtp-session.ts'
 
-export interface TraceParts {
+interface TraceParts {
   client: SmtpClient
   /** Ours. */
   hostname: string

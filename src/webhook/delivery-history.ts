@@ -44,7 +44,7 @@ export interface DeliveryFilter {
   eventId: string | null
 }
 
-export interface ReplayRange {
+interface ReplayRange {
   state: 'failed' | 'canceled'
   /** Deliveries made from this time on (epoch, ms), and up to this one. */
   since: number

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { isIP } from 'node:net'
 import type { Resolver } from '../resolver.ts'
 
-export interface HostAddress {
+interface HostAddress {
   address: string
   family: 4 | 6
 }

@@ -15,7 +15,7 @@ import { openPreviousSecret, WebhookRunner } from './webhook-runner.ts'
 import type { RunnerSettings } from './webhook-runner.ts'
 import type { Webhook } from './webhook-store.ts'
 
-export interface WebhookParts {
+interface WebhookParts {
   db: Database
   clock: Clock
   log: Log

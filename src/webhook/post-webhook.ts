@@ -14,7 +14,7 @@ export interface PosterSettings {
   timeoutMs: number
 }
 
-export interface WebhookRequest {
+interface WebhookRequest {
   url: string
   headers: Record<string, string>
   body: Uint8Array

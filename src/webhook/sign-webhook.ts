@@ -6,7 +6,7 @@ const secretPrefix = 'whsec_'
 export const newSecret = (): string => secretPrefix + randomBytes(32).toString('base64')
 
 /** What is signed at one attempt, and with which secrets. */
-export interface WebhookAttempt {
+interface WebhookAttempt {
   eventId: string
   eventType: string
   deliveryId: string

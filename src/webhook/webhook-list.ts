@@ -23,7 +23,7 @@ export interface WebhookFields {
   status: 'enabled' | 'disabled'
 }
 
-export interface ListParts {
+interface ListParts {
   db: Database
   clock: Clock
   secrets: Pick<Secrets, 'seal' | 'open'>
@@ -32,7 +32,7 @@ export interface ListParts {
 }
 
 /** Webhooks an account may have, both modes together. */
-export const webhookLimit = 50
+const webhookLimit = 50
 
 /**
  * The webhooks, all of them in memory with their secrets opened: an attempt needs no look-up, and while no webhook is

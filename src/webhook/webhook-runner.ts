@@ -23,7 +23,7 @@ import type { WebhookList } from './webhook-list.ts'
 import { disableFailing, recordFailure, recordSuccess } from './webhook-store.ts'
 import type { Webhook } from './webhook-store.ts'
 
-export interface RunnerParts {
+interface RunnerParts {
   db: Database
   clock: Clock
   log: Log
@@ -38,7 +38,7 @@ export interface RunnerSettings {
   disableAfterMs: number | null
 }
 
-export const disableAfterExhausted = 10
+const disableAfterExhausted = 10
 
 /** When something that failed for a reason of ours (a full disk, say) is tried again, ms. */
 const againMs = 1_000

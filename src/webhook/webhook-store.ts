@@ -3,7 +3,7 @@ import type { Row, Statement, Value } from '../store/database.ts'
 import { eventsText } from './event-subscription.ts'
 
 export type PayloadKind = 'standard' | 'extended'
-export type DisabledReason = 'manual' | 'failures'
+type DisabledReason = 'manual' | 'failures'
 
 /** Whose webhooks: each mode of an account sees only its own. */
 export interface WebhookScope {

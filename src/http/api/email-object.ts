@@ -20,7 +20,7 @@ export const sentEmailObject = (accepted: Accepted) => ({
 })
 
 /** What belongs to a message beside its own row. */
-export interface EmailParts {
+interface EmailParts {
   recipients: RecipientRow[]
   newestEvent: NewestEvent | undefined
 }

@@ -5,7 +5,7 @@ import type { CheckParams } from '../validate.ts'
 
 const mebibyte = 1024 * 1024
 /** bytes */
-export const longestBody = 5 * mebibyte
+const longestBody = 5 * mebibyte
 /** More than any limit below, so that a hostile list is refused before its elements are looked at. */
 const longestList = 1000
 

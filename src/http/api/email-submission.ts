@@ -13,7 +13,7 @@ import type { ParsedMailbox } from '../../smtp/address.ts'
 import { refusal } from '../validate.ts'
 import type { EmailInput, MailboxInput } from './email-schema.ts'
 
-export interface EmailSubmissionParts {
+interface EmailSubmissionParts {
   clock: Clock
   hostname: string
   /** bytes */

@@ -16,7 +16,7 @@ import { attemptObject, emailItem, emailObject, eventObject, sentEmailObject } f
 import { emailSchema, strictEmailSchema } from './email-schema.ts'
 import { submissionFor } from './email-submission.ts'
 
-export interface EmailRouteParts {
+interface EmailRouteParts {
   accept: Accept
   messages: MessageReader
   messageParser: { parse(bytes: Buffer): Promise<{ html: string | null; text: string | null }> }

@@ -1,15 +1,15 @@
 /** Who can do something about what happened. */
-export type ExplanationOwner = 'recipient' | 'sender' | 'content' | 'network' | 'us'
+type ExplanationOwner = 'recipient' | 'sender' | 'content' | 'network' | 'us'
 
 /** An attempt in plain words. */
-export interface Explanation {
+interface Explanation {
   cause: string
   owner: ExplanationOwner
   advice: string
 }
 
 /** What is known of an attempt. */
-export interface AttemptFacts {
+interface AttemptFacts {
   outcome: 'delivered' | 'deferred' | 'bounced'
   smtpCode: number | null
   enhancedStatus: string | null

@@ -192,7 +192,8 @@ export const settings = {
   plans: setting(
     type.numbersByName(standardPlans, type.whole(1, 10_000_000)),
     standardPlans,
-    'API requests a minute by plan. Plans named here are added to these four or replace them.',
+    'The plans an account may have, each with its API requests a minute (not enforced in this version). Plans named here are ' +
+      'added to these four or replace them.',
   ),
   'accounts.default_plan': setting(type.text, 'free', 'The plan of an account that is created without one.'),
 

@@ -11,11 +11,12 @@ import { emailRoutes } from './http/api/emails.ts'
 import { webhookRoutes } from './http/api/webhooks.ts'
 import { startHttpServer } from './http/server.ts'
 import { startMessageParser } from './message/message-parser.ts'
+import type { MessageParser } from './message/message-parser.ts'
 import { MessageReader } from './message/message-reader.ts'
 import { dropEveryUpload, dropUpload, storeAhead } from './message/message-store.ts'
 import { sweep } from './message/retention.ts'
-import { QueueAdmin } from './queue/queue-admin.ts'
 import type { JobFrame } from './queue/dispatch.ts'
+import { QueueAdmin } from './queue/queue-admin.ts'
 import { QueueRunner } from './queue/queue-runner.ts'
 import type { QueuedMessage } from './queue/queue-store.ts'
 import { startScheduler } from './scheduler.ts'
@@ -50,126 +51,153 @@ export interface Relay {
  */
 export async function startRelay(config: Config, outside: Outside & { version: string }): Promise<Relay> {
   const core = await openCoreParts(config, outside)
-  const stops: (() => Promise<unknown> | void)[] = [() => core.close()]
+  const { db, clock } = core
+  const stops: Stop[] = [() => core.close()]
   const stop = async (): Promise<void> => {
     for (const stopPart of stops.splice(0).reverse()) await stopPart()
   }
   try {
-    return await startParts(core, outside.version, stops, stop)
+    await db.write(dropEveryUpload)
+    const webhooks = await startWebhooks(core, stops)
+    const queue = await startQueue(core, webhooks, stops)
+    const addresses = await openDoors(core, { queue, webhooks, version: outside.version }, stops)
+    startJobs(core, stops)
+    const queueAdmin = new QueueAdmin({ db, clock, noteWaiting: (destination, dueAt) => queue.noteWaiting(destination, dueAt) })
+    return { parts: { ...core, webhooks: webhooks.list, queueAdmin }, addresses, stop }
   } catch (error) {
     await stop()
     throw error
   }
 }
 
-async function startParts(
-  core: CoreParts,
-  version: string,
-  stops: (() => Promise<unknown> | void)[],
-  stop: () => Promise<void>,
-): Promise<Relay> {
-  const { config, clock, log, db } = core
-  await db.write(dropEveryUpload)
+/** What ends a part that was started; the part started last ends first. */
+type Stop = () => Promise<unknown> | void
 
-  const webhooks = await openWebhooks(core, { ...config.webhooks, timeoutMs: config.webhooks.timeout, disableAfterMs: disableWebhooksAfterMs })
+async function startWebhooks(core: CoreParts, stops: Stop[]): Promise<Webhooks> {
+  const settings = core.config.webhooks
+  const webhooks = await openWebhooks(core, { ...settings, timeoutMs: settings.timeout, disableAfterMs: disableWebhooksAfterMs })
   await webhooks.start()
   stops.push(() => webhooks.stop(grace.webhooks))
+  return webhooks
+}
 
-  const delivery = startDelivery(deliverySettings(config), log)
+async function startQueue(core: CoreParts, webhooks: Webhooks, stops: Stop[]): Promise<QueueRunner> {
+  const delivery = startDelivery(deliverySettings(core.config), core.log)
   const queue = newQueue(core, delivery, webhooks)
   await queue.start()
-  stops.push(async () => {
-    await Promise.all([delivery.stop(grace.delivery), queue.stop(grace.delivery)])
-  })
+  stops.push(() => Promise.all([delivery.stop(grace.delivery), queue.stop(grace.delivery)]))
+  return queue
+}
 
-  const space = new FreeSpace(config.dataDir, config.storage.reserve)
+/** What stands behind the doors. */
+interface Inside {
+  queue: QueueRunner
+  webhooks: Webhooks
+  version: string
+}
+
+async function openDoors(core: CoreParts, inside: Inside, stops: Stop[]): Promise<Relay['addresses']> {
+  const space = new FreeSpace(core.config.dataDir, core.config.storage.reserve)
   await space.start()
   stops.push(() => space.stop())
-  const acceptParts: AcceptParts = {
-    db,
-    clock,
-    queue,
-    space,
-    idempotencyKeys: new IdempotencyKeys(core),
-    accounts: core.accounts,
-    verifiedDomainFor: (accountId, name) => core.sendingDomains.verifiedDomainFor(accountId, name),
-    eventsWritten: () => webhooks.eventsWritten(),
-    giveUpAfterMs: config.delivery.giveUpAfter,
-  }
-  const door: Accept = (submission) => accept(submission, acceptParts)
-
   const messageParser = startMessageParser()
   stops.push(() => messageParser.stop())
-  const tls = await loadOrMakeCertificate({
+
+  const frame: DoorFrame = { space, messageParser, tls: await certificateFor(core), accept: acceptFor(core, inside, space) }
+  const doors: { stop(graceMs: number): Promise<void> }[] = []
+  stops.push(() => Promise.all(doors.map((door) => door.stop(grace.doors))))
+  const submission = await openSubmission(core, frame)
+  doors.push(submission)
+  const http = await openHttp(core, inside, frame)
+  doors.push(http)
+  return { http: http.addresses, submission: submission.addresses }
+}
+
+/** What the doors are opened with. */
+interface DoorFrame {
+  space: FreeSpace
+  messageParser: MessageParser
+  tls: { cert: string; key: string }
+  accept: Accept
+}
+
+async function certificateFor({ config, clock, log }: CoreParts): Promise<DoorFrame['tls']> {
+  const certificate = await loadOrMakeCertificate({
     certFile: config.tls.cert,
     keyFile: config.tls.key,
     directory: join(config.dataDir, 'tls'),
     hostname: config.hostname,
     now: clock.now(),
   })
-  if (tls.origin === 'made') log.warn({ fingerprint: tls.fingerprint }, 'made a self-signed certificate: set tls.cert and tls.key to one that clients trust')
+  if (certificate.origin === 'made') {
+    const { fingerprint } = certificate
+    log.warn({ fingerprint }, 'made a self-signed certificate: set tls.cert and tls.key to one that clients trust')
+  }
+  return certificate
+}
 
-  const doors: { stop(graceMs: number): Promise<void> }[] = []
-  stops.push(async () => void (await Promise.all(doors.map((door) => door.stop(grace.doors)))))
-  const submission = await startSubmissionServer(
+function acceptFor(core: CoreParts, { queue, webhooks }: Inside, space: FreeSpace): Accept {
+  const { config, clock, db, accounts, sendingDomains } = core
+  const parts: AcceptParts = {
+    db,
+    clock,
+    queue,
+    space,
+    idempotencyKeys: new IdempotencyKeys(core),
+    accounts,
+    verifiedDomainFor: (accountId, name) => sendingDomains.verifiedDomainFor(accountId, name),
+    eventsWritten: () => webhooks.eventsWritten(),
+    giveUpAfterMs: config.delivery.giveUpAfter,
+  }
+  return (submission) => accept(submission, parts)
+}
+
+const openSubmission = ({ config, clock, log, db, apiKeys }: CoreParts, { tls, accept }: DoorFrame) =>
+  startSubmissionServer(
     {
       clock,
       log,
       tls,
-      accept: door,
-      apiKeys: core.apiKeys,
+      accept,
+      apiKeys,
       storeChunk: async (messageId, chunk, bytes) => void (await db.write(storeAhead(messageId, chunk, bytes))),
       dropChunks: async (messageId) => void (await db.write(dropUpload(messageId), { patient: true })),
     },
     { hostname: config.hostname, maxMessageBytes: config.messageSizeLimit, ...config.submission },
   )
-  doors.push(submission)
 
-  const http = await startHttpServer({
+function openHttp(core: CoreParts, { webhooks, version }: Inside, { tls, accept, space, messageParser }: DoorFrame) {
+  const { config, clock, log, db, apiKeys } = core
+  const { hostname, messageSizeLimit } = config
+  return startHttpServer({
     clock,
     log,
     version,
-    apiKeys: core.apiKeys,
+    apiKeys,
     baseUrl: config.baseUrl,
     listen: config.http.listen,
     tlsListen: config.http.tlsListen,
     tls,
     health: () => ({ accepting: space.isEnough }),
     routes(router) {
-      emailRoutes(router, {
-        clock,
-        log,
-        accept: door,
-        messages: new MessageReader(db),
-        messageParser,
-        hostname: config.hostname,
-        messageSizeLimit: config.messageSizeLimit,
-      })
+      emailRoutes(router, { clock, log, accept, messages: new MessageReader(db), messageParser, hostname, messageSizeLimit })
       webhookRoutes(router, { webhooks })
     },
   })
-  doors.push(http)
+}
 
+function startJobs({ config, clock, log, db, apiKeys, sendingDomains }: CoreParts, stops: Stop[]): void {
+  const cron = '* * * * *'
+  const retention = { contentMs: config.contentRetention, eventMs: config.eventRetention }
   const scheduler = startScheduler(
     [
-      { name: 'key use', cron: '* * * * *', run: () => core.apiKeys.flush() },
-      { name: 'domain checks', cron: '* * * * *', run: () => core.sendingDomains.recheckDue() },
-      {
-        name: 'retention',
-        cron: '* * * * *',
-        run: () => sweep(db, { contentMs: config.contentRetention, eventMs: config.eventRetention }, clock.now()),
-      },
+      { name: 'key use', cron, run: () => apiKeys.flush() },
+      { name: 'domain checks', cron, run: () => sendingDomains.recheckDue() },
+      { name: 'retention', cron, run: () => sweep(db, retention, clock.now()) },
     ],
     log,
   )
-  stops.push(() => scheduler.stop(), () => core.apiKeys.flush())
-
-  const queueAdmin = new QueueAdmin({ db, clock, noteWaiting: (destination, dueAt) => queue.noteWaiting(destination, dueAt) })
-  return {
-    parts: { ...core, webhooks: webhooks.list, queueAdmin },
-    addresses: { http: http.addresses, submission: submission.addresses },
-    stop,
-  }
+  stops.push(() => scheduler.stop(), () => apiKeys.flush())
 }
 
 /** A webhook that has had no success for so long is disabled, ms. */

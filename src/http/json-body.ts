@@ -2,11 +2,10 @@ import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import { SternaError } from '../errors.ts'
 import type { ApiContext } from './api-state.ts'
+import { JsonShape } from './json-shape.ts'
 
 /** bytes; 25 MiB of message in base64, and some room */
 export const bodyLimit = 35 * 1024 * 1024
-/** Deeper nesting than anything the API takes. */
-const deepest = 64
 
 /**
  * Reads the request's JSON. With `optional`, a request without a body gives undefined.
@@ -45,51 +44,45 @@ function checkMediaType(req: IncomingMessage): void {
 const tooLarge = (): SternaError =>
   new SternaError('payload_too_large', `The request body is larger than ${bodyLimit / 1024 / 1024} MiB. Send smaller attachments.`)
 
+const gone = (): SternaError => new SternaError('invalid_json', 'The connection ended before the whole body had arrived.')
+
 function readBody(req: IncomingMessage): Promise<Buffer> {
   if (Number(req.headers['content-length'] ?? 0) > bodyLimit) return Promise.reject(tooLarge())
+  if (req.destroyed) return Promise.reject(gone())
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
+  const shape = new JsonShape()
   const chunks: Buffer[] = []
   let size = 0
   const settle = (): void => {
     req.off('data', onData).off('end', onEnd).off('error', onGone).off('close', onGone)
   }
-  const onData = (chunk: Buffer): void => {
-    size += chunk.length
-    if (size <= bodyLimit) return void chunks.push(chunk)
+  const refuse = (error: SternaError): void => {
     settle()
     chunks.length = 0
-    reject(tooLarge())
+    reject(error)
+  }
+  const onData = (chunk: Buffer): void => {
+    size += chunk.length
+    if (size > bodyLimit) return refuse(tooLarge())
+    const fault = shape.add(chunk)
+    if (fault !== null) return refuse(new SternaError('invalid_json', fault))
+    chunks.push(chunk)
   }
   const onEnd = (): void => {
     settle()
     resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size))
   }
-  const onGone = (): void => {
-    settle()
-    reject(new SternaError('invalid_json', 'The connection ended before the whole body had arrived.'))
-  }
+  const onGone = (): void => refuse(gone())
   req.on('data', onData).on('end', onEnd).on('error', onGone).on('close', onGone)
   return promise
 }
 
 function parseJson(body: Buffer): unknown {
   if (!isUtf8(body)) throw new SternaError('invalid_json', 'The request body is not valid UTF-8.')
-  let value: unknown
   try {
-    value = JSON.parse(body.toString('utf8'))
+    return JSON.parse(body.toString('utf8'))
   } catch {
     // The parser's own message quotes the input, which may hold secrets.
     throw new SternaError('invalid_json', 'The request body is not valid JSON.')
   }
-  if (isDeeperThan(value, deepest)) throw new SternaError('invalid_json', `The JSON is nested more than ${deepest} levels deep.`)
-  return value
-}
-
-function isDeeperThan(value: unknown, levels: number): boolean {
-  if (value === null || typeof value !== 'object') return false
-  if (levels === 0) return true
-  for (const item of Object.values(value)) {
-    if (item !== null && typeof item === 'object' && isDeeperThan(item, levels - 1)) return true
-  }
-  return false
 }

@@ -1,0 +1,41 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { JsonShape } from '../../src/http/json-shape.ts'
+
+/** What is said of the text when it arrives in pieces of this size. */
+function faultOf(text: string, pieceSize = 7): string | null {
+  const shape = new JsonShape()
+  const bytes = Buffer.from(text)
+  for (let at = 0; at < bytes.length; at += pieceSize) {
+    const fault = shape.add(bytes.subarray(at, at + pieceSize))
+    if (fault !== null) return fault
+  }
+  return null
+}
+
+test('nesting up to 64 levels is let through, in whatever pieces it comes', () => {
+  for (const pieceSize of [1, 2, 3, 64, 1000]) {
+    expect(faultOf('['.repeat(64) + ']'.repeat(64), pieceSize)).toBeNull()
+    expect(faultOf('['.repeat(65), pieceSize)).toMatch(/64 levels/)
+    expect(faultOf('{"a":'.repeat(65), pieceSize)).toMatch(/64 levels/)
+  }
+})
+
+test('the number of values is bounded, the length of strings is not', () => {
+  expect(faultOf(`[${'0,'.repeat(49_000)}0]`, 4096)).toBeNull()
+  expect(faultOf(`[${'0,'.repeat(51_000)}0]`, 4096)).toMatch(/50000 values/)
+  expect(faultOf(`{${'"a":1,'.repeat(26_000)}"a":1}`, 4096)).toMatch(/50000 values/)
+  expect(faultOf(`["${'[,:{'.repeat(100_000)}"]`, 4096)).toBeNull()
+})
+
+test('what stands in strings does not count, whatever is escaped in them and wherever they are cut', () => {
+  const brackets = '['.repeat(70)
+  const text = fc.array(fc.constantFrom('"', '\\', '[', '{', ',', 'é', '\n', brackets), { maxLength: 30 }).map((parts) => parts.join(''))
+  fc.assert(
+    fc.property(fc.array(text), fc.integer({ min: 1, max: 9 }), (strings, pieceSize) => {
+      expect(faultOf(JSON.stringify(strings), pieceSize)).toBeNull()
+      // It is seen that the strings have ended.
+      expect(faultOf(JSON.stringify(strings) + brackets, pieceSize)).toMatch(/64 levels/)
+    }),
+  )
+})

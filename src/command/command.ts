@@ -41,6 +41,9 @@ export interface Command {
   run?(input: CommandInput, parts: CommandParts): Promise<CommandOutput>
 }
 
+/** Whose things a command is about. */
+export const accountOption = { type: 'string', value: 'ACCOUNT', doc: 'Name or id of the account.', required: true } as const
+
 /** The value of a string option, if it was given. */
 export function textOption(input: CommandInput, name: string): string | undefined {
   const value = input.options[name]

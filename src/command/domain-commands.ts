@@ -4,10 +4,9 @@ import type { Domain, RecordKind } from '../sending-domain/domain.ts'
 import { recordsFor } from '../sending-domain/domain-records.ts'
 import type { DomainObject } from '../sending-domain/domain-records.ts'
 import type { CommandParts } from './command-parts.ts'
-import { argument, flagOption, isFullName, isoTime, printable, requiredOption, table, textOption } from './command.ts'
+import { accountOption as account, argument, flagOption, isFullName, isoTime, printable, requiredOption, table, textOption } from './command.ts'
 import type { Command, CommandInput } from './command.ts'
 
-const account = { type: 'string', value: 'ACCOUNT', doc: 'Name or id of the account.', required: true } as const
 const json = { type: 'boolean', doc: 'Prints JSON, as the API does.' } as const
 
 export const domainCommands: Command[] = [

@@ -1,10 +1,8 @@
 import { permissions } from '../account/api-keys.ts'
 import type { Permission } from '../account/api-keys.ts'
 import { SternaError } from '../errors.ts'
-import { argument, flagOption, isoTime, requiredOption, table, textOption } from './command.ts'
+import { accountOption as account, argument, flagOption, isoTime, requiredOption, table, textOption } from './command.ts'
 import type { Command, CommandInput } from './command.ts'
-
-const account = { type: 'string', value: 'ACCOUNT', doc: 'Name or id of the account.', required: true } as const
 
 export const keyCommands: Command[] = [
   {

@@ -1,8 +1,7 @@
-import { argument, flagOption, isoTime, requiredOption, table, textOption } from './command.ts'
-import type { Command } from './command.ts'
 import { subscribedEvents } from '../webhook/event-subscription.ts'
+import { accountOption as account, argument, flagOption, isoTime, requiredOption, table, textOption } from './command.ts'
+import type { Command } from './command.ts'
 
-const account = { type: 'string', value: 'ACCOUNT', doc: 'Name or id of the account.', required: true } as const
 const sandbox = { type: 'boolean', doc: 'Of the sandbox: it sees only what sandbox keys send.' } as const
 
 export const webhookCommands: Command[] = [

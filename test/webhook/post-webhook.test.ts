@@ -83,9 +83,7 @@ test('who is silent, or slow, or never comes to the end of the headers, is cut o
   }
   expect(await post(receiver.url)).toMatchObject({ statusCode: null })
   receiver.behave = (res) => void res.writeHead(200, { 'content-length': '100' }).write('half')
-  const cut = await post(receiver.url)
-  expect(cut).toMatchObject({ statusCode: 200, response: 'half', error: null })
-  expect(cut.durationMs).toBeLessThan(5_000)
+  expect(await post(receiver.url)).toMatchObject({ statusCode: 200, response: 'half', error: null })
 })
 
 test('a connection that fails is a failure with a reason', async () => {

@@ -2,7 +2,7 @@ import * as type from './setting-types.ts'
 import type { HostPort, SettingType } from './setting-types.ts'
 
 /** What a default may be made from: the computer's name, and the settings that are declared further up. */
-export interface KnownSettings {
+interface KnownSettings {
   systemHostname: string
   valueOf(name: string): unknown
 }

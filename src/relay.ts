@@ -7,6 +7,7 @@ import type { CoreParts, Outside } from './command/core-parts.ts'
 import type { Config } from './config/settings.ts'
 import { startDelivery } from './delivery/delivery-threads.ts'
 import type { Delivery } from './delivery/delivery-threads.ts'
+import { EmailComposer } from './http/api/email-composer.ts'
 import { emailRoutes } from './http/api/emails.ts'
 import { webhookRoutes } from './http/api/webhooks.ts'
 import { startHttpServer } from './http/server.ts'
@@ -97,13 +98,16 @@ interface Inside {
 }
 
 async function openDoors(core: CoreParts, inside: Inside, stops: Stop[]): Promise<Relay['addresses']> {
-  const space = new FreeSpace(core.config.dataDir, core.config.storage.reserve)
+  const { clock, config } = core
+  const space = new FreeSpace(config.dataDir, config.storage.reserve)
   await space.start()
   stops.push(() => space.stop())
   const messageParser = startMessageParser()
   stops.push(() => messageParser.stop())
+  const composer = new EmailComposer({ clock, hostname: config.hostname, messageSizeLimit: config.messageSizeLimit })
+  stops.push(() => composer.stop())
 
-  const frame: DoorFrame = { space, messageParser, tls: await certificateFor(core), accept: acceptFor(core, inside, space) }
+  const frame: DoorFrame = { space, messageParser, composer, tls: await certificateFor(core), accept: acceptFor(core, inside, space) }
   const doors: { stop(graceMs: number): Promise<void> }[] = []
   stops.push(() => Promise.all(doors.map((door) => door.stop(grace.doors))))
   const submission = await openSubmission(core, frame)
@@ -117,6 +121,7 @@ async function openDoors(core: CoreParts, inside: Inside, stops: Stop[]): Promis
 interface DoorFrame {
   space: FreeSpace
   messageParser: MessageParser
+  composer: EmailComposer
   tls: { cert: string; key: string }
   accept: Accept
 }
@@ -166,9 +171,8 @@ const openSubmission = ({ config, clock, log, db, apiKeys }: CoreParts, { tls, a
     { hostname: config.hostname, maxMessageBytes: config.messageSizeLimit, ...config.submission },
   )
 
-function openHttp(core: CoreParts, { webhooks, version }: Inside, { tls, accept, space, messageParser }: DoorFrame) {
+function openHttp(core: CoreParts, { webhooks, version }: Inside, { tls, accept, space, messageParser, composer }: DoorFrame) {
   const { config, clock, log, db, apiKeys } = core
-  const { hostname, messageSizeLimit } = config
   return startHttpServer({
     clock,
     log,
@@ -180,7 +184,7 @@ function openHttp(core: CoreParts, { webhooks, version }: Inside, { tls, accept,
     tls,
     health: () => ({ accepting: space.isEnough }),
     routes(router) {
-      emailRoutes(router, { clock, log, accept, messages: new MessageReader(db), messageParser, hostname, messageSizeLimit })
+      emailRoutes(router, { log, composer, accept, messages: new MessageReader(db), messageParser })
       webhookRoutes(router, { webhooks })
     },
   })

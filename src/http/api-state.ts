@@ -9,8 +9,6 @@ export interface ApiState {
   requestId: string
   /** Whom the API key belongs to. */
   submitter: Submitter & { permission: Permission }
-  /** The bytes that `jsonBody` has read. */
-  rawBody?: Buffer
 }
 
 export type ApiContext = RouterContext<ApiState>

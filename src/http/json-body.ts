@@ -13,20 +13,23 @@ export const bodyLimit = 35 * 1024 * 1024
  * @throws SternaError `unsupported_media_type`, `payload_too_large`, `invalid_json`
  */
 export async function jsonBody(ctx: ApiContext, { optional = false } = {}): Promise<unknown> {
-  const { req } = ctx
-  if (!optional) checkMediaType(req)
-  const body = await readBody(req)
-  ctx.state.rawBody = body
-  if (body.length === 0) {
-    if (optional) return undefined
-    throw new SternaError('invalid_json', 'The request has no body. Send a JSON object.')
-  }
-  if (optional) checkMediaType(req)
+  if (!optional) return parseJson(await jsonBytes(ctx))
+  const body = await readBody(ctx.req)
+  if (body.length === 0) return undefined
+  checkMediaType(ctx.req)
   return parseJson(body)
 }
 
-/** The bytes `jsonBody` has read, for comparing one request with another; empty where it has not been called. */
-export const rawBody = (ctx: ApiContext): Buffer => ctx.state.rawBody ?? Buffer.alloc(0)
+/**
+ * The bytes of the request's JSON, for `parseJson`.
+ * @throws SternaError `unsupported_media_type`, `payload_too_large`, `invalid_json`
+ */
+export async function jsonBytes({ req }: ApiContext): Promise<Buffer> {
+  checkMediaType(req)
+  const body = await readBody(req)
+  if (body.length === 0) throw new SternaError('invalid_json', 'The request has no body. Send a JSON object.')
+  return body
+}
 
 function checkMediaType(req: IncomingMessage): void {
   const type = req.headers['content-type'] ?? ''
@@ -77,7 +80,8 @@ function readBody(req: IncomingMessage): Promise<Buffer> {
   return promise
 }
 
-function parseJson(body: Buffer): unknown {
+/** @throws SternaError `invalid_json` */
+export function parseJson(body: Buffer): unknown {
   if (!isUtf8(body)) throw new SternaError('invalid_json', 'The request body is not valid UTF-8.')
   try {
     return JSON.parse(body.toString('utf8'))

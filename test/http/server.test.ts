@@ -6,7 +6,7 @@ import { generate } from 'selfsigned'
 import { expect, test } from 'vitest'
 import { SternaError } from '../../src/errors.ts'
 import { requirePermission } from '../../src/http/api-state.ts'
-import { bodyLimit, jsonBody, rawBody } from '../../src/http/json-body.ts'
+import { bodyLimit, jsonBody } from '../../src/http/json-body.ts'
 import { listBody, readPage } from '../../src/http/page.ts'
 import { StorageFullError } from '../../src/store/database.ts'
 import { startApiServer } from '../support/api-server.ts'
@@ -16,8 +16,7 @@ import type { ApiServer } from '../support/api-server.ts'
 const startEcho = (overrides = {}): Promise<ApiServer> =>
   startApiServer((router) => {
     router.post('/api/echo', async (ctx) => {
-      const body = await jsonBody(ctx)
-      ctx.body = { body, raw: rawBody(ctx).toString() }
+      ctx.body = { body: await jsonBody(ctx) }
     })
     router.post('/api/maybe', async (ctx) => {
       ctx.body = { body: (await jsonBody(ctx, { optional: true })) ?? 'none' }

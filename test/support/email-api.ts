@@ -1,5 +1,6 @@
 import { expect, onTestFinished } from 'vitest'
 import type { Attempt, Outcome, Postponed, DeliveryJob } from '../../src/delivery/attempt.ts'
+import { EmailComposer } from '../../src/http/api/email-composer.ts'
 import { emailRoutes } from '../../src/http/api/emails.ts'
 import { silentLog } from '../../src/log.ts'
 import { startMessageParser } from '../../src/message/message-parser.ts'
@@ -38,13 +39,15 @@ export async function startEmailApi(options: { messageSizeLimit?: number } = {})
   const api = await startApiServer((router, parts) => {
     queue = queueFor(parts, outcomes, delivered)
     const door = doorParts(parts, queue)
+    const messageSizeLimit = options.messageSizeLimit ?? 25 * 1024 * 1024
+    const composer = new EmailComposer({ clock: parts.clock, hostname: 'mail.example.com', messageSizeLimit })
+    onTestFinished(() => composer.stop())
     emailRoutes(router, {
       ...parts,
+      composer,
       accept: (submission) => accept(submission, door),
       messages: new MessageReader(parts.db),
       messageParser,
-      hostname: 'mail.example.com',
-      messageSizeLimit: options.messageSizeLimit ?? 25 * 1024 * 1024,
     })
   })
   await queue?.start()

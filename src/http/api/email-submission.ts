@@ -1,4 +1,3 @@
-import type { Clock } from '../../clock.ts'
 import { SternaError } from '../../errors.ts'
 import type { ErrorCode } from '../../errors.ts'
 import { newId } from '../../id.ts'
@@ -13,8 +12,11 @@ import type { ParsedMailbox } from '../../smtp/address.ts'
 import { refusal } from '../validate.ts'
 import type { EmailInput, MailboxInput } from './email-schema.ts'
 
-interface EmailSubmissionParts {
-  clock: Clock
+/** What an email takes from the server that it is sent by. */
+export interface EmailFrame {
+  /** Epoch, ms. */
+  now: number
+  /** The name in Message-ID fields. */
   hostname: string
   /** bytes */
   messageSizeLimit: number
@@ -33,9 +35,8 @@ type Fault = Parameters<typeof refusal>[0][number]
 export async function submissionFor(
   email: EmailInput,
   by: { submitter: Submitter; idempotency: Idempotency | null },
-  parts: EmailSubmissionParts,
+  { now, hostname, messageSizeLimit }: EmailFrame,
 ): Promise<Submission> {
-  const now = parts.clock.now()
   const faults: Fault[] = []
   const mailboxes = readMailboxes(email, faults)
   const scheduledAt = readSchedule(email.scheduled_at, now, faults)
@@ -46,8 +47,8 @@ export async function submissionFor(
   const { from, to, cc, replyTo } = mailboxes
   const recipients = recipientsOf(mailboxes)
   if (recipients.length > mostRecipients) throw tooManyRecipients(recipients.length)
-  const composed = await compose(outgoingFor(email, { ...mailboxes, from }, attachments), { now, hostname: parts.hostname })
-  if (composed.content.length > parts.messageSizeLimit) throw tooLarge(composed.content.length, parts.messageSizeLimit)
+  const composed = await compose(outgoingFor(email, { ...mailboxes, from }, attachments), { now, hostname })
+  if (composed.content.length > messageSizeLimit) throw tooLarge(composed.content.length, messageSizeLimit)
   return {
     id: newId('em', now),
     source: 'api',

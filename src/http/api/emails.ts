@@ -1,52 +1,47 @@
-import { createHash } from 'node:crypto'
-import type { Clock } from '../../clock.ts'
 import { SternaError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import { emailStatuses } from '../../message/email-status.ts'
 import type { MessageFilter, MessageReader, MessageRow } from '../../message/message-reader.ts'
-import type { Idempotency } from '../../message/submission.ts'
 import type { Accept } from '../../submission/accept.ts'
 import { requirePermission } from '../api-state.ts'
 import type { ApiContext, ApiRouter } from '../api-state.ts'
-import { jsonBody, rawBody } from '../json-body.ts'
+import { BodyRoom } from '../body-room.ts'
+import { jsonBytes } from '../json-body.ts'
 import { listBody, readPage } from '../page.ts'
 import { queryChoice, queryTime, queryValue } from '../query.ts'
-import { validate } from '../validate.ts'
+import type { EmailComposer } from './email-composer.ts'
 import { attemptObject, emailItem, emailObject, eventObject, sentEmailObject } from './email-object.ts'
-import { emailSchema, strictEmailSchema } from './email-schema.ts'
-import { submissionFor } from './email-submission.ts'
 
 interface EmailRouteParts {
+  composer: EmailComposer
   accept: Accept
   messages: MessageReader
   messageParser: { parse(bytes: Buffer): Promise<{ html: string | null; text: string | null }> }
-  clock: Clock
   log: Log
-  /** The name in Message-ID fields. */
-  hostname: string
-  /** bytes; the setting `message_size_limit` */
-  messageSizeLimit: number
 }
 
 /** The routes under /api that send emails and tell of them. */
 export function emailRoutes(router: ApiRouter, parts: EmailRouteParts): void {
-  router.post('/api/send', (ctx) => sendEmail(ctx, parts))
-  router.post('/api/emails', (ctx) => sendEmail(ctx, parts))
+  const room = new BodyRoom()
+  router.post('/api/send', (ctx) => sendEmail(ctx, parts, room))
+  router.post('/api/emails', (ctx) => sendEmail(ctx, parts, room))
   router.get('/api/emails', (ctx) => listEmails(ctx, parts))
   router.get('/api/emails/:id', (ctx) => getEmail(ctx, parts))
   router.get('/api/emails/:id/events', (ctx) => listEvents(ctx, parts))
   router.get('/api/emails/:id/attempts', (ctx) => listAttempts(ctx, parts))
 }
 
-async function sendEmail(ctx: ApiContext, parts: EmailRouteParts): Promise<void> {
+async function sendEmail(ctx: ApiContext, { composer, accept }: EmailRouteParts, room: BodyRoom): Promise<void> {
   requirePermission(ctx, 'sending_access')
-  const key = idempotencyKey(ctx)
-  const body = await jsonBody(ctx)
-  const email = validate(isStrict(ctx) ? strictEmailSchema : emailSchema, body)
-  const idempotency = key === null ? null : idempotencyOf(ctx, key)
-  const accepted = await parts.accept(await submissionFor(email, { submitter: ctx.state.submitter, idempotency }, parts))
-  if (accepted.replayed) ctx.set('Idempotency-Replayed', 'true')
-  ctx.body = sentEmailObject(accepted)
+  const request = { submitter: ctx.state.submitter, isStrict: isStrict(ctx), idempotencyKey: idempotencyKey(ctx) }
+  const leave = await room.enter(ctx.req)
+  try {
+    const accepted = await accept(await composer.submissionFrom(await jsonBytes(ctx), request))
+    if (accepted.replayed) ctx.set('Idempotency-Replayed', 'true')
+    ctx.body = sentEmailObject(accepted)
+  } finally {
+    leave()
+  }
 }
 
 /** RFC 7240 4.4, and a parameter for those who cannot set headers. */
@@ -60,13 +55,6 @@ function idempotencyKey(ctx: ApiContext): string | null {
   if (typeof key === 'string' && key.length >= 1 && key.length <= 256) return key
   throw new SternaError('invalid_idempotency_key', 'The header Idempotency-Key must have 1 to 256 characters.')
 }
-
-/** The sandbox has keys of its own: a rehearsal must not keep the real mail from being sent. */
-const idempotencyOf = (ctx: ApiContext, key: string): Idempotency => ({
-  operation: ctx.state.submitter.sandbox ? 'sandbox-send' : 'send',
-  key,
-  fingerprint: createHash('sha256').update(rawBody(ctx)).digest('hex'),
-})
 
 async function listEmails(ctx: ApiContext, { messages }: EmailRouteParts): Promise<void> {
   requirePermission(ctx, 'read_access')

@@ -1,0 +1,46 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { EmailComposer } from '../../../src/http/api/email-composer.ts'
+import { settableClock } from '../../support/settable-clock.ts'
+
+const submitter = { accountId: 'acc_1', keyId: 'key_1', domainId: null, sandbox: false }
+const request = { submitter, isStrict: true, idempotencyKey: 'k' }
+const email = { from: 'App <app@sender.example>', to: ['a@x.example', 'B <b@x.example>'], subject: 'Größe', tags: [{ name: 'a', value: 'b' }] }
+
+function startComposer(messageSizeLimit = 25 * 1024 * 1024): EmailComposer {
+  const composer = new EmailComposer({ clock: settableClock(), hostname: 'mail.example', messageSizeLimit })
+  onTestFinished(() => composer.stop())
+  return composer
+}
+
+const bodyOf = (fields: object): Buffer => Buffer.from(JSON.stringify({ ...email, ...fields }))
+const large = 'x'.repeat(100_000)
+
+test('a large request makes the same submission on its thread as a small one here', async () => {
+  const composer = startComposer()
+  const [small, big] = await Promise.all(['x', large].map((html) => composer.submissionFrom(bodyOf({ html, text: '' }), request)))
+  const own = { id: expect.any(String), messageIdHeader: expect.stringMatching(/@mail\.example>$/), content: expect.anything(), idempotency: expect.anything() }
+  expect(big).toEqual({ ...small, ...own })
+  expect(big?.idempotency).toMatchObject({ operation: 'send', key: 'k' })
+  expect(big?.idempotency?.fingerprint).not.toBe(small?.idempotency?.fingerprint)
+  expect(big?.content.pending[0]?.buffer).toBeInstanceOf(SharedArrayBuffer)
+  expect(Buffer.concat(big?.content.pending ?? []).toString().replaceAll('=\r\n', '')).toContain(large)
+})
+
+test('a large request that is refused tells what is wrong with it, and the next one is taken', async () => {
+  const composer = startComposer(250_000)
+  const refused = composer.submissionFrom(bodyOf({ html: large, to: ['nobody'], colour: 1 }), request)
+  const tooLarge = composer.submissionFrom(bodyOf({ html: large.repeat(3) }), request)
+  await expect(refused).rejects.toMatchObject({ code: 'validation_error', faults: [{ field: 'colour', code: 'unknown_field' }] })
+  await expect(tooLarge).rejects.toMatchObject({ code: 'payload_too_large' })
+  await expect(composer.submissionFrom(Buffer.from(`{"a":"${large}"`), request)).rejects.toMatchObject({ code: 'invalid_json' })
+  await expect(composer.submissionFrom(bodyOf({ html: large }), request)).resolves.toMatchObject({ subject: 'Größe' })
+})
+
+test('what waits when the server stops is refused', async () => {
+  const composer = startComposer()
+  const waiting = [1, 2].map(() => composer.submissionFrom(bodyOf({ html: large }), request))
+  const all = expect(Promise.allSettled(waiting)).resolves.toMatchObject([{ reason: { code: 'service_unavailable' } }, { reason: { code: 'service_unavailable' } }])
+  await composer.stop()
+  await all
+  await expect(composer.submissionFrom(bodyOf({ html: large }), request)).rejects.toMatchObject({ code: 'service_unavailable' })
+})

@@ -16,18 +16,20 @@ export type ParserAnswer = { message: ParsedMessage } | { fault: string }
 
 export interface MessageParser {
   /**
-   * Reads a MIME message that nobody has vouched for. Rejects with `invalid_message` where it cannot be read
-   * within the limits of time and memory; messages that wait behind it are not affected.
+   * Reads a MIME message that nobody has vouched for; null where there are no bytes of it. Rejects with
+   * `invalid_message` where it cannot be read within the limits of time and memory; messages that wait behind it are
+   * not affected.
+   * @param load gives the message in pieces; called when it is its turn, so that what waits takes no memory
    */
-  parse(bytes: Uint8Array): Promise<ParsedMessage>
+  parse(load: () => Promise<Uint8Array[]>): Promise<ParsedMessage | null>
   /** Ends the parser; what waits is rejected with `service_unavailable`. */
   stop(): Promise<void>
 }
 
 interface Job {
-  bytes: Uint8Array
-  resolve: (message: ParsedMessage) => void
-  reject: (error: SternaError) => void
+  load: () => Promise<Uint8Array[]>
+  resolve: (message: ParsedMessage | null) => void
+  reject: (error: unknown) => void
 }
 
 interface ParserLimits {
@@ -58,10 +60,10 @@ class ParserProcess implements MessageParser {
     this.#limits = limits
   }
 
-  parse(bytes: Uint8Array): Promise<ParsedMessage> {
+  parse(load: Job['load']): Promise<ParsedMessage | null> {
     if (this.#isStopped) return Promise.reject(stopping())
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ bytes, resolve, reject })
+      this.#waiting.push({ load, resolve, reject })
       this.#next()
     })
   }
@@ -82,15 +84,40 @@ class ParserProcess implements MessageParser {
       return
     }
     this.#current = job
+    job.load().then(
+      (pieces) => this.#begin(job, pieces),
+      (error: unknown) => this.#drop(job, () => job.reject(error)),
+    )
+  }
+
+  #begin(job: Job, pieces: Uint8Array[]): void {
+    if (pieces.length === 0) return this.#drop(job, () => job.resolve(null))
+    if (job !== this.#current) return
     const child = (this.#child ??= this.#start())
     this.#timer = setTimeout(() => {
       this.#fail(child, `The message could not be read within ${this.#limits.timeoutMs} ms.`)
     }, this.#limits.timeoutMs)
+    this.#send(child, pieces, 0)
+  }
+
+  /** One piece after the other, since each is copied here before it leaves; `end` ends the message. */
+  #send(child: ChildProcess, pieces: Uint8Array[], place: number): void {
+    if (child !== this.#child) return
+    const piece = pieces[place]
     // Shared memory cannot be sent to another process.
-    const bytes = job.bytes.buffer instanceof SharedArrayBuffer ? new Uint8Array(job.bytes) : job.bytes
+    const bytes = piece?.buffer instanceof SharedArrayBuffer ? new Uint8Array(piece) : (piece ?? 'end')
     child.send(bytes, (error) => {
       if (error) this.#fail(child, 'The parser could not be reached.')
+      else if (piece) this.#send(child, pieces, place + 1)
     })
+  }
+
+  /** Ends a job that the child has seen nothing of. */
+  #drop(job: Job, settle: () => void): void {
+    settle()
+    if (job !== this.#current) return
+    this.#current = null
+    this.#next()
   }
 
   #start(): ChildProcess {

@@ -149,12 +149,12 @@ export class MessageReader {
     return new Map(rows.map(({ message_id, type, data }) => [message_id, { type, data: JSON.parse(data) }]))
   }
 
-  /** The bytes of a message, null where they are no longer kept. */
-  async content(messageId: string): Promise<Buffer | null> {
+  /** The bytes of a message in pieces; none where they are no longer kept. */
+  async content(messageId: string): Promise<Uint8Array[]> {
     const rows = await this.#db.report<{ bytes: Uint8Array }>('select bytes from content where message_id = :messageId order by chunk', {
       messageId,
     })
-    return rows.length === 0 ? null : Buffer.concat(rows.map(({ bytes }) => bytes))
+    return rows.map(({ bytes }) => bytes)
   }
 
   /** A page of the delivery attempts of a message, newest first. Uses the index attempt_message. */

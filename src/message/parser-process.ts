@@ -9,8 +9,8 @@ import type { ParsedMessage, ParserAnswer } from './message-parser.ts'
 // keepDeliveryStatus a delivery status would be merged into the text.
 const options = { skipHtmlToText: true, skipTextToHtml: true, skipImageLinks: true, skipTextLinks: true, keepDeliveryStatus: true }
 
-async function parse(bytes: Uint8Array): Promise<ParsedMessage> {
-  const parsed = await simpleParser(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), options)
+async function parse(bytes: Buffer): Promise<ParsedMessage> {
+  const parsed = await simpleParser(bytes, options)
   return {
     html: parsed.html || null,
     text: parsed.text ?? null,
@@ -29,7 +29,12 @@ async function parse(bytes: Uint8Array): Promise<ParsedMessage> {
 
 const answer = (given: ParserAnswer): void => void process.send?.(given)
 
-process.on('message', (bytes: Uint8Array) => {
+let pieces: Uint8Array[] = []
+
+process.on('message', (piece: Uint8Array | 'end') => {
+  if (piece !== 'end') return void pieces.push(piece)
+  const bytes = Buffer.concat(pieces)
+  pieces = []
   parse(bytes).then(
     (message) => answer({ message }),
     (error: unknown) => answer({ fault: messageOf(error) }),

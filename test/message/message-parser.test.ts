@@ -6,7 +6,8 @@ let parser: MessageParser
 const start = (limits?: Parameters<typeof startMessageParser>[0]): MessageParser => (parser = startMessageParser(limits))
 afterEach(() => parser.stop())
 
-const message = (text: string) => Buffer.from(`From: a@b\r\nSubject: =?utf-8?q?=C3=BC?=\r\n\r\n${text}`)
+const message = (text: string) => [Buffer.from(`From: a@b\r\nSubject: =?utf-8?q?=C3=BC?=\r\n\r\n${text}`)]
+const parse = (...pieces: Uint8Array[]) => parser.parse(async () => pieces)
 
 describe('the message parser', () => {
   it('reads html, text, attachments and headers', async () => {
@@ -35,20 +36,45 @@ describe('the message parser', () => {
       '--b--',
       '',
     ].join('\r\n')
-    const read = await start().parse(Buffer.from(bytes))
+    start()
+    const read = await parse(Buffer.from(bytes))
     expect(read).toMatchObject({ html: expect.stringContaining('<script>x</script>'), text: expect.stringMatching(/^hi/) })
-    expect(read.attachments).toEqual([
+    expect(read?.attachments).toEqual([
       expect.objectContaining({ contentType: 'message/delivery-status' }),
       { filename: 'a.png', contentType: 'image/png', size: 3, contentId: 'c@d' },
     ])
-    expect(read.headers[0]).toEqual({ name: 'subject', value: 'ü' })
+    expect(read?.headers[0]).toEqual({ name: 'subject', value: 'ü' })
   })
 
   it('reads from shared memory', async () => {
-    const source = message('shared')
+    const [source = Buffer.alloc(0)] = message('shared')
     const shared = new Uint8Array(new SharedArrayBuffer(source.length))
     shared.set(source)
-    expect((await start().parse(shared)).text).toBe('shared')
+    start()
+    expect((await parse(shared))?.text).toBe('shared')
+  })
+
+  it('reads a message in pieces, loads it when it is its turn, and says where there is none', async () => {
+    start()
+    const loaded: string[] = []
+    const load = (name: string, pieces: Uint8Array[]) => async () => {
+      loaded.push(name)
+      return pieces
+    }
+    const results = [
+      parser.parse(load('first', [Buffer.from('Subject: a\r\n\r'), Buffer.from('\nfi'), Buffer.from('rst')])),
+      parser.parse(load('none', [])),
+      parser.parse(async () => Promise.reject(new Error('the store is closed'))),
+      parser.parse(load('last', message('last'))),
+    ]
+    expect(loaded).toEqual(['first'])
+    expect(await Promise.allSettled(results)).toMatchObject([
+      { value: { text: 'first' } },
+      { value: null },
+      { reason: { message: 'the store is closed' } },
+      { value: { text: 'last' } },
+    ])
+    expect(loaded).toEqual(['first', 'none', 'last'])
   })
 
   it('gives up a message that takes too long, and reads the others', async () => {
@@ -56,7 +82,7 @@ describe('the message parser', () => {
     // Every character goes through a decoder written in JavaScript.
     const header = Buffer.from('Content-Type: text/html; charset=utf-7\r\n\r\n')
     const endless = Buffer.concat([header, Buffer.alloc(25_000_000, '+AGE-')])
-    const results = await Promise.allSettled([parser.parse(message('before')), parser.parse(endless), parser.parse(message('after'))])
+    const results = await Promise.allSettled([parse(...message('before')), parse(endless), parse(...message('after'))])
     expect(results[0]).toMatchObject({ status: 'fulfilled', value: { text: 'before' } })
     expect(results[1]).toMatchObject({ status: 'rejected', reason: { code: 'invalid_message', message: expect.stringContaining('2000 ms') } })
     expect(results[2]).toMatchObject({ status: 'fulfilled', value: { text: 'after' } })
@@ -65,16 +91,16 @@ describe('the message parser', () => {
   it('gives up a message that takes too much memory, and reads the others', async () => {
     start({ timeoutMs: 15_000, maxOldSpaceMb: 64 })
     const huge = Buffer.from(`To: ${'a,'.repeat(450_000)}\r\n\r\nhi`)
-    const results = await Promise.allSettled([parser.parse(huge), parser.parse(message('after'))])
+    const results = await Promise.allSettled([parse(huge), parse(...message('after'))])
     expect(results[0]).toMatchObject({ status: 'rejected', reason: { code: 'invalid_message', message: expect.stringContaining('memory') } })
     expect(results[1]).toMatchObject({ status: 'fulfilled', value: { text: 'after' } })
   })
 
   it('rejects what waits when it stops, and what comes later', async () => {
     start()
-    const waiting = Promise.allSettled([parser.parse(message('a')), parser.parse(message('b'))])
+    const waiting = Promise.allSettled([parse(...message('a')), parse(...message('b'))])
     await parser.stop()
     for (const result of await waiting) expect(result).toMatchObject({ status: 'rejected', reason: { code: 'service_unavailable' } })
-    await expect(parser.parse(message('c'))).rejects.toMatchObject({ code: 'service_unavailable' })
+    await expect(parse(...message('c'))).rejects.toMatchObject({ code: 'service_unavailable' })
   })
 })

@@ -1,6 +1,7 @@
 import { SternaError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import { emailStatuses } from '../../message/email-status.ts'
+import type { MessageParser } from '../../message/message-parser.ts'
 import type { MessageFilter, MessageReader, MessageRow } from '../../message/message-reader.ts'
 import type { Accept } from '../../submission/accept.ts'
 import { requirePermission } from '../api-state.ts'
@@ -16,7 +17,7 @@ interface EmailRouteParts {
   composer: EmailComposer
   accept: Accept
   messages: MessageReader
-  messageParser: { parse(bytes: Buffer): Promise<{ html: string | null; text: string | null }> }
+  messageParser: MessageParser
   log: Log
 }
 
@@ -93,12 +94,11 @@ async function getEmail(ctx: ApiContext, parts: EmailRouteParts): Promise<void> 
 /** What was sent is read out of the stored message: there is no second copy of it that could differ. */
 async function bodiesOf(messageId: string, { messages, messageParser, log }: EmailRouteParts) {
   const none = { html: null, text: null }
-  const content = await messages.content(messageId)
-  if (content === null) return none
-  return messageParser.parse(content).catch((error: unknown) => {
+  const parsed = await messageParser.parse(() => messages.content(messageId)).catch((error: unknown) => {
     log.warn({ messageId, error }, 'a stored message could not be read for the API')
     return none
   })
+  return parsed ?? none
 }
 
 async function listAttempts(ctx: ApiContext, parts: EmailRouteParts): Promise<void> {

@@ -1,9 +1,9 @@
 import { Router } from '@koa/router'
 import Koa from 'koa'
 import { createServer } from 'node:http'
-import type { Server } from 'node:http'
+import type { RequestListener, Server } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import type { HostPort } from '../config/setting-types.ts'
 import { messageOf, SternaError } from '../errors.ts'
 import { answer } from './answer.ts'
@@ -37,6 +37,12 @@ const headersTimeoutMs = 20_000
 const requestTimeoutMs = 300_000
 /** Longer than the idle time of the usual proxies, which would otherwise meet connections that are just being closed. */
 const keepAliveTimeoutMs = 75_000
+/** How often the two times above are looked at, ms. */
+const checkIntervalMs = 5_000
+/** At one address; more than any of ours would need, fewer than the descriptors that everything else needs too. */
+const mostConnections = 10_000
+/** Requests that a client may send ahead of their answers: all that have come are worked on at once. */
+const mostPipelined = 20
 
 /**
  * Serves the API and `/healthz`.
@@ -44,9 +50,14 @@ const keepAliveTimeoutMs = 75_000
  */
 export async function startHttpServer(parts: HttpServerParts): Promise<HttpServer> {
   let isStopping = false
-  const handle = application(parts, () => isStopping).callback()
+  const handle = guarded(application(parts, () => isStopping).callback())
   const servers: Server[] = []
-  const options = { headersTimeout: headersTimeoutMs, requestTimeout: requestTimeoutMs, keepAliveTimeout: keepAliveTimeoutMs }
+  const options = {
+    headersTimeout: headersTimeoutMs,
+    requestTimeout: requestTimeoutMs,
+    keepAliveTimeout: keepAliveTimeoutMs,
+    connectionsCheckingInterval: checkIntervalMs,
+  }
   try {
     for (const address of parts.listen) servers.push(await listening(createServer(options, handle), 'http.listen', address))
     for (const address of parts.tlsListen) {
@@ -67,13 +78,36 @@ export async function startHttpServer(parts: HttpServerParts): Promise<HttpServe
   }
 }
 
+/** What has to be seen to before the framework gets a request. */
+function guarded(handle: RequestListener): RequestListener {
+  const inHand = new WeakMap<Socket, number>()
+  return (req, res) => {
+    const { socket } = req
+    const count = (inHand.get(socket) ?? 0) + 1
+    if (count > mostPipelined) return void socket.destroy()
+    inHand.set(socket, count)
+    res.once('close', () => inHand.set(socket, (inHand.get(socket) ?? 1) - 1))
+    req.url = originForm(req.url ?? '/')
+    handle(req, res)
+  }
+}
+
+/** The target as a path: proxies may send a whole URL (RFC 9112 3.2.2), and others anything. */
+function originForm(target: string): string {
+  if (target.startsWith('/')) return target
+  const url = URL.parse(target)
+  return url?.pathname.startsWith('/') ? url.pathname + url.search : '/'
+}
+
+const lostConnection = new Set<unknown>(['ECONNRESET', 'EPIPE', 'ECONNABORTED', 'ETIMEDOUT'])
+
 function application(parts: HttpServerParts, isStopping: () => boolean): Koa<ApiState> {
   const app = new Koa<ApiState>()
   const router: ApiRouter = new Router<ApiState>()
   parts.routes(router)
-  app.on('error', (error: unknown, ctx?: Koa.Context) => {
+  app.on('error', (error: Error & { code?: unknown }, ctx?: Koa.Context) => {
     // Clients come and go as they like.
-    if (ctx && (ctx.res.destroyed || !ctx.req.complete)) parts.log.debug({ error }, 'a client left before it had its answer')
+    if (lostConnection.has(error.code) || (ctx && (ctx.res.destroyed || !ctx.req.complete))) parts.log.debug({ error }, 'a client left before it had its answer')
     else parts.log.error({ error }, 'an answer could not be sent')
   })
   app.use(async (ctx, next) => {
@@ -115,6 +149,7 @@ function methodNotAllowed(ctx: ApiContext, allowed: string[]): SternaError {
 
 async function listening(server: Server, setting: string, { host, port }: HostPort): Promise<Server> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
+  server.maxConnections = mostConnections
   server.once('error', reject).listen({ host, port }, resolve)
   try {
     await promise

@@ -124,7 +124,9 @@ const errorOf = (reply: Reply): Error => Object.assign(new Error(textOf(reply)),
 function turnAway(socket: Socket, text: string): void {
   socket.end(`421 4.7.0 ${text}\r\n`)
   socket.resume()
-  socket.setTimeout(1_000, () => socket.destroy())
+  // Not an idle time: a client that goes on talking would keep its place all the same.
+  const timer = setTimeout(() => socket.destroy(), 1_000).unref()
+  socket.once('close', () => clearTimeout(timer))
 }
 
 const libraryOptions = (settings: SubmissionPortSettings): SMTPServerOptions => ({

@@ -226,6 +226,45 @@ test('a client that leaves in the middle of its body does no harm', async () => 
   expect((await api.request('GET', '/api/who', { token })).status).toBe(200)
 })
 
+/** What the server answers to these bytes until it closes the connection. */
+function rawAnswer(api: ApiServer, bytes: string): Promise<string> {
+  const { port } = api.server.addresses[0] as AddressInfo
+  const socket = connect(port, '127.0.0.1')
+  let received = ''
+  return new Promise((resolve) => {
+    socket.on('data', (chunk) => (received += chunk.toString()))
+    socket.on('error', () => {})
+    socket.on('close', () => resolve(received))
+    socket.write(bytes)
+  })
+}
+
+test.each([
+  ['http://relay.example/healthz?x=1', 200],
+  ['http://relay.example', 404],
+  ['http://a:b:c/', 404],
+  ['http://[', 404],
+  ['*', 404],
+  ['//healthz', 200],
+  ['/%ff', 404],
+])('the target %s of a request is answered in JSON', async (target, status) => {
+  const api = await startEcho()
+  const answer = await rawAnswer(api, `GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
+  expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
+  expect(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')))).toBeTypeOf('object')
+  expect(api.logged.filter((line) => !line.includes('"level":"debug"'))).toEqual([])
+})
+
+test('some requests may be sent ahead of their answers, but not any number', async () => {
+  const api = await startEcho()
+  const request = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n'
+  const last = request.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n')
+  const some = await rawAnswer(api, request.repeat(9) + last)
+  expect(some.match(/HTTP\/1.1 200/g)).toHaveLength(10)
+  const many = await rawAnswer(api, request.repeat(5000) + last)
+  expect((many.match(/HTTP\/1.1 200/g) ?? []).length).toBeLessThan(100)
+})
+
 test.each([
   ['', { limit: 20, after: null, before: null }],
   ['?limit=1', { limit: 1, after: null, before: null }],

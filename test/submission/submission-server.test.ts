@@ -1,3 +1,4 @@
+import { connect } from 'node:net'
 import { describe, expect, test, vi } from 'vitest'
 import { SMTPConnection } from 'smtp-server/lib/smtp-connection.js'
 import { startTestSubmissionServer } from '../support/submission-server.ts'
@@ -255,6 +256,15 @@ describe('limits', async () => {
     await full.connect()
     const refused = await full.connect({ greeting: false })
     expect((await refused.reply()).last).toBe('421 4.7.0 Too many connections, try again later')
+  })
+
+  test('on clients that were turned away and go on talking', async () => {
+    const full = await startTestSubmissionServer({ maxConnections: 1 })
+    await full.connect()
+    const refused = connect({ host: '127.0.0.1', port: full.ports.plain, allowHalfOpen: true })
+    const talking = setInterval(() => refused.write('x'), 50)
+    await new Promise((closed) => refused.on('error', () => {}).resume().once('close', closed))
+    clearInterval(talking)
   })
 })
 

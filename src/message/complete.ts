@@ -17,6 +17,7 @@ export interface Completed extends OptionFields {
   /** A-labels, each once. */
   headerFromDomains: string[]
   sender: Mailbox | null
+  /** For people, like the others: long ones shortened. */
   headerFromText: string
   headerToText: string[]
   headerCcText: string[]
@@ -24,7 +25,7 @@ export interface Completed extends OptionFields {
   headerToAddresses: string[]
   headerCcAddresses: string[]
   replyToText: string[]
-  /** Decoded. */
+  /** Decoded, at most 998 characters. */
   subject: string
   /** With its angle brackets. */
   messageIdHeader: string
@@ -40,39 +41,71 @@ type Completion = Completed | { ok: false; fault: string }
 const single = 'From Sender Reply-To To Cc Subject Date Message-ID Content-Type Content-Transfer-Encoding'.split(' ')
 const removed = new Set(['bcc', 'resent-bcc', 'return-path', ...optionFieldNames])
 
+/** Whose domains are looked up, one by one. */
+const mostAuthors = 100
+/** characters; RFC 5322 2.1.1 */
+const longestLine = 998
+/** Characters of a list of addresses that are kept for people to look at. */
+const longestList = 10_000
+
 /** The only fields of a name that are there once at most. */
 const valueOf = (fields: readonly HeaderField[], name: string): string => fieldsNamed(fields, name)[0]?.value ?? ''
 
-function authorsOf(fields: readonly HeaderField[]): { from: Mailbox[]; sender: Mailbox | null } | { fault: string } {
+type ReadMailboxes = (field: HeaderField) => ReturnType<typeof parseMailboxList>
+
+/** Reads each address field once, however often it is asked for: one may hold twenty thousand addresses. */
+function mailboxReader(): ReadMailboxes {
+  const known = new Map<HeaderField, ReturnType<ReadMailboxes>>()
+  return (field) => {
+    const parsed = known.get(field) ?? parseMailboxList(field.value, /^(?:from|sender)$/i.test(field.name) ? 'strict' : 'lenient')
+    known.set(field, parsed)
+    return parsed
+  }
+}
+
+function authorsOf(fields: readonly HeaderField[], read: ReadMailboxes): { from: Mailbox[]; sender: Mailbox | null } | { fault: string } {
   const [fromField] = fieldsNamed(fields, 'From')
   if (!fromField) return { fault: 'The From field is missing.' }
   if (!isUtf8(fromField.raw)) return { fault: 'The From field is not valid UTF-8.' }
-  const from = parseMailboxList(fromField.value, 'strict')
+  const from = read(fromField)
   if (!from.ok) return { fault: `From: ${from.fault}` }
+  if (from.mailboxes.length > mostAuthors) return { fault: `The From field holds more than ${mostAuthors} mailboxes.` }
   const [senderField] = fieldsNamed(fields, 'Sender')
   if (!senderField) {
     // RFC 5322 3.6.2
     if (from.mailboxes.length > 1) return { fault: 'A From field with several mailboxes needs a Sender field.' }
     return { from: from.mailboxes, sender: null }
   }
-  const sender = parseMailboxList(senderField.value, 'strict')
+  const sender = read(senderField)
   if (!sender.ok) return { fault: `Sender: ${sender.fault}` }
   if (sender.mailboxes.length > 1) return { fault: 'The Sender field holds more than one mailbox.' }
   return { from: from.mailboxes, sender: sender.mailboxes[0] ?? null }
 }
 
-/** A list of addresses for people; a field that cannot be read stays one text. */
-function addressTexts(fields: readonly HeaderField[], name: string): string[] {
-  const value = valueOf(fields, name)
-  if (value === '') return []
-  const parsed = parseMailboxList(value, 'lenient')
-  if (!parsed.ok) return [decodeHeaderText(value)]
-  return parsed.mailboxes.map(mailboxText)
+/** Text that is kept beside the message, and told in each of its events. */
+const shortened = (text: string): string => (text.length > longestLine ? `${text.slice(0, longestLine - 1).toWellFormed()}…` : text)
+
+/** The beginning of a list of addresses, for people; a field that cannot be read stays one text. */
+function addressTexts(fields: readonly HeaderField[], name: string, read: ReadMailboxes): string[] {
+  const [field] = fieldsNamed(fields, name)
+  if (!field || field.value === '') return []
+  const parsed = read(field)
+  if (!parsed.ok) return [shortened(decodeHeaderText(field.value))]
+  const texts: string[] = []
+  let left = longestList
+  for (const mailbox of parsed.mailboxes) {
+    const text = mailboxText(mailbox)
+    left -= text.length
+    if (left < 0) break
+    texts.push(text)
+  }
+  return texts
 }
 
-function addressesIn(fields: readonly HeaderField[], name: string): string[] {
-  const parsed = parseMailboxList(valueOf(fields, name), 'lenient')
-  return parsed.ok ? parsed.mailboxes.map(({ address }) => address) : []
+function addressesIn(fields: readonly HeaderField[], name: string, read: ReadMailboxes): string[] {
+  const [field] = fieldsNamed(fields, name)
+  const parsed = field && read(field)
+  return parsed?.ok ? parsed.mailboxes.map(({ address }) => address) : []
 }
 
 const addressFields = new Set(['from', 'sender', 'to', 'cc', 'reply-to'])
@@ -82,11 +115,11 @@ const structured = /^(?:content-|mime-|dkim-|arc-|list-|resent-|received|referen
  * A field of raw UTF-8 or Latin-1 as ASCII with encoded words where that says the same, so that a host
  * without SMTPUTF8 can take it; otherwise the field as it came.
  */
-function asAscii(field: HeaderField): HeaderField | string {
+function asAscii(field: HeaderField, read: ReadMailboxes): HeaderField | string {
   if (isAscii(field.raw)) return field
   const name = field.name.toLowerCase()
   if (!addressFields.has(name)) return structured.test(name) ? field : formatTextField(field.name, decodeHeaderText(field.value))
-  const parsed = parseMailboxList(field.value, name === 'from' || name === 'sender' ? 'strict' : 'lenient')
+  const parsed = read(field)
   return parsed.ok && parsed.mailboxes.length > 0 ? formatMailboxes(field.name, parsed.mailboxes) : field
 }
 
@@ -103,13 +136,15 @@ export function complete(bytes: Uint8Array, parts: { received: string; now: numb
   const { fields, bodyOffset } = block
   const twice = single.find((name) => fieldsNamed(fields, name).length > 1)
   if (twice !== undefined) return { ok: false, fault: `The header has more than one ${twice} field.` }
-  const authors = authorsOf(fields)
+  const read = mailboxReader()
+  const authors = authorsOf(fields, read)
   if ('fault' in authors) return { ok: false, fault: authors.fault }
   const options = readOptionFields(fields, parts.now)
   if ('fault' in options) return { ok: false, fault: options.fault }
 
   const headerFromDomains = [...new Set(authors.from.map(({ address }) => domainOf(address)))]
   const given = valueOf(fields, 'Message-ID')
+  if (given.length > longestLine) return { ok: false, fault: `The Message-ID field has more than ${longestLine} characters.` }
   const messageIdHeader = given === '' ? `<${randomBytes(16).toString('hex')}@${headerFromDomains[0]}>` : given
   const added = [parts.received]
   if (given === '') added.push(`Message-ID: ${messageIdHeader}`)
@@ -118,7 +153,7 @@ export function complete(bytes: Uint8Array, parts: { received: string; now: numb
   const isSigned = fieldsNamed(fields, 'DKIM-Signature').length > 0
   const kept = fields
     .filter(({ name, value }) => !removed.has(name.toLowerCase()) && !(value === '' && /^(?:date|message-id)$/i.test(name)))
-    .map((field) => (isSigned ? field : asAscii(field)))
+    .map((field) => (isSigned ? field : asAscii(field, read)))
   const header = headerBytesOf([...added, ...kept])
   return {
     ok: true,
@@ -127,13 +162,13 @@ export function complete(bytes: Uint8Array, parts: { received: string; now: numb
     headerFrom: authors.from,
     headerFromDomains,
     sender: authors.sender,
-    headerFromText: addressTexts(fields, 'From').join(', '),
-    headerToText: addressTexts(fields, 'To'),
-    headerCcText: addressTexts(fields, 'Cc'),
-    headerToAddresses: addressesIn(fields, 'To'),
-    headerCcAddresses: addressesIn(fields, 'Cc'),
-    replyToText: addressTexts(fields, 'Reply-To'),
-    subject: decodeHeaderText(valueOf(fields, 'Subject')),
+    headerFromText: addressTexts(fields, 'From', read).join(', '),
+    headerToText: addressTexts(fields, 'To', read),
+    headerCcText: addressTexts(fields, 'Cc', read),
+    headerToAddresses: addressesIn(fields, 'To', read),
+    headerCcAddresses: addressesIn(fields, 'Cc', read),
+    replyToText: addressTexts(fields, 'Reply-To', read),
+    subject: shortened(decodeHeaderText(valueOf(fields, 'Subject'))),
     messageIdHeader,
     receivedCount: fieldsNamed(fields, 'Received').length,
     smtputf8: !isAscii(header),

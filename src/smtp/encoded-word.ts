@@ -14,12 +14,21 @@ interface Run {
   raw: string
 }
 
-function decodeRun({ charset, bytes, raw }: Run): string {
+/** A text has no more of them than that; making a decoder, or failing to, costs more than decoding. */
+const mostCharsets = 16
+
+/** The decoder of a charset, null where nobody knows it; each is made once. */
+function decoderFor(charset: string, made: Map<string, TextDecoder | null>): TextDecoder | null {
+  const known = made.get(charset)
+  if (known !== undefined || made.size >= mostCharsets) return known ?? null
+  let decoder: TextDecoder | null = null
   try {
-    return new TextDecoder(charset, { ignoreBOM: true }).decode(Buffer.concat(bytes))
+    decoder = new TextDecoder(charset, { ignoreBOM: true })
   } catch {
-    return raw
+    // No such charset.
   }
+  made.set(charset, decoder)
+  return decoder
 }
 
 const unprintable = /[\p{Cc}\u2028\u2029]+/gu
@@ -48,7 +57,12 @@ export function decodeHeaderText(value: string): string {
     end = match.index + raw.length
   }
   parts.push(value.slice(end))
-  return parts.map((part) => (typeof part === 'string' ? part : decodeRun(part))).join('').replace(unprintable, ' ')
+  const decoders = new Map<string, TextDecoder | null>()
+  const text = parts.map((part) => {
+    if (typeof part === 'string') return part
+    return decoderFor(part.charset, decoders)?.decode(Buffer.concat(part.bytes)) ?? part.raw
+  })
+  return text.join('').replace(unprintable, ' ')
 }
 
 const prefixLength = '=?UTF-8?Q?'.length

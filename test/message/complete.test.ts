@@ -148,6 +148,23 @@ describe('complete', () => {
     expect(run(lines)).toEqual({ ok: false, fault: expect.stringContaining(words) })
   })
 
+  it('keeps for people the beginning of what is far too long, and sends all of it', () => {
+    const to = Array.from({ length: 5000 }, (_, i) => `a${i}@b.example`)
+    const done = completed([from, `To: ${to.join(',')}`, `Subject: ${'s'.repeat(5000)}`])
+    expect(done.headerToAddresses).toEqual(to)
+    expect(done.headerToText).toEqual(to.slice(0, done.headerToText.length))
+    expect(done.headerToText.join('').length).toBeLessThan(10_000)
+    expect(done.subject).toBe(`${'s'.repeat(997)}…`)
+    expect(done.header.toString()).toContain('s'.repeat(5000))
+  })
+
+  it.each([
+    [[`From: ${'a@b.example, '.repeat(100)}a@b.example`, 'Sender: a@b.example'], /more than 100 mailboxes/],
+    [[from, `Message-ID: <${'x'.repeat(1000)}@b.example>`], /Message-ID/],
+  ])('refuses fields that only an attack has', (lines, fault) => {
+    expect(run(lines)).toMatchObject({ ok: false, fault: expect.stringMatching(fault) })
+  })
+
   it('refuses a From field that is not UTF-8', () => {
     const bytes = Buffer.from('From: J\xfcrgen <j@own.example>\r\n\r\n', 'latin1')
     expect(complete(bytes, { received, now })).toEqual({ ok: false, fault: expect.stringContaining('UTF-8') })

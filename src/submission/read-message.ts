@@ -17,6 +17,10 @@ export class ClientGone extends Error {
   }
 }
 
+/** bytes of one message looked at before other connections have their turn */
+const turnSize = 64 * 1024
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
 const headerEnd = Buffer.from('\r\n\r\n')
 const lineEnd = Buffer.from('\r\n')
 
@@ -128,15 +132,19 @@ export async function readMessage(
 ): Promise<{ hasEightBitBody: boolean }> {
   const intake = new Intake(collector, options)
   let storing: Promise<void> = Promise.resolve()
-  const spill = async (): Promise<void> => {
+  let inThisTurn = 0
+  const pauseFor = async (work: Promise<void>): Promise<void> => {
     content.pause()
-    await collector.spill().catch((error: unknown) => (intake.fault ??= error))
+    await work.catch((error: unknown) => (intake.fault ??= error))
+    inThisTurn = 0
     content.resume()
   }
   const isComplete = await new Promise<boolean>((resolve) => {
     content.on('data', (piece: Buffer) => {
       intake.add(piece)
-      if (intake.fault === null && collector.isFull) storing = spill()
+      inThisTurn += piece.length
+      if (intake.fault === null && collector.isFull) storing = pauseFor(collector.spill())
+      else if (inThisTurn >= turnSize) void pauseFor(nextTurn())
     })
     content.on('end', () => resolve(true))
     content.on('error', () => resolve(false))

@@ -1,4 +1,4 @@
-import { PassThrough } from 'node:stream'
+import { PassThrough, Readable } from 'node:stream'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { ContentCollector } from '../../src/submission/content-collector.ts'
@@ -75,4 +75,21 @@ test('a client that leaves in the middle is no refusal', async () => {
   stream.write('a: b\r\n')
   stream.destroy(new Error('reset'))
   await expect(done).rejects.toThrow(ClientGone)
+})
+
+test('a large message leaves turns to others while it is read, however fast it comes', async () => {
+  const stream = Readable.from((function* pieces() {
+    yield bytesOf('a: b\r\n\r\n')
+    for (let i = 0; i < 64; i++) yield Buffer.alloc(64 * 1024, 'x')
+  })())
+  let turns = 0
+  let isReading = true
+  const take = (): void => {
+    turns++
+    if (isReading) setImmediate(take)
+  }
+  take()
+  await readMessage(stream, new ContentCollector(async () => {}), { maxMessageBytes: 10_000_000, completeHeader: (bytes) => bytes })
+  isReading = false
+  expect(turns).toBeGreaterThan(60)
 })

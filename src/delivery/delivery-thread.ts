@@ -5,6 +5,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import type { MessagePort } from 'node:worker_threads'
 import { dnsResolver } from '../dns/dns-resolver.ts'
 import { messageOf } from '../errors.ts'
+import { noteShared } from '../shared-memory.ts'
 import { ConnectionPool } from './connection-pool.ts'
 import { deliver } from './deliver.ts'
 import type { DeliverParts } from './deliver.ts'
@@ -32,6 +33,7 @@ function receive(message: ToThread): void {
   switch (message.type) {
     case 'job': {
       const { job } = message
+      noteShared(job.content.length)
       const delivery = deliver(job, (result) => outbox.add({ type: 'attempt', jobId: job.id, result }), parts).finally(() => {
         work.delete(delivery)
         outbox.add({ type: 'done', jobId: job.id })

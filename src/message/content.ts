@@ -1,3 +1,4 @@
+import { sharedBytes } from '../shared-memory.ts'
 import { chunkSize } from './submission.ts'
 import type { Content } from './submission.ts'
 
@@ -6,7 +7,7 @@ export function toContent(message: Uint8Array): Content {
   const pending: Uint8Array[] = []
   for (let start = 0; start < message.length || start === 0; start += chunkSize) {
     const part = message.subarray(start, start + chunkSize)
-    const chunk = new Uint8Array(new SharedArrayBuffer(part.length))
+    const chunk = sharedBytes(part.length)
     chunk.set(part)
     pending.push(chunk)
   }

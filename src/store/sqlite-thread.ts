@@ -5,10 +5,11 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import type { MessagePort } from 'node:worker_threads'
 import { messageOf } from '../errors.ts'
-import type { Row, Value } from './database.ts'
+import type { Row, Statement, Value } from './database.ts'
 import { commitGroup, statementCache, threadErrorOf } from './group-commit.ts'
 import { migrate } from './migrate.ts'
 import { lockDirectory, openReader, openWriter } from './sqlite-connection.ts'
+import { noteShared, sharedBytes } from '../shared-memory.ts'
 import { openId } from './thread-messages.ts'
 import type { Answer, Request, ThreadData, ThreadError } from './thread-messages.ts'
 
@@ -54,6 +55,7 @@ function serve(): () => void {
     const writes = requests.filter((request) => request.type === 'write')
     for (let i = 0; i < writes.length; i += groupSize) {
       const group = writes.slice(i, i + groupSize)
+      for (const { batch } of group) noteBlobs(batch)
       const results = commitGroup(connection, statements, group.map((request) => request.batch))
       group.forEach((request, place) => answers.push({ id: request.id, ...(results[place] as (typeof results)[number]) }))
       send()
@@ -101,11 +103,20 @@ const backupErrorOf = (error: unknown, file: string): ThreadError => ({
   statement: 0,
 })
 
+function noteBlobs(batch: Statement[]): void {
+  for (const { params } of batch) {
+    for (const name in params) {
+      const value = params[name]
+      if (value instanceof Uint8Array) noteShared(value.length)
+    }
+  }
+}
+
 function shareBlobs(row: Row): Row {
   for (const name in row) {
     const value = row[name] as Value
     if (value instanceof Uint8Array && value.length >= shareFrom) {
-      const shared = new Uint8Array(new SharedArrayBuffer(value.length))
+      const shared = sharedBytes(value.length)
       shared.set(value)
       row[name] = shared
     }

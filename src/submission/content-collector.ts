@@ -1,5 +1,6 @@
 import type { Content } from '../message/submission.ts'
 import { chunkSize } from '../message/submission.ts'
+import { sharedBytes } from '../shared-memory.ts'
 
 /** Complete chunks that may lie in memory before they have to be stored. */
 const maxWaiting = 4
@@ -63,7 +64,7 @@ export class ContentCollector {
   }
 
   #join(): Uint8Array {
-    const chunk = new Uint8Array(new SharedArrayBuffer(this.#pieceBytes))
+    const chunk = sharedBytes(this.#pieceBytes)
     let at = 0
     for (const piece of this.#pieces) {
       chunk.set(piece, at)

@@ -2,6 +2,7 @@ import { Worker } from 'node:worker_threads'
 import type { Clock } from '../../clock.ts'
 import { SternaError } from '../../errors.ts'
 import type { Submission } from '../../message/submission.ts'
+import { noteShared } from '../../shared-memory.ts'
 import { smallBody } from '../body-room.ts'
 import type { ComposeAnswer, ComposeJob } from './composer-messages.ts'
 import { submissionFrom } from './email-request.ts'
@@ -98,6 +99,7 @@ export class EmailComposer {
   #settle(answer: ComposeAnswer): void {
     const current = this.#current
     this.#current = null
+    if ('submission' in answer) noteShared(answer.submission.content.size)
     if ('submission' in answer) current?.resolve(answer.submission)
     else if ('failure' in answer) current?.reject(new Error(answer.failure))
     else current?.reject(new SternaError(answer.refusal.code, answer.refusal.message, answer.refusal.faults ? { faults: answer.refusal.faults } : {}))

@@ -38,7 +38,8 @@ describe('complete', () => {
 
   it('removes what must not leave', () => {
     const lines = headerOf([from, 'Bcc: x@example.org', 'bcc: y@example.org', 'Resent-Bcc: z@example.org', 'Return-Path: <r@example.org>'])
-    expect(lines.join('\n')).not.toMatch(/bcc|return-path/i)
+    // A Message-ID of ours is random hex, which may hold the letters.
+    expect(lines.join('\n')).not.toMatch(/^(?:resent-)?bcc:|^return-path:/im)
   })
 
   it('tells what the header says', () => {

@@ -1,3 +1,4 @@
+import { isAscii } from 'node:buffer'
 import type { Readable } from 'node:stream'
 import { maxHeaderBytes } from '../message/header-block.ts'
 import type { ContentCollector } from './content-collector.ts'
@@ -61,10 +62,9 @@ class Intake {
     try {
       this.#size += piece.length
       if (this.#size > this.#options.maxMessageBytes) throw new SmtpRefusal(tooBig(this.#options.maxMessageBytes))
-      const text = piece.toString('latin1')
-      this.#checkCharacters(text)
+      this.#checkCharacters(piece)
       if (this.#header) this.#addToHeader(this.#header, piece)
-      else this.#addToBody(piece, text)
+      else this.#addToBody(piece)
     } catch (error) {
       this.fault = error ?? new Error('unknown')
     }
@@ -81,7 +81,9 @@ class Intake {
     }
   }
 
-  #checkCharacters(text: string): void {
+  #checkCharacters(piece: Buffer): void {
+    const text = piece.toString('latin1')
+    // A CR at the end of the piece before belongs to what comes now.
     const whole = this.#endsWithCr ? `\r${text}` : text
     this.#endsWithCr = whole.endsWith('\r')
     const found = /\r(?!\n|$)|(?<!\r)\n|\0/.exec(whole)?.[0]
@@ -106,11 +108,11 @@ class Intake {
     const body = joined.subarray(end)
     const all = Buffer.concat(header)
     this.#collector.add(this.#options.completeHeader(all.subarray(0, all.length - body.length)))
-    if (body.length > 0) this.#addToBody(body, body.toString('latin1'))
+    if (body.length > 0) this.#addToBody(body)
   }
 
-  #addToBody(bytes: Buffer, text: string): void {
-    this.hasEightBitBody ||= /[\x80-\xff]/.test(text)
+  #addToBody(bytes: Buffer): void {
+    this.hasEightBitBody ||= !isAscii(bytes)
     this.#collector.add(bytes)
   }
 }

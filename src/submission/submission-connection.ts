@@ -9,6 +9,7 @@ import type { Log } from '../log.ts'
 import type { Reply } from '../smtp/reply.ts'
 import { isLoopback } from './client-network.ts'
 import type { ConnectionSeats } from './connection-seats.ts'
+import { mended } from './data-parser.ts'
 import { replyOf } from './smtp-refusal.ts'
 import { SmtpSession } from './smtp-session.ts'
 import type { SmtpClient, SmtpHandlers } from './smtp-session.ts'
@@ -119,15 +120,8 @@ export class SubmissionConnection extends SMTPConnection {
     super._onCommand(command, callback)
   }
 
-  /** The library forgets that a message is waiting for its reply where it came together with the end of the one before. */
   override _createParser(): ReturnType<SMTPConnection['_createParser']> {
-    const parser = super._createParser()
-    parser.continue = () => {
-      const resume = parser._continueCallback
-      parser._continueCallback = typeof resume !== 'function'
-      if (typeof resume === 'function') resume()
-    }
-    return parser
+    return mended(super._createParser())
   }
 
   override _armTimeout(socket: Socket = this._socket): void {

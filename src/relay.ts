@@ -9,6 +9,7 @@ import { startDelivery } from './delivery/delivery-threads.ts'
 import type { Delivery } from './delivery/delivery-threads.ts'
 import { EmailComposer } from './http/api/email-composer.ts'
 import { emailRoutes } from './http/api/emails.ts'
+import { apiOperations } from './http/api/operations.ts'
 import { webhookRoutes } from './http/api/webhooks.ts'
 import { startHttpServer } from './http/server.ts'
 import { startMessageParser } from './message/message-parser.ts'
@@ -183,6 +184,7 @@ function openHttp(core: CoreParts, { webhooks, version }: Inside, { tls, accept,
     tlsListen: config.http.tlsListen,
     tls,
     health: () => ({ accepting: space.isEnough }),
+    operations: apiOperations({}),
     routes(router) {
       emailRoutes(router, { log, composer, accept, messages: new MessageReader(db), messageParser })
       webhookRoutes(router, { webhooks })

@@ -1,34 +1,30 @@
+import { z } from 'zod'
 import { SternaError } from '../errors.ts'
 import type { Page } from '../store/page-clause.ts'
 import type { ApiContext } from './api-state.ts'
-import { queryValue } from './query.ts'
+import { numberParameter, readQuery } from './query.ts'
 
 const defaultLimit = 20
 const largestLimit = 100
 
+const cursor = z.string().regex(/^[a-z]{2,5}_[0-9a-z]{26}$/, { error: 'must be an id from the list, such as the last one of the page before' })
+
+/** The parameters of every list: `?limit=` (20 if not given), and `?after=` or `?before=` an id. */
+export const pageParameters = {
+  limit: numberParameter(1, largestLimit).meta({ description: `How many at most, 1 to ${largestLimit}; ${defaultLimit} if not given.` }),
+  after: cursor.meta({ description: 'Continues behind this id, the last one of the page before.' }),
+  before: cursor.meta({ description: 'The page that ends before this id.' }),
+}
+
 /**
- * Reads `?limit=` (1 … 100, 20 if not given) and `?after=` or `?before=`.
- * @throws SternaError `invalid_parameter`
+ * The page that a query asks for.
+ * @throws SternaError `invalid_parameter` where both directions are asked for
  */
-export function readPage(ctx: ApiContext): Page {
-  const limit = queryValue(ctx, 'limit')
-  const after = cursor(ctx, 'after')
-  const before = cursor(ctx, 'before')
-  if (limit !== null && !(/^\d{1,3}$/.test(limit) && Number(limit) >= 1 && Number(limit) <= largestLimit)) {
-    throw new SternaError('invalid_parameter', `The parameter limit must be a whole number from 1 to ${largestLimit}.`)
-  }
+export function pageOf({ limit, after, before }: { limit: number | null; after: string | null; before: string | null }): Page {
   if (after !== null && before !== null) {
     throw new SternaError('invalid_parameter', 'Give either after or before, not both.')
   }
-  return { limit: limit === null ? defaultLimit : Number(limit), after, before }
-}
-
-function cursor(ctx: ApiContext, name: 'after' | 'before'): string | null {
-  const value = queryValue(ctx, name)
-  if (value !== null && !/^[a-z]{2,5}_[0-9a-z]{26}$/.test(value)) {
-    throw new SternaError('invalid_parameter', `The parameter ${name} must be an id from the list, such as the last one of the page before.`)
-  }
-  return value
+  return { limit: limit ?? defaultLimit, after, before }
 }
 
 /** The answer of a list, from the rows that a query with `pageClause` gave. */
@@ -36,4 +32,13 @@ export function listBody<R, T>(rows: R[], page: Page, toObject: (row: R) => T): 
   const data = rows.slice(0, page.limit).map(toObject)
   if (page.before !== null) data.reverse()
   return { object: 'list', has_more: rows.length > page.limit, data }
+}
+
+/** What a list answers. */
+export const listOf = <S extends z.ZodType>(item: S) => z.object({ object: z.literal('list'), has_more: z.boolean(), data: z.array(item) })
+
+/** As `pageOf`, for a route that is not declared as an operation yet. */
+export function readPage(ctx: ApiContext): Page {
+  const { limit, after, before } = readQuery(ctx, pageParameters) as { limit: number | null; after: string | null; before: string | null }
+  return pageOf({ limit, after, before })
 }

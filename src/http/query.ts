@@ -1,7 +1,64 @@
+import { z } from 'zod'
 import { SternaError } from '../errors.ts'
 import { parseIsoTime } from '../iso-time.ts'
 import type { ApiContext } from './api-state.ts'
 
+/** The parameters of a query string by name, each a schema over its text. All may be absent. */
+export type QueryShape = Record<string, z.ZodType<unknown, string>>
+
+/** Any text. */
+export const textParameter = z.string()
+
+/** A time, given as epoch, ms. */
+export const timeParameter = z
+  .string()
+  .transform((text, ctx) => {
+    const at = parseIsoTime(text)
+    if (at !== null) return at
+    ctx.addIssue('must be a time such as 2026-11-21T06:00:00Z, or a date')
+    return z.NEVER
+  })
+  .meta({ description: 'A time such as 2026-11-21T06:00:00Z, or a date.' })
+
+/** One of a fixed set of words. */
+export const choiceParameter = <const T extends readonly [string, ...string[]]>(choices: T) =>
+  z.enum(choices, { error: `must be one of ${choices.join(', ')}` })
+
+/** A whole number within bounds. */
+export const numberParameter = (least: number, most: number) =>
+  z
+    .string()
+    .regex(/^\d{1,15}$/, { error: `must be a whole number from ${least} to ${most}`, abort: true })
+    .transform(Number)
+    .refine((value) => value >= least && value <= most, { error: `must be a whole number from ${least} to ${most}` })
+    .meta({ description: `A whole number from ${least} to ${most}.` })
+
+/** Several values with commas between them. */
+export const listParameter = (most: number) =>
+  z
+    .string()
+    .transform((text) => text.split(',').map((item) => item.trim()).filter((item) => item !== ''))
+    .refine((items) => items.length <= most, { error: `must have at most ${most} values` })
+
+/**
+ * The declared parameters of a query string; null where one is absent or empty. Others are ignored.
+ * @throws SternaError `invalid_parameter`, also where one is given twice
+ */
+export function readQuery(ctx: ApiContext, shape: QueryShape): Record<string, unknown> {
+  const values: Record<string, unknown> = {}
+  for (const [name, schema] of Object.entries(shape)) {
+    const text = ctx.query[name]
+    if (Array.isArray(text)) throw new SternaError('invalid_parameter', `Give the parameter ${name} once.`)
+    values[name] = text === undefined || text === '' ? null : parsed(schema, name, text)
+  }
+  return values
+}
+
+function parsed(schema: z.ZodType, name: string, text: string): unknown {
+  const result = schema.safeParse(text)
+  if (result.success) return result.data
+  throw new SternaError('invalid_parameter', `The parameter ${name} ${result.error.issues[0]?.message ?? 'is not valid'}.`)
+}
 /**
  * A parameter of the query string, null where it is absent or empty.
  * @throws SternaError `invalid_parameter` where it is given twice

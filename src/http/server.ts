@@ -11,6 +11,8 @@ import type { AnswerParts } from './answer.ts'
 import type { ApiContext, ApiRouter, ApiState } from './api-state.ts'
 import { authenticate } from './authenticate.ts'
 import type { AuthenticateParts } from './authenticate.ts'
+import { addRoutes } from './operation.ts'
+import type { Operation } from './operation.ts'
 
 export interface HttpServerParts extends AnswerParts, AuthenticateParts {
   listen: HostPort[]
@@ -21,8 +23,10 @@ export interface HttpServerParts extends AnswerParts, AuthenticateParts {
   version: string
   /** Whether mail is being accepted. */
   health(): { accepting: boolean }
-  /** Adds the routes of the API, each resource its own. */
-  routes(router: ApiRouter): void
+  /** The endpoints of the API. */
+  operations: Operation[]
+  /** Adds the routes of the API that are not declared as operations. */
+  routes?(router: ApiRouter): void
 }
 
 export interface HttpServer {
@@ -104,7 +108,8 @@ const lostConnection = new Set<unknown>(['ECONNRESET', 'EPIPE', 'ECONNABORTED', 
 function application(parts: HttpServerParts, isStopping: () => boolean): Koa<ApiState> {
   const app = new Koa<ApiState>()
   const router: ApiRouter = new Router<ApiState>()
-  parts.routes(router)
+  for (const declared of parts.operations) addRoutes(router, declared)
+  parts.routes?.(router)
   app.on('error', (error: Error & { code?: unknown }, ctx?: Koa.Context) => {
     // Clients come and go as they like.
     if (lostConnection.has(error.code) || (ctx && (ctx.res.destroyed || !ctx.req.complete))) parts.log.debug({ error }, 'a client left before it had its answer')

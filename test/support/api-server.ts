@@ -4,6 +4,7 @@ import { Accounts } from '../../src/account/accounts.ts'
 import { ApiKeys } from '../../src/account/api-keys.ts'
 import type { NewApiKey } from '../../src/account/api-keys.ts'
 import type { ApiRouter } from '../../src/http/api-state.ts'
+import type { Operation } from '../../src/http/operation.ts'
 import { startHttpServer } from '../../src/http/server.ts'
 import type { HttpServer, HttpServerParts } from '../../src/http/server.ts'
 import { createLog } from '../../src/log.ts'
@@ -50,6 +51,7 @@ export interface RequestOptions {
 export async function startApiServer(
   routes: (router: ApiRouter, parts: ApiParts) => void,
   overrides: Partial<HttpServerParts> = {},
+  operations?: (parts: ApiParts) => Operation[],
 ): Promise<ApiServer> {
   const logged: string[] = []
   const directory = testDirectory()
@@ -67,6 +69,7 @@ export async function startApiServer(
     tls: null,
     version: '1.2.3',
     health: () => ({ accepting: true }),
+    operations: operations?.(parts) ?? [],
     routes: (router) => routes(router, parts),
     ...overrides,
   })

@@ -1,0 +1,92 @@
+import type { z } from 'zod'
+import type { Permission } from '../account/api-keys.ts'
+import type { ErrorCode } from '../errors.ts'
+import { requirePermission } from './api-state.ts'
+import type { ApiContext, ApiRouter } from './api-state.ts'
+import { jsonBody } from './json-body.ts'
+import { readQuery } from './query.ts'
+import type { QueryShape } from './query.ts'
+import { validate } from './validate.ts'
+
+/** What a successful answer is: the first one declared is what `handle` returns the body of. */
+export interface Answer {
+  status: number
+  description: string
+  /** Null where there is no JSON: a stream, a file. */
+  schema: z.ZodType | null
+  /** Only where `schema` is null. */
+  mediaType?: string
+}
+
+/**
+ * An endpoint as it is declared: what it demands, takes, answers and may refuse. Its route, its entry in the OpenAPI
+ * document and its tests are all made of this.
+ */
+export interface Operation {
+  /** Unique, such as `emails.send`; the audit log names what was done by it. */
+  id: string
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  /** With parameters in braces: `/api/emails/{id}`. Under `/api/` a key is demanded, elsewhere not. */
+  path: string
+  /** Other paths that mean the same. */
+  aliases?: string[]
+  /** The resource it belongs to, such as `Emails`. */
+  tag: string
+  /** A few words, no full stop. */
+  summary: string
+  /** Markdown. */
+  description?: string
+  /** Null: any key that is in force may do this (or, outside `/api/`, anybody). */
+  permission: Permission | null
+  query?: QueryShape
+  body?: {
+    schema: z.ZodType
+    /** True where a request without a body is the same as `{}`. */
+    optional?: boolean
+    /** True where the handler reads the body by itself. */
+    raw?: boolean
+    /** `application/json` where not given. */
+    mediaType?: string
+    example?: unknown
+  }
+  answers: [Answer, ...Answer[]]
+  /** Beside what any request may meet: a bad key, too little permission, a rate limit, a fault of ours. */
+  refuses: ErrorCode[]
+  handle(ctx: ApiContext, input: { query: never; body: never }): unknown
+}
+
+type QueryOf<O> = O extends { query: infer Q extends QueryShape } ? { [K in keyof Q]: z.output<Q[K]> | null } : Record<never, never>
+type BodyOf<O> = O extends { body: { raw: true } } ? undefined : O extends { body: { schema: infer B extends z.ZodType } } ? z.output<B> : undefined
+type Result<O> = O extends { answers: [{ schema: infer A extends z.ZodType }, ...unknown[]] } ? z.input<A> : unknown
+
+/** Declares an endpoint; what its handler is given and returns is typed by the schemas. */
+export function operation<const O extends Omit<Operation, 'handle'>>(
+  declared: O,
+  handle: (ctx: ApiContext, input: { query: QueryOf<O>; body: BodyOf<O> }) => Result<O> | Promise<Result<O>>,
+): Operation {
+  return { ...(declared as Omit<Operation, 'handle'>), handle: handle as Operation['handle'] }
+}
+
+/** Adds the routes of an endpoint. */
+export function addRoutes(router: ApiRouter, declared: Operation): void {
+  for (const path of [declared.path, ...(declared.aliases ?? [])]) {
+    router.register(path.replace(/\{(\w+)\}/g, ':$1'), [declared.method], (ctx) => run(declared, ctx))
+  }
+}
+
+async function run(declared: Operation, ctx: ApiContext): Promise<void> {
+  if (declared.permission !== null) requirePermission(ctx, declared.permission)
+  const query = readQuery(ctx, declared.query ?? {})
+  const body = await bodyOf(declared, ctx)
+  const result = await declared.handle(ctx, { query: query as never, body: body as never })
+  // A handler that answered in its own way returns nothing.
+  if (result === undefined) return
+  ctx.status = declared.answers[0].status
+  ctx.body = result
+}
+
+async function bodyOf({ body }: Operation, ctx: ApiContext): Promise<unknown> {
+  if (!body || body.raw) return undefined
+  const { optional = false } = body
+  return validate(body.schema, (await jsonBody(ctx, { optional })) ?? {})
+}

@@ -1,0 +1,83 @@
+import { z } from 'zod'
+import type { EventType, PublicEventType } from '../event/event-type.ts'
+
+const time = z.iso.datetime({ precision: 3 })
+const subject = {
+  email_id: z.string().describe('The email that it happened to.'),
+  to: z.string().describe('The one recipient whom it concerns, as a bare address.'),
+  subject: z.string(),
+}
+const client = {
+  ip_address: z.string().nullable(),
+  user_agent: z.string().nullable(),
+  bot: z.boolean().describe('True where a machine did it: a mail filter, a privacy proxy.'),
+}
+const bounceCategory = z.enum([
+  'invalid_recipient',
+  'mailbox_full',
+  'domain_not_found',
+  'content_rejected',
+  'policy',
+  'reputation',
+  'timeout',
+  'expired',
+  'suppressed',
+  'internal_error',
+  'other',
+])
+
+/** What each type of event adds to `email_id`, `to` and `subject`. */
+const ownData = {
+  'email.queued': { queued_at: time },
+  'email.deferred': { deferred_at: time, next_attempt_at: time, reason: z.string() },
+  'email.canceled': { canceled_at: time },
+  'email.sent': { sent_at: time.describe('When the first attempt to deliver was made.') },
+  'email.delivered': { delivered_at: time.describe("When the recipient's server took the message.") },
+  'email.opened': { opened_at: time, ...client },
+  'email.clicked': { clicked_at: time, link: z.string().describe('As it stands in the email.'), ...client },
+  'email.bounced': {
+    bounced_at: time,
+    bounce_type: z.enum(['hard', 'soft']).describe('hard: the address or its domain does not exist, or takes no mail.'),
+    bounce_category: bounceCategory,
+    smtp_code: z.int().nullable(),
+    enhanced_status: z.string().nullable().describe('Of RFC 3463, such as 5.1.1.'),
+    reason: z.string().max(1000),
+  },
+  'email.complained': { complained_at: time, feedback_type: z.string(), reported_by: z.string().nullable() },
+  'email.unsubscribed': { unsubscribed_at: time, method: z.enum(['one_click', 'link', 'mailto', 'api']) },
+} satisfies Record<EventType, z.ZodRawShape>
+
+/** `EmailBounced` of `email.bounced`. */
+const schemaName = (type: EventType): string => type.replace(/(?:^|\.)(\w)/g, (_, first: string) => first.toUpperCase())
+
+const eventOf = (type: EventType) =>
+  z
+    .object({
+      id: z.string().describe('The same in the log, in every webhook and at every attempt.'),
+      type: z.literal(type),
+      created_at: time.describe('When it was recorded.'),
+      data: z.object({ ...subject, ...ownData[type] }),
+    })
+    .meta({ id: schemaName(type) })
+
+const types = Object.keys(ownData) as EventType[]
+const schemas = Object.fromEntries(types.map((type) => [type, eventOf(type)])) as Record<EventType, ReturnType<typeof eventOf>>
+
+/** The body of a webhook by the type of its event. */
+export const webhookBodySchemas: Record<PublicEventType, ReturnType<typeof eventOf>> = schemas
+
+/** An event as the log shows it: those of webhooks and those that only the log has. */
+export const eventSchema = z
+  .discriminatedUnion('type', Object.values(schemas) as [ReturnType<typeof eventOf>, ...ReturnType<typeof eventOf>[]])
+  .meta({ id: 'Event' })
+
+/** What a webhook with `payload: extended` has in `data` besides. */
+export const extendedDataSchema = z
+  .object({
+    from: z.string().nullable(),
+    message_id: z.string().nullable(),
+    recipient_type: z.enum(['to', 'cc', 'bcc']).nullable(),
+    tags: z.array(z.object({ name: z.string(), value: z.string() })),
+    metadata: z.record(z.string(), z.string()),
+  })
+  .meta({ id: 'ExtendedEventData' })

@@ -10,7 +10,6 @@ import type { Delivery } from './delivery/delivery-threads.ts'
 import { EmailComposer } from './http/api/email-composer.ts'
 import { emailRoutes } from './http/api/emails.ts'
 import { apiOperations } from './http/api/operations.ts'
-import { webhookRoutes } from './http/api/webhooks.ts'
 import { startHttpServer } from './http/server.ts'
 import { startMessageParser } from './message/message-parser.ts'
 import type { MessageParser } from './message/message-parser.ts'
@@ -184,10 +183,9 @@ function openHttp(core: CoreParts, { webhooks, version }: Inside, { tls, accept,
     tlsListen: config.http.tlsListen,
     tls,
     health: () => ({ accepting: space.isEnough }),
-    operations: apiOperations({}),
+    operations: apiOperations({ webhooks }),
     routes(router) {
       emailRoutes(router, { log, composer, accept, messages: new MessageReader(db), messageParser })
-      webhookRoutes(router, { webhooks })
     },
   })
 }

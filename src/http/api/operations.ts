@@ -1,12 +1,16 @@
+import type { Webhooks } from '../../webhook/open-webhooks.ts'
 import type { Operation } from '../operation.ts'
+import { webhookOperations } from './webhooks.ts'
 
 /** What the endpoints of the API need, each resource its own. */
-export type ApiParts = object
+export interface ApiParts {
+  webhooks: Webhooks
+}
 
 /**
  * Every endpoint of the API. The parts are first touched when a request comes, so that the OpenAPI document can be made
  * without a server.
  */
-export function apiOperations(_parts: ApiParts): Operation[] {
-  return []
+export function apiOperations(parts: ApiParts): Operation[] {
+  return [...webhookOperations(parts)]
 }

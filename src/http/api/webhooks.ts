@@ -1,195 +1,244 @@
 import { z } from 'zod'
 import { SternaError } from '../../errors.ts'
 import { publicEventTypes } from '../../event/event-type.ts'
-import { parseIsoTime } from '../../iso-time.ts'
-import type { AttemptRow, DeliveryFilter, DeliveryRow } from '../../webhook/delivery-history.ts'
 import { isPublicEventType, subscribedEvents } from '../../webhook/event-subscription.ts'
 import type { Webhooks } from '../../webhook/open-webhooks.ts'
 import { isSuccess } from '../../webhook/post-webhook.ts'
-import { deliveryStates } from '../../webhook/webhook-delivery-store.ts'
 import type { WebhookFields } from '../../webhook/webhook-list.ts'
 import type { Webhook } from '../../webhook/webhook-store.ts'
-import { requirePermission } from '../api-state.ts'
-import type { ApiContext, ApiRouter } from '../api-state.ts'
-import { jsonBody } from '../json-body.ts'
-import { listBody, readPage } from '../page.ts'
-import { queryChoice, queryValue } from '../query.ts'
-import { validate } from '../validate.ts'
+import type { ApiContext } from '../api-state.ts'
+import { operation } from '../operation.ts'
+import type { Operation } from '../operation.ts'
+import { listBody, listOf, pageOf, pageParameters } from '../page.ts'
 import type { CheckParams } from '../validate.ts'
+import { webhookDeliveryOperations, webhookReplayOperations } from './webhook-deliveries.ts'
+import { isoTime, webhookAnswer, webhookObject, webhookWithSecret } from './webhook-object.ts'
 
-/** `endpoint` is what other services call the URL; where both are given, `url` counts. */
-const webhookSchema = z.object({
-  url: z.string().optional(),
-  endpoint: z.string().optional(),
-  events: z.array(z.string()).max(100).nullish(),
+interface WebhookParts {
+  webhooks: Webhooks
+}
+
+const webhookRequest = z.object({
+  url: z.string().optional().describe('Absolute, http or https.'),
+  endpoint: z.string().optional().describe('Another name for `url`; where both are given, `url` counts.'),
+  events: z.array(z.string()).max(100).nullish().describe(`Some of ${publicEventTypes.join(', ')}; all of them if left out or null.`),
   description: z.string().max(500).nullish(),
   status: z.enum(['enabled', 'disabled']).optional(),
   payload: z.enum(['standard', 'extended']).optional(),
 })
 
 const daySeconds = 86_400
-const rotationSchema = z.object({
-  overlap_seconds: z.int().min(0).max(7 * daySeconds).default(daySeconds),
-  force: z.boolean().default(false),
+const rotationRequest = z.object({
+  overlap_seconds: z
+    .int()
+    .min(0)
+    .max(7 * daySeconds)
+    .default(daySeconds)
+    .describe('For so long `webhook-signature` is made with the old secret too.'),
+  force: z.boolean().default(false).describe('Also while the overlap of an earlier rotation is open.'),
 })
 
-const eventType = z.string().transform((name, ctx) => {
-  if (isPublicEventType(name)) return name
-  const params: CheckParams = { code: 'invalid_event_type', error: 'invalid_event_type' }
-  ctx.addIssue({ code: 'custom', message: `must be one of ${publicEventTypes.join(', ')}`, params })
-  return z.NEVER
-})
-const testSchema = z.object({ type: eventType.default('email.delivered') })
-
-const time = z.string().transform((text, ctx) => {
-  const at = parseIsoTime(text)
-  if (at !== null) return at
-  const params: CheckParams = { code: 'invalid_time' }
-  ctx.addIssue({ code: 'custom', message: 'must be a time such as 2026-11-21T06:00:00Z', params })
-  return z.NEVER
-})
-const replaySchema = z.object({
-  since: time,
-  until: time.optional(),
-  status: z.enum(['failed', 'canceled']).default('failed'),
-})
+const eventType = z
+  .string()
+  .meta({ description: `One of ${publicEventTypes.join(', ')}.` })
+  .transform((name, ctx) => {
+    if (isPublicEventType(name)) return name
+    const params: CheckParams = { code: 'invalid_event_type', error: 'invalid_event_type' }
+    ctx.addIssue({ code: 'custom', message: `must be one of ${publicEventTypes.join(', ')}`, params })
+    return z.NEVER
+  })
+const testRequest = z.object({ type: eventType.default('email.delivered') })
 
 /** `/api/webhooks` with their deliveries. */
-export function webhookRoutes(router: ApiRouter, { webhooks }: { webhooks: Webhooks }): void {
-  endpointRoutes(router, webhooks)
-  deliveryRoutes(router, webhooks)
-  replayRoutes(router, webhooks)
-}
+export const webhookOperations = (parts: WebhookParts): Operation[] => [
+  ...endpointOperations(parts),
+  ...secretOperations(parts),
+  ...webhookDeliveryOperations(parts),
+  ...webhookReplayOperations(parts),
+]
 
-function endpointRoutes(router: ApiRouter, { list, sendSample }: Webhooks): void {
-  router.post('/api/webhooks', async (ctx) => {
-    requirePermission(ctx, 'full_access')
-    const given = changesIn(await jsonBody(ctx))
-    if (given.url === undefined) throw missingUrl()
-    const defaults = { events: subscribedEvents(null), description: null, payload: 'standard', status: 'enabled' } as const
-    const webhook = await list.create(ctx.state.submitter, { ...defaults, ...given, url: given.url })
-    ctx.status = 201
-    ctx.body = { ...webhookObject(webhook), signing_secret: webhook.secret }
-  })
+const endpointOperations = (parts: WebhookParts): Operation[] => [
+  operation(
+    {
+      id: 'webhooks.create',
+      method: 'POST',
+      path: '/api/webhooks',
+      tag: 'Webhooks',
+      summary: 'Add a webhook',
+      permission: 'full_access',
+      body: { schema: webhookRequest, example: { url: 'https://app.example.com/hooks/mail', events: ['email.delivered', 'email.bounced'] } },
+      answers: [{ status: 201, description: 'The webhook, with its secret.', schema: webhookWithSecret }],
+      refuses: ['missing_required_field', 'validation_error', 'invalid_event_type'],
+    },
+    async (ctx, { body }) => {
+      const given = { events: subscribedEvents(null), ...changesIn(body) }
+      if (given.url === undefined) throw missingUrl()
+      const defaults = { description: null, payload: 'standard', status: 'enabled' } as const
+      const webhook = await parts.webhooks.list.create(ctx.state.submitter, { ...defaults, ...given, url: given.url })
+      return { ...webhookObject(webhook), signing_secret: webhook.secret }
+    },
+  ),
+  operation(
+    {
+      id: 'webhooks.list',
+      method: 'GET',
+      path: '/api/webhooks',
+      tag: 'Webhooks',
+      summary: 'List webhooks',
+      permission: 'read_access',
+      query: pageParameters,
+      answers: [{ status: 200, description: 'The webhooks, the newest first.', schema: listOf(webhookAnswer) }],
+      refuses: ['invalid_parameter'],
+    },
+    async (ctx, { query }) => {
+      const page = pageOf(query)
+      return listBody(await parts.webhooks.list.page(ctx.state.submitter, page), page, webhookObject)
+    },
+  ),
+  operation(
+    {
+      id: 'webhooks.get',
+      method: 'GET',
+      path: '/api/webhooks/{id}',
+      tag: 'Webhooks',
+      summary: 'Read a webhook',
+      description: 'The secret is shown to keys with full access only.',
+      permission: 'read_access',
+      answers: [{ status: 200, description: 'The webhook.', schema: z.union([webhookWithSecret, webhookAnswer]) }],
+      refuses: ['not_found'],
+    },
+    (ctx) => {
+      const webhook = webhookOf(ctx, parts)
+      return maySeeSecret(ctx) ? { ...webhookObject(webhook), signing_secret: webhook.secret } : webhookObject(webhook)
+    },
+  ),
+  operation(
+    {
+      id: 'webhooks.update',
+      method: 'PATCH',
+      path: '/api/webhooks/{id}',
+      tag: 'Webhooks',
+      summary: 'Change a webhook',
+      description: 'Disabling cancels the deliveries that wait; enabling again does not bring them back.',
+      permission: 'full_access',
+      body: { schema: webhookRequest, example: { status: 'disabled' } },
+      answers: [{ status: 200, description: 'The webhook.', schema: webhookAnswer }],
+      refuses: ['not_found', 'validation_error', 'invalid_event_type'],
+    },
+    async (ctx, { body }) => {
+      const { id } = webhookOf(ctx, parts)
+      return webhookObject(await parts.webhooks.list.change(ctx.state.submitter, id, changesIn(body)))
+    },
+  ),
+  operation(
+    {
+      id: 'webhooks.delete',
+      method: 'DELETE',
+      path: '/api/webhooks/{id}',
+      tag: 'Webhooks',
+      summary: 'Delete a webhook',
+      description: 'Deliveries that wait are canceled.',
+      permission: 'full_access',
+      answers: [
+        {
+          status: 200,
+          description: 'It is gone.',
+          schema: z.object({ object: z.literal('webhook'), id: z.string(), deleted: z.literal(true) }).meta({ id: 'DeletedWebhook' }),
+        },
+      ],
+      refuses: ['not_found'],
+    },
+    async (ctx) => {
+      const { id } = webhookOf(ctx, parts)
+      await parts.webhooks.list.remove(ctx.state.submitter, id)
+      return { object: 'webhook' as const, id, deleted: true as const }
+    },
+  ),
+]
 
-  router.get('/api/webhooks', async (ctx) => {
-    requirePermission(ctx, 'read_access')
-    const page = readPage(ctx)
-    ctx.body = listBody(await list.page(ctx.state.submitter, page), page, webhookObject)
-  })
-
-  router.get('/api/webhooks/:id', (ctx) => {
-    requirePermission(ctx, 'read_access')
-    const webhook = webhookOf(ctx, list)
-    ctx.body = maySeeSecret(ctx) ? { ...webhookObject(webhook), signing_secret: webhook.secret } : webhookObject(webhook)
-  })
-
-  router.patch('/api/webhooks/:id', async (ctx) => {
-    requirePermission(ctx, 'full_access')
-    const { id } = webhookOf(ctx, list)
-    ctx.body = webhookObject(await list.change(ctx.state.submitter, id, changesIn(await jsonBody(ctx))))
-  })
-
-  router.delete('/api/webhooks/:id', async (ctx) => {
-    requirePermission(ctx, 'full_access')
-    const { id } = webhookOf(ctx, list)
-    await list.remove(ctx.state.submitter, id)
-    ctx.body = { object: 'webhook', id, deleted: true }
-  })
-
-  const rotate = async (ctx: ApiContext): Promise<void> => {
-    requirePermission(ctx, 'full_access')
-    const { id } = webhookOf(ctx, list)
-    const { overlap_seconds: seconds, force } = validate(rotationSchema, (await jsonBody(ctx, { optional: true })) ?? {})
-    const rotated = await list.rotateSecret(ctx.state.submitter, id, { overlapMs: seconds * 1000, force })
-    ctx.body = { object: 'webhook', id, signing_secret: rotated.secret, previous_expires_at: isoTime(rotated.previousExpiresAt) }
-  }
-  router.post('/api/webhooks/:id/signing-secret/rotate', rotate)
-  router.post('/api/webhooks/:id/rotate-secret', rotate)
-
-  router.post('/api/webhooks/:id/test', async (ctx) => {
-    requirePermission(ctx, 'full_access')
-    const webhook = webhookOf(ctx, list)
-    const { type } = validate(testSchema, (await jsonBody(ctx, { optional: true })) ?? {})
-    const result = await sendSample(webhook, type)
-    ctx.body = {
-      object: 'webhook_test',
-      delivered: isSuccess(result),
-      http_status_code: result.statusCode,
-      duration_ms: result.durationMs,
-      response: result.response,
-      error: result.error,
-    }
-  })
-}
-
-function deliveryRoutes(router: ApiRouter, { list, history }: Webhooks): void {
-  router.get('/api/webhooks/:id/deliveries', async (ctx) => {
-    requirePermission(ctx, 'read_access')
-    const { id } = webhookOf(ctx, list)
-    const page = readPage(ctx)
-    ctx.body = listBody(await history.deliveries(id, filterIn(ctx), page), page, deliveryObject)
-  })
-
-  router.get('/api/webhooks/:id/deliveries/:delivery_id', async (ctx) => {
-    requirePermission(ctx, 'read_access')
-    const delivery = await history.getDelivery(webhookOf(ctx, list).id, param(ctx, 'delivery_id'))
-    const attempts = await history.attempts(delivery.id)
-    ctx.body = { ...deliveryObject(delivery), ...details(delivery), attempts: attempts.map(attemptObject) }
-  })
-
-  router.get('/api/webhooks/:id/events', async (ctx) => {
-    requirePermission(ctx, 'read_access')
-    const { id } = webhookOf(ctx, list)
-    const page = readPage(ctx)
-    ctx.body = listBody(await history.events(id, filterIn(ctx), page), page, eventObject)
-  })
-
-  router.get('/api/webhooks/:id/events/:event_id', async (ctx) => {
-    requirePermission(ctx, 'read_access')
-    const delivery = await history.getEventDelivery(webhookOf(ctx, list).id, param(ctx, 'event_id'))
-    const attempts = await history.attempts(delivery.id)
-    ctx.body = { object: 'webhook_event', ...eventObject(delivery), ...details(delivery), attempts: attempts.map(attemptObject) }
-  })
-
-  router.get('/api/webhooks/:id/events/:event_id/attempts', async (ctx) => {
-    requirePermission(ctx, 'read_access')
-    const { id } = webhookOf(ctx, list)
-    const page = readPage(ctx)
-    const { event_id: eventId } = await history.getEventDelivery(id, param(ctx, 'event_id'))
-    ctx.body = listBody(await history.eventAttempts(id, eventId, page), page, attemptObject)
-  })
-}
-
-function replayRoutes(router: ApiRouter, { list, history }: Webhooks): void {
-  const replay = async (ctx: ApiContext, webhook: Webhook, delivery: DeliveryRow): Promise<void> => {
-    ctx.body = { object: 'webhook_event', id: delivery.event_id, delivery_id: await history.replay(webhook, delivery) }
-  }
-
-  router.post('/api/webhooks/:id/deliveries/:delivery_id/replay', async (ctx) => {
-    requirePermission(ctx, 'full_access')
-    const webhook = webhookOf(ctx, list)
-    await replay(ctx, webhook, await history.getDelivery(webhook.id, param(ctx, 'delivery_id')))
-  })
-
-  router.post('/api/webhooks/:id/events/:event_id/replay', async (ctx) => {
-    requirePermission(ctx, 'full_access')
-    const webhook = webhookOf(ctx, list)
-    await replay(ctx, webhook, await history.getEventDelivery(webhook.id, param(ctx, 'event_id')))
-  })
-
-  router.post('/api/webhooks/:id/replay', async (ctx) => {
-    requirePermission(ctx, 'full_access')
-    const webhook = webhookOf(ctx, list)
-    const { since, until, status } = validate(replaySchema, await jsonBody(ctx))
-    const count = await history.replayAll(webhook, { state: status, since, until: until ?? Number.MAX_SAFE_INTEGER })
-    ctx.body = { object: 'replay', count }
-  })
-}
+const secretOperations = (parts: WebhookParts): Operation[] => [
+  operation(
+    {
+      id: 'webhooks.rotateSecret',
+      method: 'POST',
+      path: '/api/webhooks/{id}/signing-secret/rotate',
+      aliases: ['/api/webhooks/{id}/rotate-secret'],
+      tag: 'Webhooks',
+      summary: 'Give a webhook a new secret',
+      permission: 'full_access',
+      body: { schema: rotationRequest, optional: true },
+      answers: [
+        {
+          status: 200,
+          description: 'The new secret, in force at once.',
+          schema: z
+            .object({
+              object: z.literal('webhook'),
+              id: z.string(),
+              signing_secret: z.string(),
+              previous_expires_at: z.iso.datetime().nullable(),
+            })
+            .meta({ id: 'RotatedSecret' }),
+        },
+      ],
+      refuses: ['not_found', 'rotation_in_progress', 'validation_error'],
+    },
+    async (ctx, { body: { overlap_seconds: seconds, force } }) => {
+      const { id } = webhookOf(ctx, parts)
+      const rotated = await parts.webhooks.list.rotateSecret(ctx.state.submitter, id, { overlapMs: seconds * 1000, force })
+      const { secret, previousExpiresAt } = rotated
+      return {
+        object: 'webhook' as const,
+        id,
+        signing_secret: secret,
+        previous_expires_at: previousExpiresAt === null ? null : isoTime(previousExpiresAt),
+      }
+    },
+  ),
+  operation(
+    {
+      id: 'webhooks.test',
+      method: 'POST',
+      path: '/api/webhooks/{id}/test',
+      tag: 'Webhooks',
+      summary: 'Post a sample to a webhook',
+      description: 'At once and without a retry, with the header `x-service-test: true`.',
+      permission: 'full_access',
+      body: { schema: testRequest, optional: true },
+      answers: [
+        {
+          status: 200,
+          description: 'What came of it.',
+          schema: z
+            .object({
+              object: z.literal('webhook_test'),
+              delivered: z.boolean(),
+              http_status_code: z.int().nullable(),
+              duration_ms: z.int(),
+              response: z.string().nullable(),
+              error: z.string().nullable(),
+            })
+            .meta({ id: 'WebhookTest' }),
+        },
+      ],
+      refuses: ['not_found', 'invalid_event_type', 'validation_error'],
+    },
+    async (ctx, { body: { type } }) => {
+      const result = await parts.webhooks.sendSample(webhookOf(ctx, parts), type)
+      return {
+        object: 'webhook_test' as const,
+        delivered: isSuccess(result),
+        http_status_code: result.statusCode,
+        duration_ms: result.durationMs,
+        response: result.response,
+        error: result.error,
+      }
+    },
+  ),
+]
 
 /** What a body says of a webhook, as far as it says anything. */
-function changesIn(body: unknown): Partial<WebhookFields> {
-  const { url, endpoint, events, description, status, payload } = validate(webhookSchema, body)
+function changesIn({ url, endpoint, events, description, status, payload }: z.output<typeof webhookRequest>): Partial<WebhookFields> {
   const address = url ?? endpoint
   return {
     ...(address === undefined ? {} : { url: address }),
@@ -205,62 +254,8 @@ function missingUrl(): SternaError {
   return new SternaError('missing_required_field', message, { faults: [{ field: 'url', code: 'missing', message, help: null }] })
 }
 
-const param = (ctx: ApiContext, name: string): string => ctx.params[name] ?? ''
-
-const webhookOf = (ctx: ApiContext, list: Webhooks['list']): Webhook => list.getWebhook(ctx.state.submitter, param(ctx, 'id'))
+const webhookOf = (ctx: ApiContext, { webhooks }: WebhookParts): Webhook =>
+  webhooks.list.getWebhook(ctx.state.submitter, ctx.params['id'] ?? '')
 
 const maySeeSecret = ({ state: { submitter } }: ApiContext): boolean =>
   submitter.permission === 'full_access' || submitter.permission === 'operator'
-
-const filterIn = (ctx: ApiContext): DeliveryFilter => ({
-  state: queryChoice(ctx, 'status', deliveryStates),
-  type: queryChoice(ctx, 'type', publicEventTypes),
-  eventId: queryValue(ctx, 'event_id'),
-})
-
-const isoTime = <T extends number | null>(at: T) => (at === null ? null : new Date(at).toISOString())
-
-const webhookObject = (webhook: Webhook) => ({
-  object: 'webhook',
-  id: webhook.id,
-  url: webhook.url,
-  endpoint: webhook.url,
-  events: webhook.events,
-  description: webhook.description,
-  payload: webhook.payload,
-  status: webhook.status,
-  disabled_reason: webhook.disabledReason,
-  created_at: isoTime(webhook.createdAt),
-  updated_at: isoTime(webhook.updatedAt),
-})
-
-const deliveryObject = (delivery: DeliveryRow) => ({
-  object: 'webhook_delivery',
-  id: delivery.id,
-  event_id: delivery.event_id,
-  type: delivery.event_type,
-  status: delivery.state,
-  attempt_count: delivery.attempts,
-  created_at: isoTime(delivery.created_at),
-})
-
-const eventObject = (delivery: DeliveryRow) => ({
-  id: delivery.event_id,
-  type: delivery.event_type,
-  created_at: isoTime(delivery.created_at),
-  status: delivery.state,
-})
-
-const details = (delivery: DeliveryRow) => ({
-  next_attempt_at: isoTime(delivery.next_attempt_at),
-  payload: JSON.parse(delivery.body) as unknown,
-})
-
-const attemptObject = (attempt: AttemptRow) => ({
-  id: attempt.id,
-  http_status_code: attempt.http_status_code,
-  response: attempt.response,
-  sent_at: isoTime(attempt.sent_at),
-  duration_ms: attempt.duration_ms,
-  error: attempt.error,
-})

@@ -2,7 +2,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { secretsFrom } from '../../../src/account/key-file.ts'
 import { recordEvent } from '../../../src/event/event-log.ts'
 import { publicEventTypes } from '../../../src/event/event-type.ts'
-import { webhookRoutes } from '../../../src/http/api/webhooks.ts'
+import { webhookOperations } from '../../../src/http/api/webhooks.ts'
 import { silentLog } from '../../../src/log.ts'
 import { openWebhooks } from '../../../src/webhook/open-webhooks.ts'
 import type { Webhooks } from '../../../src/webhook/open-webhooks.ts'
@@ -13,15 +13,13 @@ const none = () => Promise.resolve({ status: 'nxdomain' as const, records: [], t
 const resolver = { mx: none, a: none, aaaa: none, txt: none, cname: none, ns: none }
 
 async function startApi() {
-  let opened: Promise<Webhooks> | undefined
-  const api = await startApiServer((router, { db, clock }) => {
-    opened = openWebhooks(
-      { db, clock, log: silentLog, resolver, secrets: secretsFrom(Buffer.alloc(32, 1)) },
-      { allowHttp: true, allowPrivateAddresses: true, timeoutMs: 5_000, retrySchedule: [60_000], disableAfterMs: null },
-    )
-    void opened.then((webhooks) => webhookRoutes(router, { webhooks }))
-  })
-  const webhooks = await (opened as Promise<Webhooks>)
+  const parts = {} as { webhooks: Webhooks }
+  const api = await startApiServer(() => {}, {}, () => webhookOperations(parts))
+  const webhooks = await openWebhooks(
+    { db: api.db, clock: api.clock, log: silentLog, resolver, secrets: secretsFrom(Buffer.alloc(32, 1)) },
+    { allowHttp: true, allowPrivateAddresses: true, timeoutMs: 5_000, retrySchedule: [60_000], disableAfterMs: null },
+  )
+  parts.webhooks = webhooks
   onTestFinished(() => webhooks.stop(0))
   const token = await api.token()
   const call = (method: string, path: string, body?: unknown, key = token) =>
@@ -136,7 +134,7 @@ test("another account, the other mode and lesser keys get nowhere, and learn not
   ]
   for (const route of routes) {
     const [method = '', rest = ''] = route.split(' ')
-    const body = method === 'GET' || method === 'DELETE' ? undefined : {}
+    const body = method === 'GET' || method === 'DELETE' ? undefined : { since: '2026-11-21' }
     const statusWith = async (key: string, id: unknown = made.id) => (await call(method, `/webhooks/${id}${rest}`, body, key)).status
     expect([await statusWith(other), await statusWith(sandbox), await statusWith(other, 'wh_none')], route).toEqual([404, 404, 404])
     expect(await statusWith(sender), route).toBe(403)

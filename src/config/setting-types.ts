@@ -177,13 +177,14 @@ export const flagOrNetworks: SettingType<boolean | string[]> = {
   },
 }
 
-const network: SettingType<string> = {
+/** In CIDR notation. */
+export const network: SettingType<string> = {
   title: 'network',
   parse(given) {
     const [address = '', bits = '', ...more] = String(given).split('/')
     const width = ({ 4: 32, 6: 128 } as Record<number, number>)[isIP(address)]
     if (width !== undefined && /^\d{1,3}$/.test(bits) && Number(bits) <= width && more.length === 0) return String(given)
-    return refuse(given, 'is neither true nor false nor a network: write networks like 10.0.0.0/8 or fd00::/8.')
+    return refuse(given, 'is not a network: write one like 10.0.0.0/8 or fd00::/8.')
   },
 }
 

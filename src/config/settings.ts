@@ -66,6 +66,12 @@ export const settings = {
     null,
     'Where the API listens with TLS, using tls.cert and tls.key.',
   ),
+  'http.trusted_proxies': setting(
+    type.list(type.network),
+    null,
+    'Networks of the proxies before this server, such as 10.0.0.0/8. Only what they write into X-Forwarded-For is believed when a ' +
+      'client is told by its address.',
+  ),
 
   base_url: setting(
     type.webAddress,

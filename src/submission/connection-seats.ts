@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { clientNetwork } from './client-network.ts'
+import { clientNetwork } from '../ip-address.ts'
 
 /** Counts open connections, all together and per client network, over every port that shares the limits. */
 export class ConnectionSeats {

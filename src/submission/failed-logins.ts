@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts'
-import { clientNetwork } from './client-network.ts'
+import { clientNetwork } from '../ip-address.ts'
 
 interface Failures {
   count: number

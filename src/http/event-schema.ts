@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import type { EventType, PublicEventType } from '../event/event-type.ts'
+import { publicEventTypes } from '../event/event-type.ts'
+import type { EventType } from '../event/event-type.ts'
 
 const time = z.iso.datetime({ precision: 3 })
 const subject = {
@@ -47,37 +48,39 @@ const ownData = {
   'email.unsubscribed': { unsubscribed_at: time, method: z.enum(['one_click', 'link', 'mailto', 'api']) },
 } satisfies Record<EventType, z.ZodRawShape>
 
+/** What a webhook with `payload: extended` has in `data` besides. */
+const extension = {
+  from: z.string().nullable(),
+  message_id: z.string().nullable(),
+  recipient_type: z.enum(['to', 'cc', 'bcc']).nullable(),
+  tags: z.array(z.object({ name: z.string(), value: z.string() })),
+  metadata: z.record(z.string(), z.string()),
+}
+
 /** `EmailBounced` of `email.bounced`. */
 const schemaName = (type: EventType): string => type.replace(/(?:^|\.)(\w)/g, (_, first: string) => first.toUpperCase())
 
-const eventOf = (type: EventType) =>
+const eventOf = (type: EventType, additions: z.ZodRawShape = {}, suffix = '') =>
   z
     .object({
       id: z.string().describe('The same in the log, in every webhook and at every attempt.'),
       type: z.literal(type),
       created_at: time.describe('When it was recorded.'),
-      data: z.object({ ...subject, ...ownData[type] }),
+      data: z.object({ ...subject, ...ownData[type], ...additions }),
     })
-    .meta({ id: schemaName(type) })
+    .meta({ id: `${schemaName(type)}${suffix}` })
 
 const types = Object.keys(ownData) as EventType[]
 const schemas = Object.fromEntries(types.map((type) => [type, eventOf(type)])) as Record<EventType, ReturnType<typeof eventOf>>
-
-/** The body of a webhook by the type of its event. */
-export const webhookBodySchemas: Record<PublicEventType, ReturnType<typeof eventOf>> = schemas
 
 /** An event as the log shows it: those of webhooks and those that only the log has. */
 export const eventSchema = z
   .discriminatedUnion('type', Object.values(schemas) as [ReturnType<typeof eventOf>, ...ReturnType<typeof eventOf>[]])
   .meta({ id: 'Event' })
 
-/** What a webhook with `payload: extended` has in `data` besides. */
-export const extendedDataSchema = z
-  .object({
-    from: z.string().nullable(),
-    message_id: z.string().nullable(),
-    recipient_type: z.enum(['to', 'cc', 'bcc']).nullable(),
-    tags: z.array(z.object({ name: z.string(), value: z.string() })),
-    metadata: z.record(z.string(), z.string()),
-  })
-  .meta({ id: 'ExtendedEventData' })
+/** The bodies of webhooks, those with `payload: extended` too. */
+export const webhookBodies = publicEventTypes.map((type) => ({
+  type,
+  standard: schemas[type],
+  extended: eventOf(type, extension, 'Extended'),
+}))

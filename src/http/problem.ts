@@ -3,7 +3,7 @@ import type { ErrorCode, FieldFault } from '../errors.ts'
 import { StorageFullError } from '../store/database.ts'
 
 /** The HTTP status of each code; `configuration` can only be our own fault by the time somebody asks over HTTP. */
-const statusOf: Record<ErrorCode, number> = {
+export const statusOf: Record<ErrorCode, number> = {
   invalid_json: 400,
   invalid_idempotency_key: 400,
   missing_api_key: 401,
@@ -38,7 +38,8 @@ const statusOf: Record<ErrorCode, number> = {
   insufficient_storage: 507,
 }
 
-const titleOf: Record<number, string> = {
+/** The reason phrases of RFC 9110 15. */
+export const titleOf: Record<number, string> = {
   400: 'Bad Request',
   401: 'Unauthorized',
   403: 'Forbidden',

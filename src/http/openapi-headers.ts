@@ -1,0 +1,32 @@
+import type { JsonSchema } from './openapi-schema.ts'
+
+const whole = { type: 'integer', minimum: 0 }
+const text = { type: 'string' }
+
+/** The headers of answers, as they belong under `components.headers`. */
+export const responseHeaders = {
+  'X-Request-Id': { description: 'The id of the request, also in the log of the server.', required: true, schema: text },
+  'X-Api-Version': { description: 'The version of the paths under /api.', required: true, schema: { type: 'string', const: '1' } },
+  'RateLimit-Limit': { description: 'Requests that the plan allows in a minute.', schema: whole },
+  'RateLimit-Remaining': { description: 'How many of them are left.', schema: whole },
+  'RateLimit-Reset': { description: 'Seconds until one more becomes free.', schema: whole },
+  'RateLimit-Policy': { description: 'The plan, as a structured field: `"free";q=100;w=60`.', schema: text },
+  RateLimit: { description: 'What is left, as a structured field: `"free";r=57;t=42`.', schema: text },
+  'Retry-After': { description: 'Seconds after which the same request may succeed.', schema: { type: 'integer', minimum: 1 } },
+  'WWW-Authenticate': { description: '`Bearer`.', schema: text },
+} satisfies Record<string, JsonSchema>
+
+type HeaderName = keyof typeof responseHeaders
+
+/** References to those of every answer and to these. */
+export const headerReferences = (names: readonly HeaderName[]): JsonSchema =>
+  Object.fromEntries((['X-Request-Id', 'X-Api-Version', ...names] as const).map((name) => [name, { $ref: `#/components/headers/${name}` }]))
+
+/** Of every answer to a valid API key. */
+export const rateLimitHeaders = [
+  'RateLimit-Limit',
+  'RateLimit-Remaining',
+  'RateLimit-Reset',
+  'RateLimit-Policy',
+  'RateLimit',
+] as const satisfies HeaderName[]

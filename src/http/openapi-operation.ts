@@ -1,0 +1,95 @@
+import { headerReferences, rateLimitHeaders } from './openapi-headers.ts'
+import type { ProblemResponses } from './openapi-problem.ts'
+import type { JsonSchema, SchemaComponents } from './openapi-schema.ts'
+import { needsKey, refusalsOf } from './operation-refusals.ts'
+import type { Answer, Operation } from './operation.ts'
+
+export interface OperationFrame {
+  components: SchemaComponents
+  problems: ProblemResponses
+}
+
+/** The entry of an endpoint at one of its paths. */
+export function operationObject(declared: Operation, path: string, frame: OperationFrame): JsonSchema {
+  const place = [declared.path, ...(declared.aliases ?? [])].indexOf(path)
+  const parameters = [...pathParameters(path), ...queryParameters(declared, frame)]
+  return {
+    operationId: place === 0 ? declared.id : `${declared.id}.${place + 1}`,
+    tags: [declared.tag],
+    summary: declared.summary,
+    description: descriptionOf(declared),
+    ...(place === 0 ? {} : { 'x-alias-of': declared.id }),
+    security: needsKey(declared) ? [{ bearer: [] }] : [],
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...(declared.body ? { requestBody: requestBody(declared.body, frame) } : {}),
+    responses: {
+      ...Object.fromEntries(declared.answers.map((answer) => [String(answer.status), response(answer, needsKey(declared), frame)])),
+      ...frame.problems.of(refusalsOf(declared), needsKey(declared)),
+    },
+  }
+}
+
+const permissionText: Record<NonNullable<Operation['permission']>, string> = {
+  sending_access: 'Needs a key with `sending_access` or `full_access`.',
+  read_access: 'Needs a key with `read_access` or `full_access`.',
+  full_access: 'Needs a key with `full_access`.',
+  operator: 'Needs a key with `operator`.',
+}
+
+function descriptionOf(declared: Operation): string {
+  const aliases = (declared.aliases ?? []).map((alias) => `\`${alias}\``)
+  return [
+    declared.description ?? `${declared.summary}.`,
+    declared.permission === null ? '' : permissionText[declared.permission],
+    aliases.length === 0 ? '' : `${aliases.join(', ')} and \`${declared.path}\` are the same.`,
+  ]
+    .filter((text) => text !== '')
+    .join('\n\n')
+}
+
+const pathParameters = (path: string): JsonSchema[] =>
+  Array.from(path.matchAll(/\{(\w+)\}/g), ([, name = '']) => ({
+    name,
+    in: 'path',
+    required: true,
+    description: parameterText[name] ?? `The \`${name}\`.`,
+    schema: { type: 'string', minLength: 1 },
+  }))
+
+const parameterText: Record<string, string> = {
+  id: 'The id of the object.',
+  id_or_alias: 'The id of the template, or its alias.',
+  id_or_email: 'The id of the entry, or the address, percent-encoded.',
+  id_or_name: 'The id of the object, or its name.',
+  event_id: 'The id of an event, as webhooks carry it.',
+  delivery_id: 'The id of the delivery.',
+  attachment_id: 'The id of the attachment.',
+  domain: 'The name of a domain of the account.',
+}
+
+function queryParameters({ query }: Operation, { components }: OperationFrame): JsonSchema[] {
+  return Object.entries(query ?? {}).map(([name, parameter]) => {
+    const { description, ...schema } = components.add(parameter, 'input')
+    return { name, in: 'query', required: false, ...(description === undefined ? {} : { description }), schema }
+  })
+}
+
+function requestBody(body: NonNullable<Operation['body']>, { components }: OperationFrame): JsonSchema {
+  const schema = components.add(body.schema, 'input')
+  return {
+    required: !(body.optional ?? false),
+    content: {
+      [body.mediaType ?? 'application/json']: { schema, ...(body.example === undefined ? {} : { example: body.example }) },
+    },
+  }
+}
+
+function response({ description, schema, mediaType }: Answer, carriesKey: boolean, { components }: OperationFrame): JsonSchema {
+  const content =
+    schema === null
+      ? mediaType === undefined
+        ? {}
+        : { content: { [mediaType]: { schema: { type: 'string' } } } }
+      : { content: { 'application/json': { schema: components.add(schema, 'output') } } }
+  return { description, headers: headerReferences(carriesKey ? rateLimitHeaders : []), ...content }
+}

@@ -1,0 +1,113 @@
+import { z } from 'zod'
+import type { ErrorCode } from '../errors.ts'
+import { errorCatalogue, errorNames } from './error-catalogue.ts'
+import { headerReferences, rateLimitHeaders } from './openapi-headers.ts'
+import type { JsonSchema, SchemaComponents } from './openapi-schema.ts'
+import { statusOf, titleOf } from './problem.ts'
+
+const fault = z
+  .object({
+    field: z.string().describe('A path such as `to.0`; in a batch it begins with the place of the email.'),
+    code: z.string(),
+    message: z.string(),
+    help: z.string().nullable(),
+  })
+  .meta({ id: 'Fault' })
+
+const name = z.enum(errorNames).meta({ id: 'ErrorName', description: 'What to branch on. The message may change, the name does not.' })
+
+const errorSchema = z
+  .object({
+    statusCode: z.int(),
+    name,
+    message: z.string(),
+    errors: z.array(fault).optional().describe('Only where fields are at fault.'),
+    request_id: z.string(),
+  })
+  .meta({ id: 'Error' })
+
+const problemSchema = z
+  .object({
+    type: z.url().describe('Leads to what is said of the error.'),
+    title: z.string(),
+    status: z.int(),
+    detail: z.string(),
+    instance: z.string().describe('The id of the request.'),
+    name,
+    errors: z.array(fault).optional(),
+  })
+  .meta({ id: 'Problem', description: 'RFC 9457, for those who send `Accept: application/problem+json`.' })
+
+/** Responses of the errors at a status, each set of names a component of its own. */
+export class ProblemResponses {
+  /** By name, as they belong under `components.responses`. */
+  readonly responses: Record<string, JsonSchema> = {}
+  readonly #keys = new Map<string, string>()
+  readonly #error: JsonSchema
+  readonly #problem: JsonSchema
+
+  constructor(components: SchemaComponents) {
+    this.#error = components.add(errorSchema, 'output')
+    this.#problem = components.add(problemSchema, 'output')
+  }
+
+  /** References by status. */
+  of(names: readonly ErrorCode[], carriesKey: boolean): Record<string, JsonSchema> {
+    const byStatus = Map.groupBy(names.filter((found) => found !== 'configuration'), (found) => statusOf[found])
+    return Object.fromEntries(
+      [...byStatus].sort(([a], [b]) => a - b).map(([status, found]) => [String(status), this.#reference(status, found.toSorted(), carriesKey)]),
+    )
+  }
+
+  #reference(status: number, names: ErrorCode[], carriesKey: boolean): JsonSchema {
+    const text = [carriesKey, ...names].join()
+    const key = this.#keys.get(text) ?? this.#freeKey((titleOf[status] ?? `Status${status}`).replaceAll(' ', ''))
+    if (!this.#keys.has(text)) this.responses[key] = this.#response(status, names, carriesKey)
+    this.#keys.set(text, key)
+    return { $ref: `#/components/responses/${key}` }
+  }
+
+  #freeKey(key: string): string {
+    if (!(key in this.responses)) return key
+    let number = 2
+    while (`${key}${number}` in this.responses) number++
+    return `${key}${number}`
+  }
+
+  #response(status: number, names: ErrorCode[], carriesKey: boolean): JsonSchema {
+    const named = { type: 'object', properties: { name: { enum: names } } }
+    return {
+      description: names.map((found) => `\`${found}\`: ${errorCatalogue[found].meaning}`).join('\n\n'),
+      headers: headerReferences([...(carriesKey && status !== 401 ? rateLimitHeaders : []), ...(headersAt[status] ?? [])]),
+      content: {
+        'application/json': {
+          schema: { allOf: [this.#error, named] },
+          examples: Object.fromEntries(names.map((found) => [found, { $ref: `#/components/examples/${found}` }])),
+        },
+        'application/problem+json': { schema: { allOf: [this.#problem, named] } },
+      },
+    }
+  }
+}
+
+const headersAt: Record<number, ('WWW-Authenticate' | 'Retry-After')[]> = { 401: ['WWW-Authenticate'], 429: ['Retry-After'], 503: ['Retry-After'] }
+
+/** An answer for each error, as they belong under `components.examples`. */
+export const errorExamples = (): Record<string, JsonSchema> =>
+  Object.fromEntries(
+    errorNames.map((found) => [
+      found,
+      {
+        summary: errorCatalogue[found].meaning,
+        value: { statusCode: statusOf[found], name: found, message: errorCatalogue[found].meaning, request_id: 'req_01kahk3yq4x8v5t2n7m9b6c1d0' },
+      },
+    ]),
+  )
+
+/** The catalogue as a Markdown table. */
+export const catalogueTable = (): string =>
+  [
+    '| name | status | meaning | what to do |',
+    '|---|---|---|---|',
+    ...errorNames.map((found) => `| \`${found}\` | ${statusOf[found]} | ${errorCatalogue[found].meaning} | ${errorCatalogue[found].remedy} |`),
+  ].join('\n')

@@ -1,0 +1,64 @@
+import { webhookBodies } from './event-schema.ts'
+import type { JsonSchema, SchemaComponents } from './openapi-schema.ts'
+
+const header = (name: string, description: string, required: boolean, schema: JsonSchema = { type: 'string' }): JsonSchema => ({
+  name,
+  in: 'header',
+  required,
+  description,
+  schema,
+})
+
+const headers = [
+  header('user-agent', '`Sterna-Webhooks/1`', true),
+  header(
+    'x-service-signature',
+    'HMAC-SHA256 of the bytes of the body, in hex. The key is the whole signing secret as text, `whsec_` included.',
+    true,
+    { type: 'string', pattern: '^[0-9a-f]{64}$' },
+  ),
+  header('x-service-signature-previous', 'The same with the previous secret, as long as a rotation leaves it valid.', false, {
+    type: 'string',
+    pattern: '^[0-9a-f]{64}$',
+  }),
+  header('webhook-id', 'The id of the event, the same at every attempt and replay: drop what you have seen.', true),
+  header('webhook-timestamp', 'When this attempt was made, in seconds since 1970.', true),
+  header(
+    'webhook-signature',
+    'Standard Webhooks: `v1,` and HMAC-SHA256 of `{webhook-id}.{webhook-timestamp}.{body}` in base64, one for each valid secret. ' +
+      'The key is what follows `whsec_`, decoded.',
+    true,
+  ),
+  header('x-service-event', 'The type of the event; not signed.', true),
+  header('x-service-delivery', 'The id of this delivery; not signed.', true),
+  header('x-service-attempt', 'Which attempt this is, from 1; not signed.', true),
+  header('x-service-test', '`true` where the event is a sample and never happened.', false),
+]
+
+/** What Sterna posts to a webhook, for each type of event. */
+export function webhookObjects(components: SchemaComponents): JsonSchema {
+  return Object.fromEntries(
+    webhookBodies.map(({ type, standard, extended }) => [
+      type,
+      {
+        post: {
+          operationId: `webhook.${type}`,
+          tags: ['Webhooks'],
+          summary: `${type} happened`,
+          description:
+            'One event of one recipient. Anything but a 2xx within 15 seconds is a failure, and is tried again 1 minute, 5 minutes, ' +
+            '30 minutes, 2 hours and 24 hours after the attempt before.',
+          security: [],
+          parameters: headers,
+          requestBody: {
+            required: true,
+            content: {
+              'application/json': { schema: { oneOf: [components.add(standard, 'output'), components.add(extended, 'output')] } },
+            },
+          },
+          responses: { '2XX': { description: 'Received.' } },
+        },
+      },
+    ]),
+  )
+}

@@ -1,0 +1,88 @@
+import { responseHeaders } from './openapi-headers.ts'
+import { operationObject } from './openapi-operation.ts'
+import { catalogueTable, errorExamples, ProblemResponses } from './openapi-problem.ts'
+import { SchemaComponents } from './openapi-schema.ts'
+import type { JsonSchema } from './openapi-schema.ts'
+import { webhookObjects } from './openapi-webhooks.ts'
+import type { Operation } from './operation.ts'
+
+export interface OpenApiDocument {
+  openapi: '3.1.0'
+  info: JsonSchema
+  paths: Record<string, Record<string, JsonSchema>>
+  webhooks: JsonSchema
+  components: Record<string, JsonSchema>
+  [other: string]: unknown
+}
+
+/** The OpenAPI 3.1 document of these endpoints. It takes tens of milliseconds: make it once. */
+export function openApiDocument(operations: readonly Operation[], about: { version: string; baseUrl: string }): OpenApiDocument {
+  const components = new SchemaComponents()
+  const problems = new ProblemResponses(components)
+  // Answers come first, so that what is answered has the plain name.
+  for (const { answers } of operations) for (const { schema } of answers) if (schema) components.add(schema, 'output')
+  const webhooks = webhookObjects(components)
+  const paths: OpenApiDocument['paths'] = {}
+  for (const declared of operations) {
+    for (const path of [declared.path, ...(declared.aliases ?? [])]) {
+      paths[path] = { ...paths[path], [declared.method.toLowerCase()]: operationObject(declared, path, { components, problems }) }
+    }
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Sterna',
+      version: about.version,
+      summary: 'An SMTP relay with an email API.',
+      description: description(),
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: about.baseUrl }],
+    tags: [...new Set(operations.map(({ tag }) => tag))].map((name) => ({ name, description: tagText[name] ?? `${name}.` })),
+    paths,
+    webhooks,
+    components: {
+      securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: 'An API key: `Authorization: Bearer <API_KEY>`.' } },
+      headers: responseHeaders,
+      examples: errorExamples(),
+      responses: problems.responses,
+      schemas: components.schemas,
+    },
+  }
+}
+
+const tagText: Record<string, string> = {
+  Emails: 'Sending, and what became of each email.',
+  Domains: 'The domains to send from, the records to publish for them, and whether they are published.',
+  Webhooks: 'Where events are posted to, and what became of each delivery.',
+  Events: 'Everything that happened, in order and without a gap.',
+  Suppressions: 'Addresses that are not written to.',
+  Analytics: 'How many emails were sent, delivered, bounced.',
+  Templates: 'Emails with variables.',
+  'API keys': 'The keys of the account.',
+  Account: 'The account that the key belongs to.',
+  Accounts: 'For operators: the accounts of this server.',
+  Users: 'Persons who log in, and what they may do.',
+  Session: 'Logging in with a password.',
+  Queue: 'For operators: mail that waits.',
+  Doctor: 'For operators: what a mail server must get right.',
+  Audit: 'For operators: who changed what.',
+  Settings: 'For operators: how the server is set.',
+  Server: 'Whether the server is well, and the documentation of its API. Without a key.',
+}
+
+const description = (): string => `JSON in and out. Send an API key as \`Authorization: Bearer <API_KEY>\`. Unknown fields are ignored, ids are
+opaque, times are ISO 8601 in UTC with milliseconds. What belongs to another account does not exist.
+
+Every answer has \`X-Request-Id\`; quote it when you ask for help. Lists take \`limit\`, \`after\` and \`before\` and answer
+\`{"object": "list", "has_more", "data"}\`, newest first unless said otherwise.
+
+To be sure that a request is carried out once, send an \`Idempotency-Key\` of up to 256 characters with it: within 24 hours the
+same key and body get the same answer.
+
+## Errors
+
+Branch on \`name\`. Whoever accepts \`application/problem+json\` gets RFC 9457, and \`type\` leads to the entry of this table.
+
+${catalogueTable()}
+`

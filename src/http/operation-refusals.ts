@@ -1,0 +1,30 @@
+import type { ErrorCode } from '../errors.ts'
+import type { Operation } from './operation.ts'
+
+/** Whether a request to this path must bear an API key. */
+export const needsKey = ({ path }: Pick<Operation, 'path'>): boolean => path.startsWith('/api/')
+
+/** Every error that an endpoint may answer: those it declares, and those that come of what it demands and takes. */
+export function refusalsOf(declared: Omit<Operation, 'handle'>): ErrorCode[] {
+  return [...new Set<ErrorCode>([...commonTo(declared), ...declared.refuses])]
+}
+
+function commonTo(declared: Omit<Operation, 'handle'>): ErrorCode[] {
+  return [
+    ...(needsKey(declared) ? (['missing_api_key', 'invalid_api_key', 'expired_api_key', 'rate_limit_exceeded'] as const) : []),
+    ...(needsKey(declared) && declared.permission !== null ? (['restricted_api_key'] as const) : []),
+    ...(declared.query && Object.keys(declared.query).length > 0 ? (['invalid_parameter'] as const) : []),
+    ...(declared.body ? bodyRefusals : []),
+    ...(declared.method === 'GET' ? [] : (['insufficient_storage'] as const)),
+    'internal_server_error',
+    'service_unavailable',
+  ]
+}
+
+const bodyRefusals = [
+  'invalid_json',
+  'unsupported_media_type',
+  'payload_too_large',
+  'validation_error',
+  'missing_required_field',
+] as const

@@ -89,7 +89,7 @@ export function moveExpired(progress: RecipientProgress, last: { reply: Reply | 
 
 /** What happens to a recipient on the suppression list: nothing is sent, so no `email.sent`. */
 export function moveSuppressed(now: number): Move {
-  const reason = 'The address is on the suppression list: an earlier message to it bounced, or was complained about.'
+  const reason = 'The address is on the suppression list: an earlier message to it bounced or was complained about, or it was put there by hand.'
   return {
     state: 'suppressed',
     dueAt: null,

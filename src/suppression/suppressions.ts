@@ -1,0 +1,99 @@
+import type { Clock } from '../clock.ts'
+import { isId } from '../id.ts'
+import { parseAddress } from '../smtp/address.ts'
+import type { Database, Row, Statement, Value } from '../store/database.ts'
+import { pageClause } from '../store/page-clause.ts'
+import type { Page } from '../store/page-clause.ts'
+import { ensureSuppression } from './insert-suppression.ts'
+import type { SuppressionScope } from './insert-suppression.ts'
+import { suppressionAddress } from './suppression-address.ts'
+import type { SuppressionOrigin } from './suppression-origin.ts'
+
+export interface SuppressionRow extends Row {
+  id: string
+  address: string
+  origin: SuppressionOrigin
+  /** Message id. */
+  source_id: string | null
+  reason: string | null
+  created_at: number
+}
+
+/**
+ * The suppression list as its owner sees and changes it. An address may be on it several times, by origin and topic:
+ * to read or remove it by address concerns all of them.
+ */
+export class Suppressions {
+  readonly #db: Database
+  readonly #clock: Clock
+
+  constructor({ db, clock }: { db: Database; clock: Clock }) {
+    this.#db = db
+    this.#clock = clock
+  }
+
+  /** Puts addresses on the list by hand; gives the ids of their entries in the same order. One that is there stays. */
+  async add(scope: SuppressionScope, addresses: string[], reason: string | null): Promise<string[]> {
+    const createdAt = this.#clock.now()
+    const entries = addresses.map((address) => ensureSuppression(scope, { address, origin: 'manual', sourceId: null, reason, createdAt }))
+    const written = await this.#db.write(entries)
+    return written.map(({ rows }) => String(rows[0]?.id))
+  }
+
+  /** The entry with this id, or the one that says most about this address. */
+  async find(scope: SuppressionScope, idOrAddress: string): Promise<SuppressionRow | undefined> {
+    const { condition, params } = named(idOrAddress)
+    const rows = await this.#db.report<SuppressionRow>(
+      `select id, address, origin, source_id, reason, created_at from suppression
+        where account_id = :accountId and sandbox = :sandbox and ${condition} order by id`,
+      { ...scoped(scope), ...params },
+    )
+    return foremost(rows)
+  }
+
+  /** Removes the entry with this id, or all of this address; gives the id of the one that `find` gave, if there was one. */
+  async remove(scope: SuppressionScope, idOrAddress: string): Promise<string | undefined> {
+    const [written] = await this.#db.write([removal(scope, idOrAddress)])
+    return foremost((written?.rows ?? []) as SuppressionRow[])?.id
+  }
+
+  /** As `remove` for each of them, in one batch; gives the ids of what was removed. */
+  async removeAll(scope: SuppressionScope, idsOrAddresses: string[]): Promise<string[]> {
+    const written = await this.#db.write(idsOrAddresses.map((each) => removal(scope, each)))
+    return written.flatMap(({ rows }) => rows.map(({ id }) => String(id)))
+  }
+
+  /** A page, newest first; `listBody` makes the answer of it. Uses the index suppression_listed. */
+  page(scope: SuppressionScope, origin: SuppressionOrigin | null, page: Page): Promise<SuppressionRow[]> {
+    const { condition, order, params } = pageClause(page)
+    const ofOrigin = origin === null ? '' : 'and origin = :origin'
+    return this.#db.report<SuppressionRow>(
+      `select id, address, origin, source_id, reason, created_at from suppression
+        where account_id = :accountId and sandbox = :sandbox ${ofOrigin} and ${condition} ${order}`,
+      { ...scoped(scope), ...(origin === null ? {} : { origin }), ...params },
+    )
+  }
+}
+
+const scoped = ({ accountId, sandbox }: SuppressionScope): Record<string, Value> => ({ accountId, sandbox: sandbox ? 1 : 0 })
+
+/** Both are found by an index: the key, and the unique one that begins with account and address. */
+function named(idOrAddress: string): { condition: string; params: Record<string, Value> } {
+  if (isId('sup', idOrAddress)) return { condition: 'id = :name', params: { name: idOrAddress } }
+  const parsed = parseAddress(idOrAddress)
+  return { condition: 'address = :name', params: { name: suppressionAddress(parsed.ok ? parsed.address : idOrAddress) } }
+}
+
+function removal(scope: SuppressionScope, idOrAddress: string): Statement {
+  const { condition, params } = named(idOrAddress)
+  return {
+    sql: `delete from suppression where account_id = :accountId and sandbox = :sandbox and ${condition} returning id, origin`,
+    params: { ...scoped(scope), ...params },
+  }
+}
+
+/** The newest that stops every message, else the newest. */
+function foremost<R extends Pick<SuppressionRow, 'id' | 'origin'>>(rows: R[]): R | undefined {
+  const sorted = rows.toSorted((a, b) => (a.id < b.id ? 1 : -1))
+  return sorted.find(({ origin }) => origin !== 'unsubscribe') ?? sorted[0]
+}

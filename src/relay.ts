@@ -183,6 +183,7 @@ function openHttp(core: CoreParts, { webhooks, version }: Inside, { tls, accept,
     tlsListen: config.http.tlsListen,
     tls,
     health: () => ({ accepting: space.isEnough }),
+    docs: config.http.docs,
     operations: apiOperations({ webhooks }),
     routes(router) {
       emailRoutes(router, { log, composer, accept, messages: new MessageReader(db), messageParser })

@@ -66,6 +66,11 @@ export const settings = {
     null,
     'Where the API listens with TLS, using tls.cert and tls.key.',
   ),
+  'http.docs': setting(
+    type.flag,
+    true,
+    'Serves the reference of the API at /docs and its OpenAPI document at /openapi.json, to anybody who asks.',
+  ),
   'http.trusted_proxies': setting(
     type.list(type.network),
     null,

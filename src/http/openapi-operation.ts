@@ -23,8 +23,8 @@ export function operationObject(declared: Operation, path: string, frame: Operat
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(declared.body ? { requestBody: requestBody(declared.body, frame) } : {}),
     responses: {
-      ...Object.fromEntries(declared.answers.map((answer) => [String(answer.status), response(answer, needsKey(declared), frame)])),
       ...frame.problems.of(refusalsOf(declared), needsKey(declared)),
+      ...Object.fromEntries(declared.answers.map((answer) => [String(answer.status), response(answer, needsKey(declared), frame)])),
     },
   }
 }

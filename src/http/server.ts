@@ -13,16 +13,14 @@ import { authenticate } from './authenticate.ts'
 import type { AuthenticateParts } from './authenticate.ts'
 import { addRoutes } from './operation.ts'
 import type { Operation } from './operation.ts'
+import { serverOperations } from './server-operations.ts'
+import type { ServerOperationParts } from './server-operations.ts'
 
-export interface HttpServerParts extends AnswerParts, AuthenticateParts {
+export interface HttpServerParts extends AnswerParts, AuthenticateParts, ServerOperationParts {
   listen: HostPort[]
   tlsListen: HostPort[]
   /** PEM; demanded where `tlsListen` names an address. */
   tls: { cert: string | Buffer; key: string | Buffer } | null
-  /** Of this program, as `/healthz` tells it. */
-  version: string
-  /** Whether mail is being accepted. */
-  health(): { accepting: boolean }
   /** The endpoints of the API. */
   operations: Operation[]
   /** Adds the routes of the API that are not declared as operations. */
@@ -49,7 +47,7 @@ const mostConnections = 10_000
 const mostPipelined = 20
 
 /**
- * Serves the API and `/healthz`.
+ * Serves the API, and what the server tells of itself.
  * @throws where an address cannot be listened on
  */
 export async function startHttpServer(parts: HttpServerParts): Promise<HttpServer> {
@@ -108,7 +106,9 @@ const lostConnection = new Set<unknown>(['ECONNRESET', 'EPIPE', 'ECONNABORTED', 
 function application(parts: HttpServerParts, isStopping: () => boolean): Koa<ApiState> {
   const app = new Koa<ApiState>()
   const router: ApiRouter = new Router<ApiState>()
-  for (const declared of parts.operations) addRoutes(router, declared)
+  const operations = [...parts.operations]
+  operations.push(...serverOperations(parts, () => operations))
+  for (const declared of operations) addRoutes(router, declared)
   parts.routes?.(router)
   app.on('error', (error: Error & { code?: unknown }, ctx?: Koa.Context) => {
     // Clients come and go as they like.
@@ -124,20 +124,12 @@ function application(parts: HttpServerParts, isStopping: () => boolean): Koa<Api
   app.use((ctx, next) => {
     // Clients that join "…/api/" and "/emails" mean the same path.
     if (ctx.path.includes('//')) ctx.path = ctx.path.replace(/\/{2,}/g, '/')
-    if (ctx.path === '/healthz') return answerHealth(ctx as ApiContext, parts)
     if (ctx.path === '/api' || ctx.path.startsWith('/api/')) ctx.state.submitter = authenticate(ctx as ApiContext, parts)
     return next()
   })
   app.use(router.routes())
   app.use((ctx) => refuseRoute(ctx as ApiContext, router))
   return app
-}
-
-function answerHealth(ctx: ApiContext, { health, version }: HttpServerParts): void {
-  if (ctx.method !== 'GET' && ctx.method !== 'HEAD') throw methodNotAllowed(ctx, ['GET', 'HEAD'])
-  const { accepting } = health()
-  ctx.status = accepting ? 200 : 503
-  ctx.body = { status: accepting ? 'ok' : 'unavailable', version }
 }
 
 /** Nothing answers here: there is no such path, or not with this method. */

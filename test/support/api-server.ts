@@ -69,6 +69,7 @@ export async function startApiServer(
     tls: null,
     version: '1.2.3',
     health: () => ({ accepting: true }),
+    docs: true,
     operations: operations?.(parts) ?? [],
     routes: (router) => routes(router, parts),
     ...overrides,

@@ -1,0 +1,102 @@
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import type { ApiContext } from './api-state.ts'
+
+/** A file that changes with the version only. */
+export interface StaticFile {
+  /** A media type. */
+  type: string
+  content: string | Buffer
+  etag: string
+}
+
+export const staticFile = (type: string, content: string | Buffer): StaticFile => ({
+  type,
+  content,
+  etag: `"${createHash('sha256').update(content).digest('base64url').slice(0, 22)}"`,
+})
+
+/** Answers with the file, or that the client has it already (RFC 9110 13.1.2). */
+export function answerFile(ctx: ApiContext, { type, content, etag }: StaticFile): void {
+  ctx.status = 200
+  ctx.set('ETag', etag)
+  ctx.set('Cache-Control', 'no-cache')
+  ctx.set('X-Content-Type-Options', 'nosniff')
+  if (ctx.fresh) {
+    ctx.status = 304
+    return
+  }
+  ctx.type = type
+  ctx.body = content
+}
+
+/** Everything comes from here; the viewer brings its icons as data. */
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+/** Answers with the page that shows the OpenAPI document to people. */
+export function answerReferencePage(ctx: ApiContext): void {
+  ctx.set('Content-Security-Policy', policy)
+  ctx.set('Referrer-Policy', 'no-referrer')
+  answerFile(ctx, staticFile('text/html; charset=utf-8', page(ctx.path.endsWith('/') ? '' : 'docs/')))
+}
+
+/** The page; its links are relative, so that it works behind a proxy with a path of its own. */
+const page = (root: string): string => `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Sterna API</title>
+<link rel="icon" href="${root}favicon-32x32.png">
+<link rel="stylesheet" href="${root}swagger-ui.css">
+</head>
+<body>
+<div id="reference"></div>
+<noscript>The reference needs JavaScript; the document it shows is <a href="${root}../openapi.json">openapi.json</a>.</noscript>
+<script src="${root}swagger-ui-bundle.js"></script>
+<script src="${root}start.js"></script>
+</body>
+</html>
+`
+
+const startScript = `SwaggerUIBundle({
+  url: new URL('../openapi.json', document.currentScript.src).href,
+  domNode: document.getElementById('reference'),
+  deepLinking: true,
+  docExpansion: 'list',
+  defaultModelsExpandDepth: 0,
+  tagsSorter: 'alpha',
+  persistAuthorization: false,
+})
+`
+
+const types: Record<string, string> = {
+  'swagger-ui.css': 'text/css; charset=utf-8',
+  'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
+  'favicon-32x32.png': 'image/png',
+}
+
+const loaded = new Map<string, Promise<StaticFile>>()
+
+/** A file of the page by its name; null where it has none of this name. */
+export async function referenceFile(name: string): Promise<StaticFile | null> {
+  if (name === 'start.js') return staticFile('text/javascript; charset=utf-8', startScript)
+  const type = Object.hasOwn(types, name) ? types[name] : undefined
+  if (type === undefined) return null
+  const file = loaded.get(name) ?? viewerFile(name, type)
+  loaded.set(name, file)
+  return file
+}
+
+const viewerFile = async (name: string, type: string): Promise<StaticFile> =>
+  staticFile(type, await readFile(createRequire(import.meta.url).resolve(`swagger-ui-dist/${name}`)))

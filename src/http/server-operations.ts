@@ -1,0 +1,113 @@
+import { z } from 'zod'
+import { SternaError } from '../errors.ts'
+import { errorCatalogue, errorNames } from './error-catalogue.ts'
+import { openApiDocument } from './openapi.ts'
+import { operation } from './operation.ts'
+import type { Operation } from './operation.ts'
+import { statusOf, titleOf } from './problem.ts'
+import { answerFile, answerReferencePage, referenceFile, staticFile } from './reference-page.ts'
+import type { StaticFile } from './reference-page.ts'
+
+export interface ServerOperationParts {
+  /** Of this program. */
+  version: string
+  baseUrl: string
+  /** Whether mail is being accepted. */
+  health(): { accepting: boolean }
+  /** Whether the API's document and its reference page are served. */
+  docs: boolean
+}
+
+/** What the server answers of itself, without a key; `operations` are all that its document tells of. */
+export function serverOperations(parts: ServerOperationParts, operations: () => readonly Operation[]): Operation[] {
+  return [healthOperation(parts), errorOperation(), ...(parts.docs ? documentOperations(parts, operations) : [])]
+}
+
+const open = { method: 'GET', tag: 'Server', permission: null } as const
+const unchanged = { status: 304, description: 'The one that the client has is still right.', schema: null } as const
+const healthSchema = z.object({ status: z.enum(['ok', 'unavailable']), version: z.string() }).meta({ id: 'Health' })
+
+const healthOperation = ({ health, version }: ServerOperationParts): Operation =>
+  operation(
+    {
+      ...open,
+      id: 'server.health',
+      path: '/healthz',
+      summary: 'Tell whether mail is accepted',
+      answers: [
+        { status: 200, description: 'Mail is accepted.', schema: healthSchema },
+        { status: 503, description: 'Mail is not accepted at the moment, since the disk is nearly full.', schema: healthSchema },
+      ],
+      refuses: [],
+    },
+    (ctx) => {
+      const isAccepting = health().accepting
+      ctx.status = isAccepting ? 200 : 503
+      ctx.body = { status: isAccepting ? 'ok' : 'unavailable', version }
+      return undefined as never
+    },
+  )
+
+const errorOperation = (): Operation =>
+  operation(
+    {
+      ...open,
+      id: 'server.error',
+      path: '/errors/{name}',
+      summary: 'Explain an error',
+      description: 'Where the `type` of an RFC 9457 answer leads.',
+      answers: [{ status: 200, description: 'What the error means and what to do.', schema: null, mediaType: 'text/plain' }, unchanged],
+      refuses: ['not_found'],
+    },
+    (ctx) => {
+      const name = errorNames.find((known) => known === ctx.params.name)
+      if (name === undefined) throw new SternaError('not_found', 'There is no error of this name.')
+      const { meaning, remedy } = errorCatalogue[name]
+      const status = statusOf[name]
+      answerFile(ctx, staticFile('text/plain; charset=utf-8', `${name}\n${status} ${titleOf[status]}\n\n${meaning}\n\n${remedy}\n`))
+    },
+  )
+
+function documentOperations(parts: ServerOperationParts, operations: () => readonly Operation[]): Operation[] {
+  let made: StaticFile | null = null
+  const document = (): StaticFile => (made ??= staticFile('application/json', JSON.stringify(openApiDocument(operations(), parts))))
+  return [
+    operation(
+      {
+        ...open,
+        id: 'server.openapi',
+        path: '/openapi.json',
+        summary: 'Get this document',
+        answers: [{ status: 200, description: 'OpenAPI 3.1.', schema: z.looseObject({ openapi: z.string() }).describe('An OpenAPI document.') }, unchanged],
+        refuses: [],
+      },
+      (ctx) => answerFile(ctx, document()) as never,
+    ),
+    operation(
+      {
+        ...open,
+        id: 'server.docs',
+        path: '/docs',
+        summary: 'Show the reference of the API',
+        answers: [{ status: 200, description: 'A page for people.', schema: null, mediaType: 'text/html' }, unchanged],
+        refuses: [],
+      },
+      (ctx) => answerReferencePage(ctx),
+    ),
+    operation(
+      {
+        ...open,
+        id: 'server.docs_file',
+        path: '/docs/{file}',
+        summary: 'Get a file of that page',
+        answers: [{ status: 200, description: 'A script, a style sheet or an image.', schema: null, mediaType: '*/*' }, unchanged],
+        refuses: ['not_found'],
+      },
+      async (ctx) => {
+        const file = await referenceFile(ctx.params.file ?? '')
+        if (!file) throw new SternaError('not_found', 'The page has no such file.')
+        answerFile(ctx, file)
+      },
+    ),
+  ]
+}

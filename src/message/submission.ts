@@ -10,7 +10,8 @@ export interface Tag {
 /** Whom the submitter proved to be. */
 export interface Submitter {
   accountId: string
-  keyId: string
+  /** Null: a user who is logged in. */
+  keyId: string | null
   /** Set where the key may send from this domain only. */
   domainId: string | null
   sandbox: boolean
@@ -39,7 +40,7 @@ export const chunkSize = 256 * 1024
 
 /** An `Idempotency-Key` with what it is compared by. */
 export interface Idempotency {
-  /** `send`, `sandbox-send`, `smtp` */
+  /** `send`, `send-batch`, `compat-send`, `resend`, each also with `sandbox-` before it; `smtp` */
   operation: string
   key: string
   /** SHA-256, hex: the same key with another fingerprint is refused. */
@@ -49,7 +50,7 @@ export interface Idempotency {
 /** A complete message with its envelope, as every door hands it to `accept`. */
 export interface Submission {
   id: string
-  source: 'api' | 'smtp'
+  source: 'api' | 'smtp' | 'compat'
   submitter: Submitter
   /** MAIL FROM of the submitter; null over HTTP and for `<>`. */
   reversePath: string | null

@@ -7,8 +7,11 @@ import type { Database, Row, Statement } from '../store/database.ts'
 /** How long a key is remembered, ms. */
 const keptMs = 24 * 3_600_000
 
-/** The statement that remembers an answer under its key; stands first in the batch that makes the answer true. */
-export type Remember = (answer: object, messageId: string) => Statement
+/**
+ * The statement that remembers an answer under its key; stands first in the batch that makes the answer true.
+ * `messageId` is null where the answer is about several messages.
+ */
+export type Remember = (answer: object, messageId: string | null) => Statement
 
 interface IdempotencyRow extends Row {
   fingerprint: string
@@ -69,7 +72,7 @@ export class IdempotencyKeys {
     )
   }
 
-  #remember(accountId: string, idempotency: Idempotency, answer: object, messageId: string): Statement {
+  #remember(accountId: string, idempotency: Idempotency, answer: object, messageId: string | null): Statement {
     const now = this.#clock.now()
     return {
       sql: `insert into idempotency (account_id, operation, key, fingerprint, status, response, message_id, expires_at)

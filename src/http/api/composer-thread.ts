@@ -4,22 +4,23 @@
 import { parentPort } from 'node:worker_threads'
 import type { MessagePort } from 'node:worker_threads'
 import { SternaError } from '../../errors.ts'
+import { postedBatch, refusalOf } from './composer-messages.ts'
 import type { ComposeAnswer, ComposeJob } from './composer-messages.ts'
-import { submissionFrom } from './email-request.ts'
+import { batchFrom, submissionFrom } from './email-request.ts'
 
 const port = parentPort as MessagePort
 
-port.on('message', ({ body, request, frame }: ComposeJob) => {
-  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
-  answerTo(bytes, { request, frame }).then((answer) => port.postMessage(answer))
+port.on('message', (job: ComposeJob) => {
+  answerTo(job).then((answer) => port.postMessage(answer))
 })
 
-async function answerTo(body: Buffer, { request, frame }: Omit<ComposeJob, 'body'>): Promise<ComposeAnswer> {
+async function answerTo({ what, source, request, frame }: ComposeJob): Promise<ComposeAnswer> {
+  const given = source instanceof Uint8Array ? Buffer.from(source.buffer, source.byteOffset, source.byteLength) : source
   try {
-    return { submission: await submissionFrom(body, request, frame) }
+    if (what === 'one') return { submission: await submissionFrom(given, request, frame) }
+    return postedBatch(await batchFrom(given, request, frame))
   } catch (error) {
     if (!(error instanceof SternaError)) return { failure: error instanceof Error ? String(error.stack) : String(error) }
-    const { code, message, faults } = error
-    return { refusal: { code, message, faults } }
+    return { refusal: refusalOf(error) }
   }
 }

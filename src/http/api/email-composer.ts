@@ -3,10 +3,12 @@ import type { Clock } from '../../clock.ts'
 import { SternaError } from '../../errors.ts'
 import type { Submission } from '../../message/submission.ts'
 import { noteShared } from '../../shared-memory.ts'
-import { smallBody } from '../body-room.ts'
+import { errorOf, receivedBatch } from './composer-messages.ts'
 import type { ComposeAnswer, ComposeJob } from './composer-messages.ts'
-import { submissionFrom } from './email-request.ts'
-import type { EmailRequest } from './email-request.ts'
+import { batchFrom, submissionFrom } from './email-request.ts'
+import type { ComposedBatch, EmailRequest, EmailSource } from './email-request.ts'
+import type { EmailFrame } from './email-submission.ts'
+import { isSmall } from './small-source.ts'
 
 interface ComposerParts {
   clock: Clock
@@ -18,7 +20,7 @@ interface ComposerParts {
 
 interface Waiting {
   job: ComposeJob
-  resolve: (submission: Submission) => void
+  resolve: (composed: Submission | ComposedBatch) => void
   reject: (error: Error) => void
 }
 
@@ -42,18 +44,23 @@ export class EmailComposer {
   }
 
   /**
-   * The submission of a body that `jsonBytes` has read; a large one is taken away from its reader.
+   * The submission of an email; large JSON is taken away from its reader.
    * @throws SternaError where it is refused; `service_unavailable` after `stop`
    */
-  submissionFrom(body: Buffer, request: EmailRequest): Promise<Submission> {
-    const { clock, hostname, messageSizeLimit } = this.#parts
-    const frame = { now: clock.now(), hostname, messageSizeLimit }
-    if (body.length <= smallBody) return submissionFrom(body, request, frame)
-    if (this.#isStopped) return Promise.reject(stopping())
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ job: { body, request, frame }, resolve, reject })
-      this.#next()
-    })
+  submissionFrom(source: EmailSource, request: EmailRequest): Promise<Submission> {
+    const frame = this.#frame()
+    if (isSmall(source)) return submissionFrom(source, request, frame)
+    return this.#hand({ what: 'one', source, request, frame }) as Promise<Submission>
+  }
+
+  /**
+   * The submissions of a list of emails; large JSON is taken away from its reader.
+   * @throws SternaError where the list as a whole is refused; `service_unavailable` after `stop`
+   */
+  batchFrom(source: EmailSource, request: EmailRequest): Promise<ComposedBatch> {
+    const frame = this.#frame()
+    if (isSmall(source)) return batchFrom(source, request, frame)
+    return this.#hand({ what: 'batch', source, request, frame }) as Promise<ComposedBatch>
   }
 
   /** Ends the thread; what waits is refused. */
@@ -61,6 +68,19 @@ export class EmailComposer {
     this.#isStopped = true
     for (const { reject } of this.#waiting.splice(0)) reject(stopping())
     await this.#end(stopping())
+  }
+
+  #frame(): EmailFrame {
+    const { clock, hostname, messageSizeLimit } = this.#parts
+    return { now: clock.now(), hostname, messageSizeLimit }
+  }
+
+  #hand(job: ComposeJob): Promise<Submission | ComposedBatch> {
+    if (this.#isStopped) return Promise.reject(stopping())
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ job, resolve, reject })
+      this.#next()
+    })
   }
 
   #next(): void {
@@ -73,10 +93,7 @@ export class EmailComposer {
     }
     this.#thread ??= this.#start()
     const { job } = this.#current
-    const { buffer } = job.body
-    // Only bytes that lie in a piece of memory of their own can be handed over without a copy.
-    const isOwn = buffer instanceof ArrayBuffer && buffer.byteLength === job.body.byteLength
-    this.#thread.postMessage(job, isOwn ? [buffer] : [])
+    this.#thread.postMessage(job, handedOver(job.source))
   }
 
   #start(): Worker {
@@ -99,10 +116,10 @@ export class EmailComposer {
   #settle(answer: ComposeAnswer): void {
     const current = this.#current
     this.#current = null
-    if ('submission' in answer) noteShared(answer.submission.content.size)
-    if ('submission' in answer) current?.resolve(answer.submission)
+    if ('submission' in answer) current?.resolve(noted(answer.submission))
+    else if ('batch' in answer) current?.resolve(notedBatch(receivedBatch(answer)))
     else if ('failure' in answer) current?.reject(new Error(answer.failure))
-    else current?.reject(new SternaError(answer.refusal.code, answer.refusal.message, answer.refusal.faults ? { faults: answer.refusal.faults } : {}))
+    else current?.reject(errorOf(answer.refusal))
     this.#next()
   }
 
@@ -114,6 +131,23 @@ export class EmailComposer {
     this.#current = null
     await thread?.terminate()
   }
+}
+
+/** Only bytes that lie in a piece of memory of their own can be handed over without a copy. */
+function handedOver(source: ComposeJob['source']): ArrayBuffer[] {
+  if (!(source instanceof Uint8Array)) return []
+  const { buffer, byteLength } = source
+  return buffer instanceof ArrayBuffer && buffer.byteLength === byteLength ? [buffer] : []
+}
+
+function noted(submission: Submission): Submission {
+  noteShared(submission.content.size)
+  return submission
+}
+
+function notedBatch(batch: ComposedBatch): ComposedBatch {
+  for (const item of batch.items) if (!(item instanceof SternaError)) noted(item)
+  return batch
 }
 
 const stopping = (): SternaError => new SternaError('service_unavailable', 'The server is stopping; try again.')

@@ -2,7 +2,7 @@ import { deriveStatus, lastEventOf } from '../../message/email-status.ts'
 import type { NewestEvent } from '../../message/email-status.ts'
 import type { AttemptRow, EventRow, MessageRow, RecipientRow } from '../../message/message-reader.ts'
 import type { Tag } from '../../message/submission.ts'
-import type { Accepted } from '../../submission/accept.ts'
+import type { Accepted } from '../../submission/admission.ts'
 import { explainAttempt } from './explain-attempt.ts'
 
 const iso = (at: number): string => new Date(at).toISOString()

@@ -1,28 +1,82 @@
 import { createHash } from 'node:crypto'
-import type { Submission, Submitter } from '../../message/submission.ts'
+import { SternaError } from '../../errors.ts'
+import type { Idempotency, Submission, Submitter } from '../../message/submission.ts'
 import { parseJson } from '../json-body.ts'
 import { validate } from '../validate.ts'
+import { emailsOf } from './email-list.ts'
 import { emailSchema, strictEmailSchema } from './email-schema.ts'
 import { submissionFor } from './email-submission.ts'
 import type { EmailFrame } from './email-submission.ts'
 
-/** What a request to send says beside its body. */
+/** What a request to send says beside its emails. */
 export interface EmailRequest {
   submitter: Submitter
+  source: 'api' | 'compat'
   /** Whether unknown fields are refused. */
   isStrict: boolean
   idempotencyKey: string | null
 }
 
+/** JSON as `jsonBytes` has read it, or what a door made of something else. */
+export type EmailSource = Buffer | object
+
+/** Several emails of one request, those that are refused at their places. */
+export interface ComposedBatch {
+  items: (Submission | SternaError)[]
+  idempotency: Idempotency | null
+}
+
 /**
- * The submission that the body of a request to send makes, its message composed. It takes as long as the body is large.
- * @throws SternaError where the body is refused
+ * The submission that a request to send makes, its message composed. It takes as long as the email is large.
+ * @throws SternaError where the email is refused
  */
-export function submissionFrom(body: Buffer, request: EmailRequest, frame: EmailFrame): Promise<Submission> {
-  const { submitter, isStrict, idempotencyKey: key } = request
-  const email = validate(isStrict ? strictEmailSchema : emailSchema, parseJson(body))
-  // The sandbox has keys of its own: a rehearsal must not keep the real mail from being sent.
-  const operation = submitter.sandbox ? 'sandbox-send' : 'send'
-  const idempotency = key === null ? null : { operation, key, fingerprint: createHash('sha256').update(body).digest('hex') }
-  return submissionFor(email, { submitter, idempotency }, frame)
+export function submissionFrom(source: EmailSource, request: EmailRequest, frame: EmailFrame): Promise<Submission> {
+  return submissionOf(valueOf(source), { request, idempotency: idempotencyOf(source, 'send', request) }, frame)
+}
+
+/**
+ * The same for a list of emails. What one of them is refused for stands at its place.
+ * @throws SternaError `invalid_json`, `validation_error`, `payload_too_large` where the list as a whole is refused
+ */
+export async function batchFrom(source: EmailSource, request: EmailRequest, frame: EmailFrame): Promise<ComposedBatch> {
+  const items: ComposedBatch['items'] = []
+  const most = batchSizeFactor * frame.messageSizeLimit
+  let size = 0
+  for (const email of emailsOf(valueOf(source))) {
+    const item = await submissionOf(email, { request, idempotency: null }, frame).catch(refusalIn)
+    if (!(item instanceof SternaError)) size += item.content.size
+    if (size > most) throw new SternaError('payload_too_large', `The messages of the batch have more than ${most} bytes with their attachments encoded.`)
+    items.push(item)
+  }
+  return { items, idempotency: idempotencyOf(source, 'send-batch', request) }
+}
+
+/** How many messages of the largest size a batch may hold. */
+const batchSizeFactor = 2
+
+function refusalIn(error: unknown): SternaError {
+  if (error instanceof SternaError) return error
+  throw error
+}
+
+async function submissionOf(
+  email: unknown,
+  { request, idempotency }: { request: EmailRequest; idempotency: Idempotency | null },
+  frame: EmailFrame,
+): Promise<Submission> {
+  const { submitter, source, isStrict } = request
+  return submissionFor(validate(isStrict ? strictEmailSchema : emailSchema, email), { submitter, source, idempotency }, frame)
+}
+
+const valueOf = (source: EmailSource): unknown => (Buffer.isBuffer(source) ? parseJson(source) : source)
+
+/** The sandbox has keys of its own: a rehearsal must not keep the real mail from being sent. */
+function idempotencyOf(source: EmailSource, operation: string, { submitter, source: door, idempotencyKey: key }: EmailRequest): Idempotency | null {
+  if (key === null) return null
+  const compared = Buffer.isBuffer(source) ? source : JSON.stringify(source)
+  return {
+    operation: `${submitter.sandbox ? 'sandbox-' : ''}${door === 'compat' ? 'compat-' : ''}${operation}`,
+    key,
+    fingerprint: createHash('sha256').update(compared).digest('hex'),
+  }
 }

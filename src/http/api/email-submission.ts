@@ -34,7 +34,7 @@ type Fault = Parameters<typeof refusal>[0][number]
  */
 export async function submissionFor(
   email: EmailInput,
-  by: { submitter: Submitter; idempotency: Idempotency | null },
+  by: { submitter: Submitter; source: 'api' | 'compat'; idempotency: Idempotency | null },
   { now, hostname, messageSizeLimit }: EmailFrame,
 ): Promise<Submission> {
   const faults: Fault[] = []
@@ -51,7 +51,7 @@ export async function submissionFor(
   if (composed.content.length > messageSizeLimit) throw tooLarge(composed.content.length, messageSizeLimit)
   return {
     id: newId('em', now),
-    source: 'api',
+    source: by.source,
     submitter: by.submitter,
     reversePath: null,
     recipients,

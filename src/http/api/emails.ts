@@ -34,7 +34,7 @@ export function emailRoutes(router: ApiRouter, parts: EmailRouteParts): void {
 
 async function sendEmail(ctx: ApiContext, { composer, accept }: EmailRouteParts, room: BodyRoom): Promise<void> {
   requirePermission(ctx, 'sending_access')
-  const request = { submitter: ctx.state.submitter, isStrict: isStrict(ctx), idempotencyKey: idempotencyKey(ctx) }
+  const request = { submitter: ctx.state.submitter, source: 'api' as const, isStrict: isStrict(ctx), idempotencyKey: idempotencyKey(ctx) }
   const leave = await room.enter(ctx.req)
   try {
     const accepted = await accept(await composer.submissionFrom(await jsonBytes(ctx), request))

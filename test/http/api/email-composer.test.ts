@@ -3,7 +3,7 @@ import { EmailComposer } from '../../../src/http/api/email-composer.ts'
 import { settableClock } from '../../support/settable-clock.ts'
 
 const submitter = { accountId: 'acc_1', keyId: 'key_1', domainId: null, sandbox: false }
-const request = { submitter, isStrict: true, idempotencyKey: 'k' }
+const request = { submitter, source: 'api' as const, isStrict: true, idempotencyKey: 'k' }
 const email = { from: 'App <app@sender.example>', to: ['a@x.example', 'B <b@x.example>'], subject: 'Größe', tags: [{ name: 'a', value: 'b' }] }
 
 function startComposer(messageSizeLimit = 25 * 1024 * 1024): EmailComposer {

@@ -1,0 +1,152 @@
+import { SternaError } from '../errors.ts'
+import type { ErrorCode } from '../errors.ts'
+import { dropUpload, storeAhead } from '../message/message-store.ts'
+import { chunkSize } from '../message/submission.ts'
+import type { Idempotency, Submission, Submitter } from '../message/submission.ts'
+import type { NewRecipient } from '../queue/queue-store.ts'
+import { ConflictError, StorageFullError } from '../store/database.ts'
+import type { Database, Statement } from '../store/database.ts'
+import { chunksAtOnce } from './accept.ts'
+import type { AcceptParts } from './accept.ts'
+import { acceptedOf, admissionBatch, recipientsOf } from './admission.ts'
+import type { Accepted, Admission } from './admission.ts'
+import { admitUnsuppressed } from './admit-unsuppressed.ts'
+import type { Terms } from './admit-unsuppressed.ts'
+import { authorise } from './authorise.ts'
+import { batchRefusal } from './batch-refusal.ts'
+import type { RefusedItem } from './batch-refusal.ts'
+import type { Remember } from './idempotency-keys.ts'
+
+/** Several messages of one submitter that a door hands over together. */
+export interface SubmissionBatch {
+  submitter: Submitter
+  /** In their order; what the door refused itself stands at its place. */
+  items: (Submission | SternaError)[]
+  /** `strict`: all of them or none; `permissive`: those that can be. */
+  mode: 'strict' | 'permissive'
+  /** For the batch as a whole; that of a submission in it does not count. */
+  idempotency: Idempotency | null
+}
+
+/** What a door tells the submitter of a batch. A replay with the same idempotency key gets the same. */
+export interface AcceptedBatch {
+  replayed: boolean
+  /** In the order of the batch. */
+  emails: Accepted[]
+  /** Those that were not taken; none in strict mode. `index` counts from 0. */
+  errors: { index: number; code: ErrorCode; message: string }[]
+}
+
+/** The door for batches with its parts given. */
+export type AcceptBatch = (batch: SubmissionBatch) => Promise<AcceptedBatch>
+
+/**
+ * The same door as `accept` for several messages: one write holds all that are taken, so that they are on disk together
+ * or not at all. They go through the queue, since they would fill the memory that single messages go on in.
+ *
+ * @throws SternaError where nothing is taken: in strict mode the first refusal, with the faults of all of them
+ * @throws StorageFullError where the disk has no room; nothing was accepted
+ */
+export async function acceptBatch(batch: SubmissionBatch, parts: AcceptParts): Promise<AcceptedBatch> {
+  const now = parts.clock.now()
+  const admissions: Admission[] = []
+  const refused: RefusedItem[] = []
+  for (const [index, item] of batch.items.entries()) {
+    const judged = item instanceof SternaError ? item : judge(item, now, parts)
+    if (judged instanceof SternaError) refused.push({ index, error: judged })
+    else admissions.push(judged)
+  }
+  if (batch.mode === 'strict' && refused.length > 0) throw batchRefusal(refused)
+  const errors = refused.map(({ index, error: { code, message } }) => ({ index, code, message }))
+  if (admissions.length === 0) return { replayed: false, emails: [], errors }
+  parts.space.require(admissions.reduce((size, { submission }) => size + submission.content.size, 0))
+  const run = (remember?: Remember) => admitAll({ admissions, errors, submitter: batch.submitter }, parts, remember)
+  return batch.idempotency ? parts.idempotencyKeys.once(batch.submitter.accountId, batch.idempotency, run) : run()
+}
+
+function judge(submission: Submission, now: number, parts: AcceptParts): Admission | SternaError {
+  try {
+    return { submission, domainId: authorise(submission, parts)?.id ?? null, now }
+  } catch (error) {
+    // That is no fault of this one email.
+    if (!(error instanceof SternaError) || error.code === 'account_suspended') throw error
+    return error
+  }
+}
+
+interface Admissions {
+  admissions: Admission[]
+  errors: AcceptedBatch['errors']
+  submitter: Submitter
+}
+
+async function admitAll(all: Admissions, parts: AcceptParts, remember: Remember | undefined): Promise<AcceptedBatch> {
+  const submissions = all.admissions.map(({ submission }) => submission)
+  const addresses = [...new Set(submissions.flatMap(({ recipients }) => recipients.map(({ mailbox }) => mailbox.address)))]
+  try {
+    await storeContentAhead(submissions, parts.db)
+    const to = { submitter: all.submitter, addresses, before: remember ? 1 : 0 }
+    return await admitUnsuppressed(to, parts.db, (terms) => writeAll(all, { remember, ...terms }, parts))
+  } catch (error) {
+    await dropRefused(submissions, parts.db, error)
+    throw error
+  }
+}
+
+async function writeAll(
+  { admissions, errors }: Admissions,
+  { remember, conditions, suppressed }: Terms & { remember: Remember | undefined },
+  { db, queue, giveUpAfterMs, eventsWritten }: AcceptParts,
+): Promise<AcceptedBatch> {
+  const withRecipients = admissions.map((admission) => ({ admission, recipients: recipientsOf(admission, suppressed, giveUpAfterMs) }))
+  const emails = withRecipients.map(({ admission, recipients }) => acceptedOf(admission, recipients))
+  const accepted: AcceptedBatch = { replayed: false, emails, errors }
+  await db.write([
+    ...(remember ? [remember(accepted, null)] : []),
+    ...conditions,
+    ...withRecipients.flatMap(({ admission, recipients }) => admissionBatch(admission, recipients)),
+  ])
+  for (const [destination, dueAt] of firstDue(withRecipients.flatMap(({ recipients }) => recipients))) queue.noteWaiting(destination, dueAt)
+  eventsWritten()
+  return accepted
+}
+
+function firstDue(recipients: NewRecipient[]): Map<string, number> {
+  const dueAt = new Map<string, number>()
+  for (const recipient of recipients) {
+    if (recipient.dueAt === null) continue
+    dueAt.set(recipient.destination, Math.min(dueAt.get(recipient.destination) ?? Infinity, recipient.dueAt))
+  }
+  return dueAt
+}
+
+/** bytes of content in one batch */
+const bytesAtOnce = chunksAtOnce * chunkSize
+
+/** Leaves so much content to the batch of the messages as one commit may have, and writes the rest ahead. */
+async function storeContentAhead(submissions: Submission[], db: Database): Promise<void> {
+  let left = bytesAtOnce
+  let ahead: { statements: Statement[]; bytes: number } = { statements: [], bytes: 0 }
+  for (const { id, content } of submissions) {
+    if (content.size <= left) {
+      left -= content.size
+      continue
+    }
+    for (const bytes of content.pending.splice(0)) {
+      if (ahead.bytes + bytes.length > bytesAtOnce) {
+        await db.write(ahead.statements)
+        ahead = { statements: [], bytes: 0 }
+      }
+      ahead.statements.push(...storeAhead(id, content.stored++, bytes))
+      ahead.bytes += bytes.length
+    }
+  }
+  if (ahead.statements.length > 0) await db.write(ahead.statements)
+}
+
+/** Removes what was written ahead; after a failure that nobody understands the messages may be there all the same. */
+async function dropRefused(submissions: Submission[], db: Database, error: unknown): Promise<void> {
+  if (!(error instanceof SternaError || error instanceof ConflictError || error instanceof StorageFullError)) return
+  const batch = submissions.filter(({ content }) => content.stored > 0).flatMap(({ id }) => dropUpload(id))
+  if (batch.length > 0) await db.write(batch, { patient: true })
+}

@@ -1,0 +1,98 @@
+import { expect, test } from 'vitest'
+import { apiOperations } from '../../src/http/api/operations.ts'
+import type { ApiParts } from '../../src/http/api/operations.ts'
+import { errorNames } from '../../src/http/error-catalogue.ts'
+import { openApiDocument } from '../../src/http/openapi.ts'
+import { refusalsOf } from '../../src/http/operation-refusals.ts'
+import { serverOperations } from '../../src/http/server-operations.ts'
+import { startApiServer } from '../support/api-server.ts'
+
+const about = { version: '1.2.3', baseUrl: 'https://mail.example.com', docs: true, health: () => ({ accepting: true }) }
+const operations = [...apiOperations({} as ApiParts), ...serverOperations(about, () => [])]
+const document = openApiDocument(operations, about)
+
+type Json = Record<string, unknown>
+
+/** Every schema in a part of the document, by where it stands. */
+function* schemasIn(json: unknown, place = ''): Generator<[string, Json]> {
+  if (json === null || typeof json !== 'object') return
+  for (const [key, value] of Object.entries(json)) {
+    const at = `${place}/${key}`
+    if (key === 'schema') yield [at, value as Json]
+    if (key === 'properties' || key === 'schemas') for (const [name, schema] of Object.entries(value as Json)) yield [`${at}/${name}`, schema as Json]
+    if (key === 'items') yield [at, value as Json]
+    if (key !== 'example' && key !== 'examples') yield* schemasIn(value, at)
+  }
+}
+
+test('no schema says nothing', () => {
+  const silent = [...schemasIn(document)].filter(([, schema]) => Object.keys(schema).length === 0).map(([place]) => place)
+  expect(silent).toEqual([])
+})
+
+test('every error that can reach a caller is told of, and every one that an endpoint refuses with is known', () => {
+  const { ErrorName } = document.components.schemas as { ErrorName: { enum: string[] } }
+  expect(ErrorName.enum).toEqual(errorNames)
+  expect(Object.keys(document.components.examples ?? {})).toEqual(errorNames)
+  for (const declared of operations) expect(errorNames).toEqual(expect.arrayContaining(refusalsOf(declared)))
+})
+
+test('an id names one operation', () => {
+  const ids = Object.values(document.paths).flatMap((methods) => Object.values(methods).map(({ operationId }) => operationId))
+  expect(ids.filter((id, place) => ids.indexOf(id) !== place)).toEqual([])
+})
+
+test('every tag is described in a sentence', () => {
+  const tags = document.tags as { name: string; description: string }[]
+  expect(tags.filter(({ name, description }) => description === `${name}.`)).toEqual([])
+})
+
+test('the seven events are webhooks, with their headers and both kinds of payload', () => {
+  expect(Object.keys(document.webhooks)).toEqual([
+    'email.sent',
+    'email.delivered',
+    'email.opened',
+    'email.clicked',
+    'email.bounced',
+    'email.complained',
+    'email.unsubscribed',
+  ])
+  const { EmailDelivered } = document.components.schemas as Record<string, { properties: { data: { required: string[] } } }>
+  expect(EmailDelivered?.properties.data.required).toEqual(['email_id', 'to', 'subject', 'delivered_at'])
+})
+
+test('the document, the page and its files are served, and not sent again to those who have them', async () => {
+  const api = await startApiServer(() => {})
+  const get = (path: string, headers = {}) => fetch(api.url + path, { headers })
+  const served = await get('/openapi.json')
+  expect(served).toMatchObject({ status: 200 })
+  expect(await served.json()).toMatchObject({ openapi: '3.1.0', info: { version: '1.2.3' }, servers: [{ url: 'https://mail.example.com' }] })
+  // Otherwise fetch adds no-cache, which asks for a full answer.
+  const known = { 'if-none-match': served.headers.get('etag') ?? '', 'cache-control': 'max-age=0' }
+  expect((await get('/openapi.json', known)).status).toBe(304)
+
+  const page = await get('/docs')
+  const html = await page.text()
+  expect(page.headers.get('content-security-policy')).toContain("default-src 'none'; script-src 'self'; style-src 'self'")
+  const links = Array.from(html.matchAll(/(?:src|href)="([^"]+)"/g), ([, link = '']) => new URL(link, `${api.url}/docs`))
+  expect(links).toHaveLength(5)
+  for (const link of links) {
+    expect(link.origin).toBe(api.url)
+    expect((await fetch(link)).status).toBe(200)
+  }
+  expect((await get('/docs/package.json')).status).toBe(404)
+})
+
+test('the page and the document can be turned off', async () => {
+  const api = await startApiServer(() => {}, { docs: false })
+  expect((await fetch(`${api.url}/docs`)).status).toBe(404)
+  expect((await fetch(`${api.url}/openapi.json`)).status).toBe(404)
+})
+
+test('where the type of a problem leads, the error is explained', async () => {
+  const api = await startApiServer(() => {})
+  const problem = await api.request('GET', '/api/emails', { headers: { accept: 'application/problem+json' } })
+  const explained = await fetch(String(problem.body.type).replace('https://mail.example.com', api.url))
+  expect(await explained.text()).toMatch(/^missing_api_key\n401 Unauthorized\n\n/)
+  expect((await fetch(`${api.url}/errors/none`)).status).toBe(404)
+})

@@ -5,6 +5,8 @@ export type CancelTimer = () => void
 export interface Clock {
   /** Epoch, ms. */
   now(): number
+  /** ms since some moment; goes forward evenly, also when the time of day is set. */
+  steady(): number
   /** Calls `fire` once when `now()` has reached `at` (epoch, ms); never early, at once when `at` has passed. */
   at(at: number, fire: () => void): CancelTimer
 }
@@ -15,6 +17,7 @@ const longestTimeoutMs = 2 ** 31 - 1
 /** The computer's clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
+  steady: () => performance.now(),
   at(at, fire) {
     let timer: NodeJS.Timeout
     const wait = (): void => {

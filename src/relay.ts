@@ -10,6 +10,8 @@ import type { Delivery } from './delivery/delivery-threads.ts'
 import { EmailComposer } from './http/api/email-composer.ts'
 import { emailRoutes } from './http/api/emails.ts'
 import { apiOperations } from './http/api/operations.ts'
+import { RateLimitFailures } from './http/rate-limit-failures.ts'
+import { RateLimit } from './http/rate-limit.ts'
 import { startHttpServer } from './http/server.ts'
 import { startMessageParser } from './message/message-parser.ts'
 import type { MessageParser } from './message/message-parser.ts'
@@ -107,7 +109,11 @@ async function openDoors(core: CoreParts, inside: Inside, stops: Stop[]): Promis
   const composer = new EmailComposer({ clock, hostname: config.hostname, messageSizeLimit: config.messageSizeLimit })
   stops.push(() => composer.stop())
 
-  const frame: DoorFrame = { space, messageParser, composer, tls: await certificateFor(core), accept: acceptFor(core, inside, space) }
+  const rateLimit = new RateLimit(core, { plans: config.plans, defaultPlan: config.accounts.defaultPlan })
+  await rateLimit.start()
+  stops.push(() => rateLimit.stop())
+
+  const frame: DoorFrame = { space, messageParser, composer, rateLimit, tls: await certificateFor(core), accept: acceptFor(core, inside, space) }
   const doors: { stop(graceMs: number): Promise<void> }[] = []
   stops.push(() => Promise.all(doors.map((door) => door.stop(grace.doors))))
   const submission = await openSubmission(core, frame)
@@ -122,6 +128,7 @@ interface DoorFrame {
   space: FreeSpace
   messageParser: MessageParser
   composer: EmailComposer
+  rateLimit: RateLimit
   tls: { cert: string; key: string }
   accept: Accept
 }
@@ -171,13 +178,15 @@ const openSubmission = ({ config, clock, log, db, apiKeys }: CoreParts, { tls, a
     { hostname: config.hostname, maxMessageBytes: config.messageSizeLimit, ...config.submission },
   )
 
-function openHttp(core: CoreParts, { webhooks, version }: Inside, { tls, accept, space, messageParser, composer }: DoorFrame) {
+function openHttp(core: CoreParts, { webhooks, version }: Inside, { tls, accept, space, messageParser, composer, rateLimit }: DoorFrame) {
   const { config, clock, log, db, apiKeys } = core
   return startHttpServer({
     clock,
     log,
     version,
     apiKeys,
+    rateLimit,
+    rateLimitFailures: new RateLimitFailures(clock, config.http.failedAuthenticationsPerMinute),
     baseUrl: config.baseUrl,
     listen: config.http.listen,
     tlsListen: config.http.tlsListen,

@@ -78,6 +78,13 @@ export const settings = {
       'client is told by its address.',
   ),
 
+  'http.failed_authentications_per_minute': setting(
+    type.whole(0, 1_000_000),
+    60,
+    'Requests without a valid API key that one client address (of IPv6: one /64) may make in a minute before they are answered ' +
+      '429; requests with a valid key are never held up by others. 0 sets no limit.',
+  ),
+
   base_url: setting(
     type.webAddress,
     (known) => `http://localhost:${(known.valueOf('http.listen') as HostPort[] | undefined)?.[0]?.port ?? 8080}`,
@@ -203,7 +210,7 @@ export const settings = {
   plans: setting(
     type.numbersByName(standardPlans, type.whole(1, 10_000_000)),
     standardPlans,
-    'The plans an account may have, each with its API requests a minute (not enforced in this version). Plans named here are ' +
+    'The plans an account may have, each with its API requests a minute. Plans named here are ' +
       'added to these four or replace them.',
   ),
   'accounts.default_plan': setting(type.text, 'free', 'The plan of an account that is created without one.'),

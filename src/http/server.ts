@@ -13,10 +13,12 @@ import { authenticate } from './authenticate.ts'
 import type { AuthenticateParts } from './authenticate.ts'
 import { addRoutes } from './operation.ts'
 import type { Operation } from './operation.ts'
+import { admit } from './rate-limit-admission.ts'
+import type { AdmissionParts } from './rate-limit-admission.ts'
 import { serverOperations } from './server-operations.ts'
 import type { ServerOperationParts } from './server-operations.ts'
 
-export interface HttpServerParts extends AnswerParts, AuthenticateParts, ServerOperationParts {
+export interface HttpServerParts extends AnswerParts, AuthenticateParts, AdmissionParts, ServerOperationParts {
   listen: HostPort[]
   tlsListen: HostPort[]
   /** PEM; demanded where `tlsListen` names an address. */
@@ -124,7 +126,7 @@ function application(parts: HttpServerParts, isStopping: () => boolean): Koa<Api
   app.use((ctx, next) => {
     // Clients that join "…/api/" and "/emails" mean the same path.
     if (ctx.path.includes('//')) ctx.path = ctx.path.replace(/\/{2,}/g, '/')
-    if (ctx.path === '/api' || ctx.path.startsWith('/api/')) ctx.state.submitter = authenticate(ctx as ApiContext, parts)
+    if (ctx.path === '/api' || ctx.path.startsWith('/api/')) admit(ctx as ApiContext, parts, () => authenticate(ctx as ApiContext, parts))
     return next()
   })
   app.use(router.routes())

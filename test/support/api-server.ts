@@ -5,6 +5,8 @@ import { ApiKeys } from '../../src/account/api-keys.ts'
 import type { NewApiKey } from '../../src/account/api-keys.ts'
 import type { ApiRouter } from '../../src/http/api-state.ts'
 import type { Operation } from '../../src/http/operation.ts'
+import { RateLimitFailures } from '../../src/http/rate-limit-failures.ts'
+import { RateLimit } from '../../src/http/rate-limit.ts'
 import { startHttpServer } from '../../src/http/server.ts'
 import type { HttpServer, HttpServerParts } from '../../src/http/server.ts'
 import { createLog } from '../../src/log.ts'
@@ -63,6 +65,8 @@ export async function startApiServer(
   const parts: ApiParts = { db, clock, log: createLog('debug', (line) => logged.push(line)), accounts, apiKeys }
   const server = await startHttpServer({
     ...parts,
+    rateLimit: new RateLimit(parts, { plans: { free: 100_000 }, defaultPlan: 'free' }),
+    rateLimitFailures: new RateLimitFailures(clock, 0),
     baseUrl: 'https://mail.example.com',
     listen: [{ host: '127.0.0.1', port: 0 }],
     tlsListen: [],

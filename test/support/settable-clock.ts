@@ -4,11 +4,14 @@ export interface SettableClock extends Clock {
   /** Moves the time forward and fires, in order of their times, the timers that are due on the way. */
   advance(ms: number): void
   set(at: number): void
+  /** Sets the time of day alone, as an administrator or NTP does; no timer fires. */
+  correct(ms: number): void
 }
 
 /** A clock that stands still until it is told to move. */
 export function settableClock(start = Date.UTC(2026, 10, 21, 6, 0, 0)): SettableClock {
   let now = start
+  let corrected = 0
   const timers = new Set<{ at: number; fire: () => void }>()
 
   const nextDue = (until: number) => {
@@ -27,7 +30,11 @@ export function settableClock(start = Date.UTC(2026, 10, 21, 6, 0, 0)): Settable
   }
 
   return {
-    now: () => now,
+    now: () => now + corrected,
+    steady: () => now,
+    correct(ms) {
+      corrected += ms
+    },
     at(at, fire): CancelTimer {
       const timer = { at, fire }
       if (at <= now) {

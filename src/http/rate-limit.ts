@@ -1,0 +1,146 @@
+import type { Accounts } from '../account/accounts.ts'
+import type { Clock } from '../clock.ts'
+import type { Log } from '../log.ts'
+import { StorageFullError } from '../store/database.ts'
+import type { Database, Statement } from '../store/database.ts'
+import { deleteWindow, everyWindow, saveWindow, timesOf } from './rate-limit-store.ts'
+import type { WindowRow } from './rate-limit-store.ts'
+import { RateLimitWindow } from './rate-limit-window.ts'
+
+export interface RateLimitParts {
+  db: Database
+  clock: Clock
+  log: Log
+  accounts: Pick<Accounts, 'accountFor'>
+}
+
+export interface RateLimitSettings {
+  /** Requests a minute by the name of the plan. */
+  plans: Record<string, number>
+  /** What counts for an account whose plan is not among them any more. */
+  defaultPlan: string
+}
+
+/** Where an account stands with one more request. */
+export interface RateVerdict {
+  accepted: boolean
+  plan: string
+  limit: number
+  remaining: number
+  /** Whole seconds, at least 1, until one more request may be made than now. */
+  resetSeconds: number
+}
+
+interface AccountWindow {
+  window: RateLimitWindow
+  /** False where what is on disk is the same. */
+  changed: boolean
+}
+
+/** How often what has changed is saved, ms: so much is forgotten after a crash. */
+const saveEveryMs = 1_000
+
+/**
+ * Counts the requests of each account against its plan: never more than the plan's number in any 60 seconds. In memory
+ * there is a window for each account that was active in the last minute; on disk a row for each, written about once a
+ * second and at the end.
+ */
+export class RateLimit {
+  readonly #parts: RateLimitParts
+  readonly #settings: RateLimitSettings
+  readonly #byAccount = new Map<string, AccountWindow>()
+  #timer: NodeJS.Timeout | undefined
+  #saving = Promise.resolve()
+
+  constructor(parts: RateLimitParts, settings: RateLimitSettings) {
+    this.#parts = parts
+    this.#settings = settings
+  }
+
+  /** Loads what the last process saved, and saves from then on. */
+  async start(): Promise<void> {
+    const { clock, db } = this.#parts
+    const now = clock.steady()
+    const offset = clock.now() - now
+    for (const row of await db.read<WindowRow>(everyWindow)) {
+      const window = new RateLimitWindow()
+      // Where the time of day was set back meanwhile, what seems to lie ahead was made just now.
+      for (const at of timesOf(row)) window.take(Math.min(at - offset, now), Infinity)
+      this.#byAccount.set(row.account_id, { window, changed: false })
+    }
+    this.#timer = setInterval(() => void this.#saveNext(), saveEveryMs).unref()
+  }
+
+  /** Counts one more request of an account, unless it has reached its limit. */
+  take(accountId: string): RateVerdict {
+    const { plan, limit } = this.limitOf(accountId)
+    const now = this.#parts.clock.steady()
+    const entry = this.#byAccount.get(accountId) ?? this.#add(accountId)
+    const accepted = entry.window.take(now, limit)
+    if (accepted) entry.changed = true
+    return {
+      accepted,
+      plan,
+      limit,
+      remaining: Math.max(0, limit - entry.window.countAt(now)),
+      resetSeconds: Math.max(1, Math.ceil(entry.window.untilNext(now, limit) / 1000)),
+    }
+  }
+
+  /** The plan that counts for an account, and its requests a minute. */
+  limitOf(accountId: string): { plan: string; limit: number } {
+    const { plans, defaultPlan } = this.#settings
+    const named = this.#parts.accounts.accountFor(accountId)?.plan ?? defaultPlan
+    const plan = Object.hasOwn(plans, named) ? named : defaultPlan
+    return { plan, limit: plans[plan] ?? 0 }
+  }
+
+  /** Writes the windows that have changed, and forgets those that are empty. */
+  async save(): Promise<void> {
+    const { clock, db } = this.#parts
+    const now = clock.steady()
+    const offset = clock.now() - now
+    const batch: Statement[] = []
+    const written: AccountWindow[] = []
+    for (const [accountId, entry] of this.#byAccount) {
+      if (entry.window.countAt(now) === 0) {
+        this.#byAccount.delete(accountId)
+        batch.push(deleteWindow(accountId))
+      } else if (entry.changed) {
+        // Rounded up, so that nobody gets a request more after a restart.
+        batch.push(saveWindow(accountId, entry.window.times().map((at) => Math.ceil(at + offset))))
+        entry.changed = false
+        written.push(entry)
+      }
+    }
+    if (batch.length === 0) return
+    try {
+      await db.write(batch, { patient: true })
+    } catch (error) {
+      for (const entry of written) entry.changed = true
+      throw error
+    }
+  }
+
+  /** Saves for the last time. */
+  async stop(): Promise<void> {
+    clearInterval(this.#timer)
+    await this.#saving
+    await this.save()
+  }
+
+  #add(accountId: string): AccountWindow {
+    const entry = { window: new RateLimitWindow(), changed: false }
+    this.#byAccount.set(accountId, entry)
+    return entry
+  }
+
+  /** One after the other, however long the disk takes. */
+  #saveNext(): Promise<void> {
+    this.#saving = this.#saving.then(() => this.save()).catch((error: unknown) => {
+      // A full disk is told of elsewhere; what was not saved is tried again in a second.
+      if (!(error instanceof StorageFullError)) this.#parts.log.error({ error }, 'the requests of the last minute could not be saved')
+    })
+    return this.#saving
+  }
+}

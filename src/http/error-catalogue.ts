@@ -72,6 +72,10 @@ export const errorCatalogue: Record<ErrorCode, CatalogueEntry> = {
     meaning: 'The last rotation is not over: what it replaced is still valid for a while.',
     remedy: 'Wait until the overlap has ended, or send "force": true where what was replaced may end now.',
   },
+  alias_taken: {
+    meaning: 'The account has another template with this alias.',
+    remedy: 'Choose another alias, or take it away from the other template first.',
+  },
   payload_too_large: {
     meaning: 'The request, or the message that would be made of it, is too large.',
     remedy: 'Send less: smaller attachments, or links to them.',
@@ -115,6 +119,18 @@ export const errorCatalogue: Record<ErrorCode, CatalogueEntry> = {
   too_many_recipients: {
     meaning: 'The email has more recipients than one email may have.',
     remedy: 'Send several emails.',
+  },
+  template_not_found: {
+    meaning: 'The email names a template that this account does not have.',
+    remedy: 'Give the id or the alias of one of its templates in `template.id`.',
+  },
+  template_not_published: {
+    meaning: 'The email names a template that was never published.',
+    remedy: 'Publish the template, then send again.',
+  },
+  missing_template_variable: {
+    meaning: 'The template uses variables that the email gives no value for. `errors` names each.',
+    remedy: 'Give them in `template.variables`, or declare them in the template with a `fallback_value`.',
   },
   rate_limit_exceeded: {
     meaning: 'The account has made more requests within a minute than its plan allows. Nothing was done.',

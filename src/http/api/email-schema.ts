@@ -21,7 +21,8 @@ const atMost = <O, I>(most: number, schema: z.ZodType<O, I>, error?: CheckParams
     { code: 'too_many', ...(error ? { error } : {}) },
   ).pipe(schema)
 
-const line = (most: number, least = 1) =>
+/** One line of a header, in characters. */
+export const line = (most: number, least = 1) =>
   z.string().min(least).max(most).refine((text) => headerTextFault(text) === null, {
     error: 'must be one line of text without control characters',
     params: { code: 'invalid_characters' } satisfies CheckParams,
@@ -44,7 +45,8 @@ const mailboxes = atMost(
   'too_many_recipients',
 )
 
-const bodyText = z.string().refine((text) => text.length <= longestBody && Buffer.byteLength(text) <= longestBody, {
+/** The text of a body, up to 5 MiB. */
+export const bodyText = z.string().refine((text) => text.length <= longestBody && Buffer.byteLength(text) <= longestBody, {
   error: `must be at most ${longestBody / mebibyte} MiB long`,
   params: { code: 'too_long' } satisfies CheckParams,
 })

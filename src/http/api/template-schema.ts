@@ -1,0 +1,78 @@
+import { z } from 'zod'
+import type { TemplateFields } from '../../template/templates.ts'
+import type { CheckParams } from '../validate.ts'
+import { bodyText, line } from './email-schema.ts'
+
+const mostVariables = 50
+const mostReplyTo = 10
+/** characters */
+const longestMailbox = 1000
+const longestFallback = 2000
+
+const alias = z
+  .string()
+  .regex(/^(?!tpl_)[a-z0-9][a-z0-9_-]{0,63}$/, 'use a-z, 0-9, _ and -, 64 of them at most, not beginning with _, - or tpl_')
+  .describe('Unique in the account; can be used in the place of the id.')
+
+const variable = z
+  .object({
+    key: z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,49}$/, 'use letters, digits and _, 50 of them at most, not beginning with a digit'),
+    type: z.enum(['string', 'number']),
+    fallback_value: z.union([z.string().max(longestFallback), z.number()]).nullish(),
+  })
+  .superRefine(({ type, fallback_value: fallback }, ctx) => {
+    if (fallback === null || fallback === undefined || typeof fallback === type) return
+    const params: CheckParams = { code: 'invalid_type' }
+    ctx.addIssue({ code: 'custom', path: ['fallback_value'], message: `must be a ${type}, as the variable is`, params })
+  })
+
+const variables = z
+  .array(variable)
+  .max(mostVariables)
+  .superRefine((declared, ctx) => {
+    const keys = declared.map(({ key }) => key)
+    const twice = keys.findIndex((key, place) => keys.indexOf(key) !== place)
+    const params: CheckParams = { code: 'duplicate' }
+    if (twice !== -1) ctx.addIssue({ code: 'custom', path: [twice, 'key'], message: 'names a variable that is declared already', params })
+  })
+
+const mailbox = z.string().min(1).max(longestMailbox)
+
+const shape = {
+  name: line(255).describe('For people.'),
+  alias: alias.nullish(),
+  subject: line(998).nullish(),
+  html: bodyText.min(1),
+  text: bodyText.nullish().describe('Made from the html if left out or null; none if empty.'),
+  from: mailbox.nullish().describe('An address, or `Name <address>`; an email may name another.'),
+  reply_to: z.union([mailbox, z.array(mailbox).max(mostReplyTo)], { error: 'must be an address, or an array of them' }).nullish(),
+  variables: variables.nullish().describe('Those that must be given, or have a fallback. Others may be used without being declared.'),
+}
+
+export const newTemplateSchema = z.object(shape)
+export const templateChangesSchema = z.object({ ...shape, name: shape.name.optional(), html: shape.html.optional() })
+export const renderSchema = z.object({ variables: z.record(z.string(), z.unknown()).nullish() })
+
+/** What is given, in our words; null and left out are the same for a template that is new. */
+export const newTemplateFields = (given: z.output<typeof newTemplateSchema>): TemplateFields => ({
+  alias: null,
+  subject: null,
+  text: null,
+  from: null,
+  replyTo: [],
+  variables: [],
+  ...changedFields(given),
+  name: given.name,
+  html: given.html,
+})
+
+/** What is given, in our words; what is left out stays as it was, null takes it away. */
+export function changedFields(given: z.output<typeof templateChangesSchema>): Partial<TemplateFields> {
+  const { reply_to: replyTo, variables: declared, ...rest } = given
+  const fields: Partial<TemplateFields> = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined))
+  if (replyTo !== undefined) fields.replyTo = replyTo === null ? [] : [replyTo].flat()
+  if (declared !== undefined) {
+    fields.variables = (declared ?? []).map(({ key, type, fallback_value: fallback }) => ({ key, type, fallbackValue: fallback ?? null }))
+  }
+  return fields
+}

@@ -1,0 +1,168 @@
+import { renderTemplate } from '../../template/render-template.ts'
+import { parseContent } from '../../template/template-content.ts'
+import type { Template } from '../../template/template-store.ts'
+import type { Templates } from '../../template/templates.ts'
+import type { ApiContext } from '../api-state.ts'
+import { operation } from '../operation.ts'
+import type { Operation } from '../operation.ts'
+import { listBody, listOf, pageOf, pageParameters } from '../page.ts'
+import { deletedTemplate, renderedAnswer, templateAnswer, templateItem, templateItemAnswer, templateObject, templateReference } from './template-object.ts'
+import { changedFields, newTemplateFields, newTemplateSchema, renderSchema, templateChangesSchema } from './template-schema.ts'
+
+interface TemplateParts {
+  templates: Templates
+}
+
+/** `/api/templates`; both modes of an account have the same. */
+export const templateOperations = (parts: TemplateParts): Operation[] => [
+  ...readingOperations(parts),
+  ...editingOperations(parts),
+  ...publishingOperations(parts),
+]
+
+const path = '/api/templates/{idOrAlias}'
+const tag = 'Templates'
+
+/** Whose, and which. */
+const named = (ctx: ApiContext): [accountId: string, idOrAlias: string] => [ctx.state.submitter.accountId, ctx.params.idOrAlias ?? '']
+
+const referenceTo = ({ id }: Template) => ({ object: 'template' as const, id })
+
+const readingOperations = (parts: TemplateParts): Operation[] => [
+  operation(
+    {
+      id: 'templates.list',
+      method: 'GET',
+      path: '/api/templates',
+      tag,
+      summary: 'List templates',
+      permission: 'read_access',
+      query: pageParameters,
+      answers: [{ status: 200, description: 'A page, newest first.', schema: listOf(templateItemAnswer) }],
+      refuses: ['invalid_parameter'],
+    },
+    async (ctx, { query }) => {
+      const page = pageOf(query)
+      return listBody(await parts.templates.page(ctx.state.submitter.accountId, page), page, templateItem)
+    },
+  ),
+  operation(
+    {
+      id: 'templates.get',
+      method: 'GET',
+      path,
+      tag,
+      summary: 'Read a template',
+      description: 'By its id or its alias, with its newest version: the draft, while it differs from what is sent.',
+      permission: 'read_access',
+      answers: [{ status: 200, description: 'The template.', schema: templateAnswer }],
+      refuses: ['not_found'],
+    },
+    async (ctx) => templateObject(await parts.templates.get(...named(ctx))),
+  ),
+  operation(
+    {
+      id: 'templates.render',
+      method: 'POST',
+      path: `${path}/render`,
+      tag,
+      summary: 'Try a template out',
+      description: 'Fills the variables into the newest version, published or not. Nothing is sent.',
+      permission: 'read_access',
+      body: { schema: renderSchema, optional: true, example: { variables: { name: 'Ann' } } },
+      answers: [{ status: 200, description: 'What an email with these variables would hold.', schema: renderedAnswer }],
+      refuses: ['not_found', 'validation_error'],
+    },
+    async (ctx, { body }) => {
+      const template = await parts.templates.get(...named(ctx))
+      return renderTemplate({ parsed: parseContent(template), variables: template.variables }, body.variables ?? {}, 'variables')
+    },
+  ),
+]
+
+const editingOperations = (parts: TemplateParts): Operation[] => [
+  operation(
+    {
+      id: 'templates.create',
+      method: 'POST',
+      path: '/api/templates',
+      tag,
+      summary: 'Create a template',
+      description: 'It is a draft: publish it before you send with it.',
+      permission: 'full_access',
+      body: {
+        schema: newTemplateSchema,
+        example: {
+          name: 'Welcome',
+          alias: 'welcome',
+          subject: 'Welcome, {{name}}',
+          html: '<p>Hello {{name}}, your plan is {{plan}}.</p>',
+          variables: [{ key: 'plan', type: 'string', fallback_value: 'free' }],
+        },
+      },
+      answers: [{ status: 201, description: 'It is saved.', schema: templateReference }],
+      refuses: ['missing_required_field', 'validation_error', 'alias_taken'],
+    },
+    async (ctx, { body }) => referenceTo(await parts.templates.create(ctx.state.submitter.accountId, newTemplateFields(body))),
+  ),
+  operation(
+    {
+      id: 'templates.update',
+      method: 'PATCH',
+      path,
+      tag,
+      summary: 'Edit a template',
+      description: 'Changes what is given; null takes a value away. What is sent stays as it is until the template is published again. A new name or alias holds at once.',
+      permission: 'full_access',
+      body: { schema: templateChangesSchema, example: { subject: 'Welcome to Example, {{name}}' } },
+      answers: [{ status: 200, description: 'It is saved.', schema: templateReference }],
+      refuses: ['not_found', 'validation_error', 'alias_taken'],
+    },
+    async (ctx, { body }) => referenceTo(await parts.templates.change(...named(ctx), changedFields(body))),
+  ),
+  operation(
+    {
+      id: 'templates.delete',
+      method: 'DELETE',
+      path,
+      tag,
+      summary: 'Delete a template',
+      description: 'With all its versions. Emails that were sent with it stay as they are.',
+      permission: 'full_access',
+      answers: [{ status: 200, description: 'It is deleted.', schema: deletedTemplate }],
+      refuses: ['not_found'],
+    },
+    async (ctx) => ({ ...referenceTo(await parts.templates.remove(...named(ctx))), deleted: true }),
+  ),
+]
+
+const publishingOperations = (parts: TemplateParts): Operation[] => [
+  operation(
+    {
+      id: 'templates.publish',
+      method: 'POST',
+      path: `${path}/publish`,
+      tag,
+      summary: 'Publish a template',
+      description: 'From now on the newest version is what is sent.',
+      permission: 'full_access',
+      answers: [{ status: 200, description: 'It is published.', schema: templateReference }],
+      refuses: ['not_found'],
+    },
+    async (ctx) => referenceTo(await parts.templates.publish(...named(ctx))),
+  ),
+  operation(
+    {
+      id: 'templates.duplicate',
+      method: 'POST',
+      path: `${path}/duplicate`,
+      tag,
+      summary: 'Copy a template',
+      description: 'The copy is an unpublished template of its own, with the newest version and without the alias.',
+      permission: 'full_access',
+      answers: [{ status: 201, description: 'The copy.', schema: templateReference }],
+      refuses: ['not_found', 'validation_error'],
+    },
+    async (ctx) => referenceTo(await parts.templates.duplicate(...named(ctx))),
+  ),
+]

@@ -1,0 +1,94 @@
+import { SternaError } from '../errors.ts'
+import type { Database } from '../store/database.ts'
+import { parseContent } from './template-content.ts'
+import type { ParsedContent, TemplateContent } from './template-content.ts'
+import { findLive } from './template-store.ts'
+import type { LiveRow } from './template-store.ts'
+
+/** A template as it is sent: the version that was published last. */
+export interface LiveTemplate extends TemplateContent {
+  /** `tpl_…` */
+  id: string
+}
+
+interface Cached {
+  template: LiveTemplate
+  parsed: ParsedContent
+  /** characters */
+  size: number
+}
+
+/** characters of templates that are kept in memory; parsed they take some times as much */
+const room = 16 * 1024 * 1024
+
+/** Published templates as emails need them, those in use from memory. */
+export class LiveTemplates {
+  readonly #db: Pick<Database, 'read'>
+  /** By account and id or alias; the one used last is the last. */
+  readonly #cached = new Map<string, Cached>()
+  #size = 0
+  /** Counts what was forgotten: what is being read meanwhile may be of yesterday. */
+  #forgotten = 0
+
+  constructor(db: Pick<Database, 'read'>) {
+    this.#db = db
+  }
+
+  /** @throws SternaError `template_not_found`, `template_not_published` */
+  async get(accountId: string, idOrAlias: string): Promise<{ template: LiveTemplate; parsed: ParsedContent }> {
+    const key = `${accountId} ${idOrAlias}`
+    const cached = this.#cached.get(key)
+    if (cached) {
+      this.#cached.delete(key)
+      this.#cached.set(key, cached)
+      return cached
+    }
+    const forgotten = this.#forgotten
+    const [row] = await this.#db.read<LiveRow>(findLive, { accountId, idOrAlias })
+    const template = liveTemplate(row)
+    const found = { template, parsed: parseContent(template), size: template.html.length + (template.text?.length ?? 0) + overhead }
+    if (forgotten === this.#forgotten) this.#keep(key, found)
+    return found
+  }
+
+  /** To be called when a template has been changed. */
+  forget(id: string): void {
+    this.#forgotten++
+    for (const [key, { template }] of this.#cached) if (template.id === id) this.#drop(key)
+  }
+
+  #keep(key: string, cached: Cached): void {
+    this.#drop(key)
+    this.#cached.set(key, cached)
+    this.#size += cached.size
+    for (const oldest of this.#cached.keys()) {
+      if (this.#size <= room) break
+      this.#drop(oldest)
+    }
+  }
+
+  #drop(key: string): void {
+    this.#size -= this.#cached.get(key)?.size ?? 0
+    this.#cached.delete(key)
+  }
+}
+
+/** characters; that many small ones are held at most, too */
+const overhead = 4 * 1024
+
+function liveTemplate(row: LiveRow | undefined): LiveTemplate {
+  if (!row) throw refusal('template_not_found', 'There is no template with this id or alias.')
+  if (row.html_body === null) throw refusal('template_not_published', 'This template was never published. Publish it first.')
+  return {
+    id: row.id,
+    subject: row.subject,
+    html: row.html_body,
+    text: row.text_body,
+    from: row.header_from,
+    replyTo: JSON.parse(row.reply_to ?? '[]') as string[],
+    variables: JSON.parse(row.variables ?? '[]') as TemplateContent['variables'],
+  }
+}
+
+const refusal = (code: 'template_not_found' | 'template_not_published', message: string): SternaError =>
+  new SternaError(code, message, { faults: [{ field: 'template.id', code, message, help: null }] })

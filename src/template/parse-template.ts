@@ -1,0 +1,155 @@
+/** A piece of a parsed template: text as it is, a variable, or a section with what is in it. */
+export type TemplateNode =
+  | string
+  | { type: 'variable'; path: string[]; isRaw: boolean }
+  | { type: 'section'; path: string[]; isInverted: boolean; nodes: TemplateNode[] }
+
+export type ParsedTemplate = { ok: true; nodes: TemplateNode[] } | { ok: false; line: number; fault: string }
+
+/** The template cannot be understood; `fault` says why and what to write instead. */
+class TemplateFault extends Error {
+  readonly at: number
+  constructor(at: number, message: string) {
+    super(message)
+    this.at = at
+  }
+}
+
+/** Sections in one another. */
+const deepest = 32
+/** A newsletter has hundreds. */
+const mostTags = 20_000
+/** characters */
+const longestName = 200
+/** characters of a faulty tag that are shown */
+const longestQuote = 60
+
+interface OpenSection {
+  tag: string
+  name: string
+  at: number
+  nodes: TemplateNode[]
+}
+
+interface Tag {
+  /** With its braces. */
+  text: string
+  kind: '' | '#' | '^' | '/' | '!' | '&'
+  name: string
+  /** The places of its first character, and behind its last. */
+  at: number
+  end: number
+}
+
+/**
+ * Reads the text of a template: Mustache without partials, lambdas and other delimiters. `{{x}}`, `{{{x}}}`, `{{&x}}`,
+ * `{{#x}}…{{/x}}`, `{{^x}}…{{/x}}`, `{{! a comment }}`; names may have dots, `{{.}}` is the entry of a list itself. A
+ * section tag or comment that has its line to itself leaves no line. Takes time in proportion to the text.
+ */
+export function parseTemplate(text: string): ParsedTemplate {
+  try {
+    return { ok: true, nodes: nodesOf(text) }
+  } catch (error) {
+    if (!(error instanceof TemplateFault)) throw error
+    return { ok: false, line: text.slice(0, error.at).split('\n').length, fault: error.message }
+  }
+}
+
+function nodesOf(text: string): TemplateNode[] {
+  const root: OpenSection = { tag: '', name: '', at: 0, nodes: [] }
+  const open = [root]
+  let from = 0
+  let tags = 0
+  // Whether there is nothing but white space on this line before `from`.
+  let isLineBlank = true
+  for (let at = text.indexOf('{{'); at !== -1; at = text.indexOf('{{', from)) {
+    const tag = tagAt(text, at)
+    if (++tags > mostTags) throw new TemplateFault(at, `There are more than ${mostTags} tags. Use a section over a list.`)
+    const literal = text.slice(from, at)
+    const lineStart = literal.lastIndexOf('\n') + 1
+    isLineBlank = (lineStart > 0 || isLineBlank) && /^[ \t]*$/.test(literal.slice(lineStart))
+    const lineEnd: number | null = isLineBlank && leavesNoLine(tag) ? lineEndAfter(text, tag.end) : null
+    const { nodes } = open.at(-1) as OpenSection
+    const kept = lineEnd === null ? literal : literal.slice(0, lineStart)
+    if (kept !== '') nodes.push(kept)
+    applyTag(tag, open)
+    from = lineEnd ?? tag.end
+    isLineBlank = lineEnd !== null
+  }
+  if (from < text.length) (open.at(-1) as OpenSection).nodes.push(text.slice(from))
+  const left = open.at(-1) as OpenSection
+  if (left !== root) throw new TemplateFault(left.at, `${left.tag} is never closed. Write {{/${left.name}}} where it ends.`)
+  return root.nodes
+}
+
+const leavesNoLine = ({ kind }: Tag): boolean => kind !== '' && kind !== '&'
+
+/** Where the next line begins if the rest of this one is blank; null where it is not. */
+function lineEndAfter(text: string, at: number): number | null {
+  const rest = /[ \t]*(?:\r?\n|$)/y
+  rest.lastIndex = at
+  return rest.test(text) ? rest.lastIndex : null
+}
+
+function applyTag(tag: Tag, open: OpenSection[]): void {
+  const { nodes } = open.at(-1) as OpenSection
+  switch (tag.kind) {
+    case '!':
+      return
+    case '':
+    case '&':
+      nodes.push({ type: 'variable', path: pathOf(tag), isRaw: tag.kind === '&' })
+      return
+    case '/':
+      return closeSection(tag, open)
+    default: {
+      const section: TemplateNode = { type: 'section', path: pathOf(tag), isInverted: tag.kind === '^', nodes: [] }
+      nodes.push(section)
+      if (open.length > deepest) throw new TemplateFault(tag.at, `Sections are nested more than ${deepest} deep.`)
+      open.push({ tag: tag.text, name: tag.name, at: tag.at, nodes: section.nodes })
+    }
+  }
+}
+
+function closeSection(tag: Tag, open: OpenSection[]): void {
+  const section = open.pop() as OpenSection
+  if (open.length === 0) throw new TemplateFault(tag.at, `${tag.text} closes a section that was not opened. Write {{#${tag.name}}} where it begins.`)
+  if (section.name !== tag.name) {
+    throw new TemplateFault(tag.at, `${tag.text} stands where ${section.tag} is open. Write {{/${section.name}}} before it.`)
+  }
+}
+
+function tagAt(text: string, at: number): Tag {
+  const isTriple = text.startsWith('{{{', at)
+  const close = isTriple ? '}}}' : '}}'
+  const closeAt = text.indexOf(close, at + close.length)
+  if (closeAt === -1) throw new TemplateFault(at, `${quoted(text.slice(at, at + longestQuote))} is never closed. Write ${close} where the tag ends.`)
+  const end = closeAt + close.length
+  const inside = text.slice(at + close.length, closeAt)
+  if (isTriple) return { text: quoted(text.slice(at, end)), kind: '&', name: inside.trim(), at, end }
+  const [, sigil = ''] = /^\s*([#^/!&>=<$%*]?)/.exec(inside) ?? []
+  const tag = { text: quoted(text.slice(at, end)), name: inside.trimStart().slice(sigil.length).trim(), at, end }
+  if (sigil === '' || sigil === '#' || sigil === '^' || sigil === '/' || sigil === '!' || sigil === '&') return { ...tag, kind: sigil }
+  throw new TemplateFault(at, `${tag.text} is not supported: ${refused[sigil] ?? 'a name cannot begin so'}.`)
+}
+
+const refused: Record<string, string> = {
+  '>': 'there are no partials; put the text itself into the template',
+  '=': 'the delimiters are always {{ and }}',
+  '<': 'a template has no parent; put the text itself into the template',
+  $: 'a template has no blocks; put the text itself into the template',
+}
+
+/** @throws TemplateFault where it is no name */
+function pathOf({ name, text, at }: Tag): string[] {
+  if (name === '.') return []
+  const path = name.split('.')
+  if (name.length <= longestName && path.every((part) => /^[^\s.{}"'()[\]|#^/!&>=<]+$/.test(part))) return path
+  if (/^(?:each|if|unless|with|else)\b/.test(name)) {
+    const [, subject = 'x'] = name.split(/\s+/)
+    throw new TemplateFault(at, `${text} is not Mustache, which has no words such as if and each. Write {{#${subject}}}…{{/${subject}}}, or {{^${subject}}}…{{/${subject}}} for what is left out or empty.`)
+  }
+  throw new TemplateFault(at, `${text} has no valid name. A name is letters, digits, _ and -, with dots for what is inside: {{customer.name}}.`)
+}
+
+const quoted = (text: string): string => (text.length > longestQuote ? `${text.slice(0, longestQuote)}…` : text).replace(/\s+/g, ' ')

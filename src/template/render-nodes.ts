@@ -1,0 +1,105 @@
+import type { TemplateNode } from './parse-template.ts'
+import type { RenderBudget } from './render-budget.ts'
+
+/** What a rendering could not do. Names are as the template has them. */
+export interface RenderFindings {
+  /** There was no value of this name. */
+  missing: Set<string>
+  /** The value is an object or a list, which has no text of its own. */
+  unprintable: Set<string>
+}
+
+interface Rendering {
+  escape: boolean
+  budget: RenderBudget
+  findings: RenderFindings
+  /** What a name may mean, the innermost last. */
+  contexts: unknown[]
+  pieces: string[]
+}
+
+/**
+ * The text of a parsed template. A name is looked for in the innermost section first; only what the data has itself is
+ * found, nothing that JavaScript adds. No code of the data runs.
+ * @param how `escape`: whether `{{x}}` is for HTML
+ * @throws SternaError `validation_error` where the budget is used up
+ */
+export function renderNodes(
+  nodes: TemplateNode[],
+  data: unknown,
+  how: { escape: boolean; budget: RenderBudget; findings: RenderFindings },
+): string {
+  const rendering: Rendering = { ...how, contexts: [data], pieces: [] }
+  renderAll(nodes, rendering)
+  return rendering.pieces.join('')
+}
+
+function renderAll(nodes: TemplateNode[], rendering: Rendering): void {
+  for (const node of nodes) {
+    rendering.budget.step(1)
+    if (typeof node === 'string') write(node, rendering)
+    else if (node.type === 'variable') renderVariable(node, rendering)
+    else renderSection(node, rendering)
+  }
+}
+
+function write(text: string, { budget, pieces }: Rendering): void {
+  budget.write(text.length)
+  pieces.push(text)
+}
+
+function renderVariable({ path, isRaw }: { path: string[]; isRaw: boolean }, rendering: Rendering): void {
+  const value = lookUp(path, rendering)
+  const { findings } = rendering
+  if (value === undefined) findings.missing.add(nameOf(path))
+  else if (typeof value === 'string') writeValue(value, isRaw, rendering)
+  else if (typeof value === 'number' || typeof value === 'boolean') write(String(value), rendering)
+  else if (value !== null) findings.unprintable.add(nameOf(path))
+}
+
+const nameOf = (path: string[]): string => (path.length === 0 ? '.' : path.join('.'))
+
+/** characters escaped at a time, so that the budget is asked before a long value has grown beyond it */
+const pieceLength = 64 * 1024
+
+function writeValue(text: string, isRaw: boolean, rendering: Rendering): void {
+  if (isRaw || !rendering.escape || !/[&<>"']/.test(text)) return write(text, rendering)
+  for (let at = 0; at < text.length; at += pieceLength) write(escapeHtml(text.slice(at, at + pieceLength)), rendering)
+}
+
+/** For text between tags and for attribute values in quotation marks. */
+const escapeHtml = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;').replaceAll("'", '&#39;')
+
+/** A list is gone through, anything else that is not empty is entered once; the inverted form is for the rest. */
+function renderSection(section: { path: string[]; isInverted: boolean; nodes: TemplateNode[] }, rendering: Rendering): void {
+  const value = lookUp(section.path, rendering)
+  const isEmpty = !value || (Array.isArray(value) && value.length === 0)
+  if (isEmpty !== section.isInverted) return
+  const { contexts, budget } = rendering
+  if (section.isInverted) return renderAll(section.nodes, rendering)
+  for (const entry of Array.isArray(value) ? value : [value]) {
+    budget.step(1)
+    contexts.push(entry)
+    renderAll(section.nodes, rendering)
+    contexts.pop()
+  }
+}
+
+/** Undefined where there is nothing of that name. */
+function lookUp(path: string[], { contexts, budget }: Rendering): unknown {
+  const [first, ...rest] = path
+  if (first === undefined) return contexts.at(-1)
+  for (let at = contexts.length - 1; at >= 0; at--) {
+    budget.step(1)
+    const context = contexts[at]
+    if (!has(context, first)) continue
+    let value: unknown = context[first]
+    for (const name of rest) value = has(value, name) ? value[name] : undefined
+    return value
+  }
+  return undefined
+}
+
+const has = (value: unknown, name: string): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && Object.hasOwn(value, name)

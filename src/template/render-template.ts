@@ -1,0 +1,92 @@
+import { SternaError } from '../errors.ts'
+import type { FieldFault } from '../errors.ts'
+import type { TemplateNode } from './parse-template.ts'
+import { RenderBudget } from './render-budget.ts'
+import { renderNodes } from './render-nodes.ts'
+import type { RenderFindings } from './render-nodes.ts'
+import type { DeclaredVariable, ParsedContent } from './template-content.ts'
+
+/** A template with its variables filled in. */
+export interface RenderedTemplate {
+  subject: string | null
+  html: string
+  text: string | null
+  /** Variables that have neither a value nor a fallback, sorted; nothing stands in their places. */
+  missing: string[]
+}
+
+/**
+ * Fills the variables in: escaped in html, as they are in text and subject, line breaks taken out of the subject.
+ * @param field where the caller gave the variables, for what is said of them
+ * @throws SternaError `validation_error` for a value of the wrong type, and where the result would be too large
+ */
+export function renderTemplate(
+  { parsed, variables }: { parsed: ParsedContent; variables: DeclaredVariable[] },
+  given: Record<string, unknown>,
+  field: string,
+): RenderedTemplate {
+  refuseAny(variables.flatMap((variable) => typeFault(variable, given, field)))
+  const data = withFallbacks(variables, given)
+  const budget = new RenderBudget()
+  const findings: RenderFindings = { missing: new Set(requiredOf(variables, data)), unprintable: new Set() }
+  const part = (nodes: TemplateNode[], escape: boolean): string => {
+    budget.nextPart()
+    return renderNodes(nodes, data, { escape, budget, findings })
+  }
+  const subject = parsed.subject && part(parsed.subject, false).replace(/[\r\n]+/g, '')
+  const html = part(parsed.html, true)
+  const text = parsed.text && part(parsed.text, false)
+  refuseAny(Array.from(findings.unprintable, (name) => unprintable(name, field)))
+  return { subject, html, text, missing: [...findings.missing].toSorted() }
+}
+
+/**
+ * As `renderTemplate`, for an email that is to be sent.
+ * @throws SternaError also `missing_template_variable`, which names each
+ */
+export function renderComplete(...template: Parameters<typeof renderTemplate>): RenderedTemplate {
+  const rendered = renderTemplate(...template)
+  const { missing } = rendered
+  if (missing.length === 0) return rendered
+  const faults = missing.slice(0, mostFaults).map((name) => missingFault(name, template[2]))
+  const names = missing.slice(0, mostFaults).join(', ')
+  throw new SternaError('missing_template_variable', `The template needs a value for ${names}.`, { faults })
+}
+
+/** A null stands for nothing given: the fallback takes its place. */
+function withFallbacks(variables: DeclaredVariable[], given: Record<string, unknown>): Record<string, unknown> {
+  const data: Record<string, unknown> = Object.assign(Object.create(null), given)
+  for (const { key, fallbackValue } of variables) data[key] ??= fallbackValue
+  return data
+}
+
+const requiredOf = (variables: DeclaredVariable[], data: Record<string, unknown>): string[] =>
+  variables.filter(({ key }) => data[key] === null).map(({ key }) => key)
+
+/** A number has one text only, so it may stand for a string; a text may be no number. */
+function typeFault({ key, type }: DeclaredVariable, given: Record<string, unknown>, field: string): FieldFault[] {
+  const value = Object.hasOwn(given, key) ? given[key] : null
+  if (value === null || value === undefined || typeof value === 'number' || typeof value === type) return []
+  return [{ field: `${field}.${key}`, code: 'invalid_type', message: `The variable ${key} must be a ${type}.`, help: null }]
+}
+
+/** as many as one answer names */
+const mostFaults = 100
+
+const missingFault = (name: string, field: string): FieldFault => ({
+  field: `${field}.${name}`,
+  code: 'missing',
+  message: `The variable ${name} has no value.`,
+  help: `Give it in \`${field}\`, or declare it in the template with a fallback_value.`,
+})
+
+const unprintable = (name: string, field: string): FieldFault => ({
+  field: `${field}.${name}`,
+  code: 'invalid_type',
+  message: `The variable ${name} is an object or a list, which cannot be shown as text.`,
+  help: `Write {{#${name}}}…{{/${name}}} in the template, and name what is inside.`,
+})
+
+function refuseAny(faults: FieldFault[]): void {
+  if (faults[0]) throw new SternaError('validation_error', faults[0].message, { faults: faults.slice(0, mostFaults) })
+}

@@ -1,0 +1,157 @@
+import type { Row, Statement, Value } from '../store/database.ts'
+import type { TemplateContent } from './template-content.ts'
+
+/** A template with its newest version, which is what its owner sees and edits. */
+export interface Template extends TemplateContent {
+  /** `tpl_…` */
+  id: string
+  accountId: string
+  name: string
+  /** Unique in its account. */
+  alias: string | null
+  /** Of the content in this object; the live one if `isPublished`. */
+  versionId: string
+  /** Null until the first is published. */
+  liveVersionId: string | null
+  /** Of the live version; epoch, ms, like the other times. */
+  publishedAt: number | null
+  /** Counts changes. */
+  revision: number
+  createdAt: number
+  updatedAt: number
+}
+
+export interface TemplateRow extends Row {
+  id: string
+  account_id: string
+  name: string
+  alias: string | null
+  draft_version_id: string
+  live_version_id: string | null
+  published_at: number | null
+  revision: number
+  created_at: number
+  updated_at: number
+  subject: string | null
+  html_body: string
+  text_body: string | null
+  header_from: string | null
+  reply_to: string
+  variables: string
+}
+
+/** The template of an account by its id or alias; an alias never has the form of an id. */
+export const findTemplate = `
+  select template.id, template.account_id, template.name, template.alias, template.draft_version_id, template.live_version_id,
+         live.published_at, template.revision, template.created_at, template.updated_at, draft.subject, draft.html_body,
+         draft.text_body, draft.header_from, draft.reply_to, draft.variables
+    from template join template_version draft on draft.id = template.draft_version_id
+         left join template_version live on live.id = template.live_version_id
+   where template.account_id = :accountId and (template.id = :idOrAlias or template.alias = :idOrAlias)`
+
+export interface LiveRow extends Row {
+  id: string
+  live_version_id: string | null
+  subject: string | null
+  /** Null where nothing is published. */
+  html_body: string | null
+  text_body: string | null
+  header_from: string | null
+  reply_to: string | null
+  variables: string | null
+}
+
+/** What is sent of a template. */
+export const findLive = `
+  select template.id, template.live_version_id, live.subject, live.html_body, live.text_body, live.header_from, live.reply_to,
+         live.variables
+    from template left join template_version live on live.id = template.live_version_id
+   where template.account_id = :accountId and (template.id = :idOrAlias or template.alias = :idOrAlias)`
+
+/** Refused (`expect`) where the account has `limit` templates already. Its version is to be inserted with it. */
+export const insertTemplate = (template: Template, limit: number): Statement => ({
+  sql: `insert into template (id, account_id, name, alias, draft_version_id, revision, created_at, updated_at)
+        select :id, :accountId, :name, :alias, :versionId, 0, :now, :now
+         where (select count(*) from template where account_id = :accountId) < :limit`,
+  params: {
+    id: template.id,
+    accountId: template.accountId,
+    name: template.name,
+    alias: template.alias,
+    versionId: template.versionId,
+    now: template.createdAt,
+    limit,
+  },
+  expect: 1,
+})
+
+/** Refused (`expect`) where the template is no longer at the revision before this one. */
+export const updateTemplate = (template: Template): Statement => ({
+  sql: `update template set name = :name, alias = :alias, draft_version_id = :versionId, revision = revision + 1, updated_at = :now
+         where id = :id and account_id = :accountId and revision = :revision`,
+  params: {
+    id: template.id,
+    accountId: template.accountId,
+    name: template.name,
+    alias: template.alias,
+    versionId: template.versionId,
+    revision: template.revision - 1,
+    now: template.updatedAt,
+  },
+  expect: 1,
+})
+
+export const insertVersion = (template: Template): Statement => ({
+  sql: `insert into template_version
+          (id, template_id, subject, html_body, text_body, header_from, reply_to, variables, created_at)
+        values (:versionId, :templateId, :subject, :html, :text, :from, :replyTo, :variables, :now)`,
+  params: { ...contentParams(template), templateId: template.id, now: template.updatedAt },
+})
+
+/** For a version that was not published yet. */
+export const updateVersion = (template: Template): Statement => ({
+  sql: `update template_version set subject = :subject, html_body = :html, text_body = :text, header_from = :from,
+                                    reply_to = :replyTo, variables = :variables
+         where id = :versionId and published_at is null`,
+  params: contentParams(template),
+  expect: 1,
+})
+
+const contentParams = ({ versionId, subject, html, text, from, replyTo, variables }: Template): Record<string, Value> => ({
+  versionId,
+  subject,
+  html,
+  text,
+  from,
+  replyTo: JSON.stringify(replyTo),
+  variables: JSON.stringify(variables),
+})
+
+/** What is sent from now on is the newest version; of those before, the last `kept` stay. */
+export const publishNewest = (scope: { id: string; accountId: string }, now: number, kept: number): Statement[] => [
+  {
+    sql: `update template set live_version_id = draft_version_id, revision = revision + 1, updated_at = :now
+           where id = :id and account_id = :accountId`,
+    params: { ...scope, now },
+    expect: 1,
+  },
+  {
+    sql: 'update template_version set published_at = :now where id = (select live_version_id from template where id = :id)',
+    params: { id: scope.id, now },
+  },
+  {
+    sql: `delete from template_version where template_id = :id and published_at is not null
+             and id not in (select id from template_version where template_id = :id and published_at is not null
+                             order by published_at desc, id desc limit :kept)`,
+    params: { id: scope.id, kept },
+  },
+]
+
+/** Refused (`expect`) where there is no such template. What was sent with it keeps its id. */
+export const deleteTemplate = (scope: { id: string; accountId: string }): Statement[] => [
+  {
+    sql: 'delete from template_version where template_id in (select id from template where id = :id and account_id = :accountId)',
+    params: scope,
+  },
+  { sql: 'delete from template where id = :id and account_id = :accountId', params: scope, expect: 1 },
+]

@@ -1,0 +1,215 @@
+import type { Clock } from '../clock.ts'
+import { SternaError } from '../errors.ts'
+import { newId } from '../id.ts'
+import { ConflictError, UniqueError } from '../store/database.ts'
+import type { Database, Row, Statement } from '../store/database.ts'
+import { pageClause } from '../store/page-clause.ts'
+import type { Page } from '../store/page-clause.ts'
+import { LiveTemplates } from './live-templates.ts'
+import { contentFaults } from './template-content.ts'
+import type { DeclaredVariable, TemplateContent } from './template-content.ts'
+import { deleteTemplate, findTemplate, insertTemplate, insertVersion, publishNewest, updateTemplate, updateVersion } from './template-store.ts'
+import type { Template, TemplateRow } from './template-store.ts'
+
+/** What an owner decides about a template. */
+export interface TemplateFields extends Omit<TemplateContent, 'variables'> {
+  name: string
+  alias: string | null
+  variables: Pick<DeclaredVariable, 'key' | 'type' | 'fallbackValue'>[]
+}
+
+/** A template in a list. */
+export interface TemplateListRow extends Row {
+  id: string
+  name: string
+  alias: string | null
+  published_at: number | null
+  created_at: number
+  updated_at: number
+}
+
+/** Templates that an account may have. */
+const templateLimit = 1000
+/** Published versions of a template that are kept, the live one among them. */
+const versionsKept = 20
+/** How often a change is tried while others change the same template. */
+const mostTries = 5
+/** characters */
+const longestName = 255
+
+const notFound = (): SternaError => new SternaError('not_found', 'There is no template with this id or alias.')
+
+/** The templates of all accounts. Edits go into a draft; what is sent is what was published last. */
+export class Templates {
+  /** What emails are made from. */
+  readonly live: LiveTemplates
+  readonly #db: Database
+  readonly #clock: Clock
+
+  constructor({ db, clock }: { db: Database; clock: Clock }) {
+    this.#db = db
+    this.#clock = clock
+    this.live = new LiveTemplates(db)
+  }
+
+  /**
+   * Makes a template; it cannot be sent with before it is published.
+   * @throws SternaError `validation_error`, `alias_taken`
+   */
+  async create(accountId: string, fields: TemplateFields): Promise<Template> {
+    checkContent(fields)
+    const now = this.#clock.now()
+    const template: Template = {
+      ...fields,
+      variables: declared(fields.variables, [], now),
+      id: newId('tpl', now),
+      accountId,
+      versionId: newId('tplv', now),
+      liveVersionId: null,
+      publishedAt: null,
+      revision: 0,
+      createdAt: now,
+      updatedAt: now,
+    }
+    try {
+      await this.#write([insertTemplate(template, templateLimit), insertVersion(template)], template.alias)
+    } catch (error) {
+      if (!(error instanceof ConflictError)) throw error
+      const message = `An account may have ${templateLimit} templates. Delete one that is no longer needed.`
+      throw new SternaError('validation_error', message, { cause: error })
+    }
+    return template
+  }
+
+  /** With its newest version. @throws SternaError `not_found`, also for another account's */
+  async get(accountId: string, idOrAlias: string): Promise<Template> {
+    const [row] = await this.#db.read<TemplateRow>(findTemplate, { accountId, idOrAlias })
+    if (!row) throw notFound()
+    return templateOf(row)
+  }
+
+  /** A page of them, as `listBody` takes it. Uses the index template_account. */
+  page(accountId: string, page: Page): Promise<TemplateListRow[]> {
+    const { condition, order, params } = pageClause(page, 'template.id')
+    return this.#db.report<TemplateListRow>(
+      `select template.id, template.name, template.alias, live.published_at, template.created_at, template.updated_at
+         from template left join template_version live on live.id = template.live_version_id
+        where template.account_id = :accountId and ${condition} ${order}`,
+      { accountId, ...params },
+    )
+  }
+
+  /**
+   * Changes what is given. A new name or alias holds at once, the rest when it is published.
+   * @throws SternaError `not_found`, `validation_error`, `alias_taken`
+   */
+  async change(accountId: string, idOrAlias: string, changes: Partial<TemplateFields>): Promise<Template> {
+    checkContent(changes)
+    let before = await this.get(accountId, idOrAlias)
+    for (let tries = 1; ; tries++) {
+      const now = this.#clock.now()
+      const variables = changes.variables ? declared(changes.variables, before.variables, now) : before.variables
+      const after: Template = { ...before, ...changes, variables, revision: before.revision + 1, updatedAt: now }
+      try {
+        await this.#write(this.#changing(before, after), after.alias)
+        this.live.forget(after.id)
+        return after
+      } catch (error) {
+        if (!(error instanceof ConflictError) || tries === mostTries) throw error
+        before = await this.get(accountId, before.id)
+      }
+    }
+  }
+
+  /** A published version stays as it is: the first edit after it makes another. */
+  #changing(before: Template, after: Template): Statement[] {
+    if (isSameContent(before, after)) return [updateTemplate(after)]
+    if (before.versionId !== before.liveVersionId) return [updateTemplate(after), updateVersion(after)]
+    after.versionId = newId('tplv', after.updatedAt)
+    return [updateTemplate(after), insertVersion(after)]
+  }
+
+  /** The newest version is what is sent from now on. @throws SternaError `not_found` */
+  async publish(accountId: string, idOrAlias: string): Promise<Template> {
+    const { id } = await this.get(accountId, idOrAlias)
+    await this.#writeExisting(publishNewest({ id, accountId }, this.#clock.now(), versionsKept))
+    this.live.forget(id)
+    return this.get(accountId, id)
+  }
+
+  /** Makes an unpublished copy of the newest version, without the alias. @throws SternaError `not_found`, `validation_error` */
+  async duplicate(accountId: string, idOrAlias: string): Promise<Template> {
+    const original = await this.get(accountId, idOrAlias)
+    const { subject, html, text, from, replyTo, variables } = original
+    const suffix = ' (copy)'
+    const name = `${original.name.slice(0, longestName - suffix.length)}${suffix}`
+    return this.create(accountId, { name, alias: null, subject, html, text, from, replyTo, variables })
+  }
+
+  /** Deletes it with all its versions. @throws SternaError `not_found` */
+  async remove(accountId: string, idOrAlias: string): Promise<Template> {
+    const template = await this.get(accountId, idOrAlias)
+    await this.#writeExisting(deleteTemplate({ id: template.id, accountId }))
+    this.live.forget(template.id)
+    return template
+  }
+
+  async #write(batch: Statement[], alias: string | null): Promise<void> {
+    try {
+      await this.#db.write(batch)
+    } catch (error) {
+      if (!(error instanceof UniqueError)) throw error
+      throw new SternaError('alias_taken', `This account has a template with the alias ${alias} already.`, { cause: error })
+    }
+  }
+
+  async #writeExisting(batch: Statement[]): Promise<void> {
+    try {
+      await this.#db.write(batch)
+    } catch (error) {
+      if (error instanceof ConflictError) throw notFound()
+      throw error
+    }
+  }
+}
+
+function checkContent(content: Partial<TemplateFields>): void {
+  const { variables: _, ...parts } = content
+  const faults = contentFaults(parts)
+  if (faults[0]) throw new SternaError('validation_error', faults[0].message, { faults })
+}
+
+/** A variable that has not changed keeps its times. */
+function declared(variables: TemplateFields['variables'], before: DeclaredVariable[], now: number): DeclaredVariable[] {
+  return variables.map(({ key, type, fallbackValue }) => {
+    const old = before.find((variable) => variable.key === key)
+    const isSame = old?.type === type && old.fallbackValue === fallbackValue
+    return { key, type, fallbackValue, createdAt: old?.createdAt ?? now, updatedAt: isSame ? old.updatedAt : now }
+  })
+}
+
+const isSameContent = (a: Template, b: Template): boolean =>
+  a.subject === b.subject &&
+  a.html === b.html &&
+  a.text === b.text &&
+  a.from === b.from &&
+  JSON.stringify([a.replyTo, a.variables]) === JSON.stringify([b.replyTo, b.variables])
+
+const templateOf = (row: TemplateRow): Template => ({
+  id: row.id,
+  accountId: row.account_id,
+  name: row.name,
+  alias: row.alias,
+  versionId: row.draft_version_id,
+  liveVersionId: row.live_version_id,
+  publishedAt: row.published_at,
+  revision: row.revision,
+  createdAt: row.created_at,
+  updatedAt: row.updated_at,
+  subject: row.subject,
+  html: row.html_body,
+  text: row.text_body,
+  from: row.header_from,
+  replyTo: JSON.parse(row.reply_to) as string[],
+  variables: JSON.parse(row.variables) as DeclaredVariable[],
+})

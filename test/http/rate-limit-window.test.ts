@@ -1,0 +1,50 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { RateLimitWindow, windowMs } from '../../src/http/rate-limit-window.ts'
+
+/** Requests with the pauses between them, ms, and the limit that counts at each. */
+const requests = fc.array(
+  fc.record({
+    pause: fc.oneof(fc.constant(0), fc.integer({ max: 50, min: 0 }), fc.integer({ min: 0, max: 2 * windowMs }), fc.double({ min: 0, max: 1000, noNaN: true })),
+    limit: fc.oneof({ weight: 9, arbitrary: fc.constant(5) }, { weight: 1, arbitrary: fc.integer({ min: 1, max: 40 }) }),
+  }),
+  { maxLength: 300 },
+)
+
+test('never more than the limit is taken in any minute, and nothing is refused while fewer were', () => {
+  fc.assert(
+    fc.property(requests, (sequence) => {
+      const window = new RateLimitWindow()
+      const taken: number[] = []
+      let now = 1_000
+      for (const { pause, limit } of sequence) {
+        now += pause
+        const inLastMinute = taken.filter((at) => at + windowMs > now).length
+        const isTaken = window.take(now, limit)
+        expect(isTaken).toBe(inLastMinute < limit)
+        if (isTaken) taken.push(now)
+        expect(window.countAt(now)).toBe(inLastMinute + (isTaken ? 1 : 0))
+        expect(window.times()).toEqual(taken.filter((at) => at + windowMs > now))
+      }
+    }),
+    { numRuns: 500 },
+  )
+})
+
+test('it tells exactly when one more may be taken', () => {
+  fc.assert(
+    fc.property(requests, (sequence) => {
+      const window = new RateLimitWindow()
+      let now = 1_000
+      for (const { pause, limit } of sequence) {
+        now += pause
+        if (window.take(now, limit)) continue
+        const until = window.untilNext(now, limit)
+        expect(until).toBeGreaterThan(0)
+        expect(window.countAt(now + until - 0.5)).toBeGreaterThanOrEqual(limit)
+        now += until
+        expect(window.take(now, limit)).toBe(true)
+      }
+    }),
+  )
+})

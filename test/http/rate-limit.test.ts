@@ -1,0 +1,147 @@
+import fc from 'fast-check'
+import { expect, onTestFinished, test } from 'vitest'
+import { Accounts } from '../../src/account/accounts.ts'
+import { RateLimitFailures } from '../../src/http/rate-limit-failures.ts'
+import { saveWindow, timesOf } from '../../src/http/rate-limit-store.ts'
+import { RateLimit } from '../../src/http/rate-limit.ts'
+import { silentLog } from '../../src/log.ts'
+import { openDatabase } from '../../src/store/sqlite-database.ts'
+import { startApiServer } from '../support/api-server.ts'
+import type { ApiAnswer, ApiServer } from '../support/api-server.ts'
+import { settableClock } from '../support/settable-clock.ts'
+import { testDirectory } from '../support/temporary-directory.ts'
+
+const plans = { free: 3, starter: 5 }
+
+/** The real limits before a server; `take` is handed on once the server is there. */
+async function startLimited(): Promise<ApiServer> {
+  const limits = {} as { rateLimit: RateLimit; failures: RateLimitFailures }
+  const api = await startApiServer(
+    (router) => {
+      router.get('/api/thing', (ctx) => {
+        ctx.body = {}
+      })
+      router.get('/api/broken', () => {
+        throw new Error('broken')
+      })
+    },
+    {
+      rateLimit: { take: (id) => limits.rateLimit.take(id) },
+      rateLimitFailures: { note: (address) => limits.failures.note(address) },
+    },
+  )
+  limits.rateLimit = new RateLimit(api, { plans, defaultPlan: 'free' })
+  limits.failures = new RateLimitFailures(api.clock, 3)
+  return api
+}
+
+/** The status, then Limit, Remaining, Reset, RateLimit-Policy, RateLimit and Retry-After. */
+const fieldsOf = ({ status, headers }: ApiAnswer) => {
+  const names = ['ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset', 'ratelimit-policy', 'ratelimit', 'retry-after']
+  return [status, ...names.map((name) => headers.get(name))]
+}
+
+test('every answer to a valid key tells where the account stands, and over the limit nothing is done', async () => {
+  const api = await startLimited()
+  const [token, second] = [await api.token(), await api.token({ permission: 'read_access' })]
+  const get = async (path: string, key = token) => fieldsOf(await api.request('GET', path, { token: key }))
+  expect(await get('/api/thing')).toEqual([200, '3', '2', '60', '"free";q=3;w=60', '"free";r=2;t=60', null])
+  api.clock.advance(10_400)
+  expect(await get('/api/nothing')).toEqual([404, '3', '1', '50', '"free";q=3;w=60', '"free";r=1;t=50', null])
+  expect(await get('/api/broken', second)).toEqual([500, '3', '0', '50', '"free";q=3;w=60', '"free";r=0;t=50', null])
+  const refused = await api.request('GET', '/api/thing', { token })
+  expect(refused.body).toMatchObject({ statusCode: 429, name: 'rate_limit_exceeded', request_id: expect.any(String) })
+  expect(fieldsOf(refused)).toEqual([429, '3', '0', '50', '"free";q=3;w=60', '"free";r=0;t=50', '50'])
+  expect(await get('/api/thing', await api.token({ account: 'other' }))).toEqual([200, '3', '2', '60', '"free";q=3;w=60', '"free";r=2;t=60', null])
+  api.clock.advance(49_000)
+  expect(await get('/api/thing')).toEqual([429, '3', '0', '1', '"free";q=3;w=60', '"free";r=0;t=1', '1'])
+  api.clock.advance(1_000)
+  expect(await get('/api/thing')).toEqual([200, '3', '0', '10', '"free";q=3;w=60', '"free";r=0;t=10', null])
+  await api.accounts.setPlan('acme', 'starter')
+  expect(await get('/api/thing')).toEqual([200, '5', '1', '10', '"starter";q=5;w=60', '"starter";r=1;t=10', null])
+})
+
+test('what is not part of the API is not counted, and has no such fields', async () => {
+  const api = await startLimited()
+  for (let i = 0; i < 5; i++) {
+    expect(fieldsOf(await api.request('GET', '/healthz'))).toEqual([200, null, null, null, null, null, null])
+  }
+})
+
+test('an address that keeps failing is held up; a valid key from there is not, and neither is another address', async () => {
+  const api = await startLimited()
+  const fail = (token?: string) => api.request('GET', '/api/thing', token === undefined ? {} : { token })
+  for (const token of [undefined, 'wrong', 'wrong']) expect((await fail(token)).status).toBe(401)
+  api.clock.advance(20_000)
+  const held = await fail('wrong')
+  expect(fieldsOf(held)).toEqual([429, null, null, null, null, null, '40'])
+  expect(held.body.name).toBe('rate_limit_exceeded')
+  expect((await fail(await api.token())).status).toBe(200)
+  api.clock.advance(40_000)
+  expect((await fail()).status).toBe(401)
+
+  const failures = new RateLimitFailures(settableClock(), 2)
+  for (const address of ['2001:db8::1', '2001:db8::2', '2001:db8:0:1::1', '192.0.2.1', '192.0.2.2']) failures.note(address)
+  expect(() => failures.note('2001:db8::3')).toThrow('Too many requests')
+  failures.note('2001:db8:0:1::2')
+  expect(() => new RateLimitFailures(settableClock(), 0).note('192.0.2.1')).not.toThrow()
+})
+
+async function limitsFixture() {
+  const db = await openDatabase({ directory: testDirectory() })
+  onTestFinished(() => db.close())
+  const clock = settableClock()
+  const accounts = new Accounts({ db, clock })
+  const start = async () => {
+    const rateLimit = new RateLimit({ db, clock, log: silentLog, accounts }, { plans, defaultPlan: 'free' })
+    await rateLimit.start()
+    onTestFinished(() => rateLimit.stop())
+    return rateLimit
+  }
+  const rows = async () => (await db.read<{ account_id: string }>('select account_id from rate_window')).map(({ account_id: id }) => id)
+  return { clock, start, rows }
+}
+
+test('a restart changes nothing, however the time of day is set meanwhile; the idle leave nothing behind', async () => {
+  const { clock, start, rows } = await limitsFixture()
+  const first = await start()
+  for (const pause of [100, 900, 19_000]) {
+    clock.advance(pause)
+    expect(first.take('acc_1').accepted).toBe(true)
+  }
+  await first.stop()
+  expect(await rows()).toEqual(['acc_1'])
+  clock.advance(39_000)
+  const second = await start()
+  expect(second.take('acc_1')).toMatchObject({ accepted: false, resetSeconds: 2 })
+  clock.correct(3_600_000)
+  expect(second.take('acc_1')).toMatchObject({ accepted: false, resetSeconds: 2 })
+  clock.advance(1_100)
+  expect(second.take('acc_1').accepted).toBe(true)
+  expect(second.take('acc_1').accepted).toBe(false)
+  await second.stop()
+
+  clock.correct(-7_200_000)
+  const third = await start()
+  expect(third.take('acc_1')).toMatchObject({ accepted: false, resetSeconds: 60 })
+  clock.advance(60_000)
+  await third.save()
+  expect(await rows()).toEqual([])
+  expect(third.take('acc_1').accepted).toBe(true)
+})
+
+test('an account whose plan is not known any more has the default one', async () => {
+  const { start } = await limitsFixture()
+  expect((await start()).limitOf('acc_unknown')).toEqual({ plan: 'free', limit: 3 })
+})
+
+test('a row holds any times', () => {
+  fc.assert(
+    fc.property(fc.array(fc.nat({ max: 120_000 }), { minLength: 1 }), (gaps) => {
+      let at = Date.UTC(2026, 10, 21)
+      const times = gaps.map((gap) => (at += gap))
+      const { firstAt, gaps: encoded } = saveWindow('acc_1', times).params ?? {}
+      expect(timesOf({ first_at: firstAt as number, gaps: encoded as Uint8Array })).toEqual(times)
+    }),
+  )
+})

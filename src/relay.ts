@@ -179,7 +179,7 @@ const openSubmission = ({ config, clock, log, db, apiKeys }: CoreParts, { tls, a
   )
 
 function openHttp(core: CoreParts, { webhooks, version }: Inside, { tls, accept, space, messageParser, composer, rateLimit }: DoorFrame) {
-  const { config, clock, log, db, apiKeys } = core
+  const { config, clock, log, db, apiKeys, sendingDomains } = core
   return startHttpServer({
     clock,
     log,
@@ -193,7 +193,7 @@ function openHttp(core: CoreParts, { webhooks, version }: Inside, { tls, accept,
     tls,
     health: () => ({ accepting: space.isEnough }),
     docs: config.http.docs,
-    operations: apiOperations({ webhooks }),
+    operations: apiOperations({ sendingDomains, webhooks }),
     routes(router) {
       emailRoutes(router, { log, composer, accept, messages: new MessageReader(db), messageParser })
     },
@@ -207,6 +207,7 @@ function startJobs({ config, clock, log, db, apiKeys, sendingDomains }: CorePart
     [
       { name: 'key use', cron, run: () => apiKeys.flush() },
       { name: 'domain checks', cron, run: () => sendingDomains.recheckDue() },
+      { name: 'old domain keys', cron, run: () => sendingDomains.forgetOld() },
       { name: 'retention', cron, run: () => sweep(db, retention, clock.now()) },
     ],
     log,

@@ -1,15 +1,19 @@
+import { isIP } from 'node:net'
 import { Accounts } from '../account/accounts.ts'
 import { ApiKeys } from '../account/api-keys.ts'
 import { openKeyFile } from '../account/key-file.ts'
 import type { Secrets } from '../account/key-file.ts'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config/settings.ts'
+import { signatureLifetimeMs } from '../delivery/dkim-sign.ts'
 import { dnsResolver } from '../dns/dns-resolver.ts'
 import type { DnsResolver } from '../dns/dns-resolver.ts'
 import type { Log } from '../log.ts'
 import { SendingDomains } from '../sending-domain/sending-domains.ts'
+import type { SendingDomainSettings } from '../sending-domain/sending-domains.ts'
 import type { Database } from '../store/database.ts'
 import { openDatabase } from '../store/sqlite-database.ts'
+import { isFullName } from './command.ts'
 
 /** What the world outside gives to a process. */
 export interface Outside {
@@ -49,12 +53,22 @@ export async function openCoreParts(config: Config, outside: Outside): Promise<C
     const secrets = openKeyFile(config.secretKeyFile)
     const accounts = new Accounts({ db, clock })
     const apiKeys = new ApiKeys({ db, clock, accounts, sandboxOnly: config.mode === 'sandbox' })
-    const settings = { hostname: config.hostname, returnPathDomain: config.returnPath.domain }
-    const sendingDomains = new SendingDomains({ db, secrets, resolver, clock, settings })
+    const sendingDomains = new SendingDomains({ db, secrets, resolver, clock, log, settings: domainSettings(config) })
     for (const part of [accounts, apiKeys, sendingDomains]) await part.load()
     return { config, clock, log, db, secrets, resolver, accounts, apiKeys, sendingDomains, close }
   } catch (error) {
     await close()
     throw error
+  }
+}
+
+function domainSettings({ hostname, baseUrl, returnPath, delivery }: Config): SendingDomainSettings {
+  const webHost = new URL(baseUrl).hostname
+  return {
+    hostname,
+    trackingHost: isFullName(webHost) && isIP(webHost) === 0 ? webHost : hostname,
+    returnPathDomain: returnPath.domain,
+    // A receiver may queue what it was given last for as long as we would, and verify it at the end.
+    keepOldKeysMs: delivery.giveUpAfter + signatureLifetimeMs,
   }
 }

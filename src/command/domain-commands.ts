@@ -1,8 +1,7 @@
 import { SternaError } from '../errors.ts'
 import { requiredKinds } from '../sending-domain/domain.ts'
 import type { Domain, RecordKind } from '../sending-domain/domain.ts'
-import { recordsFor } from '../sending-domain/domain-records.ts'
-import type { DomainObject } from '../sending-domain/domain-records.ts'
+import type { DomainObject } from '../sending-domain/domain-object.ts'
 import type { CommandParts } from './command-parts.ts'
 import { accountOption as account, argument, flagOption, isFullName, isoTime, printable, requiredOption, table, textOption } from './command.ts'
 import type { Command, CommandInput } from './command.ts'
@@ -61,6 +60,34 @@ export const domainCommands: Command[] = [
       return { stdout: flagOption(input, 'json') ? jsonText(sendingDomains.toObject(domain)) : `${domain.name} is verified\n` }
     },
   },
+  {
+    name: 'domain rotate',
+    args: ['NAME'],
+    options: {
+      account: { ...account, required: false },
+      selector: { type: 'string', value: 'SELECTOR', doc: 'Of the new RSA key; one is made up where none is given.' },
+      force: { type: 'boolean', doc: 'Takes the place of new keys that wait already.' },
+      json,
+    },
+    doc: 'Makes new DKIM keys and prints the records to publish; they sign once their records are seen.',
+    async run(input, parts) {
+      const { sendingDomains } = parts
+      const wanted = { dkimSelector: textOption(input, 'selector'), force: flagOption(input, 'force') }
+      const object = sendingDomains.toObject(await sendingDomains.rotateKeys(findDomain(input, parts).id, wanted))
+      return { stdout: flagOption(input, 'json') ? jsonText(object) : recordTable(object) }
+    },
+  },
+  {
+    name: 'domain remove',
+    args: ['NAME'],
+    options: { account: { ...account, required: false } },
+    doc: 'Takes a domain out of use. Mail that was accepted from it is still delivered.',
+    async run(input, parts) {
+      const domain = findDomain(input, parts)
+      await parts.sendingDomains.remove(domain.id)
+      return { stdout: `${domain.name} is removed\n` }
+    },
+  },
 ]
 
 const nameless = (hostname: string): string =>
@@ -94,9 +121,9 @@ async function verify(domain: Domain, manual: boolean, { sendingDomains, log }: 
 }
 
 /** The required records that are not there, each with what was found in its place. */
-function missingFrom(domain: Domain, { config }: CommandParts): string {
+function missingFrom(domain: Domain, { sendingDomains }: CommandParts): string {
   const isMissing = (kind: RecordKind): boolean => requiredKinds.includes(kind) && domain.records[kind]?.status !== 'verified'
-  const missing = recordsFor(domain, config).filter(({ kind }) => isMissing(kind))
+  const missing = sendingDomains.records(domain).filter(({ kind }) => isMissing(kind))
   const words = missing.map(({ kind, type, name }) => {
     const found = domain.records[kind]?.found
     return `${type} ${name} (found: ${found ? printable(found) : 'nothing'})`

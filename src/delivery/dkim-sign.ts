@@ -34,8 +34,9 @@ const signedWhenPresent = [
 
 const signedNames = new Set([...oversigned, ...signedWhenPresent].map((name) => name.toLowerCase()))
 
-/** How long a signature is good for: a captured message cannot be replayed for ever (RFC 6376 8.6). */
 const validSeconds = 7 * 86_400
+/** How long a signature is good for, ms: a captured message cannot be replayed for ever (RFC 6376 8.6). */
+export const signatureLifetimeMs = validSeconds * 1000
 const smallestRsaBits = 2048
 
 /**

@@ -21,6 +21,12 @@ export function checkRecords(records: DnsRecord[], resolver: Resolver): Promise<
           show: ({ preference, exchange }) => `${preference} ${exchange || '.'}`,
         })
       }
+      if (record.type === 'CNAME') {
+        return findingOf(record.kind, await resolver.cname(record.name), {
+          matches: (hosts) => hosts.some((host) => host.toLowerCase() === record.value.toLowerCase()),
+          show: (host) => host,
+        })
+      }
       return findingOf(record.kind, await resolver.txt(record.name), {
         matches: (texts) => matchesText(record, texts),
         show: (text) => text,

@@ -1,11 +1,14 @@
 import type { Finding } from './check-records.ts'
 import { type Domain, type DomainKey, type RecordKind, type RecordState, type RecordStatus, requiredKinds } from './domain.ts'
+import { finishRotation, recordKindOf } from './key-rotation.ts'
 
 const minute = 60_000
 const hour = 60 * minute
 
 /** How long a pending domain may take, and how long a verified one may lack a record. */
 const graceMs = 72 * hour
+/** How long the records of new keys are looked for more often. */
+const rotationMs = 24 * hour
 
 /** When the domain is to be checked without being asked (epoch, ms); null: only when its owner asks. */
 export function nextCheckAt(domain: Domain): number | null {
@@ -14,39 +17,36 @@ export function nextCheckAt(domain: Domain): number | null {
     case 'pending':
       return (domain.checkedAt ?? domain.createdAt) + 10 * minute
     case 'verified':
-      return (domain.checkedAt ?? domain.verifiedAt ?? domain.createdAt) + 6 * hour
+      return (domain.checkedAt ?? domain.verifiedAt ?? domain.createdAt) + (isFreshlyRotating(domain) ? 2 * minute : 6 * hour)
     case 'failed':
       return null
   }
 }
 
+const isFreshlyRotating = (domain: Domain): boolean =>
+  domain.keys.some(({ state, createdAt }) => state === 'next' && (domain.checkedAt ?? 0) < createdAt + rotationMs)
+
 /** A check begins: what was not asked for yet, or has failed, is pending from now on. */
 export const beginCheck = (domain: Domain, now: number): Domain =>
   domain.status === 'not_started' || domain.status === 'failed' ? { ...domain, status: 'pending', missingSince: now } : domain
 
-/** Taken as verified without looking: both keys sign, and the return path stays where it was found to work. */
-export const verifiedByHand = (domain: Domain, now: number): Domain => ({
-  ...domain,
-  status: 'verified',
-  verifiedAt: now,
-  missingSince: null,
-  keys: domain.keys.map((key) => ({ ...key, seenAt: now })),
-})
+/**
+ * Taken as verified without looking: both keys sign, new ones take over, and the return path stays where it was found
+ * to work. `keepOldKeysMs`: as for `domainAfterCheck`.
+ */
+export function verifiedByHand(domain: Domain, now: number, keepOldKeysMs: number): Domain {
+  const keys = domain.keys.map((key) => (key.state === 'retired' ? key : { ...key, seenAt: now }))
+  return finishRotation({ ...domain, status: 'verified', verifiedAt: now, missingSince: null, keys }, now, keepOldKeysMs)
+}
 
 /**
  * What a check makes of a pending or verified domain. No answer from the DNS changes nothing for the worse. Only a
  * record that has been found before can go missing, so a domain verified by hand does not lose what it never had.
+ * @param keepOldKeysMs how long the records of keys that others take over from must stay
  */
-export function domainAfterCheck(domain: Domain, findings: Finding[], now: number): Domain {
-  const records = { ...domain.records }
-  for (const finding of findings) records[finding.kind] = recordAfter(domain, finding, now)
-  const checked: Domain = {
-    ...domain,
-    checkedAt: now,
-    keys: domain.keys.map((key) => keyAfter(domain, key, { findings, now })),
-    returnPathSeen: records['return-path-mx']?.status === 'verified' && records['return-path-spf']?.status === 'verified',
-    records,
-  }
+export function domainAfterCheck(domain: Domain, findings: Finding[], now: number, keepOldKeysMs: number): Domain {
+  const checked = finishRotation(withFindings(domain, findings, now), now, keepOldKeysMs)
+  const { records } = checked
   const since = domain.missingSince ?? now
   const isOverdue = now - since >= graceMs
   if (domain.status === 'verified') {
@@ -59,6 +59,18 @@ export function domainAfterCheck(domain: Domain, findings: Finding[], now: numbe
     return { ...checked, status: 'verified', verifiedAt: now, missingSince: null }
   }
   return isOverdue ? failed(checked) : { ...checked, status: 'pending', missingSince: since }
+}
+
+function withFindings(domain: Domain, findings: Finding[], now: number): Domain {
+  const records = { ...domain.records }
+  for (const finding of findings) records[finding.kind] = recordAfter(domain, finding, now)
+  return {
+    ...domain,
+    checkedAt: now,
+    keys: domain.keys.map((key) => keyAfter(domain, key, { findings, now })),
+    returnPathSeen: records['return-path-mx']?.status === 'verified' && records['return-path-spf']?.status === 'verified',
+    records,
+  }
 }
 
 function failed(domain: Domain): Domain {
@@ -82,7 +94,8 @@ function recordAfter(domain: Domain, { kind, isPresent, found }: Finding, now: n
 }
 
 function keyAfter(domain: Domain, key: DomainKey, { findings, now }: { findings: Finding[]; now: number }): DomainKey {
-  const kind: RecordKind = key.algorithm === 'rsa-sha256' ? 'dkim-rsa' : 'dkim-ed25519'
+  const kind = recordKindOf(key)
+  if (kind === null) return key
   const isPresent = findings.find((finding) => finding.kind === kind)?.isPresent ?? null
   if (isPresent === true) return { ...key, seenAt: now }
   return isPresent === false && wasFound(domain, kind) ? { ...key, seenAt: null } : key

@@ -1,18 +1,37 @@
 import type { DkimAlgorithm } from './domain-keys.ts'
 
 /** Mail may be sent from `verified` domains only. */
-export type DomainStatus = 'not_started' | 'pending' | 'verified' | 'failed'
+export const domainStatuses = ['not_started', 'pending', 'verified', 'failed'] as const
+export type DomainStatus = (typeof domainStatuses)[number]
 /** `temporary_failure`: it was found before and is missing now. */
-export type RecordStatus = 'not_started' | 'pending' | 'verified' | 'failed' | 'temporary_failure'
+export const recordStatuses = ['not_started', 'pending', 'verified', 'failed', 'temporary_failure'] as const
+export type RecordStatus = (typeof recordStatuses)[number]
 
-export const recordKinds = ['dkim-rsa', 'dkim-ed25519', 'return-path-mx', 'return-path-spf', 'dmarc'] as const
+/** The records that are looked up; `next-…` are those of keys that are to take over. */
+export const recordKinds = [
+  'dkim-rsa',
+  'dkim-ed25519',
+  'next-dkim-rsa',
+  'next-dkim-ed25519',
+  'return-path-mx',
+  'return-path-spf',
+  'dmarc',
+  'tracking',
+] as const
 export type RecordKind = (typeof recordKinds)[number]
 
 /** Without these a domain is not verified; the others are good to have. */
 export const requiredKinds: RecordKind[] = ['dkim-rsa', 'return-path-mx', 'return-path-spf']
 
 /** `enforced`: this domain's mail never leaves without TLS to a host whose certificate is valid. */
-export type DomainTls = 'opportunistic' | 'enforced'
+export const domainTlsPolicies = ['opportunistic', 'enforced'] as const
+export type DomainTls = (typeof domainTlsPolicies)[number]
+
+/**
+ * `next`: its record is to be published, it signs once that is seen. `active`: signs. `retired`: signs no more, but its
+ * record must stay while mail that it signed is under way.
+ */
+export type KeyState = 'next' | 'active' | 'retired'
 
 export interface DomainKey {
   /** `dk_…` */
@@ -21,8 +40,13 @@ export interface DomainKey {
   algorithm: DkimAlgorithm
   /** What p= of its DNS record holds. */
   publicKey: string
+  state: KeyState
   /** When its record was last found (epoch, ms), or taken as found by hand; an Ed25519 key signs only while it is set. */
   seenAt: number | null
+  /** Of a retired key: until when its record must stay (epoch, ms). */
+  keepUntil: number | null
+  /** Epoch, ms. */
+  createdAt: number
 }
 
 /** What the last check said of a record. */
@@ -45,12 +69,18 @@ export interface Domain {
   /** True while MX and SPF of the return path are found; else the default return path is used. */
   returnPathSeen: boolean
   tls: DomainTls
+  /** True where From addresses at names below it are covered too. */
+  subdomains: boolean
+  /** The label under the domain that tracking links are to be at. */
+  trackingSubdomain: string | null
   checkedAt: number | null
   verifiedAt: number | null
   /** Since when a required record has been missing: of a pending domain since its verification was asked for. */
   missingSince: number | null
   createdAt: number
-  /** RSA first. */
+  /** Its owner has removed it; it stays for the mail that was accepted from it. */
+  removedAt: number | null
+  /** Active ones first, and of each state RSA first. */
   keys: DomainKey[]
   /** Nothing before the first check. */
   records: Partial<Record<RecordKind, RecordState>>

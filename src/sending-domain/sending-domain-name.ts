@@ -27,16 +27,24 @@ export function parseDomainName(input: string): string {
 }
 
 /**
- * One label for the return path below a domain, in lower case.
+ * One label below a domain, in lower case, for the return path or for tracking.
+ * @param field what it is given as
  * @throws SternaError `validation_error`
  */
-export function parseReturnPathLabel(input: string): string {
+export function parseLabel(input: string, field: 'custom_return_path' | 'tracking_subdomain'): string {
   const label = input.toLowerCase()
   if (isLabel(label) && label.length <= 32 && !label.startsWith('xn--')) return label
-  throw new SternaError(
-    'validation_error',
-    `"${input.slice(0, 100)}" cannot be used for the return path: give one label of a-z, 0-9 and -, such as send.`,
-  )
+  throw invalidField(field, 'must be one label of a-z, 0-9 and -, such as send')
+}
+
+/**
+ * A DKIM selector of one label (RFC 6376 3.1), in lower case; it leaves room for the ending of a second one.
+ * @throws SternaError `validation_error`
+ */
+export function parseSelector(input: string): string {
+  const selector = input.toLowerCase()
+  if (isLabel(selector) && selector.length <= 50 && !selector.startsWith('xn--')) return selector
+  throw invalidField('dkim_selector', 'must be one label of a-z, 0-9 and -, 50 characters at most, such as s2027')
 }
 
 const isAddress = (text: string): boolean => isIP(text) !== 0 || /(^|\.)(\d+|0x[0-9a-f]*)$/i.test(text)
@@ -52,3 +60,8 @@ const invalid = (input: string, fault: string): SternaError =>
   new SternaError('validation_error', `"${input.slice(0, 100)}" ${fault}.`, {
     faults: [{ field: 'name', code: 'validation_error', message: `The name ${fault}.`, help: null }],
   })
+
+function invalidField(field: string, fault: string): SternaError {
+  const message = `The \`${field}\` field ${fault}.`
+  return new SternaError('validation_error', message, { faults: [{ field, code: 'invalid_format', message, help: null }] })
+}

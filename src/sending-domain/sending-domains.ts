@@ -1,183 +1,259 @@
-import { domainToASCII } from 'node:url'
 import type { Secrets } from '../account/key-file.ts'
 import type { Clock } from '../clock.ts'
 import type { DnsResolver } from '../dns/dns-resolver.ts'
 import { SternaError } from '../errors.ts'
 import { newId } from '../id.ts'
+import type { Log } from '../log.ts'
 import type { Resolver } from '../resolver.ts'
-import { type Database, UniqueError } from '../store/database.ts'
-import { authoritativeResolver, firstToAnswer } from './authoritative-resolver.ts'
-import { checkRecords } from './check-records.ts'
-import type { Domain, DomainKey, DomainTls } from './domain.ts'
-import { beginCheck, domainAfterCheck, nextCheckAt, verifiedByHand } from './domain-check.ts'
-import { type DkimAlgorithm, generateDomainKeys } from './domain-keys.ts'
-import { parseDomainName, parseReturnPathLabel } from './sending-domain-name.ts'
-import type { DomainObject, ReturnPathSettings } from './domain-records.ts'
-import { domainObject, recordsFor, returnPathOf, selectorFor } from './domain-records.ts'
-import { insertDomain, readDomains, updateDomain } from './domain-store.ts'
+import { ConflictError, type Database, UniqueError } from '../store/database.ts'
+import type { Domain, DomainTls } from './domain.ts'
+import { changesBetween } from './domain-changes.ts'
+import { verifiedByHand } from './domain-check.ts'
+import { DomainChecks } from './domain-checks.ts'
+import { DomainMemory, type SenderDomain } from './domain-memory.ts'
+import { domainObject, type DomainObject } from './domain-object.ts'
+import { type DnsRecord, type RecordHosts, recordsFor } from './domain-records.ts'
+import { changeDomain, forgetDomain, insertDomain, neededDomains, readDomains, removeDomain } from './domain-store.ts'
+import { beginRotation, isRotating, withoutOldKeys } from './key-rotation.ts'
+import { type KeyWishes, newKeys } from './new-keys.ts'
+import { PrivateKeys } from './private-keys.ts'
+import { parseDomainName, parseLabel } from './sending-domain-name.ts'
+
+export interface SendingDomainSettings extends RecordHosts {
+  /** Where bounces go while a domain's own return path is not there. */
+  returnPathDomain: string
+  /** How long the records of keys that others took over from must stay, ms: mail that they signed is under way. */
+  keepOldKeysMs: number
+}
 
 interface SendingDomainsParts {
   db: Database
   secrets: Secrets
   resolver: Resolver
   clock: Clock
-  settings: ReturnPathSettings
+  log: Log
+  settings: SendingDomainSettings
   /** Finds the name servers of a domain's own zone, which are asked first. */
   authoritative?: (domain: string, resolver: Resolver) => Promise<DnsResolver | null>
 }
 
-/** What submission and delivery need of a domain. */
-interface SenderDomain {
-  /** `dom_…` */
-  id: string
-  name: string
-  tls: DomainTls
-  /** The domain of the reverse-path. */
-  returnPathDomain: string
-  /** RSA, and Ed25519 once its record has been found. */
-  signingKeys: { id: string; signingDomain: string; selector: string; algorithm: DkimAlgorithm }[]
+/** What can be changed of a domain later. */
+export interface DomainSettings {
+  tls?: DomainTls | undefined
+  subdomains?: boolean | undefined
+  /** A label under the domain. */
+  trackingSubdomain?: string | null | undefined
 }
 
-/** At most so many domains are checked at a time. */
-const checksAtOnce = 5
+type NewDomain = DomainSettings & KeyWishes & { returnPathLabel?: string | null | undefined }
 
-/**
- * The domains that accounts send from, all of them in memory: every submission asks for its domain, and one process
- * holds the data directory. Call `load()` once before anything else.
- */
+/** Of one account. Each is in memory, and is looked up in the DNS again and again. */
+const mostDomains = 1_000
+const hour = 3_600_000
+
+/** The domains that accounts send from. Call `load()` once before anything else. */
 export class SendingDomains {
   readonly #parts: SendingDomainsParts
-  readonly #byId = new Map<string, Domain>()
-  readonly #senders = new Map<string, SenderDomain>()
-  /** The verified ones, by account, by name. */
-  readonly #verified = new Map<string, Map<string, SenderDomain>>()
-  readonly #sealedKeys = new Map<string, Uint8Array>()
-  readonly #privateKeys = new Map<string, Uint8Array>()
-  readonly #checks = new Map<string, Promise<Domain>>()
+  readonly #memory: DomainMemory
+  readonly #privateKeys: PrivateKeys
+  readonly #checks: DomainChecks
+  /** The end of the last change of each domain that is being changed. */
+  readonly #turns = new Map<string, Promise<unknown>>()
+  #forgetAt = 0
 
   constructor(parts: SendingDomainsParts) {
+    const { resolver, clock, log, settings, authoritative } = parts
     this.#parts = parts
+    this.#memory = new DomainMemory(settings.returnPathDomain)
+    this.#privateKeys = new PrivateKeys(parts.secrets)
+    const { keepOldKeysMs } = settings
+    this.#checks = new DomainChecks({
+      resolver,
+      clock,
+      log,
+      hosts: settings,
+      keepOldKeysMs,
+      authoritative,
+      change: (id, decide) => this.#change(id, decide),
+    })
   }
 
   async load(): Promise<void> {
     for (const { domain, sealedKeys } of await readDomains(this.#parts.db)) {
-      for (const [id, sealed] of sealedKeys) this.#sealedKeys.set(id, sealed)
-      this.#remember(domain)
+      this.#privateKeys.remember(sealedKeys)
+      this.#memory.remember(domain)
     }
   }
 
   /**
    * Adds a domain with fresh keys; it is not verified yet.
-   * @param more `returnPathLabel`: `send` unless given
+   * @param wanted `returnPathLabel`: `send` unless given
    * @throws SternaError `validation_error`, `domain_exists`
    */
-  async add(accountId: string, name: string, more: { returnPathLabel?: string; tls?: DomainTls } = {}): Promise<Domain> {
-    const { db, secrets, clock } = this.#parts
+  async add(accountId: string, name: string, wanted: NewDomain = {}): Promise<Domain> {
+    const { db, clock } = this.#parts
     const domainName = parseDomainName(name)
-    const returnPathLabel = parseReturnPathLabel(more.returnPathLabel ?? 'send')
+    const returnPathLabel = parseLabel(wanted.returnPathLabel ?? 'send', 'custom_return_path')
+    const trackingSubdomain = trackingLabel(wanted.trackingSubdomain, returnPathLabel)
+    const known = this.#memory.list(accountId)
+    if (known.some((domain) => domain.name === domainName)) throw exists(domainName)
+    if (known.length >= mostDomains) throw new SternaError('validation_error', `An account has at most ${mostDomains} domains.`)
     const now = clock.now()
-    const id = newId('dom', now)
-    const sealed = new Map<string, Uint8Array>()
-    const keys = (await generateDomainKeys()).map(({ algorithm, publicKey, privateKey }): DomainKey => {
-      const keyId = newId('dk', now)
-      sealed.set(keyId, secrets.seal(privateKey, sealContext(keyId)))
-      return { id: keyId, selector: selectorFor(id, algorithm), algorithm, publicKey, seenAt: null }
-    })
+    const { keys, sealed } = await newKeys(wanted, this.#privateKeys, now)
     const domain: Domain = {
-      id,
+      id: newId('dom', now),
       accountId,
       name: domainName,
       status: 'not_started',
       returnPathLabel,
       returnPathSeen: false,
-      tls: more.tls ?? 'opportunistic',
+      tls: wanted.tls ?? 'opportunistic',
+      subdomains: wanted.subdomains ?? true,
+      trackingSubdomain,
       checkedAt: null,
       verifiedAt: null,
       missingSince: null,
       createdAt: now,
+      removedAt: null,
       keys,
       records: {},
     }
-    try {
-      await db.write(insertDomain(domain, sealed))
-    } catch (error) {
-      if (!(error instanceof UniqueError)) throw error
-      throw new SternaError('domain_exists', `This account has the domain ${domainName} already.`, { cause: error })
-    }
-    for (const [keyId, key] of sealed) this.#sealedKeys.set(keyId, key)
-    return this.#remember(domain)
+    await db.write(insertDomain(domain, sealed)).catch((error: unknown) => {
+      throw error instanceof UniqueError ? exists(domainName, error) : error
+    })
+    this.#privateKeys.remember(sealed)
+    return this.#memory.remember(domain)
   }
 
   /** Of one account, or of all; the oldest first. */
   list(accountId?: string): Domain[] {
-    const domains = [...this.#byId.values()]
-    const wanted = accountId === undefined ? domains : domains.filter((domain) => domain.accountId === accountId)
-    return wanted.toSorted((a, b) => (a.id < b.id ? -1 : 1))
+    return this.#memory.list(accountId)
   }
 
   /** @throws SternaError `not_found` */
   get(accountId: string, idOrName: string): Domain {
-    const [domain] = this.find(idOrName).filter((found) => found.accountId === accountId)
+    const [domain] = this.#memory.find(idOrName, accountId)
     if (domain) return domain
-    throw new SternaError('not_found', `This account has no domain "${idOrName}". Add it with: sterna domain add NAME --account A`)
+    throw new SternaError('not_found', `This account has no domain "${idOrName.slice(0, 300)}".`)
   }
 
   /** Of whatever account: a name may belong to several. */
   find(idOrName: string): Domain[] {
-    const name = normalName(idOrName.endsWith('.') ? idOrName.slice(0, -1) : idOrName)
-    return this.list().filter((domain) => domain.id === idOrName || domain.name === name)
+    return this.#memory.find(idOrName)
+  }
+
+  /**
+   * Changes what is given.
+   * @throws SternaError `not_found`, `validation_error`
+   */
+  update(id: string, { tls, subdomains, trackingSubdomain }: DomainSettings): Promise<Domain> {
+    return this.#change(id, (domain) => {
+      const label = trackingSubdomain === undefined ? domain.trackingSubdomain : trackingLabel(trackingSubdomain, domain.returnPathLabel)
+      const { tracking, ...records } = domain.records
+      return {
+        ...domain,
+        tls: tls ?? domain.tls,
+        subdomains: subdomains ?? domain.subdomains,
+        trackingSubdomain: label,
+        records: tracking && label === domain.trackingSubdomain ? { ...records, tracking } : records,
+      }
+    })
+  }
+
+  /**
+   * Takes a domain out of use at once. What was accepted from it is still delivered, signed with its keys; when none of
+   * that waits any more the keys are gone for good.
+   * @throws SternaError `not_found`
+   */
+  async remove(id: string): Promise<void> {
+    await this.#inTurn(id, async () => {
+      const domain = this.#getById(id)
+      const now = this.#parts.clock.now()
+      await this.#parts.db.write([removeDomain(id, now)])
+      this.#memory.remember({ ...domain, removedAt: now })
+      this.#checks.forget(id)
+    })
+  }
+
+  /**
+   * Makes new keys, whose records are published first; signing switches to them when they have been seen.
+   * @param wanted `force`: in the place of keys that wait already
+   * @throws SternaError `not_found`, `rotation_in_progress`, `validation_error`
+   */
+  async rotateKeys(id: string, wanted: KeyWishes & { force?: boolean | undefined } = {}): Promise<Domain> {
+    const refuseSecond = (domain: Domain): void => {
+      if (isRotating(domain) && !wanted.force) throw rotationInProgress()
+    }
+    refuseSecond(this.#getById(id))
+    const { keys, sealed } = await newKeys(wanted, this.#privateKeys, this.#parts.clock.now())
+    const begin = (domain: Domain): Domain => {
+      refuseSecond(domain)
+      return beginRotation(domain, keys)
+    }
+    return this.#change(id, begin, sealed).catch((error: unknown) => {
+      throw error instanceof UniqueError ? selectorTaken(error) : error
+    })
   }
 
   /**
    * Looks the domain's records up now and waits for the result. Many callers share one check.
    * @throws SternaError `not_found`
    */
-  verify(id: string): Promise<Domain> {
-    let check = this.#checks.get(id)
-    if (!check) {
-      check = this.#check(id).finally(() => this.#checks.delete(id))
-      this.#checks.set(id, check)
-    }
-    return check
+  async verify(id: string): Promise<Domain> {
+    return this.#checks.check(this.#getById(id))
+  }
+
+  /**
+   * Begins a check and does not wait for its result.
+   * @throws SternaError `not_found`, `rate_limit_exceeded` within ten seconds of the last time
+   */
+  async beginVerification(id: string): Promise<void> {
+    await this.#checks.begin(this.#getById(id))
   }
 
   /**
    * Takes the domain as verified without looking, for a lab without DNS: both keys sign.
    * @throws SternaError `not_found`
    */
-  async verifyManually(id: string): Promise<Domain> {
-    return this.#save(verifiedByHand(this.#getById(id), this.#parts.clock.now()))
+  verifyManually(id: string): Promise<Domain> {
+    const { clock, settings } = this.#parts
+    return this.#change(id, (domain) => verifiedByHand(domain, clock.now(), settings.keepOldKeysMs))
   }
 
-  /** Checks what is due: verified domains every 6 h, pending ones every 10 min. Returns how many were checked. */
-  async recheckDue(): Promise<number> {
-    const now = this.#parts.clock.now()
-    const due = this.list().filter((domain) => (nextCheckAt(domain) ?? Infinity) <= now)
-    for (let i = 0; i < due.length; i += checksAtOnce) {
-      await Promise.all(due.slice(i, i + checksAtOnce).map(({ id }) => this.verify(id)))
+  /** Checks what is due: verified domains every 6 h, those with new keys or pending every few minutes. Returns how many. */
+  recheckDue(): Promise<number> {
+    return this.#checks.checkDue(this.list())
+  }
+
+  /** Drops the keys whose time is over, and removed domains that no mail waits for. */
+  async forgetOld(): Promise<void> {
+    const { db, clock } = this.#parts
+    const now = clock.now()
+    const isOver = (domain: Domain): boolean => withoutOldKeys(domain, now).keys.length < domain.keys.length
+    for (const { id } of this.list().filter(isOver)) await this.#change(id, (domain) => withoutOldKeys(domain, now))
+    const removed = this.#memory.removed().filter(({ removedAt }) => removedAt !== null && removedAt + hour <= now)
+    if (removed.length === 0 || now < this.#forgetAt) return
+    this.#forgetAt = now + hour
+    const needed = new Set((await db.report<{ id: string }>(neededDomains)).map(({ id }) => id))
+    for (const domain of removed.filter(({ id }) => !needed.has(id))) {
+      await db.write(forgetDomain(domain.id), { patient: true })
+      this.#memory.forget(domain)
+      for (const key of domain.keys) this.#privateKeys.forget(key.id)
     }
-    return due.length
   }
 
   /**
-   * The verified domain of this account that is `domainName` or the nearest parent of it. From memory.
+   * The verified domain of this account that is `domainName`, or the nearest parent of it that speaks for the names
+   * below it. From memory.
    * @param domainName U-labels and capitals are understood
    */
   verifiedDomainFor(accountId: string, domainName: string): SenderDomain | null {
-    const domains = this.#verified.get(accountId)
-    if (!domains) return null
-    for (let name = normalName(domainName); ; ) {
-      const domain = domains.get(name)
-      if (domain) return domain
-      const dot = name.indexOf('.')
-      if (dot === -1) return null
-      name = name.slice(dot + 1)
-    }
+    return this.#memory.verifiedDomainFor(accountId, domainName)
   }
 
-  /** For mail accepted earlier: whatever the domain's status has become. Null: there is no such domain. */
+  /** For mail accepted earlier: whatever has become of the domain. Null: there is none, nor has it been kept. */
   senderDomain(id: string): SenderDomain | null {
-    return this.#senders.get(id) ?? null
+    return this.#memory.sender(id)
   }
 
   /**
@@ -185,13 +261,12 @@ export class SendingDomains {
    * @throws SternaError `not_found`, or `configuration` where the key file is another one
    */
   privateKey(id: string): Uint8Array {
-    const known = this.#privateKeys.get(id)
-    if (known) return known
-    const sealed = this.#sealedKeys.get(id)
-    if (!sealed) throw new SternaError('not_found', `There is no DKIM key ${id}.`)
-    const privateKey = this.#parts.secrets.open(sealed, sealContext(id))
-    this.#privateKeys.set(id, privateKey)
-    return privateKey
+    return this.#privateKeys.open(id)
+  }
+
+  /** The records that the domain's owner is to publish. */
+  records(domain: Domain): DnsRecord[] {
+    return recordsFor(domain, this.#parts.settings)
   }
 
   /** As the API and the command line show it, with the records to publish. */
@@ -199,53 +274,70 @@ export class SendingDomains {
     return domainObject(domain, this.#parts.settings)
   }
 
-  async #check(id: string): Promise<Domain> {
-    const { resolver, clock, settings, authoritative = authoritativeResolver } = this.#parts
-    const domain = this.#getById(id)
-    const own = await authoritative(domain.name, resolver)
-    try {
-      const findings = await checkRecords(recordsFor(domain, settings), own ? firstToAnswer(own, resolver) : resolver)
-      const now = clock.now()
-      return await this.#save(domainAfterCheck(beginCheck(this.#getById(id), now), findings, now))
-    } finally {
-      own?.close()
-    }
-  }
-
   #getById(id: string): Domain {
-    const domain = this.#byId.get(id)
+    const domain = this.#memory.get(id)
     if (domain) return domain
     throw new SternaError('not_found', `There is no domain ${id}.`)
   }
 
-  async #save(domain: Domain): Promise<Domain> {
-    await this.#parts.db.write(updateDomain(domain))
-    return this.#remember(domain)
+  /** Changes a domain as `decide` has it; nothing is decided on what another change is about to replace. */
+  #change(id: string, decide: (domain: Domain) => Domain, sealed: ReadonlyMap<string, Uint8Array> = new Map()): Promise<Domain> {
+    return this.#inTurn(id, async () => {
+      const before = this.#getById(id)
+      const after = decide(before)
+      if (after === before) return before
+      await this.#parts.db.write(changeDomain(before, after, sealed)).catch((error: unknown) => {
+        throw error instanceof ConflictError ? new SternaError('not_found', `There is no domain ${id}.`, { cause: error }) : error
+      })
+      this.#privateKeys.remember(sealed)
+      const kept = new Set(after.keys.map((key) => key.id))
+      for (const key of before.keys) if (!kept.has(key.id)) this.#privateKeys.forget(key.id)
+      this.#tell(before, after)
+      return this.#memory.remember(after)
+    })
   }
 
-  /** Domains are replaced, never changed in place: a caller that holds one sees one moment. */
-  #remember(domain: Domain): Domain {
-    const sender = senderOf(domain, this.#parts.settings)
-    this.#byId.set(domain.id, domain)
-    this.#senders.set(domain.id, sender)
-    const verified = this.#verified.get(domain.accountId) ?? new Map<string, SenderDomain>()
-    this.#verified.set(domain.accountId, verified)
-    if (domain.status === 'verified') verified.set(domain.name, sender)
-    else verified.delete(domain.name)
-    return domain
+  async #inTurn<T>(id: string, work: () => Promise<T>): Promise<T> {
+    const result = (this.#turns.get(id) ?? Promise.resolve()).then(work)
+    const end = result.then(
+      () => {},
+      () => {},
+    )
+    this.#turns.set(id, end)
+    void end.then(() => this.#turns.get(id) === end && this.#turns.delete(id))
+    return result
+  }
+
+  #tell(before: Domain, after: Domain): void {
+    const { id: domainId, accountId, name: domain } = after
+    for (const { type, ...more } of changesBetween(before, after)) this.#parts.log.warn({ domainId, accountId, domain, ...more }, messages[type])
   }
 }
 
-const sealContext = (keyId: string): string => `dkim_key ${keyId}`
+const messages = {
+  domain_verified: 'a domain is verified',
+  domain_failed: 'a domain has failed: its records have not been there for three days, so nothing can be sent from it',
+  dkim_rotated: 'new DKIM keys have taken over; the records of the old ones must stay for a while',
+  record_missing: 'a record of a verified domain has gone missing',
+  record_returned: 'a record of a domain is back',
+}
 
-const normalName = (name: string): string => (/[^\0-\x7f]/.test(name) ? domainToASCII(name) : name.toLowerCase())
+/** The alias of the tracking sub-domain cannot stand where the return path has its records (RFC 1034 3.6.2). */
+function trackingLabel(label: string | null | undefined, returnPathLabel: string): string | null {
+  if (label == null) return null
+  const parsed = parseLabel(label, 'tracking_subdomain')
+  if (parsed !== returnPathLabel) return parsed
+  throw new SternaError('validation_error', 'The `tracking_subdomain` field must differ from the label of the return path.')
+}
 
-const senderOf = (domain: Domain, settings: ReturnPathSettings): SenderDomain => ({
-  id: domain.id,
-  name: domain.name,
-  tls: domain.tls,
-  returnPathDomain: domain.returnPathSeen ? returnPathOf(domain) : settings.returnPathDomain,
-  signingKeys: domain.keys
-    .filter(({ algorithm, seenAt }) => algorithm === 'rsa-sha256' || seenAt !== null)
-    .map(({ id, selector, algorithm }) => ({ id, signingDomain: domain.name, selector, algorithm })),
-})
+const exists = (name: string, cause?: unknown): SternaError =>
+  new SternaError('domain_exists', `This account has the domain ${name} already.`, { cause })
+
+const rotationInProgress = (): SternaError =>
+  new SternaError(
+    'rotation_in_progress',
+    'New DKIM keys wait already for their records to be published. Publish those, or give "force": true to make others in their place.',
+  )
+
+const selectorTaken = (cause: unknown): SternaError =>
+  new SternaError('validation_error', 'The `dkim_selector` field names a selector that this domain has already.', { cause })

@@ -1,9 +1,12 @@
 import { expect, test } from 'vitest'
 import type { Finding } from '../../src/sending-domain/check-records.ts'
-import { type Domain, type RecordKind, recordKinds } from '../../src/sending-domain/domain.ts'
+import type { Domain, RecordKind } from '../../src/sending-domain/domain.ts'
 import { beginCheck, domainAfterCheck, nextCheckAt, verifiedByHand } from '../../src/sending-domain/domain-check.ts'
 
 const hour = 3_600_000
+const day = 24 * hour
+const kinds: RecordKind[] = ['dkim-rsa', 'dkim-ed25519', 'return-path-mx', 'return-path-spf', 'dmarc']
+const keyDefaults = { publicKey: '', state: 'active', seenAt: null, keepUntil: null, createdAt: 0 } as const
 const added: Domain = {
   id: 'dom_1',
   accountId: 'acc_1',
@@ -12,21 +15,24 @@ const added: Domain = {
   returnPathLabel: 'send',
   returnPathSeen: false,
   tls: 'opportunistic',
+  subdomains: true,
+  trackingSubdomain: null,
   checkedAt: null,
   verifiedAt: null,
   missingSince: null,
   createdAt: 0,
+  removedAt: null,
   keys: [
-    { id: 'dk_r', selector: 'r', algorithm: 'rsa-sha256', publicKey: '', seenAt: null },
-    { id: 'dk_e', selector: 'e', algorithm: 'ed25519-sha256', publicKey: '', seenAt: null },
+    { id: 'dk_r', selector: 'r', algorithm: 'rsa-sha256', ...keyDefaults },
+    { id: 'dk_e', selector: 'e', algorithm: 'ed25519-sha256', ...keyDefaults },
   ],
   records: {},
 }
 
 const findings = (isPresent: boolean | null, but: Partial<Record<RecordKind, boolean | null>> = {}): Finding[] =>
-  recordKinds.map((kind) => ({ kind, isPresent: kind in but ? (but[kind] ?? null) : isPresent, found: null }))
-const check = (domain: Domain, now: number, seen: Finding[]): Domain => domainAfterCheck(beginCheck(domain, now), seen, now)
-const statuses = (domain: Domain) => recordKinds.map((kind) => domain.records[kind]?.status)
+  kinds.map((kind) => ({ kind, isPresent: kind in but ? (but[kind] ?? null) : isPresent, found: null }))
+const check = (domain: Domain, now: number, seen: Finding[]): Domain => domainAfterCheck(beginCheck(domain, now), seen, now, 9 * day)
+const statuses = (domain: Domain) => kinds.map((kind) => domain.records[kind]?.status)
 const verified = check(added, 0, findings(true))
 
 test('all required records found: verified, whatever the others say', () => {
@@ -75,7 +81,7 @@ test('the Ed25519 key stops signing when its record goes, and the domain stays v
 })
 
 test('verified by hand: stays so without DNS, until records that were found once go missing', () => {
-  const byHand = verifiedByHand(added, 0)
+  const byHand = verifiedByHand(added, 0, 9 * day)
   expect(byHand).toMatchObject({ status: 'verified', verifiedAt: 0, returnPathSeen: false })
   const checked = check(byHand, 500 * hour, findings(false))
   expect(checked).toMatchObject({ status: 'verified', missingSince: null, returnPathSeen: false })
@@ -90,6 +96,6 @@ test('when the next check is due', () => {
   expect(nextCheckAt(added)).toBe(10 * minute)
   expect(nextCheckAt(check(added, hour, findings(false)))).toBe(hour + 10 * minute)
   expect(nextCheckAt(verified)).toBe(6 * hour)
-  expect(nextCheckAt(verifiedByHand(added, hour))).toBe(7 * hour)
+  expect(nextCheckAt(verifiedByHand(added, hour, 9 * day))).toBe(7 * hour)
   expect(nextCheckAt({ ...added, status: 'failed' })).toBeNull()
 })

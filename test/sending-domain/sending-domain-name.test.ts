@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { parseDomainName, parseReturnPathLabel } from '../../src/sending-domain/sending-domain-name.ts'
+import { parseDomainName, parseLabel } from '../../src/sending-domain/sending-domain-name.ts'
 
 test.each([
   ['example.com', 'example.com'],
@@ -71,6 +71,6 @@ test('any text gives a plain name that parses to itself, or a refusal', () => {
 })
 
 test('the label of the return path', () => {
-  expect(parseReturnPathLabel('Send')).toBe('send')
-  for (const label of ['', 'a.b', '-a', 'a_b', 'ü', 'xn--tda', 'x'.repeat(33)]) expect(() => parseReturnPathLabel(label)).toThrow(/one label/)
+  expect(parseLabel('Send', 'custom_return_path')).toBe('send')
+  for (const label of ['', 'a.b', '-a', 'a_b', 'ü', 'xn--tda', 'x'.repeat(33)]) expect(() => parseLabel(label, 'custom_return_path')).toThrow(/one label/)
 })

@@ -3,14 +3,20 @@ import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { secretsFrom } from '../../src/account/key-file.ts'
 import { dnsResolver } from '../../src/dns/dns-resolver.ts'
 import { DkimSigner } from '../../src/delivery/dkim-sign.ts'
+import { createLog } from '../../src/log.ts'
 import { SendingDomains } from '../../src/sending-domain/sending-domains.ts'
 import { openDatabase } from '../../src/store/sqlite-database.ts'
 import { type FakeDns, startFakeDns } from '../support/fake-dns.ts'
 import { settableClock } from '../support/settable-clock.ts'
 import { testDirectory } from '../support/temporary-directory.ts'
 
-const settings = { hostname: 'relay.example', returnPathDomain: 'bounces.relay.example' }
 const [minute, hour] = [60_000, 3_600_000]
+const settings = {
+  hostname: 'relay.example',
+  trackingHost: 'links.relay.example',
+  returnPathDomain: 'bounces.relay.example',
+  keepOldKeysMs: 9 * 24 * hour,
+}
 
 let dns: FakeDns
 beforeEach(async () => {
@@ -33,12 +39,13 @@ async function setUp() {
       params: { id },
     })),
   )
+  const logged: string[] = []
   const open = async (): Promise<SendingDomains> => {
-    const domains = new SendingDomains({ db, secrets, resolver, clock, settings })
+    const domains = new SendingDomains({ db, secrets, resolver, clock, log: createLog('warn', (line) => logged.push(line)), settings })
     await domains.load()
     return domains
   }
-  return { db, clock, open, domains: await open() }
+  return { db, clock, logged, open, domains: await open() }
 }
 
 /** Publishes what the domain's object asks for. */
@@ -56,11 +63,11 @@ test('a domain from its addition to the signing of its mail', async () => {
   const { domains } = await setUp()
   const domain = await domains.add('acc_1', 'Shop.Test.')
   const object = domains.toObject(domain)
-  const end = domain.id.slice(-10)
+  const [rsaSelector, edSelector] = domain.keys.map(({ selector }) => selector)
   expect(object).toMatchObject({ object: 'domain', id: domain.id, name: 'shop.test', status: 'not_started', created_at: '2026-11-21T06:00:00.000Z' })
   expect(object.records.map(({ record, name, type, ttl, status }) => [record, name, type, ttl, status])).toEqual([
-    ['DKIM', `s${end}r._domainkey.shop.test`, 'TXT', 'Auto', 'not_started'],
-    ['DKIM', `s${end}e._domainkey.shop.test`, 'TXT', 'Auto', 'not_started'],
+    ['DKIM', `${rsaSelector}._domainkey.shop.test`, 'TXT', 'Auto', 'not_started'],
+    ['DKIM', `${edSelector}._domainkey.shop.test`, 'TXT', 'Auto', 'not_started'],
     ['SPF', 'send.shop.test', 'MX', 'Auto', 'not_started'],
     ['SPF', 'send.shop.test', 'TXT', 'Auto', 'not_started'],
     ['DMARC', '_dmarc.shop.test', 'TXT', 'Auto', 'not_started'],
@@ -76,13 +83,13 @@ test('a domain from its addition to the signing of its mail', async () => {
   const sender = domains.verifiedDomainFor('acc_1', 'shop.test')
   expect(sender).toMatchObject({ id: domain.id, name: 'shop.test', tls: 'opportunistic', returnPathDomain: 'send.shop.test' })
   expect(sender?.signingKeys.map(({ selector, algorithm, signingDomain }) => [selector, algorithm, signingDomain])).toEqual([
-    [`s${end}r`, 'rsa-sha256', 'shop.test'],
-    [`s${end}e`, 'ed25519-sha256', 'shop.test'],
+    [rsaSelector, 'rsa-sha256', 'shop.test'],
+    [edSelector, 'ed25519-sha256', 'shop.test'],
   ])
 
   const signer = new DkimSigner()
   for (const { id } of sender?.signingKeys ?? []) signer.addKey(id, domains.privateKey(id))
-  expect(await signer.sign(Buffer.from('From: a@shop.test\r\n\r\nx'), sender?.signingKeys ?? [], 0)).toContain(`s=s${end}r`)
+  expect(await signer.sign(Buffer.from('From: a@shop.test\r\n\r\nx'), sender?.signingKeys ?? [], 0)).toContain(`s=${rsaSelector}`)
   const rsa = createPublicKey({ key: Buffer.from(domain.keys[0]?.publicKey ?? '', 'base64'), format: 'der', type: 'spki' })
   expect(rsa.asymmetricKeyDetails?.modulusLength).toBe(2048)
   expect(Buffer.from(domain.keys[1]?.publicKey ?? '', 'base64')).toHaveLength(32)

@@ -1,9 +1,12 @@
+import type { SendingDomains } from '../../sending-domain/sending-domains.ts'
 import type { Webhooks } from '../../webhook/open-webhooks.ts'
 import type { Operation } from '../operation.ts'
+import { domainOperations } from './domains.ts'
 import { webhookOperations } from './webhooks.ts'
 
 /** What the endpoints of the API need, each resource its own. */
 export interface ApiParts {
+  sendingDomains: SendingDomains
   webhooks: Webhooks
 }
 
@@ -12,5 +15,5 @@ export interface ApiParts {
  * without a server.
  */
 export function apiOperations(parts: ApiParts): Operation[] {
-  return [...webhookOperations(parts)]
+  return [...domainOperations(parts), ...webhookOperations(parts)]
 }

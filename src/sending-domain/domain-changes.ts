@@ -1,0 +1,24 @@
+import { type Domain, type RecordKind, recordKinds } from './domain.ts'
+import { isRotating } from './key-rotation.ts'
+
+/** Something about a domain that its owner and the operator should know, as it happened. */
+export type DomainChange =
+  | { type: 'domain_verified' | 'domain_failed' | 'dkim_rotated' }
+  | { type: 'record_missing' | 'record_returned'; kind: RecordKind }
+
+/** What a check, or a decision by hand, has changed. */
+export function changesBetween(before: Domain, after: Domain): DomainChange[] {
+  const changes: DomainChange[] = []
+  const isRotated = isRotating(before) && !isRotating(after)
+  if (isRotated) changes.push({ type: 'dkim_rotated' })
+  for (const kind of recordKinds) {
+    const [was, is] = [before.records[kind]?.status, after.records[kind]?.status]
+    if (was !== 'temporary_failure' && is === 'temporary_failure') changes.push({ type: 'record_missing', kind })
+    // The record of a new key stands where that of the old one was.
+    const isOther = isRotated && kind.startsWith('dkim-')
+    if (was === 'temporary_failure' && is === 'verified' && !isOther) changes.push({ type: 'record_returned', kind })
+  }
+  if (before.status !== after.status && after.status === 'verified') changes.push({ type: 'domain_verified' })
+  if (before.status !== after.status && after.status === 'failed') changes.push({ type: 'domain_failed' })
+  return changes
+}

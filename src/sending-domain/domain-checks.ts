@@ -1,0 +1,119 @@
+import type { Clock } from '../clock.ts'
+import type { DnsResolver } from '../dns/dns-resolver.ts'
+import { SternaError } from '../errors.ts'
+import type { Log } from '../log.ts'
+import type { Resolver } from '../resolver.ts'
+import { authoritativeResolver, firstToAnswer } from './authoritative-resolver.ts'
+import { checkRecords, type Finding } from './check-records.ts'
+import type { Domain } from './domain.ts'
+import { beginCheck, domainAfterCheck, nextCheckAt } from './domain-check.ts'
+import { type DnsRecord, type RecordHosts, recordsFor } from './domain-records.ts'
+
+export interface DomainChecksParts {
+  resolver: Resolver
+  clock: Clock
+  log: Log
+  hosts: RecordHosts
+  /** How long the records of keys that others take over from must stay, ms. */
+  keepOldKeysMs: number
+  /** Finds the name servers of a domain's own zone, which are asked first. */
+  authoritative?: ((domain: string, resolver: Resolver) => Promise<DnsResolver | null>) | undefined
+  /** Changes a domain, one change after the other. */
+  change(id: string, decide: (domain: Domain) => Domain): Promise<Domain>
+}
+
+/** At most so many domains are checked at a time. */
+const checksAtOnce = 5
+/** How soon a domain's owner may ask for its next check, ms. */
+const askingIntervalMs = 10_000
+
+/** Looks for the records of domains: when their owners ask, and by itself as time goes by. */
+export class DomainChecks {
+  readonly #parts: DomainChecksParts
+  readonly #underWay = new Map<string, Promise<Domain>>()
+  readonly #askedAt = new Map<string, number>()
+
+  constructor(parts: DomainChecksParts) {
+    this.#parts = parts
+  }
+
+  /**
+   * Looks the domain's records up now and waits for the result. Many callers share one check.
+   * @throws SternaError `not_found`
+   */
+  check(domain: Domain): Promise<Domain> {
+    const { id } = domain
+    let check = this.#underWay.get(id)
+    if (!check) {
+      check = this.#lookUp(domain).finally(() => this.#underWay.delete(id))
+      this.#underWay.set(id, check)
+    }
+    return check
+  }
+
+  /**
+   * Begins a check and does not wait for its result.
+   * @throws SternaError `rate_limit_exceeded` within ten seconds of the last time, `not_found`
+   */
+  async begin(domain: Domain): Promise<void> {
+    const { clock, log, change } = this.#parts
+    const { id } = domain
+    const now = clock.now()
+    const left = (this.#askedAt.get(id) ?? -Infinity) + askingIntervalMs - now
+    if (left > 0) {
+      const message = `The records of ${domain.name} were asked for a moment ago. Ask again in ${Math.ceil(left / 1000)} seconds.`
+      throw new SternaError('rate_limit_exceeded', message, { retryAfter: left / 1000 })
+    }
+    this.#askedAt.set(id, now)
+    const pending = await change(id, (current) => beginCheck(current, now))
+    this.check(pending).catch((error: unknown) => this.#failed(id, error, log))
+  }
+
+  /** Checks those of the domains that are due. Returns how many were. */
+  async checkDue(domains: Domain[]): Promise<number> {
+    const { clock, log } = this.#parts
+    const due = domains.filter((domain) => (nextCheckAt(domain) ?? Infinity) <= clock.now())
+    for (let i = 0; i < due.length; i += checksAtOnce) {
+      const checks = due.slice(i, i + checksAtOnce).map((domain) => this.check(domain).catch((error: unknown) => this.#failed(domain.id, error, log)))
+      await Promise.all(checks)
+    }
+    return due.length
+  }
+
+  forget(id: string): void {
+    this.#askedAt.delete(id)
+  }
+
+  #failed(domainId: string, error: unknown, log: Log): void {
+    // A domain may be removed while its records are looked up.
+    if (error instanceof SternaError && error.code === 'not_found') return
+    log.error({ domainId, error }, 'a domain could not be checked')
+  }
+
+  /** What was looked up is only worth something as long as the domain wants the same records. */
+  async #lookUp(domain: Domain): Promise<Domain> {
+    const { clock, hosts, keepOldKeysMs, change } = this.#parts
+    const wanted = recordsFor(domain, hosts)
+    const findings = await this.#find(domain.name, wanted)
+    let isOutdated = false
+    const after = await change(domain.id, (current) => {
+      isOutdated = !isSame(recordsFor(current, hosts), wanted)
+      if (isOutdated) return current
+      const now = clock.now()
+      return domainAfterCheck(beginCheck(current, now), findings, now, keepOldKeysMs)
+    })
+    return isOutdated ? this.#lookUp(after) : after
+  }
+
+  async #find(name: string, records: DnsRecord[]): Promise<Finding[]> {
+    const { resolver, authoritative = authoritativeResolver } = this.#parts
+    const own = await authoritative(name, resolver)
+    try {
+      return await checkRecords(records, own ? firstToAnswer(own, resolver) : resolver)
+    } finally {
+      own?.close()
+    }
+  }
+}
+
+const isSame = (one: DnsRecord[], other: DnsRecord[]): boolean => JSON.stringify(one) === JSON.stringify(other)

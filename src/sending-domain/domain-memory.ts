@@ -1,0 +1,115 @@
+import { domainToASCII } from 'node:url'
+import type { Domain, DomainTls } from './domain.ts'
+import type { DkimAlgorithm } from './domain-keys.ts'
+import { returnPathOf } from './domain-records.ts'
+import { isSigning } from './key-rotation.ts'
+
+/** What submission and delivery need of a domain. */
+export interface SenderDomain {
+  /** `dom_…` */
+  id: string
+  name: string
+  tls: DomainTls
+  /** True where it speaks for the names below it. */
+  subdomains: boolean
+  /** The domain of the reverse-path. */
+  returnPathDomain: string
+  /** RSA, and Ed25519 once its record has been found. */
+  signingKeys: { id: string; signingDomain: string; selector: string; algorithm: DkimAlgorithm }[]
+}
+
+/** All domains, in memory: every submission asks for its domain, and one process holds the data directory. */
+export class DomainMemory {
+  readonly #returnPathDomain: string
+  readonly #byId = new Map<string, Domain>()
+  readonly #byAccount = new Map<string, Set<string>>()
+  readonly #senders = new Map<string, SenderDomain>()
+  /** The verified ones, by account, by name. */
+  readonly #verified = new Map<string, Map<string, SenderDomain>>()
+
+  /** `returnPathDomain`: where bounces go while a domain's own return path is not there. */
+  constructor(returnPathDomain: string) {
+    this.#returnPathDomain = returnPathDomain
+  }
+
+  /** Domains are replaced, never changed in place: a caller that holds one sees one moment. */
+  remember(domain: Domain): Domain {
+    const sender = senderOf(domain, this.#returnPathDomain)
+    this.#byId.set(domain.id, domain)
+    this.#senders.set(domain.id, sender)
+    const ids = this.#byAccount.get(domain.accountId) ?? new Set<string>()
+    this.#byAccount.set(domain.accountId, ids.add(domain.id))
+    const verified = this.#verified.get(domain.accountId) ?? new Map<string, SenderDomain>()
+    this.#verified.set(domain.accountId, verified)
+    if (domain.removedAt === null && domain.status === 'verified') verified.set(domain.name, sender)
+    // Another domain may have the name by now.
+    else if (verified.get(domain.name)?.id === domain.id) verified.delete(domain.name)
+    return domain
+  }
+
+  forget(domain: Domain): void {
+    this.#byId.delete(domain.id)
+    this.#senders.delete(domain.id)
+    this.#byAccount.get(domain.accountId)?.delete(domain.id)
+  }
+
+  /** Undefined for one that was removed. */
+  get(id: string): Domain | undefined {
+    const domain = this.#byId.get(id)
+    return domain?.removedAt === null ? domain : undefined
+  }
+
+  /** Of one account, or of all; the oldest first. */
+  list(accountId?: string): Domain[] {
+    const ids = accountId === undefined ? this.#byId.keys() : (this.#byAccount.get(accountId) ?? [])
+    const domains = [...ids].flatMap((id) => this.get(id) ?? [])
+    return domains.toSorted((a, b) => (a.id < b.id ? -1 : 1))
+  }
+
+  /** Those that are kept for their mail only. */
+  removed(): Domain[] {
+    return [...this.#byId.values()].filter(({ removedAt }) => removedAt !== null)
+  }
+
+  /** Of whatever account, or of one: a name may belong to several accounts. */
+  find(idOrName: string, accountId?: string): Domain[] {
+    const name = normalName(idOrName.endsWith('.') ? idOrName.slice(0, -1) : idOrName)
+    return this.list(accountId).filter((domain) => domain.id === idOrName || domain.name === name)
+  }
+
+  /**
+   * The verified domain of this account that is `domainName`, or the nearest parent of it that speaks for the names
+   * below it.
+   * @param domainName U-labels and capitals are understood
+   */
+  verifiedDomainFor(accountId: string, domainName: string): SenderDomain | null {
+    const domains = this.#verified.get(accountId)
+    if (!domains) return null
+    const asked = normalName(domainName)
+    for (let name = asked; ; ) {
+      const domain = domains.get(name)
+      if (domain && (name === asked || domain.subdomains)) return domain
+      const dot = name.indexOf('.')
+      if (dot === -1) return null
+      name = name.slice(dot + 1)
+    }
+  }
+
+  /** Whatever its status has become, and removed ones too. */
+  sender(id: string): SenderDomain | null {
+    return this.#senders.get(id) ?? null
+  }
+}
+
+const normalName = (name: string): string => (/[^\0-\x7f]/.test(name) ? domainToASCII(name) : name.toLowerCase())
+
+const senderOf = (domain: Domain, returnPathDomain: string): SenderDomain => ({
+  id: domain.id,
+  name: domain.name,
+  tls: domain.tls,
+  subdomains: domain.subdomains,
+  returnPathDomain: domain.returnPathSeen ? returnPathOf(domain) : returnPathDomain,
+  signingKeys: domain.keys
+    .filter(isSigning)
+    .map(({ id, selector, algorithm }) => ({ id, signingDomain: domain.name, selector, algorithm })),
+})

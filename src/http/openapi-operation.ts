@@ -29,18 +29,19 @@ export function operationObject(declared: Operation, path: string, frame: Operat
   }
 }
 
-const permissionText: Record<NonNullable<Operation['permission']>, string> = {
+const permissionText: Record<string, string> = {
   sending_access: 'Needs a key with `sending_access` or `full_access`.',
   read_access: 'Needs a key with `read_access` or `full_access`.',
   full_access: 'Needs a key with `full_access`.',
   operator: 'Needs a key with `operator`.',
+  user_management: 'Needs an owner or admin of the account who is logged in, or a key with `operator`.',
 }
 
 function descriptionOf(declared: Operation): string {
   const aliases = (declared.aliases ?? []).map((alias) => `\`${alias}\``)
   return [
     declared.description ?? `${declared.summary}.`,
-    declared.permission === null ? '' : permissionText[declared.permission],
+    declared.permission === null ? '' : (permissionText[declared.permission] ?? ''),
     aliases.length === 0 ? '' : `${aliases.join(', ')} and \`${declared.path}\` are the same.`,
   ]
     .filter((text) => text !== '')

@@ -53,7 +53,7 @@ export function webhookObjects(components: SchemaComponents): JsonSchema {
           requestBody: {
             required: true,
             content: {
-              'application/json': { schema: { oneOf: [components.add(standard, 'output'), components.add(extended, 'output')] } },
+              'application/json': { schema: { anyOf: [components.add(standard, 'output'), components.add(extended, 'output')] } },
             },
           },
           responses: { '2XX': { description: 'Received.' } },

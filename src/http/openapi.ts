@@ -1,6 +1,6 @@
 import { responseHeaders } from './openapi-headers.ts'
 import { operationObject } from './openapi-operation.ts'
-import { catalogueTable, errorExamples, ProblemResponses } from './openapi-problem.ts'
+import { errorExamples, ProblemResponses } from './openapi-problem.ts'
 import { SchemaComponents } from './openapi-schema.ts'
 import type { JsonSchema } from './openapi-schema.ts'
 import { webhookObjects } from './openapi-webhooks.ts'
@@ -34,7 +34,7 @@ export function openApiDocument(operations: readonly Operation[], about: { versi
       title: 'Sterna',
       version: about.version,
       summary: 'An SMTP relay with an email API.',
-      description: description(),
+      description,
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: about.baseUrl }],
@@ -71,7 +71,7 @@ const tagText: Record<string, string> = {
   Server: 'Whether the server is well, and the documentation of its API. Without a key.',
 }
 
-const description = (): string => `JSON in and out. Send an API key as \`Authorization: Bearer <API_KEY>\`. Unknown fields are ignored, ids are
+const description = `JSON in and out. Send an API key as \`Authorization: Bearer <API_KEY>\`. Unknown fields are ignored, ids are
 opaque, times are ISO 8601 in UTC with milliseconds. What belongs to another account does not exist.
 
 Every answer has \`X-Request-Id\`; quote it when you ask for help. Lists take \`limit\`, \`after\` and \`before\` and answer
@@ -82,7 +82,6 @@ same key and body get the same answer.
 
 ## Errors
 
-Branch on \`name\`. Whoever accepts \`application/problem+json\` gets RFC 9457, and \`type\` leads to the entry of this table.
-
-${catalogueTable()}
+Branch on \`name\`; the message may change. \`GET /errors/{name}\` below has all names and what to do. Whoever accepts
+\`application/problem+json\` gets RFC 9457.
 `

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { SternaError } from '../errors.ts'
 import { errorCatalogue, errorNames } from './error-catalogue.ts'
+import { catalogueTable } from './openapi-problem.ts'
 import { openApiDocument } from './openapi.ts'
 import { operation } from './operation.ts'
 import type { Operation } from './operation.ts'
@@ -55,7 +56,7 @@ const errorOperation = (): Operation =>
       id: 'server.error',
       path: '/errors/{name}',
       summary: 'Explain an error',
-      description: 'Where the `type` of an RFC 9457 answer leads.',
+      description: `Where the \`type\` of an RFC 9457 answer leads.\n\n${catalogueTable()}`,
       answers: [{ status: 200, description: 'What the error means and what to do.', schema: null, mediaType: 'text/plain' }, unchanged],
       refuses: ['not_found'],
     },

@@ -1,0 +1,119 @@
+import type { Database, Row, Value } from '../store/database.ts'
+import { publicEventTypes } from './event-type.ts'
+import type { PublicEventType } from './event-type.ts'
+
+/** Whose events: live mail and the sandbox know nothing of each other. */
+export interface EventScope {
+  accountId: string
+  sandbox: boolean
+}
+
+export interface EventFilter {
+  type: PublicEventType | null
+  messageId: string | null
+  /** Bare address of a recipient. */
+  to: string | null
+  /** Recorded at or after; epoch, ms. */
+  since: number | null
+  /** Recorded before; epoch, ms. */
+  until: number | null
+}
+
+/** A piece of the log, by places in it. At most one of `after` and `before` is set; they are meant in the order of the piece. */
+export interface FeedPage {
+  order: 'asc' | 'desc'
+  /** 1 … 100 */
+  limit: number
+  after: number | null
+  before: number | null
+}
+
+export interface FeedRow extends Row {
+  /** The place in the log: what is written later has a higher one. */
+  seq: number
+  id: string
+  type: PublicEventType
+  created_at: number
+  /** JSON, exactly what webhooks carry. */
+  data: string
+}
+
+const everything: EventFilter = { type: null, messageId: null, to: null, since: null, until: null }
+
+/** As the index event_feed has it, so that it is used. */
+const isPublic = `type in (${publicEventTypes.map((type) => `'${type}'`).join(', ')})`
+
+/**
+ * The log as accounts see it: the public events in the order in which they were written. That order has no gaps that are
+ * filled later, so whoever goes on behind the last event that was seen misses none. Reads the connection for reports.
+ */
+export class EventFeed {
+  readonly #db: Pick<Database, 'report'>
+
+  constructor(db: Pick<Database, 'report'>) {
+    this.#db = db
+  }
+
+  async find(scope: EventScope, id: string): Promise<FeedRow | undefined> {
+    const [row] = await this.#db.report<FeedRow>(
+      `select seq, id, type, created_at, data from event
+        where id = :id and account_id = :accountId and sandbox = :sandbox and ${isPublic}`,
+      { id, ...scoped(scope) },
+    )
+    return row
+  }
+
+  /** Where in the log an event of this account is; undefined where it is no longer kept, or never was. */
+  async placeOf(scope: EventScope, id: string): Promise<number | undefined> {
+    const [row] = await this.#db.report<{ seq: number }>(
+      'select seq from event where id = :id and account_id = :accountId and sandbox = :sandbox',
+      { id, ...scoped(scope) },
+    )
+    return row?.seq
+  }
+
+  /** Where the log ends now. */
+  async end(): Promise<number> {
+    const [row] = await this.#db.report<{ seq: number }>('select coalesce(max(seq), 0) as seq from event')
+    return row?.seq ?? 0
+  }
+
+  /**
+   * A page and one row more, which tells that there is more. With `before` the rows come in the opposite order, those
+   * next to that place first. Uses the index event_feed, or event_message where one email is asked for.
+   */
+  page(scope: EventScope, page: FeedPage, filter = everything): Promise<FeedRow[]> {
+    const isUpward = (page.order === 'asc') === (page.before === null)
+    const edge = page.after ?? page.before
+    const conditions = ['account_id = :accountId', 'sandbox = :sandbox', isPublic]
+    const params: Record<string, Value> = { ...scoped(scope), pageLimit: page.limit + 1 }
+    if (edge !== null) {
+      conditions.push(isUpward ? 'seq > :edge' : 'seq < :edge')
+      params.edge = edge
+    }
+    for (const [condition, name, value] of conditionsOf(filter)) {
+      conditions.push(condition)
+      params[name] = value
+    }
+    return this.#db.report<FeedRow>(
+      `select seq, id, type, created_at, data from event
+        where ${conditions.join(' and ')} order by seq ${isUpward ? 'asc' : 'desc'} limit :pageLimit`,
+      params,
+    )
+  }
+}
+
+const scoped = ({ accountId, sandbox }: EventScope): Record<string, Value> => ({ accountId, sandbox: sandbox ? 1 : 0 })
+
+const toRecipient = 'exists (select 1 from recipient where recipient.id = event.recipient_id and lower(recipient.forward_path) = :to)'
+
+function conditionsOf(filter: EventFilter): [condition: string, name: string, value: Value][] {
+  const all: [string, string, Value][] = [
+    ['type = :type', 'type', filter.type],
+    ['message_id = :messageId', 'messageId', filter.messageId],
+    [toRecipient, 'to', filter.to?.toLowerCase() ?? null],
+    ['created_at >= :since', 'since', filter.since],
+    ['created_at < :until', 'until', filter.until],
+  ]
+  return all.filter(([, , value]) => value !== null)
+}

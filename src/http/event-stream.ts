@@ -1,0 +1,137 @@
+import { Readable } from 'node:stream'
+import type { CancelTimer, Clock } from '../clock.ts'
+import type { EventFeed, EventScope, FeedRow } from '../event/event-feed.ts'
+import type { EventFollower } from '../event/event-follower.ts'
+import { webhookBody } from '../webhook/webhook-body.ts'
+
+export interface EventStreamParts {
+  feed: EventFeed
+  follower: EventFollower
+  clock: Clock
+}
+
+/** What one stream tells, and to whom. */
+export interface StreamRequest {
+  scope: EventScope
+  /** It begins behind this place of the log. */
+  after: number
+  /** Whether the key is still in force. */
+  isAllowed(): boolean
+}
+
+/** Events that are read at once. */
+const pageSize = 100
+/** Shorter than what proxies take for the end of an idle connection, ms. */
+const heartbeatMs = 15_000
+/** Who has taken nothing for so many of these is cut off, and can go on later from the last event. */
+const mostHeartbeatsWaited = 4
+/** What a browser waits before it connects again, ms. */
+const retryMs = 3_000
+
+/**
+ * The log of an account as server-sent events (HTML, 9.2). It reads a page when its reader has taken the one before and
+ * there is something new, so a slow reader costs one page of memory.
+ */
+export class EventStream extends Readable {
+  readonly #parts: EventStreamParts
+  readonly #request: StreamRequest
+  #place: number
+  #isNew = true
+  #hasNews = true
+  #isWanted = false
+  #isReading = false
+  #isOver = false
+  #heartbeatsWaited = 0
+  #unfollow: () => void = () => {}
+  #cancelHeartbeat: CancelTimer = () => {}
+
+  constructor(parts: EventStreamParts, request: StreamRequest) {
+    super()
+    this.#parts = parts
+    this.#request = request
+    this.#place = request.after
+  }
+
+  override _construct(callback: (error?: Error) => void): void {
+    const wake = (): void => {
+      this.#hasNews = true
+      void this.#advance()
+    }
+    this.#parts.follower.follow(this.#request.scope, wake).then((unfollow) => {
+      this.#unfollow = unfollow
+      this.#beatLater()
+      callback()
+    }, callback)
+  }
+
+  override _read(): void {
+    this.#isWanted = true
+    this.#heartbeatsWaited = 0
+    // With it the head of the answer leaves, and the reader knows that it is connected.
+    if (this.#isNew) this.#isWanted = this.push(`retry: ${retryMs}\n\n`)
+    this.#isNew = false
+    void this.#advance()
+  }
+
+  override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
+    this.#isOver = true
+    this.#unfollow()
+    this.#cancelHeartbeat()
+    callback(error)
+  }
+
+  /** Ends it for its reader, at once where the reader does not take what it was given. */
+  end(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    if (this.readableLength === 0) this.push(null)
+    else this.destroy()
+  }
+
+  async #advance(): Promise<void> {
+    if (this.#isReading) return
+    this.#isReading = true
+    try {
+      while (this.#isWanted && this.#hasNews && !this.#isOver) {
+        this.#hasNews = false
+        const { scope, isAllowed } = this.#request
+        const rows = await this.#parts.feed.page(scope, { order: 'asc', limit: pageSize, after: this.#place, before: null })
+        if (this.#isOver) return
+        if (!isAllowed()) return this.end()
+        this.#hasNews ||= rows.length > pageSize
+        this.#pushEvents(rows.slice(0, pageSize))
+      }
+    } catch (error) {
+      this.destroy(error as Error)
+    } finally {
+      this.#isReading = false
+    }
+  }
+
+  #pushEvents(rows: FeedRow[]): void {
+    const last = rows.at(-1)
+    if (!last) return
+    this.#place = last.seq
+    this.#isWanted = this.push(rows.map(eventText).join(''))
+  }
+
+  #beatLater(): void {
+    const { clock } = this.#parts
+    this.#cancelHeartbeat = clock.at(clock.now() + heartbeatMs, () => this.#beat())
+  }
+
+  #beat(): void {
+    if (this.#isOver) return
+    if (!this.#request.isAllowed()) return this.end()
+    if (this.#isWanted) this.#isWanted = this.push(': still here\n\n')
+    else if (++this.#heartbeatsWaited >= mostHeartbeatsWaited) return void this.destroy()
+    this.#beatLater()
+    // Whatever was written without a word about it is found now.
+    this.#hasNews = true
+    void this.#advance()
+  }
+}
+
+/** JSON has no line breaks, so the data is one line. */
+const eventText = ({ id, type, created_at: createdAt, data }: FeedRow): string =>
+  `id: ${id}\nevent: ${type}\ndata: ${webhookBody({ id, type, createdAt, data })}\n\n`

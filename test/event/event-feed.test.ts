@@ -1,0 +1,51 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { EventFeed } from '../../src/event/event-feed.ts'
+import { EventFollower } from '../../src/event/event-follower.ts'
+import { recordEvent } from '../../src/event/event-log.ts'
+import { silentLog } from '../../src/log.ts'
+import type { Row } from '../../src/store/database.ts'
+import { openDatabase } from '../../src/store/sqlite-database.ts'
+import { testDirectory } from '../support/temporary-directory.ts'
+
+async function openLog() {
+  const db = await openDatabase({ directory: testDirectory() })
+  onTestFinished(() => db.close())
+  const about = { accountId: 'acc_1', messageId: 'em_1', recipientId: 'rcp_1', to: 'ann@example.com', subject: 'Hello', sandbox: false }
+  const write = (changes: Partial<typeof about> = {}) => db.write([recordEvent({ ...about, ...changes }, 'email.sent', { sent_at: 'x' }, 1000)])
+  return { db, write }
+}
+
+test('a reader who follows the log is served by its index, however much others send', async () => {
+  const { db } = await openLog()
+  const asked: string[] = []
+  const report = async <R extends Row>(sql: string, params?: Record<string, string | number | Uint8Array | null>): Promise<R[]> => {
+    for (const { detail } of await db.report<{ detail: string }>(`explain query plan ${sql}`, params)) asked.push(detail)
+    return []
+  }
+  await new EventFeed({ report }).page({ accountId: 'acc_1', sandbox: false }, { order: 'asc', limit: 100, after: 7, before: null })
+  expect(asked).toEqual(['SEARCH event USING INDEX event_feed (account_id=? AND sandbox=? AND seq>?)'])
+})
+
+test('those who follow are woken for their own events only, from the moment they know that they follow', async () => {
+  const { db, write } = await openLog()
+  const follower = new EventFollower({ db, log: silentLog })
+  const woken: string[] = []
+  await write()
+  const leave = await follower.follow({ accountId: 'acc_1', sandbox: false }, () => woken.push('live'))
+  await follower.follow({ accountId: 'acc_1', sandbox: true }, () => woken.push('sandbox'))
+  await follower.follow({ accountId: 'acc_2', sandbox: false }, () => woken.push('other'))
+  await write({ accountId: 'acc_2' })
+  follower.eventsWritten()
+  await expect.poll(() => woken).toEqual(['other'])
+  await write({ sandbox: true })
+  follower.eventsWritten()
+  await expect.poll(() => woken).toEqual(['other', 'sandbox'])
+  await write()
+  follower.eventsWritten()
+  await expect.poll(() => woken).toEqual(['other', 'sandbox', 'live'])
+  leave()
+  await write()
+  await write({ accountId: 'acc_2' })
+  follower.eventsWritten()
+  await expect.poll(() => woken).toEqual(['other', 'sandbox', 'live', 'other'])
+})

@@ -32,11 +32,12 @@ export async function startSterna(sink: { host: string; port: number }, recipien
     STERNA_DNS_SERVERS: dns.server,
     STERNA_DELIVERY_PORT: String(sink.port),
     STERNA_DELIVERY_ALLOW_PRIVATE_ADDRESSES: 'true',
+    STERNA_PLANS: 'unbounded=10000000',
     STERNA_LOG_LEVEL: 'error',
   }
   const sterna = (...words: string[]): string =>
     execFileSync(process.execPath, [command, ...words], { env: environment, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
-  sterna('account', 'create', 'bench', '--plan', 'enterprise')
+  sterna('account', 'create', 'bench', '--plan', 'unbounded')
   sterna('domain', 'add', 'sender.example', '--account', 'bench')
   sterna('domain', 'verify', 'sender.example', '--manual')
   const token = sterna('key', 'create', '--account', 'bench', '--permission', 'full_access')

@@ -35,12 +35,13 @@ export class ServerUnderTest {
         STERNA_DELIVERY_PORT: String(mxPort),
         STERNA_DELIVERY_ALLOW_PRIVATE_ADDRESSES: 'true',
         STERNA_DELIVERY_RETRY_SCHEDULE: '1s',
+        STERNA_PLANS: 'unbounded=10000000',
         STERNA_LOG_LEVEL: 'error',
       },
       submissionPort,
       httpPort,
     )
-    server.command('account', 'create', 'campaign', '--plan', 'enterprise')
+    server.command('account', 'create', 'campaign', '--plan', 'unbounded')
     server.command('domain', 'add', 'sender.example', '--account', 'campaign')
     server.command('domain', 'verify', 'sender.example', '--manual')
     server.token = server.command('key', 'create', '--account', 'campaign', '--permission', 'full_access')

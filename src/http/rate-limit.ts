@@ -107,8 +107,8 @@ export class RateLimit {
         this.#byAccount.delete(accountId)
         batch.push(deleteWindow(accountId))
       } else if (entry.changed) {
-        // Rounded up, so that nobody gets a request more after a restart.
-        batch.push(saveWindow(accountId, entry.window.times().map((at) => Math.ceil(at + offset))))
+        // The time of day is known to the millisecond: rounded so that nobody gets a request more after a restart.
+        batch.push(saveWindow(accountId, entry.window.times().map((at) => Math.ceil(at + offset) + 1)))
         entry.changed = false
         written.push(entry)
       }

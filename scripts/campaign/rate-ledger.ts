@@ -1,0 +1,98 @@
+import { Agent, request } from 'node:http'
+
+/** One request and its answer, with the times at which it was sent and answered, ms: the server saw it in between. */
+export interface RateEntry {
+  sent: number
+  done: number
+  status: number
+  remaining: number
+  resetSeconds: number
+  /** What is wrong with the rate limit fields by themselves; null: nothing. */
+  fault: string | null
+  body: string
+}
+
+const windowMs = 60_000
+
+/** Sends one request at a time on each of its connections, and repeats what got no answer. */
+export class RateClient {
+  readonly entries: RateEntry[] = []
+  readonly #agent: Agent
+  readonly #port: number
+  readonly #token: string
+  readonly #plan: { name: string; limit: number }
+
+  constructor(port: number, token: string, plan: { name: string; limit: number }, connections = 1) {
+    this.#agent = new Agent({ keepAlive: true, maxSockets: connections })
+    this.#port = port
+    this.#token = token
+    this.#plan = plan
+  }
+
+  async send(method: string, path: string, body?: object): Promise<RateEntry> {
+    for (;;) {
+      const entry = await this.#trySending(method, path, body)
+      if (!entry) {
+        await new Promise((resolve) => setTimeout(resolve, 50))
+        continue
+      }
+      this.entries.push(entry)
+      return entry
+    }
+  }
+
+  close(): void {
+    this.#agent.destroy()
+  }
+
+  #trySending(method: string, path: string, body?: object): Promise<RateEntry | null> {
+    const text = body === undefined ? '' : JSON.stringify(body)
+    const headers = { authorization: `Bearer ${this.#token}`, 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }
+    return new Promise((resolve) => {
+      const sent = performance.now()
+      const asking = request({ host: '127.0.0.1', port: this.#port, method, path, headers, agent: this.#agent }, (answer) => {
+        let received = ''
+        answer.on('data', (bytes: Buffer) => (received += bytes.toString()))
+        answer.on('error', () => resolve(null))
+        answer.on('end', () => resolve(this.#entryOf(sent, answer.statusCode ?? 0, (name) => String(answer.headers[name]), received)))
+      })
+      asking.on('error', () => resolve(null))
+      asking.end(text)
+    })
+  }
+
+  #entryOf(sent: number, status: number, field: (name: string) => string, body: string): RateEntry {
+    const { name, limit } = this.#plan
+    const remaining = Number(field('ratelimit-remaining'))
+    const resetSeconds = Number(field('ratelimit-reset'))
+    const expected = {
+      'ratelimit-limit': String(limit),
+      'ratelimit-policy': `"${name}";q=${limit};w=60`,
+      ratelimit: `"${name}";r=${remaining};t=${resetSeconds}`,
+      'retry-after': status === 429 ? String(resetSeconds) : 'undefined',
+    }
+    const wrong = Object.entries(expected).filter(([key, value]) => field(key) !== value)
+    const isInRange = resetSeconds >= 1 && resetSeconds <= 61 && remaining >= 0 && remaining < limit && (status !== 429 || remaining === 0)
+    const fault = wrong.length > 0 || !isInRange ? JSON.stringify([status, remaining, resetSeconds, wrong]) : null
+    return { sent, done: performance.now(), status, remaining, resetSeconds, fault, body }
+  }
+}
+
+/** The most requests that were beyond doubt taken within one minute. */
+export function mostInOneMinute(entries: RateEntry[]): number {
+  const accepted = entries.filter(({ status }) => status !== 429)
+  return Math.max(0, ...accepted.map(({ sent }) => accepted.filter((other) => other.sent >= sent && other.done <= sent + windowMs).length))
+}
+
+/** The answers whose `remaining` cannot be right, whatever the order in which the server saw what overlapped. */
+export function wrongRemaining(entries: RateEntry[], limit: number, toleranceMs: number): RateEntry[] {
+  const accepted = entries.filter(({ status }) => status !== 429)
+  return entries.filter((entry) => {
+    const own = entry.status === 429 ? 0 : 1
+    const others = accepted.filter((other) => other !== entry)
+    const least = others.filter(({ sent, done }) => done < entry.sent && sent > entry.done - windowMs).length + own
+    const most = others.filter(({ sent, done }) => sent < entry.done && done > entry.sent - windowMs - toleranceMs).length + own
+    const counted = limit - entry.remaining
+    return counted < least || counted > most
+  })
+}

@@ -7,11 +7,14 @@ import type { CoreParts, Outside } from './command/core-parts.ts'
 import type { Config } from './config/settings.ts'
 import { startDelivery } from './delivery/delivery-threads.ts'
 import type { Delivery } from './delivery/delivery-threads.ts'
+import { EventFeed } from './event/event-feed.ts'
+import { EventFollower } from './event/event-follower.ts'
 import { EmailComposer } from './http/api/email-composer.ts'
 import { emailRoutes } from './http/api/emails.ts'
 import { apiOperations } from './http/api/operations.ts'
 import { RateLimitFailures } from './http/rate-limit-failures.ts'
 import { RateLimit } from './http/rate-limit.ts'
+import { EventStreams } from './http/event-streams.ts'
 import { startHttpServer } from './http/server.ts'
 import { startMessageParser } from './message/message-parser.ts'
 import type { MessageParser } from './message/message-parser.ts'
@@ -30,6 +33,7 @@ import { FreeSpace } from './submission/free-space.ts'
 import { IdempotencyKeys } from './submission/idempotency-keys.ts'
 import { loadOrMakeCertificate } from './submission/self-signed-certificate.ts'
 import { startSubmissionServer } from './submission/submission-server.ts'
+import { Suppressions } from './suppression/suppressions.ts'
 import { openWebhooks } from './webhook/open-webhooks.ts'
 import type { Webhooks } from './webhook/open-webhooks.ts'
 
@@ -62,8 +66,9 @@ export async function startRelay(config: Config, outside: Outside & { version: s
   try {
     await db.write(dropEveryUpload)
     const webhooks = await startWebhooks(core, stops)
-    const queue = await startQueue(core, webhooks, stops)
-    const addresses = await openDoors(core, { queue, webhooks, version: outside.version }, stops)
+    const readers: EventReaders = { webhooks, follower: new EventFollower(core) }
+    const queue = await startQueue(core, readers, stops)
+    const addresses = await openDoors(core, { queue, ...readers, version: outside.version }, stops)
     startJobs(core, stops)
     const queueAdmin = new QueueAdmin({ db, clock, noteWaiting: (destination, dueAt) => queue.noteWaiting(destination, dueAt) })
     return { parts: { ...core, webhooks: webhooks.list, queueAdmin }, addresses, stop }
@@ -84,18 +89,28 @@ async function startWebhooks(core: CoreParts, stops: Stop[]): Promise<Webhooks> 
   return webhooks
 }
 
-async function startQueue(core: CoreParts, webhooks: Webhooks, stops: Stop[]): Promise<QueueRunner> {
+async function startQueue(core: CoreParts, readers: EventReaders, stops: Stop[]): Promise<QueueRunner> {
   const delivery = startDelivery(deliverySettings(core.config), core.log)
-  const queue = newQueue(core, delivery, webhooks)
+  const queue = newQueue(core, delivery, readers)
   await queue.start()
   stops.push(() => Promise.all([delivery.stop(grace.delivery), queue.stop(grace.delivery)]))
   return queue
 }
 
-/** What stands behind the doors. */
-interface Inside {
-  queue: QueueRunner
+/** Those who follow the event log; what writes to it knows none of them. */
+interface EventReaders {
   webhooks: Webhooks
+  follower: EventFollower
+}
+
+function tellOfEvents({ webhooks, follower }: EventReaders): void {
+  webhooks.eventsWritten()
+  follower.eventsWritten()
+}
+
+/** What stands behind the doors. */
+interface Inside extends EventReaders {
+  queue: QueueRunner
   version: string
 }
 
@@ -148,17 +163,17 @@ async function certificateFor({ config, clock, log }: CoreParts): Promise<DoorFr
   return certificate
 }
 
-function acceptFor(core: CoreParts, { queue, webhooks }: Inside, space: FreeSpace): Accept {
+function acceptFor(core: CoreParts, inside: Inside, space: FreeSpace): Accept {
   const { config, clock, db, accounts, sendingDomains } = core
   const parts: AcceptParts = {
     db,
     clock,
-    queue,
+    queue: inside.queue,
     space,
     idempotencyKeys: new IdempotencyKeys(core),
     accounts,
     verifiedDomainFor: (accountId, name) => sendingDomains.verifiedDomainFor(accountId, name),
-    eventsWritten: () => webhooks.eventsWritten(),
+    eventsWritten: () => tellOfEvents(inside),
     giveUpAfterMs: config.delivery.giveUpAfter,
   }
   return (submission) => accept(submission, parts)
@@ -178,9 +193,11 @@ const openSubmission = ({ config, clock, log, db, apiKeys }: CoreParts, { tls, a
     { hostname: config.hostname, maxMessageBytes: config.messageSizeLimit, ...config.submission },
   )
 
-function openHttp(core: CoreParts, { webhooks, version }: Inside, { tls, accept, space, messageParser, composer, rateLimit }: DoorFrame) {
+async function openHttp(core: CoreParts, { webhooks, follower, version }: Inside, { tls, accept, space, messageParser, composer, rateLimit }: DoorFrame) {
   const { config, clock, log, db, apiKeys, sendingDomains } = core
-  return startHttpServer({
+  const eventFeed = new EventFeed(db)
+  const eventStreams = new EventStreams({ feed: eventFeed, follower, clock })
+  const server = await startHttpServer({
     clock,
     log,
     version,
@@ -193,11 +210,19 @@ function openHttp(core: CoreParts, { webhooks, version }: Inside, { tls, accept,
     tls,
     health: () => ({ accepting: space.isEnough }),
     docs: config.http.docs,
-    operations: apiOperations({ sendingDomains, webhooks }),
+    operations: apiOperations({ apiKeys, sendingDomains, webhooks, suppressions: new Suppressions(core), eventFeed, eventStreams }),
     routes(router) {
       emailRoutes(router, { log, composer, accept, messages: new MessageReader(db), messageParser })
     },
   })
+  return {
+    addresses: server.addresses,
+    stop(graceMs: number) {
+      // They would go on for ever.
+      eventStreams.stop()
+      return server.stop(graceMs)
+    },
+  }
 }
 
 function startJobs({ config, clock, log, db, apiKeys, sendingDomains }: CoreParts, stops: Stop[]): void {
@@ -218,7 +243,7 @@ function startJobs({ config, clock, log, db, apiKeys, sendingDomains }: CorePart
 /** A webhook that has had no success for so long is disabled, ms. */
 const disableWebhooksAfterMs = 5 * 24 * 3_600_000
 
-function newQueue(core: CoreParts, delivery: Delivery, webhooks: Webhooks): QueueRunner {
+function newQueue(core: CoreParts, delivery: Delivery, readers: EventReaders): QueueRunner {
   const { config, clock, log, db, secrets, sendingDomains } = core
   const verpKey = secrets.deriveKey('verp')
   const given = new Set<string>()
@@ -245,7 +270,7 @@ function newQueue(core: CoreParts, delivery: Delivery, webhooks: Webhooks): Queu
       log,
       frameFor,
       deliver: (job, onAttempt) => delivery.deliver(job, onAttempt),
-      eventsWritten: () => webhooks.eventsWritten(),
+      eventsWritten: () => tellOfEvents(readers),
       random: Math.random,
     },
     { retrySchedule: config.delivery.retrySchedule, viaSmarthost: config.delivery.smarthost !== null },

@@ -1,12 +1,21 @@
+import type { EventFeed } from '../../event/event-feed.ts'
 import type { SendingDomains } from '../../sending-domain/sending-domains.ts'
+import type { Suppressions } from '../../suppression/suppressions.ts'
 import type { Webhooks } from '../../webhook/open-webhooks.ts'
+import type { AuthenticateParts } from '../authenticate.ts'
+import type { EventStreams } from '../event-streams.ts'
 import type { Operation } from '../operation.ts'
 import { domainOperations } from './domains.ts'
+import { eventOperations } from './events.ts'
+import { suppressionOperations } from './suppressions.ts'
 import { webhookOperations } from './webhooks.ts'
 
 /** What the endpoints of the API need, each resource its own. */
-export interface ApiParts {
+export interface ApiParts extends AuthenticateParts {
+  eventFeed: EventFeed
+  eventStreams: EventStreams
   sendingDomains: SendingDomains
+  suppressions: Suppressions
   webhooks: Webhooks
 }
 
@@ -15,5 +24,5 @@ export interface ApiParts {
  * without a server.
  */
 export function apiOperations(parts: ApiParts): Operation[] {
-  return [...domainOperations(parts), ...webhookOperations(parts)]
+  return [...domainOperations(parts), ...webhookOperations(parts), ...suppressionOperations(parts), ...eventOperations(parts)]
 }

@@ -7,12 +7,15 @@ import type { ApiRouter } from '../../src/http/api-state.ts'
 import type { Operation } from '../../src/http/operation.ts'
 import { RateLimitFailures } from '../../src/http/rate-limit-failures.ts'
 import { RateLimit } from '../../src/http/rate-limit.ts'
+import { openApiDocument } from '../../src/http/openapi.ts'
+import { serverOperations } from '../../src/http/server-operations.ts'
 import { startHttpServer } from '../../src/http/server.ts'
 import type { HttpServer, HttpServerParts } from '../../src/http/server.ts'
 import { createLog } from '../../src/log.ts'
 import type { Log } from '../../src/log.ts'
 import type { Database } from '../../src/store/database.ts'
 import { openDatabase } from '../../src/store/sqlite-database.ts'
+import { answerCheck } from './answer-check.ts'
 import { settableClock } from './settable-clock.ts'
 import type { SettableClock } from './settable-clock.ts'
 import { testDirectory } from './temporary-directory.ts'
@@ -39,7 +42,7 @@ export interface ApiServer extends ApiParts {
   logged: string[]
   /** Makes a key of the account `acme`, made when first needed, or of another. */
   token(wanted?: Partial<Omit<NewApiKey, 'accountId'>> & { account?: string }): Promise<string>
-  /** Sends a request; an object as body travels as JSON. */
+  /** Sends a request; an object as body travels as JSON. The answer must be one that the OpenAPI document promises. */
   request(method: string, path: string, options?: RequestOptions): Promise<ApiAnswer>
 }
 
@@ -63,19 +66,23 @@ export async function startApiServer(
   const accounts = new Accounts({ db, clock })
   const apiKeys = new ApiKeys({ db, clock, accounts })
   const parts: ApiParts = { db, clock, log: createLog('debug', (line) => logged.push(line)), accounts, apiKeys }
+  const declared = operations?.(parts) ?? []
+  const about = { version: '1.2.3', baseUrl: 'https://mail.example.com', docs: true, health: () => ({ accepting: true }) }
+  const check = answerCheck(openApiDocument([...declared, ...serverOperations(about, () => [])], about), (path) => isOwnRoute(path))
+  let isOwnRoute = (_path: string): boolean => false
   const server = await startHttpServer({
+    ...about,
     ...parts,
     rateLimit: new RateLimit(parts, { plans: { free: 100_000 }, defaultPlan: 'free' }),
     rateLimitFailures: new RateLimitFailures(clock, 0),
-    baseUrl: 'https://mail.example.com',
     listen: [{ host: '127.0.0.1', port: 0 }],
     tlsListen: [],
     tls: null,
-    version: '1.2.3',
-    health: () => ({ accepting: true }),
-    docs: true,
-    operations: operations?.(parts) ?? [],
-    routes: (router) => routes(router, parts),
+    operations: declared,
+    routes(router) {
+      isOwnRoute = (path) => router.match(path.replace(/\?.*/s, '').replace(/\/{2,}/g, '/'), 'GET').path.length > 0
+      routes(router, parts)
+    },
     ...overrides,
   })
   onTestFinished(() => server.stop(0))
@@ -89,7 +96,11 @@ export async function startApiServer(
       const { id } = accounts.findAccount(account) ?? (await accounts.create(account, 'free'))
       return (await apiKeys.create({ accountId: id, name: 'test', permission: 'full_access', ...wanted })).token
     },
-    request: (method, path, options) => requestJson(url, method, path, options),
+    async request(method, path, options) {
+      const answer = await requestJson(url, method, path, options)
+      check(method, path, answer)
+      return answer
+    },
   }
 }
 

@@ -2,6 +2,8 @@ import { loadConfig } from '../../src/config/load-config.ts'
 import { silentLog } from '../../src/log.ts'
 import { startRelay } from '../../src/relay.ts'
 import type { Relay } from '../../src/relay.ts'
+import { servedAnswerCheck } from './answer-check.ts'
+import type { AnswerCheck } from './answer-check.ts'
 import { startFakeDns } from './fake-dns.ts'
 import type { FakeDns, FakeZone } from './fake-dns.ts'
 import { settableClock } from './settable-clock.ts'
@@ -17,7 +19,7 @@ export interface TestRelay {
   token: string
   baseUrl: string
   submissionPort: number
-  /** Calls the API as the key's holder and gives the parsed answer. */
+  /** Calls the API as the key's holder and gives the parsed answer, which must be one that the OpenAPI document promises. */
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<{ status: number; body: any }>
   /** Sends a plain email from `app@sender.example`; gives its id. */
   send(to: string | string[], fields?: Record<string, unknown>): Promise<string>
@@ -60,6 +62,7 @@ export async function startTestRelay(settings: Record<string, string> = {}, zone
   await sendingDomains.verifyManually(domain.id)
   const { token } = await apiKeys.create({ accountId: account.id, name: 'test', permission: 'full_access' })
 
+  let check: AnswerCheck | undefined
   const test: TestRelay = {
     relay: first,
     clock,
@@ -73,7 +76,10 @@ export async function startTestRelay(settings: Record<string, string> = {}, zone
         headers: { authorization: `Bearer ${token}`, ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       })
-      return { status: response.status, body: await response.json() }
+      const text = await response.text()
+      check ??= await servedAnswerCheck(test.baseUrl, () => true)
+      check(method, path, { status: response.status, headers: response.headers, text })
+      return { status: response.status, body: JSON.parse(text) }
     },
     async send(to, fields = {}) {
       const { status, body } = await test.call('POST', '/api/send', {

@@ -33,7 +33,7 @@ import { FreeSpace } from './submission/free-space.ts'
 import { IdempotencyKeys } from './submission/idempotency-keys.ts'
 import { loadOrMakeCertificate } from './submission/self-signed-certificate.ts'
 import { startSubmissionServer } from './submission/submission-server.ts'
-import { Suppressions } from './suppression/suppressions.ts'
+import { SuppressionEntries } from './suppression/suppression-entries.ts'
 import { openWebhooks } from './webhook/open-webhooks.ts'
 import type { Webhooks } from './webhook/open-webhooks.ts'
 
@@ -210,7 +210,7 @@ async function openHttp(core: CoreParts, { webhooks, follower, version }: Inside
     tls,
     health: () => ({ accepting: space.isEnough }),
     docs: config.http.docs,
-    operations: apiOperations({ apiKeys, sendingDomains, webhooks, suppressions: new Suppressions(core), eventFeed, eventStreams }),
+    operations: apiOperations({ apiKeys, sendingDomains, webhooks, suppressions: new SuppressionEntries(core), eventFeed, eventStreams }),
     routes(router) {
       emailRoutes(router, { log, composer, accept, messages: new MessageReader(db), messageParser })
     },

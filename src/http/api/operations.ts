@@ -1,6 +1,6 @@
 import type { EventFeed } from '../../event/event-feed.ts'
 import type { SendingDomains } from '../../sending-domain/sending-domains.ts'
-import type { Suppressions } from '../../suppression/suppressions.ts'
+import type { SuppressionEntries } from '../../suppression/suppression-entries.ts'
 import type { Webhooks } from '../../webhook/open-webhooks.ts'
 import type { AuthenticateParts } from '../authenticate.ts'
 import type { EventStreams } from '../event-streams.ts'
@@ -15,7 +15,7 @@ export interface ApiParts extends AuthenticateParts {
   eventFeed: EventFeed
   eventStreams: EventStreams
   sendingDomains: SendingDomains
-  suppressions: Suppressions
+  suppressions: SuppressionEntries
   webhooks: Webhooks
 }
 

@@ -3,7 +3,7 @@ import { SternaError } from '../../errors.ts'
 import { isId } from '../../id.ts'
 import { parseAddress } from '../../smtp/address.ts'
 import { suppressionOrigins } from '../../suppression/suppression-origin.ts'
-import type { SuppressionRow, Suppressions } from '../../suppression/suppressions.ts'
+import type { SuppressionRow, SuppressionEntries } from '../../suppression/suppression-entries.ts'
 import { operation } from '../operation.ts'
 import type { Operation } from '../operation.ts'
 import { listBody, listOf, pageOf, pageParameters } from '../page.ts'
@@ -11,7 +11,7 @@ import { choiceParameter } from '../query.ts'
 import type { CheckParams } from '../validate.ts'
 
 interface SuppressionParts {
-  suppressions: Suppressions
+  suppressions: SuppressionEntries
 }
 
 /** Entries that one request adds or removes. */

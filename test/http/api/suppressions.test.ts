@@ -2,11 +2,11 @@ import { expect, test } from 'vitest'
 import { suppressionOperations } from '../../../src/http/api/suppressions.ts'
 import { suppressBounced } from '../../../src/suppression/suppression-list.ts'
 import { insertSuppression } from '../../../src/suppression/insert-suppression.ts'
-import { Suppressions } from '../../../src/suppression/suppressions.ts'
+import { SuppressionEntries } from '../../../src/suppression/suppression-entries.ts'
 import { startApiServer } from '../../support/api-server.ts'
 
 async function startApi() {
-  const api = await startApiServer(() => {}, {}, (parts) => suppressionOperations({ suppressions: new Suppressions(parts) }))
+  const api = await startApiServer(() => {}, {}, (parts) => suppressionOperations({ suppressions: new SuppressionEntries(parts) }))
   const token = await api.token()
   const { id: accountId } = api.accounts.getAccount('acme')
   const call = (method: string, path: string, body?: unknown, key = token) =>

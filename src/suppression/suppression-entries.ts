@@ -23,7 +23,7 @@ export interface SuppressionRow extends Row {
  * The suppression list as its owner sees and changes it. An address may be on it several times, by origin and topic:
  * to read or remove it by address concerns all of them.
  */
-export class Suppressions {
+export class SuppressionEntries {
   readonly #db: Database
   readonly #clock: Clock
 

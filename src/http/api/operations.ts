@@ -1,6 +1,7 @@
 import type { EventFeed } from '../../event/event-feed.ts'
 import type { SendingDomains } from '../../sending-domain/sending-domains.ts'
 import type { SuppressionEntries } from '../../suppression/suppression-entries.ts'
+import type { Templates } from '../../template/templates.ts'
 import type { Webhooks } from '../../webhook/open-webhooks.ts'
 import type { AuthenticateParts } from '../authenticate.ts'
 import type { EventStreams } from '../event-streams.ts'
@@ -8,6 +9,7 @@ import type { Operation } from '../operation.ts'
 import { domainOperations } from './domains.ts'
 import { eventOperations } from './events.ts'
 import { suppressionOperations } from './suppressions.ts'
+import { templateOperations } from './templates.ts'
 import { webhookOperations } from './webhooks.ts'
 
 /** What the endpoints of the API need, each resource its own. */
@@ -16,6 +18,7 @@ export interface ApiParts extends AuthenticateParts {
   eventStreams: EventStreams
   sendingDomains: SendingDomains
   suppressions: SuppressionEntries
+  templates: Templates
   webhooks: Webhooks
 }
 
@@ -24,5 +27,5 @@ export interface ApiParts extends AuthenticateParts {
  * without a server.
  */
 export function apiOperations(parts: ApiParts): Operation[] {
-  return [...domainOperations(parts), ...webhookOperations(parts), ...suppressionOperations(parts), ...eventOperations(parts)]
+  return [...domainOperations(parts), ...templateOperations(parts), ...webhookOperations(parts), ...suppressionOperations(parts), ...eventOperations(parts)]
 }

@@ -1,4 +1,4 @@
-import { createPublicKey } from 'node:crypto'
+import { createPublicKey, generateKeyPairSync } from 'node:crypto'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { secretsFrom } from '../../src/account/key-file.ts'
 import { dnsResolver } from '../../src/dns/dns-resolver.ts'
@@ -24,7 +24,7 @@ beforeEach(async () => {
   return () => dns.close()
 })
 
-async function setUp() {
+async function setUp(authoritative?: (domain: string) => Promise<null>) {
   const db = await openDatabase({ directory: testDirectory() })
   const clock = settableClock()
   const resolver = dnsResolver({ servers: [dns.server], now: clock.now })
@@ -41,7 +41,7 @@ async function setUp() {
   )
   const logged: string[] = []
   const open = async (): Promise<SendingDomains> => {
-    const domains = new SendingDomains({ db, secrets, resolver, clock, log: createLog('warn', (line) => logged.push(line)), settings })
+    const domains = new SendingDomains({ db, secrets, resolver, clock, log: createLog('warn', (line) => logged.push(line)), settings, ...(authoritative ? { authoritative } : {}) })
     await domains.load()
     return domains
   }
@@ -184,4 +184,153 @@ test('a check that is under way is shared', async () => {
   const [one, two] = await Promise.all([domains.verify(domain.id), domains.verify(domain.id)])
   expect(one).toBe(two)
   expect(dns.queries.filter(({ type }) => type === 'MX')).toHaveLength(1)
+})
+
+const selectorsOf = (domains: SendingDomains, name = 'shop.test') => domains.verifiedDomainFor('acc_1', name)?.signingKeys.map(({ selector }) => selector)
+const labelled = (lines: string[]) => lines.map((line) => (JSON.parse(line) as { message: string }).message)
+
+test('new keys: published first, they take over when they are seen, and the old ones are kept until their mail is gone', async () => {
+  const { clock, domains, logged, open } = await setUp()
+  const { id } = await domains.add('acc_1', 'shop.test')
+  publish(domains, domains.get('acc_1', id))
+  await domains.verify(id)
+  const old = selectorsOf(domains)
+  const rotated = await domains.rotateKeys(id, { dkimSelector: 'S2027' })
+  expect(domains.toObject(rotated).records.filter(({ record }) => record === 'DKIM').map(({ name, status }) => [name.split('.')[0], status])).toEqual([
+    [old?.[0], 'verified'],
+    [old?.[1], 'verified'],
+    ['s2027', 'not_started'],
+    ['s2027-ed25519', 'not_started'],
+  ])
+  await expect(domains.rotateKeys(id)).rejects.toMatchObject({ code: 'rotation_in_progress' })
+  await expect(domains.rotateKeys(id, { dkimSelector: old?.[0] ?? '', force: true })).rejects.toMatchObject({ code: 'validation_error' })
+  clock.advance(2 * minute)
+  expect(await domains.recheckDue()).toBe(1)
+  expect(selectorsOf(domains)).toEqual(old)
+  publish(domains, domains.get('acc_1', id))
+  clock.advance(2 * minute)
+  await domains.recheckDue()
+  expect(selectorsOf(domains)).toEqual(['s2027', 's2027-ed25519'])
+  expect(domains.get('acc_1', id)).toMatchObject({ status: 'verified', records: { 'dkim-rsa': { status: 'verified' } } })
+  const kept = domains.toObject(domains.get('acc_1', id)).records.filter(({ keep_until: until }) => until !== null)
+  expect(kept.map(({ name, keep_until: until }) => [name.split('.')[0], until])).toEqual(old?.map((selector) => [selector, '2026-11-30T06:04:00.000Z']))
+  expect((await open()).list()).toEqual(domains.list())
+  expect(labelled(logged)).toEqual(['a domain is verified', 'new DKIM keys have taken over; the records of the old ones must stay for a while'])
+
+  clock.advance(9 * 24 * hour)
+  await domains.forgetOld()
+  expect(domains.get('acc_1', id).keys.map(({ selector }) => selector)).toEqual(['s2027', 's2027-ed25519'])
+  expect((await open()).list()).toEqual(domains.list())
+})
+
+test('a key that is brought along takes the place of the one of its kind', async () => {
+  const { domains } = await setUp()
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519')
+  const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+  const domain = await domains.add('acc_1', 'shop.test', { dkimPrivateKey: pem, dkimSelector: 'mine' })
+  const [rsa, own] = domain.keys
+  expect([rsa?.selector, own?.selector]).toEqual(['mine-rsa', 'mine'])
+  expect(own?.publicKey).toBe(publicKey.export({ type: 'spki', format: 'der' }).subarray(-32).toString('base64'))
+  expect(JSON.stringify(domains.toObject(domain))).not.toContain('PRIVATE')
+  const old = generateKeyPairSync('rsa', { modulusLength: 1024, privateKeyEncoding: { type: 'pkcs1', format: 'pem' }, publicKeyEncoding: { type: 'spki', format: 'pem' } })
+  for (const [dkimPrivateKey, fault] of [
+    [old.privateKey, /RSA key of 1024 bits/],
+    [pem.slice(0, 60), /not a private key/],
+    [old.publicKey, /not a private key/],
+    [generateKeyPairSync('x25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(), /neither/],
+  ] as const) {
+    await expect(domains.add('acc_1', 'other.test', { dkimPrivateKey })).rejects.toThrow(fault)
+  }
+})
+
+test('a removed domain sends nothing more, its name is free, and its keys stay as long as its mail waits', async () => {
+  const { db, clock, domains, open } = await setUp()
+  const domain = await domains.verifyManually((await domains.add('acc_1', 'shop.test')).id)
+  await db.write([
+    {
+      sql: `insert into message (id, account_id, domain_id, source, sandbox, header_from, header_to, header_cc, reply_to, subject,
+              message_id_header, size, body_type, smtputf8, tags, metadata, created_at)
+            values ('em_1', 'acc_1', :domainId, 'api', 0, '', '', '', '', '', '', 0, '7bit', 0, '', '', 0)`,
+      params: { domainId: domain.id },
+    },
+    {
+      sql: `insert into recipient (id, message_id, account_id, forward_path, destination, type, state, due_at, expires_at)
+            values ('rcp_1', 'em_1', 'acc_1', 'a@b.test', 'b.test', 'to', 'queued', 0, 0)`,
+    },
+  ])
+  await domains.remove(domain.id)
+  expect(domains.verifiedDomainFor('acc_1', 'shop.test')).toBeNull()
+  expect(() => domains.get('acc_1', domain.id)).toThrow(expect.objectContaining({ code: 'not_found' }))
+  await expect(domains.remove(domain.id)).rejects.toMatchObject({ code: 'not_found' })
+  const again = await domains.add('acc_1', 'shop.test')
+  expect(again.id).not.toBe(domain.id)
+  for (const each of [domains, await open()]) {
+    expect(each.senderDomain(domain.id)).toMatchObject({ name: 'shop.test', signingKeys: [{ selector: domain.keys[0]?.selector }, {}] })
+    expect(each.privateKey(domain.keys[0]?.id ?? '')).toBeInstanceOf(Uint8Array)
+    expect(each.list()).toEqual([again])
+  }
+  clock.advance(2 * hour)
+  await domains.forgetOld()
+  expect(domains.senderDomain(domain.id)).not.toBeNull()
+  await db.write([{ sql: 'update recipient set due_at = null' }])
+  clock.advance(hour)
+  await domains.forgetOld()
+  expect(domains.senderDomain(domain.id)).toBeNull()
+  expect(() => domains.privateKey(domain.keys[0]?.id ?? '')).toThrow(expect.objectContaining({ code: 'not_found' }))
+  expect((await open()).senderDomain(domain.id)).toBeNull()
+})
+
+test('the operator is told of records that go and return, and of domains that fail', async () => {
+  const { clock, domains, logged } = await setUp()
+  const { id } = await domains.add('acc_1', 'shop.test')
+  publish(domains, domains.get('acc_1', id))
+  await domains.verify(id)
+  const entry = dns.zone['send.shop.test']
+  delete dns.zone['send.shop.test']
+  await domains.verify(id)
+  dns.zone['send.shop.test'] = entry as object
+  await domains.verify(id)
+  delete dns.zone['send.shop.test']
+  await domains.verify(id)
+  clock.advance(72 * hour)
+  await domains.verify(id)
+  const twice = (message: string) => [message, message]
+  expect(labelled(logged)).toEqual([
+    'a domain is verified',
+    ...twice('a record of a verified domain has gone missing'),
+    ...twice('a record of a domain is back'),
+    ...twice('a record of a verified domain has gone missing'),
+    expect.stringMatching('^a domain has failed'),
+  ])
+  expect(JSON.parse(logged[1] ?? '')).toMatchObject({ domain: 'shop.test', accountId: 'acc_1', kind: 'return-path-mx' })
+})
+
+test('an owner may ask for a check every ten seconds, and changes of a domain do not undo each other', async () => {
+  const { clock, domains } = await setUp()
+  const { id } = await domains.add('acc_1', 'shop.test', { trackingSubdomain: 'links' })
+  publish(domains, domains.get('acc_1', id))
+  dns.zone['links.shop.test'] = { cname: 'links.relay.example' }
+  await Promise.all([domains.beginVerification(id), domains.update(id, { tls: 'enforced' }), domains.update(id, { subdomains: false })])
+  await expect.poll(() => domains.get('acc_1', id).status).toBe('verified')
+  expect(domains.get('acc_1', id)).toMatchObject({ tls: 'enforced', subdomains: false, records: { tracking: { status: 'verified' } } })
+  expect(domains.verifiedDomainFor('acc_1', 'shop.test')).toMatchObject({ tls: 'enforced' })
+  expect(domains.verifiedDomainFor('acc_1', 'a.shop.test')).toBeNull()
+  clock.advance(4_000)
+  await expect(domains.beginVerification(id)).rejects.toMatchObject({ code: 'rate_limit_exceeded', retryAfter: 6 })
+  clock.advance(6_000)
+  await domains.beginVerification(id)
+  await domains.verify(id)
+  await expect(domains.update(id, { trackingSubdomain: 'send' })).rejects.toMatchObject({ code: 'validation_error' })
+  expect((await domains.update(id, { trackingSubdomain: null })).records.tracking).toBeUndefined()
+})
+
+test('keys that change while their records are looked up are not taken for those that were found', async () => {
+  const rotated = Promise.withResolvers<null>()
+  const { domains } = await setUp(() => rotated.promise)
+  const { id } = await domains.add('acc_1', 'shop.test')
+  publish(domains, domains.get('acc_1', id))
+  const checked = domains.verify(id)
+  await domains.rotateKeys(id)
+  rotated.resolve(null)
+  expect(await checked).toMatchObject({ status: 'pending', records: { 'dkim-rsa': { status: 'pending' }, dmarc: { status: 'verified' } } })
 })

@@ -34,6 +34,7 @@ import { IdempotencyKeys } from './submission/idempotency-keys.ts'
 import { loadOrMakeCertificate } from './submission/self-signed-certificate.ts'
 import { startSubmissionServer } from './submission/submission-server.ts'
 import { SuppressionEntries } from './suppression/suppression-entries.ts'
+import { Templates } from './template/templates.ts'
 import { openWebhooks } from './webhook/open-webhooks.ts'
 import type { Webhooks } from './webhook/open-webhooks.ts'
 
@@ -128,7 +129,7 @@ async function openDoors(core: CoreParts, inside: Inside, stops: Stop[]): Promis
   await rateLimit.start()
   stops.push(() => rateLimit.stop())
 
-  const frame: DoorFrame = { space, messageParser, composer, rateLimit, tls: await certificateFor(core), accept: acceptFor(core, inside, space) }
+  const frame: DoorFrame = { space, templates: new Templates(core), messageParser, composer, rateLimit, tls: await certificateFor(core), accept: acceptFor(core, inside, space) }
   const doors: { stop(graceMs: number): Promise<void> }[] = []
   stops.push(() => Promise.all(doors.map((door) => door.stop(grace.doors))))
   const submission = await openSubmission(core, frame)
@@ -142,6 +143,7 @@ async function openDoors(core: CoreParts, inside: Inside, stops: Stop[]): Promis
 interface DoorFrame {
   space: FreeSpace
   messageParser: MessageParser
+  templates: Templates
   composer: EmailComposer
   rateLimit: RateLimit
   tls: { cert: string; key: string }
@@ -193,7 +195,7 @@ const openSubmission = ({ config, clock, log, db, apiKeys }: CoreParts, { tls, a
     { hostname: config.hostname, maxMessageBytes: config.messageSizeLimit, ...config.submission },
   )
 
-async function openHttp(core: CoreParts, { webhooks, follower, version }: Inside, { tls, accept, space, messageParser, composer, rateLimit }: DoorFrame) {
+async function openHttp(core: CoreParts, { webhooks, follower, version }: Inside, { tls, templates, accept, space, messageParser, composer, rateLimit }: DoorFrame) {
   const { config, clock, log, db, apiKeys, sendingDomains } = core
   const eventFeed = new EventFeed(db)
   const eventStreams = new EventStreams({ feed: eventFeed, follower, clock })
@@ -210,7 +212,7 @@ async function openHttp(core: CoreParts, { webhooks, follower, version }: Inside
     tls,
     health: () => ({ accepting: space.isEnough }),
     docs: config.http.docs,
-    operations: apiOperations({ apiKeys, sendingDomains, webhooks, suppressions: new SuppressionEntries(core), eventFeed, eventStreams }),
+    operations: apiOperations({ apiKeys, sendingDomains, templates, webhooks, suppressions: new SuppressionEntries(core), eventFeed, eventStreams }),
     routes(router) {
       emailRoutes(router, { log, composer, accept, messages: new MessageReader(db), messageParser })
     },

@@ -10,11 +10,12 @@ import type { Delivery } from './delivery/delivery-threads.ts'
 import { EventFeed } from './event/event-feed.ts'
 import { EventFollower } from './event/event-follower.ts'
 import { EmailComposer } from './http/api/email-composer.ts'
-import { emailRoutes } from './http/api/emails.ts'
+import type { EmailParts } from './http/api/emails.ts'
 import { apiOperations } from './http/api/operations.ts'
 import { RateLimitFailures } from './http/rate-limit-failures.ts'
 import { RateLimit } from './http/rate-limit.ts'
 import { EventStreams } from './http/event-streams.ts'
+import { BodyRoom } from './http/body-room.ts'
 import { startHttpServer } from './http/server.ts'
 import { startMessageParser } from './message/message-parser.ts'
 import type { MessageParser } from './message/message-parser.ts'
@@ -25,12 +26,15 @@ import type { JobFrame } from './queue/dispatch.ts'
 import { QueueAdmin } from './queue/queue-admin.ts'
 import { QueueRunner } from './queue/queue-runner.ts'
 import type { QueuedMessage } from './queue/queue-store.ts'
+import { WaitingMail } from './queue/waiting-mail.ts'
 import { startScheduler } from './scheduler.ts'
 import { encodeVerp } from './smtp/verp.ts'
+import { acceptBatch } from './submission/accept-batch.ts'
 import { accept } from './submission/accept.ts'
-import type { Accept, AcceptParts } from './submission/accept.ts'
+import type { AcceptParts } from './submission/accept.ts'
 import { FreeSpace } from './submission/free-space.ts'
 import { IdempotencyKeys } from './submission/idempotency-keys.ts'
+import { resendFailed } from './submission/resend-failed.ts'
 import { loadOrMakeCertificate } from './submission/self-signed-certificate.ts'
 import { startSubmissionServer } from './submission/submission-server.ts'
 import { SuppressionEntries } from './suppression/suppression-entries.ts'
@@ -129,7 +133,7 @@ async function openDoors(core: CoreParts, inside: Inside, stops: Stop[]): Promis
   await rateLimit.start()
   stops.push(() => rateLimit.stop())
 
-  const frame: DoorFrame = { space, templates: new Templates(core), messageParser, composer, rateLimit, tls: await certificateFor(core), accept: acceptFor(core, inside, space) }
+  const frame: DoorFrame = { space, templates: new Templates(core), messageParser, composer, rateLimit, tls: await certificateFor(core), door: doorOf(core, inside, space) }
   const doors: { stop(graceMs: number): Promise<void> }[] = []
   stops.push(() => Promise.all(doors.map((door) => door.stop(grace.doors))))
   const submission = await openSubmission(core, frame)
@@ -147,7 +151,8 @@ interface DoorFrame {
   composer: EmailComposer
   rateLimit: RateLimit
   tls: { cert: string; key: string }
-  accept: Accept
+  /** Through which every message gets in. */
+  door: AcceptParts
 }
 
 async function certificateFor({ config, clock, log }: CoreParts): Promise<DoorFrame['tls']> {
@@ -165,9 +170,9 @@ async function certificateFor({ config, clock, log }: CoreParts): Promise<DoorFr
   return certificate
 }
 
-function acceptFor(core: CoreParts, inside: Inside, space: FreeSpace): Accept {
+function doorOf(core: CoreParts, inside: Inside, space: FreeSpace): AcceptParts {
   const { config, clock, db, accounts, sendingDomains } = core
-  const parts: AcceptParts = {
+  return {
     db,
     clock,
     queue: inside.queue,
@@ -178,16 +183,15 @@ function acceptFor(core: CoreParts, inside: Inside, space: FreeSpace): Accept {
     eventsWritten: () => tellOfEvents(inside),
     giveUpAfterMs: config.delivery.giveUpAfter,
   }
-  return (submission) => accept(submission, parts)
 }
 
-const openSubmission = ({ config, clock, log, db, apiKeys }: CoreParts, { tls, accept }: DoorFrame) =>
+const openSubmission = ({ config, clock, log, db, apiKeys }: CoreParts, { tls, door }: DoorFrame) =>
   startSubmissionServer(
     {
       clock,
       log,
       tls,
-      accept,
+      accept: (submission) => accept(submission, door),
       apiKeys,
       storeChunk: async (messageId, chunk, bytes) => void (await db.write(storeAhead(messageId, chunk, bytes))),
       dropChunks: async (messageId) => void (await db.write(dropUpload(messageId), { patient: true })),
@@ -195,7 +199,30 @@ const openSubmission = ({ config, clock, log, db, apiKeys }: CoreParts, { tls, a
     { hostname: config.hostname, maxMessageBytes: config.messageSizeLimit, ...config.submission },
   )
 
-async function openHttp(core: CoreParts, { webhooks, follower, version }: Inside, { tls, templates, accept, space, messageParser, composer, rateLimit }: DoorFrame) {
+function emailParts({ config, clock, log, db }: CoreParts, inside: Inside, { composer, messageParser, door }: DoorFrame): EmailParts {
+  return {
+    clock,
+    log,
+    composer,
+    messageParser,
+    baseUrl: config.baseUrl,
+    bodyRoom: new BodyRoom(),
+    messages: new MessageReader(db),
+    waitingMail: new WaitingMail({
+      db,
+      clock,
+      noteWaiting: (destination, dueAt) => inside.queue.noteWaiting(destination, dueAt),
+      eventsWritten: () => tellOfEvents(inside),
+    }),
+    accept: (submission) => accept(submission, door),
+    acceptBatch: (batch) => acceptBatch(batch, door),
+    resend: (messageId, by) => resendFailed(messageId, by, { db, clock, accept: (submission) => accept(submission, door) }),
+  }
+}
+
+async function openHttp(core: CoreParts, inside: Inside, frame: DoorFrame) {
+  const { webhooks, follower, version } = inside
+  const { tls, templates, space, rateLimit } = frame
   const { config, clock, log, db, apiKeys, sendingDomains } = core
   const eventFeed = new EventFeed(db)
   const eventStreams = new EventStreams({ feed: eventFeed, follower, clock })
@@ -212,10 +239,7 @@ async function openHttp(core: CoreParts, { webhooks, follower, version }: Inside
     tls,
     health: () => ({ accepting: space.isEnough }),
     docs: config.http.docs,
-    operations: apiOperations({ apiKeys, sendingDomains, templates, webhooks, suppressions: new SuppressionEntries(core), eventFeed, eventStreams }),
-    routes(router) {
-      emailRoutes(router, { log, composer, accept, messages: new MessageReader(db), messageParser })
-    },
+    operations: apiOperations({ ...emailParts(core, inside, frame), apiKeys, sendingDomains, templates, webhooks, suppressions: new SuppressionEntries(core), eventFeed, eventStreams }),
   })
   return {
     addresses: server.addresses,

@@ -6,13 +6,27 @@ export interface ParsedMessage {
   /** As it came: hostile. */
   html: string | null
   text: string | null
-  /** `size` in bytes, decoded. */
-  attachments: { filename: string | null; contentType: string; size: number; contentId: string | null }[]
+  attachments: ParsedAttachment[]
   /** Names in lower case, values unfolded and decoded, in their order. */
   headers: { name: string; value: string }[]
 }
 
-export type ParserAnswer = { message: ParsedMessage } | { fault: string }
+export interface ParsedAttachment {
+  filename: string | null
+  contentType: string
+  /** Whether it is meant to be shown within the text. */
+  disposition: 'attachment' | 'inline'
+  /** bytes, decoded */
+  size: number
+  /** Without angle brackets. */
+  contentId: string | null
+}
+
+/** Ends the pieces of a message: what is wanted of it, all but the attachments or one attachment by its place. */
+export type ParserRequest = { attachment: number | null }
+
+/** The content of an attachment comes in pieces, then `end`; `found` tells whether there is one at that place. */
+export type ParserAnswer = { message: ParsedMessage } | { piece: Uint8Array } | { end: { found: boolean } } | { fault: string }
 
 export interface MessageParser {
   /**
@@ -22,13 +36,20 @@ export interface MessageParser {
    * @param load gives the message in pieces; called when it is its turn, so that what waits takes no memory
    */
   parse(load: () => Promise<Uint8Array[]>): Promise<ParsedMessage | null>
+  /** The same for the content of the attachment that stands at this place in `attachments`; null where there is none. */
+  attachment(load: () => Promise<Uint8Array[]>, place: number): Promise<Uint8Array[] | null>
   /** Ends the parser; what waits is rejected with `service_unavailable`. */
   stop(): Promise<void>
 }
 
+type Load = () => Promise<Uint8Array[]>
+
 interface Job {
-  load: () => Promise<Uint8Array[]>
-  resolve: (message: ParsedMessage | null) => void
+  load: Load
+  request: ParserRequest
+  /** Of an attachment, what has come so far. */
+  received: Uint8Array[]
+  resolve: (answer: ParsedMessage | Uint8Array[] | null) => void
   reject: (error: unknown) => void
 }
 
@@ -60,12 +81,12 @@ class ParserProcess implements MessageParser {
     this.#limits = limits
   }
 
-  parse(load: Job['load']): Promise<ParsedMessage | null> {
-    if (this.#isStopped) return Promise.reject(stopping())
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ load, resolve, reject })
-      this.#next()
-    })
+  parse(load: Load): Promise<ParsedMessage | null> {
+    return this.#queue(load, { attachment: null }) as Promise<ParsedMessage | null>
+  }
+
+  attachment(load: Load, place: number): Promise<Uint8Array[] | null> {
+    return this.#queue(load, { attachment: place }) as Promise<Uint8Array[] | null>
   }
 
   async stop(): Promise<void> {
@@ -73,6 +94,14 @@ class ParserProcess implements MessageParser {
     const left = this.#waiting.splice(0)
     this.#end(stopping())
     for (const job of left) job.reject(stopping())
+  }
+
+  #queue(load: Load, request: ParserRequest): Promise<ParsedMessage | Uint8Array[] | null> {
+    if (this.#isStopped) return Promise.reject(stopping())
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ load, request, received: [], resolve, reject })
+      this.#next()
+    })
   }
 
   #next(): void {
@@ -97,18 +126,18 @@ class ParserProcess implements MessageParser {
     this.#timer = setTimeout(() => {
       this.#fail(child, `The message could not be read within ${this.#limits.timeoutMs} ms.`)
     }, this.#limits.timeoutMs)
-    this.#send(child, pieces, 0)
+    this.#send(child, [...pieces, job.request], 0)
   }
 
-  /** One piece after the other, since each is copied here before it leaves; `end` ends the message. */
-  #send(child: ChildProcess, pieces: Uint8Array[], place: number): void {
-    if (child !== this.#child) return
+  /** One piece after the other, since each is copied here before it leaves; the request ends them. */
+  #send(child: ChildProcess, pieces: (Uint8Array | ParserRequest)[], place: number): void {
     const piece = pieces[place]
+    if (child !== this.#child || piece === undefined) return
     // Shared memory cannot be sent to another process.
-    const bytes = piece?.buffer instanceof SharedArrayBuffer ? new Uint8Array(piece) : (piece ?? 'end')
-    child.send(bytes, (error) => {
+    const isShared = piece instanceof Uint8Array && piece.buffer instanceof SharedArrayBuffer
+    child.send(isShared ? new Uint8Array(piece) : piece, (error) => {
       if (error) this.#fail(child, 'The parser could not be reached.')
-      else if (piece) this.#send(child, pieces, place + 1)
+      else this.#send(child, pieces, place + 1)
     })
   }
 
@@ -140,8 +169,10 @@ class ParserProcess implements MessageParser {
   #settle(child: ChildProcess, answer: ParserAnswer): void {
     if (child !== this.#child) return
     const job = this.#current
+    if ('piece' in answer) return void job?.received.push(answer.piece)
     this.#current = null
     if ('message' in answer) job?.resolve(answer.message)
+    else if ('end' in answer) job?.resolve(answer.end.found ? job.received : null)
     else job?.reject(invalid(`The message cannot be read: ${answer.fault}`))
     this.#next()
   }

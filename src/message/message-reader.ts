@@ -28,7 +28,7 @@ export interface MessageFilter {
 export interface MessageRow extends Row {
   id: string
   domain_id: string | null
-  source: string
+  source: 'api' | 'smtp' | 'compat'
   header_from: string
   header_to: string
   header_cc: string

@@ -12,6 +12,18 @@ export function storeAhead(messageId: string, chunk: number, bytes: Uint8Array):
   return [...(chunk === 0 ? [begin] : []), insertChunk(messageId, chunk, bytes)]
 }
 
+/** The same with the chunks of another message: those from `chunks.from` on, up to but without `chunks.to`, which must all be there. */
+export function copyContent(messages: { from: string; to: string }, chunks: { from: number; to: number }): Statement[] {
+  const begin: Statement = { sql: 'insert into upload (message_id) values (:messageId)', params: { messageId: messages.to } }
+  const copy: Statement = {
+    sql: `insert into content (message_id, chunk, bytes)
+          select :copyId, chunk, bytes from content where message_id = :messageId and chunk >= :first and chunk < :end`,
+    params: { copyId: messages.to, messageId: messages.from, first: chunks.from, end: chunks.to },
+    expect: chunks.to - chunks.from,
+  }
+  return [...(chunks.from === 0 ? [begin] : []), copy]
+}
+
 /** Removes the chunks of a message that will not be completed. */
 export const dropUpload = (messageId: string): Statement[] => [
   { sql: 'delete from content where message_id = :messageId', params: { messageId } },

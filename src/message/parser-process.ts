@@ -1,7 +1,8 @@
 import { simpleParser } from 'mailparser'
+import type { ParsedMail } from 'mailparser'
 import { messageOf } from '../errors.ts'
 import { decodeHeaderText } from '../smtp/encoded-word.ts'
-import type { ParsedMessage, ParserAnswer } from './message-parser.ts'
+import type { ParsedMessage, ParserAnswer, ParserRequest } from './message-parser.ts'
 
 /** Reads untrusted MIME with mailparser. Started, and killed where needed, by message-parser.ts. */
 
@@ -9,14 +10,14 @@ import type { ParsedMessage, ParserAnswer } from './message-parser.ts'
 // keepDeliveryStatus a delivery status would be merged into the text.
 const options = { skipHtmlToText: true, skipTextToHtml: true, skipImageLinks: true, skipTextLinks: true, keepDeliveryStatus: true }
 
-async function parse(bytes: Buffer): Promise<ParsedMessage> {
-  const parsed = await simpleParser(bytes, options)
+function messageFrom(parsed: ParsedMail): ParsedMessage {
   return {
     html: parsed.html || null,
     text: parsed.text ?? null,
-    attachments: parsed.attachments.map(({ filename, contentType, size, cid }) => ({
+    attachments: parsed.attachments.map(({ filename, contentType, contentDisposition, related, size, cid }) => ({
       filename: filename ?? null,
       contentType,
+      disposition: contentDisposition === 'inline' || related ? 'inline' : 'attachment',
       size,
       contentId: cid ?? null,
     })),
@@ -27,16 +28,28 @@ async function parse(bytes: Buffer): Promise<ParsedMessage> {
   }
 }
 
+/** bytes; what leaves at once keeps whoever reads it busy for no longer */
+const pieceSize = 256 * 1024
+
 const answer = (given: ParserAnswer): void => void process.send?.(given)
+
+function answerAttachment(parsed: ParsedMail, place: number): void {
+  const content = parsed.attachments[place]?.content
+  for (let start = 0; content && start < content.length; start += pieceSize) {
+    answer({ piece: new Uint8Array(content.subarray(start, start + pieceSize)) })
+  }
+  answer({ end: { found: content !== undefined } })
+}
 
 let pieces: Uint8Array[] = []
 
-process.on('message', (piece: Uint8Array | 'end') => {
-  if (piece !== 'end') return void pieces.push(piece)
+process.on('message', (piece: Uint8Array | ParserRequest) => {
+  if (piece instanceof Uint8Array) return void pieces.push(piece)
   const bytes = Buffer.concat(pieces)
   pieces = []
-  parse(bytes).then(
-    (message) => answer({ message }),
+  const { attachment } = piece
+  simpleParser(bytes, options).then(
+    (parsed) => (attachment === null ? answer({ message: messageFrom(parsed) }) : answerAttachment(parsed, attachment)),
     (error: unknown) => answer({ fault: messageOf(error) }),
   )
 })

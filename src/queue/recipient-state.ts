@@ -3,17 +3,19 @@ import type { EventType } from '../event/event-type.ts'
 import type { Reply } from '../smtp/reply.ts'
 
 /** Where a recipient of an email stands; those after `deferred` are final. */
-export type RecipientState =
-  | 'scheduled'
-  | 'queued'
-  | 'deferred'
-  | 'sent'
-  | 'delivered'
-  | 'bounced'
-  | 'complained'
-  | 'suppressed'
-  | 'failed'
-  | 'canceled'
+export const recipientStates = [
+  'scheduled',
+  'queued',
+  'deferred',
+  'sent',
+  'delivered',
+  'bounced',
+  'complained',
+  'suppressed',
+  'failed',
+  'canceled',
+] as const
+export type RecipientState = (typeof recipientStates)[number]
 
 /** An event that a move appends, with the data that is its own. */
 interface MoveEvent {

@@ -1,15 +1,20 @@
 import { expect, onTestFinished } from 'vitest'
 import type { Attempt, Outcome, Postponed, DeliveryJob } from '../../src/delivery/attempt.ts'
 import { EmailComposer } from '../../src/http/api/email-composer.ts'
-import { emailRoutes } from '../../src/http/api/emails.ts'
+import { emailOperations } from '../../src/http/api/emails.ts'
+import { BodyRoom } from '../../src/http/body-room.ts'
+import type { Operation } from '../../src/http/operation.ts'
 import { silentLog } from '../../src/log.ts'
 import { startMessageParser } from '../../src/message/message-parser.ts'
 import { MessageReader } from '../../src/message/message-reader.ts'
 import { QueueRunner } from '../../src/queue/queue-runner.ts'
+import { WaitingMail } from '../../src/queue/waiting-mail.ts'
+import { acceptBatch } from '../../src/submission/accept-batch.ts'
 import { accept } from '../../src/submission/accept.ts'
 import type { AcceptParts } from '../../src/submission/accept.ts'
 import { FreeSpace } from '../../src/submission/free-space.ts'
 import { IdempotencyKeys } from '../../src/submission/idempotency-keys.ts'
+import { resendFailed } from '../../src/submission/resend-failed.ts'
 import { startApiServer } from './api-server.ts'
 import type { ApiAnswer, ApiParts, ApiServer, RequestOptions } from './api-server.ts'
 
@@ -29,27 +34,37 @@ export interface EmailApi extends ApiServer {
   idle(): Promise<void>
 }
 
-/** The email routes before the real door, store and queue; `sender.example` is verified for every account. */
-export async function startEmailApi(options: { messageSizeLimit?: number } = {}): Promise<EmailApi> {
+/**
+ * The email endpoints before the real door, store and queue; `sender.example` is verified for every account. `hold` is
+ * waited for before each attempt.
+ */
+export async function startEmailApi(options: { messageSizeLimit?: number; hold?: () => Promise<void> } = {}): Promise<EmailApi> {
   const outcomes = new Map<string, Outcome[]>()
   const delivered: DeliveryJob[] = []
   const messageParser = startMessageParser()
   onTestFinished(() => messageParser.stop())
   let queue: QueueRunner | undefined
-  const api = await startApiServer((router, parts) => {
-    queue = queueFor(parts, outcomes, delivered)
-    const door = doorParts(parts, queue)
+  const operations = (parts: ApiParts): Operation[] => {
+    const { db, clock } = parts
+    const runner = (queue = queueFor(parts, outcomes, delivered, options.hold))
+    const door = doorParts(parts, runner)
     const messageSizeLimit = options.messageSizeLimit ?? 25 * 1024 * 1024
-    const composer = new EmailComposer({ clock: parts.clock, hostname: 'mail.example.com', messageSizeLimit })
+    const composer = new EmailComposer({ clock, hostname: 'mail.example.com', messageSizeLimit })
     onTestFinished(() => composer.stop())
-    emailRoutes(router, {
+    return emailOperations({
       ...parts,
       composer,
-      accept: (submission) => accept(submission, door),
-      messages: new MessageReader(parts.db),
       messageParser,
+      baseUrl: 'https://mail.example.com',
+      bodyRoom: new BodyRoom(),
+      accept: (submission) => accept(submission, door),
+      acceptBatch: (batch) => acceptBatch(batch, door),
+      resend: (messageId, by) => resendFailed(messageId, by, { db, clock, accept: (submission) => accept(submission, door) }),
+      messages: new MessageReader(db),
+      waitingMail: new WaitingMail({ db, clock, eventsWritten: () => {}, noteWaiting: (name, dueAt) => runner.noteWaiting(name, dueAt) }),
     })
-  })
+  }
+  const api = await startApiServer(() => {}, {}, operations)
   await queue?.start()
   onTestFinished(() => queue?.stop(5_000))
   const key = await api.token()
@@ -78,7 +93,12 @@ const doorParts = ({ db, clock, accounts }: ApiParts, queue: QueueRunner): Accep
   giveUpAfterMs: 48 * 60 * minute,
 })
 
-const queueFor = ({ db, clock }: ApiParts, outcomes: Map<string, Outcome[]>, delivered: DeliveryJob[]): QueueRunner =>
+const queueFor = (
+  { db, clock }: ApiParts,
+  outcomes: Map<string, Outcome[]>,
+  delivered: DeliveryJob[],
+  hold = async () => {},
+): QueueRunner =>
   new QueueRunner(
     {
       db,
@@ -89,6 +109,7 @@ const queueFor = ({ db, clock }: ApiParts, outcomes: Map<string, Outcome[]>, del
       frameFor: () => ({ signingKeys: [], tls: 'opportunistic', reversePathFor: (id) => `b${id}@relay.example` }),
       async deliver(job: DeliveryJob, onAttempt: (result: Attempt | Postponed) => void) {
         delivered.push(job)
+        await hold()
         for (const { id, forwardPath } of job.recipients) onAttempt(attemptFor(id, outcomes.get(forwardPath)?.shift() ?? taken, clock.now()))
       },
     },

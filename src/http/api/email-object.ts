@@ -1,8 +1,13 @@
+import type { z } from 'zod'
+import type { TlsUsed } from '../../delivery/attempt.ts'
 import { deriveStatus, lastEventOf } from '../../message/email-status.ts'
 import type { NewestEvent } from '../../message/email-status.ts'
 import type { AttemptRow, EventRow, MessageRow, RecipientRow } from '../../message/message-reader.ts'
 import type { Tag } from '../../message/submission.ts'
+import type { RecipientState } from '../../queue/recipient-state.ts'
+import type { AcceptedBatch } from '../../submission/accept-batch.ts'
 import type { Accepted } from '../../submission/admission.ts'
+import type { eventSchema } from '../event-schema.ts'
 import { explainAttempt } from './explain-attempt.ts'
 
 const iso = (at: number): string => new Date(at).toISOString()
@@ -11,7 +16,7 @@ const orNull = <T>(list: T[]): T[] | null => (list.length === 0 ? null : list)
 
 /** The answer to a sent email; a replay builds the same from what was kept. */
 export const sentEmailObject = (accepted: Accepted) => ({
-  object: 'email',
+  object: 'email' as const,
   id: accepted.messageId,
   status: accepted.status,
   created_at: iso(accepted.createdAt),
@@ -29,7 +34,7 @@ interface EmailParts {
 export function emailItem(message: MessageRow, { recipients, newestEvent }: EmailParts) {
   const status = deriveStatus(recipients.map(({ state }) => state))
   return {
-    object: 'email',
+    object: 'email' as const,
     id: message.id,
     message_id: message.message_id_header,
     from: message.header_from,
@@ -61,7 +66,7 @@ export const emailObject = (message: MessageRow, parts: EmailParts, bodies: { ht
 const recipientObject = (row: RecipientRow) => ({
   email: row.forward_path,
   type: row.type,
-  status: row.state,
+  status: row.state as RecipientState,
   attempts: row.attempts,
   next_attempt_at: isoOrNull(row.due_at),
   last_response: row.last_response,
@@ -79,7 +84,7 @@ const recipientObject = (row: RecipientRow) => ({
 
 /** One attempt to deliver, with the dialogue and what it means. */
 export const attemptObject = (row: AttemptRow) => ({
-  object: 'attempt',
+  object: 'attempt' as const,
   id: row.id,
   email_id: row.message_id,
   recipient: row.forward_path,
@@ -88,14 +93,14 @@ export const attemptObject = (row: AttemptRow) => ({
   outcome: row.outcome,
   mx_host: row.mx_host,
   address: row.address,
-  tls: row.tls === null ? null : (JSON.parse(row.tls) as object),
+  tls: row.tls === null ? null : (JSON.parse(row.tls) as TlsUsed),
   dkim_selectors: row.selectors === null || row.selectors === '' ? [] : row.selectors.split(','),
   reply: row.reply,
   smtp_code: row.smtp_code,
   enhanced_status: row.enhanced_status,
   transcript: (JSON.parse(row.transcript) as [number, 'c' | 's', string][]).map(([ms, side, line]) => ({
     ms,
-    side: side === 'c' ? 'client' : 'server',
+    side: side === 'c' ? ('client' as const) : ('server' as const),
     line,
   })),
   explanation: explainAttempt({
@@ -107,9 +112,11 @@ export const attemptObject = (row: AttemptRow) => ({
 })
 
 /** An event as webhooks carry it; the log also shows those that webhooks do not. */
-export const eventObject = (row: EventRow) => ({
-  id: row.id,
-  type: row.type,
-  created_at: iso(row.created_at),
-  data: JSON.parse(row.data) as Record<string, unknown>,
+export const eventObject = (row: EventRow) =>
+  ({ id: row.id, type: row.type, created_at: iso(row.created_at), data: JSON.parse(row.data) }) as z.input<typeof eventSchema>
+
+/** What a batch is answered; strict ones have no `errors`. */
+export const sentBatchObject = ({ emails, errors }: AcceptedBatch, mode: 'strict' | 'permissive') => ({
+  data: emails.map(({ messageId }) => ({ id: messageId })),
+  ...(mode === 'strict' ? {} : { errors: errors.map(({ index, code, message }) => ({ index, message, name: code })) }),
 })

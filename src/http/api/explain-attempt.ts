@@ -1,5 +1,6 @@
 /** Who can do something about what happened. */
-type ExplanationOwner = 'recipient' | 'sender' | 'content' | 'network' | 'us'
+export const explanationOwners = ['recipient', 'sender', 'content', 'network', 'us'] as const
+type ExplanationOwner = (typeof explanationOwners)[number]
 
 /** An attempt in plain words. */
 interface Explanation {

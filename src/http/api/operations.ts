@@ -7,13 +7,15 @@ import type { AuthenticateParts } from '../authenticate.ts'
 import type { EventStreams } from '../event-streams.ts'
 import type { Operation } from '../operation.ts'
 import { domainOperations } from './domains.ts'
+import { emailOperations } from './emails.ts'
+import type { EmailParts } from './emails.ts'
 import { eventOperations } from './events.ts'
 import { suppressionOperations } from './suppressions.ts'
 import { templateOperations } from './templates.ts'
 import { webhookOperations } from './webhooks.ts'
 
 /** What the endpoints of the API need, each resource its own. */
-export interface ApiParts extends AuthenticateParts {
+export interface ApiParts extends AuthenticateParts, EmailParts {
   eventFeed: EventFeed
   eventStreams: EventStreams
   sendingDomains: SendingDomains
@@ -27,5 +29,5 @@ export interface ApiParts extends AuthenticateParts {
  * without a server.
  */
 export function apiOperations(parts: ApiParts): Operation[] {
-  return [...domainOperations(parts), ...templateOperations(parts), ...webhookOperations(parts), ...suppressionOperations(parts), ...eventOperations(parts)]
+  return [...emailOperations(parts), ...domainOperations(parts), ...templateOperations(parts), ...webhookOperations(parts), ...suppressionOperations(parts), ...eventOperations(parts)]
 }

@@ -1,0 +1,118 @@
+import type { Clock } from '../clock.ts'
+import { SternaError } from '../errors.ts'
+import { recordEvent } from '../event/event-log.ts'
+import { ConflictError } from '../store/database.ts'
+import type { Database, Row, Statement } from '../store/database.ts'
+import type { RecipientState } from './recipient-state.ts'
+
+interface WaitingMailParts {
+  db: Database
+  clock: Clock
+  /** Tells the running queue that mail for this destination is due at another time. */
+  noteWaiting(destination: string, dueAt: number): void
+  /** Called after events were written. */
+  eventsWritten(): void
+}
+
+/** A message whose submitter wants it stopped. */
+interface WaitingMessage {
+  id: string
+  accountId: string
+  sandbox: boolean
+  subject: string
+}
+
+interface RecipientRow extends Row {
+  id: string
+  forward_path: string
+  destination: string
+  state: RecipientState
+  owner: string | null
+}
+
+/** They were left out from the start, or taken out, and do not change what can be done with the others. */
+const setAside = new Set<RecipientState>(['suppressed', 'canceled'])
+
+/**
+ * What a submitter may still do with a message that no attempt has been made for. The queue takes a recipient in hand by
+ * a guarded write, and so does each change here: whoever comes first has it, and the other one finds out.
+ */
+export class WaitingMail {
+  readonly #parts: WaitingMailParts
+
+  constructor(parts: WaitingMailParts) {
+    this.#parts = parts
+  }
+
+  /**
+   * Cancels a message for all of its recipients.
+   * @throws SternaError `invalid_state` where an attempt has been made, or is being made, for one of them
+   */
+  async cancel(message: WaitingMessage): Promise<void> {
+    const now = this.#parts.clock.now()
+    const waiting = await this.#waiting(message.id, ['scheduled', 'queued'], tooLateToCancel)
+    await this.#change(tooLateToCancel, [
+      {
+        sql: `update recipient set state = 'canceled', due_at = null, held = 0
+               where message_id = :messageId and state in ('scheduled', 'queued') and owner is null`,
+        params: { messageId: message.id },
+        expect: waiting.length,
+      },
+      ...waiting.map((recipient) => recordCanceled(message, recipient, now)),
+    ])
+    this.#parts.eventsWritten()
+  }
+
+  /**
+   * Moves a scheduled message to another time; null: it is due now. It is given up as long after that as it would have been.
+   * @throws SternaError `invalid_state` where it is not scheduled any more
+   */
+  async reschedule(messageId: string, at: number | null): Promise<void> {
+    const dueAt = at ?? this.#parts.clock.now()
+    const waiting = await this.#waiting(messageId, ['scheduled'], notScheduled)
+    await this.#change(notScheduled, [
+      {
+        sql: `update recipient set state = :state, due_at = :dueAt, expires_at = expires_at - due_at + :dueAt
+               where message_id = :messageId and state = 'scheduled' and owner is null`,
+        params: { messageId, dueAt, state: at === null ? 'queued' : 'scheduled' },
+        expect: waiting.length,
+      },
+      { sql: 'update message set scheduled_at = :at where id = :messageId', params: { messageId, at }, expect: 1 },
+    ])
+    for (const destination of new Set(waiting.map((recipient) => recipient.destination))) this.#parts.noteWaiting(destination, dueAt)
+  }
+
+  /** The recipients in these states, which must be all but those that are set aside, and in nobody's hand. */
+  async #waiting(messageId: string, states: RecipientState[], refuse: () => SternaError): Promise<RecipientRow[]> {
+    const recipients = await this.#parts.db.read<RecipientRow>(
+      'select id, forward_path, destination, state, owner from recipient where message_id = :messageId',
+      { messageId },
+    )
+    const waiting = recipients.filter(({ state }) => !setAside.has(state))
+    if (waiting.length === 0 || waiting.some(({ state, owner }) => owner !== null || !states.includes(state))) throw refuse()
+    return waiting
+  }
+
+  /** The first statement says how many it must change: fewer where the queue was quicker. */
+  async #change(refuse: () => SternaError, batch: Statement[]): Promise<void> {
+    try {
+      await this.#parts.db.write(batch)
+    } catch (error) {
+      throw error instanceof ConflictError ? refuse() : error
+    }
+  }
+}
+
+const recordCanceled = ({ id, accountId, sandbox, subject }: WaitingMessage, recipient: RecipientRow, now: number): Statement =>
+  recordEvent(
+    { accountId, messageId: id, recipientId: recipient.id, to: recipient.forward_path, subject, sandbox },
+    'email.canceled',
+    { canceled_at: new Date(now).toISOString() },
+    now,
+  )
+
+const tooLateToCancel = (): SternaError =>
+  new SternaError('invalid_state', 'Only an email that is scheduled or queued can be canceled; this one is being sent, was tried already or is canceled.')
+
+const notScheduled = (): SternaError =>
+  new SternaError('invalid_state', 'Only a scheduled email can be given another time; this one is not scheduled any more.')

@@ -1,0 +1,58 @@
+import type { Accepted } from '../../submission/admission.ts'
+import { requirePermission } from '../api-state.ts'
+import type { ApiContext, ApiRouter, RefusalForm } from '../api-state.ts'
+import type { EmailRequest } from '../api/email-request.ts'
+import type { SendParts } from '../api/send-emails.ts'
+import type { BodyRoom } from '../body-room.ts'
+
+/** What the doors take of the server. */
+export interface DoorParts extends SendParts {
+  room: BodyRoom
+}
+
+/**
+ * The API of another service, as far as its client sends mail by it. Everything below `prefix` is answered in that
+ * service's own form; keys, limits and what may be sent are those of our own API.
+ */
+export interface CompatDoor {
+  /** Begins its paths, such as `/compat/postmark`. */
+  prefix: string
+  /** What the request shows as its key; null where it shows none. */
+  tokenOf(ctx: ApiContext): string | null
+  /** How the service words a refusal. */
+  refusalForm: RefusalForm
+  addRoutes(router: ApiRouter): void
+}
+
+/** The door that a path belongs to. */
+export const doorFor = (path: string, doors: readonly CompatDoor[]): CompatDoor | undefined =>
+  doors.find(({ prefix }) => path === prefix || path.startsWith(`${prefix}/`))
+
+/**
+ * Runs `work` while there is room for the request's body, with what every email of the request is sent under. An
+ * `Idempotency-Key` of the request is not read: one of the clients sends the header fields of the email there too.
+ */
+export async function withRequest(
+  ctx: ApiContext,
+  { room }: Pick<DoorParts, 'room'>,
+  work: (request: EmailRequest) => Promise<void>,
+): Promise<void> {
+  requirePermission(ctx, 'sending_access')
+  const leave = await room.enter(ctx.req)
+  try {
+    await work({ submitter: ctx.state.submitter, source: 'compat', isStrict: false, idempotencyKey: null })
+  } finally {
+    leave()
+  }
+}
+
+/** Tells the ids of the emails: the first in `X-Message-Id`, where there are several all of them in `X-Message-Ids`. */
+export function tellIds(ctx: ApiContext, emails: Pick<Accepted, 'messageId'>[]): void {
+  const ids = emails.map(({ messageId }) => messageId)
+  if (ids[0] !== undefined) ctx.set('X-Message-Id', ids[0])
+  if (ids.length > 1) ctx.set('X-Message-Ids', ids.join(', '))
+}
+
+/** A text about fields of the API in the words of another service; the fields stand in backticks. */
+export const renamedFields = (text: string, rename: (field: string) => string): string =>
+  text.replace(/`([^`\s]+)`/g, (_, field: string) => `\`${rename(field)}\``)

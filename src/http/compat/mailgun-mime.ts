@@ -1,0 +1,95 @@
+import type { Clock } from '../../clock.ts'
+import { SternaError } from '../../errors.ts'
+import type { Submission } from '../../message/submission.ts'
+import type { Accept } from '../../submission/accept.ts'
+import type { Accepted } from '../../submission/admission.ts'
+import type { EmailRequest } from '../api/email-request.ts'
+import { refusal } from '../validate.ts'
+import { valuesOf } from './form-fields.ts'
+import type { Form } from './form-fields.ts'
+import { isAtDomain } from './mailgun-email.ts'
+import { mailgunOptions } from './mailgun-options.ts'
+import type { MailgunOptions } from './mailgun-options.ts'
+import { mimeSubmission, newMessageId } from './mime-submission.ts'
+import type { RawMessage, RawMessageFrame } from './mime-submission.ts'
+import { faultAt, mailboxList } from './native-email.ts'
+import type { DoorFault } from './native-email.ts'
+
+export interface MimeParts extends Pick<RawMessageFrame, 'hostname' | 'messageSizeLimit' | 'storeChunk'> {
+  clock: Clock
+  accept: Accept
+  /** Removes what was stored of a message that did not become one. */
+  dropChunks(messageId: string): Promise<void>
+}
+
+/** to, cc and bcc together, as in the API */
+const mostRecipients = 50
+
+/** `from` and `subject` stand in the message itself; clients send them all the same. */
+const known = new Set(['to', 'cc', 'bcc', 'message', 'from', 'subject'])
+
+interface At {
+  domain: string
+  request: EmailRequest
+  clientAddress: string
+}
+
+/**
+ * Sends a raw message from a form. `to`, `cc` and `bcc` are the envelope alone; `from` and `subject` count as they stand
+ * in the message.
+ * @throws SternaError where it is refused; nothing was accepted
+ */
+export async function sendMime(form: Form, { domain, request, clientAddress }: At, parts: MimeParts): Promise<Accepted> {
+  const { content, recipients, options } = readMime(form)
+  const submitter = options.isTest ? { ...request.submitter, sandbox: true } : request.submitter
+  const message: RawMessage = { content, recipients, options, submitter, clientAddress }
+  const now = parts.clock.now()
+  const id = newMessageId(now)
+  try {
+    const submission = await mimeSubmission(message, id, { ...parts, now })
+    checkAuthors(submission, domain)
+    return await parts.accept(submission)
+  } catch (error) {
+    // After a failure that nobody understands the message may be there all the same.
+    if (error instanceof SternaError) await parts.dropChunks(id)
+    throw error
+  }
+}
+
+function readMime(form: Form): { content: Buffer; recipients: string[]; options: MailgunOptions } {
+  const faults: DoorFault[] = []
+  for (const [name] of form.fields) {
+    if (!known.has(name) && !/^[ov]:./.test(name)) {
+      faults.push({ ...faultAt(name, 'unknown_field', `The parameter ${name} is not supported with a raw message.`), error: 'unsupported_field' })
+    }
+  }
+  const options = mailgunOptions(form, faults)
+  if (options.tracking?.opens || options.tracking?.clicks) {
+    faults.push({ ...faultAt('o:tracking', 'unsupported_field', 'The parameter o:tracking is not supported with a raw message.'), error: 'unsupported_field' })
+  }
+  const recipients = recipientsIn(form, faults)
+  const messages = [...form.files.filter(({ field }) => field === 'message').map((file) => file.content), ...valuesOf(form, 'message').map((text) => Buffer.from(text))]
+  const [content, second] = messages
+  if (form.files.some(({ field }) => field !== 'message')) faults.push(faultAt('message', 'unknown_field', 'The only file of this form is message.'))
+  if (!content || content.length === 0) faults.push(faultAt('message', 'missing', 'The parameter message is missing: it is the whole message.'))
+  if (second) faults.push(faultAt('message', 'invalid_value', 'The parameter message is given twice.'))
+  if (faults.length > 0 || !content) throw refusal(faults)
+  return { content, recipients, options }
+}
+
+function recipientsIn(form: Form, faults: DoorFault[]): string[] {
+  const recipients = ['to', 'cc', 'bcc'].flatMap((name) =>
+    valuesOf(form, name).flatMap((text) => (text === '' ? [] : mailboxList(text, name, faults).map(({ email }) => email))),
+  )
+  const addresses = [...new Set(recipients)]
+  if (addresses.length === 0) faults.push(faultAt('to', 'missing', 'The parameter to is missing.'))
+  if (addresses.length > mostRecipients) {
+    throw new SternaError('too_many_recipients', `The message has ${addresses.length} recipients; to, cc and bcc may name ${mostRecipients} together.`)
+  }
+  return addresses
+}
+
+function checkAuthors({ headerFrom }: Submission, domain: string): void {
+  if (headerFrom.every(({ address }) => isAtDomain(address, domain))) return
+  throw new SternaError('invalid_from_address', `The From of the message must be an address at ${domain}, the domain in the path.`)
+}

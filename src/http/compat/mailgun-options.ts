@@ -1,0 +1,104 @@
+import { prefixed, valuesOf } from './form-fields.ts'
+import type { Form } from './form-fields.ts'
+import { faultAt, labelTag } from './native-email.ts'
+import type { DoorFault, NativeEmail } from './native-email.ts'
+import { parseDeliveryTime } from './parse-delivery-time.ts'
+
+/** What the fields `o:…` and `v:…` ask for. */
+export interface MailgunOptions {
+  tags: { name: string; value: string }[]
+  metadata: Record<string, string>
+  /** ISO 8601 */
+  scheduledAt: string | undefined
+  tracking: NativeEmail['tracking']
+  /** `o:testmode`: the email goes through everything, and nowhere. */
+  isTest: boolean
+}
+
+const isYes = (text: string): boolean => /^(?:yes|true|htmlonly)$/i.test(text)
+const isNo = (text: string): boolean => /^(?:no|false|)$/i.test(text)
+
+/** Options that may only say what happens anyway: the value that they may have, and why not the other. */
+const fixed: Record<string, { test: (text: string) => boolean; message: string }> = {
+  dkim: { test: isYes, message: 'must be yes: everything is signed' },
+  'require-tls': { test: isNo, message: 'is not supported: TLS is a setting of the sending domain' },
+  'skip-verification': { test: isNo, message: 'is not supported: TLS is a setting of the sending domain' },
+  'tracking-pixel-location-top': { test: isNo, message: 'is not supported: the pixel stands at the end' },
+}
+
+const repeatable = new Set(['tag'])
+
+/** Reads the fields `o:…` and `v:…`. What they ask for and cannot have is added to `faults`. */
+export function mailgunOptions(form: Form, faults: DoorFault[]): MailgunOptions {
+  const options: MailgunOptions = { tags: [], metadata: {}, scheduledAt: undefined, tracking: undefined, isTest: false }
+  const seen = new Set<string>()
+  for (const [name, value] of prefixed(form, 'o:')) {
+    if (seen.has(name) && !repeatable.has(name)) faults.push(faultAt(`o:${name}`, 'invalid_value', `The parameter o:${name} is given twice.`))
+    seen.add(name)
+    const fault = readOption(name, value, options)
+    if (fault !== null) faults.push({ ...faultAt(`o:${name}`, 'unsupported_field', `The parameter o:${name} ${fault}.`), error: 'unsupported_field' })
+  }
+  options.metadata = metadataOf(form, faults)
+  return options
+}
+
+/** Why this option is refused; null where it was noted. */
+function readOption(name: string, value: string, options: MailgunOptions): string | null {
+  switch (name) {
+    case 'tag':
+      if (!options.tags.some((tag) => tag.name === value)) options.tags.push(labelTag(value))
+      return null
+    case 'deliverytime': {
+      const at = parseDeliveryTime(value)
+      if (at === null) return 'must be a time such as Fri, 21 Nov 2026 08:00:00 +0000'
+      options.scheduledAt = new Date(at).toISOString()
+      return null
+    }
+    case 'testmode':
+      options.isTest = isYes(value)
+      return isYes(value) || isNo(value) ? null : 'must be yes or no'
+    case 'tracking':
+    case 'tracking-opens':
+    case 'tracking-clicks':
+      if (!isYes(value) && !isNo(value)) return 'must be yes or no'
+      options.tracking = trackingWith(options.tracking, name, isYes(value))
+      return null
+  }
+  const rule = Object.hasOwn(fixed, name) ? fixed[name] : undefined
+  if (!rule) return 'is not supported'
+  return rule.test(value) ? null : rule.message
+}
+
+/** The general switch stands behind those of one kind, whichever comes first. */
+function trackingWith(given: NativeEmail['tracking'], name: string, on: boolean): NonNullable<NativeEmail['tracking']> {
+  if (name === 'tracking-opens') return { ...given, opens: on }
+  return name === 'tracking-clicks' ? { ...given, clicks: on } : { opens: on, clicks: on, ...given }
+}
+
+function metadataOf(form: Form, faults: DoorFault[]): Record<string, string> {
+  const given = prefixed(form, 'v:')
+  const metadata = Object.fromEntries(given)
+  if (Object.keys(metadata).length < given.length) faults.push(faultAt('v:', 'invalid_value', 'A parameter v: is given twice.'))
+  return metadata
+}
+
+/** The value of a field that may be there once. */
+export function singleValue(form: Form, name: string, faults: DoorFault[]): string | undefined {
+  const [value, second] = valuesOf(form, name)
+  if (second !== undefined) faults.push(faultAt(name, 'invalid_value', `The parameter ${name} is given twice.`))
+  return value
+}
+
+/** A field that holds a JSON object. */
+export function jsonObject(form: Form, name: string, faults: DoorFault[]): Record<string, unknown> | undefined {
+  const text = singleValue(form, name, faults)
+  if (text === undefined || text === '') return undefined
+  try {
+    const value: unknown = JSON.parse(text)
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
+  } catch {
+    // What is not JSON is told of in the same words as what is no object.
+  }
+  faults.push(faultAt(name, 'invalid_type', `The parameter ${name} must be a JSON object.`))
+  return undefined
+}

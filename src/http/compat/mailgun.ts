@@ -1,0 +1,77 @@
+import { SternaError } from '../../errors.ts'
+import type { Submitter } from '../../message/submission.ts'
+import { parseDomain } from '../../smtp/domain-name.ts'
+import type { AuthoriseParts } from '../../submission/authorise.ts'
+import type { ApiContext } from '../api-state.ts'
+import type { EmailRequest } from '../api/email-request.ts'
+import { sendBatch, sendEmail } from '../api/send-emails.ts'
+import type { Problem } from '../problem.ts'
+import { renamedFields, tellIds, withRequest } from './compat-door.ts'
+import type { CompatDoor, DoorParts } from './compat-door.ts'
+import { fromMailgun, mailgunField } from './mailgun-email.ts'
+import { sendMime } from './mailgun-mime.ts'
+import type { MimeParts } from './mailgun-mime.ts'
+import { readForm } from './read-form.ts'
+
+interface MailgunParts extends DoorParts, MimeParts {
+  verifiedDomainFor: AuthoriseParts['verifiedDomainFor']
+}
+
+/**
+ * `/compat/mailgun`: `POST /v3/:domain/messages` and `/v3/:domain/messages.mime`. The domain is verified for the account,
+ * and From is at it or below it. The `id` that is answered is the Message-ID; ours is in `X-Message-Id`. With
+ * `o:testmode` the email goes through everything as with a sandbox key, and stays in the sandbox.
+ */
+export const mailgunDoor = (parts: MailgunParts): CompatDoor => ({
+  prefix: '/compat/mailgun',
+  tokenOf: (ctx) => passwordOf(ctx.req.headers.authorization),
+  refusalForm,
+  addRoutes(router) {
+    const path = '/compat/mailgun/v3/:domain/messages'
+    router.post(path, (ctx) => withRequest(ctx, parts, (request) => sendMessages(ctx, request, parts)))
+    router.post(`${path}.mime`, (ctx) =>
+      withRequest(ctx, parts, async (request) => {
+        const domain = domainIn(ctx, request.submitter, parts)
+        const accepted = await sendMime(await readForm(ctx.req), { domain, request, clientAddress: ctx.state.clientAddress }, parts)
+        tellIds(ctx, [accepted])
+        ctx.body = queued(accepted)
+      }),
+    )
+  },
+})
+
+/** The password of Basic authentication (RFC 7617); whatever name stands before it. */
+function passwordOf(field: string | undefined): string | null {
+  const encoded = /^Basic +([A-Za-z0-9+/=]+) *$/i.exec(field ?? '')?.[1]
+  if (encoded === undefined) return null
+  const [, password] = /^[^:]*:(.*)$/s.exec(Buffer.from(encoded, 'base64').toString('utf8')) ?? []
+  return password || null
+}
+
+async function sendMessages(ctx: ApiContext, given: EmailRequest, parts: MailgunParts): Promise<void> {
+  const domain = domainIn(ctx, given.submitter, parts)
+  const { emails, isTest } = fromMailgun(await readForm(ctx.req), domain)
+  const request = isTest ? { ...given, submitter: { ...given.submitter, sandbox: true } } : given
+  const [first, second] = emails
+  const accepted =
+    first && !second ? [await sendEmail(first, request, parts)] : (await sendBatch(emails, { ...request, mode: 'strict' }, parts)).emails
+  tellIds(ctx, accepted)
+  ctx.body = queued(accepted[0] as (typeof accepted)[number])
+}
+
+const queued = ({ messageIdHeader }: { messageIdHeader: string }) => ({ id: messageIdHeader, message: 'Queued. Thank you.' })
+
+/** The domain in the path; the sandbox needs none that is verified. */
+function domainIn(ctx: ApiContext, { accountId, sandbox }: Submitter, { verifiedDomainFor }: MailgunParts): string {
+  const name = ctx.params.domain ?? ''
+  const parsed = parseDomain(name)
+  if (parsed.ok && (sandbox || verifiedDomainFor(accountId, parsed.domain))) return parsed.domain
+  throw new SternaError('domain_not_verified', `Domain not found: ${parsed.ok ? parsed.domain : 'the path does not name one'}. It is not verified for this account.`)
+}
+
+/** Mailgun says 400 to what is wrong with a message. A batch names the email in its message already. */
+function refusalForm({ status, message }: Problem): ReturnType<CompatDoor['refusalForm']> {
+  const headers = status === 401 ? { 'WWW-Authenticate': 'Basic realm="API key"' } : {}
+  return { status: status === 422 ? 400 : status, body: { message: renamedFields(message, mailgunField) }, headers }
+}
+

@@ -1,0 +1,134 @@
+import { Readable } from 'node:stream'
+import { SternaError } from '../../errors.ts'
+import { newId } from '../../id.ts'
+import { complete } from '../../message/complete.ts'
+import type { Completed } from '../../message/complete.ts'
+import { formatDate } from '../../message/format-field.ts'
+import { metadataFault, parseScheduledAt, tagsFault } from '../../message/send-options.ts'
+import type { Content, Submission, SubmittedRecipient, Submitter } from '../../message/submission.ts'
+import { ContentCollector } from '../../submission/content-collector.ts'
+import { readMessage } from '../../submission/read-message.ts'
+import { SmtpRefusal } from '../../submission/smtp-refusal.ts'
+import type { MailgunOptions } from './mailgun-options.ts'
+import { withCrlf } from './with-crlf.ts'
+
+/** A message as it was handed over, with what its form says beside it. */
+export interface RawMessage {
+  content: Buffer
+  /** Bare addresses: the envelope. */
+  recipients: string[]
+  submitter: Submitter
+  options: MailgunOptions
+  /** Of the client. */
+  clientAddress: string
+}
+
+export interface RawMessageFrame {
+  /** Epoch, ms. */
+  now: number
+  hostname: string
+  /** bytes */
+  messageSizeLimit: number
+  /** Stores a chunk of a message that is still being read; it is on disk when the promise resolves. */
+  storeChunk(messageId: string, number: number, bytes: Uint8Array): Promise<void>
+}
+
+/** A message that has passed so many hosts goes round in circles (RFC 5321 6.3). */
+const maxReceived = 50
+
+/**
+ * The submission that a raw message makes: read, judged and completed as one that comes by SMTP, except that lines may
+ * end with LF alone. What the form says of tags, metadata and time is added to what the header says.
+ * @throws SternaError `invalid_message`, `payload_too_large`; where chunks of it were stored they are to be dropped
+ */
+export async function mimeSubmission(message: RawMessage, id: string, frame: RawMessageFrame): Promise<Submission> {
+  const collector = new ContentCollector((number, bytes) => frame.storeChunk(id, number, bytes))
+  let header: Completed | undefined
+  const completeHeader = (bytes: Buffer): Buffer => {
+    header = completedHeader(bytes, traceField(message.clientAddress, id, frame), frame.now)
+    return header.header
+  }
+  const options = { maxMessageBytes: frame.messageSizeLimit, completeHeader }
+  const { hasEightBitBody } = await readMessage(Readable.from(withCrlf(message.content)), collector, options).catch(refusalOf)
+  if (!header) throw new Error('a message was read without its header')
+  return submissionOf(message, { id, header, content: collector.finish(), hasEightBitBody, now: frame.now })
+}
+
+export const newMessageId = (now: number): string => newId('em', now)
+
+function refusalOf(error: unknown): never {
+  if (!(error instanceof SmtpRefusal)) throw error
+  throw new SternaError(error.reply.code === 552 ? 'payload_too_large' : 'invalid_message', error.reply.text)
+}
+
+function completedHeader(bytes: Buffer, received: string, now: number): Completed {
+  const completed = complete(bytes, { received, now })
+  if (!completed.ok) throw new SternaError('invalid_message', completed.fault)
+  if (completed.receivedCount > maxReceived) throw new SternaError('invalid_message', `The message has passed more than ${maxReceived} hosts.`)
+  return completed
+}
+
+/** RFC 5321 4.4; the protocol is that of RFC 3848's registry for mail that came over HTTP. */
+function traceField(clientAddress: string, id: string, { hostname, now }: RawMessageFrame): string {
+  const literal = clientAddress.includes(':') ? `IPv6:${clientAddress}` : clientAddress
+  return `Received: from [${literal}]\r\n by ${hostname} with HTTP id ${id};\r\n ${formatDate(now)}`
+}
+
+interface ReadRaw {
+  id: string
+  header: Completed
+  content: Content
+  hasEightBitBody: boolean
+  now: number
+}
+
+function submissionOf(message: RawMessage, { id, header, content, hasEightBitBody, now }: ReadRaw): Submission {
+  const { options, recipients } = message
+  const tags = [...header.tags, ...options.tags]
+  const metadata = { ...header.metadata, ...options.metadata }
+  const fault = tagsFault(tags) ?? metadataFault(metadata)
+  if (fault !== null) throw new SternaError('validation_error', fault)
+  return {
+    id,
+    source: 'compat',
+    submitter: message.submitter,
+    reversePath: null,
+    recipients: recipientsOf(recipients, header),
+    headerFrom: header.headerFrom,
+    headerFromText: header.headerFromText,
+    headerToText: header.headerToText,
+    headerCcText: header.headerCcText,
+    replyToText: header.replyToText,
+    subject: header.subject,
+    messageIdHeader: header.messageIdHeader,
+    content,
+    bodyType: hasEightBitBody ? '8bitmime' : '7bit',
+    // oxlint-disable-next-line no-control-regex
+    smtputf8: header.smtputf8 || recipients.some((address) => /[^\x00-\x7f]/.test(address)),
+    envid: null,
+    ret: null,
+    tags,
+    metadata,
+    scheduledAt: scheduleOf(options, now) ?? header.scheduledAt,
+    expiresIn: header.expiresIn,
+    idempotency: null,
+  }
+}
+
+function scheduleOf({ scheduledAt }: MailgunOptions, now: number): number | null {
+  if (scheduledAt === undefined) return null
+  const at = parseScheduledAt(scheduledAt, now)
+  if (at === null || typeof at === 'number') return at
+  throw new SternaError('validation_error', `The \`scheduled_at\` field is refused. ${at.fault}`)
+}
+
+/** Everybody in the envelope gets the message; the header only tells how they were addressed. */
+function recipientsOf(addresses: string[], header: Completed): SubmittedRecipient[] {
+  const to = new Set(header.headerToAddresses.map((address) => address.toLowerCase()))
+  const cc = new Set(header.headerCcAddresses.map((address) => address.toLowerCase()))
+  return [...new Set(addresses)].map((address) => {
+    const lower = address.toLowerCase()
+    const type = to.has(lower) ? 'to' : cc.has(lower) ? 'cc' : 'bcc'
+    return { mailbox: { address, name: null }, type, notify: null, orcpt: null }
+  })
+}

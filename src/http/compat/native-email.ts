@@ -1,0 +1,71 @@
+import { SternaError } from '../../errors.ts'
+import type { ErrorCode, FieldFault } from '../../errors.ts'
+import { parseMailboxList } from '../../smtp/address.ts'
+import { bodyLimit } from '../json-body.ts'
+
+/** An email as `POST /api/emails` takes it: what every door makes of what it is sent. */
+export interface NativeEmail {
+  from: NativeMailbox | undefined
+  to: NativeMailbox[]
+  cc?: NativeMailbox[]
+  bcc?: NativeMailbox[]
+  reply_to?: NativeMailbox[]
+  subject?: string
+  html?: string
+  text?: string
+  headers?: Record<string, string>
+  attachments?: NativeAttachment[]
+  tags?: { name: string; value: string }[]
+  metadata?: Record<string, string>
+  scheduled_at?: string
+  tracking?: { opens?: boolean; clicks?: boolean }
+  template?: { id: string; variables: Record<string, unknown> }
+}
+
+export interface NativeMailbox {
+  email: string
+  name?: string | null | undefined
+}
+
+export interface NativeAttachment {
+  filename: string
+  /** base64 */
+  content: string
+  content_type?: string
+  content_id?: string
+}
+
+/** A fault in words of the service whose door this is. */
+export type DoorFault = FieldFault & { error?: ErrorCode | undefined }
+
+export const faultAt = (field: string, code: string, message: string): DoorFault => ({ field, code, message, help: null })
+
+/** Other services have labels of one word where ours have a name and a value. */
+export const labelTag = (label: string): { name: string; value: string } => ({ name: label, value: 'true' })
+
+/** A list with commas as header fields have it; what is wrong with it is added to `faults`. */
+export function mailboxList(text: string, field: string, faults: DoorFault[]): NativeMailbox[] {
+  const parsed = parseMailboxList(text, 'strict')
+  if (parsed.ok) return parsed.mailboxes.map(({ address, name }) => ({ email: address, name }))
+  const error: ErrorCode | undefined = field.toLowerCase() === 'from' ? 'invalid_from_address' : undefined
+  faults.push({ ...faultAt(field, 'invalid_email', `The \`${field}\` field is not a valid email address. ${parsed.fault}`), error })
+  return []
+}
+
+/**
+ * Counts what the emails of one request come to: with one body and one file for a hundred recipients each, a small
+ * request may make gigabytes.
+ */
+export class FanOut {
+  #left = bodyLimit
+
+  /** @throws SternaError `payload_too_large` */
+  add({ html, text, attachments }: Pick<NativeEmail, 'html' | 'text' | 'attachments'>): void {
+    this.#left -= (html?.length ?? 0) + (text?.length ?? 0)
+    for (const { content } of attachments ?? []) this.#left -= content.length
+    if (this.#left < 0) {
+      const most = bodyLimit / 1024 / 1024
+      throw new SternaError('payload_too_large', `The emails of this request come to more than ${most} MiB together; send them in several requests.`)
+    }
+  }
+}

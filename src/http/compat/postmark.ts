@@ -1,0 +1,110 @@
+import { SternaError } from '../../errors.ts'
+import type { Accepted } from '../../submission/admission.ts'
+import type { ApiContext } from '../api-state.ts'
+import { mostEmails } from '../api/email-list.ts'
+import type { EmailRequest } from '../api/email-request.ts'
+import { sendBatch, sendEmail } from '../api/send-emails.ts'
+import { jsonBody } from '../json-body.ts'
+import { tellIds, withRequest } from './compat-door.ts'
+import type { CompatDoor, DoorParts } from './compat-door.ts'
+import type { NativeEmail, NativeMailbox } from './native-email.ts'
+import { fromPostmark, fromPostmarkTemplate } from './postmark-email.ts'
+import { inactiveRecipients, postmarkError, postmarkRefusal } from './postmark-refusal.ts'
+import type { PostmarkAnswer } from './postmark-refusal.ts'
+
+type Translate = (body: unknown) => NativeEmail
+
+/** How many emails Postmark takes in a batch; more than a hundred are written in several turns. */
+const mostMessages = 500
+
+/**
+ * `/compat/postmark`: `/email`, `/email/batch`, `/email/withTemplate` and `/email/batchWithTemplates`. `MessageID` is our
+ * id. An email whose recipients are all suppressed is answered 406 (and on record as suppressed); where only some are,
+ * the message beside the `ErrorCode` 0 names them. Of a batch each email has its own answer.
+ */
+export const postmarkDoor = (parts: DoorParts): CompatDoor => ({
+  prefix: '/compat/postmark',
+  tokenOf: (ctx) => ctx.get('X-Postmark-Server-Token').trim() || null,
+  refusalForm: postmarkRefusal,
+  addRoutes(router) {
+    const one = (path: string, translate: Translate) =>
+      router.post(path, (ctx) => withRequest(ctx, parts, (request) => sendOne(ctx, { translate, request }, parts)))
+    const many = (path: string, translate: Translate) =>
+      router.post(path, (ctx) => withRequest(ctx, parts, (request) => sendMany(ctx, { translate, request }, parts)))
+    one('/compat/postmark/email', fromPostmark)
+    one('/compat/postmark/email/withTemplate', fromPostmarkTemplate)
+    many('/compat/postmark/email/batch', fromPostmark)
+    many('/compat/postmark/email/batchWithTemplates', fromPostmarkTemplate)
+  },
+})
+
+interface Asked {
+  translate: Translate
+  request: EmailRequest
+}
+
+async function sendOne(ctx: ApiContext, { translate, request }: Asked, parts: DoorParts): Promise<void> {
+  const email = translate(await jsonBody(ctx))
+  const accepted = await sendEmail(email, request, parts)
+  const answer = answerFor(email, accepted)
+  tellIds(ctx, [accepted])
+  ctx.status = answer.ErrorCode === 0 ? 200 : 422
+  ctx.body = answer
+}
+
+async function sendMany(ctx: ApiContext, { translate, request }: Asked, parts: DoorParts): Promise<void> {
+  const translated = messagesIn(await jsonBody(ctx)).map((message) => translatedOrRefused(message, translate))
+  const answers: PostmarkAnswer[] = []
+  for (let start = 0; start < translated.length; start += mostEmails) {
+    answers.push(...(await sendSome(translated.slice(start, start + mostEmails), request, parts)))
+  }
+  ctx.status = 200
+  ctx.body = answers
+}
+
+/** A bare array, or `{Messages: […]}`. */
+function messagesIn(body: unknown): unknown[] {
+  const messages = typeof body === 'object' && body !== null && 'Messages' in body ? body.Messages : body
+  if (!Array.isArray(messages)) throw new SternaError('invalid_json', 'The request body must be a JSON array of messages, or {"Messages": [...]} with such an array.')
+  if (messages.length > mostMessages) throw new SternaError('validation_error', `A batch has at most ${mostMessages} messages.`)
+  return messages
+}
+
+function translatedOrRefused(message: unknown, translate: Translate): NativeEmail | SternaError {
+  try {
+    return translate(message)
+  } catch (error) {
+    if (error instanceof SternaError) return error
+    throw error
+  }
+}
+
+async function sendSome(translated: (NativeEmail | SternaError)[], request: EmailRequest, parts: DoorParts): Promise<PostmarkAnswer[]> {
+  const emails = translated.filter((one): one is NativeEmail => !(one instanceof SternaError))
+  if (emails.length === 0) return translated.map((one) => postmarkError(one as SternaError))
+  const { emails: accepted, errors } = await sendBatch(emails, { ...request, mode: 'permissive' }, parts)
+  const refused = new Map(errors.map((error) => [error.index, error]))
+  const taken = accepted.values()
+  const answers = emails.map((email, place) => {
+    const error = refused.get(place)
+    return error ? postmarkError(error) : answerFor(email, taken.next().value as Accepted)
+  })
+  const inOrder = answers.values()
+  return translated.map((one) => (one instanceof SternaError ? postmarkError(one) : (inOrder.next().value as PostmarkAnswer)))
+}
+
+function answerFor({ to, cc, bcc }: NativeEmail, { messageId, createdAt, status, recipients }: Accepted): PostmarkAnswer {
+  const suppressed = recipients.filter(({ state }) => state === 'suppressed').map(({ address }) => address)
+  if (status === 'suppressed') return inactiveRecipients(suppressed)
+  return {
+    To: listText(to),
+    ...(cc ? { Cc: listText(cc) } : {}),
+    ...(bcc ? { Bcc: listText(bcc) } : {}),
+    SubmittedAt: new Date(createdAt).toISOString(),
+    MessageID: messageId,
+    ErrorCode: 0,
+    Message: suppressed.length === 0 ? 'OK' : `Message OK, but will not deliver to these inactive addresses: ${suppressed.join(', ')}.`,
+  }
+}
+
+const listText = (mailboxes: NativeMailbox[]): string => mailboxes.map(({ email, name }) => (name ? `"${name}" <${email}>` : email)).join(', ')

@@ -1,0 +1,63 @@
+import { faultAt } from './native-email.ts'
+import type { DoorFault, NativeEmail, NativeMailbox } from './native-email.ts'
+import { substitute } from './substitute.ts'
+
+const field = 'recipient-variables'
+const reference = /%recipient\.([^%\s]{1,100})%/g
+/** What Mailgun would fill in and this server does not. */
+const foreign = /%(?:recipient|recipient_fname|recipient_lname|unique|(?:tag_|mailing_list_)?unsubscribe_(?:url|email))%/
+
+/**
+ * The copy of an email that one recipient of a batch gets: `%recipient.x%` is replaced by that recipient's variable x,
+ * `%recipient_email%` and `%recipient_name%` by the address, in the subject, the bodies and the variables of the template.
+ * Undefined where it cannot be made; the reason is added to `faults`.
+ */
+export function personalized(email: NativeEmail, recipient: NativeMailbox, variables: unknown, faults: DoorFault[]): NativeEmail | undefined {
+  const own = typeof variables === 'object' && variables !== null ? (variables as Record<string, unknown>) : {}
+  const values = new Map([
+    ['%recipient_email%', recipient.email],
+    ['%recipient_name%', recipient.name ?? ''],
+    ...Object.entries(own).map(([name, value]): [string, string] => [`%recipient.${name}%`, textOf(value)]),
+  ])
+  let isComplete = true
+  const replaced = (text: string): string => {
+    const unknown = Array.from(text.matchAll(reference), ([whole]) => whole).find((whole) => !values.has(whole))
+    const result = unknown === undefined ? substitute(text, values) : null
+    if (result !== null) return result
+    if (isComplete) faults.push(unknown === undefined ? tooLong() : missing(unknown, recipient.email))
+    isComplete = false
+    return ''
+  }
+  const { subject, html, text, template } = email
+  const copy: NativeEmail = {
+    ...email,
+    to: [recipient],
+    ...(subject === undefined ? {} : { subject: replaced(subject) }),
+    ...(html === undefined ? {} : { html: replaced(html) }),
+    ...(text === undefined ? {} : { text: replaced(text) }),
+    ...(template ? { template: { ...template, variables: mapTexts(template.variables, replaced) as Record<string, unknown> } } : {}),
+  }
+  return isComplete ? copy : undefined
+}
+
+/** Adds a fault where the email relies on text of its service that nobody fills in here. */
+export function checkPlaceholders(email: NativeEmail, faults: DoorFault[]): void {
+  for (const name of ['subject', 'html', 'text'] as const) {
+    const found = foreign.exec(email[name] ?? '')?.[0]
+    if (found !== undefined) {
+      faults.push({ ...faultAt(name, 'unsupported_field', `The parameter ${name} holds ${found}, which is not filled in here.`), error: 'unsupported_field' })
+    }
+  }
+}
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : (JSON.stringify(value) ?? ''))
+
+function mapTexts(value: unknown, change: (text: string) => string): unknown {
+  if (typeof value === 'string') return change(value)
+  if (Array.isArray(value)) return value.map((one) => mapTexts(one, change))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, mapTexts(one, change)]))
+}
+
+const tooLong = (): DoorFault => faultAt(field, 'too_long', `The email is too long with its ${field}.`)
+const missing = (name: string, address: string): DoorFault => faultAt(field, 'missing', `The parameter ${field} has no ${name} for ${address}.`)

@@ -1,0 +1,243 @@
+import { z } from 'zod'
+import { refusal, validate } from '../validate.ts'
+import { harmless, isNothing, isTurnedOff, listOf, recordOf } from './door-schema.ts'
+import { FanOut, faultAt, labelTag } from './native-email.ts'
+import type { DoorFault, NativeAttachment, NativeEmail } from './native-email.ts'
+import { substitute } from './substitute.ts'
+
+const mailbox = z.strictObject({ email: z.string(), name: z.string().nullish() })
+const unixTime = z.int().min(0).max(99_999_999_999)
+const toggle = z.strictObject({ enable: z.boolean().nullish() }).nullish()
+const off = (what: string) => harmless(isTurnedOff, `is not supported: this server ${what}`)
+
+const personalization = z.strictObject({
+  to: listOf(mailbox),
+  from: mailbox.nullish(),
+  cc: listOf(mailbox).nullish(),
+  bcc: listOf(mailbox).nullish(),
+  subject: z.string().nullish(),
+  headers: recordOf(z.string()).nullish(),
+  substitutions: recordOf(z.union([z.string(), z.number()], { error: 'must be a string or a number' })).nullish(),
+  dynamic_template_data: recordOf(z.unknown()).nullish(),
+  custom_args: recordOf(z.string()).nullish(),
+  send_at: unixTime.nullish(),
+})
+
+const attachment = z.strictObject({
+  content: z.string(),
+  filename: z.string(),
+  type: z.string().nullish(),
+  disposition: z.enum(['attachment', 'inline']).nullish(),
+  content_id: z.string().nullish(),
+  // The client's own conversion to snake case misses this one.
+  contentId: z.string().nullish(),
+})
+
+/** One email for each personalization; a hundred is what the API itself takes at once. */
+const schema = z.strictObject({
+  personalizations: listOf(personalization, 100).refine((list) => list.length > 0, { error: 'must have at least one entry', params: { code: 'too_few' } }),
+  from: mailbox,
+  reply_to: mailbox.nullish(),
+  reply_to_list: listOf(mailbox).nullish(),
+  subject: z.string().nullish(),
+  content: listOf(z.strictObject({ type: z.string(), value: z.string() })).nullish(),
+  attachments: listOf(attachment, 100).nullish(),
+  template_id: z.string().max(100).nullish(),
+  headers: recordOf(z.string()).nullish(),
+  categories: listOf(z.string()).nullish(),
+  custom_args: recordOf(z.string()).nullish(),
+  send_at: unixTime.nullish(),
+  batch_id: harmless(isNothing, 'is not supported: scheduled emails are canceled by their ids'),
+  asm: harmless(isNothing, 'is not supported: there are no groups to unsubscribe from'),
+  sections: harmless(isNothing, 'is not supported: write the text into the content or the substitutions'),
+  ip_pool_name: harmless(isNothing, 'is not supported: the operator of this server decides from which address mail leaves'),
+  mail_settings: z
+    .strictObject({
+      sandbox_mode: toggle,
+      bypass_list_management: off('never sends to suppressed addresses'),
+      bypass_spam_management: off('never sends to suppressed addresses'),
+      bypass_bounce_management: off('never sends to suppressed addresses'),
+      bypass_unsubscribe_management: off('never sends to suppressed addresses'),
+      footer: off('adds no footer'),
+      spam_check: off('does not look for spam in what its users send'),
+      bcc: off('sends no copies of its own; name them in a personalization'),
+    })
+    .nullish(),
+  tracking_settings: z
+    .strictObject({
+      click_tracking: z.strictObject({ enable: z.boolean().nullish(), enable_text: z.boolean().nullish() }).nullish(),
+      open_tracking: z
+        .strictObject({
+          enable: z.boolean().nullish(),
+          substitution_tag: harmless(isNothing, 'is not supported: the pixel stands at the end'),
+        })
+        .nullish(),
+      subscription_tracking: off('adds no text to unsubscribe'),
+      ganalytics: off('does not change links'),
+    })
+    .nullish(),
+})
+
+type Body = z.output<typeof schema>
+type Personalization = Body['personalizations'][number]
+
+/** What a request to `/v3/mail/send` asks for. */
+export interface SendGridRequest {
+  emails: NativeEmail[]
+  /** `sandbox_mode`: everything is checked, nothing is accepted. */
+  validatesOnly: boolean
+}
+
+/**
+ * The emails of a request in SendGrid's form, one for each personalization.
+ *
+ * A category becomes a tag of that name, `custom_args` become metadata. `substitutions` are replaced in the subject and
+ * the contents as plain text; with a `template_id` those of the form `{{name}}` are the template's variables, since the
+ * client sends `dynamic_template_data` only where the id begins with `d-`. Of no effect, and taken: a `disposition`
+ * beside a `content_id`, which alone decides; a substitution that stands nowhere; `enable_text`, since links in text
+ * are treated as those in html. Everything else that would have to be left undone is refused.
+ *
+ * @throws SternaError with faults that name the members of SendGrid's body; `payload_too_large` where the emails
+ *   together are far larger than the request
+ */
+export function fromSendGrid(body: unknown): SendGridRequest {
+  const request = validate(schema, body)
+  const faults: DoorFault[] = []
+  const shared = sharedFields(request, faults)
+  const fanOut = new FanOut()
+  const emails: NativeEmail[] = []
+  for (const [place, one] of request.personalizations.entries()) {
+    if (one.to.length === 0) faults.push(faultAt(`personalizations.${place}.to`, 'missing', `The \`personalizations.${place}.to\` field names nobody.`))
+    const email = { ...shared, ...ownFields(request, one), ...contents({ request, one, place }, faults) }
+    fanOut.add(email)
+    emails.push(email)
+  }
+  if (faults.length > 0) throw refusal(faults)
+  return { emails, validatesOnly: request.mail_settings?.sandbox_mode?.enable === true }
+}
+
+/** What the emails of a request have in common. */
+function sharedFields(request: Body, faults: DoorFault[]): Pick<NativeEmail, 'attachments' | 'tags' | 'tracking' | 'reply_to'> {
+  const { attachments, categories, tracking_settings: tracking, reply_to: one, reply_to_list: list } = request
+  if (one && list) faults.push(faultAt('reply_to_list', 'invalid_value', 'Give either `reply_to` or `reply_to_list`, not both.'))
+  const opens = tracking?.open_tracking?.enable ?? undefined
+  const clicks = tracking?.click_tracking?.enable ?? undefined
+  const replyTo = one ? [one] : list
+  return {
+    ...(replyTo ? { reply_to: replyTo } : {}),
+    ...(attachments ? { attachments: attachments.map(attachmentOf) } : {}),
+    // SendGrid takes a category twice as once.
+    ...(categories ? { tags: [...new Set(categories)].map(labelTag) } : {}),
+    ...(opens === undefined && clicks === undefined
+      ? {}
+      : { tracking: { ...(opens === undefined ? {} : { opens }), ...(clicks === undefined ? {} : { clicks }) } }),
+  }
+}
+
+function attachmentOf({ filename, content, type, content_id: id, contentId }: z.output<typeof attachment>): NativeAttachment {
+  const contentIdGiven = id ?? contentId
+  return {
+    filename,
+    content,
+    ...(type ? { content_type: type } : {}),
+    ...(contentIdGiven ? { content_id: contentIdGiven } : {}),
+  }
+}
+
+/** What a personalization says, and where it is silent the request. */
+function ownFields(request: Body, one: Personalization): Pick<NativeEmail, 'from' | 'to' | 'cc' | 'bcc' | 'headers' | 'metadata' | 'scheduled_at'> {
+  const sendAt = one.send_at ?? request.send_at
+  const headers = mergedHeaders(request.headers ?? {}, one.headers ?? {})
+  const metadata = { ...request.custom_args, ...one.custom_args }
+  return {
+    from: one.from ?? request.from,
+    to: one.to,
+    ...(one.cc ? { cc: one.cc } : {}),
+    ...(one.bcc ? { bcc: one.bcc } : {}),
+    ...(Object.keys(headers).length > 0 ? { headers } : {}),
+    ...(Object.keys(metadata).length > 0 ? { metadata } : {}),
+    ...(sendAt === null || sendAt === undefined ? {} : { scheduled_at: new Date(sendAt * 1000).toISOString() }),
+  }
+}
+
+function mergedHeaders(general: Record<string, string>, own: Record<string, string>): Record<string, string> {
+  const replaced = new Set(Object.keys(own).map((name) => name.toLowerCase()))
+  return { ...Object.fromEntries(Object.entries(general).filter(([name]) => !replaced.has(name.toLowerCase()))), ...own }
+}
+
+interface At {
+  request: Body
+  one: Personalization
+  place: number
+}
+
+/** Subject and bodies with their substitutions, or the template with its variables. */
+function contents({ request, one, place }: At, faults: DoorFault[]): Pick<NativeEmail, 'subject' | 'html' | 'text' | 'template'> {
+  const values = new Map(Object.entries(one.substitutions ?? {}).map(([key, value]) => [key, String(value)]))
+  const subject = one.subject ?? request.subject
+  const id = request.template_id
+  if (id) return { ...(subject ? { subject } : {}), ...bodies(request, new Map(), faults), template: { id, variables: variablesOf(one, place, faults) } }
+  if (one.dynamic_template_data && !isNothing(one.dynamic_template_data)) {
+    const field = `personalizations.${place}.dynamic_template_data`
+    faults.push(faultAt(field, 'invalid_value', `The \`${field}\` field is for templates, and there is no \`template_id\`.`))
+  }
+  const replaced = subject === null || subject === undefined ? subject : substitute(subject, values)
+  return { ...(replaced ? { subject: replaced } : {}), ...bodies(request, values, faults) }
+}
+
+/** In a template every `{{name}}` is a variable, so another kind of substitution could not be made. */
+function variablesOf(one: Personalization, place: number, faults: DoorFault[]): Record<string, unknown> {
+  const variables: [string, unknown][] = []
+  for (const [key, value] of Object.entries(one.substitutions ?? {})) {
+    const name = /^\{\{ *([A-Za-z_][A-Za-z0-9_]*) *\}\}$/.exec(key)?.[1]
+    if (name !== undefined) {
+      variables.push([name, value])
+      continue
+    }
+    const field = `personalizations.${place}.substitutions`
+    faults.push(faultAt(field, 'invalid_value', `The \`${field}\` field of an email with a template must have keys such as {{name}}.`))
+    break
+  }
+  return { ...Object.fromEntries(variables), ...one.dynamic_template_data }
+}
+
+function bodies({ content }: Body, values: Map<string, string>, faults: DoorFault[]): Pick<NativeEmail, 'html' | 'text'> {
+  const found: Pick<NativeEmail, 'html' | 'text'> = {}
+  for (const [place, { type, value }] of (content ?? []).entries()) {
+    const kind = /^text\/(html|plain) *(?:; *charset="?utf-?8"? *)?$/i.exec(type)?.[1]?.toLowerCase()
+    const name = kind === 'html' ? 'html' : 'text'
+    if (kind === undefined) {
+      faults.push(faultAt(`content.${place}.type`, 'unsupported_field', `The \`content.${place}.type\` field must be text/plain or text/html.`))
+    } else if (found[name] !== undefined) {
+      faults.push(faultAt(`content.${place}.type`, 'invalid_value', `The \`content.${place}.type\` field is given twice.`))
+    } else {
+      const replaced = substitute(value, values)
+      if (replaced === null) faults.push(faultAt(`content.${place}.value`, 'too_long', `The \`content.${place}.value\` field is too long with its substitutions.`))
+      else found[name] = replaced
+    }
+  }
+  return found
+}
+
+const renames: [RegExp, string][] = [
+  [/^(to|cc|bcc)\.(\d+)(?:\.(email|name))?$/, 'personalizations.#.$1.$2.email'],
+  [/^(to|cc|bcc)$/, 'personalizations.#.$1'],
+  [/^reply_to\.\d+.*$/, 'reply_to'],
+  [/^(html|text)$/, 'content'],
+  [/^tags\.(\d+).*$/, 'categories.$1'],
+  [/^tags$/, 'categories'],
+  [/^metadata(.*)$/, 'custom_args$1'],
+  [/^scheduled_at$/, 'send_at'],
+  [/^template\.variables(.*)$/, 'personalizations.#.dynamic_template_data$1'],
+  [/^template(\.id)?$/, 'template_id'],
+  [/^tracking\.opens$/, 'tracking_settings.open_tracking.enable'],
+  [/^tracking\.clicks$/, 'tracking_settings.click_tracking.enable'],
+  [/^tracking$/, 'tracking_settings'],
+  [/^attachments\.(\d+)\.content_type$/, 'attachments.$1.type'],
+]
+
+/** What SendGrid calls a field of the API, of the email at this place. */
+export function sendGridField(field: string, place: number): string {
+  const rename = renames.find(([pattern]) => pattern.test(field))
+  return rename ? field.replace(rename[0], rename[1]).replace('#', String(place)) : field
+}

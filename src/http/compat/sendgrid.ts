@@ -1,0 +1,59 @@
+import type { FieldFault } from '../../errors.ts'
+import type { ApiContext } from '../api-state.ts'
+import type { EmailRequest } from '../api/email-request.ts'
+import { checkEmail, sendBatch, sendEmail } from '../api/send-emails.ts'
+import { bearerToken } from '../authenticate.ts'
+import { jsonBody } from '../json-body.ts'
+import type { Problem } from '../problem.ts'
+import { renamedFields, tellIds, withRequest } from './compat-door.ts'
+import type { CompatDoor, DoorParts } from './compat-door.ts'
+import type { NativeEmail } from './native-email.ts'
+import { fromSendGrid, sendGridField } from './sendgrid-email.ts'
+
+/**
+ * `/compat/sendgrid`: `POST /v3/mail/send`, answered with 202, no body and our id in `X-Message-Id`. Several
+ * personalizations are several emails, all accepted or none. With `sandbox_mode` the answer is 200, and nothing is.
+ */
+export const sendGridDoor = (parts: DoorParts): CompatDoor => ({
+  prefix: '/compat/sendgrid',
+  tokenOf: (ctx) => bearerToken(ctx.req.headers.authorization),
+  refusalForm,
+  addRoutes(router) {
+    router.post('/compat/sendgrid/v3/mail/send', (ctx) => withRequest(ctx, parts, (request) => send(ctx, request, parts)))
+  },
+})
+
+async function send(ctx: ApiContext, request: EmailRequest, parts: DoorParts): Promise<void> {
+  const { emails, validatesOnly } = fromSendGrid(await jsonBody(ctx))
+  if (validatesOnly) {
+    for (const email of emails) await checkEmail(email, request, parts)
+    return answerEmpty(ctx, 200)
+  }
+  tellIds(ctx, await sendAll(emails, request, parts))
+  answerEmpty(ctx, 202)
+}
+
+async function sendAll(emails: NativeEmail[], request: EmailRequest, parts: DoorParts) {
+  const [first, second] = emails
+  if (first && !second) return [await sendEmail(first, request, parts)]
+  return (await sendBatch(emails, { ...request, mode: 'strict' }, parts)).emails
+}
+
+function answerEmpty(ctx: ApiContext, status: number): void {
+  ctx.status = status
+  ctx.body = ''
+  ctx.remove('Content-Type')
+}
+
+/** SendGrid answers 400 to what is wrong with an email. */
+function refusalForm(problem: Problem, requestId: string): ReturnType<CompatDoor['refusalForm']> {
+  const errors = problem.faults?.map(errorOf) ?? [{ message: problem.message, field: problem.name === 'domain_not_verified' ? 'from' : null, help: null }]
+  return { status: problem.status === 422 ? 400 : problem.status, body: { errors, id: requestId } }
+}
+
+/** Behind the number of the personalization the field is one of the API's, unless it is SendGrid's already. */
+function errorOf({ field, message, help }: FieldFault): { message: string; field: string; help: string | null } {
+  const [, place = '0', own = ''] = /^(?:(\d+)(?:\.|$))?(.*)$/s.exec(field) ?? []
+  const rename = (name: string) => sendGridField(name, Number(place))
+  return { message: renamedFields(message, rename), field: own === '' ? `personalizations.${place}` : rename(own), help }
+}

@@ -22,7 +22,7 @@ interface Rendering {
  * The text of a parsed template. A name is looked for in the innermost section first; only what the data has itself is
  * found, nothing that JavaScript adds. No code of the data runs.
  * @param how `escape`: whether `{{x}}` is for HTML
- * @throws SternaError `validation_error` where the budget is used up
+ * @throws OverBudget
  */
 export function renderNodes(
   nodes: TemplateNode[],
@@ -36,7 +36,7 @@ export function renderNodes(
 
 function renderAll(nodes: TemplateNode[], rendering: Rendering): void {
   for (const node of nodes) {
-    rendering.budget.step(1)
+    rendering.budget.step()
     if (typeof node === 'string') write(node, rendering)
     else if (node.type === 'variable') renderVariable(node, rendering)
     else renderSection(node, rendering)
@@ -79,7 +79,7 @@ function renderSection(section: { path: string[]; isInverted: boolean; nodes: Te
   const { contexts, budget } = rendering
   if (section.isInverted) return renderAll(section.nodes, rendering)
   for (const entry of Array.isArray(value) ? value : [value]) {
-    budget.step(1)
+    budget.step()
     contexts.push(entry)
     renderAll(section.nodes, rendering)
     contexts.pop()
@@ -91,7 +91,7 @@ function lookUp(path: string[], { contexts, budget }: Rendering): unknown {
   const [first, ...rest] = path
   if (first === undefined) return contexts.at(-1)
   for (let at = contexts.length - 1; at >= 0; at--) {
-    budget.step(1)
+    budget.step()
     const context = contexts[at]
     if (!has(context, first)) continue
     let value: unknown = context[first]

@@ -15,19 +15,25 @@ export interface RenderedTemplate {
   missing: string[]
 }
 
+interface RenderOptions {
+  /** Where the caller gave the variables, for what is said of them. */
+  field: string
+  /** What this rendering and others may cost together. */
+  room?: RenderBudget | null
+}
+
 /**
  * Fills the variables in: escaped in html, as they are in text and subject, line breaks taken out of the subject.
- * @param field where the caller gave the variables, for what is said of them
  * @throws SternaError `validation_error` for a value of the wrong type, and where the result would be too large
  */
 export function renderTemplate(
   { parsed, variables }: { parsed: ParsedContent; variables: DeclaredVariable[] },
   given: Record<string, unknown>,
-  field: string,
+  { field, room = null }: RenderOptions,
 ): RenderedTemplate {
   refuseAny(variables.flatMap((variable) => typeFault(variable, given, field)))
   const data = withFallbacks(variables, given)
-  const budget = new RenderBudget()
+  const budget = new RenderBudget({ outer: room })
   const findings: RenderFindings = { missing: new Set(requiredOf(variables, data)), unprintable: new Set() }
   const part = (nodes: TemplateNode[], escape: boolean): string => {
     budget.nextPart()
@@ -48,7 +54,7 @@ export function renderComplete(...template: Parameters<typeof renderTemplate>): 
   const rendered = renderTemplate(...template)
   const { missing } = rendered
   if (missing.length === 0) return rendered
-  const faults = missing.slice(0, mostFaults).map((name) => missingFault(name, template[2]))
+  const faults = missing.slice(0, mostFaults).map((name) => missingFault(name, template[2].field))
   const names = missing.slice(0, mostFaults).join(', ')
   throw new SternaError('missing_template_variable', `The template needs a value for ${names}.`, { faults })
 }

@@ -75,7 +75,7 @@ const readingOperations = (parts: TemplateParts): Operation[] => [
     },
     async (ctx, { body }) => {
       const template = await parts.templates.get(...named(ctx))
-      return renderTemplate({ parsed: parseContent(template), variables: template.variables }, body.variables ?? {}, 'variables')
+      return renderTemplate({ parsed: parseContent(template), variables: template.variables }, body.variables ?? {}, { field: 'variables' })
     },
   ),
 ]

@@ -16,6 +16,7 @@ import { RateLimitFailures } from './http/rate-limit-failures.ts'
 import { RateLimit } from './http/rate-limit.ts'
 import { EventStreams } from './http/event-streams.ts'
 import { BodyRoom } from './http/body-room.ts'
+import { compatDoors } from './http/compat/compat-doors.ts'
 import { startHttpServer } from './http/server.ts'
 import { startMessageParser } from './message/message-parser.ts'
 import type { MessageParser } from './message/message-parser.ts'
@@ -193,11 +194,16 @@ const openSubmission = ({ config, clock, log, db, apiKeys }: CoreParts, { tls, d
       tls,
       accept: (submission) => accept(submission, door),
       apiKeys,
-      storeChunk: async (messageId, chunk, bytes) => void (await db.write(storeAhead(messageId, chunk, bytes))),
-      dropChunks: async (messageId) => void (await db.write(dropUpload(messageId), { patient: true })),
+      ...chunkParts(db),
     },
     { hostname: config.hostname, maxMessageBytes: config.messageSizeLimit, ...config.submission },
   )
+
+/** What becomes of a message that is stored before all of it has arrived. */
+const chunkParts = (db: CoreParts['db']) => ({
+  storeChunk: async (messageId: string, chunk: number, bytes: Uint8Array) => void (await db.write(storeAhead(messageId, chunk, bytes))),
+  dropChunks: async (messageId: string) => void (await db.write(dropUpload(messageId), { patient: true })),
+})
 
 function emailParts({ config, clock, log, db }: CoreParts, inside: Inside, { composer, messageParser, door }: DoorFrame): EmailParts {
   return {
@@ -223,7 +229,9 @@ function emailParts({ config, clock, log, db }: CoreParts, inside: Inside, { com
 async function openHttp(core: CoreParts, inside: Inside, frame: DoorFrame) {
   const { webhooks, follower, version } = inside
   const { tls, templates, space, rateLimit } = frame
-  const { config, clock, log, db, apiKeys, sendingDomains } = core
+  const { config, clock, log, db, apiKeys, audit, people, sendingDomains } = core
+  const { sessions } = people
+  const emails = emailParts(core, inside, frame)
   const eventFeed = new EventFeed(db)
   const eventStreams = new EventStreams({ feed: eventFeed, follower, clock })
   const server = await startHttpServer({
@@ -231,6 +239,9 @@ async function openHttp(core: CoreParts, inside: Inside, frame: DoorFrame) {
     log,
     version,
     apiKeys,
+    audit,
+    sessions,
+    trustedProxies: config.http.trustedProxies,
     rateLimit,
     rateLimitFailures: new RateLimitFailures(clock, config.http.failedAuthenticationsPerMinute),
     baseUrl: config.baseUrl,
@@ -239,7 +250,10 @@ async function openHttp(core: CoreParts, inside: Inside, frame: DoorFrame) {
     tls,
     health: () => ({ accepting: space.isEnough }),
     docs: config.http.docs,
-    operations: apiOperations({ ...emailParts(core, inside, frame), apiKeys, sendingDomains, templates, webhooks, suppressions: new SuppressionEntries(core), eventFeed, eventStreams }),
+    operations: apiOperations({ ...emails, apiKeys, sessions, sendingDomains, templates, webhooks, suppressions: new SuppressionEntries(core), eventFeed, eventStreams }),
+    doors: config.compat.enabled
+      ? compatDoors({ ...emails, ...chunkParts(db), ...config, verifiedDomainFor: frame.door.verifiedDomainFor })
+      : [],
   })
   return {
     addresses: server.addresses,

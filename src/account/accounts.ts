@@ -1,12 +1,12 @@
 import type { Clock } from '../clock.ts'
 import { SternaError } from '../errors.ts'
-import { isId, newId } from '../id.ts'
-import { type Database, type Row, UniqueError } from '../store/database.ts'
+import { idFloor, isId, newId } from '../id.ts'
+import { ConflictError, type Database, type Row, UniqueError } from '../store/database.ts'
 
 export type AccountStatus = 'active' | 'suspended'
 
 /** Who sends: domains, keys, webhooks, suppressions and messages belong to one account. */
-interface Account {
+export interface Account {
   /** `acc_…` */
   id: string
   /** Unique in the installation. */
@@ -42,7 +42,7 @@ export class Accounts {
   }
 
   async load(): Promise<void> {
-    const rows = await this.#db.read<AccountRow>('select id, name, plan, status, created_at from account')
+    const rows = await this.#db.read<AccountRow>(`select id, name, plan, status, created_at from account where status <> 'deleted'`)
     this.#byId.clear()
     for (const row of rows) this.#byId.set(row.id, accountOf(row))
   }
@@ -89,28 +89,60 @@ export class Accounts {
   }
 
   /** @throws SternaError `not_found` */
-  async setStatus(idOrName: string, status: AccountStatus): Promise<Account> {
-    const { id } = this.getAccount(idOrName)
+  async change(idOrName: string, change: { plan?: string | undefined; status?: AccountStatus | undefined }): Promise<Account> {
+    const account = this.getAccount(idOrName)
+    const { plan = account.plan, status = account.status } = change
+    const { id } = account
     await this.#db.write([
-      { sql: 'update account set status = :status where id = :id', params: { id, status }, expect: 1 },
+      { sql: 'update account set plan = :plan, status = :status where id = :id', params: { id, plan, status }, expect: 1 },
     ])
-    return this.#remember(id, { status })
+    const changed = { ...account, plan, status }
+    // Accounts are replaced, never changed in place: a caller that holds one sees one moment.
+    this.#byId.set(id, changed)
+    return changed
   }
 
-  /** @throws SternaError `not_found` */
-  async setPlan(idOrName: string, plan: string): Promise<Account> {
+  /**
+   * Ends an account that sends no more: its name is free again, its row stays because messages and events tell of it.
+   * @throws SternaError `not_found`, `invalid_state` where mail of the account that came after `since` (epoch, ms) is
+   * queued
+   */
+  async remove(idOrName: string, since: number): Promise<void> {
     const { id } = this.getAccount(idOrName)
-    await this.#db.write([{ sql: 'update account set plan = :plan where id = :id', params: { id, plan }, expect: 1 }])
-    return this.#remember(id, { plan })
+    try {
+      await this.#db.write([
+        {
+          sql: `update account set status = 'deleted', name = id
+                 where id = :id and not exists (
+                   select 1 from message m join recipient r on r.message_id = m.id
+                    where m.account_id = :id and m.id >= :since and r.due_at is not null)`,
+          params: { id, since: idFloor('em', since) },
+          expect: 1,
+        },
+      ])
+    } catch (error) {
+      if (error instanceof ConflictError) throw queuedMail(error)
+      throw error
+    }
+    this.#byId.delete(id)
   }
 
-  /** Accounts are replaced, never changed in place: a caller that holds one sees one moment. */
-  #remember(id: string, change: Partial<Account>): Account {
-    const account = { ...this.getAccount(id), ...change }
-    this.#byId.set(id, account)
-    return account
+  /**
+   * Demands that none of the account's mail waits to be sent.
+   * @throws SternaError `invalid_state`
+   */
+  async checkQueue(id: string): Promise<void> {
+    const queued = await this.#db.report(
+      `select m.id from message m join recipient r on r.message_id = m.id
+        where m.account_id = :id and r.due_at is not null limit 1`,
+      { id },
+    )
+    if (queued.length > 0) throw queuedMail()
   }
 }
+
+const queuedMail = (cause?: unknown): SternaError =>
+  new SternaError('invalid_state', 'This account has queued mail. Wait until it is delivered, or cancel it.', { cause })
 
 const accountOf = (row: AccountRow): Account => ({
   id: row.id,

@@ -1,32 +1,12 @@
 import type { Clock } from '../clock.ts'
 import { SternaError } from '../errors.ts'
 import { newId } from '../id.ts'
-import type { Database, Row } from '../store/database.ts'
+import type { Database } from '../store/database.ts'
 import type { Accounts, AccountStatus } from './accounts.ts'
+import { insertApiKey, selectApiKeys, shownKey, storedKeyOf } from './api-key.ts'
+import type { ApiKey, ApiKeyRow, StoredApiKey } from './api-key.ts'
 import { digestOf, isWellFormed, newToken, shownPrefixOf } from './api-key-token.ts'
-
-/** `operator` opens the server-wide routes; such a key is made on the command line only. */
-export const permissions = ['full_access', 'sending_access', 'read_access', 'operator'] as const
-export type Permission = (typeof permissions)[number]
-
-/** A key as it may be listed; the token itself is not kept. */
-interface ApiKey {
-  /** `key_…` */
-  id: string
-  accountId: string
-  name: string
-  permission: Permission
-  /** The only domain it may send from; null = all of the account's. */
-  domainId: string | null
-  sandbox: boolean
-  /** The first characters of the token. */
-  prefix: string
-  /** Epoch, ms, like the other times. */
-  createdAt: number
-  /** Written at most once a minute. */
-  lastUsedAt: number | null
-  expiresAt: number | null
-}
+import type { Permission } from './permission.ts'
 
 export interface NewApiKey {
   accountId: string
@@ -40,30 +20,19 @@ export interface NewApiKey {
 /** What a key allows at this moment. */
 export interface AuthenticatedKey {
   id: string
+  name: string
   accountId: string
   permission: Permission
   domainId: string | null
   sandbox: boolean
   accountStatus: AccountStatus
+  /** Which of its tokens was shown: SHA-256, hex. */
+  tokenDigest: string
 }
 
 /** `invalid`: mistyped, unknown or revoked. */
 interface RefusedKey {
   refused: 'invalid' | 'expired'
-}
-
-interface ApiKeyRow extends Row {
-  id: string
-  account_id: string
-  name: string
-  permission: Permission
-  domain_id: string | null
-  sandbox: number
-  prefix: string
-  digest: string
-  created_at: number
-  last_used_at: number | null
-  expires_at: number | null
 }
 
 /** A key that works all day is not worth a write a request. */
@@ -78,9 +47,10 @@ export class ApiKeys {
   readonly #clock: Clock
   readonly #accounts: Accounts
   readonly #sandboxOnly: boolean
-  readonly #byDigest = new Map<string, ApiKey>()
-  readonly #byId = new Map<string, { key: ApiKey; digest: string }>()
-  readonly #unwritten = new Set<ApiKey>()
+  /** The token before a rotation leads to its key too. */
+  readonly #byDigest = new Map<string, StoredApiKey>()
+  readonly #byId = new Map<string, StoredApiKey>()
+  readonly #unwritten = new Set<StoredApiKey>()
 
   /** `sandboxOnly`: the whole server lets no mail out, so every key is a sandbox key. */
   constructor(parts: { db: Database; clock: Clock; accounts: Accounts; sandboxOnly?: boolean }) {
@@ -91,13 +61,10 @@ export class ApiKeys {
   }
 
   async load(): Promise<void> {
-    const rows = await this.#db.read<ApiKeyRow>(
-      `select id, account_id, name, permission, domain_id, sandbox, prefix, digest, created_at, last_used_at, expires_at
-         from api_key where revoked_at is null`,
-    )
+    const rows = await this.#db.read<ApiKeyRow>(selectApiKeys)
     this.#byDigest.clear()
     this.#byId.clear()
-    for (const row of rows) this.#remember(keyOf(row), row.digest)
+    for (const row of rows) this.#remember(storedKeyOf(row))
   }
 
   /**
@@ -106,12 +73,11 @@ export class ApiKeys {
    */
   async create(wanted: NewApiKey): Promise<{ id: string; token: string }> {
     const account = this.#accounts.getAccount(wanted.accountId)
-    checkKey(wanted)
     const now = this.#clock.now()
+    checkKey(wanted, now)
     const sandbox = wanted.sandbox ?? false
     const token = newToken(sandbox)
-    const digest = digestOf(token)
-    const key: ApiKey = {
+    const key: StoredApiKey = {
       id: newId('key', now),
       accountId: account.id,
       name: wanted.name,
@@ -119,26 +85,69 @@ export class ApiKeys {
       domainId: wanted.domainId ?? null,
       sandbox,
       prefix: shownPrefixOf(token),
+      digest: digestOf(token),
+      previousDigest: null,
+      previousExpiresAt: null,
       createdAt: now,
       lastUsedAt: null,
       expiresAt: wanted.expiresAt ?? null,
     }
-    await this.#db.write([insertKey(key, digest)])
-    this.#remember(key, digest)
+    await this.#db.write([insertApiKey(key)])
+    this.#remember(key)
     return { id: key.id, token }
   }
 
   /** Who holds this token. Reads memory only, so it may be asked for every request. */
   authenticate(token: string): AuthenticatedKey | RefusedKey {
-    if (!isWellFormed(token)) return { refused: 'invalid' }
-    const key = this.#byDigest.get(digestOf(token))
-    return key ? this.#inForce(key) : { refused: 'invalid' }
+    return isWellFormed(token) ? this.#inForce(digestOf(token)) : { refused: 'invalid' }
   }
 
   /** The same question about a key that an open session has shown earlier. */
-  current(keyId: string): AuthenticatedKey | RefusedKey {
-    const known = this.#byId.get(keyId)
-    return known ? this.#inForce(known.key) : { refused: 'invalid' }
+  current({ tokenDigest }: Pick<AuthenticatedKey, 'tokenDigest'>): AuthenticatedKey | RefusedKey {
+    return this.#inForce(tokenDigest)
+  }
+
+  /** @throws SternaError `not_found` where there is none, or it is revoked already */
+  get(keyId: string): ApiKey {
+    return this.#shown(this.#stored(keyId))
+  }
+
+  /** @throws SternaError `not_found`, `validation_error` */
+  async rename(keyId: string, name: string): Promise<void> {
+    const key = this.#stored(keyId)
+    checkName(name)
+    await this.#db.write([
+      { sql: 'update api_key set name = :name where id = :id and revoked_at is null', params: { id: keyId, name }, expect: 1 },
+    ])
+    key.name = name
+  }
+
+  /**
+   * Gives a key a new token. The old one works for `overlapMs` more; with 0 nobody gets in with it when the promise
+   * resolves. `force` ends an overlap that is still open.
+   * @throws SternaError `not_found`, `rotation_in_progress`
+   */
+  async rotate(keyId: string, { overlapMs, force }: { overlapMs: number; force: boolean }): Promise<{ token: string; previousExpiresAt: number }> {
+    const key = this.#stored(keyId)
+    const now = this.#clock.now()
+    const token = newToken(key.sandbox)
+    const [digest, prefix, previousExpiresAt] = [digestOf(token), shownPrefixOf(token), now + overlapMs]
+    const [written] = await this.#db.write([
+      {
+        sql: `update api_key set previous_digest = digest, previous_expires_at = :previousExpiresAt, digest = :digest, prefix = :prefix
+               where id = :id and revoked_at is null and (previous_expires_at is null or previous_expires_at <= :now or :force = 1)
+              returning previous_digest`,
+        params: { id: keyId, digest, prefix, previousExpiresAt, now, force: force ? 1 : 0 },
+      },
+    ])
+    const previousDigest = written?.rows[0]?.['previous_digest']
+    if (typeof previousDigest !== 'string') {
+      throw new SternaError('rotation_in_progress', 'The token before the last rotation still works. Wait, or rotate with `force`.')
+    }
+    this.#forgetDigests(key)
+    Object.assign(key, { digest, prefix, previousDigest, previousExpiresAt })
+    this.#remember(key)
+    return { token, previousExpiresAt }
   }
 
   /**
@@ -146,8 +155,7 @@ export class ApiKeys {
    * @throws SternaError `not_found` where there is none, or it is revoked already
    */
   async revoke(keyId: string): Promise<void> {
-    const known = this.#byId.get(keyId)
-    if (!known) throw new SternaError('not_found', `There is no API key "${keyId}" in force.`)
+    const key = this.#stored(keyId)
     await this.#db.write([
       {
         sql: 'update api_key set revoked_at = :now where id = :id',
@@ -156,14 +164,14 @@ export class ApiKeys {
       },
     ])
     this.#byId.delete(keyId)
-    this.#byDigest.delete(known.digest)
-    this.#unwritten.delete(known.key)
+    this.#forgetDigests(key)
+    this.#unwritten.delete(key)
   }
 
   /** The keys of an account that are not revoked, the oldest first. */
   list(accountId: string): ApiKey[] {
-    const keys = [...this.#byDigest.values()].filter((key) => key.accountId === accountId)
-    return keys.toSorted((a, b) => (a.id < b.id ? -1 : 1)).map((key) => ({ ...key }))
+    const keys = [...this.#byId.values()].filter((key) => key.accountId === accountId)
+    return keys.toSorted((a, b) => (a.id < b.id ? -1 : 1)).map((key) => this.#shown(key))
   }
 
   /** Writes the times of last use that have been gathered, in one batch; to be called about once a minute and at the end. */
@@ -184,8 +192,11 @@ export class ApiKeys {
     }
   }
 
-  #inForce(key: ApiKey): AuthenticatedKey | RefusedKey {
+  #inForce(tokenDigest: string): AuthenticatedKey | RefusedKey {
+    const key = this.#byDigest.get(tokenDigest)
     const now = this.#clock.now()
+    const isOver = key !== undefined && tokenDigest !== key.digest && now >= (key.previousExpiresAt ?? 0)
+    if (!key || isOver) return { refused: 'invalid' }
     if (key.expiresAt !== null && now >= key.expiresAt) return { refused: 'expired' }
     const account = this.#accounts.accountFor(key.accountId)
     if (!account) return { refused: 'invalid' }
@@ -195,53 +206,48 @@ export class ApiKeys {
     }
     return {
       id: key.id,
+      name: key.name,
       accountId: key.accountId,
       permission: key.permission,
       domainId: key.domainId,
       sandbox: key.sandbox || this.#sandboxOnly,
       accountStatus: account.status,
+      tokenDigest,
     }
   }
 
-  #remember(key: ApiKey, digest: string): void {
-    this.#byDigest.set(digest, key)
-    this.#byId.set(key.id, { key, digest })
+  #shown(key: StoredApiKey): ApiKey {
+    return { ...shownKey(key), sandbox: key.sandbox || this.#sandboxOnly }
+  }
+
+  #stored(keyId: string): StoredApiKey {
+    const key = this.#byId.get(keyId)
+    if (key) return key
+    throw new SternaError('not_found', `There is no API key "${keyId}" in force.`)
+  }
+
+  #remember(key: StoredApiKey): void {
+    this.#byId.set(key.id, key)
+    this.#byDigest.set(key.digest, key)
+    if (key.previousDigest !== null) this.#byDigest.set(key.previousDigest, key)
+  }
+
+  #forgetDigests(key: StoredApiKey): void {
+    this.#byDigest.delete(key.digest)
+    if (key.previousDigest !== null) this.#byDigest.delete(key.previousDigest)
   }
 }
 
-const insertKey = (key: ApiKey, digest: string) => ({
-  sql: `insert into api_key (id, account_id, name, permission, domain_id, sandbox, prefix, digest, created_at, expires_at)
-        values (:id, :accountId, :name, :permission, :domainId, :sandbox, :prefix, :digest, :createdAt, :expiresAt)`,
-  params: {
-    id: key.id,
-    accountId: key.accountId,
-    name: key.name,
-    permission: key.permission,
-    domainId: key.domainId,
-    sandbox: key.sandbox ? 1 : 0,
-    prefix: key.prefix,
-    digest,
-    createdAt: key.createdAt,
-    expiresAt: key.expiresAt,
-  },
-})
-
-const keyOf = (row: ApiKeyRow): ApiKey => ({
-  id: row.id,
-  accountId: row.account_id,
-  name: row.name,
-  permission: row.permission,
-  domainId: row.domain_id,
-  sandbox: row.sandbox === 1,
-  prefix: row.prefix,
-  createdAt: row.created_at,
-  lastUsedAt: row.last_used_at,
-  expiresAt: row.expires_at,
-})
-
-function checkKey(wanted: NewApiKey): void {
-  if (wanted.name.length > 100) throw new SternaError('validation_error', 'The name of a key has at most 100 characters.')
+function checkKey(wanted: NewApiKey, now: number): void {
+  checkName(wanted.name)
   if (wanted.domainId && wanted.permission !== 'sending_access') {
     throw new SternaError('validation_error', 'Only a key with permission sending_access can be limited to one domain.')
   }
+  if (typeof wanted.expiresAt === 'number' && wanted.expiresAt <= now) {
+    throw new SternaError('validation_error', 'The time at which a key expires must be in the future.')
+  }
+}
+
+function checkName(name: string): void {
+  if (name.length > 100) throw new SternaError('validation_error', 'The name of a key has at most 100 characters.')
 }

@@ -1,4 +1,4 @@
-import { SternaError } from '../errors.ts'
+import { checkedPlan } from '../account/plan.ts'
 import { argument, isoTime, table, textOption } from './command.ts'
 import type { Command } from './command.ts'
 
@@ -9,11 +9,7 @@ export const accountCommands: Command[] = [
     options: { plan: { type: 'string', value: 'PLAN', doc: 'One of the setting plans; default: accounts.default_plan.' } },
     doc: 'Creates an account and prints its id.',
     async run(input, { accounts, config }) {
-      const plan = textOption(input, 'plan') ?? config.accounts.defaultPlan
-      if (!Object.hasOwn(config.plans, plan)) {
-        const plans = Object.keys(config.plans).join(', ')
-        throw new SternaError('validation_error', `There is no plan "${plan}"; choose one of ${plans}.`)
-      }
+      const plan = checkedPlan(textOption(input, 'plan') ?? config.accounts.defaultPlan, config.plans)
       const account = await accounts.create(argument(input, 0), plan)
       return { stdout: `${account.id}\n` }
     },
@@ -32,9 +28,9 @@ export const accountCommands: Command[] = [
     name: 'account suspend',
     args: ['ACCOUNT'],
     options: {},
-    doc: 'Refuses all further mail and requests of an account. What is accepted already is still delivered.',
+    doc: 'Refuses all further mail of an account at once. What is accepted already is still delivered, and reading stays possible.',
     async run(input, { accounts, log }) {
-      const account = await accounts.setStatus(argument(input, 0), 'suspended')
+      const account = await accounts.change(argument(input, 0), { status: 'suspended' })
       log.warn({ accountId: account.id }, 'account suspended')
       return { stdout: `${account.id}\n` }
     },
@@ -45,7 +41,7 @@ export const accountCommands: Command[] = [
     options: {},
     doc: 'Lets a suspended account send again.',
     async run(input, { accounts, log }) {
-      const account = await accounts.setStatus(argument(input, 0), 'active')
+      const account = await accounts.change(argument(input, 0), { status: 'active' })
       log.info({ accountId: account.id }, 'account resumed')
       return { stdout: `${account.id}\n` }
     },

@@ -1,5 +1,7 @@
 import type { Accounts } from '../account/accounts.ts'
 import type { ApiKeys } from '../account/api-keys.ts'
+import type { AuditLog } from '../account/audit-log.ts'
+import type { People } from '../account/people.ts'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config/settings.ts'
 import type { Log } from '../log.ts'
@@ -16,6 +18,8 @@ export interface CommandParts {
   log: Log
   accounts: Accounts
   apiKeys: ApiKeys
+  people: People
+  audit: AuditLog
   sendingDomains: SendingDomains
   webhooks: WebhookList
   queueAdmin: QueueAdmin

@@ -1,8 +1,11 @@
 import { isIP } from 'node:net'
 import { Accounts } from '../account/accounts.ts'
+import { AuditLog } from '../account/audit-log.ts'
 import { ApiKeys } from '../account/api-keys.ts'
 import { openKeyFile } from '../account/key-file.ts'
 import type { Secrets } from '../account/key-file.ts'
+import { openPeople } from '../account/people.ts'
+import type { People } from '../account/people.ts'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config/settings.ts'
 import { signatureLifetimeMs } from '../delivery/dkim-sign.ts'
@@ -33,6 +36,8 @@ export interface CoreParts {
   resolver: DnsResolver
   accounts: Accounts
   apiKeys: ApiKeys
+  people: People
+  audit: AuditLog
   sendingDomains: SendingDomains
   close(): Promise<void>
 }
@@ -52,10 +57,13 @@ export async function openCoreParts(config: Config, outside: Outside): Promise<C
   try {
     const secrets = openKeyFile(config.secretKeyFile)
     const accounts = new Accounts({ db, clock })
-    const apiKeys = new ApiKeys({ db, clock, accounts, sandboxOnly: config.mode === 'sandbox' })
+    const sandboxOnly = config.mode === 'sandbox'
+    const apiKeys = new ApiKeys({ db, clock, accounts, sandboxOnly })
     const sendingDomains = new SendingDomains({ db, secrets, resolver, clock, log, settings: domainSettings(config) })
     for (const part of [accounts, apiKeys, sendingDomains]) await part.load()
-    return { config, clock, log, db, secrets, resolver, accounts, apiKeys, sendingDomains, close }
+    const people = await openPeople({ db, clock, secrets, accounts }, { issuer: config.hostname, sandboxOnly })
+    const audit = new AuditLog({ db, clock })
+    return { config, clock, log, db, secrets, resolver, accounts, apiKeys, people, audit, sendingDomains, close }
   } catch (error) {
     await close()
     throw error

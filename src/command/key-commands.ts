@@ -1,5 +1,5 @@
-import { permissions } from '../account/api-keys.ts'
-import type { Permission } from '../account/api-keys.ts'
+import { permissions } from '../account/permission.ts'
+import type { Permission } from '../account/permission.ts'
 import { SternaError } from '../errors.ts'
 import { accountOption as account, argument, flagOption, isoTime, requiredOption, table, textOption } from './command.ts'
 import type { Command, CommandInput } from './command.ts'

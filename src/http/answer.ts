@@ -2,6 +2,7 @@ import type { Clock } from '../clock.ts'
 import { newId } from '../id.ts'
 import type { Log } from '../log.ts'
 import type { ApiContext, ApiState } from './api-state.ts'
+import { clientAddressRule } from './client-address.ts'
 import { problemBody, problemDetails, problemOf } from './problem.ts'
 
 export interface AnswerParts {
@@ -9,18 +10,21 @@ export interface AnswerParts {
   log: Log
   /** Where this server is reached from outside, without a final slash. */
   baseUrl: string
+  /** Networks in CIDR notation. */
+  trustedProxies: readonly string[]
 }
 
 type Handler = (ctx: ApiContext, next: () => Promise<unknown>) => Promise<void>
 
 /** The outermost handler: gives each request its id, and makes JSON of whatever is thrown further in. */
-export const answer =
-  (parts: AnswerParts): Handler =>
-  async (ctx, next) => {
+export function answer(parts: AnswerParts): Handler {
+  const clientAddress = clientAddressRule(parts.trustedProxies)
+  return async (ctx, next) => {
     const startedAt = parts.clock.now()
     const requestId = newId('req', startedAt)
     const state: Partial<ApiState> = ctx.state
     state.requestId = requestId
+    state.clientAddress = clientAddress({ remoteAddress: ctx.req.socket.remoteAddress, forwardedFor: ctx.get('X-Forwarded-For') })
     ctx.set('X-Request-Id', requestId)
     ctx.set('X-Api-Version', '1')
     try {
@@ -34,14 +38,18 @@ export const answer =
       'a request was answered',
     )
   }
+}
 
 function answerProblem(ctx: ApiContext, error: unknown, { log, baseUrl }: AnswerParts): void {
   const problem = problemOf(error)
   const { requestId } = ctx.state
   if (problem.status === 500) log.error({ requestId, method: ctx.method, path: ctx.path, error }, 'a request failed by our fault')
-  ctx.status = problem.status
-  ctx.set(problem.headers)
-  if (ctx.get('Accept').includes('application/problem+json')) {
+  const own = ctx.state.refusalForm?.(problem, requestId)
+  ctx.status = own?.status ?? problem.status
+  ctx.set({ ...problem.headers, ...own?.headers })
+  if (own) {
+    ctx.body = own.body
+  } else if (ctx.get('Accept').includes('application/problem+json')) {
     ctx.body = problemDetails(problem, requestId, baseUrl)
     ctx.type = 'application/problem+json'
   } else {

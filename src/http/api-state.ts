@@ -1,29 +1,51 @@
 import type { Router, RouterContext } from '@koa/router'
-import type { Permission } from '../account/api-keys.ts'
+import type { Actor } from '../account/audit-log.ts'
+import type { Right } from '../account/permission.ts'
 import { SternaError } from '../errors.ts'
 import type { Submitter } from '../message/submission.ts'
+import type { Problem } from './problem.ts'
 
-/** What every handler under /api finds in `ctx.state`. */
+/** Whom a request comes from, a program with a key or a user, and what it may do. */
+export interface ApiSubmitter extends Submitter {
+  rights: ReadonlySet<Right>
+  actor: Actor
+}
+
+/** What every handler finds in `ctx.state`. */
 export interface ApiState {
   /** `req_…`, also in the answer and in the log. */
   requestId: string
-  /** Whom the API key belongs to. */
-  submitter: Submitter & { permission: Permission }
+  /** Where the client is, with what trusted proxies say of it. */
+  clientAddress: string
+  /** Whom the API key or the session's token belongs to; under /api only. */
+  submitter: ApiSubmitter
+  /** Below the paths of another service's API: how that service words a refusal. */
+  refusalForm?: RefusalForm
 }
+
+/** What a refusal becomes in the form of another service. */
+export type RefusalForm = (problem: Problem, requestId: string) => { status: number; body: object; headers?: Record<string, string> }
 
 export type ApiContext = RouterContext<ApiState>
 export type ApiRouter = Router<ApiState>
 
+/** True where the request's holder may do this. */
+export const mayDo = (ctx: ApiContext, right: Right): boolean => ctx.state.submitter.rights.has(right)
+
 /**
- * Demands that the key may do this. Full access may do all but an operator's work, an operator may do everything.
+ * Demands that the request's holder may do this.
  * @throws SternaError `restricted_api_key`
  */
-export function requirePermission(ctx: ApiContext, permission: Permission): void {
-  const held = ctx.state.submitter.permission
-  if (held === permission || held === 'operator' || (held === 'full_access' && permission !== 'operator')) return
-  const alternative = permission === 'operator' || permission === 'full_access' ? '' : ' or full_access'
-  throw new SternaError(
-    'restricted_api_key',
-    `This API key has the permission ${held}; this request needs a key with ${permission}${alternative}.`,
-  )
+export function requirePermission(ctx: ApiContext, right: Right): void {
+  if (mayDo(ctx, right)) return
+  const { actor } = ctx.state.submitter
+  throw new SternaError('restricted_api_key', `${actor.type === 'user' ? 'You' : 'This API key'} may not do this: it takes ${neededFor[right]}.`)
+}
+
+const neededFor: Record<Right, string> = {
+  operator: 'the permission operator',
+  full_access: 'the permission full_access',
+  sending_access: 'the permission sending_access or full_access',
+  read_access: 'the permission read_access or full_access',
+  user_management: 'an owner or admin of the account who is logged in, or the permission operator',
 }

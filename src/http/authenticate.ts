@@ -1,25 +1,47 @@
 import type { ApiKeys } from '../account/api-keys.ts'
+import { rightsOfKey } from '../account/permission.ts'
+import type { Sessions } from '../account/sessions.ts'
 import { SternaError } from '../errors.ts'
-import type { ApiContext, ApiState } from './api-state.ts'
+import type { ApiContext, ApiSubmitter } from './api-state.ts'
 
 export interface AuthenticateParts {
   apiKeys: Pick<ApiKeys, 'authenticate'>
+  sessions: Pick<Sessions, 'holderOf' | 'isSessionToken'>
 }
 
 /**
- * Whom the request's `Authorization: Bearer` names (RFC 6750 2.1).
+ * Whom the request's `Authorization: Bearer` names (RFC 6750 2.1): a program by its API key, or a user by the token
+ * that a session was exchanged for.
+ * @throws SternaError `missing_api_key`, `invalid_api_key`, `expired_api_key`, `invalid_session`
+ */
+export function authenticate(ctx: ApiContext, { apiKeys, sessions }: AuthenticateParts): ApiSubmitter {
+  const token = bearerToken(ctx.req.headers.authorization)
+  return sessions.isSessionToken(token) ? userOf(sessions.holderOf(token)) : authenticateKey(token, { apiKeys })
+}
+
+/**
+ * The program that this API key belongs to, for doors that take it from elsewhere than the header of `authenticate`.
  * @throws SternaError `missing_api_key`, `invalid_api_key`, `expired_api_key`
  */
-export function authenticate(ctx: ApiContext, parts: AuthenticateParts): ApiState['submitter'] {
-  const field = ctx.req.headers.authorization
+export function authenticateKey(token: string | null, { apiKeys }: Pick<AuthenticateParts, 'apiKeys'>): ApiSubmitter {
+  if (token === null) throw new SternaError('missing_api_key', 'The request has no API key: give it to the client where it asks for one.')
+  return programOf(apiKeys.authenticate(token))
+}
+
+/**
+ * The token of an Authorization header.
+ * @throws SternaError `missing_api_key`
+ */
+export function bearerToken(field: string | undefined): string {
   if (field === undefined || field === '') {
     throw new SternaError('missing_api_key', 'Send your API key in the header "Authorization: Bearer <API_KEY>".')
   }
   const token = /^Bearer +([^ ]+) *$/i.exec(field)?.[1]
-  if (token === undefined) {
-    throw new SternaError('missing_api_key', 'The Authorization header must read "Bearer <API_KEY>"; other schemes are not taken.')
-  }
-  const key = parts.apiKeys.authenticate(token)
+  if (token !== undefined) return token
+  throw new SternaError('missing_api_key', 'The Authorization header must read "Bearer <API_KEY>"; other schemes are not taken.')
+}
+
+function programOf(key: ReturnType<ApiKeys['authenticate']>): ApiSubmitter {
   if ('refused' in key) {
     throw key.refused === 'expired'
       ? new SternaError('expired_api_key', 'This API key has expired. Make a new one.')
@@ -30,6 +52,16 @@ export function authenticate(ctx: ApiContext, parts: AuthenticateParts): ApiStat
     keyId: key.id,
     domainId: key.domainId,
     sandbox: key.sandbox,
-    permission: key.permission,
+    rights: rightsOfKey(key.permission),
+    actor: { type: 'key', id: key.id, name: key.name },
   }
 }
+
+const userOf = ({ user, rights, sandbox }: ReturnType<Sessions['holderOf']>): ApiSubmitter => ({
+  accountId: user.accountId,
+  keyId: null,
+  domainId: null,
+  sandbox,
+  rights,
+  actor: { type: 'user', id: user.id, name: user.email },
+})

@@ -28,9 +28,25 @@ export const errorCatalogue: Record<ErrorCode, CatalogueEntry> = {
     meaning: 'The API key was made for a limited time, which is over.',
     remedy: 'Make a new key.',
   },
+  invalid_session: {
+    meaning: 'There is no such login: it has ended, or the token that it was exchanged for has expired after its 15 minutes.',
+    remedy: 'Get a new token with POST /session/token. Where that is refused too, log in again.',
+  },
+  invalid_credentials: {
+    meaning: 'The email address, the password or the code is wrong. A code works once.',
+    remedy: 'Check them; for a code, wait for the next one. Who has lost them asks an owner of the account for a new invitation.',
+  },
+  second_factor_required: {
+    meaning: 'The password is right, and a code is needed too.',
+    remedy: 'Repeat the request with the code that the authenticator app shows, or with a recovery code, as `code`.',
+  },
   restricted_api_key: {
     meaning: 'The API key may not do this: its permission does not reach so far, or it is for another domain.',
     remedy: 'Use a key with the permission that the message names.',
+  },
+  foreign_origin: {
+    meaning: 'The request was made by a page of another web site.',
+    remedy: 'Log in at the address that the setting base_url names, or that the page was loaded from.',
   },
   domain_not_verified: {
     meaning: 'The domain of the From address is not verified for this account.',
@@ -67,6 +83,10 @@ export const errorCatalogue: Record<ErrorCode, CatalogueEntry> = {
   account_exists: {
     meaning: 'There is an account with this name already.',
     remedy: 'Choose another name.',
+  },
+  user_exists: {
+    meaning: 'There is a user with this email address already, in this account or another.',
+    remedy: 'Use another address, or change the user who is there.',
   },
   rotation_in_progress: {
     meaning: 'The last rotation is not over: what it replaced is still valid for a while.',

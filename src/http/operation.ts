@@ -1,8 +1,10 @@
 import type { z } from 'zod'
-import type { Permission } from '../account/api-keys.ts'
+import type { AuditLog, Change } from '../account/audit-log.ts'
+import type { Right } from '../account/permission.ts'
 import type { ErrorCode } from '../errors.ts'
 import { requirePermission } from './api-state.ts'
 import type { ApiContext, ApiRouter } from './api-state.ts'
+import { changedFields } from './changed-fields.ts'
 import { jsonBody } from './json-body.ts'
 import { readQuery } from './query.ts'
 import type { QueryShape } from './query.ts'
@@ -37,7 +39,7 @@ export interface Operation {
   /** Markdown. */
   description?: string
   /** Null: any key that is in force may do this (or, outside `/api/`, anybody). */
-  permission: Permission | null
+  permission: Right | null
   query?: QueryShape
   body?: {
     schema: z.ZodType
@@ -67,26 +69,40 @@ export function operation<const O extends Omit<Operation, 'handle'>>(
   return { ...(declared as Omit<Operation, 'handle'>), handle: handle as Operation['handle'] }
 }
 
-/** Adds the routes of an endpoint. */
-export function addRoutes(router: ApiRouter, declared: Operation): void {
+/** Adds the routes of an endpoint. Every change that needs more than the permission to send is recorded in `audit`. */
+export function addRoutes(router: ApiRouter, declared: Operation, audit: Pick<AuditLog, 'record'>): void {
   for (const path of [declared.path, ...(declared.aliases ?? [])]) {
-    router.register(path.replace(/\{(\w+)\}/g, ':$1'), [declared.method], (ctx) => run(declared, ctx))
+    router.register(path.replace(/\{(\w+)\}/g, ':$1'), [declared.method], (ctx) => run(declared, ctx, audit))
   }
 }
 
-async function run(declared: Operation, ctx: ApiContext): Promise<void> {
+async function run(declared: Operation, ctx: ApiContext, audit: Pick<AuditLog, 'record'>): Promise<void> {
   if (declared.permission !== null) requirePermission(ctx, declared.permission)
   const query = readQuery(ctx, declared.query ?? {})
-  const body = await bodyOf(declared, ctx)
+  const { body, fields } = await bodyOf(declared, ctx)
   const result = await declared.handle(ctx, { query: query as never, body: body as never })
+  // The change stands, and whoever made it learns so only when it is on record.
+  if (isAudited(declared)) await audit.record(changeOf(declared, ctx, { result, fields }))
   // A handler that answered in its own way returns nothing.
   if (result === undefined) return
   ctx.status = declared.answers[0].status
   ctx.body = result
 }
 
-async function bodyOf({ body }: Operation, ctx: ApiContext): Promise<unknown> {
-  if (!body || body.raw) return undefined
+/** Sending is told by the messages themselves. */
+const isAudited = ({ method, permission }: Operation): boolean =>
+  method !== 'GET' && permission !== null && permission !== 'sending_access' && permission !== 'read_access'
+
+function changeOf({ id: operation }: Operation, ctx: ApiContext, { result, fields }: { result: unknown; fields: string[] }): Change {
+  const { submitter, clientAddress, requestId } = ctx.state
+  const made = typeof result === 'object' && result !== null && 'id' in result ? result.id : Object.values(ctx.params).at(-1)
+  const objectId = typeof made === 'string' && /^[a-z]{2,5}_[0-9a-z]{26}$/.test(made) ? made : null
+  return { accountId: submitter.accountId, actor: submitter.actor, operation, objectId, fields, address: clientAddress, requestId }
+}
+
+async function bodyOf({ body }: Operation, ctx: ApiContext): Promise<{ body: unknown; fields: string[] }> {
+  if (!body || body.raw) return { body: undefined, fields: [] }
   const { optional = false } = body
-  return validate(body.schema, (await jsonBody(ctx, { optional })) ?? {})
+  const given = (await jsonBody(ctx, { optional })) ?? {}
+  return { body: validate(body.schema, given), fields: changedFields(body.schema, given) }
 }

@@ -9,7 +9,11 @@ export const statusOf: Record<ErrorCode, number> = {
   missing_api_key: 401,
   invalid_api_key: 401,
   expired_api_key: 401,
+  invalid_session: 401,
+  invalid_credentials: 401,
+  second_factor_required: 401,
   restricted_api_key: 403,
+  foreign_origin: 403,
   domain_not_verified: 403,
   account_suspended: 403,
   not_found: 404,
@@ -19,6 +23,7 @@ export const statusOf: Record<ErrorCode, number> = {
   invalid_state: 409,
   domain_exists: 409,
   account_exists: 409,
+  user_exists: 409,
   rotation_in_progress: 409,
   alias_taken: 409,
   payload_too_large: 413,
@@ -59,7 +64,8 @@ export const titleOf: Record<number, string> = {
   507: 'Insufficient Storage',
 }
 
-interface Problem {
+/** A refusal as it is told over HTTP. */
+export interface Problem {
   status: number
   name: ErrorCode
   message: string

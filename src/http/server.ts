@@ -4,13 +4,16 @@ import { createServer } from 'node:http'
 import type { RequestListener, Server } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
+import type { AuditLog } from '../account/audit-log.ts'
 import type { HostPort } from '../config/setting-types.ts'
 import { messageOf, SternaError } from '../errors.ts'
 import { answer } from './answer.ts'
 import type { AnswerParts } from './answer.ts'
 import type { ApiContext, ApiRouter, ApiState } from './api-state.ts'
-import { authenticate } from './authenticate.ts'
+import { authenticate, authenticateKey } from './authenticate.ts'
 import type { AuthenticateParts } from './authenticate.ts'
+import { doorFor } from './compat/compat-door.ts'
+import type { CompatDoor } from './compat/compat-door.ts'
 import { addRoutes } from './operation.ts'
 import type { Operation } from './operation.ts'
 import { admit } from './rate-limit-admission.ts'
@@ -23,8 +26,12 @@ export interface HttpServerParts extends AnswerParts, AuthenticateParts, Admissi
   tlsListen: HostPort[]
   /** PEM; demanded where `tlsListen` names an address. */
   tls: { cert: string | Buffer; key: string | Buffer } | null
+  /** Where changes are recorded. */
+  audit: Pick<AuditLog, 'record'>
   /** The endpoints of the API. */
   operations: Operation[]
+  /** APIs of other services, below paths of their own. */
+  doors?: CompatDoor[]
   /** Adds the routes of the API that are not declared as operations. */
   routes?(router: ApiRouter): void
 }
@@ -110,8 +117,10 @@ function application(parts: HttpServerParts, isStopping: () => boolean): Koa<Api
   const router: ApiRouter = new Router<ApiState>()
   const operations = [...parts.operations]
   operations.push(...serverOperations(parts, () => operations))
-  for (const declared of operations) addRoutes(router, declared)
+  for (const declared of operations) addRoutes(router, declared, parts.audit)
   parts.routes?.(router)
+  const doors = parts.doors ?? []
+  for (const door of doors) door.addRoutes(router)
   app.on('error', (error: Error & { code?: unknown }, ctx?: Koa.Context) => {
     // Clients come and go as they like.
     if (lostConnection.has(error.code) || (ctx && (ctx.res.destroyed || !ctx.req.complete))) parts.log.debug({ error }, 'a client left before it had its answer')
@@ -127,6 +136,11 @@ function application(parts: HttpServerParts, isStopping: () => boolean): Koa<Api
     // Clients that join "…/api/" and "/emails" mean the same path.
     if (ctx.path.includes('//')) ctx.path = ctx.path.replace(/\/{2,}/g, '/')
     if (ctx.path === '/api' || ctx.path.startsWith('/api/')) admit(ctx as ApiContext, parts, () => authenticate(ctx as ApiContext, parts))
+    const door = doorFor(ctx.path, doors)
+    if (door) {
+      ctx.state.refusalForm = door.refusalForm
+      admit(ctx as ApiContext, parts, () => authenticateKey(door.tokenOf(ctx as ApiContext), parts))
+    }
     return next()
   })
   app.use(router.routes())

@@ -83,7 +83,7 @@ function handlersFor(parts: SubmissionServerParts, options: SubmissionServerOpti
   const failedLogins = new FailedLogins(clock)
   const rate = options.messagesPerMinute > 0 ? new MessageRate(clock, options.messagesPerMinute) : null
   const mayStillSend = (key: AuthenticatedKey): Reply | null => {
-    const now = apiKeys.current(key.id)
+    const now = apiKeys.current(key)
     return 'refused' in now ? badKey : sendingRefusal(now)
   }
   return {

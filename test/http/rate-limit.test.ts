@@ -57,7 +57,7 @@ test('every answer to a valid key tells where the account stands, and over the l
   expect(await get('/api/thing')).toEqual([429, '3', '0', '1', '"free";q=3;w=60', '"free";r=0;t=1', '1'])
   api.clock.advance(1_000)
   expect(await get('/api/thing')).toEqual([200, '3', '0', '10', '"free";q=3;w=60', '"free";r=0;t=10', null])
-  await api.accounts.setPlan('acme', 'starter')
+  await api.accounts.change('acme', { plan: 'starter' })
   expect(await get('/api/thing')).toEqual([200, '5', '1', '10', '"starter";q=5;w=60', '"starter";r=1;t=10', null])
 })
 

@@ -3,6 +3,10 @@ import { onTestFinished } from 'vitest'
 import { Accounts } from '../../src/account/accounts.ts'
 import { ApiKeys } from '../../src/account/api-keys.ts'
 import type { NewApiKey } from '../../src/account/api-keys.ts'
+import { AuditLog } from '../../src/account/audit-log.ts'
+import { secretsFrom } from '../../src/account/key-file.ts'
+import { openPeople } from '../../src/account/people.ts'
+import type { People } from '../../src/account/people.ts'
 import type { ApiRouter } from '../../src/http/api-state.ts'
 import type { Operation } from '../../src/http/operation.ts'
 import { RateLimitFailures } from '../../src/http/rate-limit-failures.ts'
@@ -26,6 +30,9 @@ export interface ApiParts {
   log: Log
   accounts: Accounts
   apiKeys: ApiKeys
+  audit: AuditLog
+  people: People
+  sessions: People['sessions']
 }
 
 export interface ApiAnswer {
@@ -65,7 +72,10 @@ export async function startApiServer(
   const clock = settableClock()
   const accounts = new Accounts({ db, clock })
   const apiKeys = new ApiKeys({ db, clock, accounts })
-  const parts: ApiParts = { db, clock, log: createLog('debug', (line) => logged.push(line)), accounts, apiKeys }
+  const log = createLog('debug', (line) => logged.push(line))
+  const secrets = secretsFrom(Buffer.alloc(32))
+  const people = await openPeople({ db, clock, secrets, accounts }, { issuer: 'mail.example.com', sandboxOnly: false })
+  const parts: ApiParts = { db, clock, log, accounts, apiKeys, audit: new AuditLog({ db, clock }), people, sessions: people.sessions }
   const declared = operations?.(parts) ?? []
   const about = { version: '1.2.3', baseUrl: 'https://mail.example.com', docs: true, health: () => ({ accepting: true }) }
   const check = answerCheck(openApiDocument([...declared, ...serverOperations(about, () => [])], about), (path) => isOwnRoute(path))
@@ -78,6 +88,7 @@ export async function startApiServer(
     listen: [{ host: '127.0.0.1', port: 0 }],
     tlsListen: [],
     tls: null,
+    trustedProxies: [],
     operations: declared,
     routes(router) {
       isOwnRoute = (path) => router.match(path.replace(/\?.*/s, '').replace(/\/{2,}/g, '/'), 'GET').path.length > 0

@@ -94,7 +94,7 @@ async function keepAccounts(relay: TestRelay): Promise<void> {
   const { accounts, apiKeys } = relay.relay.parts
   await command(relay, 'account', 'suspend', 'other')
   await command(relay, 'account', 'resume', 'other')
-  await accounts.setPlan('other', 'enterprise')
+  await accounts.change('other', { plan: 'enterprise' })
   await command(relay, 'key', 'create', '--account', 'other', '--name', "O'Hara's \\ key")
   const [key] = apiKeys.list(accounts.getAccount('other').id)
   await command(relay, 'key', 'revoke', key?.id ?? '')

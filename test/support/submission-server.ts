@@ -2,7 +2,7 @@ import { afterAll } from 'vitest'
 import type { AuthenticatedKey } from '../../src/account/api-keys.ts'
 import { silentLog } from '../../src/log.ts'
 import type { Submission } from '../../src/message/submission.ts'
-import type { Accepted } from '../../src/submission/accept.ts'
+import type { Accepted } from '../../src/submission/admission.ts'
 import { loadOrMakeCertificate } from '../../src/submission/self-signed-certificate.ts'
 import { startSubmissionServer } from '../../src/submission/submission-server.ts'
 import type { SubmissionServerOptions } from '../../src/submission/submission-server.ts'
@@ -45,6 +45,7 @@ export async function startTestSubmissionServer(options: Partial<SubmissionServe
     taken.push({ ...submission, text: bytes.toString('utf8') })
     return {
       messageId: door.replayOf ?? submission.id,
+      messageIdHeader: submission.messageIdHeader,
       createdAt: clock.now(),
       replayed: door.replayOf !== null,
       status: 'queued',
@@ -59,7 +60,7 @@ export async function startTestSubmissionServer(options: Partial<SubmissionServe
       accept,
       apiKeys: {
         authenticate: (token) => keys.get(token) ?? { refused: 'invalid' },
-        current: (id) => [...keys.values()].find((key) => key.id === id) ?? { refused: 'invalid' },
+        current: ({ tokenDigest }) => keys.get(tokenDigest) ?? { refused: 'invalid' },
       },
       storeChunk: (messageId, number, bytes) => door.storeChunk(messageId, number, bytes),
       dropChunks: async (messageId) => void chunks.delete(messageId),
@@ -80,6 +81,8 @@ export async function startTestSubmissionServer(options: Partial<SubmissionServe
   const addKey = (token: string, fields: Partial<AuthenticatedKey> = {}): string => {
     keys.set(token, {
       id: `key_${token}`,
+      name: token,
+      tokenDigest: token,
       accountId: 'acc_1',
       permission: 'sending_access',
       domainId: null,

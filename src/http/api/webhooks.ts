@@ -6,6 +6,7 @@ import type { Webhooks } from '../../webhook/open-webhooks.ts'
 import { isSuccess } from '../../webhook/post-webhook.ts'
 import type { WebhookFields } from '../../webhook/webhook-list.ts'
 import type { Webhook } from '../../webhook/webhook-store.ts'
+import { mayDo } from '../api-state.ts'
 import type { ApiContext } from '../api-state.ts'
 import { operation } from '../operation.ts'
 import type { Operation } from '../operation.ts'
@@ -257,5 +258,4 @@ function missingUrl(): SternaError {
 const webhookOf = (ctx: ApiContext, { webhooks }: WebhookParts): Webhook =>
   webhooks.list.getWebhook(ctx.state.submitter, ctx.params['id'] ?? '')
 
-const maySeeSecret = ({ state: { submitter } }: ApiContext): boolean =>
-  submitter.permission === 'full_access' || submitter.permission === 'operator'
+const maySeeSecret = (ctx: ApiContext): boolean => mayDo(ctx, 'full_access')

@@ -1,0 +1,133 @@
+import type { Clock } from '../clock.ts'
+import { idFloor, newId } from '../id.ts'
+import type { Database, Row } from '../store/database.ts'
+import { pageClause } from '../store/page-clause.ts'
+import type { Page } from '../store/page-clause.ts'
+
+/** Who changes something. */
+export interface Actor {
+  type: 'key' | 'user' | 'command'
+  /** Null for the command line. */
+  id: string | null
+  /** Name of the key, address of the user. */
+  name: string
+}
+
+/** A change as it is told. It never holds a value, let alone a secret. */
+export interface Change {
+  /** Of the actor; of a command, the account that it was about. */
+  accountId: string | null
+  actor: Actor
+  /** The id of the operation, such as `api_keys.create`, or the name of the command. */
+  operation: string
+  objectId: string | null
+  /** Names of the fields that were given. */
+  fields: readonly string[]
+  /** Of the client; null for a command. */
+  address: string | null
+  requestId: string | null
+}
+
+export interface AuditRow extends Row {
+  id: string
+  account_id: string | null
+  actor_type: Actor['type']
+  actor_id: string | null
+  actor_name: string
+  operation: string
+  object_id: string | null
+  fields: string
+  address: string | null
+  request_id: string | null
+  created_at: number
+}
+
+export interface AuditFilter {
+  accountId?: string | null
+  /** Id of a key or a user, or `command`. */
+  actor?: string | null
+  operation?: string | null
+  /** Epoch, ms. */
+  since?: number | null
+  until?: number | null
+}
+
+/** Rows that one batch removes. */
+const rowsAtOnce = 500
+
+/** Every change that was made, by whom and from where. */
+export class AuditLog {
+  readonly #db: Database
+  readonly #clock: Clock
+
+  constructor(parts: { db: Database; clock: Clock }) {
+    this.#db = parts.db
+    this.#clock = parts.clock
+  }
+
+  /** On disk when the promise resolves. */
+  async record(change: Change): Promise<void> {
+    const now = this.#clock.now()
+    await this.#db.write([
+      {
+        sql: `insert into audit (id, account_id, actor_type, actor_id, actor_name, operation, object_id, fields, address, request_id, created_at)
+              values (:id, :accountId, :actorType, :actorId, :actorName, :operation, :objectId, :fields, :address, :requestId, :now)`,
+        params: {
+          id: newId('aud', now),
+          accountId: change.accountId,
+          actorType: change.actor.type,
+          actorId: change.actor.id,
+          actorName: change.actor.name,
+          operation: change.operation,
+          objectId: change.objectId,
+          fields: change.fields.join(','),
+          address: change.address,
+          requestId: change.requestId,
+          now,
+        },
+      },
+    ])
+  }
+
+  /** A page of the log with one row more, as `pageClause` has it. */
+  page(filter: AuditFilter, page: Page): Promise<AuditRow[]> {
+    const { condition, order, params } = pageClause(page)
+    const { accountId = null, actor = null, operation = null, since = null, until = null } = filter
+    const conditions = [
+      condition,
+      ...(accountId === null ? [] : ['account_id = :accountId']),
+      ...(actor === null ? [] : [actor === 'command' ? 'actor_type = :actor' : 'actor_id = :actor']),
+      ...(operation === null ? [] : ['operation = :operation']),
+      ...(since === null ? [] : ['id >= :since']),
+      ...(until === null ? [] : ['id < :until']),
+    ]
+    return this.#db.report<AuditRow>(
+      `select id, account_id, actor_type, actor_id, actor_name, operation, object_id, fields, address, request_id, created_at
+         from audit where ${conditions.join(' and ')} ${order}`,
+      {
+        ...params,
+        ...(accountId === null ? {} : { accountId }),
+        ...(actor === null ? {} : { actor }),
+        ...(operation === null ? {} : { operation }),
+        ...(since === null ? {} : { since: idFloor('aud', since) }),
+        ...(until === null ? {} : { until: idFloor('aud', until) }),
+      },
+    )
+  }
+
+  /** Forgets what was recorded before `cutoff` (epoch, ms). */
+  async sweep(cutoff: number): Promise<void> {
+    for (let removed = rowsAtOnce; removed >= rowsAtOnce; ) {
+      const [written] = await this.#db.write(
+        [
+          {
+            sql: 'delete from audit where id in (select id from audit where id < :before order by id limit :rows)',
+            params: { before: idFloor('aud', cutoff), rows: rowsAtOnce },
+          },
+        ],
+        { patient: true },
+      )
+      removed = written?.changes ?? 0
+    }
+  }
+}

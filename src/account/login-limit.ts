@@ -1,0 +1,58 @@
+import type { Clock } from '../clock.ts'
+
+interface Attempts {
+  count: number
+  /** Epoch, ms, when they are forgotten. */
+  until: number
+}
+
+const windowMs = 15 * 60_000
+const mostAttempts = 20
+/** Above this the one that began longest ago is forgotten. */
+const mostKeys = 10_000
+
+/**
+ * Counts attempts to log in by address and by user. Each is counted before its password is looked at, so that many at
+ * once get no further than many in a row; one that succeeds is taken back.
+ */
+export class LoginLimit {
+  readonly #clock: Clock
+  /** In the order in which they began. */
+  readonly #byKey = new Map<string, Attempts>()
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** Counts an attempt for each key; ms to wait where one of them has had too many, and then it is not counted. */
+  take(keys: readonly string[]): number {
+    const now = this.#clock.now()
+    const waits = keys.map((key) => {
+      const known = this.#byKey.get(key)
+      return known && known.until > now && known.count >= mostAttempts ? known.until - now : 0
+    })
+    const wait = Math.max(...waits)
+    if (wait === 0) for (const key of keys) this.#count(key, now)
+    return wait
+  }
+
+  /** An attempt was none: somebody who may come in. */
+  giveBack(keys: readonly string[]): void {
+    for (const key of keys) {
+      const known = this.#byKey.get(key)
+      if (known) known.count -= 1
+    }
+  }
+
+  #count(key: string, now: number): void {
+    const known = this.#byKey.get(key)
+    if (known && known.until > now) {
+      known.count += 1
+      return
+    }
+    this.#byKey.delete(key)
+    this.#byKey.set(key, { count: 1, until: now + windowMs })
+    const [oldest] = this.#byKey.keys()
+    if (this.#byKey.size > mostKeys && oldest !== undefined) this.#byKey.delete(oldest)
+  }
+}

@@ -1,0 +1,94 @@
+import type { Clock } from '../clock.ts'
+import { SternaError } from '../errors.ts'
+import { clientNetwork } from '../ip-address.ts'
+import { LoginLimit } from './login-limit.ts'
+import type { PasswordHasher } from './password-hash.ts'
+import type { SecondFactors } from './second-factor.ts'
+import type { User } from './user.ts'
+import type { Users } from './users.ts'
+
+interface LoginParts {
+  clock: Clock
+  users: Users
+  passwords: PasswordHasher
+  secondFactors: SecondFactors
+}
+
+export interface Credentials {
+  email: string
+  password: string
+  /** Of the second factor. */
+  code?: string | undefined
+}
+
+/** Who may come in: the one place where passwords are compared. */
+export class Login {
+  readonly #parts: LoginParts
+  readonly #limit: LoginLimit
+
+  constructor(parts: LoginParts) {
+    this.#parts = parts
+    this.#limit = new LoginLimit(parts.clock)
+  }
+
+  /**
+   * The user with this email address, password and code. Nothing tells apart a user who does not exist from a password
+   * that is wrong, neither the answer nor the time it takes.
+   * @param address of the client
+   * @throws SternaError `invalid_credentials`, `second_factor_required` where all else is right, `rate_limit_exceeded`,
+   * `service_unavailable`
+   */
+  async verify(credentials: Credentials, address: string): Promise<User> {
+    const { users, passwords, secondFactors } = this.#parts
+    const keys = [`address ${clientNetwork(address)}`, `user ${credentials.email.toLowerCase().slice(0, 254)}`]
+    this.#take(keys)
+    const user = users.findByEmail(credentials.email)
+    const { isRight, isOutdated } = await this.#unlessBusy(keys, () => passwords.verify(credentials.password, user?.password ?? null))
+    if (!user || !isRight) throw new SternaError('invalid_credentials', 'The email address or the password is wrong.')
+    await this.#unlessCodeMissing(keys, () => secondFactors.check(user.id, credentials.code))
+    this.#limit.giveBack(keys)
+    if (isOutdated) await users.setPasswordHash(user.id, await passwords.hash(credentials.password))
+    await users.noteLogin(user.id)
+    return users.get(user.id)
+  }
+
+  /**
+   * Demands the password of somebody who is logged in already, before something that cannot be taken back.
+   * @throws SternaError `invalid_credentials`, `rate_limit_exceeded`, `service_unavailable`
+   */
+  async confirm(userId: string, password: string, address: string): Promise<void> {
+    const { users, passwords } = this.#parts
+    const user = users.get(userId)
+    const keys = [`address ${clientNetwork(address)}`, `user ${user.email}`]
+    this.#take(keys)
+    const { isRight } = await this.#unlessBusy(keys, () => passwords.verify(password, user.password))
+    if (!isRight) throw new SternaError('invalid_credentials', 'The password is wrong.')
+    this.#limit.giveBack(keys)
+  }
+
+  #take(keys: string[]): void {
+    const wait = this.#limit.take(keys)
+    if (wait === 0) return
+    const message = 'There were too many attempts to log in. Wait before the next one.'
+    throw new SternaError('rate_limit_exceeded', message, { retryAfter: Math.ceil(wait / 1000) })
+  }
+
+  /** What never got its turn was no attempt. */
+  #unlessBusy<T>(keys: string[], verify: () => Promise<T>): Promise<T> {
+    return this.#givingBack(keys, 'service_unavailable', verify)
+  }
+
+  /** Whoever has the right password and is asked for a code has guessed nothing. */
+  #unlessCodeMissing<T>(keys: string[], check: () => Promise<T>): Promise<T> {
+    return this.#givingBack(keys, 'second_factor_required', check)
+  }
+
+  async #givingBack<T>(keys: string[], code: SternaError['code'], work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (error) {
+      if (error instanceof SternaError && error.code === code) this.#limit.giveBack(keys)
+      throw error
+    }
+  }
+}

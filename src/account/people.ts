@@ -1,0 +1,39 @@
+import type { Clock } from '../clock.ts'
+import type { Database } from '../store/database.ts'
+import type { Accounts } from './accounts.ts'
+import type { Secrets } from './key-file.ts'
+import { Login } from './login.ts'
+import { PasswordHasher } from './password-hash.ts'
+import { SecondFactors } from './second-factor.ts'
+import { Sessions } from './sessions.ts'
+import { SetupLink } from './setup-link.ts'
+import { Users } from './users.ts'
+
+/** All that is about those who log in. */
+export interface People {
+  users: Users
+  sessions: Sessions
+  login: Login
+  passwords: PasswordHasher
+  secondFactors: SecondFactors
+  setupLink: SetupLink
+}
+
+interface PeopleParts {
+  db: Database
+  clock: Clock
+  secrets: Secrets
+  accounts: Accounts
+}
+
+/** Loads the users and their sessions; `issuer` is what authenticator apps call this server. */
+export async function openPeople(parts: PeopleParts, settings: { issuer: string; sandboxOnly: boolean }): Promise<People> {
+  const passwords = new PasswordHasher()
+  const users = new Users({ ...parts, passwords })
+  const sessions = new Sessions({ ...parts, users, sandboxOnly: settings.sandboxOnly })
+  const secondFactors = new SecondFactors({ ...parts, users }, settings.issuer)
+  const login = new Login({ ...parts, users, passwords, secondFactors })
+  const setupLink = new SetupLink({ ...parts, users, passwords })
+  for (const part of [users, sessions]) await part.load()
+  return { users, sessions, login, passwords, secondFactors, setupLink }
+}

@@ -1,0 +1,76 @@
+import type { Clock } from '../clock.ts'
+import { SternaError } from '../errors.ts'
+import { ConflictError } from '../store/database.ts'
+import type { Database } from '../store/database.ts'
+import type { Accounts } from './accounts.ts'
+import { digestOf } from './api-key-token.ts'
+import { randomToken } from './link-token.ts'
+import type { PasswordHasher } from './password-hash.ts'
+import type { User } from './user.ts'
+import type { Users } from './users.ts'
+
+interface SetupParts {
+  db: Database
+  clock: Clock
+  accounts: Accounts
+  users: Users
+  passwords: PasswordHasher
+}
+
+/**
+ * The link by which the first person makes himself known, as owner of the first account and operator of the server.
+ * There is one while there is no owner, and it is printed where only whoever runs the server reads it.
+ */
+export class SetupLink {
+  readonly #parts: SetupParts
+
+  constructor(parts: SetupParts) {
+    this.#parts = parts
+  }
+
+  /** A new token in place of the one before; null where there is an owner. It is stored as its digest only. */
+  async renew(): Promise<string | null> {
+    if (this.#hasOwner()) return null
+    const token = randomToken()
+    await this.#parts.db.write([
+      {
+        sql: `insert into setup_link (name, digest, created_at) values ('first owner', :digest, :now)
+              on conflict (name) do update set digest = excluded.digest, created_at = excluded.created_at`,
+        params: { digest: digestOf(token), now: this.#parts.clock.now() },
+      },
+    ])
+    return token
+  }
+
+  /** @throws SternaError `not_found` where this is not the link of the day */
+  async check(token: string): Promise<void> {
+    const found = await this.#parts.db.read('select name from setup_link where digest = :digest', { digest: digestOf(token) })
+    if (found.length === 0 || this.#hasOwner()) throw linkOver()
+  }
+
+  /**
+   * Makes the first owner. Of two who use the link at once, one does.
+   * @throws SternaError `not_found`, `validation_error`, `user_exists`
+   */
+  async use(token: string, { email, password }: { email: string; password: string }): Promise<User> {
+    await this.check(token)
+    const { accounts, users, passwords } = this.#parts
+    const [account] = accounts.list()
+    if (!account) throw new SternaError('invalid_state', 'There is no account yet. Create one with: sterna account create NAME')
+    const { user } = users.newUser({ accountId: account.id, email, role: 'owner', operator: true })
+    const owner = { ...user, password: await passwords.hash(password), status: 'active' as const }
+    try {
+      await users.add(owner, [{ sql: 'delete from setup_link where digest = :digest', params: { digest: digestOf(token) }, expect: 1 }])
+    } catch (error) {
+      throw error instanceof ConflictError ? linkOver() : error
+    }
+    return owner
+  }
+
+  #hasOwner(): boolean {
+    return this.#parts.users.list().some(({ role, status }) => role === 'owner' && status === 'active')
+  }
+}
+
+const linkOver = (): SternaError =>
+  new SternaError('not_found', 'This set-up link was used, or a newer one has taken its place. The newest is printed when the server starts.')

@@ -1,0 +1,280 @@
+import type { Clock } from '../clock.ts'
+import { SternaError } from '../errors.ts'
+import { newId } from '../id.ts'
+import { parseAddress } from '../smtp/address.ts'
+import { ConflictError, UniqueError } from '../store/database.ts'
+import type { Database, Statement } from '../store/database.ts'
+import type { Accounts } from './accounts.ts'
+import { digestOf } from './api-key-token.ts'
+import { randomToken } from './link-token.ts'
+import type { PasswordHasher } from './password-hash.ts'
+import type { Role } from './permission.ts'
+import { insertUser, selectUsers, storedUserOf } from './user.ts'
+import type { StoredUser, User, UserRow } from './user.ts'
+
+interface UsersParts {
+  db: Database
+  clock: Clock
+  accounts: Accounts
+  passwords: PasswordHasher
+}
+
+export interface NewUser {
+  accountId: string
+  email: string
+  role: Role
+  operator: boolean
+}
+
+/** How long an invitation may be taken. */
+const invitationMs = 7 * 24 * 3_600_000
+
+/**
+ * Those who log in, all of them in memory: a change of role is effective with the next request. Call `load()` once,
+ * after the accounts'.
+ */
+export class Users {
+  readonly #parts: UsersParts
+  readonly #byId = new Map<string, StoredUser>()
+
+  constructor(parts: UsersParts) {
+    this.#parts = parts
+  }
+
+  async load(): Promise<void> {
+    const rows = await this.#parts.db.read<UserRow>(selectUsers)
+    this.#byId.clear()
+    for (const row of rows) this.keep(storedUserOf(row))
+  }
+
+  /** Of one account or of all, the oldest first. */
+  list(accountId?: string): User[] {
+    const users = [...this.#byId.values()].filter((user) => accountId === undefined || user.accountId === accountId)
+    return users.toSorted((a, b) => (a.id < b.id ? -1 : 1))
+  }
+
+  find(id: string): StoredUser | undefined {
+    return this.#byId.get(id)
+  }
+
+  /** @throws SternaError `not_found` */
+  get(idOrEmail: string): StoredUser {
+    const user = this.#byId.get(idOrEmail) ?? this.findByEmail(idOrEmail)
+    if (user) return user
+    throw new SternaError('not_found', 'There is no such user.')
+  }
+
+  findByEmail(email: string): StoredUser | undefined {
+    const wanted = lowerCase(email)
+    return [...this.#byId.values()].find((user) => user.email === wanted)
+  }
+
+  /**
+   * Adds a user who has yet to take the invitation; its token is in the answer and nowhere else.
+   * @throws SternaError `not_found` for the account, `user_exists`, `validation_error`
+   */
+  async invite(wanted: NewUser): Promise<{ user: User; token: string }> {
+    const token = randomToken()
+    const { now, user } = this.newUser(wanted)
+    const invited = { ...user, invitationDigest: digestOf(token), invitationExpiresAt: now + invitationMs }
+    await this.add(invited, [])
+    return { user: invited, token }
+  }
+
+  /**
+   * A new invitation in place of any earlier one: for those whose link has expired, and for those who have lost their
+   * password or their second factor, which both end when it is taken.
+   * @throws SternaError `not_found`
+   */
+  async inviteAgain(id: string): Promise<{ user: User; token: string }> {
+    const user = this.get(id)
+    const token = randomToken()
+    const [invitationDigest, invitationExpiresAt] = [digestOf(token), this.#parts.clock.now() + invitationMs]
+    await this.#parts.db.write([
+      {
+        sql: `update account_user set invitation_digest = :invitationDigest, invitation_expires_at = :invitationExpiresAt where id = :id`,
+        params: { id: user.id, invitationDigest, invitationExpiresAt },
+        expect: 1,
+      },
+    ])
+    return { user: this.keep({ ...user, invitationDigest, invitationExpiresAt }), token }
+  }
+
+  /**
+   * Whose invitation this is.
+   * @throws SternaError `not_found` where it was taken, has expired or never was
+   */
+  invited(token: string): User {
+    const digest = digestOf(token)
+    const user = [...this.#byId.values()].find((known) => known.invitationDigest === digest)
+    if (user && (user.invitationExpiresAt ?? 0) > this.#parts.clock.now()) return user
+    throw invitationOver()
+  }
+
+  /**
+   * Takes an invitation by setting a password. Of two who try at once, one does.
+   * @throws SternaError `not_found`, `validation_error`
+   */
+  async takeInvitation(token: string, password: string): Promise<User> {
+    const user = this.get(this.invited(token).id)
+    const hash = await this.#parts.passwords.hash(password)
+    const { clock } = this.#parts
+    await this.#writeOr(invitationOver, [
+      {
+        sql: `update account_user set password = :hash, invitation_digest = null, invitation_expires_at = null, totp_secret = null,
+                totp_pending = null
+               where id = :id and invitation_digest = :digest and invitation_expires_at > :now`,
+        params: { id: user.id, hash, digest: digestOf(token), now: clock.now() },
+        expect: 1,
+      },
+      { sql: 'delete from recovery_code where user_id = :id', params: { id: user.id } },
+    ])
+    const invitation = { invitationDigest: null, invitationExpiresAt: null }
+    const factor = { totpSecret: null, totpPending: null, hasSecondFactor: false }
+    return this.keep({ ...this.get(user.id), ...invitation, ...factor, password: hash, status: 'active' })
+  }
+
+  /** @throws SternaError `not_found`, `invalid_state` for the last owner of the account, and the last operator */
+  async change(id: string, change: { role?: Role | undefined; operator?: boolean | undefined }): Promise<User> {
+    const { role, operator } = { ...this.get(id), ...definedIn(change) }
+    await this.#writeOr(lastOne, [
+      {
+        sql: `update account_user set role = :role, operator = :operator
+               where id = :id and (:role = 'owner' or ${isNotLastOwner}) and (:operator = 1 or ${isNotLastOperator})`,
+        params: { id, role, operator: operator ? 1 : 0 },
+        expect: 1,
+      },
+    ])
+    return this.keep({ ...this.get(id), role, operator })
+  }
+
+  /** @throws SternaError `not_found`, `invalid_state` for the last owner of the account, and the last operator */
+  async remove(id: string): Promise<void> {
+    const user = this.get(id)
+    await this.#writeOr(lastOne, [
+      {
+        sql: `update account_user set password = null where id = :id and ${isNotLastOwner} and ${isNotLastOperator}`,
+        params: { id: user.id },
+        expect: 1,
+      },
+      ...deleteUser(user.id),
+    ])
+    this.#byId.delete(user.id)
+  }
+
+  /**
+   * Removes all users of an account, as it ends.
+   * @throws SternaError `invalid_state` where the last operator is among them
+   */
+  async removeAll(accountId: string): Promise<void> {
+    const users = this.list(accountId)
+    if (users.length === 0) return
+    await this.#writeOr(lastOne, [
+      {
+        sql: `update account set status = status where id = :accountId and (
+                not exists (select 1 from account_user u where u.account_id = :accountId and u.operator = 1 and u.password is not null)
+                or exists (select 1 from account_user u where u.account_id <> :accountId and u.operator = 1 and u.password is not null))`,
+        params: { accountId },
+        expect: 1,
+      },
+      ...users.flatMap(({ id }) => deleteUser(id)),
+    ])
+    for (const { id } of users) this.#byId.delete(id)
+  }
+
+  /** Stores a password hashed anew. */
+  async setPasswordHash(id: string, hash: string): Promise<void> {
+    await this.#parts.db.write([{ sql: 'update account_user set password = :hash where id = :id', params: { id, hash } }])
+    this.keep({ ...this.get(id), password: hash })
+  }
+
+  async noteLogin(id: string): Promise<void> {
+    const now = this.#parts.clock.now()
+    await this.#parts.db.write([{ sql: 'update account_user set last_login_at = :now where id = :id', params: { id, now } }])
+    this.keep({ ...this.get(id), lastLoginAt: now })
+  }
+
+  /**
+   * A user as yet unsaved, without a password.
+   * @throws SternaError `not_found` for the account, `validation_error`
+   */
+  newUser(wanted: NewUser): { now: number; user: StoredUser } {
+    const now = this.#parts.clock.now()
+    const user: StoredUser = {
+      id: newId('usr', now),
+      accountId: this.#parts.accounts.getAccount(wanted.accountId).id,
+      email: checkedEmail(wanted.email),
+      role: wanted.role,
+      operator: wanted.operator,
+      status: 'invited',
+      hasSecondFactor: false,
+      createdAt: now,
+      lastLoginAt: null,
+      invitationExpiresAt: null,
+      password: null,
+      invitationDigest: null,
+      totpSecret: null,
+      totpPending: null,
+      totpStep: 0,
+    }
+    return { now, user }
+  }
+
+  /**
+   * Saves a new user, after `guards` and together with them.
+   * @throws SternaError `user_exists`
+   * @throws ConflictError where a guard was not met
+   */
+  async add(user: StoredUser, guards: Statement[]): Promise<void> {
+    try {
+      await this.#parts.db.write([...guards, insertUser(user)])
+    } catch (error) {
+      if (!(error instanceof UniqueError)) throw error
+      throw new SternaError('user_exists', 'There is a user with this email address already.', { cause: error })
+    }
+    this.keep(user)
+  }
+
+  /** Users are replaced in memory, never changed in place. Whoever calls this has written it. */
+  keep<U extends StoredUser>(user: U): U {
+    this.#byId.set(user.id, user)
+    return user
+  }
+
+  async #writeOr(refusal: () => SternaError, batch: Statement[]): Promise<void> {
+    try {
+      await this.#parts.db.write(batch)
+    } catch (error) {
+      throw error instanceof ConflictError ? refusal() : error
+    }
+  }
+}
+
+/** Whoever has not taken the invitation yet is neither. */
+const isNotLastOwner = `(role <> 'owner' or password is null or exists (
+  select 1 from account_user o where o.account_id = account_user.account_id and o.id <> account_user.id and o.role = 'owner' and o.password is not null))`
+const isNotLastOperator = `(operator = 0 or password is null or exists (
+  select 1 from account_user o where o.id <> account_user.id and o.operator = 1 and o.password is not null))`
+
+const deleteUser = (id: string): Statement[] => [
+  { sql: 'delete from recovery_code where user_id = :id', params: { id } },
+  { sql: 'delete from user_session where user_id = :id', params: { id } },
+  { sql: 'delete from account_user where id = :id', params: { id } },
+]
+
+const invitationOver = (): SternaError => new SternaError('not_found', 'This invitation was used or has expired. Ask for a new one.')
+
+const lastOne = (): SternaError =>
+  new SternaError('invalid_state', 'This is the last owner of the account, or the last operator of the server. Make somebody else one first.')
+
+const definedIn = <T extends object>(change: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
+  Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined)) as { [K in keyof T]?: Exclude<T[K], undefined> }
+
+const lowerCase = (email: string): string => email.normalize('NFC').toLowerCase()
+
+function checkedEmail(email: string): string {
+  const parsed = parseAddress(email)
+  if (parsed.ok) return lowerCase(parsed.address)
+  const message = `The \`email\` field is not a valid email address. ${parsed.fault}`
+  throw new SternaError('validation_error', message, { faults: [{ field: 'email', code: 'invalid_email', message, help: null }] })
+}

@@ -1,0 +1,150 @@
+import fc from 'fast-check'
+
+type Json = Record<string, unknown>
+
+/** In a generated text, the place of an id that is known only when the request is made. */
+export const idMark = /^<id (\d+)>$/
+
+const knownId = fc.nat({ max: 9999 }).map((number) => `<id ${number}>`)
+const time = fc.date({ min: new Date('2026-01-01'), max: new Date('2027-12-31'), noInvalidDate: true }).map((at) => at.toISOString())
+const word = fc.stringMatching(/^[a-z][a-z0-9_-]{0,20}$/)
+const mailbox = fc.oneof(
+  { weight: 4, arbitrary: fc.tuple(word, fc.constantFrom('sender.example', 'example.com', 'simulator.test')).map(([local, domain]) => `${local}@${domain}`) },
+  { weight: 2, arbitrary: fc.constantFrom('delivered@simulator.test', 'bounced@simulator.test', 'App <app@sender.example>') },
+  { weight: 1, arbitrary: fc.emailAddress() },
+)
+const url = fc.constantFrom('https://hooks.example/in', 'http://hooks.example:8080/a?b=c', 'https://192.0.2.1/')
+const base64 = fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes).toString('base64'))
+const domainName = word.map((label) => `${label.replaceAll('_', '-').replace(/-+$/, '')}.example`)
+
+/** What fields of these names are about, which their schemas cannot say. */
+const byName: Record<string, fc.Arbitrary<unknown>> = {
+  from: mailbox,
+  to: mailbox,
+  cc: mailbox,
+  bcc: mailbox,
+  reply_to: mailbox,
+  email: mailbox,
+  emails: fc.array(mailbox, { maxLength: 5 }),
+  url,
+  endpoint: url,
+  content: base64,
+  domain_id: knownId,
+  email_id: knownId,
+  event_id: knownId,
+  after: knownId,
+  before: knownId,
+  scheduled_at: time,
+  expires_at: time,
+  since: time,
+  until: time,
+}
+
+/** Values that the schema allows, as far as schemas can be followed; `root` is what its references point into. */
+export function fromSchema(schema: Json, root: Json, name = ''): fc.Arbitrary<unknown> {
+  const hinted = byName[name]
+  if (hinted && !('enum' in schema)) return fc.oneof({ weight: 3, arbitrary: hinted }, { weight: 1, arbitrary: plain(schema, root) })
+  return plain(schema, root)
+}
+
+function plain(schema: Json, root: Json): fc.Arbitrary<unknown> {
+  if (typeof schema.$ref === 'string') return fromSchema(target(schema.$ref, root), root)
+  if ('const' in schema) return fc.constant(schema.const)
+  if (Array.isArray(schema.enum)) return fc.constantFrom(...schema.enum)
+  const branches = (schema.anyOf ?? schema.oneOf) as Json[] | undefined
+  if (branches) return fc.oneof(...branches.map((branch) => fromSchema(branch, root)))
+  const types = ([] as unknown[]).concat(schema.type ?? [])
+  if (types.length === 0) return fc.jsonValue({ maxDepth: 2 })
+  return fc.oneof(...types.map((type) => ofType(String(type), schema, root)))
+}
+
+function ofType(type: string, schema: Json, root: Json): fc.Arbitrary<unknown> {
+  const bounds = { min: Number(schema.minimum ?? -1000), max: Number(schema.maximum ?? 1e6) }
+  switch (type) {
+    case 'null':
+      return fc.constant(null)
+    case 'boolean':
+      return fc.boolean()
+    case 'integer':
+      return fc.integer({ min: Math.max(bounds.min, -(2 ** 31)), max: Math.min(bounds.max, 2 ** 31 - 1) })
+    case 'number':
+      return fc.double({ min: bounds.min, max: bounds.max, noNaN: true })
+    case 'array':
+      return fc.array(fromSchema((schema.items ?? {}) as Json, root), {
+        minLength: Number(schema.minItems ?? 0),
+        maxLength: Math.min(Number(schema.maxItems ?? 4), Number(schema.minItems ?? 0) + 4),
+      })
+    case 'object':
+      return object(schema, root)
+    default:
+      return text(schema)
+  }
+}
+
+function text(schema: Json): fc.Arbitrary<string> {
+  if (schema.format === 'date-time') return time
+  if (schema.format === 'email') return mailbox
+  if (typeof schema.pattern === 'string') return fc.oneof(knownId, matching(schema.pattern))
+  const minLength = Number(schema.minLength ?? 0)
+  const maxLength = Math.max(minLength, Math.min(Number(schema.maxLength ?? 60), 60))
+  return fc.oneof(word, domainName, mailbox, fc.string({ unit: 'binary', minLength, maxLength }), fc.string({ minLength, maxLength }))
+}
+
+function matching(pattern: string): fc.Arbitrary<string> {
+  try {
+    return fc.stringMatching(new RegExp(pattern))
+  } catch {
+    return word // It cannot make what has to match a look-ahead.
+  }
+}
+
+function object(schema: Json, root: Json): fc.Arbitrary<unknown> {
+  const properties = Object.entries((schema.properties ?? {}) as Record<string, Json>)
+  const fields = Object.fromEntries(properties.map(([name, property]) => [name, fromSchema(property, root, name)]))
+  const required = (schema.required ?? []) as string[]
+  const declared = fc.record(fields, { requiredKeys: required.filter((name) => name in fields) })
+  const others = schema.additionalProperties
+  if (others === undefined || others === false) return declared
+  const keys = schema.propertyNames ? fromSchema(schema.propertyNames as Json, root).map(String) : word
+  const free = fc.dictionary(keys, fromSchema(others === true ? {} : (others as Json), root), { maxKeys: 4 })
+  return fc.tuple(free, declared).map(([first, second]) => ({ ...first, ...(second as object) }))
+}
+
+const target = (reference: string, root: Json): Json =>
+  reference
+    .replace(/^#\//, '')
+    .split('/')
+    .reduce<Json>((at, key) => at[key.replaceAll('~1', '/').replaceAll('~0', '~')] as Json, root)
+
+/** What nobody should send. */
+export const hostileValue: fc.Arbitrary<unknown> = fc.oneof(
+  fc.constantFrom<unknown>(
+    null, '', ' ', 0, -1, 2 ** 53, 1.5, true, [], {}, [[]], [null], { __proto__: null },
+    '\0', 'a\r\nBcc: x@example.com', '\u{2028}', '\ud800', '\u{feff}', '../..', '%00', "' or 1=1 --", '${7*7}', '{{x}}',
+    'a@b@c.example', '"a@b"@example.com', 'x'.repeat(70_000), `${'a.'.repeat(200)}example`, '2026-02-30', '9999-12-31T23:59:60Z', 'whsec_', 'NaN',
+  ),
+  fc.string({ unit: 'binary', maxLength: 2000 }),
+  fc.jsonValue({ maxDepth: 3 }),
+  fc.array(fc.constant('a@example.com'), { minLength: 40, maxLength: 1200 }),
+)
+
+/** A valid value with one thing in it replaced, left out or added. */
+export const mutated = (valid: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> =>
+  fc.tuple(valid, hostileValue, fc.nat(), fc.constantFrom('replace', 'remove', 'add')).map(([value, hostile, place, change]) => {
+    const copy: unknown = structuredClone(value)
+    const holders = [...holdersIn(copy)]
+    const holder = holders[place % Math.max(holders.length, 1)]
+    if (!holder) return hostile
+    const keys = Object.keys(holder)
+    const key = keys[place % Math.max(keys.length, 1)] ?? 'x'
+    if (change === 'replace') holder[key] = hostile
+    else if (change === 'remove') delete holder[key]
+    else holder[['unknown', '__proto__x', 'constructor', '\0', ''][place % 5]!] = hostile
+    return copy
+  })
+
+function* holdersIn(value: unknown): Generator<Json> {
+  if (value === null || typeof value !== 'object') return
+  yield value as Json
+  for (const inner of Object.values(value)) yield* holdersIn(inner)
+}

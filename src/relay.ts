@@ -9,6 +9,7 @@ import { startDelivery } from './delivery/delivery-threads.ts'
 import type { Delivery } from './delivery/delivery-threads.ts'
 import { EventFeed } from './event/event-feed.ts'
 import { EventFollower } from './event/event-follower.ts'
+import { examination } from './doctor/examination.ts'
 import { EmailComposer } from './http/api/email-composer.ts'
 import type { EmailParts } from './http/api/emails.ts'
 import { apiOperations } from './http/api/operations.ts'
@@ -250,9 +251,9 @@ async function openHttp(core: CoreParts, inside: Inside, frame: DoorFrame) {
     tls,
     health: () => ({ accepting: space.isEnough }),
     docs: config.http.docs,
-    operations: apiOperations({ ...emails, apiKeys, sessions, sendingDomains, templates, webhooks, suppressions: new SuppressionEntries(core), eventFeed, eventStreams }),
+    operations: apiOperations({ ...emails, clock, examineServer: () => examination(core), apiKeys, sessions, sendingDomains, templates, webhooks, suppressions: new SuppressionEntries(core), eventFeed, eventStreams }),
     doors: config.compat.enabled
-      ? compatDoors({ ...emails, ...chunkParts(db), ...config, verifiedDomainFor: frame.door.verifiedDomainFor })
+      ? compatDoors({ ...emails, ...chunkParts(db), hostname: config.hostname, messageSizeLimit: config.messageSizeLimit, verifiedDomainFor: frame.door.verifiedDomainFor })
       : [],
   })
   return {

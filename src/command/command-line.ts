@@ -41,8 +41,8 @@ export async function runCommand(request: CommandRequest, parts: CommandParts): 
   try {
     const { command, input } = parseCommand(request)
     if (!command.run) throw usageFault(`"${command.name}" cannot be run inside a server.`)
-    const { stdout, stderr = '' } = await command.run(input, parts)
-    return { stdout, stderr, exitCode: 0 }
+    const { stdout, stderr = '', exitCode = 0 } = await command.run(input, parts)
+    return { stdout, stderr, exitCode }
   } catch (error) {
     if (!(error instanceof SternaError)) parts.log.error({ error }, 'a command failed')
     return failed(error)

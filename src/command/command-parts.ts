@@ -4,6 +4,7 @@ import type { AuditLog } from '../account/audit-log.ts'
 import type { People } from '../account/people.ts'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config/settings.ts'
+import type { DnsResolver } from '../dns/dns-resolver.ts'
 import type { Log } from '../log.ts'
 import type { QueueAdmin } from '../queue/queue-admin.ts'
 import type { SendingDomains } from '../sending-domain/sending-domains.ts'
@@ -16,6 +17,7 @@ export interface CommandParts {
   db: Database
   clock: Clock
   log: Log
+  resolver: DnsResolver
   accounts: Accounts
   apiKeys: ApiKeys
   people: People

@@ -24,6 +24,8 @@ export interface CommandOutput {
   stdout: string
   /** What a person should know beside it. */
   stderr?: string
+  /** 0 unless given. */
+  exitCode?: number
 }
 
 /** One command: the parser, the help page and docs/commands.md are made from this declaration. */

@@ -85,6 +85,13 @@ export const settings = {
       '429; requests with a valid key are never held up by others. 0 sets no limit.',
   ),
 
+  'compat.enabled': setting(
+    type.flag,
+    true,
+    'Serves the APIs of SendGrid, Postmark and Mailgun below /compat/sendgrid, /compat/postmark and /compat/mailgun, as far as ' +
+      'their clients send mail by them.',
+  ),
+
   base_url: setting(
     type.webAddress,
     (known) => `http://localhost:${(known.valueOf('http.listen') as HostPort[] | undefined)?.[0]?.port ?? 8080}`,
@@ -227,6 +234,22 @@ export const settings = {
     '64MB',
     'Free disk space below which no new mail is taken, so that what is queued can still be delivered. ' +
       'Never more than a tenth of the file system.',
+  ),
+
+  'doctor.port_25_hosts': setting(
+    type.list(type.hostPort(25)),
+    'gmail-smtp-in.l.google.com,mx01.mail.icloud.com,mta5.am0.yahoodns.net',
+    'MX hosts that `sterna doctor` connects to, as host:port, to see whether port 25 is open to the outside.',
+  ),
+  'doctor.dnsbls': setting(
+    type.list(type.hostname),
+    'zen.spamhaus.org,bl.spamcop.net,psbl.surriel.com,dnsbl.dronebl.org',
+    "DNS blocklists that `sterna doctor` asks for this server's addresses. Mind their terms of use.",
+  ),
+  'doctor.ntp_server': setting(
+    type.optional(type.hostPort(123)),
+    null,
+    'A time server, as host:port (port 123 where none is given), that `sterna doctor` compares the clock with.',
   ),
 
   'log.level': setting(

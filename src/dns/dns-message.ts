@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto'
 import { type Answer, AUTHENTIC_DATA, type DecodedPacket, decode, DNSSEC_OK, encode, type Packet, RECURSION_DESIRED } from 'dns-packet'
 import type { MxRecord } from '../resolver.ts'
 
-export type RecordType = 'MX' | 'A' | 'AAAA' | 'TXT' | 'CNAME' | 'NS'
+export type RecordType = 'MX' | 'A' | 'AAAA' | 'TXT' | 'CNAME' | 'NS' | 'PTR'
 
 /** A message from a server, and its length in bytes. */
 export interface DnsReply {
@@ -98,6 +98,7 @@ function recordOf(answer: Answer): unknown {
       return Buffer.concat([answer.data].flat().map((part) => Buffer.from(part))).toString()
     case 'CNAME':
     case 'NS':
+    case 'PTR':
       return wireName(answer.data)
     case 'A':
     case 'AAAA':

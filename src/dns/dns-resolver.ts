@@ -17,6 +17,8 @@ import { DnsSockets, parseServer } from './dns-sockets.ts'
 import type { NameServer } from './dns-sockets.ts'
 
 export interface DnsResolver extends Resolver {
+  /** The names of an address, given as its name under in-addr.arpa or ip6.arpa. */
+  ptr(name: string): Promise<DnsAnswer<string>>
   /** Ends what is under way as `servfail`; later look-ups are `servfail` at once. */
   close(): void
 }
@@ -78,6 +80,7 @@ export function dnsResolver(options: DnsResolverOptions): DnsResolver {
     txt: (name) => lookUp('TXT', name) as Promise<DnsAnswer<string>>,
     cname: (name) => lookUp('CNAME', name) as Promise<DnsAnswer<string>>,
     ns: (name) => lookUp('NS', name) as Promise<DnsAnswer<string>>,
+    ptr: (name) => lookUp('PTR', name) as Promise<DnsAnswer<string>>,
     close: () => sockets.close(),
   }
 }

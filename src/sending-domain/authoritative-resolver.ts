@@ -1,7 +1,7 @@
-import { getDomain } from 'tldts'
 import { type DnsResolver, dnsResolver } from '../dns/dns-resolver.ts'
 import { isPublicAddress } from '../ip-address.ts'
 import type { DnsAnswer, Resolver } from '../resolver.ts'
+import { organizationalDomain } from './sending-domain-name.ts'
 
 const mostServers = 4
 
@@ -22,7 +22,7 @@ export async function authoritativeResolver(
 
 /** Of the nearest zone that holds the domain, up to the one that was registered. */
 async function nameServersOf(domain: string, resolver: Resolver): Promise<string[]> {
-  const registered = getDomain(domain, { allowPrivateDomains: false }) ?? domain
+  const registered = organizationalDomain(domain)
   for (let zone = domain; zone.length >= registered.length; zone = zone.slice(zone.indexOf('.') + 1)) {
     const { records } = await resolver.ns(zone)
     if (records.length > 0) return records

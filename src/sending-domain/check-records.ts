@@ -97,8 +97,8 @@ const mechanismsOf = (spf: string): string[] =>
 
 const isDmarc = (text: string): boolean => tagsOf(text).get('v') === 'DMARC1'
 
-/** `a=b; c=d` without any white space in the values. */
-function tagsOf(text: string): Map<string, string> {
+/** What `a=b; c=d` says, as DKIM and DMARC records are written, without any white space in the values. */
+export function tagsOf(text: string): Map<string, string> {
   const tags = new Map<string, string>()
   for (const tag of text.split(';')) {
     const equals = tag.indexOf('=')

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { domainToASCII, domainToUnicode } from 'node:url'
-import { getPublicSuffix } from 'tldts'
+import { getDomain, getPublicSuffix } from 'tldts'
 import { SternaError } from '../errors.ts'
 
 /** Leaves room for the names of the records below it, and for a reverse-path of at most 254 characters. */
@@ -46,6 +46,9 @@ export function parseSelector(input: string): string {
   if (isLabel(selector) && selector.length <= 50 && !selector.startsWith('xn--')) return selector
   throw invalidField('dkim_selector', 'must be one label of a-z, 0-9 and -, 50 characters at most, such as s2027')
 }
+
+/** The domain that was registered: the name itself, or the parent of it right below a public suffix (RFC 7489 3.2). */
+export const organizationalDomain = (name: string): string => getDomain(name, { allowPrivateDomains: false }) ?? name
 
 const isAddress = (text: string): boolean => isIP(text) !== 0 || /(^|\.)(\d+|0x[0-9a-f]*)$/i.test(text)
 

@@ -6,6 +6,8 @@ import type { Webhooks } from '../../webhook/open-webhooks.ts'
 import type { AuthenticateParts } from '../authenticate.ts'
 import type { EventStreams } from '../event-streams.ts'
 import type { Operation } from '../operation.ts'
+import { doctorOperations } from './doctor.ts'
+import type { DoctorOperationsParts } from './doctor.ts'
 import { domainOperations } from './domains.ts'
 import { emailOperations } from './emails.ts'
 import type { EmailParts } from './emails.ts'
@@ -15,7 +17,7 @@ import { templateOperations } from './templates.ts'
 import { webhookOperations } from './webhooks.ts'
 
 /** What the endpoints of the API need, each resource its own. */
-export interface ApiParts extends AuthenticateParts, EmailParts {
+export interface ApiParts extends AuthenticateParts, DoctorOperationsParts, EmailParts {
   eventFeed: EventFeed
   eventStreams: EventStreams
   sendingDomains: SendingDomains
@@ -29,5 +31,5 @@ export interface ApiParts extends AuthenticateParts, EmailParts {
  * without a server.
  */
 export function apiOperations(parts: ApiParts): Operation[] {
-  return [...emailOperations(parts), ...domainOperations(parts), ...templateOperations(parts), ...webhookOperations(parts), ...suppressionOperations(parts), ...eventOperations(parts)]
+  return [...emailOperations(parts), ...domainOperations(parts), ...templateOperations(parts), ...webhookOperations(parts), ...suppressionOperations(parts), ...eventOperations(parts), ...doctorOperations(parts)]
 }

@@ -1,0 +1,23 @@
+import { examination } from '../doctor/examination.ts'
+import type { Finding } from '../doctor/finding.ts'
+import { worstOf } from '../doctor/finding.ts'
+import { flagOption } from './command.ts'
+import type { Command } from './command.ts'
+
+export const doctorCommands: Command[] = [
+  {
+    name: 'doctor',
+    args: [],
+    options: { json: { type: 'boolean', doc: 'Prints JSON, as the API does.' } },
+    doc: 'Checks what a mail server needs: port 25, names, DNS records, certificate, clock, disk, blocklists. Fails where something has failed.',
+    async run(input, parts) {
+      const findings = await examination(parts)
+      const isFailed = worstOf(findings) === 'failed'
+      const stdout = flagOption(input, 'json') ? `${JSON.stringify(findings, null, 2)}\n` : findings.map(linesOf).join('')
+      return { stdout, exitCode: isFailed ? 1 : 0 }
+    },
+  },
+]
+
+const linesOf = ({ check, status, what, advice }: Finding): string =>
+  `${status.padEnd(8)} ${check}: ${what}\n${advice === null ? '' : `${' '.repeat(9)}-> ${advice}\n`}`

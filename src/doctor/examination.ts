@@ -1,0 +1,19 @@
+import type { Clock } from '../clock.ts'
+import type { Config } from '../config/settings.ts'
+import type { DnsResolver } from '../dns/dns-resolver.ts'
+import type { SendingDomains } from '../sending-domain/sending-domains.ts'
+import { realHost } from './doctor-host.ts'
+import type { Finding } from './finding.ts'
+import { runDoctor } from './run-doctor.ts'
+
+/** Looks at this server, at every domain of it, and at the machine it runs on. */
+export function examination(parts: {
+  config: Config
+  clock: Clock
+  resolver: DnsResolver
+  sendingDomains: SendingDomains
+}): Promise<Finding[]> {
+  const { config, clock, resolver, sendingDomains } = parts
+  const domains = sendingDomains.list().map((domain) => ({ domain, records: sendingDomains.records(domain) }))
+  return runDoctor({ config, clock, resolver, domains, host: realHost })
+}

@@ -1,0 +1,56 @@
+import type { Resolver } from '../resolver.ts'
+import { reversedLabels } from './examine-host-name.ts'
+import { type Finding, sayOf } from './finding.ts'
+
+/** RFC 5782 5: every list has this address, so that one that does not cannot be asked from here, and never 127.0.0.1. */
+const [alwaysListed, neverListed] = ['127.0.0.2', '127.0.0.1']
+
+/** Whether DNS blocklists (RFC 5782) have the sending addresses. */
+export async function examineBlocklists(zones: string[], addresses: string[], resolver: Resolver): Promise<Finding[]> {
+  const say = sayOf('dnsbl')
+  if (zones.length === 0) return [say.skipped('No DNS blocklists are set.', 'Set doctor.dnsbls to those you want to be warned of.')]
+  if (addresses.length === 0) return [say.skipped('It is not known which public address mail leaves from.', 'See the finding on reverse_dns.')]
+  return Promise.all(
+    zones.map(async (zone) => {
+      const ask = (address: string) => answerOf(resolver, `${reversedLabels(address)}.${zone}`)
+      const [control, nobody, ...listings] = await Promise.all([ask(alwaysListed), ask(neverListed), ...addresses.map(ask)])
+      const answers = listings.map((codes, i) => ({ address: addresses[i] ?? '', codes }))
+      return judgeListings(zone, { control, nobody }, answers)
+    }),
+  )
+}
+
+/** The addresses a list answers with; null where it does not answer. */
+async function answerOf(resolver: Resolver, name: string): Promise<string[] | null> {
+  const { status, records } = await resolver.a(name)
+  return status === 'servfail' ? null : records
+}
+
+export function judgeListings(
+  zone: string,
+  { control, nobody }: { control: string[] | null; nobody: string[] | null },
+  answers: { address: string; codes: string[] | null }[],
+): Finding {
+  const say = sayOf('dnsbl')
+  const all = [control, nobody, ...answers.map(({ codes }) => codes)]
+  if (all.some((codes) => codes?.some(isRefusal)) || !control?.some(isListing)) {
+    return say.skipped(
+      `${zone} cannot be asked from here.`,
+      'Lists refuse public resolvers: set dns.servers to a resolver of your own. Or the list has ended: take it out of doctor.dnsbls.',
+    )
+  }
+  if (nobody === null || nobody.some(isListing)) return say.skipped(`${zone} lists everybody.`, 'It has ended, or the resolver rewrites answers: take it out of doctor.dnsbls.')
+  const listed = answers.filter(({ codes }) => codes?.some(isListing))
+  if (listed.length > 0) {
+    const words = listed.map(({ address, codes }) => `${address} (${codes?.join(', ')})`)
+    return say.failed(`${zone} lists ${words.join(', ')}.`, `Look the address up on the web site of ${zone}, stop what it was listed for, and ask to be taken off.`)
+  }
+  const unknown = answers.filter(({ codes }) => codes === null).map(({ address }) => address)
+  if (unknown.length > 0) return say.skipped(`${zone} gave no answer for ${unknown.join(', ')}.`, 'Run the check again.')
+  return say.ok(`${zone} does not list ${answers.map(({ address }) => address).join(', ')}.`)
+}
+
+/** Answers of this range are errors, such as that the resolver is too large. */
+const isRefusal = (code: string): boolean => code.startsWith('127.255.255.')
+/** RFC 5782 2.1: whatever lies outside 127.0.0.0/8 comes from somebody else. */
+const isListing = (code: string): boolean => code.startsWith('127.') && !isRefusal(code)

@@ -1,0 +1,50 @@
+import { X509Certificate } from 'node:crypto'
+import { isIP } from 'node:net'
+import { type Finding, sayOf } from './finding.ts'
+
+const day = 86_400_000
+const warnBefore = 14 * day
+
+/**
+ * Whether clients can trust the certificate of the ports with TLS.
+ * @param pem the chain; null where none can be read
+ * @param isMade true where the server makes and renews it by itself
+ */
+export function judgeCertificate(pem: string | null, { hostname, isMade, now }: { hostname: string; isMade: boolean; now: number }): Finding {
+  const say = sayOf('certificate')
+  const certificate = pem === null ? null : parse(pem)
+  if (!certificate) {
+    return isMade
+      ? say.skipped('No certificate has been made yet.', 'Start the server once; it makes one.')
+      : say.failed('The certificate of tls.cert cannot be read.', 'Set tls.cert and tls.key to files in PEM that this server may read.')
+  }
+  const ends = Date.parse(certificate.validTo)
+  const on = new Date(ends).toISOString().slice(0, 10)
+  const renew = isMade ? 'Start the server anew: it then makes another.' : 'Renew it, put it where tls.cert and tls.key are, and start the server anew.'
+  if (ends <= now) return say.failed(`The certificate ended on ${on}.`, renew)
+  if (Date.parse(certificate.validFrom) > now) return say.failed(`The certificate is valid only from ${certificate.validFrom}.`, 'Look at the clock, or wait.')
+  if (!names(certificate, hostname)) {
+    return say.failed(`The certificate is not for ${hostname}, but for ${certificate.subjectAltName ?? certificate.subject}.`, `Get one for ${hostname}.`)
+  }
+  if (ends - now < warnBefore && !isMade) return say.warning(`The certificate ends on ${on}.`, renew)
+  if (isSelfSigned(certificate)) {
+    return say.warning(
+      'The certificate is signed by nobody but itself: clients that look at it refuse to send.',
+      `Set tls.cert and tls.key to a certificate for ${hostname} from a public authority, such as Let's Encrypt.`,
+    )
+  }
+  return say.ok(`The certificate for ${hostname} is good until ${on}.`)
+}
+
+function parse(pem: string): X509Certificate | null {
+  try {
+    return new X509Certificate(pem)
+  } catch {
+    return null
+  }
+}
+
+const names = (certificate: X509Certificate, hostname: string): boolean =>
+  (isIP(hostname) ? certificate.checkIP(hostname) : certificate.checkHost(hostname)) !== undefined
+
+const isSelfSigned = (certificate: X509Certificate): boolean => certificate.checkIssued(certificate) && certificate.verify(certificate.publicKey)

@@ -1,0 +1,100 @@
+import type { Resolver } from '../resolver.ts'
+import { allowsAll, checkRecords, tagsOf } from '../sending-domain/check-records.ts'
+import type { Finding as RecordFinding } from '../sending-domain/check-records.ts'
+import { type Domain, requiredKinds } from '../sending-domain/domain.ts'
+import type { DnsRecord } from '../sending-domain/domain-records.ts'
+import { organizationalDomain } from '../sending-domain/sending-domain-name.ts'
+import { type Finding, sayOf } from './finding.ts'
+
+/** So many are looked up, and so many at a time; the server itself checks all of them every six hours. */
+const [mostDomains, domainsAtOnce] = [200, 10]
+
+/** A domain with what is to be published for it. */
+export interface ExaminedDomain {
+  domain: Domain
+  records: DnsRecord[]
+}
+
+/** The DKIM and SPF records of each domain, its DMARC policy, and whether the two are in line with it. Begins no more once `isOver`. */
+export async function examineDomains(domains: ExaminedDomain[], resolver: Resolver, isOver: () => boolean): Promise<Finding[]> {
+  const findings: Finding[] = []
+  const wanted = domains.slice(0, mostDomains)
+  let done = 0
+  for (; done < wanted.length && !isOver(); done += domainsAtOnce) {
+    const some = wanted.slice(done, done + domainsAtOnce)
+    findings.push(...(await Promise.all(some.map((each) => examineDomain(each, resolver)))).flat())
+  }
+  const left = domains.length - Math.min(done, wanted.length)
+  if (left > 0) findings.push(sayOf('domain').skipped(`${left} more domains were not looked at.`, 'The server checks each of them every six hours: see sterna domain list.'))
+  return findings
+}
+
+async function examineDomain({ domain, records }: ExaminedDomain, resolver: Resolver): Promise<Finding[]> {
+  const [found, dmarc] = await Promise.all([checkRecords(records, resolver), dmarcOf(domain.name, resolver)])
+  return [judgeRecords(domain, records, found), judgeDmarc(domain, dmarc)]
+}
+
+/** The DMARC records that receivers find (RFC 7489 6.6.3); null where the DNS gave no answer. */
+async function dmarcOf(name: string, resolver: Resolver): Promise<string[] | null> {
+  for (const at of new Set([name, organizationalDomain(name)])) {
+    const { status, records } = await resolver.txt(`_dmarc.${at}`)
+    if (status === 'servfail') return null
+    const policies = records.filter((text) => tagsOf(text).get('v') === 'DMARC1')
+    if (policies.length > 0) return policies
+  }
+  return []
+}
+
+export function judgeRecords(domain: Domain, records: DnsRecord[], found: RecordFinding[]): Finding {
+  const say = sayOf('domain')
+  const { name, status } = domain
+  const required = found.filter(({ kind }) => requiredKinds.includes(kind))
+  if (required.some(({ isPresent }) => isPresent === null)) {
+    return say.skipped(`${name}: its records could not be looked up.`, 'Run the check again; where it stays so, look at the name servers of the domain.')
+  }
+  const missing = required.filter(({ isPresent }) => !isPresent).flatMap(({ kind }) => records.find((record) => record.kind === kind) ?? [])
+  if (missing.length > 0) {
+    const words = missing.map(({ type, name: at }) => `${type} ${at}`).join(', ')
+    const advice = `Publish what "sterna domain list --json" shows for ${name}.`
+    const what = `${name} (${status}): not there, or not as it must be: ${words}.`
+    return status === 'verified' ? say.failed(what, advice) : say.warning(what, advice)
+  }
+  if (status !== 'verified') return say.warning(`${name}: its records are there, but it is ${status}.`, `Run: sterna domain verify ${name}`)
+  return say.ok(`${name}: its DKIM and SPF records are there.`)
+}
+
+export function judgeDmarc({ name, subdomains }: Pick<Domain, 'name' | 'subdomains'>, policies: string[] | null): Finding {
+  const say = sayOf('domain')
+  const [policy, another] = policies ?? []
+  if (policies === null) return say.skipped(`${name}: its DMARC policy could not be looked up.`, 'Run the check again.')
+  if (policy === undefined) {
+    return say.warning(`${name} has no DMARC policy, which large receivers ask for.`, `Publish TXT _dmarc.${name} with "v=DMARC1; p=none".`)
+  }
+  if (another !== undefined) return say.warning(`${name} has several DMARC policies, so none counts.`, `Leave one record at _dmarc.${name}.`)
+  const tags = tagsOf(policy)
+  if (tags.get('aspf')?.toLowerCase() === 's') {
+    return say.warning(
+      `${name}: DMARC demands that SPF passes for the very domain (aspf=s), but the return path is a name below it. DKIM alone must do.`,
+      'Take aspf=s out of the DMARC record.',
+    )
+  }
+  if (tags.get('adkim')?.toLowerCase() === 's' && subdomains) {
+    return say.warning(
+      `${name}: DMARC demands that DKIM signs for the very domain of the From address (adkim=s), so mail from names below it does not pass.`,
+      'Take adkim=s out of the DMARC record, or add each of these names as a domain of its own.',
+    )
+  }
+  return say.ok(`${name}: DMARC policy ${tags.get('p') ?? 'none'}; DKIM and SPF are aligned with it.`)
+}
+
+/** Mail of domains without a return path of their own, and notices, come from here. */
+export function judgeReturnPath({ hostname, returnPathDomain }: { hostname: string; returnPathDomain: string }, texts: string[] | null): Finding {
+  const say = sayOf('return_path')
+  if (texts === null) return say.skipped(`The SPF record of ${returnPathDomain} could not be looked up.`, 'Run the check again.')
+  const isNamed = allowsAll(texts, [`a:${hostname}`]) || (hostname === returnPathDomain && allowsAll(texts, ['a']))
+  if (isNamed) return say.ok(`The SPF record of ${returnPathDomain} allows ${hostname}.`)
+  return say.warning(
+    `No SPF record of ${returnPathDomain} allows a:${hostname}.`,
+    `Publish TXT ${returnPathDomain} with "v=spf1 a:${hostname} ~all".`,
+  )
+}

@@ -1,0 +1,45 @@
+import type { DnsAnswer, Resolver } from '../resolver.ts'
+import { type Finding, sayOf } from './finding.ts'
+
+/**
+ * Whether the name servers answer, and tell the truth about names that do not exist: one that shows an advertisement
+ * instead would have mail to mistyped domains delivered there.
+ * @param madeUp a label that nobody has
+ */
+export async function examineResolver(resolver: Resolver, madeUp: string): Promise<Finding[]> {
+  const [root, missing] = await Promise.all([resolver.ns('org'), resolver.a(`${madeUp}.invalid`)])
+  if (root.status === 'servfail' && missing.status === 'servfail') {
+    return [
+      sayOf('resolver').failed(
+        'The name servers do not answer.',
+        'Set dns.servers to a resolver that works from here, best one of your own such as unbound on this machine. Without one no mail leaves.',
+      ),
+    ]
+  }
+  return [judgeMissing(missing), judgeSecure(root)]
+}
+
+function judgeMissing({ status, records }: DnsAnswer<string>): Finding {
+  const say = sayOf('resolver')
+  if (status === 'nxdomain') return say.ok('The name servers answer, and say so where a name does not exist.')
+  if (status === 'servfail') {
+    return say.warning(
+      'The name servers answer with an error when they are asked for a name that does not exist.',
+      'Mail to mistyped domains then waits for days instead of bouncing. Set dns.servers to another resolver, best one of your own.',
+    )
+  }
+  return say.failed(
+    `The name servers have an answer (${records.join(', ') || 'an empty one'}) for a name that cannot exist.`,
+    'Mail to mistyped domains would go there. Set dns.servers to a resolver that does not rewrite answers, best one of your own such as unbound.',
+  )
+}
+
+function judgeSecure({ secure, status }: DnsAnswer<string>): Finding {
+  const say = sayOf('dnssec')
+  if (status === 'servfail') return say.skipped('The name servers of org could not be looked up.', 'Run the check again.')
+  if (secure) return say.ok('The name servers validate DNSSEC.')
+  return say.warning(
+    'The name servers do not validate DNSSEC: forged answers are not noticed.',
+    'Set dns.servers to a validating resolver on this machine, such as unbound.',
+  )
+}

@@ -1,0 +1,49 @@
+/** What was looked at. */
+export const checkNames = [
+  'resolver',
+  'dnssec',
+  'port_25',
+  'host_name',
+  'reverse_dns',
+  'return_path',
+  'domain',
+  'certificate',
+  'clock',
+  'disk',
+  'data_directory',
+  'dnsbl',
+] as const
+export type CheckName = (typeof checkNames)[number]
+
+/** `failed`: mail is lost, refused or taken for spam by it. `skipped`: it could not be looked at. */
+export const findingStatuses = ['ok', 'warning', 'failed', 'skipped'] as const
+export type FindingStatus = (typeof findingStatuses)[number]
+
+/** One thing that an operator of a mail server must get right, and how it stands. */
+export interface Finding {
+  check: CheckName
+  status: FindingStatus
+  /** What was seen, in a sentence. */
+  what: string
+  /** What to do about it; null where nothing is to be done. */
+  advice: string | null
+}
+
+/** Says how it stands with what one check looks at. */
+export interface Say {
+  ok(what: string): Finding
+  warning(what: string, advice: string): Finding
+  failed(what: string, advice: string): Finding
+  skipped(what: string, advice: string): Finding
+}
+
+export const sayOf = (check: CheckName): Say => ({
+  ok: (what) => ({ check, status: 'ok', what, advice: null }),
+  warning: (what, advice) => ({ check, status: 'warning', what, advice }),
+  failed: (what, advice) => ({ check, status: 'failed', what, advice }),
+  skipped: (what, advice) => ({ check, status: 'skipped', what, advice }),
+})
+
+/** The worst that was found; what was skipped does not count. */
+export const worstOf = (findings: Finding[]): 'ok' | 'warning' | 'failed' =>
+  (['failed', 'warning'] as const).find((status) => findings.some((finding) => finding.status === status)) ?? 'ok'

@@ -1,0 +1,102 @@
+import { join } from 'node:path'
+import { isIP } from 'node:net'
+import { randomBytes } from 'node:crypto'
+import type { Clock } from '../clock.ts'
+import type { Config } from '../config/settings.ts'
+import type { DnsResolver } from '../dns/dns-resolver.ts'
+import type { DoctorHost } from './doctor-host.ts'
+import { examineBlocklists } from './examine-blocklists.ts'
+import { judgeCertificate } from './examine-certificate.ts'
+import { judgeClock } from './examine-clock.ts'
+import { judgeDirectory, judgeDisk } from './examine-disk.ts'
+import { type ExaminedDomain, examineDomains, judgeReturnPath } from './examine-domains.ts'
+import { addressesOf, examineReverseDns, judgeHostName, sendingAddresses } from './examine-host-name.ts'
+import { examinePort25 } from './examine-port-25.ts'
+import { examineResolver } from './examine-resolver.ts'
+import { checkNames, type CheckName, type Finding, sayOf } from './finding.ts'
+
+export interface DoctorParts {
+  config: Config
+  clock: Clock
+  resolver: DnsResolver
+  /** With the records of each. */
+  domains: ExaminedDomain[]
+  host: DoctorHost
+}
+
+/** What all checks together may take, ms. */
+const longestMs = 25_000
+
+/** Looks at everything at the same time. Says of what has not ended after 25 seconds that it was skipped. */
+export async function runDoctor(parts: DoctorParts): Promise<Finding[]> {
+  const startedAt = performance.now()
+  const isOver = (): boolean => performance.now() - startedAt > longestMs / 2
+  const { config, resolver, domains } = parts
+  const checks: [CheckName, Promise<Finding[]>][] = [
+    ['resolver', examineResolver(resolver, `sterna-${randomBytes(8).toString('hex')}`)],
+    ['port_25', examineWayOut(parts)],
+    ['host_name', examineAddresses(parts)],
+    ['return_path', examineReturnPath(parts)],
+    ['domain', examineDomains(domains, resolver, isOver)],
+    ['certificate', examineCertificate(parts)],
+    ['clock', examineClock(parts)],
+    ['disk', examineStorage(parts, config.dataDir)],
+  ]
+  const findings = (await Promise.all(checks.map(([check, work]) => inTime(check, work)))).flat()
+  return findings.toSorted((a, b) => checkNames.indexOf(a.check) - checkNames.indexOf(b.check))
+}
+
+async function inTime(check: CheckName, work: Promise<Finding[]>): Promise<Finding[]> {
+  const { promise: late, resolve } = Promise.withResolvers<Finding[]>()
+  const timer = setTimeout(() => resolve([sayOf(check).skipped('This took too long.', 'Look at the network and at dns.servers, and run the check again.')]), longestMs)
+  return Promise.race([work, late]).finally(() => clearTimeout(timer))
+}
+
+async function examineWayOut({ config, resolver, host }: DoctorParts): Promise<Finding[]> {
+  const say = sayOf('port_25')
+  if (config.mode === 'sandbox') return [say.skipped('In sandbox mode no mail leaves this machine.', 'Set mode to live to send mail.')]
+  const { smarthost } = config.delivery
+  return examinePort25(smarthost ? [smarthost] : config.doctor.port25Hosts, resolver, host.greet)
+}
+
+async function examineAddresses({ config, resolver, host }: DoctorParts): Promise<Finding[]> {
+  const { hostname, delivery, doctor } = config
+  const found = hostname.includes('.') ? await addressesOf(hostname, resolver) : []
+  const sending = sendingAddresses(host.interfaceAddresses(), found)
+  const named = judgeHostName(hostname, found, sending)
+  if (delivery.smarthost) {
+    const advice = 'Its operator sees to its names and its reputation.'
+    return [named, ...(['reverse_dns', 'dnsbl'] as const).map((check) => sayOf(check).skipped('Mail leaves by way of delivery.smarthost.', advice))]
+  }
+  const [reverse, listings] = await Promise.all([
+    examineReverseDns(hostname, sending, resolver),
+    examineBlocklists(doctor.dnsbls, sending.addresses, resolver),
+  ])
+  return [named, ...reverse, ...listings]
+}
+
+async function examineReturnPath({ config, resolver }: DoctorParts): Promise<Finding[]> {
+  const { hostname, returnPath } = config
+  const { status, records } = await resolver.txt(returnPath.domain)
+  return [judgeReturnPath({ hostname, returnPathDomain: returnPath.domain }, status === 'servfail' ? null : records)]
+}
+
+async function examineCertificate({ config, clock, host }: DoctorParts): Promise<Finding[]> {
+  const file = config.tls.cert ?? join(config.dataDir, 'tls', 'self-signed.crt')
+  return [judgeCertificate(await host.read(file), { hostname: config.hostname, isMade: config.tls.cert === null, now: clock.now() })]
+}
+
+async function examineClock({ config, resolver, host }: DoctorParts): Promise<Finding[]> {
+  const server = config.doctor.ntpServer
+  if (!server) return [judgeClock(null, null)]
+  const address = isIP(server.host) ? server.host : (await addressesOf(server.host, resolver))[0]
+  return [judgeClock(server.host, address === undefined ? null : await host.clockOffset(address, server.port))]
+}
+
+async function examineStorage({ config, host }: DoctorParts, directory: string): Promise<Finding[]> {
+  const paths = [directory, ...['sterna.db', 'sterna.db-wal'].map((name) => join(directory, name)), config.secretKeyFile]
+  const [space, ...modes] = await Promise.all([host.diskSpace(directory), ...paths.map((path) => host.mode(path))])
+  const known = paths.flatMap((path, i) => (modes[i] == null ? [] : [{ path, mode: modes[i] }]))
+  const disk = space ? judgeDisk(space, config.storage.reserve) : sayOf('disk').skipped(`${directory} gives no answer.`, 'Look at the disk.')
+  return [disk, judgeDirectory(directory, known)]
+}

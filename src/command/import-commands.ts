@@ -1,0 +1,72 @@
+import { resolve } from 'node:path'
+import { messageOf, SternaError } from '../errors.ts'
+import { exportShapes } from '../suppression/export-shape.ts'
+import type { ExportShape } from '../suppression/export-shape.ts'
+import { importSuppressions } from '../suppression/import-suppressions.ts'
+import type { ImportReport } from '../suppression/import-suppressions.ts'
+import { suppressionOrigins } from '../suppression/suppression-origin.ts'
+import type { SuppressionOrigin } from '../suppression/suppression-origin.ts'
+import { accountOption as account, argument, flagOption, printable, requiredOption, textOption } from './command.ts'
+import type { Command, CommandInput } from './command.ts'
+
+const services = Object.keys(exportShapes).join(', ')
+
+export const importCommands: Command[] = [
+  {
+    name: 'import suppressions',
+    args: ['FILE'],
+    options: {
+      account,
+      from: { type: 'string', value: 'SERVICE', doc: `Whose export it is: ${services}.`, required: true },
+      origin: {
+        type: 'string',
+        value: 'ORIGIN',
+        doc: `What all entries are, whatever the file says: ${suppressionOrigins.join(', ')}.`,
+      },
+      sandbox: { type: 'boolean', doc: "Into the sandbox's list." },
+    },
+    doc:
+      "Puts another service's suppressions on the list, from its export or what its API listed, CSV or JSON. Times and reasons " +
+      'are kept; what is there already stays as it is, so it may be run again. Says how many were taken, and why others were ' +
+      'not, by line; it fails where some were not.',
+    async run(input, { accounts, db, clock }) {
+      const { id: accountId } = accounts.getAccount(requiredOption(input, 'account'))
+      const report = await importSuppressions(
+        { db, clock },
+        {
+          scope: { accountId, sandbox: flagOption(input, 'sandbox') },
+          file: resolve(input.cwd, argument(input, 0)),
+          shape: shapeOf(requiredOption(input, 'from')),
+          origin: originOf(input),
+        },
+      )
+      const { imported, known, refused, broken } = report
+      return {
+        stdout: `imported ${imported}, already there ${known}, refused ${refused}\n`,
+        stderr: complaints(report),
+        exitCode: refused > 0 || broken ? 1 : 0,
+      }
+    },
+  },
+]
+
+function shapeOf(service: string): ExportShape {
+  const found = Object.entries(exportShapes).find(([name]) => name === service.toLowerCase())
+  if (found) return found[1]
+  throw new SternaError('validation_error', `The exports of "${service}" are not known; choose one of ${services}.`)
+}
+
+function originOf(input: CommandInput): SuppressionOrigin | null {
+  const given = textOption(input, 'origin')
+  if (given === undefined) return null
+  const origin = suppressionOrigins.find((known) => known === given)
+  if (origin) return origin
+  throw new SternaError('validation_error', `There is no origin "${given}"; choose one of ${suppressionOrigins.join(', ')}.`)
+}
+
+function complaints({ refused, refusals, broken }: ImportReport): string {
+  const lines = refusals.map(({ line, reason }) => `line ${line}: ${printable(reason)}`)
+  if (refused > refusals.length) lines.push(`and ${refused - refusals.length} more`)
+  if (broken) lines.push(`sterna: ${printable(messageOf(broken))}`)
+  return lines.map((line) => `${line}\n`).join('')
+}

@@ -1,0 +1,105 @@
+import type { SuppressionOrigin } from './suppression-origin.ts'
+
+/** How a service writes its suppressions down. Names of columns and values are as `plainName` makes them. */
+export interface ExportShape {
+  /** Where the address is: the first of these columns that there is. The same holds for the others. */
+  address: readonly string[]
+  createdAt: readonly string[]
+  reason: readonly string[]
+  /** After this time the service would write to the address again. */
+  expiresAt?: readonly string[]
+  /** What tells why the address is on the list. */
+  origin: readonly string[]
+  /** Tells more of it: `origins` may have both values with a space between. */
+  originDetail?: readonly string[]
+  origins: Readonly<Record<string, SuppressionOrigin>>
+  /** Where no column tells it: the file is of that kind which has this column. */
+  byColumn?: readonly (readonly [column: string, origin: SuppressionOrigin])[]
+  /** Where nothing tells it. */
+  otherwise: SuppressionOrigin
+  /** The columns of a file without a heading; the address alone where not given. */
+  withoutHeading?: readonly string[]
+}
+
+/** What these services export and what their APIs list; `docs/migrating.md` says how to get it. */
+export const exportShapes = {
+  // GET /suppressions
+  resend: {
+    address: ['email', 'emailaddress'],
+    createdAt: ['createdat'],
+    reason: ['reason'],
+    origin: ['origin', 'type'],
+    origins: { bounce: 'bounce', complaint: 'complaint', manual: 'manual', unsubscribe: 'unsubscribe' },
+    otherwise: 'manual',
+  },
+  // GET /v3/suppression/bounces, invalid_emails, spam_reports, unsubscribes; /v3/asm/suppressions; the dashboard's CSV of each
+  sendgrid: {
+    address: ['email', 'emailaddress'],
+    createdAt: ['created', 'createdat'],
+    reason: ['reason'],
+    origin: [],
+    origins: {},
+    byColumn: [
+      ['status', 'bounce'],
+      ['reason', 'bounce'],
+      ['ip', 'complaint'],
+    ],
+    otherwise: 'unsubscribe',
+  },
+  // GET /v3/DOMAIN/bounces, complaints, unsubscribes; the CSV that its own import takes
+  mailgun: {
+    address: ['address', 'recipient', 'email'],
+    createdAt: ['createdat'],
+    reason: ['error'],
+    origin: [],
+    origins: {},
+    byColumn: [
+      ['code', 'bounce'],
+      ['error', 'bounce'],
+      ['tags', 'unsubscribe'],
+      ['tag', 'unsubscribe'],
+    ],
+    otherwise: 'complaint',
+  },
+  // GET /message-streams/STREAM/suppressions/dump
+  postmark: {
+    address: ['emailaddress', 'email'],
+    createdAt: ['createdat', 'bouncedat'],
+    reason: ['description'],
+    origin: ['suppressionreason', 'reason', 'type'],
+    originDetail: ['origin'],
+    origins: {
+      hardbounce: 'bounce',
+      spamcomplaint: 'complaint',
+      manualsuppression: 'manual',
+      'manualsuppression recipient': 'unsubscribe',
+    },
+    otherwise: 'manual',
+  },
+  // aws sesv2 list-suppressed-destinations; the CSV and the lines of JSON that its import jobs take
+  ses: {
+    address: ['emailaddress', 'email'],
+    createdAt: ['lastupdatetime'],
+    reason: [],
+    origin: ['reason'],
+    origins: { bounce: 'bounce', complaint: 'complaint' },
+    otherwise: 'bounce',
+    withoutHeading: ['emailaddress', 'reason'],
+  },
+  // The table `suppressions` of a message database
+  postal: {
+    address: ['address'],
+    createdAt: ['timestamp'],
+    reason: ['reason'],
+    expiresAt: ['keepuntil'],
+    origin: [],
+    origins: {},
+    otherwise: 'bounce',
+    withoutHeading: ['id', 'type', 'address', 'reason', 'timestamp', 'keepuntil'],
+  },
+} satisfies Record<string, ExportShape>
+
+export type ExportingService = keyof typeof exportShapes
+
+/** `Email Address`, `email_address` and `emailAddress` are one name. */
+export const plainName = (text: string): string => text.toLowerCase().replace(/[^a-z0-9]/g, '')

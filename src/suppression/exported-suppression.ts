@@ -1,0 +1,42 @@
+import { parseAddress } from '../smtp/address.ts'
+import { parseExportTime } from './export-time.ts'
+import { plainName } from './export-shape.ts'
+import type { ExportShape } from './export-shape.ts'
+import type { NewSuppression } from './insert-suppression.ts'
+import type { SuppressionOrigin } from './suppression-origin.ts'
+
+/** One entry of an export: the values by the plain names of their columns. */
+export type ExportRecord = Readonly<Record<string, string>>
+
+/** characters */
+const longestReason = 1000
+
+/**
+ * What an entry of an export means to us, or why it cannot be taken. A time that cannot be read, or is still to come, is
+ * taken for now: the address matters more. `origin` is what the user says that all of them are.
+ */
+export function exportedSuppression(
+  record: ExportRecord,
+  shape: ExportShape,
+  { now, origin }: { now: number; origin: SuppressionOrigin | null },
+): { entry: NewSuppression } | { refused: string } {
+  const value = (columns: readonly string[] = []): string => record[columns.find((column) => record[column] !== undefined) ?? '']?.trim() ?? ''
+  const text = value(shape.address)
+  if (text === '') return { refused: 'there is no address' }
+  const parsed = parseAddress(text)
+  if (!parsed.ok) return { refused: `"${text.slice(0, 100)}" is not an address: ${parsed.fault}` }
+  const expiresAt = parseExportTime(value(shape.expiresAt))
+  if (expiresAt !== null && expiresAt <= now) return { refused: 'its time is over: the service would write to it again' }
+  const told = plainName(value(shape.origin))
+  const found = origin ?? (told === '' ? silentOrigin(record, shape) : toldOrigin(told, plainName(value(shape.originDetail)), shape))
+  if (found === undefined) return { refused: `"${value(shape.origin).slice(0, 100)}" is no reason that is known for a suppression` }
+  const createdAt = Math.min(parseExportTime(value(shape.createdAt)) ?? now, now)
+  const reason = value(shape.reason).slice(0, longestReason) || null
+  return { entry: { address: parsed.address, origin: found, sourceId: null, reason, createdAt } }
+}
+
+const toldOrigin = (told: string, detail: string, { origins }: ExportShape): SuppressionOrigin | undefined =>
+  origins[`${told} ${detail}`] ?? origins[told]
+
+const silentOrigin = (record: ExportRecord, { byColumn = [], otherwise }: ExportShape): SuppressionOrigin =>
+  byColumn.find(([column]) => record[column] !== undefined)?.[1] ?? otherwise

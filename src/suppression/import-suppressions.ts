@@ -1,0 +1,62 @@
+import type { Clock } from '../clock.ts'
+import type { Database, Statement } from '../store/database.ts'
+import { readExport } from './export-file.ts'
+import type { ExportShape } from './export-shape.ts'
+import { exportedSuppression } from './exported-suppression.ts'
+import { insertSuppression } from './insert-suppression.ts'
+import type { SuppressionScope } from './insert-suppression.ts'
+import type { SuppressionOrigin } from './suppression-origin.ts'
+
+/** What an import came to. */
+export interface ImportReport {
+  imported: number
+  /** They were on the list, or came more than once. */
+  known: number
+  refused: number
+  /** The first of those that were refused. */
+  refusals: { line: number; reason: string }[]
+  /** Why the rest of the file was not read. */
+  broken: Error | null
+}
+
+interface ImportRequest {
+  scope: SuppressionScope
+  file: string
+  shape: ExportShape
+  /** Where the user says what all entries are. */
+  origin: SuppressionOrigin | null
+}
+
+/** Entries of one batch: a commit of a few milliseconds, between which others have theirs. */
+const entriesAtOnce = 500
+const mostRefusals = 100
+
+/** Puts the entries of a service's export on the list, a batch at a time. What was taken stays, whatever comes after it. */
+export async function importSuppressions({ db, clock }: { db: Database; clock: Clock }, request: ImportRequest): Promise<ImportReport> {
+  const report: ImportReport = { imported: 0, known: 0, refused: 0, refusals: [], broken: null }
+  let batch: Statement[] = []
+  const write = async (): Promise<void> => {
+    const written = await db.write(batch)
+    const added = written.reduce((sum, { changes }) => sum + changes, 0)
+    report.imported += added
+    report.known += batch.length - added
+    batch = []
+  }
+  const refuse = (line: number, reason: string): void => {
+    report.refused++
+    if (report.refusals.length < mostRefusals) report.refusals.push({ line, reason })
+  }
+  const entries = readExport(request.file, request.shape)
+  for (;;) {
+    const next = await entries.next().catch((error: unknown) => error as Error)
+    if (next instanceof Error) report.broken = next
+    if (next instanceof Error || next.done) break
+    const { line } = next.value
+    const found = 'refused' in next.value ? next.value : exportedSuppression(next.value.record, request.shape, { now: clock.now(), origin: request.origin })
+    if ('refused' in found) refuse(line, found.refused)
+    else batch.push(insertSuppression(request.scope, found.entry))
+    if (batch.length === entriesAtOnce) await write()
+  }
+  if (batch.length > 0) await write()
+  return report
+}

@@ -2,6 +2,7 @@ import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import type { AddressInfo } from 'node:net'
 import type { CommandParts } from './command/command-parts.ts'
+import { Rollup } from './analytics/rollup.ts'
 import { openCoreParts } from './command/core-parts.ts'
 import type { CoreParts, Outside } from './command/core-parts.ts'
 import type { Config } from './config/settings.ts'
@@ -40,7 +41,7 @@ import { resendFailed } from './submission/resend-failed.ts'
 import { loadOrMakeCertificate } from './submission/self-signed-certificate.ts'
 import { startSubmissionServer } from './submission/submission-server.ts'
 import { SuppressionEntries } from './suppression/suppression-entries.ts'
-import { Templates } from './template/templates.ts'
+import { TemplateList } from './template/template-list.ts'
 import { openWebhooks } from './webhook/open-webhooks.ts'
 import type { Webhooks } from './webhook/open-webhooks.ts'
 
@@ -75,8 +76,9 @@ export async function startRelay(config: Config, outside: Outside & { version: s
     const webhooks = await startWebhooks(core, stops)
     const readers: EventReaders = { webhooks, follower: new EventFollower(core) }
     const queue = await startQueue(core, readers, stops)
-    const addresses = await openDoors(core, { queue, ...readers, version: outside.version }, stops)
-    startJobs(core, stops)
+    const rollup = new Rollup(core)
+    const addresses = await openDoors(core, { queue, rollup, ...readers, version: outside.version }, stops)
+    startJobs(core, rollup, stops)
     const queueAdmin = new QueueAdmin({ db, clock, noteWaiting: (destination, dueAt) => queue.noteWaiting(destination, dueAt) })
     return { parts: { ...core, webhooks: webhooks.list, queueAdmin }, addresses, stop }
   } catch (error) {
@@ -118,6 +120,7 @@ function tellOfEvents({ webhooks, follower }: EventReaders): void {
 /** What stands behind the doors. */
 interface Inside extends EventReaders {
   queue: QueueRunner
+  rollup: Rollup
   version: string
 }
 
@@ -128,14 +131,15 @@ async function openDoors(core: CoreParts, inside: Inside, stops: Stop[]): Promis
   stops.push(() => space.stop())
   const messageParser = startMessageParser()
   stops.push(() => messageParser.stop())
-  const composer = new EmailComposer({ clock, hostname: config.hostname, messageSizeLimit: config.messageSizeLimit })
+  const templates = new TemplateList(core)
+  const composer = new EmailComposer({ clock, templates: templates.live, hostname: config.hostname, messageSizeLimit: config.messageSizeLimit })
   stops.push(() => composer.stop())
 
   const rateLimit = new RateLimit(core, { plans: config.plans, defaultPlan: config.accounts.defaultPlan })
   await rateLimit.start()
   stops.push(() => rateLimit.stop())
 
-  const frame: DoorFrame = { space, templates: new Templates(core), messageParser, composer, rateLimit, tls: await certificateFor(core), door: doorOf(core, inside, space) }
+  const frame: DoorFrame = { space, templates, messageParser, composer, rateLimit, tls: await certificateFor(core), door: doorOf(core, inside, space) }
   const doors: { stop(graceMs: number): Promise<void> }[] = []
   stops.push(() => Promise.all(doors.map((door) => door.stop(grace.doors))))
   const submission = await openSubmission(core, frame)
@@ -149,7 +153,7 @@ async function openDoors(core: CoreParts, inside: Inside, stops: Stop[]): Promis
 interface DoorFrame {
   space: FreeSpace
   messageParser: MessageParser
-  templates: Templates
+  templates: TemplateList
   composer: EmailComposer
   rateLimit: RateLimit
   tls: { cert: string; key: string }
@@ -251,7 +255,7 @@ async function openHttp(core: CoreParts, inside: Inside, frame: DoorFrame) {
     tls,
     health: () => ({ accepting: space.isEnough }),
     docs: config.http.docs,
-    operations: apiOperations({ ...emails, clock, examineServer: () => examination(core), apiKeys, sessions, sendingDomains, templates, webhooks, suppressions: new SuppressionEntries(core), eventFeed, eventStreams }),
+    operations: apiOperations({ ...emails, db, rollup: inside.rollup, clock, examineServer: () => examination(core), apiKeys, sessions, sendingDomains, templates, webhooks, suppressions: new SuppressionEntries(core), eventFeed, eventStreams }),
     doors: config.compat.enabled
       ? compatDoors({ ...emails, ...chunkParts(db), hostname: config.hostname, messageSizeLimit: config.messageSizeLimit, verifiedDomainFor: frame.door.verifiedDomainFor })
       : [],
@@ -266,7 +270,7 @@ async function openHttp(core: CoreParts, inside: Inside, frame: DoorFrame) {
   }
 }
 
-function startJobs({ config, clock, log, db, apiKeys, sendingDomains }: CoreParts, stops: Stop[]): void {
+function startJobs({ config, clock, log, db, apiKeys, sendingDomains }: CoreParts, rollup: Rollup, stops: Stop[]): void {
   const cron = '* * * * *'
   const retention = { contentMs: config.contentRetention, eventMs: config.eventRetention }
   const scheduler = startScheduler(
@@ -274,6 +278,7 @@ function startJobs({ config, clock, log, db, apiKeys, sendingDomains }: CorePart
       { name: 'key use', cron, run: () => apiKeys.flush() },
       { name: 'domain checks', cron, run: () => sendingDomains.recheckDue() },
       { name: 'old domain keys', cron, run: () => sendingDomains.forgetOld() },
+      { name: 'analytics', cron, run: () => rollup.keepUp() },
       { name: 'retention', cron, run: () => sweep(db, retention, clock.now()) },
     ],
     log,

@@ -1,11 +1,13 @@
 import type { EventFeed } from '../../event/event-feed.ts'
 import type { SendingDomains } from '../../sending-domain/sending-domains.ts'
 import type { SuppressionEntries } from '../../suppression/suppression-entries.ts'
-import type { Templates } from '../../template/templates.ts'
+import type { TemplateList } from '../../template/template-list.ts'
 import type { Webhooks } from '../../webhook/open-webhooks.ts'
 import type { AuthenticateParts } from '../authenticate.ts'
 import type { EventStreams } from '../event-streams.ts'
 import type { Operation } from '../operation.ts'
+import { analyticsOperations } from './analytics.ts'
+import type { AnalyticsParts } from './analytics.ts'
 import { doctorOperations } from './doctor.ts'
 import type { DoctorOperationsParts } from './doctor.ts'
 import { domainOperations } from './domains.ts'
@@ -17,12 +19,12 @@ import { templateOperations } from './templates.ts'
 import { webhookOperations } from './webhooks.ts'
 
 /** What the endpoints of the API need, each resource its own. */
-export interface ApiParts extends AuthenticateParts, DoctorOperationsParts, EmailParts {
+export interface ApiParts extends AnalyticsParts, AuthenticateParts, DoctorOperationsParts, EmailParts {
   eventFeed: EventFeed
   eventStreams: EventStreams
   sendingDomains: SendingDomains
   suppressions: SuppressionEntries
-  templates: Templates
+  templates: TemplateList
   webhooks: Webhooks
 }
 
@@ -31,5 +33,6 @@ export interface ApiParts extends AuthenticateParts, DoctorOperationsParts, Emai
  * without a server.
  */
 export function apiOperations(parts: ApiParts): Operation[] {
-  return [...emailOperations(parts), ...domainOperations(parts), ...templateOperations(parts), ...webhookOperations(parts), ...suppressionOperations(parts), ...eventOperations(parts), ...doctorOperations(parts)]
+  // `/api/emails/metrics` stands before `/api/emails/{id}`.
+  return [...analyticsOperations(parts), ...emailOperations(parts), ...domainOperations(parts), ...templateOperations(parts), ...webhookOperations(parts), ...suppressionOperations(parts), ...eventOperations(parts), ...doctorOperations(parts)]
 }

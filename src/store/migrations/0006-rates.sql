@@ -26,3 +26,4 @@ create table rollup (
   unique_clicked bigint not null,
   primary key (account_id, tag, quarter, domain_id)
 );
+create index message_tag_message on message_tag (message_id);

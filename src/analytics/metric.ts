@@ -1,0 +1,63 @@
+/** What is counted, a recipient at a time; columns of the table rollup. */
+export const countedMetrics = [
+  'sent',
+  'delivered',
+  'opened',
+  'clicked',
+  'bounced_permanent',
+  'bounced_transient',
+  'complained',
+  'unsubscribed',
+  'suppressed',
+  'failed',
+  'delivery_delayed',
+  'unique_opened',
+  'unique_clicked',
+] as const
+export type CountedMetric = (typeof countedMetrics)[number]
+export type Counts = Record<CountedMetric, number>
+
+/** All that can be asked for, in the order in which it is answered. */
+export const metrics = [
+  'sent',
+  'delivered',
+  'opened',
+  'clicked',
+  'bounced',
+  'bounced_permanent',
+  'bounced_transient',
+  'complained',
+  'unsubscribed',
+  'suppressed',
+  'failed',
+  'delivery_delayed',
+  'unique_opened',
+  'unique_clicked',
+  'delivery_rate',
+  'open_rate',
+  'click_rate',
+  'bounce_rate',
+  'complaint_rate',
+  'unsubscribe_rate',
+] as const
+export type Metric = (typeof metrics)[number]
+
+export const noCounts = (): Counts => Object.fromEntries(countedMetrics.map((name) => [name, 0])) as Counts
+
+const rate = (part: number, whole: number): number => (whole === 0 ? 0 : part / whole)
+
+/** Everything that follows from the counts. Opens and clicks of machines are in no rate. */
+export function metricsOf(counts: Counts): Record<Metric, number> {
+  const { sent, delivered } = counts
+  const bounced = counts.bounced_permanent + counts.bounced_transient
+  return {
+    ...counts,
+    bounced,
+    delivery_rate: rate(delivered, sent),
+    open_rate: rate(counts.unique_opened, delivered),
+    click_rate: rate(counts.unique_clicked, delivered),
+    bounce_rate: rate(bounced, sent),
+    complaint_rate: rate(counts.complained, delivered),
+    unsubscribe_rate: rate(counts.unsubscribed, delivered),
+  }
+}

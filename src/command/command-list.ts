@@ -1,7 +1,9 @@
 import { accountCommands } from './account-commands.ts'
 import { backupCommands } from './backup-commands.ts'
 import type { Command } from './command.ts'
+import { doctorCommands } from './doctor-commands.ts'
 import { domainCommands } from './domain-commands.ts'
+import { importCommands } from './import-commands.ts'
 import { keyCommands } from './key-commands.ts'
 import { queueCommands } from './queue-commands.ts'
 import { webhookCommands } from './webhook-commands.ts'
@@ -14,7 +16,9 @@ export const commands: readonly Command[] = [
   ...domainCommands,
   ...webhookCommands,
   ...queueCommands,
+  ...importCommands,
   ...backupCommands,
+  ...doctorCommands,
   { name: 'bench', args: [], options: {}, doc: 'Measures this machine on loopback: how fast mail is taken and delivered.' },
   { name: 'version', args: [], options: {}, doc: 'Prints the version.' },
   { name: 'help', args: ['[COMMAND…]'], options: {}, doc: 'Prints this page, or the options of one command.' },

@@ -283,4 +283,4 @@ export const settingNames = Object.keys(settings) as SettingName[]
 /** `STERNA_` and the name in capitals, with `_` for `.` */
 export const environmentNameOf = (name: string): string => `STERNA_${name.toUpperCase().replaceAll('.', '_')}`
 
-export const camelCase = (name: string): string => name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
+export const camelCase = (name: string): string => name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())

@@ -1,0 +1,152 @@
+import { expect, test } from 'vitest'
+import { judgeListings } from '../../src/doctor/examine-blocklists.ts'
+import { judgeCertificate } from '../../src/doctor/examine-certificate.ts'
+import { judgeClock, offsetIn, sntpRequest } from '../../src/doctor/examine-clock.ts'
+import { judgeDirectory, judgeDisk } from '../../src/doctor/examine-disk.ts'
+import { judgeDmarc, judgeReturnPath } from '../../src/doctor/examine-domains.ts'
+import { judgeHostName, judgeReverse, reverseName, sendingAddresses } from '../../src/doctor/examine-host-name.ts'
+import { judgeTries } from '../../src/doctor/examine-port-25.ts'
+import { testCertificate } from '../support/test-certificates.ts'
+
+const host = { host: 'mx.test', port: 25 }
+const greeted = { host, greeting: { line: '220 mx.test ESMTP' } }
+const refused = { host, greeting: { fault: 'ECONNREFUSED' } }
+test.each([
+  [[greeted, greeted], 'ok'],
+  [[greeted, refused], 'warning'],
+  [[refused, { host, greeting: { line: '554 not you' } }], 'failed'],
+  [[{ host, greeting: { line: '2200 nonsense' } }], 'failed'],
+] as const)('port 25, case %#', (tries, status) => expect(judgeTries([...tries]).status).toBe(status))
+
+const own = (...addresses: string[]) => ({ addresses, areOwn: true })
+test.each([
+  ['localhost', ['127.0.0.1'], own(), 'failed'],
+  ['mail.test', [], own('192.0.2.1'), 'failed'],
+  ['mail.test', ['192.0.2.1'], own('192.0.2.1', '2001:db8::1'), 'warning'],
+  ['mail.test', ['192.0.2.1', '2001:db8:0::1'], own('192.0.2.1', '2001:db8::1'), 'ok'],
+  ['mail.test', ['192.0.2.1'], { addresses: ['192.0.2.1'], areOwn: false }, 'ok'],
+] as const)('host name %s at %j', (name, found, sending, status) => {
+  expect(judgeHostName(name, [...found], { ...sending, addresses: [...sending.addresses] }).status).toBe(status)
+})
+
+test('mail leaves from the public addresses of the machine, or else from those of its name', () => {
+  expect(sendingAddresses(['127.0.0.1', '10.0.0.2', '8.8.8.8', 'fe80::1'], ['9.9.9.9'])).toEqual({ addresses: ['8.8.8.8'], areOwn: true })
+  expect(sendingAddresses(['127.0.0.1', '10.0.0.2'], ['9.9.9.9', '10.0.0.3'])).toEqual({ addresses: ['9.9.9.9'], areOwn: false })
+})
+
+const at = { address: '192.0.2.1', hostname: 'mail.test', areOwn: true }
+test.each([
+  [[], 'failed'],
+  [[{ name: 'mail.test', leadsTo: ['192.0.2.9'] }], 'failed'],
+  [[{ name: 'host-1.provider.test', leadsTo: ['192.0.2.1'] }], 'warning'],
+  [[{ name: 'x.test', leadsTo: [] }, { name: 'mail.test', leadsTo: ['192.0.2.1'] }], 'ok'],
+] as const)('reverse DNS %j', (names, status) => {
+  expect(judgeReverse(at, names.map(({ name, leadsTo }) => ({ name, leadsTo: [...leadsTo] }))).status).toBe(status)
+})
+
+test('names of addresses', () => {
+  expect(reverseName('192.0.2.1')).toBe('1.2.0.192.in-addr.arpa')
+  expect(reverseName('2001:db8::1')).toBe('1.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.8.b.d.0.1.0.0.2.ip6.arpa')
+})
+
+const works = { control: ['127.0.0.2'], nobody: [] }
+test.each([
+  ['a list that does not have it', works, [], 'ok'],
+  ['a list that has it', works, ['127.0.0.3'], 'failed'],
+  ['a list that refuses public resolvers', { control: ['127.255.255.254'], nobody: ['127.255.255.254'] }, ['127.255.255.254'], 'skipped'],
+  ['a list that refuses only this question', works, ['127.255.255.255'], 'skipped'],
+  ['a list that does not answer', { control: null, nobody: null }, null, 'skipped'],
+  ['a list that answers only in part', works, null, 'skipped'],
+  ['a list that has ended', { control: [], nobody: [] }, [], 'skipped'],
+  ['a list that has ended and has everybody', { control: ['127.0.0.2'], nobody: ['127.0.0.2'] }, ['127.0.0.2'], 'skipped'],
+  ['a domain that was sold', { control: ['203.0.113.5'], nobody: ['203.0.113.5'] }, ['203.0.113.5'], 'skipped'],
+  ['an advertisement instead of an answer', works, ['203.0.113.5'], 'ok'],
+] as const)('%s', (_, { control, nobody }, codes, status) => {
+  const list = (given: readonly string[] | null) => (given === null ? null : [...given])
+  expect(judgeListings('bl.test', { control: list(control), nobody: list(nobody) }, [{ address: '192.0.2.1', codes: list(codes) }]).status).toBe(status)
+})
+
+const policy = (text: string, subdomains = true) => judgeDmarc({ name: 'shop.test', subdomains }, [text])
+test.each([
+  [policy('v=DMARC1; p=reject'), 'ok'],
+  [policy('v=DMARC1; p=none; aspf=s'), 'warning'],
+  [policy('v=DMARC1; p=none; adkim=S'), 'warning'],
+  [policy('v=DMARC1; p=none; adkim=s', false), 'ok'],
+  [judgeDmarc({ name: 'shop.test', subdomains: true }, []), 'warning'],
+  [judgeDmarc({ name: 'shop.test', subdomains: true }, ['v=DMARC1', 'v=DMARC1']), 'warning'],
+  [judgeDmarc({ name: 'shop.test', subdomains: true }, null), 'skipped'],
+])('%j', (finding, status) => expect(finding.status).toBe(status))
+
+const names = { hostname: 'mail.test', returnPathDomain: 'mail.test' }
+test.each([
+  [['v=spf1 a:mail.test ~all'], 'ok'],
+  [['v=spf1 a -all'], 'ok'],
+  [['v=spf1 mx -all'], 'warning'],
+  [[], 'warning'],
+  [null, 'skipped'],
+] as const)('SPF of the return path: %j', (texts, status) => expect(judgeReturnPath(names, texts && [...texts]).status).toBe(status))
+
+const day = 86_400_000
+test('certificates', async () => {
+  const { cert } = await testCertificate(['mail.test'])
+  const now = Date.now()
+  const judge = (pem: string | null, more = {}) => judgeCertificate(pem, { hostname: 'mail.test', isMade: false, now, ...more })
+  expect(judge(cert)).toMatchObject({ status: 'warning', what: expect.stringContaining('signed by nobody') })
+  expect(judge(cert, { hostname: 'other.test' })).toMatchObject({ status: 'failed', what: expect.stringContaining('not for other.test') })
+  expect(judge(cert, { now: now + 10_000 * day })).toMatchObject({ status: 'failed', what: expect.stringContaining('ended') })
+  expect(judge(cert, { now: now - 10_000 * day })).toMatchObject({ status: 'failed', what: expect.stringContaining('valid only from') })
+  expect(judge('nonsense').status).toBe('failed')
+  expect(judge(null, { isMade: true }).status).toBe('skipped')
+})
+
+const gigabyte = 1024 ** 3
+test.each([
+  [100, 400, 'ok'],
+  [15, 400, 'warning'],
+  [0.5, 4, 'warning'],
+  [0.05, 400, 'failed'],
+  [0.05, 0.2, 'ok'],
+  [0.01, 0.2, 'failed'],
+])('%s GB of %s GB free', (free, size, status) => {
+  expect(judgeDisk({ free: free * gigabyte, size: size * gigabyte }, gigabyte / 16).status).toBe(status)
+})
+
+test.each([
+  [0o700, 0o644, 'ok'],
+  [0o755, 0o600, 'ok'],
+  [0o755, 0o644, 'warning'],
+  [0o750, 0o640, 'warning'],
+])('a directory with mode %o and a file with %o in it', (directory, file, status) => {
+  expect(judgeDirectory('/data', [{ path: '/data', mode: directory }, { path: '/data/sterna.db', mode: file }]).status).toBe(status)
+})
+
+test.each([
+  [null, null, 'skipped'],
+  ['ntp.test', null, 'skipped'],
+  ['ntp.test', 1_000, 'ok'],
+  ['ntp.test', -5_000, 'warning'],
+  ['ntp.test', 90_000, 'failed'],
+] as const)('clock against %s: %s ms', (server, offset, status) => expect(judgeClock(server, offset).status).toBe(status))
+
+function ntpReply(at: number, { mode = 4, stratum = 2, leap = 0 } = {}): Buffer {
+  const reply = Buffer.alloc(48)
+  reply[0] = (leap << 6) | (4 << 3) | mode
+  reply[1] = stratum
+  for (const place of [32, 40]) {
+    reply.writeUInt32BE((Math.floor(at / 1000) + 2_208_988_800) % 2 ** 32, place)
+    reply.writeUInt32BE(Math.floor(((at % 1000) / 1000) * 2 ** 32), place + 4)
+  }
+  return reply
+}
+
+test('the time in an answer of a time server', () => {
+  const now = Date.UTC(2026, 10, 21, 6)
+  expect(sntpRequest()).toHaveLength(48)
+  expect(offsetIn(ntpReply(now + 50), now, now + 100)).toBeCloseTo(0, 0)
+  expect(offsetIn(ntpReply(now - 4_950), now, now + 100)).toBeCloseTo(5_000, 0)
+  const later = Date.UTC(2040, 0, 1)
+  expect(offsetIn(ntpReply(later + 250), later, later)).toBeCloseTo(-250, 0)
+  for (const bad of [ntpReply(now, { mode: 3 }), ntpReply(now, { stratum: 0 }), ntpReply(now, { leap: 3 }), Buffer.alloc(10)]) {
+    expect(offsetIn(bad, now, now)).toBeNull()
+  }
+})

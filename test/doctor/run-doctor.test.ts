@@ -1,0 +1,124 @@
+import { expect, test } from 'vitest'
+import { loadConfig } from '../../src/config/load-config.ts'
+import type { DoctorHost } from '../../src/doctor/doctor-host.ts'
+import { runDoctor } from '../../src/doctor/run-doctor.ts'
+import type { Domain } from '../../src/sending-domain/domain.ts'
+import { recordsFor } from '../../src/sending-domain/domain-records.ts'
+import { fakeResolver } from '../support/fake-resolver.ts'
+import type { FakeNameTable } from '../support/fake-resolver.ts'
+import { settableClock } from '../support/settable-clock.ts'
+
+const config = loadConfig({
+  env: {
+    STERNA_DATA_DIR: '/data',
+    STERNA_HOSTNAME: 'mail.shop.test',
+    STERNA_DOCTOR_PORT_25_HOSTS: 'mx.big.test',
+    STERNA_DOCTOR_DNSBLS: 'bl.test',
+    STERNA_DOCTOR_NTP_SERVER: 'ntp.test',
+  },
+})
+
+const domain: Domain = {
+  id: 'dom_1',
+  accountId: 'acc_1',
+  name: 'shop.test',
+  status: 'verified',
+  returnPathLabel: 'send',
+  returnPathSeen: true,
+  tls: 'opportunistic',
+  subdomains: true,
+  trackingSubdomain: null,
+  checkedAt: 0,
+  verifiedAt: 0,
+  missingSince: null,
+  createdAt: 0,
+  removedAt: null,
+  keys: [{ id: 'dk_1', selector: 's1', algorithm: 'rsa-sha256', publicKey: 'MII=', state: 'active', seenAt: 0, keepUntil: null, createdAt: 0 }],
+  records: {},
+}
+const records = recordsFor(domain, { hostname: 'mail.shop.test', trackingHost: 'mail.shop.test' })
+
+const healthy: FakeNameTable = {
+  org: { ns: ['a0.org.test'], secure: true },
+  'mx.big.test': { a: ['198.51.100.1'] },
+  'mail.shop.test': { a: ['8.8.8.8'], txt: ['v=spf1 a:mail.shop.test ~all'] },
+  '8.8.8.8.in-addr.arpa': { ptr: ['mail.shop.test'] } as object,
+  '2.0.0.127.bl.test': { a: ['127.0.0.2'] },
+  'ntp.test': { a: ['198.51.100.2'] },
+  's1._domainkey.shop.test': { txt: ['v=DKIM1; k=rsa; p=MII='] },
+  'send.shop.test': { mx: [[10, 'mail.shop.test']], txt: ['v=spf1 a:mail.shop.test ~all'] },
+  '_dmarc.shop.test': { txt: ['v=DMARC1; p=none'] },
+}
+
+const host: DoctorHost = {
+  interfaceAddresses: () => ['127.0.0.1', '8.8.8.8'],
+  greet: () => Promise.resolve({ line: '220 mx.big.test' }),
+  clockOffset: () => Promise.resolve(5),
+  diskSpace: () => Promise.resolve({ free: 50 * 1024 ** 3, size: 100 * 1024 ** 3 }),
+  mode: () => Promise.resolve(0o700),
+  read: () => Promise.resolve(null),
+}
+
+async function statuses(names: FakeNameTable, changes: Partial<DoctorHost> = {}, settings = config) {
+  const fake = fakeResolver(names)
+  const ptr = async (name: string) => {
+    const entry = names[name] as { ptr?: string[] } | string | undefined
+    const found = typeof entry === 'object' ? (entry.ptr ?? []) : []
+    return { status: entry === 'servfail' ? ('servfail' as const) : found.length > 0 ? ('ok' as const) : ('nxdomain' as const), records: found, ttl: 0, secure: false }
+  }
+  const resolver = { ...fake, ptr, close: () => {} }
+  const findings = await runDoctor({ config: settings, clock: settableClock(), resolver, domains: [{ domain, records }], host: { ...host, ...changes } })
+  for (const { status, advice } of findings) expect(advice === null).toBe(status === 'ok')
+  return findings.map(({ check, status }) => `${check} ${status}`)
+}
+
+const allOk = [
+  'resolver ok',
+  'dnssec ok',
+  'port_25 ok',
+  'host_name ok',
+  'reverse_dns ok',
+  'return_path ok',
+  'domain ok',
+  'domain ok',
+  'certificate skipped',
+  'clock ok',
+  'disk ok',
+  'data_directory ok',
+  'dnsbl ok',
+]
+const but = (...others: string[]) => allOk.map((line) => others.find((other) => other.split(' ')[0] === line.split(' ')[0]) ?? line)
+
+test('a server as it should be', async () => expect(await statuses(healthy)).toEqual(allOk))
+
+test.each<[string, FakeNameTable, Partial<DoctorHost>, string[]]>([
+  ['port 25 is closed', {}, { greet: () => Promise.resolve({ fault: 'no answer' }) }, ['port_25 failed']],
+  ['no reverse name', { '8.8.8.8.in-addr.arpa': 'nxdomain' }, {}, ['reverse_dns failed']],
+  ['the reverse name cannot be looked up', { '8.8.8.8.in-addr.arpa': 'servfail' }, {}, ['reverse_dns skipped']],
+  ['on a blocklist', { '8.8.8.8.bl.test': { a: ['127.0.0.2'] } }, {}, ['dnsbl failed']],
+  ['the clock is wrong', {}, { clockOffset: () => Promise.resolve(3_600_000) }, ['clock failed']],
+  ['the disk is full', {}, { diskSpace: () => Promise.resolve({ free: 0, size: 100 }) }, ['disk failed']],
+  ['everybody may read', {}, { mode: () => Promise.resolve(0o755) }, ['data_directory warning']],
+  ['no DNSSEC', { org: { ns: ['a0.org.test'] } }, {}, ['dnssec warning']],
+])('%s', async (_, names, changes, expected) => expect(await statuses({ ...healthy, ...names }, changes)).toEqual(but(...expected)))
+
+test('records that are missing, each domain by itself', async () => {
+  const { 's1._domainkey.shop.test': _key, '_dmarc.shop.test': _dmarc, ...rest } = healthy
+  expect((await statuses(rest)).filter((line) => line.startsWith('domain'))).toEqual(['domain failed', 'domain warning'])
+})
+
+test('behind a translation of addresses the name tells where mail comes from; without either nothing is known', async () => {
+  const inside = { interfaceAddresses: () => ['10.0.0.2'] }
+  expect(await statuses(healthy, inside)).toEqual(allOk)
+  const { 'mail.shop.test': _, ...nameless } = healthy
+  expect(await statuses(nameless, inside)).toEqual(but('host_name failed', 'reverse_dns skipped', 'dnsbl skipped', 'return_path warning'))
+})
+
+test('with a smarthost, and in the sandbox, there is less to look at', async () => {
+  const env = { STERNA_DATA_DIR: '/data', STERNA_HOSTNAME: 'mail.shop.test' }
+  const names: FakeNameTable = { ...healthy, 'out.test': { a: ['198.51.100.3'] } }
+  const smarthost = loadConfig({ env: { ...env, STERNA_DELIVERY_SMARTHOST: 'out.test:587' } })
+  expect(await statuses(names, {}, smarthost)).toEqual(but('reverse_dns skipped', 'dnsbl skipped', 'clock skipped'))
+  const sandbox = loadConfig({ env: { ...env, STERNA_MODE: 'sandbox', STERNA_DOCTOR_DNSBLS: 'none' } })
+  expect(await statuses(names, {}, sandbox)).toEqual(but('port_25 skipped', 'dnsbl skipped', 'clock skipped'))
+})

@@ -59,13 +59,12 @@ const pathParameters = (path: string): JsonSchema[] =>
 
 const parameterText: Record<string, string> = {
   id: 'The id of the object.',
-  id_or_alias: 'The id of the template, or its alias.',
-  id_or_email: 'The id of the entry, or the address, percent-encoded.',
-  id_or_name: 'The id of the object, or its name.',
+  idOrAlias: 'The id of the template, or its alias.',
+  idOrEmail: 'The id of the entry, or the address, percent-encoded.',
+  idOrName: 'The id of the object, or its name.',
   event_id: 'The id of an event, as webhooks carry it.',
   delivery_id: 'The id of the delivery.',
   attachment_id: 'The id of the attachment.',
-  domain: 'The name of a domain of the account.',
 }
 
 function queryParameters({ query }: Operation, { components }: OperationFrame): JsonSchema[] {

@@ -1,3 +1,4 @@
+import { doorPaths, doorSecurity } from './openapi-doors.ts'
 import { responseHeaders } from './openapi-headers.ts'
 import { operationObject } from './openapi-operation.ts'
 import { errorExamples, ProblemResponses } from './openapi-problem.ts'
@@ -15,8 +16,16 @@ export interface OpenApiDocument {
   [other: string]: unknown
 }
 
+/** What the document is told besides the endpoints of the API. */
+export interface DocumentFrame {
+  version: string
+  baseUrl: string
+  /** The open doors for the clients of other services. */
+  doors?: readonly { prefix: string }[]
+}
+
 /** The OpenAPI 3.1 document of these endpoints. It takes tens of milliseconds: make it once. */
-export function openApiDocument(operations: readonly Operation[], about: { version: string; baseUrl: string }): OpenApiDocument {
+export function openApiDocument(operations: readonly Operation[], { version, baseUrl, doors = [] }: DocumentFrame): OpenApiDocument {
   const components = new SchemaComponents()
   const problems = new ProblemResponses(components)
   // Answers come first, so that what is answered has the plain name.
@@ -32,17 +41,20 @@ export function openApiDocument(operations: readonly Operation[], about: { versi
     openapi: '3.1.0',
     info: {
       title: 'Sterna',
-      version: about.version,
+      version,
       summary: 'An SMTP relay with an email API.',
       description,
       license: { name: 'MIT', identifier: 'MIT' },
     },
-    servers: [{ url: about.baseUrl }],
-    tags: [...new Set(operations.map(({ tag }) => tag))].map((name) => ({ name, description: tagText[name] ?? `${name}.` })),
-    paths,
+    servers: [{ url: baseUrl }],
+    tags: [...new Set([...operations.map(({ tag }) => tag), ...(doors.length > 0 ? ['Compatibility'] : [])])].map((name) => ({ name, description: tagText[name] ?? `${name}.` })),
+    paths: { ...paths, ...doorPaths(doors.map(({ prefix }) => prefix)) },
     webhooks,
     components: {
-      securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: 'An API key: `Authorization: Bearer <API_KEY>`.' } },
+      securitySchemes: {
+        bearer: { type: 'http', scheme: 'bearer', description: 'An API key: `Authorization: Bearer <API_KEY>`.' },
+        ...(doors.length > 0 ? doorSecurity : {}),
+      },
       headers: responseHeaders,
       examples: errorExamples(),
       responses: problems.responses,
@@ -53,6 +65,7 @@ export function openApiDocument(operations: readonly Operation[], about: { versi
 
 const tagText: Record<string, string> = {
   Emails: 'Sending, and what became of each email.',
+  Operation: 'What whoever runs the server looks after.',
   Domains: 'The domains to send from, the records to publish for them, and whether they are published.',
   Webhooks: 'Where events are posted to, and what became of each delivery.',
   Events: 'Everything that happened, in order and without a gap.',
@@ -68,6 +81,7 @@ const tagText: Record<string, string> = {
   Doctor: 'For operators: what a mail server must get right.',
   Audit: 'For operators: who changed what.',
   Settings: 'For operators: how the server is set.',
+  Compatibility: 'Doors for the clients of other services, which change a host name and a key.',
   Server: 'Whether the server is well, and the documentation of its API. Without a key.',
 }
 

@@ -3,16 +3,15 @@ import { SternaError } from '../errors.ts'
 import { errorCatalogue, errorNames } from './error-catalogue.ts'
 import { catalogueTable } from './openapi-problem.ts'
 import { openApiDocument } from './openapi.ts'
+import type { DocumentFrame } from './openapi.ts'
 import { operation } from './operation.ts'
 import type { Operation } from './operation.ts'
 import { statusOf, titleOf } from './problem.ts'
 import { answerFile, answerReferencePage, referenceFile, staticFile } from './reference-page.ts'
 import type { StaticFile } from './reference-page.ts'
 
-export interface ServerOperationParts {
-  /** Of this program. */
-  version: string
-  baseUrl: string
+/** What the server's own endpoints need; `version` is that of this program. */
+export interface ServerOperationParts extends DocumentFrame {
   /** Whether mail is being accepted. */
   health(): { accepting: boolean }
   /** Whether the API's document and its reference page are served. */

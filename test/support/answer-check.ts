@@ -39,7 +39,7 @@ export function answerCheck(document: OpenApiDocument, isOwnRoute: (path: string
 
   const schemaPlace = (template: string, method: string, status: number, mediaType: string): string | null => {
     const declared = document.paths[template]?.[method]?.responses as Record<string, Json> | undefined
-    const response = declared?.[status]
+    const response = declared?.[status] ?? declared?.[`${Math.floor(status / 100)}XX`]
     if (!response) throw new Error(`the status ${status} is not declared`)
     const name = typeof response.$ref === 'string' ? response.$ref.replace(/.*\//, '') : null
     const content = ((name === null ? response : responses[name])?.content ?? {}) as Record<string, Json>
@@ -49,7 +49,7 @@ export function answerCheck(document: OpenApiDocument, isOwnRoute: (path: string
     }
     if (declaredType === undefined || !declaredType.includes('json')) return null
     return name === null
-      ? pointer('paths', template, method, 'responses', String(status), 'content', declaredType, 'schema')
+      ? pointer('paths', template, method, 'responses', declared?.[status] ? String(status) : `${Math.floor(status / 100)}XX`, 'content', declaredType, 'schema')
       : pointer('components', 'responses', name, 'content', declaredType, 'schema')
   }
 

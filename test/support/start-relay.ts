@@ -77,7 +77,7 @@ export async function startTestRelay(settings: Record<string, string> = {}, zone
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       })
       const text = await response.text()
-      check ??= await servedAnswerCheck(test.baseUrl, () => true)
+      check ??= await servedAnswerCheck(test.baseUrl)
       check(method, path, { status: response.status, headers: response.headers, text })
       return { status: response.status, body: JSON.parse(text) }
     },

@@ -72,6 +72,8 @@ export interface Submission {
   ret: string | null
   tags: Tag[]
   metadata: Record<string, string>
+  /** The template that it was made from. */
+  templateId: string | null
   /** Epoch, ms; null: at once. */
   scheduledAt: number | null
   /** Seconds after which an undelivered recipient is given up; null: the setting `delivery.give_up_after`. */

@@ -140,6 +140,7 @@ function submissionOf({ transaction, messageId, header, content, hasEightBitBody
     ret: mail.ret,
     tags: header.tags,
     metadata: header.metadata,
+    templateId: null,
     scheduledAt: header.scheduledAt,
     expiresIn: header.expiresIn,
     idempotency: idempotencyOf(transaction, header),

@@ -4,6 +4,7 @@ import { EmailComposer } from '../../src/http/api/email-composer.ts'
 import { emailOperations } from '../../src/http/api/emails.ts'
 import { BodyRoom } from '../../src/http/body-room.ts'
 import type { Operation } from '../../src/http/operation.ts'
+import { templateOperations } from '../../src/http/api/templates.ts'
 import { silentLog } from '../../src/log.ts'
 import { startMessageParser } from '../../src/message/message-parser.ts'
 import { MessageReader } from '../../src/message/message-reader.ts'
@@ -15,6 +16,7 @@ import type { AcceptParts } from '../../src/submission/accept.ts'
 import { FreeSpace } from '../../src/submission/free-space.ts'
 import { IdempotencyKeys } from '../../src/submission/idempotency-keys.ts'
 import { resendFailed } from '../../src/submission/resend-failed.ts'
+import { TemplateList } from '../../src/template/template-list.ts'
 import { startApiServer } from './api-server.ts'
 import type { ApiAnswer, ApiParts, ApiServer, RequestOptions } from './api-server.ts'
 
@@ -35,7 +37,7 @@ export interface EmailApi extends ApiServer {
 }
 
 /**
- * The email endpoints before the real door, store and queue; `sender.example` is verified for every account. `hold` is
+ * The endpoints of emails and templates before the real door, store and queue; `sender.example` is verified for every account. `hold` is
  * waited for before each attempt.
  */
 export async function startEmailApi(options: { messageSizeLimit?: number; hold?: () => Promise<void> } = {}): Promise<EmailApi> {
@@ -49,9 +51,10 @@ export async function startEmailApi(options: { messageSizeLimit?: number; hold?:
     const runner = (queue = queueFor(parts, outcomes, delivered, options.hold))
     const door = doorParts(parts, runner)
     const messageSizeLimit = options.messageSizeLimit ?? 25 * 1024 * 1024
-    const composer = new EmailComposer({ clock, hostname: 'mail.example.com', messageSizeLimit })
+    const templates = new TemplateList(parts)
+    const composer = new EmailComposer({ clock, templates: templates.live, hostname: 'mail.example.com', messageSizeLimit })
     onTestFinished(() => composer.stop())
-    return emailOperations({
+    const emails = emailOperations({
       ...parts,
       composer,
       messageParser,
@@ -63,6 +66,7 @@ export async function startEmailApi(options: { messageSizeLimit?: number; hold?:
       messages: new MessageReader(db),
       waitingMail: new WaitingMail({ db, clock, eventsWritten: () => {}, noteWaiting: (name, dueAt) => runner.noteWaiting(name, dueAt) }),
     })
+    return [...emails, ...templateOperations({ templates })]
   }
   const api = await startApiServer(() => {}, {}, operations)
   await queue?.start()

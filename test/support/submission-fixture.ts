@@ -31,6 +31,7 @@ export function submissionTo(addresses: string[], changes: Partial<Submission> =
     ret: null,
     tags: [],
     metadata: {},
+    templateId: null,
     scheduledAt: null,
     expiresIn: null,
     idempotency: null,

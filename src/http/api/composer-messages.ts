@@ -1,6 +1,7 @@
 import { SternaError } from '../../errors.ts'
 import type { FieldFault, ErrorCode } from '../../errors.ts'
 import type { Idempotency, Submission } from '../../message/submission.ts'
+import type { LiveTemplate } from '../../template/live-templates.ts'
 import type { ComposedBatch, EmailRequest } from './email-request.ts'
 import type { EmailFrame } from './email-submission.ts'
 
@@ -20,6 +21,14 @@ export type ComposeAnswer =
   | { batch: { items: (Submission | { refusal: Refusal })[]; idempotency: Idempotency | null } }
   | { refusal: Refusal }
   | { failure: string }
+
+/** What the thread asks in the middle of a job. */
+export interface TemplateQuestion {
+  wanted: { accountId: string; idOrAlias: string }
+}
+
+/** What it is told. */
+export type TemplateAnswer = { template: LiveTemplate } | { refusal: Refusal } | { failure: string }
 
 interface Refusal {
   code: ErrorCode

@@ -4,18 +4,26 @@
 import { parentPort } from 'node:worker_threads'
 import type { MessagePort } from 'node:worker_threads'
 import { SternaError } from '../../errors.ts'
-import { postedBatch, refusalOf } from './composer-messages.ts'
-import type { ComposeAnswer, ComposeJob } from './composer-messages.ts'
+import { parseContent } from '../../template/template-content.ts'
+import { errorOf, postedBatch, refusalOf } from './composer-messages.ts'
+import type { ComposeAnswer, ComposeJob, TemplateAnswer, TemplateQuestion } from './composer-messages.ts'
 import { batchFrom, submissionFrom } from './email-request.ts'
+import type { RequestFrame } from './email-request.ts'
+import type { FoundTemplate } from './email-template.ts'
 
 const port = parentPort as MessagePort
 
-port.on('message', (job: ComposeJob) => {
-  answerTo(job).then((answer) => port.postMessage(answer))
+/** Takes the answer to the question that was asked last; a job asks one at a time. */
+let takeTemplate: (answer: TemplateAnswer) => void = () => {}
+
+port.on('message', (message: ComposeJob | TemplateAnswer) => {
+  if ('what' in message) answerTo(message).then((answer) => port.postMessage(answer))
+  else takeTemplate(message)
 })
 
-async function answerTo({ what, source, request, frame }: ComposeJob): Promise<ComposeAnswer> {
+async function answerTo({ what, source, request, frame: posted }: ComposeJob): Promise<ComposeAnswer> {
   const given = source instanceof Uint8Array ? Buffer.from(source.buffer, source.byteOffset, source.byteLength) : source
+  const frame: RequestFrame = { ...posted, findTemplate: templateFinder(), renderRoom: null }
   try {
     if (what === 'one') return { submission: await submissionFrom(given, request, frame) }
     return postedBatch(await batchFrom(given, request, frame))
@@ -23,4 +31,24 @@ async function answerTo({ what, source, request, frame }: ComposeJob): Promise<C
     if (!(error instanceof SternaError)) return { failure: error instanceof Error ? String(error.stack) : String(error) }
     return { refusal: refusalOf(error) }
   }
+}
+
+/** Asks the main thread, for each template of the job once. */
+function templateFinder(): RequestFrame['findTemplate'] {
+  const found = new Map<string, Promise<FoundTemplate>>()
+  return (accountId, idOrAlias) => {
+    const known = found.get(idOrAlias) ?? askForTemplate({ wanted: { accountId, idOrAlias } })
+    found.set(idOrAlias, known)
+    return known
+  }
+}
+
+async function askForTemplate(question: TemplateQuestion): Promise<FoundTemplate> {
+  const { promise, resolve } = Promise.withResolvers<TemplateAnswer>()
+  takeTemplate = resolve
+  port.postMessage(question)
+  const answer = await promise
+  if ('refusal' in answer) throw errorOf(answer.refusal)
+  if ('failure' in answer) throw new Error(answer.failure)
+  return { template: answer.template, parsed: parseContent(answer.template) }
 }

@@ -3,15 +3,19 @@ import type { Clock } from '../../clock.ts'
 import { SternaError } from '../../errors.ts'
 import type { Submission } from '../../message/submission.ts'
 import { noteShared } from '../../shared-memory.ts'
-import { errorOf, receivedBatch } from './composer-messages.ts'
-import type { ComposeAnswer, ComposeJob } from './composer-messages.ts'
+import type { LiveTemplates } from '../../template/live-templates.ts'
+import { RenderBudget } from '../../template/render-budget.ts'
+import { smallBody } from '../body-room.ts'
+import { errorOf, receivedBatch, refusalOf } from './composer-messages.ts'
+import type { ComposeAnswer, ComposeJob, TemplateAnswer, TemplateQuestion } from './composer-messages.ts'
 import { batchFrom, submissionFrom } from './email-request.ts'
-import type { ComposedBatch, EmailRequest, EmailSource } from './email-request.ts'
-import type { EmailFrame } from './email-submission.ts'
+import type { ComposedBatch, EmailRequest, EmailSource, RequestFrame } from './email-request.ts'
+import { TooMuchHere } from './email-template.ts'
 import { isSmall } from './small-source.ts'
 
 interface ComposerParts {
   clock: Clock
+  templates: Pick<LiveTemplates, 'get'>
   /** The name in Message-ID fields. */
   hostname: string
   /** bytes; the setting `message_size_limit` */
@@ -26,6 +30,8 @@ interface Waiting {
 
 /** An idle thread holds 30 MB; starting one takes a tenth of a second. */
 const idleMs = 30_000
+/** What may be made of templates at once: as much text as a small request brings. */
+const smallRendering = { length: smallBody, steps: 10_000 }
 
 /**
  * Makes submissions of requests to send: small ones at once, large ones one after the other on a thread of their own,
@@ -48,9 +54,8 @@ export class EmailComposer {
    * @throws SternaError where it is refused; `service_unavailable` after `stop`
    */
   submissionFrom(source: EmailSource, request: EmailRequest): Promise<Submission> {
-    const frame = this.#frame()
-    if (isSmall(source)) return submissionFrom(source, request, frame)
-    return this.#hand({ what: 'one', source, request, frame }) as Promise<Submission>
+    const job: ComposeJob = { what: 'one', source, request, frame: this.#frame() }
+    return this.#compose(job, (frame) => submissionFrom(source, request, frame))
   }
 
   /**
@@ -58,9 +63,8 @@ export class EmailComposer {
    * @throws SternaError where the list as a whole is refused; `service_unavailable` after `stop`
    */
   batchFrom(source: EmailSource, request: EmailRequest): Promise<ComposedBatch> {
-    const frame = this.#frame()
-    if (isSmall(source)) return batchFrom(source, request, frame)
-    return this.#hand({ what: 'batch', source, request, frame }) as Promise<ComposedBatch>
+    const job: ComposeJob = { what: 'batch', source, request, frame: this.#frame() }
+    return this.#compose(job, (frame) => batchFrom(source, request, frame))
   }
 
   /** Ends the thread; what waits is refused. */
@@ -70,9 +74,23 @@ export class EmailComposer {
     await this.#end(stopping())
   }
 
-  #frame(): EmailFrame {
+  #frame(): ComposeJob['frame'] {
     const { clock, hostname, messageSizeLimit } = this.#parts
     return { now: clock.now(), hostname, messageSizeLimit }
+  }
+
+  /** Here, or on the thread where that would take long: a small request may name a large template. */
+  async #compose<T extends Submission | ComposedBatch>(job: ComposeJob, here: (frame: RequestFrame) => Promise<T>): Promise<T> {
+    if (isSmall(job.source as EmailSource)) {
+      const { templates } = this.#parts
+      const frame = { ...job.frame, findTemplate: templates.get.bind(templates), renderRoom: new RenderBudget({ limits: smallRendering }) }
+      try {
+        return await here(frame)
+      } catch (error) {
+        if (!(error instanceof TooMuchHere)) throw error
+      }
+    }
+    return this.#hand(job) as Promise<T>
   }
 
   #hand(job: ComposeJob): Promise<Submission | ComposedBatch> {
@@ -100,8 +118,10 @@ export class EmailComposer {
     const thread = new Worker(new URL('./composer-thread.ts', import.meta.url), { name: 'composer' })
     // It does not keep the process alive; the connection that waits for it does.
     thread.unref()
-    thread.on('message', (answer: ComposeAnswer) => {
-      if (thread === this.#thread) this.#settle(answer)
+    thread.on('message', (answer: ComposeAnswer | TemplateQuestion) => {
+      if (thread !== this.#thread) return
+      if ('wanted' in answer) void this.#tellTemplate(thread, answer)
+      else this.#settle(answer)
     })
     // Without a listener the failure would be the whole process's; `exit` follows it.
     thread.on('error', () => {})
@@ -111,6 +131,14 @@ export class EmailComposer {
       this.#settle({ failure: 'the composer thread has ended, perhaps for lack of memory' })
     })
     return thread
+  }
+
+  async #tellTemplate(thread: Worker, { wanted: { accountId, idOrAlias } }: TemplateQuestion): Promise<void> {
+    const answer = await this.#parts.templates.get(accountId, idOrAlias).then(
+      ({ template }): TemplateAnswer => ({ template }),
+      (error: unknown): TemplateAnswer => (error instanceof SternaError ? { refusal: refusalOf(error) } : { failure: String(error) }),
+    )
+    if (thread === this.#thread) thread.postMessage(answer)
   }
 
   #settle(answer: ComposeAnswer): void {

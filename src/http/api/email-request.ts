@@ -7,6 +7,8 @@ import { emailsOf } from './email-list.ts'
 import { emailSchema, strictEmailSchema } from './email-schema.ts'
 import { submissionFor } from './email-submission.ts'
 import type { EmailFrame } from './email-submission.ts'
+import { withTemplate } from './email-template.ts'
+import type { TemplateSource } from './email-template.ts'
 
 /** What a request to send says beside its emails. */
 export interface EmailRequest {
@@ -20,6 +22,9 @@ export interface EmailRequest {
 /** JSON as `jsonBytes` has read it, or what a door made of something else. */
 export type EmailSource = Buffer | object
 
+/** What the emails of a request take from the server. */
+export interface RequestFrame extends EmailFrame, TemplateSource {}
+
 /** Several emails of one request, those that are refused at their places. */
 export interface ComposedBatch {
   items: (Submission | SternaError)[]
@@ -30,7 +35,7 @@ export interface ComposedBatch {
  * The submission that a request to send makes, its message composed. It takes as long as the email is large.
  * @throws SternaError where the email is refused
  */
-export function submissionFrom(source: EmailSource, request: EmailRequest, frame: EmailFrame): Promise<Submission> {
+export function submissionFrom(source: EmailSource, request: EmailRequest, frame: RequestFrame): Promise<Submission> {
   return submissionOf(valueOf(source), { request, idempotency: idempotencyOf(source, 'send', request) }, frame)
 }
 
@@ -38,7 +43,7 @@ export function submissionFrom(source: EmailSource, request: EmailRequest, frame
  * The same for a list of emails. What one of them is refused for stands at its place.
  * @throws SternaError `invalid_json`, `validation_error`, `payload_too_large` where the list as a whole is refused
  */
-export async function batchFrom(source: EmailSource, request: EmailRequest, frame: EmailFrame): Promise<ComposedBatch> {
+export async function batchFrom(source: EmailSource, request: EmailRequest, frame: RequestFrame): Promise<ComposedBatch> {
   const items: ComposedBatch['items'] = []
   const most = batchSizeFactor * frame.messageSizeLimit
   let size = 0
@@ -62,10 +67,11 @@ function refusalIn(error: unknown): SternaError {
 async function submissionOf(
   email: unknown,
   { request, idempotency }: { request: EmailRequest; idempotency: Idempotency | null },
-  frame: EmailFrame,
+  frame: RequestFrame,
 ): Promise<Submission> {
   const { submitter, source, isStrict } = request
-  return submissionFor(validate(isStrict ? strictEmailSchema : emailSchema, email), { submitter, source, idempotency }, frame)
+  const given = validate(isStrict ? strictEmailSchema : emailSchema, email)
+  return submissionFor(await withTemplate(given, submitter.accountId, frame), { submitter, source, idempotency }, frame)
 }
 
 const valueOf = (source: EmailSource): unknown => (Buffer.isBuffer(source) ? parseJson(source) : source)

@@ -3,6 +3,9 @@ import { headerTextFault } from '../../message/check-headers.ts'
 import { sendLimits, tagText } from '../../message/send-options.ts'
 import type { CheckParams } from '../validate.ts'
 
+/** characters */
+export const longestSubject = 998
+
 const mebibyte = 1024 * 1024
 /** bytes */
 const longestBody = 5 * mebibyte
@@ -77,13 +80,18 @@ const tags = atMost(
   }),
 )
 
+const template = z.object({
+  id: z.string().min(1).max(100).describe('The id or the alias of a published template.'),
+  variables: z.record(z.string(), z.unknown()).nullish(),
+})
+
 const shape = {
-  from: mailbox,
+  from: mailbox.optional().describe('Required unless the template has one.'),
   to: mailboxes,
   cc: mailboxes.nullish(),
   bcc: mailboxes.nullish(),
   reply_to: mailboxes.nullish(),
-  subject: line(998),
+  subject: line(longestSubject).optional().describe('Required unless the template has one.'),
   html: bodyText.nullish(),
   text: bodyText.nullish(),
   headers: atMost(50, z.record(z.string(), z.string().max(998))).nullish(),
@@ -95,20 +103,42 @@ const shape = {
   ).nullish(),
   scheduled_at: z.string().max(64).nullish(),
   expires_in: z.int().min(sendLimits.shortestExpiry).max(sendLimits.longestExpiry).nullish(),
-  template: unsupported(isAbsent, 'is not supported by this version: send `subject` with `html` or `text`'),
+  template: template.nullish().describe('In the place of `html` and `text`.'),
   unsubscribe: unsupported(isOff, 'is not supported by this version: leave it out, or set a List-Unsubscribe header'),
   tracking: unsupported(isTrackingOff, 'cannot be turned on in this version: leave it out'),
   /** Known to other services' clients, and of no effect. */
   topic_id: z.unknown().optional(),
 }
 
-/** What `POST /api/emails` takes; unknown fields are left out. */
-export const emailSchema = z.object(shape)
-/** The same for those who want to hear of a mistyped field. */
-export const strictEmailSchema = z.strictObject({
-  ...shape,
-  attachments: atMost(100, z.array(z.strictObject(attachment.shape))).nullish(),
+/** Demands what may only be left out where a template has it, and refuses what the template stands for. */
+const consistent = <S extends z.ZodObject<typeof shape>>(schema: S): S =>
+  schema
+    .refine(({ from, template }) => from !== undefined || template, missing('from'))
+    .refine(({ subject, template }) => subject !== undefined || template, missing('subject'))
+    .refine(({ html, template }) => typeof html !== 'string' || !template, excluded('html'))
+    .refine(({ text, template }) => typeof text !== 'string' || !template, excluded('text'))
+
+/** Told beside all other faults, so it must not rely on there being none. */
+const isEmail = ({ value }: { value: unknown }): boolean => typeof value === 'object' && value !== null
+
+const missing = (field: string) => ({ path: [field], error: 'is missing', params: { code: 'missing' } satisfies CheckParams, when: isEmail })
+const excluded = (field: string) => ({
+  path: [field],
+  error: 'cannot be given with a template',
+  params: { code: 'excluded' } satisfies CheckParams,
+  when: isEmail,
 })
+
+/** What `POST /api/emails` takes; unknown fields are left out. */
+export const emailSchema = consistent(z.object(shape))
+/** The same for those who want to hear of a mistyped field. */
+export const strictEmailSchema = consistent(
+  z.strictObject({
+    ...shape,
+    attachments: atMost(100, z.array(z.strictObject(attachment.shape))).nullish(),
+    template: z.strictObject(template.shape).nullish(),
+  }),
+)
 
 export type EmailInput = z.output<typeof emailSchema>
 export type MailboxInput = z.output<typeof mailbox>

@@ -39,6 +39,9 @@ const emailRefusals = [
   'invalid_from_address',
   'invalid_attachment',
   'too_many_recipients',
+  'template_not_found',
+  'template_not_published',
+  'missing_template_variable',
 ] as const satisfies ErrorCode[]
 
 const example = { from: 'App <app@example.com>', to: 'user@example.net', subject: 'Hello', html: '<p>Hello</p>' }

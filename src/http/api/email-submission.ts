@@ -10,7 +10,8 @@ import type { Idempotency, Mailbox, Submission, SubmittedRecipient, Submitter, T
 import { displayNameFault, mailboxText, parseAddress, parseMailbox } from '../../smtp/address.ts'
 import type { ParsedMailbox } from '../../smtp/address.ts'
 import { refusal } from '../validate.ts'
-import type { EmailInput, MailboxInput } from './email-schema.ts'
+import type { MailboxInput } from './email-schema.ts'
+import type { CompleteEmail } from './email-template.ts'
 
 /** What an email takes from the server that it is sent by. */
 export interface EmailFrame {
@@ -33,7 +34,7 @@ type Fault = Parameters<typeof refusal>[0][number]
  *   `payload_too_large`
  */
 export async function submissionFor(
-  email: EmailInput,
+  email: CompleteEmail,
   by: { submitter: Submitter; source: 'api' | 'compat'; idempotency: Idempotency | null },
   { now, hostname, messageSizeLimit }: EmailFrame,
 ): Promise<Submission> {
@@ -69,6 +70,7 @@ export async function submissionFor(
     ret: null,
     tags: tagsOf(email.tags),
     metadata: email.metadata ?? {},
+    templateId: email.templateId,
     scheduledAt,
     expiresIn: email.expires_in ?? null,
     idempotency: by.idempotency,
@@ -84,7 +86,7 @@ interface Mailboxes {
   replyTo: Mailbox[]
 }
 
-function readMailboxes(email: EmailInput, faults: Fault[]): Mailboxes {
+function readMailboxes(email: CompleteEmail, faults: Fault[]): Mailboxes {
   const read = (input: MailboxInput, field: string, error?: ErrorCode): Mailbox[] => {
     const parsed = typeof input === 'string' ? parseMailbox(input) : parseObject(input)
     if (parsed.ok) return [parsed.mailbox]
@@ -120,7 +122,7 @@ function readSchedule(text: string | null | undefined, now: number, faults: Faul
   return null
 }
 
-function checkBodies({ html, text }: EmailInput, faults: Fault[]): void {
+function checkBodies({ html, text }: CompleteEmail, faults: Fault[]): void {
   if (!html && !text) faults.push(missing('html', 'The `html` field is missing, and there is no `text` either.'))
 }
 
@@ -135,7 +137,7 @@ function recipientsOf({ to, cc, bcc }: Mailboxes): SubmittedRecipient[] {
   return [...byAddress.values()]
 }
 
-function readAttachments(given: NonNullable<EmailInput['attachments']>, faults: Fault[]): OutgoingEmail['attachments'] {
+function readAttachments(given: NonNullable<CompleteEmail['attachments']>, faults: Fault[]): OutgoingEmail['attachments'] {
   return given.map((input, place) => {
     const attachment = {
       filename: input.filename,
@@ -152,12 +154,12 @@ function readAttachments(given: NonNullable<EmailInput['attachments']>, faults: 
 }
 
 const outgoingFor = (
-  { subject, html, text, headers }: EmailInput,
+  { subject, html, text, headers }: CompleteEmail,
   { from, to, cc, replyTo }: Mailboxes & { from: Mailbox },
   attachments: OutgoingEmail['attachments'],
 ): OutgoingEmail => ({ from, to, cc, replyTo, subject, html: html || null, text, headers: headers ?? {}, attachments })
 
-function tagsOf(tags: EmailInput['tags']): Tag[] {
+function tagsOf(tags: CompleteEmail['tags']): Tag[] {
   if (tags === null || tags === undefined) return []
   return Array.isArray(tags) ? tags : Object.entries(tags).map(([name, value]) => ({ name, value }))
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { DeclaredVariable } from '../../template/template-content.ts'
 import type { Template } from '../../template/template-store.ts'
-import type { TemplateListRow } from '../../template/templates.ts'
+import type { TemplateListRow } from '../../template/template-list.ts'
 
 const time = z.iso.datetime()
 const iso = (at: number): string => new Date(at).toISOString()

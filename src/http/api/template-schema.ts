@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { TemplateFields } from '../../template/templates.ts'
+import type { TemplateFields } from '../../template/template-list.ts'
 import type { CheckParams } from '../validate.ts'
 import { bodyText, line } from './email-schema.ts'
 

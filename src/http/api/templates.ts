@@ -1,7 +1,7 @@
 import { renderTemplate } from '../../template/render-template.ts'
 import { parseContent } from '../../template/template-content.ts'
 import type { Template } from '../../template/template-store.ts'
-import type { Templates } from '../../template/templates.ts'
+import type { TemplateList } from '../../template/template-list.ts'
 import type { ApiContext } from '../api-state.ts'
 import { operation } from '../operation.ts'
 import type { Operation } from '../operation.ts'
@@ -10,7 +10,7 @@ import { deletedTemplate, renderedAnswer, templateAnswer, templateItem, template
 import { changedFields, newTemplateFields, newTemplateSchema, renderSchema, templateChangesSchema } from './template-schema.ts'
 
 interface TemplateParts {
-  templates: Templates
+  templates: TemplateList
 }
 
 /** `/api/templates`; both modes of an account have the same. */

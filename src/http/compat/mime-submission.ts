@@ -109,6 +109,7 @@ function submissionOf(message: RawMessage, { id, header, content, hasEightBitBod
     ret: null,
     tags,
     metadata,
+    templateId: null,
     scheduledAt: scheduleOf(options, now) ?? header.scheduledAt,
     expiresIn: header.expiresIn,
     idempotency: null,

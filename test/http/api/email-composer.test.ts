@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { EmailComposer } from '../../../src/http/api/email-composer.ts'
+import { LiveTemplates } from '../../../src/template/live-templates.ts'
 import { settableClock } from '../../support/settable-clock.ts'
 
 const submitter = { accountId: 'acc_1', keyId: 'key_1', domainId: null, sandbox: false }
@@ -7,7 +8,7 @@ const request = { submitter, source: 'api' as const, isStrict: true, idempotency
 const email = { from: 'App <app@sender.example>', to: ['a@x.example', 'B <b@x.example>'], subject: 'Größe', tags: [{ name: 'a', value: 'b' }] }
 
 function startComposer(messageSizeLimit = 25 * 1024 * 1024): EmailComposer {
-  const composer = new EmailComposer({ clock: settableClock(), hostname: 'mail.example', messageSizeLimit })
+  const composer = new EmailComposer({ clock: settableClock(), templates: new LiveTemplates({ read: async () => [] }), hostname: 'mail.example', messageSizeLimit })
   onTestFinished(() => composer.stop())
   return composer
 }

@@ -242,7 +242,7 @@ describe('what is refused leaves nothing behind', () => {
     ['a time in 31 days', { ...plain, scheduled_at: '2026-12-22T06:00:00Z' }, 422, 'validation_error', 'scheduled_at'],
     ['a life of 59 s', { ...plain, expires_in: 59 }, 422, 'validation_error', 'expires_in'],
     ['a life of six days', { ...plain, expires_in: 518_400 }, 422, 'validation_error', 'expires_in'],
-    ['a template', { ...plain, template: { id: 'welcome' } }, 422, 'unsupported_field', 'template'],
+    ['a template with html', { ...plain, template: { id: 'welcome' } }, 422, 'validation_error', 'html'],
     ['an unsubscribe link', { ...plain, unsubscribe: true }, 422, 'unsupported_field', 'unsubscribe'],
     ['tracked opens', { ...plain, tracking: { opens: true } }, 422, 'unsupported_field', 'tracking'],
   ]

@@ -40,7 +40,7 @@ const longestName = 255
 const notFound = (): SternaError => new SternaError('not_found', 'There is no template with this id or alias.')
 
 /** The templates of all accounts. Edits go into a draft; what is sent is what was published last. */
-export class Templates {
+export class TemplateList {
   /** What emails are made from. */
   readonly live: LiveTemplates
   readonly #db: Database

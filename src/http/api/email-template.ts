@@ -1,0 +1,86 @@
+import type { FieldFault } from '../../errors.ts'
+import { headerTextFault } from '../../message/check-headers.ts'
+import type { LiveTemplate } from '../../template/live-templates.ts'
+import { OverBudget } from '../../template/render-budget.ts'
+import type { RenderBudget } from '../../template/render-budget.ts'
+import { renderComplete } from '../../template/render-template.ts'
+import type { RenderedTemplate } from '../../template/render-template.ts'
+import type { ParsedContent } from '../../template/template-content.ts'
+import { refusal } from '../validate.ts'
+import { longestSubject } from './email-schema.ts'
+import type { EmailInput, MailboxInput } from './email-schema.ts'
+
+/** A published template with its parts parsed. */
+export interface FoundTemplate {
+  template: LiveTemplate
+  parsed: ParsedContent
+}
+
+/** Where templates come from, and what they may cost. */
+export interface TemplateSource {
+  /** @throws SternaError `template_not_found`, `template_not_published` */
+  findTemplate(accountId: string, idOrAlias: string): Promise<FoundTemplate>
+  /** What all templates of a request may cost on this thread; null: what each may by itself. */
+  renderRoom: RenderBudget | null
+}
+
+/** An email that says all that a message is made of. */
+export interface CompleteEmail extends EmailInput {
+  from: MailboxInput
+  subject: string
+  templateId: string | null
+}
+
+/** The templates of the request take longer to fill in than this thread may be busy. */
+export class TooMuchHere extends Error {}
+
+/**
+ * The email with what its template says, where it has one. What the email says itself goes before that.
+ * @throws SternaError `template_not_found`, `template_not_published`, `missing_template_variable`, `validation_error`,
+ *   `missing_required_field`
+ * @throws TooMuchHere where `renderRoom` is used up
+ */
+export async function withTemplate(email: EmailInput, accountId: string, source: TemplateSource): Promise<CompleteEmail> {
+  if (!email.template) return complete(email, null)
+  const found = await source.findTemplate(accountId, email.template.id)
+  const { template } = found
+  const { subject, html, text } = rendered(email, found, source.renderRoom)
+  const isReplyToSet = email.reply_to || Object.keys(email.headers ?? {}).some((name) => name.toLowerCase() === 'reply-to')
+  const replyTo = isReplyToSet ? email.reply_to : template.replyTo
+  const from = email.from ?? template.from ?? undefined
+  return complete({ ...email, from, subject: email.subject ?? subject ?? undefined, html, text, reply_to: replyTo }, template.id)
+}
+
+function rendered(email: EmailInput, { template, parsed }: FoundTemplate, room: RenderBudget | null): RenderedTemplate {
+  // A subject that is not used needs no variables.
+  const used = email.subject === undefined ? parsed : { ...parsed, subject: null }
+  try {
+    const filled = renderComplete({ parsed: used, variables: template.variables }, email.template?.variables ?? {}, { field: 'template.variables', room })
+    const fault = filled.subject === null ? null : subjectFault(filled.subject)
+    if (fault !== null) throw refusal([fault])
+    return filled
+  } catch (error) {
+    throw error instanceof OverBudget && error.budget === room ? new TooMuchHere() : error
+  }
+}
+
+function subjectFault(subject: string): FieldFault | null {
+  const fault = headerTextFault(subject)
+  const message = 'The subject that the template makes of these variables is refused.'
+  if (fault !== null) return { field: 'subject', code: 'invalid_characters', message: `${message} ${fault}`, help: null }
+  if (subject.length >= 1 && subject.length <= longestSubject) return null
+  return { field: 'subject', code: 'invalid_length', message: `${message} It has ${subject.length} characters, not 1 to ${longestSubject}.`, help: null }
+}
+
+function complete(email: EmailInput, templateId: string | null): CompleteEmail {
+  const { from, subject } = email
+  if (from !== undefined && subject !== undefined) return { ...email, from, subject, templateId }
+  throw refusal([...(from === undefined ? [missing('from')] : []), ...(subject === undefined ? [missing('subject')] : [])])
+}
+
+const missing = (field: string): FieldFault => ({
+  field,
+  code: 'missing',
+  message: `The \`${field}\` field is missing, and the template has none.`,
+  help: null,
+})

@@ -7,7 +7,7 @@ import type { BodyRoom } from '../body-room.ts'
 
 /** What the doors take of the server. */
 export interface DoorParts extends SendParts {
-  room: BodyRoom
+  bodyRoom: BodyRoom
 }
 
 /**
@@ -34,11 +34,11 @@ export const doorFor = (path: string, doors: readonly CompatDoor[]): CompatDoor 
  */
 export async function withRequest(
   ctx: ApiContext,
-  { room }: Pick<DoorParts, 'room'>,
+  { bodyRoom }: Pick<DoorParts, 'bodyRoom'>,
   work: (request: EmailRequest) => Promise<void>,
 ): Promise<void> {
   requirePermission(ctx, 'sending_access')
-  const leave = await room.enter(ctx.req)
+  const leave = await bodyRoom.enter(ctx.req)
   try {
     await work({ submitter: ctx.state.submitter, source: 'compat', isStrict: false, idempotencyKey: null })
   } finally {

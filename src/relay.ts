@@ -19,6 +19,7 @@ import { RateLimit } from './http/rate-limit.ts'
 import { EventStreams } from './http/event-streams.ts'
 import { BodyRoom } from './http/body-room.ts'
 import { compatDoors } from './http/compat/compat-doors.ts'
+import { SessionEntry } from './http/session-entry.ts'
 import { startHttpServer } from './http/server.ts'
 import { startMessageParser } from './message/message-parser.ts'
 import type { MessageParser } from './message/message-parser.ts'
@@ -77,9 +78,10 @@ export async function startRelay(config: Config, outside: Outside & { version: s
     const readers: EventReaders = { webhooks, follower: new EventFollower(core) }
     const queue = await startQueue(core, readers, stops)
     const rollup = new Rollup(core)
-    const addresses = await openDoors(core, { queue, rollup, ...readers, version: outside.version }, stops)
+    const noteWaiting = (destination: string, dueAt: number): void => queue.noteWaiting(destination, dueAt)
+    const queueAdmin = new QueueAdmin({ db, clock, noteWaiting, eventsWritten: () => tellOfEvents(readers) })
+    const addresses = await openDoors(core, { queue, queueAdmin, rollup, ...readers, version: outside.version }, stops)
     startJobs(core, rollup, stops)
-    const queueAdmin = new QueueAdmin({ db, clock, noteWaiting: (destination, dueAt) => queue.noteWaiting(destination, dueAt) })
     return { parts: { ...core, webhooks: webhooks.list, queueAdmin }, addresses, stop }
   } catch (error) {
     await stop()
@@ -120,6 +122,7 @@ function tellOfEvents({ webhooks, follower }: EventReaders): void {
 /** What stands behind the doors. */
 interface Inside extends EventReaders {
   queue: QueueRunner
+  queueAdmin: QueueAdmin
   rollup: Rollup
   version: string
 }
@@ -255,7 +258,7 @@ async function openHttp(core: CoreParts, inside: Inside, frame: DoorFrame) {
     tls,
     health: () => ({ accepting: space.isEnough }),
     docs: config.http.docs,
-    operations: apiOperations({ ...emails, db, rollup: inside.rollup, clock, examineServer: () => examination(core), apiKeys, sessions, sendingDomains, templates, webhooks, suppressions: new SuppressionEntries(core), eventFeed, eventStreams }),
+    operations: apiOperations({ ...emails, ...peopleParts(core, webhooks), db, rollup: inside.rollup, clock, examineServer: () => examination(core), apiKeys, sessions, sendingDomains, templates, webhooks, suppressions: new SuppressionEntries(core), eventFeed, eventStreams }),
     doors: config.compat.enabled
       ? compatDoors({ ...emails, ...chunkParts(db), hostname: config.hostname, messageSizeLimit: config.messageSizeLimit, verifiedDomainFor: frame.door.verifiedDomainFor })
       : [],
@@ -270,7 +273,26 @@ async function openHttp(core: CoreParts, inside: Inside, frame: DoorFrame) {
   }
 }
 
-function startJobs({ config, clock, log, db, apiKeys, sendingDomains }: CoreParts, rollup: Rollup, stops: Stop[]): void {
+/** What the endpoints for accounts, keys and users work on. */
+function peopleParts(core: CoreParts, webhooks: Webhooks) {
+  const { config, log, accounts, apiKeys, audit, people, sendingDomains } = core
+  const { baseUrl } = config
+  return {
+    ...people,
+    log,
+    accounts,
+    apiKeys,
+    audit,
+    baseUrl,
+    people,
+    sendingDomains,
+    plans: { byName: config.plans, standard: config.accounts.defaultPlan },
+    removal: { ...core, webhooks: webhooks.list },
+    entry: new SessionEntry({ baseUrl, sessions: people.sessions, audit }),
+  }
+}
+
+function startJobs({ config, clock, log, db, apiKeys, audit, people, sendingDomains }: CoreParts, rollup: Rollup, stops: Stop[]): void {
   const cron = '* * * * *'
   const retention = { contentMs: config.contentRetention, eventMs: config.eventRetention }
   const scheduler = startScheduler(
@@ -280,6 +302,8 @@ function startJobs({ config, clock, log, db, apiKeys, sendingDomains }: CorePart
       { name: 'old domain keys', cron, run: () => sendingDomains.forgetOld() },
       { name: 'analytics', cron, run: () => rollup.keepUp() },
       { name: 'retention', cron, run: () => sweep(db, retention, clock.now()) },
+      { name: 'audit retention', cron, run: () => audit.sweep(clock.now() - retention.eventMs) },
+      { name: 'ended sessions', cron, run: () => people.sessions.sweep() },
     ],
     log,
   )

@@ -120,7 +120,7 @@ export class Sessions {
    * A token for the API, in place of the cookie, which the API does not take.
    * @throws SternaError `invalid_session` where the session ends at this moment
    */
-  async exchange(session: Session, { sandbox }: { sandbox: boolean }): Promise<{ token: string; expiresAt: number }> {
+  async exchange(session: Session, { sandbox }: { sandbox: boolean }): Promise<{ token: string; sandbox: boolean; expiresAt: number }> {
     const now = this.#parts.clock.now()
     const [written] = await this.#parts.db.write([
       { sql: 'update user_session set last_seen_at = :now where id = :id', params: { id: session.id, now } },
@@ -132,8 +132,9 @@ export class Sessions {
     this.#dropTokens((issued) => issued.expiresAt <= now)
     const [oldest, ...others] = [...this.#tokens].filter(([, issued]) => issued.session === session)
     if (oldest && others.length + 1 >= mostTokens) this.#tokens.delete(oldest[0])
-    this.#tokens.set(digestOf(token), { session, sandbox: sandbox || this.#sandboxOnly, expiresAt })
-    return { token, expiresAt }
+    const issued = { session, sandbox: sandbox || this.#sandboxOnly, expiresAt }
+    this.#tokens.set(digestOf(token), issued)
+    return { token, sandbox: issued.sandbox, expiresAt }
   }
 
   isSessionToken(token: string): boolean {

@@ -34,16 +34,19 @@ export function answer(parts: AnswerParts): Handler {
     }
     // The query string stays out of it: it may hold the addresses of people.
     parts.log.debug(
-      { requestId, method: ctx.method, path: ctx.path, status: ctx.status, durationMs: parts.clock.now() - startedAt },
+      { requestId, method: ctx.method, path: shownPath(ctx.path), status: ctx.status, durationMs: parts.clock.now() - startedAt },
       'a request was answered',
     )
   }
 }
 
+/** A path as it may be logged: what follows these beginnings is a secret. */
+const shownPath = (path: string): string => path.replace(/^\/(setup|invite)\/.*/s, '/$1/…')
+
 function answerProblem(ctx: ApiContext, error: unknown, { log, baseUrl }: AnswerParts): void {
   const problem = problemOf(error)
   const { requestId } = ctx.state
-  if (problem.status === 500) log.error({ requestId, method: ctx.method, path: ctx.path, error }, 'a request failed by our fault')
+  if (problem.status === 500) log.error({ requestId, method: ctx.method, path: shownPath(ctx.path), error }, 'a request failed by our fault')
   const own = ctx.state.refusalForm?.(problem, requestId)
   ctx.status = own?.status ?? problem.status
   ctx.set({ ...problem.headers, ...own?.headers })

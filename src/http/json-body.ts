@@ -8,13 +8,13 @@ import { JsonShape } from './json-shape.ts'
 export const bodyLimit = 35 * 1024 * 1024
 
 /**
- * Reads the request's JSON. With `optional`, a request without a body gives undefined.
+ * Reads the request's JSON, of at most `limit` bytes. With `optional`, a request without a body gives undefined.
  * What comes back is still anything at all: hand it to `validate`.
  * @throws SternaError `unsupported_media_type`, `payload_too_large`, `invalid_json`
  */
-export async function jsonBody(ctx: ApiContext, { optional = false } = {}): Promise<unknown> {
-  if (!optional) return parseJson(await jsonBytes(ctx))
-  const body = await readBody(ctx.req)
+export async function jsonBody(ctx: ApiContext, { optional = false, limit = bodyLimit } = {}): Promise<unknown> {
+  if (!optional) return parseJson(await jsonBytes(ctx, limit))
+  const body = await readBody(ctx.req, limit)
   if (body.length === 0) return undefined
   checkMediaType(ctx.req)
   return parseJson(body)
@@ -24,9 +24,9 @@ export async function jsonBody(ctx: ApiContext, { optional = false } = {}): Prom
  * The bytes of the request's JSON, for `parseJson`.
  * @throws SternaError `unsupported_media_type`, `payload_too_large`, `invalid_json`
  */
-export async function jsonBytes({ req }: ApiContext): Promise<Buffer> {
+export async function jsonBytes({ req }: ApiContext, limit = bodyLimit): Promise<Buffer> {
   checkMediaType(req)
-  const body = await readBody(req)
+  const body = await readBody(req, limit)
   if (body.length === 0) throw new SternaError('invalid_json', 'The request has no body. Send a JSON object.')
   return body
 }
@@ -44,13 +44,15 @@ function checkMediaType(req: IncomingMessage): void {
   }
 }
 
-const tooLarge = (): SternaError =>
-  new SternaError('payload_too_large', `The request body is larger than ${bodyLimit / 1024 / 1024} MiB. Send smaller attachments.`)
+const tooLarge = (limit: number): SternaError => {
+  const size = limit < 1024 * 1024 ? `${limit / 1024} KiB.` : `${limit / 1024 / 1024} MiB. Send smaller attachments.`
+  return new SternaError('payload_too_large', `The request body is larger than ${size}`)
+}
 
 const gone = (): SternaError => new SternaError('invalid_json', 'The connection ended before the whole body had arrived.')
 
-function readBody(req: IncomingMessage): Promise<Buffer> {
-  if (Number(req.headers['content-length'] ?? 0) > bodyLimit) return Promise.reject(tooLarge())
+function readBody(req: IncomingMessage, limit: number): Promise<Buffer> {
+  if (Number(req.headers['content-length'] ?? 0) > limit) return Promise.reject(tooLarge(limit))
   if (req.destroyed) return Promise.reject(gone())
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
   const shape = new JsonShape()
@@ -66,7 +68,7 @@ function readBody(req: IncomingMessage): Promise<Buffer> {
   }
   const onData = (chunk: Buffer): void => {
     size += chunk.length
-    if (size > bodyLimit) return refuse(tooLarge())
+    if (size > limit) return refuse(tooLarge(limit))
     const fault = shape.add(chunk)
     if (fault !== null) return refuse(new SternaError('invalid_json', fault))
     chunks.push(chunk)

@@ -11,7 +11,7 @@ export function refusalsOf(declared: Omit<Operation, 'handle'>): ErrorCode[] {
 
 function commonTo(declared: Omit<Operation, 'handle'>): ErrorCode[] {
   return [
-    ...(needsKey(declared) ? (['missing_api_key', 'invalid_api_key', 'expired_api_key', 'rate_limit_exceeded'] as const) : []),
+    ...(needsKey(declared) ? (['missing_api_key', 'invalid_api_key', 'expired_api_key', 'invalid_session', 'rate_limit_exceeded'] as const) : []),
     ...(needsKey(declared) && declared.permission !== null ? (['restricted_api_key'] as const) : []),
     ...(declared.query && Object.keys(declared.query).length > 0 ? (['invalid_parameter'] as const) : []),
     ...(declared.body ? bodyRefusals : []),

@@ -45,6 +45,8 @@ export interface Operation {
     schema: z.ZodType
     /** True where a request without a body is the same as `{}`. */
     optional?: boolean
+    /** bytes, where it is to be far less than an email with attachments. */
+    limit?: number
     /** True where the handler reads the body by itself. */
     raw?: boolean
     /** `application/json` where not given. */
@@ -102,7 +104,7 @@ function changeOf({ id: operation }: Operation, ctx: ApiContext, { result, field
 
 async function bodyOf({ body }: Operation, ctx: ApiContext): Promise<{ body: unknown; fields: string[] }> {
   if (!body || body.raw) return { body: undefined, fields: [] }
-  const { optional = false } = body
-  const given = (await jsonBody(ctx, { optional })) ?? {}
+  const { optional = false, limit } = body
+  const given = (await jsonBody(ctx, { optional, ...(limit === undefined ? {} : { limit }) })) ?? {}
   return { body: validate(body.schema, given), fields: changedFields(body.schema, given) }
 }

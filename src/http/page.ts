@@ -42,3 +42,11 @@ export function readPage(ctx: ApiContext): Page {
   const { limit, after, before } = readQuery(ctx, pageParameters) as { limit: number | null; after: string | null; before: string | null }
   return pageOf({ limit, after, before })
 }
+
+/** The rows of a page out of a list that is held in memory, as a query with `pageClause` would give them. */
+export function pageFrom<T extends { id: string }>(items: readonly T[], { limit, after, before }: Page): T[] {
+  const ascending = before !== null
+  const sorted = items.toSorted((a, b) => (a.id < b.id === ascending ? -1 : 1))
+  const wanted = sorted.filter(({ id }) => (after === null || id < after) && (before === null || id > before))
+  return wanted.slice(0, limit + 1)
+}

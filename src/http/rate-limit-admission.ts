@@ -20,7 +20,7 @@ export function admit(ctx: ApiContext, parts: AdmissionParts, authenticate: () =
   try {
     ctx.state.submitter = authenticate()
   } catch (error) {
-    if (error instanceof SternaError && failures.has(error.code)) parts.rateLimitFailures.note(ctx.req.socket.remoteAddress ?? '')
+    if (error instanceof SternaError && failures.has(error.code)) parts.rateLimitFailures.note(ctx.state.clientAddress)
     throw error
   }
   limitRate(ctx, ctx.state.submitter.accountId, parts.rateLimit)

@@ -140,6 +140,11 @@ export class WebhookList {
     this.#forget(id)
   }
 
+  /** Deletes all of an account, of both modes. */
+  async removeAll(accountId: string): Promise<void> {
+    for (const webhook of [...this.#byId.values()]) if (webhook.accountId === accountId) await this.remove(webhook, webhook.id)
+  }
+
   /**
    * Gives it a new secret at once. For `overlapMs` requests are signed with the old one too.
    * @throws SternaError `not_found`, `rotation_in_progress` where an overlap is open, unless `force`

@@ -1,3 +1,6 @@
+import type { ApiKeys } from '../../account/api-keys.ts'
+import type { AuditLog } from '../../account/audit-log.ts'
+import type { Sessions } from '../../account/sessions.ts'
 import type { EventFeed } from '../../event/event-feed.ts'
 import type { SendingDomains } from '../../sending-domain/sending-domains.ts'
 import type { SuppressionEntries } from '../../suppression/suppression-entries.ts'
@@ -6,23 +9,39 @@ import type { Webhooks } from '../../webhook/open-webhooks.ts'
 import type { AuthenticateParts } from '../authenticate.ts'
 import type { EventStreams } from '../event-streams.ts'
 import type { Operation } from '../operation.ts'
+import { accountOperations } from './account-operations.ts'
+import type { AccountParts } from './account-operations.ts'
 import { analyticsOperations } from './analytics.ts'
 import type { AnalyticsParts } from './analytics.ts'
+import { apiKeyOperations } from './api-key-operations.ts'
+import type { ApiKeyParts } from './api-key-operations.ts'
+import { auditOperations } from './audit-operations.ts'
 import { doctorOperations } from './doctor.ts'
 import type { DoctorOperationsParts } from './doctor.ts'
 import { domainOperations } from './domains.ts'
 import { emailOperations } from './emails.ts'
 import type { EmailParts } from './emails.ts'
+import { entryOperations } from './entry-operations.ts'
 import { eventOperations } from './events.ts'
+import { passwordOperations } from './password-operations.ts'
+import type { PasswordParts } from './password-operations.ts'
+import { sessionOperations } from './session-operations.ts'
+import type { SessionParts } from './session-operations.ts'
 import { suppressionOperations } from './suppressions.ts'
 import { templateOperations } from './templates.ts'
+import { userOperations } from './user-operations.ts'
+import type { UserParts } from './user-operations.ts'
 import { webhookOperations } from './webhooks.ts'
 
 /** What the endpoints of the API need, each resource its own. */
-export interface ApiParts extends AnalyticsParts, AuthenticateParts, DoctorOperationsParts, EmailParts {
+export interface ApiParts
+  extends AnalyticsParts, AuthenticateParts, DoctorOperationsParts, EmailParts, AccountParts, ApiKeyParts, PasswordParts, SessionParts, UserParts {
+  apiKeys: ApiKeys
+  audit: AuditLog
   eventFeed: EventFeed
   eventStreams: EventStreams
   sendingDomains: SendingDomains
+  sessions: Sessions
   suppressions: SuppressionEntries
   templates: TemplateList
   webhooks: Webhooks
@@ -33,6 +52,22 @@ export interface ApiParts extends AnalyticsParts, AuthenticateParts, DoctorOpera
  * without a server.
  */
 export function apiOperations(parts: ApiParts): Operation[] {
-  // `/api/emails/metrics` stands before `/api/emails/{id}`.
-  return [...analyticsOperations(parts), ...emailOperations(parts), ...domainOperations(parts), ...templateOperations(parts), ...webhookOperations(parts), ...suppressionOperations(parts), ...eventOperations(parts), ...doctorOperations(parts)]
+  return [
+    // `/api/emails/metrics` stands before `/api/emails/{id}`.
+    ...analyticsOperations(parts),
+    ...emailOperations(parts),
+    ...domainOperations(parts),
+    ...templateOperations(parts),
+    ...webhookOperations(parts),
+    ...suppressionOperations(parts),
+    ...eventOperations(parts),
+    ...apiKeyOperations(parts),
+    ...accountOperations(parts),
+    ...userOperations(parts),
+    ...auditOperations(parts),
+    ...doctorOperations(parts),
+    ...sessionOperations(parts),
+    ...passwordOperations(parts),
+    ...entryOperations(parts),
+  ]
 }

@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import { publicEventTypes } from '../../event/event-type.ts'
-import { parseIsoTime } from '../../iso-time.ts'
 import type { DeliveryFilter, DeliveryRow } from '../../webhook/delivery-history.ts'
 import type { Webhooks } from '../../webhook/open-webhooks.ts'
 import { deliveryStates } from '../../webhook/webhook-delivery-store.ts'
@@ -11,7 +10,7 @@ import { operation } from '../operation.ts'
 import type { Operation } from '../operation.ts'
 import { listBody, listOf, pageOf, pageParameters } from '../page.ts'
 import { choiceParameter, textParameter } from '../query.ts'
-import type { CheckParams } from '../validate.ts'
+import { timeField } from '../time-field.ts'
 import {
   attemptAnswer, attemptObject, deliveryAnswer, deliveryDetailAnswer, deliveryObject, detailsOf, eventAnswer, eventDetailAnswer, eventObject,
 } from './webhook-object.ts'
@@ -123,20 +122,9 @@ export const webhookDeliveryOperations = (parts: { webhooks: Webhooks }): Operat
   ),
 ]
 
-const time = z
-  .string()
-  .meta({ format: 'date-time' })
-  .transform((text, ctx) => {
-    const at = parseIsoTime(text)
-    if (at !== null) return at
-    const params: CheckParams = { code: 'invalid_time' }
-    ctx.addIssue({ code: 'custom', message: 'must be a time such as 2026-11-21T06:00:00Z', params })
-    return z.NEVER
-  })
-
 const replayRequest = z.object({
-  since: time,
-  until: time.optional(),
+  since: timeField,
+  until: timeField.optional(),
   status: z.enum(['failed', 'canceled']).default('failed'),
 })
 

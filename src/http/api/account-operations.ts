@@ -1,0 +1,166 @@
+import { z } from 'zod'
+import type { AccountRemovalParts } from '../../account-removal.ts'
+import { removeAccount } from '../../account-removal.ts'
+import type { Account, Accounts } from '../../account/accounts.ts'
+import { checkedPlan } from '../../account/plan.ts'
+import type { Plans } from '../../account/plan.ts'
+import { SternaError } from '../../errors.ts'
+import type { ApiContext } from '../api-state.ts'
+import { operation } from '../operation.ts'
+import type { Operation } from '../operation.ts'
+import { listBody, listOf, pageFrom, pageOf, pageParameters } from '../page.ts'
+
+export interface AccountParts {
+  accounts: Accounts
+  plans: { byName: Plans; standard: string }
+  removal: AccountRemovalParts
+}
+
+const accountAnswer = z
+  .object({
+    object: z.literal('account'),
+    id: z.string(),
+    name: z.string(),
+    plan: z.string(),
+    status: z.enum(['active', 'suspended']).describe('A suspended account reads, but nothing is sent for it.'),
+    rate_limit: z.object({ limit: z.int(), window_seconds: z.int() }).describe('Requests in any such window, over all keys.'),
+    created_at: z.iso.datetime(),
+  })
+  .meta({ id: 'Account' })
+const deletedAnswer = z.object({ object: z.literal('account'), id: z.string(), deleted: z.literal(true) }).meta({ id: 'DeletedAccount' })
+
+const newAccount = z.object({
+  name: z.string().describe('1 to 100 characters, unique on this server.'),
+  plan: z.string().optional().describe('One of the setting `plans`; `accounts.default_plan` if left out.'),
+})
+const accountChanges = z.object({ plan: z.string().optional(), status: z.enum(['active', 'suspended']).optional() })
+
+/** `/api/account`, and for operators `/api/accounts`. */
+export const accountOperations = (parts: AccountParts): Operation[] => [ownAccountOperation(parts), ...everyAccountOperations(parts)]
+
+const ownAccountOperation = (parts: AccountParts): Operation =>
+  operation(
+    {
+      id: 'account.get',
+      method: 'GET',
+      path: '/api/account',
+      tag: 'Account',
+      summary: 'Read the account that the key belongs to',
+      permission: null,
+      answers: [{ status: 200, description: 'The account.', schema: accountAnswer }],
+      refuses: [],
+    },
+    (ctx) => accountObject(parts.accounts.getAccount(ctx.state.submitter.accountId), parts),
+  )
+
+const everyAccountOperations = (parts: AccountParts): Operation[] => [
+  operation(
+    {
+      id: 'accounts.list',
+      method: 'GET',
+      path: '/api/accounts',
+      tag: 'Accounts',
+      summary: 'List accounts',
+      permission: 'operator',
+      query: pageParameters,
+      answers: [{ status: 200, description: 'The accounts, the newest first.', schema: listOf(accountAnswer) }],
+      refuses: [],
+    },
+    (_, { query }) => {
+      const page = pageOf(query)
+      return listBody(pageFrom(parts.accounts.list(), page), page, (account) => accountObject(account, parts))
+    },
+  ),
+  operation(
+    {
+      id: 'accounts.create',
+      method: 'POST',
+      path: '/api/accounts',
+      tag: 'Accounts',
+      summary: 'Create an account',
+      permission: 'operator',
+      body: { schema: newAccount, example: { name: 'shop', plan: 'starter' } },
+      answers: [{ status: 201, description: 'The account.', schema: accountAnswer }],
+      refuses: ['validation_error', 'account_exists'],
+    },
+    async (_, { body }) => {
+      const plan = checkedPlan(body.plan ?? parts.plans.standard, parts.plans.byName)
+      return accountObject(await parts.accounts.create(body.name, plan), parts)
+    },
+  ),
+  ...oneAccountOperations(parts),
+]
+
+const oneAccountOperations = (parts: AccountParts): Operation[] => [
+  operation(
+    {
+      id: 'accounts.get',
+      method: 'GET',
+      path: '/api/accounts/{id}',
+      tag: 'Accounts',
+      summary: 'Read an account',
+      permission: 'operator',
+      answers: [{ status: 200, description: 'The account.', schema: accountAnswer }],
+      refuses: ['not_found'],
+    },
+    (ctx) => accountObject(accountOf(ctx, parts), parts),
+  ),
+  operation(
+    {
+      id: 'accounts.update',
+      method: 'PATCH',
+      path: '/api/accounts/{id}',
+      tag: 'Accounts',
+      summary: 'Change the plan of an account, suspend it or resume it',
+      description: 'Suspended, it sends no more from this moment on, in open SMTP sessions too. What was accepted is still delivered.',
+      permission: 'operator',
+      body: { schema: accountChanges, example: { status: 'suspended' } },
+      answers: [{ status: 200, description: 'The account.', schema: accountAnswer }],
+      refuses: ['not_found', 'validation_error'],
+    },
+    async (ctx, { body }) => {
+      const { id } = accountOf(ctx, parts)
+      if (body.plan !== undefined) checkedPlan(body.plan, parts.plans.byName)
+      return accountObject(await parts.accounts.change(id, body), parts)
+    },
+  ),
+  operation(
+    {
+      id: 'accounts.delete',
+      method: 'DELETE',
+      path: '/api/accounts/{id}',
+      tag: 'Accounts',
+      summary: 'Delete an account',
+      description:
+        'Its keys, users, webhooks and domains go at once. What it has sent stays until its retention is over. Refused while mail of it is queued.',
+      permission: 'operator',
+      answers: [{ status: 200, description: 'It is deleted.', schema: deletedAnswer }],
+      refuses: ['not_found', 'invalid_state'],
+    },
+    async (ctx) => {
+      const { id } = accountOf(ctx, parts)
+      if (id === ctx.state.submitter.accountId) throw new SternaError('invalid_state', 'This is the account that you are in.')
+      await removeAccount(id, parts.removal)
+      return { object: 'account' as const, id, deleted: true as const }
+    },
+  ),
+]
+
+const accountOf = (ctx: ApiContext, { accounts }: AccountParts): Account => {
+  const account = accounts.accountFor(ctx.params['id'] ?? '')
+  if (account) return account
+  throw new SternaError('not_found', 'There is no such account.')
+}
+
+const windowSeconds = 60
+
+const accountObject = (account: Account, { plans: { byName, standard } }: AccountParts) => ({
+  object: 'account' as const,
+  id: account.id,
+  name: account.name,
+  plan: account.plan,
+  status: account.status,
+  // As the limiter does for an account whose plan is not among the settings any more.
+  rate_limit: { limit: byName[account.plan] ?? byName[standard] ?? 0, window_seconds: windowSeconds },
+  created_at: new Date(account.createdAt).toISOString(),
+})

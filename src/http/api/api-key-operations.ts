@@ -1,0 +1,207 @@
+import { z } from 'zod'
+import type { ApiKey } from '../../account/api-key.ts'
+import type { ApiKeys } from '../../account/api-keys.ts'
+import { permissions } from '../../account/permission.ts'
+import { SternaError } from '../../errors.ts'
+import type { SendingDomains } from '../../sending-domain/sending-domains.ts'
+import { requirePermission } from '../api-state.ts'
+import type { ApiContext } from '../api-state.ts'
+import { operation } from '../operation.ts'
+import type { Operation } from '../operation.ts'
+import { listBody, listOf, pageFrom, pageOf, pageParameters } from '../page.ts'
+import { timeField } from '../time-field.ts'
+
+export interface ApiKeyParts {
+  apiKeys: ApiKeys
+  sendingDomains: Pick<SendingDomains, 'get'>
+}
+
+const time = z.iso.datetime()
+const keyAnswer = z
+  .object({
+    object: z.literal('api_key'),
+    id: z.string(),
+    name: z.string(),
+    permission: z.enum(permissions),
+    domain_id: z.string().nullable().describe('The only domain it may send from; null means all of the account.'),
+    sandbox: z.boolean(),
+    prefix: z.string().describe('How its token begins.'),
+    created_at: time,
+    last_used_at: time.nullable(),
+    expires_at: time.nullable(),
+  })
+  .meta({ id: 'ApiKey' })
+const token = z.string().describe('Shown this once: only its SHA-256 is kept.')
+const reference = z.object({ object: z.literal('api_key'), id: z.string() })
+
+const daySeconds = 86_400
+const keyName = z.string().trim().min(1).max(100)
+const newKey = z.object({
+  name: keyName,
+  permission: z.enum(permissions).optional().describe('`full_access` if left out, with a `domain_id` `sending_access`.'),
+  domain_id: z.string().nullish().describe('Lets the key send from this domain of the account only; with `sending_access`.'),
+  expires_at: timeField.nullish().describe('From then on the key is refused.'),
+  sandbox: z.boolean().optional().describe('Nothing sent with the key leaves the server. A sandbox key makes no others.'),
+})
+const rotation = z.object({
+  overlap_seconds: z
+    .int()
+    .min(0)
+    .max(30 * daySeconds)
+    .default(daySeconds)
+    .describe('For so long the token before works too.'),
+  force: z.boolean().default(false).describe('Also while the overlap of an earlier rotation is open, which then ends.'),
+})
+
+/** `/api/api-keys`. A sandbox key sees and makes sandbox keys only. */
+export const apiKeyOperations = (parts: ApiKeyParts): Operation[] => [
+  operation(
+    {
+      id: 'api_keys.create',
+      method: 'POST',
+      path: '/api/api-keys',
+      tag: 'API keys',
+      summary: 'Make an API key',
+      description: 'A key can make keys that hold no more than itself.',
+      permission: 'full_access',
+      body: { schema: newKey, example: { name: 'shop', permission: 'sending_access' } },
+      answers: [{ status: 201, description: 'The key, with its token.', schema: reference.extend({ token }).meta({ id: 'ApiKeyWithToken' }) }],
+      refuses: ['validation_error', 'missing_required_field'],
+    },
+    async (ctx, { body }) => {
+      const { accountId, sandbox } = ctx.state.submitter
+      const permission = body.permission ?? (body.domain_id ? 'sending_access' : 'full_access')
+      if (permission === 'operator') requirePermission(ctx, 'operator')
+      const made = await parts.apiKeys.create({
+        accountId,
+        name: body.name,
+        permission,
+        domainId: body.domain_id ? ownDomain(parts, accountId, body.domain_id) : null,
+        sandbox: sandbox || body.sandbox === true,
+        expiresAt: body.expires_at ?? null,
+      })
+      return { object: 'api_key' as const, ...made }
+    },
+  ),
+  operation(
+    {
+      id: 'api_keys.list',
+      method: 'GET',
+      path: '/api/api-keys',
+      tag: 'API keys',
+      summary: 'List API keys',
+      permission: 'full_access',
+      query: pageParameters,
+      answers: [{ status: 200, description: 'The keys in force, the newest first.', schema: listOf(keyAnswer) }],
+      refuses: [],
+    },
+    (ctx, { query }) => {
+      const page = pageOf(query)
+      const { accountId, sandbox } = ctx.state.submitter
+      const seen = parts.apiKeys.list(accountId).filter((key) => key.sandbox || !sandbox)
+      return listBody(pageFrom(seen, page), page, keyObject)
+    },
+  ),
+  ...oneKeyOperations(parts),
+]
+
+const oneKeyOperations = (parts: ApiKeyParts): Operation[] => [
+  operation(
+    {
+      id: 'api_keys.update',
+      method: 'PATCH',
+      path: '/api/api-keys/{id}',
+      tag: 'API keys',
+      summary: 'Rename an API key',
+      permission: 'full_access',
+      body: { schema: z.object({ name: keyName }) },
+      answers: [{ status: 200, description: 'The key.', schema: reference.meta({ id: 'ApiKeyReference' }) }],
+      refuses: ['not_found', 'validation_error'],
+    },
+    async (ctx, { body }) => {
+      const { id } = keyOf(ctx, parts)
+      await parts.apiKeys.rename(id, body.name)
+      return { object: 'api_key' as const, id }
+    },
+  ),
+  operation(
+    {
+      id: 'api_keys.rotate',
+      method: 'POST',
+      path: '/api/api-keys/{id}/rotate',
+      tag: 'API keys',
+      summary: 'Give an API key a new token',
+      permission: 'full_access',
+      body: { schema: rotation, optional: true },
+      answers: [
+        {
+          status: 200,
+          description: 'The key, with its new token.',
+          schema: reference.extend({ token, previous_expires_at: time.describe('Until then the token before works.') }).meta({ id: 'RotatedApiKey' }),
+        },
+      ],
+      refuses: ['not_found', 'rotation_in_progress'],
+    },
+    async (ctx, { body }) => {
+      const { id } = keyOf(ctx, parts)
+      const rotated = await parts.apiKeys.rotate(id, { overlapMs: body.overlap_seconds * 1000, force: body.force })
+      const previous = new Date(rotated.previousExpiresAt).toISOString()
+      return { object: 'api_key' as const, id, token: rotated.token, previous_expires_at: previous }
+    },
+  ),
+  operation(
+    {
+      id: 'api_keys.delete',
+      method: 'DELETE',
+      path: '/api/api-keys/{id}',
+      tag: 'API keys',
+      summary: 'Revoke an API key',
+      description: 'At once, in open SMTP sessions too.',
+      permission: 'full_access',
+      answers: [{ status: 200, description: 'It is revoked.', schema: reference.extend({ deleted: z.literal(true) }).meta({ id: 'DeletedApiKey' }) }],
+      refuses: ['not_found'],
+    },
+    async (ctx) => {
+      const { id } = keyOf(ctx, parts)
+      await parts.apiKeys.revoke(id)
+      return { object: 'api_key' as const, id, deleted: true as const }
+    },
+  ),
+]
+
+/**
+ * The key of the path, as far as the request's holder sees it and holds as much.
+ * @throws SternaError `not_found`, `restricted_api_key`
+ */
+function keyOf(ctx: ApiContext, { apiKeys }: ApiKeyParts): ApiKey {
+  const { accountId, sandbox } = ctx.state.submitter
+  const key = apiKeys.list(accountId).find(({ id }) => id === ctx.params['id'])
+  if (!key || (sandbox && !key.sandbox)) throw new SternaError('not_found', 'This account has no such API key.')
+  requirePermission(ctx, key.permission)
+  return key
+}
+
+function ownDomain({ sendingDomains }: ApiKeyParts, accountId: string, idOrName: string): string {
+  try {
+    return sendingDomains.get(accountId, idOrName).id
+  } catch (error) {
+    if (!(error instanceof SternaError) || error.code !== 'not_found') throw error
+    const message = 'The `domain_id` field is not the id of a domain of this account.'
+    throw new SternaError('validation_error', message, { faults: [{ field: 'domain_id', code: 'unknown_domain', message, help: null }] })
+  }
+}
+
+const isoTime = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString())
+
+const keyObject = (key: ApiKey) => ({
+  object: 'api_key' as const,
+  id: key.id,
+  name: key.name,
+  permission: key.permission,
+  domain_id: key.domainId,
+  sandbox: key.sandbox,
+  prefix: key.prefix,
+  created_at: new Date(key.createdAt).toISOString(),
+  last_used_at: isoTime(key.lastUsedAt),
+  expires_at: isoTime(key.expiresAt),
+})

@@ -1,0 +1,132 @@
+import { z } from 'zod'
+import type { People } from '../../account/people.ts'
+import type { User } from '../../account/user.ts'
+import { SternaError } from '../../errors.ts'
+import type { ApiContext } from '../api-state.ts'
+import { answerEntryPage } from '../entry-page.ts'
+import type { EntryPage } from '../entry-page.ts'
+import { formBody } from '../form-body.ts'
+import { operation } from '../operation.ts'
+import type { Operation } from '../operation.ts'
+import { problemOf } from '../problem.ts'
+import type { SessionEntry } from '../session-entry.ts'
+
+export interface EntryParts {
+  people: People
+  entry: SessionEntry
+}
+
+/** A link that lets somebody in once. */
+interface EntryLink {
+  path: string
+  /** Of its two operations, before the verb. */
+  id: string
+  summary: string
+  /** @throws SternaError `not_found` where the link is over */
+  page(token: string): Promise<EntryPage>
+  /** @throws SternaError where the link is over, or the form is not right */
+  use(token: string, form: { email: string; password: string }): Promise<User>
+}
+
+const formSchema = z.object({ email: z.string(), password: z.string() })
+const mediaType = 'text/html'
+
+/** `/setup/…` and `/invite/…`: the pages behind the links that let people in. */
+export const entryOperations = (parts: EntryParts): Operation[] => [
+  ...linkOperations(parts, {
+    id: 'setup',
+    path: '/setup/{token}',
+    summary: 'the first owner',
+    async page(token) {
+      await parts.people.setupLink.check(token)
+      const text = 'You become the owner of the first account and the operator of this server.'
+      return { title: 'Set up Sterna', text, form: { button: 'Begin', email: null } }
+    },
+    use: (token, form) => parts.people.setupLink.use(token, form),
+  }),
+  ...linkOperations(parts, {
+    id: 'invite',
+    path: '/invite/{token}',
+    summary: 'an invited user',
+    async page(token) {
+      const { email } = parts.people.users.invited(token)
+      return { title: 'Welcome to Sterna', text: 'Choose the password that you will log in with.', form: { button: 'Set password', email } }
+    },
+    async use(token, { password }) {
+      const user = await parts.people.users.takeInvitation(token, password)
+      await parts.people.sessions.endAll(user.id)
+      return user
+    },
+  }),
+]
+
+function linkOperations({ entry }: EntryParts, link: EntryLink): Operation[] {
+  const shared = { path: link.path, tag: 'Session', permission: null } as const
+  return [
+    operation(
+      {
+        ...shared,
+        id: `${link.id}.page`,
+        method: 'GET',
+        summary: `Show the page for ${link.summary}`,
+        answers: [
+          { status: 200, description: 'A form.', schema: null, mediaType },
+          { status: 404, description: 'A page that says that the link is over.', schema: null, mediaType },
+        ],
+        refuses: [],
+      },
+      async (ctx) => {
+        await showingFaults(ctx, null, async () => answerEntryPage(ctx, 200, await link.page(tokenIn(ctx))))
+      },
+    ),
+    operation(
+      {
+        ...shared,
+        id: `${link.id}.use`,
+        method: 'POST',
+        summary: `Take the password of ${link.summary}`,
+        description: 'The link works once. The answer sets the cookie of a session.',
+        body: { schema: formSchema, raw: true, mediaType: 'application/x-www-form-urlencoded' },
+        answers: [
+          { status: 200, description: 'A page that says that it is done.', schema: null, mediaType },
+          { status: 403, description: 'The form came from another web site.', schema: null, mediaType },
+          { status: 404, description: 'A page that says that the link is over.', schema: null, mediaType },
+          { status: 409, description: 'The form, with what is wrong with it.', schema: null, mediaType },
+          { status: 413, description: 'The form is too large.', schema: null, mediaType },
+          { status: 415, description: 'It was not sent as a form.', schema: null, mediaType },
+          { status: 422, description: 'The form, with what is wrong with it.', schema: null, mediaType },
+          { status: 503, description: 'The form, to be sent again.', schema: null, mediaType },
+        ],
+        refuses: [],
+      },
+      async (ctx) => {
+        const page = () => link.page(tokenIn(ctx))
+        await showingFaults(ctx, page, async () => {
+          entry.checkOrigin(ctx)
+          const form = await formBody(ctx)
+          const user = await link.use(tokenIn(ctx), { email: form.get('email') ?? '', password: form.get('password') ?? '' })
+          const session = await entry.begin(ctx, user)
+          await entry.record(ctx, user, { operation: `${link.id}.use`, objectId: session.userId, fields: ['password'] })
+          answerEntryPage(ctx, 200, { title: 'Done', text: `You are logged in as ${user.email}.` })
+        })
+      },
+    ),
+  ]
+}
+
+const tokenIn = (ctx: ApiContext): string => ctx.params['token'] ?? ''
+
+/** People get their refusals on the page, with the form to try again where there is still one. */
+async function showingFaults(ctx: ApiContext, page: (() => Promise<EntryPage>) | null, work: () => Promise<void>): Promise<void> {
+  try {
+    await work()
+  } catch (error) {
+    if (!(error instanceof SternaError)) throw error
+    const { status, message, headers } = problemOf(error)
+    const isOver = error.code === 'not_found' || page === null
+    const again = isOver ? { title: 'This link does not work any more', text: message } : { ...(await page()), fault: message }
+    answerEntryPage(ctx, status, again)
+    ctx.set(headers)
+    if (!ctx.req.complete) ctx.req.resume()
+  }
+}

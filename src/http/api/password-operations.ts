@@ -1,0 +1,107 @@
+import { z } from 'zod'
+import type { People } from '../../account/people.ts'
+import { operation } from '../operation.ts'
+import type { Operation } from '../operation.ts'
+import type { SessionEntry } from '../session-entry.ts'
+import { userAnswer, userObject } from './user-operations.ts'
+
+export interface PasswordParts {
+  people: People
+  entry: SessionEntry
+}
+
+const bodyLimit = 16 * 1024
+const password = z.string().max(1000).describe('The present one, so that an unlocked screen is not enough.')
+const secretAnswer = z
+  .object({
+    object: z.literal('totp'),
+    secret: z.string().describe('Base32, to type into an authenticator app.'),
+    uri: z.string().describe('The same as `otpauth:` URI, to show as a QR code.'),
+  })
+  .meta({ id: 'TotpSecret' })
+const codesAnswer = z
+  .object({ object: z.literal('totp'), recovery_codes: z.array(z.string()).describe('Shown this once. Each works once.') })
+  .meta({ id: 'RecoveryCodes' })
+
+const shared = { method: 'POST', tag: 'Session', permission: null } as const
+const refuses = ['invalid_session', 'foreign_origin', 'invalid_credentials', 'rate_limit_exceeded', 'service_unavailable'] as const
+
+/** What people change about how they log in. */
+export const passwordOperations = ({ people, entry }: PasswordParts): Operation[] => [
+  operation(
+    {
+      ...shared,
+      id: 'session.password',
+      path: '/session/password',
+      summary: 'Change your password',
+      description: 'Your other sessions end.',
+      body: { schema: z.object({ password, new_password: z.string().max(1000) }), limit: bodyLimit },
+      answers: [{ status: 200, description: 'You.', schema: userAnswer }],
+      refuses: [...refuses, 'validation_error'],
+    },
+    async (ctx, { body }) => {
+      entry.checkOrigin(ctx)
+      const { session, user } = entry.current(ctx)
+      await people.login.confirm(user.id, body.password, ctx.state.clientAddress)
+      await people.users.setPasswordHash(user.id, await people.passwords.hash(body.new_password))
+      await people.sessions.endAll(user.id, session.id)
+      await entry.record(ctx, user, { operation: 'session.password', objectId: user.id })
+      return userObject(people.users.get(user.id))
+    },
+  ),
+  operation(
+    {
+      ...shared,
+      id: 'session.totp_begin',
+      path: '/session/totp',
+      summary: 'Begin with a second factor',
+      description: 'It is asked for once a code of it was confirmed.',
+      body: { schema: z.object({ password }), limit: bodyLimit },
+      answers: [{ status: 200, description: 'The secret for the app.', schema: secretAnswer }],
+      refuses: [...refuses, 'invalid_state'],
+    },
+    async (ctx, { body }) => {
+      entry.checkOrigin(ctx)
+      const { user } = entry.current(ctx)
+      await people.login.confirm(user.id, body.password, ctx.state.clientAddress)
+      return { object: 'totp' as const, ...(await people.secondFactors.begin(user.id)) }
+    },
+  ),
+  operation(
+    {
+      ...shared,
+      id: 'session.totp_confirm',
+      path: '/session/totp/confirm',
+      summary: 'Turn the second factor on',
+      body: { schema: z.object({ code: z.string().max(100).describe('As the app shows it.') }), limit: bodyLimit },
+      answers: [{ status: 200, description: 'Recovery codes for when the app is lost.', schema: codesAnswer }],
+      refuses: [...refuses, 'invalid_state'],
+    },
+    async (ctx, { body }) => {
+      entry.checkOrigin(ctx)
+      const { user } = entry.current(ctx)
+      const codes = await people.secondFactors.confirm(user.id, body.code)
+      await entry.record(ctx, user, { operation: 'session.totp_confirm', objectId: user.id })
+      return { object: 'totp' as const, recovery_codes: codes }
+    },
+  ),
+  operation(
+    {
+      ...shared,
+      id: 'session.totp_remove',
+      path: '/session/totp/remove',
+      summary: 'Turn the second factor off',
+      body: { schema: z.object({ password }), limit: bodyLimit },
+      answers: [{ status: 200, description: 'You.', schema: userAnswer }],
+      refuses: [...refuses],
+    },
+    async (ctx, { body }) => {
+      entry.checkOrigin(ctx)
+      const { user } = entry.current(ctx)
+      await people.login.confirm(user.id, body.password, ctx.state.clientAddress)
+      await people.secondFactors.remove(user.id)
+      await entry.record(ctx, user, { operation: 'session.totp_remove', objectId: user.id })
+      return userObject(people.users.get(user.id))
+    },
+  ),
+]

@@ -1,0 +1,182 @@
+import { z } from 'zod'
+import type { Login } from '../../account/login.ts'
+import type { Session, Sessions } from '../../account/sessions.ts'
+import type { User } from '../../account/user.ts'
+import { SternaError } from '../../errors.ts'
+import type { Log } from '../../log.ts'
+import { operation } from '../operation.ts'
+import type { Operation } from '../operation.ts'
+import { listOf } from '../page.ts'
+import type { SessionEntry } from '../session-entry.ts'
+import { userAnswer, userObject } from './user-operations.ts'
+
+export interface SessionParts {
+  log: Log
+  login: Login
+  sessions: Sessions
+  entry: SessionEntry
+}
+
+const time = z.iso.datetime()
+const sessionFields = z.object({
+  object: z.literal('session'),
+  id: z.string(),
+  address: z.string().describe('Where the login came from.'),
+  user_agent: z.string(),
+  created_at: time,
+  last_seen_at: time.describe('When it was last exchanged for a token.'),
+})
+const sessionAnswer = sessionFields.extend({ user: userAnswer }).meta({ id: 'Session' })
+const sessionItem = sessionFields.extend({ current: z.boolean().describe('Whether it is the one of this request.') }).meta({ id: 'SessionItem' })
+const tokenAnswer = z
+  .object({ object: z.literal('session_token'), token: z.string(), sandbox: z.boolean(), expires_at: time })
+  .meta({ id: 'SessionToken' })
+const endedAnswer = z.object({ object: z.literal('session'), id: z.string(), deleted: z.literal(true) }).meta({ id: 'EndedSession' })
+
+/** bytes; nobody who is not logged in yet may make the server read much */
+const bodyLimit = 16 * 1024
+const credentials = z.object({
+  email: z.string().max(320),
+  password: z.string().max(1000),
+  code: z.string().max(100).optional().describe('Of the authenticator app, or a recovery code; where a second factor is in use.'),
+})
+const tokenWish = z.object({ sandbox: z.boolean().default(false).describe('For what happens in the sandbox instead of live.') })
+
+const shared = { tag: 'Session', permission: null } as const
+
+/**
+ * `/session`: how people log in. The cookie of a session is taken here alone; the API takes the tokens that it is
+ * exchanged for.
+ */
+export const sessionOperations = (parts: SessionParts): Operation[] => [
+  operation(
+    {
+      ...shared,
+      id: 'session.create',
+      method: 'POST',
+      path: '/session',
+      summary: 'Log in',
+      description: 'The answer sets the cookie of the session.',
+      body: { schema: credentials, limit: bodyLimit, example: { email: 'ann@example.com', password: 'correct horse battery' } },
+      answers: [{ status: 200, description: 'The session.', schema: sessionAnswer }],
+      refuses: ['invalid_credentials', 'second_factor_required', 'foreign_origin', 'rate_limit_exceeded', 'service_unavailable'],
+    },
+    async (ctx, { body }) => {
+      const { entry, login, log } = parts
+      entry.checkOrigin(ctx)
+      ctx.set('Cache-Control', 'no-store')
+      const { clientAddress: address, requestId } = ctx.state
+      const user = await login.verify(body, address).catch((error: unknown) => {
+        if (error instanceof SternaError) log.warn({ address, requestId, reason: error.code }, 'login refused')
+        throw error
+      })
+      const session = await entry.begin(ctx, user)
+      await entry.record(ctx, user, { operation: 'session.create', objectId: session.id })
+      return sessionObject(session, user)
+    },
+  ),
+  operation(
+    {
+      ...shared,
+      id: 'session.get',
+      method: 'GET',
+      path: '/session',
+      summary: 'Tell who is logged in',
+      answers: [{ status: 200, description: 'The session.', schema: sessionAnswer }],
+      refuses: ['invalid_session'],
+    },
+    (ctx) => {
+      const { session, user } = parts.entry.current(ctx)
+      return sessionObject(session, user)
+    },
+  ),
+  operation(
+    {
+      ...shared,
+      id: 'session.token',
+      method: 'POST',
+      path: '/session/token',
+      summary: 'Get a token for the API',
+      description: 'It works for 15 minutes, as `Authorization: Bearer`, with the rights of the user.',
+      body: { schema: tokenWish, limit: bodyLimit, optional: true },
+      answers: [{ status: 200, description: 'The token.', schema: tokenAnswer }],
+      refuses: ['invalid_session', 'foreign_origin'],
+    },
+    async (ctx, { body }) => {
+      parts.entry.checkOrigin(ctx)
+      const { session } = parts.entry.current(ctx)
+      const { token, sandbox, expiresAt } = await parts.sessions.exchange(session, body)
+      return { object: 'session_token' as const, token, sandbox, expires_at: new Date(expiresAt).toISOString() }
+    },
+  ),
+  ...endingOperations(parts),
+]
+
+const endingOperations = (parts: SessionParts): Operation[] => [
+  operation(
+    {
+      ...shared,
+      id: 'session.delete',
+      method: 'DELETE',
+      path: '/session',
+      summary: 'Log out',
+      description: 'The tokens of the session end with it.',
+      answers: [{ status: 200, description: 'The session has ended.', schema: endedAnswer }],
+      refuses: ['invalid_session', 'foreign_origin'],
+    },
+    async (ctx) => {
+      parts.entry.checkOrigin(ctx)
+      const { session, user } = parts.entry.current(ctx)
+      await parts.entry.end(ctx, session)
+      await parts.entry.record(ctx, user, { operation: 'session.delete', objectId: session.id })
+      return { object: 'session' as const, id: session.id, deleted: true as const }
+    },
+  ),
+  operation(
+    {
+      ...shared,
+      id: 'session.list',
+      method: 'GET',
+      path: '/session/all',
+      summary: 'List your sessions',
+      answers: [{ status: 200, description: 'All of them, the oldest first.', schema: listOf(sessionItem) }],
+      refuses: ['invalid_session'],
+    },
+    (ctx) => {
+      const { session: own, user } = parts.entry.current(ctx)
+      const data = parts.sessions.list(user.id).map((session) => ({ ...fieldsOf(session), current: session.id === own.id }))
+      return { object: 'list' as const, has_more: false, data }
+    },
+  ),
+  operation(
+    {
+      ...shared,
+      id: 'session.revoke',
+      method: 'DELETE',
+      path: '/session/all/{id}',
+      summary: 'End one of your sessions',
+      answers: [{ status: 200, description: 'The session has ended.', schema: endedAnswer }],
+      refuses: ['invalid_session', 'foreign_origin', 'not_found'],
+    },
+    async (ctx) => {
+      parts.entry.checkOrigin(ctx)
+      const { user } = parts.entry.current(ctx)
+      const session = parts.sessions.list(user.id).find(({ id }) => id === ctx.params['id'])
+      if (!session) throw new SternaError('not_found', 'You have no such session.')
+      await parts.sessions.end(session.id)
+      await parts.entry.record(ctx, user, { operation: 'session.revoke', objectId: session.id })
+      return { object: 'session' as const, id: session.id, deleted: true as const }
+    },
+  ),
+]
+
+const fieldsOf = (session: Session) => ({
+  object: 'session' as const,
+  id: session.id,
+  address: session.address,
+  user_agent: session.userAgent,
+  created_at: new Date(session.createdAt).toISOString(),
+  last_seen_at: new Date(session.lastSeenAt).toISOString(),
+})
+
+const sessionObject = (session: Session, user: User) => ({ ...fieldsOf(session), user: userObject(user) })

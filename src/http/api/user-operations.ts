@@ -1,0 +1,191 @@
+import { z } from 'zod'
+import { roles } from '../../account/permission.ts'
+import type { Role } from '../../account/permission.ts'
+import type { Sessions } from '../../account/sessions.ts'
+import type { User } from '../../account/user.ts'
+import type { Users } from '../../account/users.ts'
+import { SternaError } from '../../errors.ts'
+import { mayDo } from '../api-state.ts'
+import type { ApiContext } from '../api-state.ts'
+import { operation } from '../operation.ts'
+import type { Operation } from '../operation.ts'
+import { listBody, listOf, pageFrom, pageOf, pageParameters } from '../page.ts'
+import { textParameter } from '../query.ts'
+
+export interface UserParts {
+  users: Users
+  sessions: Pick<Sessions, 'endAll'>
+  baseUrl: string
+}
+
+const time = z.iso.datetime()
+const userFields = z.object({
+  object: z.literal('user'),
+  id: z.string(),
+  account_id: z.string(),
+  email: z.string(),
+  role: z.enum(roles).describe('Owners and admins do everything in the account, members send and read, viewers read.'),
+  operator: z.boolean().describe('Whether the server-wide routes are open too.'),
+  status: z.enum(['active', 'invited']).describe('Invited until the user has set a password.'),
+  second_factor: z.boolean().describe('Whether a code is asked for beside the password.'),
+  created_at: time,
+  last_login_at: time.nullable(),
+})
+export const userAnswer = userFields.meta({ id: 'User' })
+const invitedAnswer = userFields
+  .extend({
+    invitation_url: z.string().describe('Where the user sets a password; works once. Pass it on: the server sends no mail about it.'),
+    invitation_expires_at: time,
+  })
+  .meta({ id: 'InvitedUser' })
+const deletedAnswer = z.object({ object: z.literal('user'), id: z.string(), deleted: z.literal(true) }).meta({ id: 'DeletedUser' })
+
+const newUser = z.object({
+  email: z.string().max(320),
+  role: z.enum(roles),
+  operator: z.boolean().default(false).describe('Operators alone make operators.'),
+  account_id: z.string().optional().describe('Another account than the own one; operators only.'),
+})
+const userChanges = z.object({ role: z.enum(roles).optional(), operator: z.boolean().optional() })
+
+const shared = { tag: 'Users', permission: 'user_management' } as const
+
+/**
+ * `/api/users`: who logs in. No key of an account manages its people, so that a key that has leaked cannot make itself
+ * at home: it takes somebody who is logged in, or an operator.
+ */
+export const userOperations = (parts: UserParts): Operation[] => [
+  operation(
+    {
+      ...shared,
+      id: 'users.list',
+      method: 'GET',
+      path: '/api/users',
+      summary: 'List users',
+      query: { ...pageParameters, account_id: textParameter.meta({ description: 'Of one account; operators see all accounts.' }) },
+      answers: [{ status: 200, description: 'The users, the newest first.', schema: listOf(userAnswer) }],
+      refuses: [],
+    },
+    (ctx, { query }) => {
+      const page = pageOf(query)
+      const seen = parts.users.list(query.account_id ?? undefined).filter((user) => isSeen(ctx, user))
+      return listBody(pageFrom(seen, page), page, userObject)
+    },
+  ),
+  operation(
+    {
+      ...shared,
+      id: 'users.invite',
+      method: 'POST',
+      path: '/api/users',
+      summary: 'Invite a user',
+      body: { schema: newUser, example: { email: 'ann@example.com', role: 'member' } },
+      answers: [{ status: 201, description: 'The user, with the link to pass on.', schema: invitedAnswer }],
+      refuses: ['validation_error', 'user_exists', 'not_found'],
+    },
+    async (ctx, { body }) => {
+      const { accountId } = ctx.state.submitter
+      if (body.account_id !== undefined && body.account_id !== accountId && !mayDo(ctx, 'operator')) throw noUser()
+      checkGrant(ctx, body, parts)
+      const wanted = { email: body.email, role: body.role, operator: body.operator, accountId: body.account_id ?? accountId }
+      return invitedObject(await parts.users.invite(wanted), parts)
+    },
+  ),
+  ...oneUserOperations(parts),
+]
+
+const oneUserOperations = (parts: UserParts): Operation[] => [
+  operation(
+    {
+      ...shared,
+      id: 'users.update',
+      method: 'PATCH',
+      path: '/api/users/{id}',
+      summary: 'Change the role of a user',
+      description: 'Effective with the next request of that user. There is always an owner of the account, and an operator of the server.',
+      body: { schema: userChanges, example: { role: 'admin' } },
+      answers: [{ status: 200, description: 'The user.', schema: userAnswer }],
+      refuses: ['not_found', 'invalid_state'],
+    },
+    async (ctx, { body }) => {
+      const user = userOf(ctx, parts)
+      checkGrant(ctx, body, parts)
+      return userObject(await parts.users.change(user.id, body))
+    },
+  ),
+  operation(
+    {
+      ...shared,
+      id: 'users.invite_again',
+      method: 'POST',
+      path: '/api/users/{id}/invitation',
+      summary: 'Invite a user again',
+      description:
+        'A new link in place of the one before. For somebody who is lost without password or second factor too: ' +
+        'the old ones, and all sessions, end when it is used.',
+      answers: [{ status: 200, description: 'The user, with the link to pass on.', schema: invitedAnswer }],
+      refuses: ['not_found'],
+    },
+    async (ctx) => invitedObject(await parts.users.inviteAgain(userOf(ctx, parts).id), parts),
+  ),
+  operation(
+    {
+      ...shared,
+      id: 'users.delete',
+      method: 'DELETE',
+      path: '/api/users/{id}',
+      summary: 'Remove a user',
+      description: 'At once, with all sessions.',
+      answers: [{ status: 200, description: 'The user is gone.', schema: deletedAnswer }],
+      refuses: ['not_found', 'invalid_state'],
+    },
+    async (ctx) => {
+      const { id } = userOf(ctx, parts)
+      await parts.users.remove(id)
+      await parts.sessions.endAll(id)
+      return { object: 'user' as const, id, deleted: true as const }
+    },
+  ),
+]
+
+const isSeen = (ctx: ApiContext, user: User): boolean => mayDo(ctx, 'operator') || user.accountId === ctx.state.submitter.accountId
+
+const noUser = (): SternaError => new SternaError('not_found', 'There is no such user.')
+
+/**
+ * The user of the path, as far as the request's holder may change that one: owners are the business of owners,
+ * operators that of operators.
+ * @throws SternaError `not_found`, `restricted_api_key`
+ */
+function userOf(ctx: ApiContext, parts: UserParts): User {
+  const user = parts.users.find(ctx.params['id'] ?? '')
+  if (!user || !isSeen(ctx, user)) throw noUser()
+  checkGrant(ctx, user, parts)
+  return user
+}
+
+/** @throws SternaError `restricted_api_key` */
+function checkGrant(ctx: ApiContext, { role, operator }: { role?: Role | undefined; operator?: boolean | undefined }, { users }: UserParts): void {
+  if (mayDo(ctx, 'operator')) return
+  const self = users.find(ctx.state.submitter.actor.id ?? '')
+  if (operator === true) throw new SternaError('restricted_api_key', 'Only an operator decides about operators.')
+  if (role === 'owner' && self?.role !== 'owner') throw new SternaError('restricted_api_key', 'Only an owner decides about owners.')
+}
+
+function invitedObject({ user, token }: { user: User; token: string }, { baseUrl }: UserParts) {
+  const expiresAt = new Date(user.invitationExpiresAt ?? 0).toISOString()
+  return { ...userObject(user), invitation_url: `${baseUrl}/invite/${token}`, invitation_expires_at: expiresAt }
+}
+
+export const userObject = (user: User) => ({
+  object: 'user' as const,
+  id: user.id,
+  account_id: user.accountId,
+  email: user.email,
+  role: user.role,
+  operator: user.operator,
+  status: user.status,
+  second_factor: user.hasSecondFactor,
+  created_at: new Date(user.createdAt).toISOString(),
+  last_login_at: user.lastLoginAt === null ? null : new Date(user.lastLoginAt).toISOString(),
+})

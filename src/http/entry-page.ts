@@ -1,0 +1,61 @@
+import { createHash } from 'node:crypto'
+import { leastPasswordLength, mostPasswordLength } from '../account/password-hash.ts'
+import type { ApiContext } from './api-state.ts'
+
+const style = `body{font:16px/1.5 system-ui,sans-serif;max-width:26rem;margin:10vh auto;padding:0 1rem;color:#1d2733;background:#fff}
+h1{font-size:1.4rem}label{display:block;margin:1rem 0}input{display:block;width:100%;box-sizing:border-box;font:inherit;padding:.5rem}
+button{font:inherit;padding:.5rem 1.2rem}[role=alert]{color:#a4262c}
+@media(prefers-color-scheme:dark){body{color:#e6e9ee;background:#14181d}[role=alert]{color:#ff8a8a}}`
+
+const styleHash = createHash('sha256').update(style).digest('base64')
+
+const headers = {
+  // Nothing is loaded, no script runs, and no other page may frame this one.
+  'Content-Security-Policy': `default-src 'none'; style-src 'sha256-${styleHash}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`,
+  'X-Frame-Options': 'DENY',
+  'X-Content-Type-Options': 'nosniff',
+  'Cache-Control': 'no-store',
+  // The address holds a secret. With `no-referrer` the form would come from no origin at all.
+  'Referrer-Policy': 'same-origin',
+}
+
+/** A page for somebody who comes by a link of ours. */
+export interface EntryPage {
+  title: string
+  text: string
+  /** What went wrong with what was sent before. */
+  fault?: string | undefined
+  form?: {
+    button: string
+    /** Null: the address is asked for. */
+    email: string | null
+  }
+}
+
+/** Answers with a page that needs no script. */
+export function answerEntryPage(ctx: ApiContext, status: number, page: EntryPage): void {
+  ctx.set(headers)
+  ctx.status = status
+  ctx.type = 'text/html; charset=utf-8'
+  ctx.body = entryPage(page)
+}
+
+const entryPage = ({ title, text, fault, form }: EntryPage): string => `<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escaped(title)}</title><style>${style}</style></head>
+<body>
+<h1>${escaped(title)}</h1>
+<p>${escaped(text)}</p>
+${fault === undefined ? '' : `<p role="alert">${escaped(fault)}</p>\n`}${form ? formOf(form) : ''}</body>
+</html>
+`
+
+const formOf = ({ button, email }: NonNullable<EntryPage['form']>): string => `<form method="post">
+<label>Email address<input name="email" type="email" autocomplete="username" required${email === null ? '' : ` readonly value="${escaped(email)}"`}></label>
+<label>Password, at least ${leastPasswordLength} characters<input name="password" type="password" autocomplete="new-password" required minlength="${leastPasswordLength}" maxlength="${mostPasswordLength}"></label>
+<button>${escaped(button)}</button>
+</form>
+`
+
+const escaped = (text: string): string =>
+  text.replace(/[&<>"']/g, (character) => `&#${character.codePointAt(0)};`)

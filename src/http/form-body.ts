@@ -1,0 +1,23 @@
+import { SternaError } from '../errors.ts'
+import type { ApiContext } from './api-state.ts'
+
+/** bytes */
+const formLimit = 16 * 1024
+
+/**
+ * The fields of a form as a browser sends it.
+ * @throws SternaError `unsupported_media_type`, `payload_too_large`
+ */
+export async function formBody({ req }: ApiContext): Promise<URLSearchParams> {
+  if (!/^application\/x-www-form-urlencoded\b/i.test(req.headers['content-type'] ?? '')) {
+    throw new SternaError('unsupported_media_type', 'Send the form as a browser does.')
+  }
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of req as AsyncIterable<Buffer>) {
+    size += chunk.length
+    if (size > formLimit) throw new SternaError('payload_too_large', 'The form is too large.')
+    chunks.push(chunk)
+  }
+  return new URLSearchParams(Buffer.concat(chunks).toString('utf8'))
+}

@@ -1,0 +1,75 @@
+import type { AuditLog } from '../account/audit-log.ts'
+import type { Session, Sessions } from '../account/sessions.ts'
+import type { User } from '../account/user.ts'
+import { SternaError } from '../errors.ts'
+import type { ApiContext } from './api-state.ts'
+import { isOwnRequest } from './same-origin.ts'
+import { sessionCookie } from './session-cookie.ts'
+import type { SessionCookie } from './session-cookie.ts'
+
+export interface SessionEntryParts {
+  baseUrl: string
+  sessions: Sessions
+  audit: Pick<AuditLog, 'record'>
+}
+
+/** How a browser gets in and out of a session: by its cookie, from pages of this server only. */
+export class SessionEntry {
+  readonly #parts: SessionEntryParts
+  readonly #cookie: SessionCookie
+
+  constructor(parts: SessionEntryParts) {
+    this.#parts = parts
+    this.#cookie = sessionCookie(parts.baseUrl)
+  }
+
+  /**
+   * Refuses what a page of another site has a browser do.
+   * @throws SternaError `foreign_origin`
+   */
+  checkOrigin({ req }: ApiContext): void {
+    const site = req.headers['sec-fetch-site']
+    const source = { origin: req.headers.origin, site: Array.isArray(site) ? site[0] : site, host: req.headers.host }
+    if (isOwnRequest(source, this.#parts.baseUrl)) return
+    throw new SternaError('foreign_origin', 'This request was made by a page of another web site.')
+  }
+
+  /** Begins a session and gives its cookie. One that the browser brought along ends: its secret may be known to others. */
+  async begin(ctx: ApiContext, user: User): Promise<Session> {
+    const brought = this.#found(ctx)
+    if (brought) await this.#parts.sessions.end(brought.session.id)
+    const client = { address: ctx.state.clientAddress, userAgent: ctx.get('User-Agent') }
+    const { session, secret } = await this.#parts.sessions.begin(user, client)
+    ctx.set('Set-Cookie', this.#cookie.give(secret))
+    return session
+  }
+
+  /**
+   * The session of the request's cookie.
+   * @throws SternaError `invalid_session`
+   */
+  current(ctx: ApiContext): { session: Session; user: User } {
+    ctx.set('Cache-Control', 'no-store')
+    const found = this.#found(ctx)
+    if (found) return found
+    throw new SternaError('invalid_session', 'You are not logged in, or your session has ended. Log in with POST /session.')
+  }
+
+  /** Ends the session of the request's cookie, and takes the cookie back. */
+  async end(ctx: ApiContext, session: Session): Promise<void> {
+    await this.#parts.sessions.end(session.id)
+    ctx.set('Set-Cookie', this.#cookie.takeBack())
+  }
+
+  /** Records what a user did with his own login. */
+  async record(ctx: ApiContext, user: User, change: { operation: string; objectId: string; fields?: string[] }): Promise<void> {
+    const actor = { type: 'user', id: user.id, name: user.email } as const
+    const { clientAddress: address, requestId } = ctx.state
+    await this.#parts.audit.record({ accountId: user.accountId, actor, fields: [], ...change, address, requestId })
+  }
+
+  #found(ctx: ApiContext): { session: Session; user: User } | null {
+    const secret = this.#cookie.read(ctx.req.headers.cookie)
+    return secret === null ? null : this.#parts.sessions.find(secret)
+  }
+}

@@ -35,6 +35,10 @@ function random40(): number {
 /** What sorts before every id made at this time or later, and after every earlier one. */
 export const idFloor = (prefix: IdPrefix, at: number): string => `${prefix}_${inBase32(Math.max(at, 0), 10)}`
 
+/** When an id was made: epoch, ms. */
+export const timeOfId = (id: string): number =>
+  [...id.slice(id.indexOf('_') + 1, id.indexOf('_') + 11)].reduce((value, digit) => value * 32 + alphabet.indexOf(digit), 0)
+
 function inBase32(value: number, digits: number): string {
   let text = ''
   for (let rest = value, i = 0; i < digits; i++) {

@@ -17,7 +17,7 @@ export async function openCommandParts(config: Config, log: Log): Promise<{ part
   try {
     const webhooks = new WebhookList({ db, clock, secrets, onEnabled: () => {} }, { allowHttp: config.webhooks.allowHttp })
     await webhooks.load()
-    const queueAdmin = new QueueAdmin({ db, clock, noteWaiting: () => {} })
+    const queueAdmin = new QueueAdmin({ db, clock, noteWaiting: () => {}, eventsWritten: () => {} })
     return { parts: { ...core, webhooks, queueAdmin }, close }
   } catch (error) {
     await close()

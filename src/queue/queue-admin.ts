@@ -2,6 +2,10 @@ import type { Clock } from '../clock.ts'
 import { SternaError } from '../errors.ts'
 import { isId } from '../id.ts'
 import type { Database, Row, Statement } from '../store/database.ts'
+import type { Page } from '../store/page-clause.ts'
+import { bounceWaiting } from './bounce-waiting.ts'
+import { destinationPage, destinationQueue } from './queue-overview.ts'
+import type { DestinationQueue } from './queue-overview.ts'
 import type { RecipientState } from './recipient-state.ts'
 
 interface QueueAdminParts {
@@ -9,7 +13,12 @@ interface QueueAdminParts {
   clock: Clock
   /** Tells the running queue that mail for this destination is due at another time; does nothing where none runs. */
   noteWaiting(destination: string, dueAt: number): void
+  /** Called after events were written. */
+  eventsWritten(): void
 }
+
+/** Recipients that one call ends at most: it must answer before its caller loses patience. */
+const mostBounced = 10_000
 
 /** What waits for one destination. */
 interface QueuedDestination extends Row {
@@ -61,6 +70,27 @@ export class QueueAdmin {
          from recipient where due_at is not null
         group by destination order by recipients desc, destination`,
     )
+  }
+
+  /** The queues of a page of destinations, by name, with one more than asked for. */
+  page(page: Page): Promise<DestinationQueue[]> {
+    return destinationPage(this.#parts.db, page, this.#parts.clock.now())
+  }
+
+  /** The queue of one destination; undefined where nothing waits for it. */
+  destination(name: string): Promise<DestinationQueue | undefined> {
+    return destinationQueue(this.#parts.db, name.toLowerCase(), this.#parts.clock.now())
+  }
+
+  /**
+   * Ends what waits for a destination, held or not, a soft bounce with an event each; an attempt that is being made goes
+   * on, and so does what is scheduled for later. Answers how many recipients; more may wait where it says so.
+   * @throws SternaError `not_found` where there is nothing to end
+   */
+  async bounce(destination: string): Promise<{ recipients: number; hasMore: boolean }> {
+    const recipients = await bounceWaiting(this.#parts, destination.toLowerCase(), mostBounced)
+    if (recipients === 0) throw nothingFor(destination)
+    return { recipients, hasMore: recipients === mostBounced }
   }
 
   /** The recipients of a message, one recipient, or the first hundred that wait for a destination. */

@@ -166,6 +166,15 @@ export function moveRecipient(
   }
 }
 
+/** Moves a recipient that waits to its end. Stands first in its batch, as `moveRecipient`. */
+export const endWaiting = (id: string, move: Move, now: number): Statement => ({
+  sql: `update recipient
+           set state = :state, due_at = null, held = 0, sent_at = coalesce(sent_at, :sentAt), bounced_at = coalesce(bounced_at, :now)
+         where id = :id and owner is null and due_at is not null and state in ('queued', 'deferred')`,
+  params: { id, state: move.state, sentAt: move.events.some(({ type }) => type === 'email.sent') ? now : null, now },
+  expect: 1,
+})
+
 /** `now`: when the attempt ended. */
 export function insertAttempt(attempt: Attempt, messageId: string, now: number): Statement {
   const { outcome, tls } = attempt

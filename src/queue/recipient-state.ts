@@ -89,6 +89,14 @@ export function moveExpired(progress: RecipientProgress, last: { reply: Reply | 
   return { state: 'bounced', dueAt: null, events: [...sent, bounced], suppress: false }
 }
 
+/** What happens to a recipient that an operator gives up: no further attempt, a soft bounce with the last reply. */
+export function moveEndedByOperator(progress: RecipientProgress, last: { reply: Reply | null; reason: string | null }, now: number): Move {
+  const reason = `Given up by the operator of the relay. Last: ${last.reason ?? 'no attempt was made'}`
+  const sent = progress.attempts === 0 ? [sentEvent(now)] : []
+  const bounced = bouncedEvent(now, { hard: false, category: 'other', reply: last.reply, reason })
+  return { state: 'bounced', dueAt: null, events: [...sent, bounced], suppress: false }
+}
+
 /** What happens to a recipient on the suppression list: nothing is sent, so no `email.sent`. */
 export function moveSuppressed(now: number): Move {
   const reason = 'The address is on the suppression list: an earlier message to it bounced or was complained about, or it was put there by hand.'

@@ -21,7 +21,8 @@ beforeEach(async () => {
   directory = mkdtempSync(join(tmpdir(), 'sterna-queue-'))
   db = await openDatabase({ directory })
   noted = []
-  admin = new QueueAdmin({ db, clock, noteWaiting: (destination, dueAt) => noted.push([destination, dueAt]) })
+  const noteWaiting = (destination: string, dueAt: number) => void noted.push([destination, dueAt])
+  admin = new QueueAdmin({ db, clock, noteWaiting, eventsWritten: () => {} })
 })
 
 afterEach(async () => {
@@ -124,4 +125,58 @@ test('what waits but cannot be changed so is said to be what it is', async () =>
   await admin.hold('a.example')
   await expect(admin.hold('a.example')).rejects.toThrow(/is held already/)
   await expect(admin.retry('a.example')).rejects.toThrow(/is held, scheduled/)
+})
+
+test('the overview counts by destination what waits, is due, in hand and held, and pages by name', async () => {
+  clock.advance(1_000)
+  const start = clock.now()
+  await waiting('c.example')
+  const held = await waiting('b.example')
+  await waiting('b.example', { dueAt: start })
+  await waiting('b.example', { owner: 'boot_1' })
+  await waiting('a.example')
+  await waiting('done.example', { state: 'delivered', dueAt: null })
+  await admin.hold(held)
+  await db.write([{ sql: `update recipient set last_response = '451 4.7.1 later' where destination = 'b.example' and due_at = :start`, params: { start } }])
+  clock.advance(10)
+  const names = async (page: object) => (await admin.page({ limit: 2, after: null, before: null, ...page })).map(({ destination }) => destination)
+  expect(await names({ limit: 1 })).toEqual(['a.example', 'b.example'])
+  expect(await names({ after: 'a.example' })).toEqual(['b.example', 'c.example'])
+  expect(await names({ before: 'c.example' })).toEqual(['b.example', 'a.example'])
+  expect(await admin.destination('B.example')).toEqual({
+    destination: 'b.example',
+    waiting: 3,
+    due: 1,
+    inHand: 1,
+    held: 1,
+    oldestAt: start,
+    nextAttemptAt: start,
+    lastResponse: '451 4.7.1 later',
+  })
+  expect(await admin.destination('done.example')).toBeUndefined()
+})
+
+test('a destination is given up: a soft bounce with its event for each that waits, held or not', async () => {
+  const deferred = await waiting('a.example')
+  await db.write([{ sql: `update recipient set attempts = 2, smtp_code = 451, last_response = '451 later' where id = :id`, params: { id: deferred } }])
+  const fresh = await waiting('a.example', { state: 'queued' })
+  const held = await waiting('a.example')
+  await admin.hold(held)
+  const others = [await waiting('a.example', { state: 'scheduled' }), await waiting('a.example', { owner: 'boot_1' }), await waiting('b.example')]
+  expect(await admin.bounce('A.example')).toEqual({ recipients: 3, hasMore: false })
+  const stateOf = async (id: string) => (await admin.show(id))[0]
+  for (const id of [deferred, fresh, held]) expect(await stateOf(id)).toMatchObject({ state: 'bounced', due_at: null, held: 0 })
+  for (const id of others) expect((await stateOf(id))?.due_at).not.toBeNull()
+  const events = await db.read<{ recipient_id: string; type: string; data: string }>('select recipient_id, type, data from event order by seq')
+  const typesOf = (id: string) => events.filter(({ recipient_id: of }) => of === id).map(({ type }) => type)
+  expect([typesOf(deferred), typesOf(fresh)]).toEqual([['email.bounced'], ['email.sent', 'email.bounced']])
+  const data = events.filter(({ type }) => type === 'email.bounced').map((event) => JSON.parse(event.data) as object)
+  expect(data).toContainEqual(expect.objectContaining({ bounce_type: 'soft', bounce_category: 'other', smtp_code: 451, reason: expect.stringMatching(/451 later$/) }))
+  await expect(admin.bounce('a.example')).rejects.toMatchObject({ code: 'not_found' })
+})
+
+test('a long queue is given up step by step', async () => {
+  const ids: string[] = []
+  for (let i = 0; i < 450; i++) ids.push(await waiting('long.example', { messageId }))
+  expect(await admin.bounce('long.example')).toEqual({ recipients: 450, hasMore: false })
 })

@@ -27,3 +27,4 @@ create table rollup (
   primary key (account_id, tag, quarter, domain_id)
 );
 create index message_tag_message on message_tag (message_id);
+create index recipient_held on recipient (destination) where held = 1;

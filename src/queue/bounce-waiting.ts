@@ -1,0 +1,82 @@
+import type { Clock } from '../clock.ts'
+import { recordEvent } from '../event/event-log.ts'
+import { ConflictError } from '../store/database.ts'
+import type { Database, Row } from '../store/database.ts'
+import { endWaiting } from './queue-store.ts'
+import { moveEndedByOperator } from './recipient-state.ts'
+
+interface WaitingRow extends Row {
+  id: string
+  account_id: string
+  message_id: string
+  forward_path: string
+  attempts: number
+  last_response: string | null
+  smtp_code: number | null
+  enhanced_status: string | null
+  subject: string
+  sandbox: number
+}
+
+/** Recipients that are ended together: it bounds what is in memory and how long one commit takes. */
+const stepSize = 200
+
+const columns = `r.id, r.account_id, r.message_id, r.forward_path, r.attempts, r.last_response, r.smtp_code, r.enhanced_status,
+                 m.subject, m.sandbox`
+
+/** Uses the partial index recipient_due. */
+const free = `
+  select ${columns} from recipient r join message m on m.id = r.message_id
+   where r.destination = :destination and r.due_at is not null and r.owner is null and r.held = 0 and r.state in ('queued', 'deferred')
+   order by r.due_at limit :limit`
+
+/** Uses the partial index recipient_held. */
+const held = `
+  select ${columns} from recipient r join message m on m.id = r.message_id
+   where r.destination = :destination and r.held = 1 and r.due_at is not null and r.owner is null and r.state in ('queued', 'deferred')
+   limit :limit`
+
+/**
+ * Ends what waits for a destination, a soft bounce with an event each, held or not; what is being tried or scheduled for
+ * later goes on. Answers how many recipients it were: `most` where there may be more.
+ */
+export async function bounceWaiting(
+  { db, clock, eventsWritten }: { db: Database; clock: Clock; eventsWritten(): void },
+  destination: string,
+  most: number,
+): Promise<number> {
+  let ended = 0
+  for (const sql of [held, free]) {
+    while (ended < most) {
+      const rows = await db.report<WaitingRow>(sql, { destination, limit: Math.min(stepSize, most - ended) })
+      const done = await Promise.all(rows.map((row) => bounce(db, row, clock.now())))
+      const count = done.filter(Boolean).length
+      if (count > 0) eventsWritten()
+      ended += count
+      // Where all were taken in hand meanwhile, there is nothing left to end.
+      if (count === 0) break
+    }
+  }
+  return ended
+}
+
+/** False where somebody else was first. */
+async function bounce(db: Database, row: WaitingRow, now: number): Promise<boolean> {
+  const reply = row.smtp_code === null ? null : { code: row.smtp_code, enhancedCode: row.enhanced_status, text: row.last_response ?? '' }
+  const move = moveEndedByOperator(row, { reply, reason: row.last_response }, now)
+  const subject = {
+    accountId: row.account_id,
+    messageId: row.message_id,
+    recipientId: row.id,
+    to: row.forward_path,
+    subject: row.subject,
+    sandbox: row.sandbox === 1,
+  }
+  try {
+    await db.write([endWaiting(row.id, move, now), ...move.events.map(({ type, data }) => recordEvent(subject, type, data, now))])
+    return true
+  } catch (error) {
+    if (error instanceof ConflictError) return false
+    throw error
+  }
+}

@@ -1,0 +1,81 @@
+import { timeOfId } from '../id.ts'
+import type { Database, Row } from '../store/database.ts'
+import type { Page } from '../store/page-clause.ts'
+
+/** The queue of one destination. */
+export interface DestinationQueue {
+  destination: string
+  /** Recipients that are not final, the others of this all among them. */
+  waiting: number
+  /** That could be tried now. */
+  due: number
+  /** That are being tried, or are about to be. */
+  inHand: number
+  held: number
+  /** When the oldest of them was accepted, epoch ms. */
+  oldestAt: number
+  /** Of those that are neither held nor in hand; null where there are none. */
+  nextAttemptAt: number | null
+  /** What the last attempt at one of those came to; null where none was made. */
+  lastResponse: string | null
+}
+
+interface OverviewRow extends Row {
+  destination: string
+  waiting: number
+  due: number
+  in_hand: number
+  held: number
+  oldest: string
+  next_due_at: number | null
+}
+
+/**
+ * What is not final, by destination. Three parts, each with a partial index of its own (recipient_due, recipient_owned,
+ * recipient_held), so that the many rows of mail that is done with are not gone over.
+ */
+const overview = (condition: string): string => `
+  select destination, count(*) as waiting,
+         count(case when owner is null and held = 0 and due_at <= :now then 1 end) as due,
+         count(case when owner is not null then 1 end) as in_hand, count(case when held = 1 then 1 end) as held,
+         min(id) as oldest, min(case when owner is null and held = 0 then due_at end) as next_due_at
+    from (select id, destination, due_at, owner, held from recipient where due_at is not null and owner is null and held = 0 and ${condition}
+           union all
+          select id, destination, due_at, owner, held from recipient where owner is not null and due_at is not null and ${condition}
+           union all
+          select id, destination, due_at, owner, held from recipient where held = 1 and owner is null and due_at is not null and ${condition}
+         ) as queued
+   group by destination`
+
+/** A page of the destinations that mail waits for, by name; with `before`, the nearest first. */
+export async function destinationPage(db: Database, page: Page, now: number): Promise<DestinationQueue[]> {
+  const edge = page.after ?? page.before ?? ''
+  const [condition, order] = page.before === null ? ['destination > :edge', 'asc'] : ['destination < :edge', 'desc']
+  const rows = await db.report<OverviewRow>(`${overview(condition)} order by destination ${order} limit :limit`, { edge, now, limit: page.limit + 1 })
+  return Promise.all(rows.map((row) => withLastResponse(db, row)))
+}
+
+/** Undefined where nothing waits for it. */
+export async function destinationQueue(db: Database, destination: string, now: number): Promise<DestinationQueue | undefined> {
+  const [row] = await db.report<OverviewRow>(overview('destination = :destination'), { destination, now })
+  return row && withLastResponse(db, row)
+}
+
+async function withLastResponse(db: Database, row: OverviewRow): Promise<DestinationQueue> {
+  const [last] = await db.report<{ last_response: string }>(
+    `select last_response from recipient
+      where destination = :destination and due_at is not null and owner is null and held = 0 and last_response is not null
+      order by due_at desc limit 1`,
+    { destination: row.destination },
+  )
+  return {
+    destination: row.destination,
+    waiting: row.waiting,
+    due: row.due,
+    inHand: row.in_hand,
+    held: row.held,
+    oldestAt: timeOfId(row.oldest),
+    nextAttemptAt: row.next_due_at,
+    lastResponse: last?.last_response ?? null,
+  }
+}

@@ -32,7 +32,9 @@ export const line = (most: number, least = 1) =>
   })
 
 const unsupported = (isHarmless: (value: unknown) => boolean, message: string) =>
-  check<unknown>(isHarmless, message, { code: 'unsupported_field', error: 'unsupported_field' }).optional()
+  check<unknown>(isHarmless, message, { code: 'unsupported_field', error: 'unsupported_field' })
+    .optional()
+    .describe(`The field ${message}.`)
 
 const isAbsent = (value: unknown): boolean => value === undefined || value === null
 const isOff = (value: unknown): boolean => isAbsent(value) || value === false
@@ -106,8 +108,7 @@ const shape = {
   template: template.nullish().describe('In the place of `html` and `text`.'),
   unsubscribe: unsupported(isOff, 'is not supported by this version: leave it out, or set a List-Unsubscribe header'),
   tracking: unsupported(isTrackingOff, 'cannot be turned on in this version: leave it out'),
-  /** Known to other services' clients, and of no effect. */
-  topic_id: z.unknown().optional(),
+  topic_id: z.unknown().optional().describe("Known to other services' clients, and of no effect."),
 }
 
 /** Demands what may only be left out where a template has it, and refuses what the template stands for. */
@@ -130,7 +131,7 @@ const excluded = (field: string) => ({
 })
 
 /** What `POST /api/emails` takes; unknown fields are left out. */
-export const emailSchema = consistent(z.object(shape))
+export const emailSchema = consistent(z.object(shape)).meta({ id: 'SendEmail' })
 /** The same for those who want to hear of a mistyped field. */
 export const strictEmailSchema = consistent(
   z.strictObject({

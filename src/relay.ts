@@ -80,8 +80,6 @@ export async function startRelay(config: Config, outside: Outside & { version: s
     const rollup = new Rollup(core)
     const noteWaiting = (destination: string, dueAt: number): void => queue.noteWaiting(destination, dueAt)
     const queueAdmin = new QueueAdmin({ db, clock, noteWaiting, eventsWritten: () => tellOfEvents(readers) })
-    const noteWaiting = (destination: string, dueAt: number): void => queue.noteWaiting(destination, dueAt)
-    const queueAdmin = new QueueAdmin({ db, clock, noteWaiting, eventsWritten: () => tellOfEvents(readers) })
     const addresses = await openDoors(core, { queue, queueAdmin, rollup, ...readers, version: outside.version }, stops)
     startJobs(core, rollup, stops)
     return { parts: { ...core, webhooks: webhooks.list, queueAdmin }, addresses, stop }

@@ -27,10 +27,12 @@ export function loadConfig({ file, env = {}, systemHostname = computerName() }: 
   const fromFile = file === undefined ? new Map<SettingName, Given>() : readConfigurationFile(file, faults)
   const fromEnvironment = readEnvironment(env, faults)
   const values: Values = new Map()
+  const origins = new Map<SettingName, string>()
   for (const name of settingNames) {
     // Both are looked at, so that a fault does not stay hidden until the variable above it is taken away.
     const given = [fromEnvironment.get(name), fromFile.get(name)].filter((source) => source !== undefined)
     const parsed = given.map((source) => parseGiven(name, source, faults))
+    if (given[0]) origins.set(name, given[0].place)
     values.set(name, parsed.length > 0 ? parsed[0] : defaultOf(name, values, systemHostname))
   }
   if (faults.length === 0) checkTogether(values, faults)
@@ -38,7 +40,7 @@ export function loadConfig({ file, env = {}, systemHostname = computerName() }: 
     const title = faults.length === 1 ? 'The configuration has a fault:' : `The configuration has ${faults.length} faults:`
     throw new SternaError('configuration', [title, ...faults.map((fault) => `  ${fault}`)].join('\n'))
   }
-  return assemble(values)
+  return assemble(values, origins)
 }
 
 /** Kubernetes sets these in every container beside a service that is called "sterna". */
@@ -97,8 +99,9 @@ function checkTogether(values: Values, faults: string[]): void {
   }
 }
 
-function assemble(values: Values): Config {
-  const config: Record<string, unknown> = {}
+function assemble(values: Values, origins: Config['origins']): Config {
+  // Not a setting itself: two configurations are the same wherever they were given.
+  const config: Record<string, unknown> = Object.defineProperty({}, 'origins', { value: origins })
   for (const [name, value] of values) {
     const [head = '', tail] = name.split('.').map(camelCase)
     if (tail === undefined) config[head] = value

@@ -276,6 +276,9 @@ export type Config = {
   readonly [S in Section as CamelCase<S>]: {
     readonly [N in SettingName as N extends `${S}.${infer Key}` ? CamelCase<Key> : never]: ValueOf<Settings[N]>
   }
+} & {
+  /** Where each setting that is not a default was given: the variable's name, or the file and its line. */
+  readonly origins: ReadonlyMap<SettingName, string>
 }
 
 export const settingNames = Object.keys(settings) as SettingName[]
@@ -284,3 +287,10 @@ export const settingNames = Object.keys(settings) as SettingName[]
 export const environmentNameOf = (name: string): string => `STERNA_${name.toUpperCase().replaceAll('.', '_')}`
 
 export const camelCase = (name: string): string => name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
+
+/** The value of a setting by its name in the file. */
+export function settingValue(config: Config, name: SettingName): unknown {
+  const [head = '', tail] = name.split('.').map(camelCase)
+  const value = (config as unknown as Record<string, unknown>)[head]
+  return tail === undefined ? value : (value as Record<string, unknown>)[tail]
+}

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { loadConfig } from '../../src/config/load-config.ts'
 import type { ConfigSources } from '../../src/config/load-config.ts'
+import { settingValue } from '../../src/config/settings.ts'
 import type { Config } from '../../src/config/settings.ts'
 import { exampleFile } from '../../src/config/settings-documents.ts'
 import { SternaError } from '../../src/errors.ts'
@@ -174,4 +175,14 @@ describe('faults', () => {
 test('what Kubernetes sets beside a service called sterna is not taken for settings', () => {
   const env = { STERNA_SERVICE_HOST: '10.0.0.1', STERNA_PORT: 'tcp://10.0.0.1:80', STERNA_PORT_80_TCP_ADDR: '10.0.0.1' }
   expect(faultsOf({ env })).toEqual([])
+})
+
+test('it is known where a setting was given', () => {
+  const file = fileOf('hostname: mail.example.com\ndelivery:\n  port: 2525\n')
+  const config = loadConfig({ file, env: { STERNA_DELIVERY_PORT: '26' } })
+  expect([...config.origins]).toEqual([
+    ['hostname', expect.stringMatching(/:1$/)],
+    ['delivery.port', 'STERNA_DELIVERY_PORT'],
+  ])
+  expect([settingValue(config, 'hostname'), settingValue(config, 'delivery.port'), settingValue(config, 'delivery.threads')]).toEqual(['mail.example.com', 26, 1])
 })

@@ -22,10 +22,7 @@ export function operationObject(declared: Operation, path: string, frame: Operat
     security: needsKey(declared) ? [{ bearer: [] }] : [],
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(declared.body ? { requestBody: requestBody(declared.body, frame) } : {}),
-    responses: {
-      ...frame.problems.of(refusalsOf(declared), needsKey(declared)),
-      ...Object.fromEntries(declared.answers.map((answer) => [String(answer.status), response(answer, needsKey(declared), frame)])),
-    },
+    responses: responses(declared, frame),
   }
 }
 
@@ -81,6 +78,31 @@ function requestBody(body: NonNullable<Operation['body']>, { components }: Opera
     content: {
       [body.mediaType ?? 'application/json']: { schema, ...(body.example === undefined ? {} : { example: body.example }) },
     },
+  }
+}
+
+function responses(declared: Operation, frame: OperationFrame): JsonSchema {
+  const found = frame.problems.of(refusalsOf(declared), needsKey(declared))
+  for (const answer of declared.answers) {
+    const own = response(answer, needsKey(declared), frame)
+    const problem = found[answer.status]
+    found[answer.status] = problem ? either(own, frame.problems.at(problem)) : own
+  }
+  return found
+}
+
+/** A response that is one of two. */
+function either(own: JsonSchema, problem: JsonSchema): JsonSchema {
+  const contents = [own, problem].map(({ content }) => (content ?? {}) as Record<string, JsonSchema>)
+  const types = new Set(contents.flatMap((content) => Object.keys(content)))
+  const schemaOf = (type: string): unknown => {
+    const schemas = contents.flatMap((content) => (content[type] ? [content[type].schema] : []))
+    return schemas.length === 1 ? schemas[0] : { anyOf: schemas }
+  }
+  return {
+    description: `${String(own.description)}\n\nOr ${String(problem.description)}`,
+    headers: problem.headers,
+    content: Object.fromEntries([...types].map((type) => [type, { schema: schemaOf(type) }])),
   }
 }
 

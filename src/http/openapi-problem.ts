@@ -59,6 +59,11 @@ export class ProblemResponses {
     )
   }
 
+  /** What a reference leads to. */
+  at({ $ref }: JsonSchema): JsonSchema {
+    return this.responses[String($ref).replace(/.*\//, '')] ?? {}
+  }
+
   #reference(status: number, names: ErrorCode[], carriesKey: boolean): JsonSchema {
     const text = [carriesKey, ...names].join()
     const key = this.#keys.get(text) ?? this.#freeKey((titleOf[status] ?? `Status${status}`).replaceAll(' ', ''))

@@ -38,6 +38,7 @@ export async function livedRelay(): Promise<TestRelay> {
   const [goodId = '', badId = ''] = await addWebhooks(relay, good, bad)
   await command(relay, 'account', 'create', 'other')
   await keepAccounts(relay)
+  await keepDomains(relay)
   await sendByApi(relay)
   await sendBySmtp(relay)
   await runQueue(relay)
@@ -101,6 +102,16 @@ async function keepAccounts(relay: TestRelay): Promise<void> {
   await command(relay, 'domain', 'add', 'other.example', '--account', 'other')
   await expect(command(relay, 'domain', 'verify', 'other.example')).rejects.toThrow('is pending')
   await apiKeys.flush()
+}
+
+async function keepDomains(relay: TestRelay): Promise<void> {
+  await call(relay, 'POST', '/api/domains', { name: 'old.example', tracking_subdomain: 'links' })
+  await command(relay, 'domain', 'verify', 'old.example', '--manual')
+  await command(relay, 'domain', 'verify', 'old.example')
+  await call(relay, 'PATCH', '/api/domains/old.example', { tracking_subdomain: null, subdomains: false })
+  for (const force of [false, true]) await call(relay, 'POST', '/api/domains/old.example/dkim/rotate', { force })
+  await command(relay, 'domain', 'verify', 'old.example', '--manual')
+  await call(relay, 'DELETE', '/api/domains/old.example')
 }
 
 async function sendByApi(relay: TestRelay): Promise<void> {
@@ -211,6 +222,7 @@ async function growOld(relay: TestRelay): Promise<void> {
   const email = { from: 'app@sender.example', to: 'ann@rcpt.example', subject: 'Again', html: '<p>once more</p>' }
   const { body } = await relay.call('POST', '/api/send', email, { 'idempotency-key': 'same' })
   await reaches(relay, body.id, 'ann@rcpt.example', 'delivered')
+  await running.parts.sendingDomains.forgetOld()
   await sweep(running.parts.db, { contentMs: day, eventMs: 5 * day }, clock.now())
   await relay.send(['delivered@simulator.test', 'gone@rcpt.example', 'later@rcpt.example'], { tags: { kind: 'last' } })
   await isQuiet(relay)

@@ -20,6 +20,8 @@ interface Rule {
   some: string[][]
   /** No other state may occur; left out: any. */
   only?: string[]
+  /** One of these occurs wherever the rule fits, and an index leads to it; left out where there may be none. */
+  mark?: string[]
 }
 
 /** Recipients that were left out from the start, or taken out, do not change what is said of the others. */
@@ -29,16 +31,16 @@ const final = [...arrived, 'bounced', 'failed', ...setAside]
 
 /** The first rule that fits counts; the last one fits whatever is not final. */
 const rules: Rule[] = [
-  { status: 'suppressed', some: [['suppressed']], only: ['suppressed'] },
-  { status: 'canceled', some: [['canceled']], only: setAside },
-  { status: 'scheduled', some: [['scheduled']], only: ['scheduled', ...setAside] },
-  { status: 'queued', some: [['queued']], only: ['queued', ...setAside] },
+  { status: 'suppressed', some: [['suppressed']], only: ['suppressed'], mark: ['suppressed'] },
+  { status: 'canceled', some: [['canceled']], only: setAside, mark: ['canceled'] },
+  { status: 'scheduled', some: [['scheduled']], only: ['scheduled', ...setAside], mark: ['scheduled'] },
+  { status: 'queued', some: [['queued']], only: ['queued', ...setAside], mark: ['queued'] },
   { status: 'delivered', some: [['delivered']], only: ['delivered'] },
-  { status: 'complained', some: [['complained']], only: arrived },
-  { status: 'partially_delivered', some: [arrived], only: final },
-  { status: 'bounced', some: [['bounced']], only: ['bounced', 'failed', ...setAside] },
-  { status: 'failed', some: [['failed']], only: ['failed', ...setAside] },
-  { status: 'processing', some: [] },
+  { status: 'complained', some: [['complained']], only: arrived, mark: ['complained'] },
+  { status: 'partially_delivered', some: [arrived], only: final, mark: ['bounced', 'failed', 'complained', ...setAside] },
+  { status: 'bounced', some: [['bounced']], only: ['bounced', 'failed', ...setAside], mark: ['bounced'] },
+  { status: 'failed', some: [['failed']], only: ['failed', ...setAside], mark: ['failed'] },
+  { status: 'processing', some: [], mark: ['scheduled', 'queued', 'deferred', 'sent'] },
 ]
 
 /** The status of an email whose recipients are in these states. */
@@ -50,12 +52,17 @@ export function deriveStatus(states: Iterable<string>): EmailStatus {
   return rules.find(fits)?.status ?? 'processing'
 }
 
-/** The same as a condition on the row `message`, from the same rules. */
+/** The same as a condition on the row `message`, from the same rules. Uses the partial index recipient_undelivered. */
 export function statusCondition(status: EmailStatus): string {
   const before = rules.slice(0, rules.findIndex((rule) => rule.status === status))
   const rule = rules[before.length] as Rule
   const earlier = rule.only === undefined ? before : before.filter((other) => other.only?.some((state) => rule.only?.includes(state)))
-  return [ruleCondition(rule), ...earlier.map((other) => `not (${ruleCondition(other)})`)].join(' and ')
+  return [markCondition(rule), ruleCondition(rule), ...earlier.map((other) => `not (${ruleCondition(other)})`)].join(' and ')
+}
+
+function markCondition({ mark }: Rule): string {
+  if (!mark) return '1 = 1'
+  return `id in (select message_id from recipient where account_id = :accountId and state in (${quoted(mark)}) and state <> 'delivered')`
 }
 
 function ruleCondition({ some, only }: Rule): string {

@@ -48,11 +48,13 @@ export function insertMessage(submission: Submission, domainId: string | null, n
   return [
     {
       sql: `insert into message
-              (id, account_id, domain_id, source, sandbox, reverse_path, header_from, header_to, header_cc, reply_to,
-               subject, message_id_header, size, body_type, smtputf8, envid, ret, tags, metadata, scheduled_at, created_at)
+              (id, account_id, domain_id, source, sandbox, reverse_path, author, header_from, header_to, header_cc, reply_to,
+               subject, message_id_header, size, body_type, smtputf8, envid, ret, tags, metadata, template_id,
+               scheduled_at, created_at)
             values
-              (:id, :accountId, :domainId, :source, :sandbox, :reversePath, :headerFrom, :headerTo, :headerCc, :replyTo,
-               :subject, :messageIdHeader, :size, :bodyType, :smtputf8, :envid, :ret, :tags, :metadata, :scheduledAt, :now)`,
+              (:id, :accountId, :domainId, :source, :sandbox, :reversePath, :author, :headerFrom, :headerTo, :headerCc, :replyTo,
+               :subject, :messageIdHeader, :size, :bodyType, :smtputf8, :envid, :ret, :tags, :metadata,
+               :templateId, :scheduledAt, :now)`,
       params: {
         id,
         accountId: submitter.accountId,
@@ -60,6 +62,7 @@ export function insertMessage(submission: Submission, domainId: string | null, n
         source: submission.source,
         sandbox: submitter.sandbox ? 1 : 0,
         reversePath: submission.reversePath,
+        author: submission.headerFrom[0]?.address.toLowerCase() ?? null,
         headerFrom: submission.headerFromText,
         headerTo: JSON.stringify(submission.headerToText),
         headerCc: JSON.stringify(submission.headerCcText),
@@ -73,13 +76,15 @@ export function insertMessage(submission: Submission, domainId: string | null, n
         ret: submission.ret,
         tags: JSON.stringify(tags),
         metadata: JSON.stringify(submission.metadata),
+        templateId: submission.templateId,
         scheduledAt: submission.scheduledAt,
         now,
       },
     },
     ...tags.map(({ name, value }) => ({
-      sql: 'insert into message_tag (message_id, name, value) values (:id, :name, :value) on conflict (name, value, message_id) do nothing',
-      params: { id, name, value },
+      sql: `insert into message_tag (account_id, name, value, message_id) values (:accountId, :name, :value, :id)
+            on conflict (account_id, name, value, message_id) do nothing`,
+      params: { id, accountId: submitter.accountId, name, value },
     })),
   ]
 }

@@ -41,9 +41,26 @@ describe('the message parser', () => {
     expect(read).toMatchObject({ html: expect.stringContaining('<script>x</script>'), text: expect.stringMatching(/^hi/) })
     expect(read?.attachments).toEqual([
       expect.objectContaining({ contentType: 'message/delivery-status' }),
-      { filename: 'a.png', contentType: 'image/png', size: 3, contentId: 'c@d' },
+      { filename: 'a.png', contentType: 'image/png', disposition: 'attachment', size: 3, contentId: 'c@d' },
     ])
     expect(read?.headers[0]).toEqual({ name: 'subject', value: 'ü' })
+  })
+
+  it('gives the content of one attachment, however large, and says where there is none', async () => {
+    const content = Buffer.from(Array.from({ length: 700_000 }, (_, i) => (i * i) % 251))
+    const head = (name: string) => `--b\r\nContent-Type: application/pdf; name=${name}\r\nContent-Transfer-Encoding: base64\r\n\r\n`
+    const source = ['Content-Type: multipart/mixed; boundary=b', '', `${head('empty.pdf')}`, `${head('big.pdf')}${content.toString('base64')}`, '--b--', '']
+    const load = async () => [Buffer.from(source.join('\r\n'))]
+    start()
+    const read = async (place: number) => {
+      const pieces = await parser.attachment(load, place)
+      return pieces && Buffer.concat(pieces)
+    }
+    expect(await read(0)).toEqual(Buffer.alloc(0))
+    expect((await read(1))?.equals(content)).toBe(true)
+    expect(await read(2)).toBe(null)
+    expect((await parse(...(await load())))?.attachments.map(({ filename, size }) => [filename, size])).toEqual([['empty.pdf', 0], ['big.pdf', 700_000]])
+    expect(await parser.attachment(async () => [], 0)).toBe(null)
   })
 
   it('reads from shared memory', async () => {

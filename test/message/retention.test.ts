@@ -22,7 +22,7 @@ async function storeWith(messages: { name: string; createdAt: number; finalAt: n
         params: { id, name, createdAt },
       },
       { sql: `insert into content (message_id, chunk, bytes) values (:id, 0, :bytes)`, params: { id, bytes: new Uint8Array(1) } },
-      { sql: `insert into message_tag (message_id, name, value) values (:id, 'a', 'b')`, params: { id } },
+      { sql: `insert into message_tag (account_id, message_id, name, value) values ('acc_1', :id, 'a', 'b')`, params: { id } },
       {
         sql: `insert into recipient (id, message_id, account_id, forward_path, destination, type, state, due_at, expires_at, delivered_at)
               values (:recipient, :id, 'acc_1', '', '', 'to', 'x', :dueAt, 0, :finalAt)`,

@@ -23,6 +23,9 @@ import type { ApiAnswer, ApiParts, ApiServer, RequestOptions } from './api-serve
 const minute = 60_000
 const taken: Outcome = { type: 'delivered', reply: { code: 250, enhancedCode: '2.0.0', text: 'Ok' } }
 
+/** The id of `sender.example`. */
+export const senderDomainId = `dom_${'0'.repeat(26)}`
+
 export interface EmailApi extends ApiServer {
   /** What the next attempts come to, by forward-path; others are taken. */
   outcomes: Map<string, Outcome[]>
@@ -92,7 +95,7 @@ const doorParts = ({ db, clock, accounts }: ApiParts, queue: QueueRunner): Accep
   accounts,
   space: new FreeSpace('/', 0),
   idempotencyKeys: new IdempotencyKeys({ db, clock }),
-  verifiedDomainFor: (_, name) => (name === 'sender.example' ? { id: 'dom_1', name } : null),
+  verifiedDomainFor: (_, name) => (name === 'sender.example' ? { id: senderDomainId, name } : null),
   eventsWritten: () => {},
   giveUpAfterMs: 48 * 60 * minute,
 })

@@ -44,7 +44,7 @@ export function emailItem(message: MessageRow, { recipients, newestEvent }: Emai
     reply_to: orNull(JSON.parse(message.reply_to) as string[]),
     subject: message.subject,
     metadata: JSON.parse(message.metadata) as Record<string, string>,
-    template_id: null,
+    template_id: message.template_id,
     domain_id: message.domain_id,
     source: message.source,
     status,

@@ -1,0 +1,22 @@
+-- Lists of emails: each of their filters by an index, of the account and the mode alone.
+drop index message_account;
+create index message_account on message (account_id, sandbox, id);
+create index recipient_address on recipient (lower(forward_path), message_id);
+-- Nearly all recipients are delivered to in the end, and leave this index.
+create index recipient_undelivered on recipient (account_id, state, message_id) where state <> 'delivered';
+
+-- The address in From, in lower case; the first one where there are several.
+alter table message add column author text;
+create index message_author on message (account_id, sandbox, author, id);
+
+create table message_tag_of_account (
+  account_id text not null,
+  name text not null,
+  value text not null,
+  message_id text not null references message (id),
+  primary key (account_id, name, value, message_id)
+);
+insert into message_tag_of_account (account_id, name, value, message_id)
+  select m.account_id, t.name, t.value, t.message_id from message_tag t join message m on m.id = t.message_id;
+drop table message_tag;
+alter table message_tag_of_account rename to message_tag;

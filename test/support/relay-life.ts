@@ -39,10 +39,13 @@ export async function livedRelay(): Promise<TestRelay> {
   await command(relay, 'account', 'create', 'other')
   await keepAccounts(relay)
   await keepDomains(relay)
+  await keepTemplates(relay)
   await sendByApi(relay)
   await sendBySmtp(relay)
   await runQueue(relay)
   await readEmails(relay)
+  await followEvents(relay)
+  await keepSuppressions(relay)
   await lookAfterWebhooks(relay, { goodId, badId, bad })
   await growOld(relay)
   await relay.restart()
@@ -114,6 +117,19 @@ async function keepDomains(relay: TestRelay): Promise<void> {
   await call(relay, 'DELETE', '/api/domains/old.example')
 }
 
+async function keepTemplates(relay: TestRelay): Promise<void> {
+  const { id } = await call(relay, 'POST', '/api/templates', { name: 'Hello', alias: 'hello', subject: 'Hello', html: '{{name}}' })
+  const { id: copy } = await call(relay, 'POST', '/api/templates/hello/duplicate')
+  for (const change of [{ text: 'Dear {{name}}' }, { name: 'Greeting' }]) await call(relay, 'PATCH', `/api/templates/${id}`, change)
+  await call(relay, 'POST', `/api/templates/${id}/publish`)
+  await call(relay, 'PATCH', `/api/templates/${id}`, { subject: 'Good day' })
+  for (const query of ['', `?after=${copy}`, `?before=${id}`]) await call(relay, 'GET', `/api/templates${query}`)
+  const template = { id: 'hello', variables: { name: 'Ann' } }
+  await call(relay, 'POST', '/api/emails', { from: 'app@sender.example', to: 'ann@rcpt.example', template })
+  await pause(relay)
+  await call(relay, 'DELETE', `/api/templates/${copy}`)
+}
+
 async function sendByApi(relay: TestRelay): Promise<void> {
   for (const reaction of ['opened', 'clicked', 'complained', 'unsubscribed', 'softbounced', 'suppressed']) {
     await relay.send(`${reaction}@simulator.test`, { tags: [{ name: 'kind', value: reaction }], metadata: { order: '7' } })
@@ -179,6 +195,33 @@ async function readEmails(relay: TestRelay): Promise<void> {
   for (const name of ['events', 'attempts']) {
     const first = (await part(name)).data[0]
     if (first) for (const edge of ['after', 'before']) await part(name, `&${edge}=${first.id}`)
+  }
+}
+
+async function followEvents(relay: TestRelay): Promise<void> {
+  const list = (query: string) => call(relay, 'GET', `/api/events?${query}`)
+  const [newest, older] = (await list('limit=2')).data
+  await call(relay, 'GET', `/api/events/${newest.id}`)
+  for (const query of [`after=${newest.id}`, `before=${older.id}`, `order=asc&after=${older.id}`, `order=asc&before=${newest.id}`]) await list(query)
+  const times = 'since=2026-01-01T00:00:00Z&until=2027-01-01T00:00:00Z'
+  await list(`type=email.sent&email_id=${newest.data.email_id}&to=ann@rcpt.example&${times}`)
+  const response = await fetch(`${relay.baseUrl}/api/events/stream`, { headers: { authorization: `Bearer ${relay.token}` } })
+  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
+  await relay.send('delivered@simulator.test')
+  for (let text = ''; !text.includes('event: email.delivered'); ) text += (await reader.read()).value
+  await reader.cancel()
+  await isQuiet(relay)
+}
+
+async function keepSuppressions(relay: TestRelay): Promise<void> {
+  for (const email of ['una@rcpt.example', 'una@rcpt.example', 'dua@rcpt.example', "tri'a@rcpt.example"]) {
+    await call(relay, 'POST', '/api/suppressions', { email })
+  }
+  const { data } = await call(relay, 'GET', '/api/suppressions')
+  for (const query of ['origin=bounce', `after=${data[0].id}`, `before=${data[1].id}`]) await call(relay, 'GET', `/api/suppressions?${query}`)
+  for (const name of [data[0].id, data[1].email]) {
+    await call(relay, 'GET', `/api/suppressions/${name}`)
+    await call(relay, 'DELETE', `/api/suppressions/${name}`)
   }
 }
 

@@ -1,3 +1,4 @@
+import { removeAccount } from '../account-removal.ts'
 import { checkedPlan } from '../account/plan.ts'
 import { argument, isoTime, table, textOption } from './command.ts'
 import type { Command } from './command.ts'
@@ -11,11 +12,12 @@ export const accountCommands: Command[] = [
     async run(input, { accounts, config }) {
       const plan = checkedPlan(textOption(input, 'plan') ?? config.accounts.defaultPlan, config.plans)
       const account = await accounts.create(argument(input, 0), plan)
-      return { stdout: `${account.id}\n` }
+      return { stdout: `${account.id}\n`, objectId: account.id }
     },
   },
   {
     name: 'account list',
+    reads: true,
     args: [],
     options: {},
     doc: 'Lists the accounts.',
@@ -32,7 +34,7 @@ export const accountCommands: Command[] = [
     async run(input, { accounts, log }) {
       const account = await accounts.change(argument(input, 0), { status: 'suspended' })
       log.warn({ accountId: account.id }, 'account suspended')
-      return { stdout: `${account.id}\n` }
+      return { stdout: `${account.id}\n`, objectId: account.id }
     },
   },
   {
@@ -43,7 +45,30 @@ export const accountCommands: Command[] = [
     async run(input, { accounts, log }) {
       const account = await accounts.change(argument(input, 0), { status: 'active' })
       log.info({ accountId: account.id }, 'account resumed')
-      return { stdout: `${account.id}\n` }
+      return { stdout: `${account.id}\n`, objectId: account.id }
+    },
+  },
+  {
+    name: 'account plan',
+    args: ['ACCOUNT', 'PLAN'],
+    options: {},
+    doc: 'Gives an account another plan, one of the setting plans.',
+    async run(input, { accounts, config }) {
+      const account = await accounts.change(argument(input, 0), { plan: checkedPlan(argument(input, 1), config.plans) })
+      return { stdout: `${account.id}\n`, objectId: account.id }
+    },
+  },
+  {
+    name: 'account delete',
+    args: ['ACCOUNT'],
+    options: {},
+    doc:
+      'Deletes an account that has no queued mail, with its keys, users, webhooks and domains. ' +
+      'What it has sent stays until its retention is over.',
+    async run(input, parts) {
+      const id = await removeAccount(argument(input, 0), parts)
+      parts.log.warn({ accountId: id }, 'account deleted')
+      return { stdout: `${id}\n`, objectId: id }
     },
   },
 ]

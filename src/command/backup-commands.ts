@@ -23,6 +23,7 @@ async function makeFile(path: string): Promise<void> {
 export const backupCommands: Command[] = [
   {
     name: 'backup',
+    reads: true,
     args: ['FILE'],
     options: {
       'with-key': { type: 'boolean', doc: 'Also copies the key file, as FILE.key. Whoever has both can read every secret.' },

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import { nearestName } from '../config/nearest-name.ts'
 import { messageOf, SternaError } from '../errors.ts'
+import { commandChange } from './command-change.ts'
 import { commands } from './command-list.ts'
 import type { CommandParts } from './command-parts.ts'
 import type { Command, CommandInput } from './command.ts'
@@ -41,7 +42,8 @@ export async function runCommand(request: CommandRequest, parts: CommandParts): 
   try {
     const { command, input } = parseCommand(request)
     if (!command.run) throw usageFault(`"${command.name}" cannot be run inside a server.`)
-    const { stdout, stderr = '', exitCode = 0 } = await command.run(input, parts)
+    const { stdout, stderr = '', exitCode = 0, objectId } = await command.run(input, parts)
+    if (!command.reads) await parts.audit.record(commandChange(command, input, { accounts: parts.accounts, objectId }))
     return { stdout, stderr, exitCode }
   } catch (error) {
     if (!(error instanceof SternaError)) parts.log.error({ error }, 'a command failed')

@@ -6,6 +6,7 @@ import { domainCommands } from './domain-commands.ts'
 import { importCommands } from './import-commands.ts'
 import { keyCommands } from './key-commands.ts'
 import { queueCommands } from './queue-commands.ts'
+import { userCommands } from './user-commands.ts'
 import { webhookCommands } from './webhook-commands.ts'
 
 /** Every command, in the order of the help page. Those without `run` are carried out by main.ts. */
@@ -13,6 +14,7 @@ export const commands: readonly Command[] = [
   { name: 'serve', args: [], options: {}, doc: 'Starts the relay; SIGTERM or Ctrl-C stops it.' },
   ...accountCommands,
   ...keyCommands,
+  ...userCommands,
   ...domainCommands,
   ...webhookCommands,
   ...queueCommands,

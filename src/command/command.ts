@@ -24,6 +24,8 @@ export interface CommandOutput {
   stdout: string
   /** What a person should know beside it. */
   stderr?: string
+  /** The id of what it changed, for the audit log; not needed where that is the first argument. */
+  objectId?: string
   /** 0 unless given. */
   exitCode?: number
 }
@@ -36,6 +38,8 @@ export interface Command {
   args: readonly string[]
   options: Record<string, CommandOption>
   doc: string
+  /** True where it changes nothing, so that the audit log need not tell of it. */
+  reads?: true
   /**
    * Runs in the serving process where there is one, else in a process that has opened the store for itself. Fails
    * by throwing. Absent for commands that are not about the data of a running server: main.ts runs those.

@@ -7,6 +7,7 @@ import type { Command } from './command.ts'
 export const doctorCommands: Command[] = [
   {
     name: 'doctor',
+    reads: true,
     args: [],
     options: { json: { type: 'boolean', doc: 'Prints JSON, as the API does.' } },
     doc: 'Checks what a mail server needs: port 25, names, DNS records, certificate, clock, disk, blocklists. Fails where something has failed.',

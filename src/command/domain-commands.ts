@@ -25,6 +25,7 @@ export const domainCommands: Command[] = [
   },
   {
     name: 'domain list',
+    reads: true,
     args: [],
     options: { account: { ...account, required: false }, json },
     doc: 'Lists the domains of an account, or of all.',

@@ -1,6 +1,8 @@
 import { permissions } from '../account/permission.ts'
 import type { Permission } from '../account/permission.ts'
+import { duration, SettingFault } from '../config/setting-types.ts'
 import { SternaError } from '../errors.ts'
+import { parseIsoTime } from '../iso-time.ts'
 import { accountOption as account, argument, flagOption, isoTime, requiredOption, table, textOption } from './command.ts'
 import type { Command, CommandInput } from './command.ts'
 
@@ -17,6 +19,7 @@ export const keyCommands: Command[] = [
       },
       domain: { type: 'string', value: 'DOMAIN', doc: 'Lets the key send from this domain only.' },
       name: { type: 'string', value: 'NAME', doc: 'What the key is for.' },
+      expires: { type: 'string', value: 'TIME', doc: 'When it stops working, such as 2027-01-01T00:00:00Z.' },
       sandbox: { type: 'boolean', doc: 'Nothing sent with this key leaves the machine; it needs no verified domain.' },
     },
     doc: 'Creates an API key and prints it. It is shown this once: only its SHA-256 is stored.',
@@ -30,12 +33,14 @@ export const keyCommands: Command[] = [
         permission: permissionOf(input),
         domainId: domain?.id ?? null,
         sandbox: flagOption(input, 'sandbox'),
+        expiresAt: timeOf(textOption(input, 'expires')),
       })
-      return { stdout: `${token}\n`, stderr: `Key ${id} of account ${owner.name}. Keep it: it is not shown again.\n` }
+      return { stdout: `${token}\n`, objectId: id, stderr: `Key ${id} of account ${owner.name}. Keep it: it is not shown again.\n` }
     },
   },
   {
     name: 'key list',
+    reads: true,
     args: [],
     options: { account },
     doc: 'Lists the API keys of an account.',
@@ -48,9 +53,25 @@ export const keyCommands: Command[] = [
         key.sandbox ? 'sandbox' : 'live',
         key.domainId ?? '-',
         isoTime(key.lastUsedAt),
+        isoTime(key.expiresAt),
         key.name,
       ])
-      return { stdout: table([['ID', 'KEY', 'PERMISSION', 'MODE', 'DOMAIN', 'LAST USED', 'NAME'], ...rows]) }
+      return { stdout: table([['ID', 'KEY', 'PERMISSION', 'MODE', 'DOMAIN', 'LAST USED', 'EXPIRES', 'NAME'], ...rows]) }
+    },
+  },
+  {
+    name: 'key rotate',
+    args: ['ID'],
+    options: {
+      overlap: { type: 'string', value: 'DURATION', doc: 'For how long the token before works too, such as 24h (the default) or 0.' },
+      force: { type: 'boolean', doc: 'Also while the overlap of an earlier rotation is open, which then ends.' },
+    },
+    doc: 'Gives an API key a new token and prints it. It is shown this once.',
+    async run(input, { apiKeys }) {
+      const keyId = argument(input, 0)
+      const overlapMs = durationOf(textOption(input, 'overlap') ?? '24h')
+      const { token, previousExpiresAt } = await apiKeys.rotate(keyId, { overlapMs, force: flagOption(input, 'force') })
+      return { stdout: `${token}\n`, stderr: `The token before works until ${isoTime(previousExpiresAt)}.\n` }
     },
   },
   {
@@ -72,4 +93,19 @@ function permissionOf(input: CommandInput): Permission {
   const permission = permissions.find((known) => known === given)
   if (permission) return permission
   throw new SternaError('validation_error', `There is no permission "${given}"; choose one of ${permissions.join(', ')}.`)
+}
+
+function timeOf(text: string | undefined): number | null {
+  if (text === undefined) return null
+  const at = parseIsoTime(text)
+  if (at !== null) return at
+  throw new SternaError('validation_error', `"${text}" is not a time: write it like 2027-01-01T00:00:00Z.`)
+}
+
+function durationOf(text: string): number {
+  try {
+    return duration.parse(text)
+  } catch (error) {
+    throw error instanceof SettingFault ? new SternaError('validation_error', error.message) : error
+  }
 }

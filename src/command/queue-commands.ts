@@ -7,6 +7,7 @@ const what = 'MESSAGE|RECIPIENT|DOMAIN'
 export const queueCommands: Command[] = [
   {
     name: 'queue list',
+    reads: true,
     args: [],
     options: {},
     doc: 'Lists the destinations that mail waits for: recipients, how many are held, the next attempt.',
@@ -22,6 +23,7 @@ export const queueCommands: Command[] = [
   },
   {
     name: 'queue show',
+    reads: true,
     args: [what],
     options: {},
     doc: 'Shows the recipients of a message (em_…), one recipient (rcp_…), or the first hundred that wait for a domain.',

@@ -43,6 +43,7 @@ export const webhookCommands: Command[] = [
   },
   {
     name: 'webhook list',
+    reads: true,
     args: [],
     options: { account, sandbox },
     doc: 'Lists the webhooks of an account.',

@@ -7,11 +7,24 @@ const ownPlan = 'enterprise'
 const nameFirst = `
   STERNA_HOSTNAME=mail.YOUR-DOMAIN npm start              start anew with this machine's name in the DNS`
 
-/**
- * Makes a first account with a sandbox key where there is no account yet, and tells a person what to do next. Empty at
- * every later start.
- */
-export async function welcome({ accounts, apiKeys, config }: CommandParts): Promise<string> {
+/** What a person who starts the server is told: at the first start what to do next, and how to log in while nobody can. */
+export async function welcome(parts: CommandParts): Promise<string> {
+  return `${await firstAccount(parts)}${await firstOwner(parts)}`
+}
+
+/** Set-up links are made anew at each start, so that one that was seen by others is worth nothing after it. */
+async function firstOwner({ people, config }: CommandParts): Promise<string> {
+  const token = await people.setupLink.renew()
+  if (token === null) return ''
+  return `Nobody can log in yet. This link, which works once, makes you the owner and operator:
+
+  ${config.baseUrl}/setup/${token}
+
+`
+}
+
+/** Makes a first account with a sandbox key where there is no account yet. */
+async function firstAccount({ accounts, apiKeys, config }: CommandParts): Promise<string> {
   if (accounts.list().length > 0) return ''
   const account = await accounts.create('default', ownPlan)
   const { token } = await apiKeys.create({ accountId: account.id, name: 'first start', permission: 'full_access', sandbox: true })

@@ -1,0 +1,88 @@
+import { roles } from '../account/permission.ts'
+import type { Role } from '../account/permission.ts'
+import type { User } from '../account/user.ts'
+import { SternaError } from '../errors.ts'
+import { accountOption as account, argument, flagOption, isoTime, requiredOption, table, textOption } from './command.ts'
+import type { Command, CommandOutput } from './command.ts'
+import type { CommandParts } from './command-parts.ts'
+
+const role = { type: 'string', value: 'ROLE', doc: `One of ${roles.join(', ')}; default: member.` } as const
+const operator = { type: 'boolean', doc: 'Opens the server-wide routes too.' } as const
+
+/** Whoever may run commands may do everything, so they also let somebody back in who is locked out. */
+export const userCommands: Command[] = [
+  {
+    name: 'user invite',
+    args: ['EMAIL'],
+    options: { account, role, operator },
+    doc: 'Invites a user and prints the link at which a password is set. It works once, for a week.',
+    async run(input, parts) {
+      const { id } = parts.accounts.getAccount(requiredOption(input, 'account'))
+      const wanted = { email: argument(input, 0), accountId: id, role: roleOf(textOption(input, 'role') ?? 'member') }
+      return invitation(await parts.people.users.invite({ ...wanted, operator: flagOption(input, 'operator') }), parts)
+    },
+  },
+  {
+    name: 'user reset',
+    args: ['EMAIL'],
+    options: {},
+    doc: 'Prints a new link for a user who has lost the invitation, the password or the second factor. The old ones end when it is used.',
+    run: async (input, parts) => invitation(await parts.people.users.inviteAgain(argument(input, 0)), parts),
+  },
+  {
+    name: 'user list',
+    reads: true,
+    args: [],
+    options: { account: { ...account, doc: 'Name or id of the account; all of them if left out.', required: false } },
+    doc: 'Lists the users.',
+    async run(input, { accounts, people }) {
+      const name = textOption(input, 'account')
+      const users = people.users.list(name === undefined ? undefined : accounts.getAccount(name).id)
+      const rows = users.map((user) => [
+        user.id,
+        user.email,
+        user.role,
+        user.operator ? 'operator' : '-',
+        user.status,
+        accounts.accountFor(user.accountId)?.name ?? user.accountId,
+        isoTime(user.lastLoginAt),
+      ])
+      return { stdout: table([['ID', 'EMAIL', 'ROLE', 'OPERATOR', 'STATUS', 'ACCOUNT', 'LAST LOGIN'], ...rows]) }
+    },
+  },
+  {
+    name: 'user role',
+    args: ['EMAIL', 'ROLE'],
+    options: { operator: { ...operator, doc: 'Opens the server-wide routes too; without it they are closed.' } },
+    doc: 'Changes what a user may do.',
+    async run(input, { people }) {
+      const { id } = people.users.get(argument(input, 0))
+      await people.users.change(id, { role: roleOf(argument(input, 1)), operator: flagOption(input, 'operator') })
+      return { stdout: `${id}\n`, objectId: id }
+    },
+  },
+  {
+    name: 'user remove',
+    args: ['EMAIL'],
+    options: {},
+    doc: 'Removes a user at once, with all sessions.',
+    async run(input, { people }) {
+      const { id } = people.users.get(argument(input, 0))
+      await people.users.remove(id)
+      await people.sessions.endAll(id)
+      return { stdout: `${id}\n`, objectId: id }
+    },
+  },
+]
+
+const invitation = ({ user, token }: { user: User; token: string }, { config }: CommandParts): CommandOutput => ({
+  stdout: `${config.baseUrl}/invite/${token}\n`,
+  stderr: `${user.email} has until ${isoTime(user.invitationExpiresAt)} to use it. Pass it on: no mail is sent about it.\n`,
+  objectId: user.id,
+})
+
+function roleOf(given: string): Role {
+  const role = roles.find((known) => known === given)
+  if (role) return role
+  throw new SternaError('validation_error', `There is no role "${given}"; choose one of ${roles.join(', ')}.`)
+}

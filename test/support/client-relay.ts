@@ -13,6 +13,8 @@ export interface ClientRelay extends TestRelay {
   received(address: string): Promise<ParsedMail>
   /** The email of this id as the API has it. */
   record(id: string): Promise<any>
+  /** Publishes a template with this alias; gives its id. */
+  template(alias: string, content: { subject: string; html: string }): Promise<string>
   /** All emails on record, newest first. */
   emails(): Promise<any[]>
 }
@@ -39,6 +41,12 @@ export async function startClientRelay(settings: Record<string, string> = {}): P
       const { status, body } = await relay.call('GET', `/api/emails/${id}`)
       expect(status).toBe(200)
       return body
+    },
+    async template(alias: string, content: { subject: string; html: string }) {
+      const { status, body } = await relay.call('POST', '/api/templates', { name: alias, alias, ...content })
+      expect(status).toBe(201)
+      expect((await relay.call('POST', `/api/templates/${alias}/publish`, {})).status).toBe(200)
+      return body.id
     },
     async emails() {
       return (await relay.call('GET', '/api/emails?limit=100')).body.data

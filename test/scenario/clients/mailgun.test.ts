@@ -88,6 +88,22 @@ test('with recipient-variables every recipient gets an email of their own', asyn
   expect(ann.headerLines.find(({ key }) => key === 'to')?.line).not.toContain('bob')
 })
 
+test('a template is sent with its variables', async () => {
+  const relay = await startClientRelay()
+  await relay.template('welcome', { subject: 'Welcome, {{name}}', html: '<p>{{#items}}{{title}} {{/items}}</p>' })
+  await clientOf(relay).messages.create(domain, {
+    from: hello.from,
+    to: hello.to,
+    template: 'welcome',
+    't:variables': JSON.stringify({ name: 'Ann', items: [{ title: 'one' }, { title: 'two' }] }),
+    't:text': true,
+  })
+  const mail = await relay.received('ann@inbox.example')
+  expect({ subject: mail.subject, html: mail.html }).toEqual({ subject: 'Welcome, Ann', html: expect.stringContaining('one two') })
+  const missing = clientOf(relay).messages.create(domain, { from: hello.from, to: hello.to, template: 'welcome' })
+  expect(await refusal(missing)).toMatchObject({ status: 400, details: expect.stringContaining('name') })
+})
+
 test('o:deliverytime is kept as the time to send', async () => {
   const relay = await startClientRelay()
   const at = new Date(relay.clock.now() + 3_600_000)

@@ -86,6 +86,26 @@ test('more than a hundred emails in a batch', async () => {
   expect(new Set(answers.map(({ MessageID }) => MessageID)).size).toBe(230)
 })
 
+test('a template is sent with its model, alone and in a batch', async () => {
+  const relay = await startClientRelay()
+  const id = await relay.template('welcome', { subject: 'Welcome, {{name}}', html: '<p>{{#items}}{{title}} {{/items}}{{account.plan}}</p>' })
+  const client = clientOf(relay)
+  const model = { name: 'Ann', items: [{ title: 'one' }, { title: 'two' }], account: { plan: 'free' } }
+  const { From, To } = hello
+  await client.sendEmailWithTemplate(new Models.TemplatedMessage(From, 'welcome', model, To))
+  const mail = await relay.received('ann@inbox.example')
+  expect({ subject: mail.subject, html: mail.html }).toEqual({ subject: 'Welcome, Ann', html: expect.stringContaining('one two free') })
+  const answers = await client.sendEmailBatchWithTemplates([
+    { From, To: 'bob@inbox.example', TemplateAlias: id, TemplateModel: { ...model, name: 'Bob' } },
+    { From, To: 'bob@inbox.example', TemplateAlias: 'unknown', TemplateModel: model },
+    { From, To: 'bob@inbox.example', TemplateAlias: 'welcome', TemplateModel: {} },
+  ])
+  expect(answers.map(({ ErrorCode }) => ErrorCode)).toEqual([0, 1101, 300])
+  expect(answers[2]?.Message).toContain('name')
+  expect((await relay.received('bob@inbox.example')).subject).toBe('Welcome, Bob')
+  expect(await refusal(client.sendEmailWithTemplate(new Models.TemplatedMessage(From, 'unknown', model, To)))).toMatchObject({ statusCode: 422, code: 1101 })
+})
+
 test('suppressed addresses are told as inactive', async () => {
   const relay = await startClientRelay()
   await relay.call('POST', '/api/suppressions', { emails: ['gone@inbox.example', 'left@inbox.example'] })

@@ -113,8 +113,11 @@ test('attachments are listed', async () => {
   const relay = await startClientRelay()
   const { emails } = resendClient(relay)
   const { id } = done(await emails.send({ ...hello, attachments: [{ filename: 'report.txt', content: Buffer.from('the report') }] }))
-  const response = await relay.call('GET', `/api/emails/${id}/attachments`)
-  expect(response.body.data).toEqual([expect.objectContaining({ filename: 'report.txt', content_type: 'text/plain' })])
+  const [attachment] = done(await emails.attachments.list({ emailId: id })).data
+  expect(attachment).toMatchObject({ filename: 'report.txt', content_type: 'text/plain' })
+  const { download_url: url } = done(await emails.attachments.get({ emailId: id, id: attachment?.id as string }))
+  const file = await fetch(`${relay.baseUrl}${new URL(url).pathname}`, { headers: { authorization: `Bearer ${relay.token}` } })
+  expect(await file.text()).toBe('the report')
 })
 
 test('what is refused is told by name, status and message', async () => {

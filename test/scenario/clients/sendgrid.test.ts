@@ -110,6 +110,27 @@ test('sendAt is kept as the time to send', async () => {
   expect(record).toMatchObject({ status: 'scheduled', scheduled_at: new Date(sendAt * 1000).toISOString() })
 })
 
+test('a template is sent with its data, for each recipient their own', async () => {
+  const relay = await startClientRelay()
+  await relay.template('d-welcome', { subject: 'Welcome, {{name}}', html: '<p>{{name}}: {{#items}}{{title}} {{/items}}{{account.plan}}</p>' })
+  const data = (name: string) => ({ name, items: [{ title: 'one' }, { title: 'two' }], account: { plan: 'free' } })
+  await clientOf(relay).send({
+    from: hello.from,
+    templateId: 'd-welcome',
+    personalizations: [
+      { to: 'ann@inbox.example', dynamicTemplateData: data('Ann') },
+      { to: 'bob@inbox.example', dynamicTemplateData: data('Bob') },
+    ],
+  })
+  const [ann, bob] = [await relay.received('ann@inbox.example'), await relay.received('bob@inbox.example')]
+  expect([ann.subject, bob.subject]).toEqual(['Welcome, Ann', 'Welcome, Bob'])
+  expect([ann.html, bob.html]).toEqual([expect.stringContaining('Ann: one two free'), expect.stringContaining('Bob: one two free')])
+  const unknown = { from: hello.from, to: 'ann@inbox.example', templateId: 'd-unknown', dynamicTemplateData: {} }
+  expect(await refusal(clientOf(relay).send(unknown))).toMatchObject({ code: 400, errors: [{ message: expect.stringContaining('template') }] })
+  const both = { ...hello, to: 'ann@inbox.example', templateId: 'd-welcome', dynamicTemplateData: data('Ann') }
+  expect(await refusal(clientOf(relay).send(both))).toMatchObject({ code: 400, errors: [{ field: 'content' }, { field: 'content' }] })
+})
+
 test('with sandbox mode everything is checked, and nothing sent', async () => {
   const relay = await startClientRelay()
   const client = clientOf(relay)

@@ -1,0 +1,162 @@
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { startTestRelay } from '../support/start-relay.ts'
+import type { TestRelay } from '../support/start-relay.ts'
+
+let relay: TestRelay
+
+beforeAll(async () => {
+  relay = await startTestRelay({ mode: 'sandbox', plans: 'enterprise=100000,tiny=2' })
+})
+
+afterAll(() => relay.stop())
+
+interface Door {
+  path: string
+  headers(key: string): Record<string, string>
+  /** A request that is taken. */
+  body: string
+  /** What every refusal has. */
+  refusal: object
+}
+
+const basic = (key: string): string => `Basic ${Buffer.from(`api:${key}`).toString('base64')}`
+
+const sendGrid: Door = {
+  path: '/compat/sendgrid/v3/mail/send',
+  headers: (key) => ({ authorization: `Bearer ${key}`, 'content-type': 'application/json' }),
+  body: JSON.stringify({
+    from: { email: 'app@sender.example' },
+    subject: 'Hello',
+    content: [{ type: 'text/plain', value: 'Hello' }],
+    personalizations: [{ to: [{ email: 'ann@example.com' }] }],
+  }),
+  refusal: { errors: [{ message: expect.stringMatching(/./), field: null, help: null }], id: expect.stringMatching(/^req_/) },
+}
+const postmark: Door = {
+  path: '/compat/postmark/email',
+  headers: (key) => ({ 'x-postmark-server-token': key, 'content-type': 'application/json' }),
+  body: JSON.stringify({ From: 'app@sender.example', To: 'ann@example.com', Subject: 'Hello', TextBody: 'Hello' }),
+  refusal: { ErrorCode: expect.any(Number), Message: expect.stringMatching(/./) },
+}
+const mailgun: Door = {
+  path: '/compat/mailgun/v3/sender.example/messages',
+  headers: (key) => ({ authorization: basic(key), 'content-type': 'application/x-www-form-urlencoded' }),
+  body: new URLSearchParams({ from: 'app@sender.example', to: 'ann@example.com', subject: 'Hello', text: 'Hello' }).toString(),
+  refusal: { message: expect.stringMatching(/./) },
+}
+const doors = [
+  ['SendGrid', sendGrid],
+  ['Postmark', postmark],
+  ['Mailgun', mailgun],
+] as [string, Door][]
+
+interface Asked {
+  key?: string
+  method?: string
+  path?: string
+  headers?: Record<string, string>
+  body?: string
+}
+
+async function ask(door: Door, { key = relay.token, method = 'POST', path = door.path, headers = {}, body = door.body }: Asked = {}) {
+  const response = await fetch(relay.baseUrl + path, { method, headers: { ...door.headers(key), ...headers }, ...(method === 'GET' ? {} : { body }) })
+  const text = await response.text()
+  return { status: response.status, headers: response.headers, text, body: text === '' ? null : JSON.parse(text) }
+}
+
+/** A key of an account of its own. */
+let accounts = 0
+async function keyOf(wanted: { plan?: string; permission?: 'full_access' | 'sending_access' | 'read_access'; expiresAt?: number } = {}) {
+  const { plan = 'enterprise', permission = 'full_access', expiresAt } = wanted
+  const { apiKeys, accounts: list } = relay.relay.parts
+  const account = await list.create(`account ${++accounts}`, plan)
+  const { token } = await apiKeys.create({ accountId: account.id, name: 'test', permission, ...(expiresAt ? { expiresAt } : {}) })
+  return { token, accountId: account.id }
+}
+
+test.each(doors)('%s: an answer has our id, the request and the limits in its header', async (_, door) => {
+  const { status, headers } = await ask(door)
+  expect(status).toBe(door === sendGrid ? 202 : 200)
+  expect(headers.get('x-message-id')).toMatch(/^em_[0-9a-z]{26}$/)
+  expect(headers.get('x-request-id')).toMatch(/^req_/)
+  expect(headers.get('ratelimit-limit')).toBe('100000')
+  expect(Number(headers.get('ratelimit-remaining'))).toBeLessThan(100_000)
+})
+
+describe('refusals are in the form of the service:', () => {
+  const json = (door: Door): boolean => door !== mailgun
+  test.each<[name: string, asked: (door: Door) => Asked | Promise<Asked>, statuses: [sendGrid: number, postmark: number, mailgun: number]]>([
+    ['a wrong key', () => ({ key: 'wrong' }), [401, 401, 401]],
+    ['no key', () => ({ headers: { authorization: '', 'x-postmark-server-token': '' } }), [401, 401, 401]],
+    ['a key that may only read', async () => ({ key: (await keyOf({ permission: 'read_access' })).token }), [403, 401, 403]],
+    ['a body that is cut off', (door) => ({ body: json(door) ? '{' : '', headers: json(door) ? {} : { 'content-type': 'multipart/form-data; boundary=b' } }), [400, 422, 400]],
+    ['another type of body', () => ({ headers: { 'content-type': 'text/plain' } }), [415, 422, 415]],
+    ['no body', () => ({ body: '' }), [400, 422, 400]],
+    ['a body that is too large', () => ({ body: 'x'.repeat(35 * 1024 * 1024 + 1) }), [413, 413, 413]],
+    ['another path', (door) => ({ path: `${door.path}/elsewhere` }), [404, 404, 404]],
+    ['another method', () => ({ method: 'GET' }), [405, 405, 405]],
+    [
+      'a suspended account',
+      async () => {
+        const { token, accountId } = await keyOf()
+        await relay.relay.parts.accounts.change(accountId, { status: 'suspended' })
+        return { key: token }
+      },
+      [403, 422, 403],
+    ],
+  ])('%s', async (_name, asked, statuses) => {
+    for (const [place, [, door]] of doors.entries()) {
+      const { status, body, headers } = await ask(door, await asked(door))
+      expect({ status, body }).toEqual({ status: statuses[place], body: door.refusal })
+      expect(headers.get('content-type')).toMatch(/^application\/json/)
+    }
+  })
+})
+
+test('Postmark has a code for what was wrong', async () => {
+  const codeOf = async (asked: Asked): Promise<number> => (await ask(postmark, asked)).body.ErrorCode
+  expect(await codeOf({ key: 'wrong' })).toBe(10)
+  expect(await codeOf({ body: '{' })).toBe(402)
+  expect(await codeOf({ headers: { 'content-type': 'text/plain' } })).toBe(409)
+  expect(await codeOf({ body: '{}' })).toBe(300)
+})
+
+test('what Mailgun would hide is named in its message', async () => {
+  const { body } = await ask(mailgun, { body: 'from=app%40sender.example&to=ann%40example.com&subject=a&text=b&h%3AFrom=eve%40sender.example' })
+  expect(body.message).toContain('From')
+})
+
+test('requests at every door count against the one limit of the account', async () => {
+  const { token: key } = await keyOf({ plan: 'tiny' })
+  expect((await ask(sendGrid, { key })).headers.get('ratelimit-remaining')).toBe('1')
+  expect((await ask(postmark, { key })).headers.get('ratelimit-remaining')).toBe('0')
+  for (const [, door] of doors) {
+    const { status, headers, body } = await ask(door, { key })
+    expect({ status, body }).toEqual({ status: 429, body: door.refusal })
+    expect(headers.get('retry-after')).toMatch(/^[1-9][0-9]*$/)
+  }
+})
+
+test("the email's header fields, which SendGrid's client also sends as those of the request, are not taken for ours", async () => {
+  const headers = { 'idempotency-key': 'same', 'x-batch-validation': 'permissive', prefer: 'handling=strict' }
+  const first = await ask(sendGrid, { headers })
+  const second = await ask(sendGrid, { headers, body: sendGrid.body.replace('Hello', 'Other') })
+  expect([first.status, second.status]).toEqual([202, 202])
+  expect(second.headers.get('x-message-id')).not.toBe(first.headers.get('x-message-id'))
+})
+
+test('a form in parts without end, or broken off, is refused', async () => {
+  const part = (name: string, value = 'x'): string => `--b\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`
+  const headers = { 'content-type': 'multipart/form-data; boundary=b' }
+  const many = `${Array.from({ length: 2101 }, () => part('to', 'ann@example.com')).join('')}--b--\r\n`
+  expect((await ask(mailgun, { headers, body: many })).status).toBe(400)
+  expect((await ask(mailgun, { headers, body: part('from') + part('to').slice(0, -3) })).status).toBe(400)
+  expect((await ask(mailgun, { headers: { 'content-type': 'multipart/form-data' }, body: 'x' })).status).toBe(415)
+})
+
+test('with compat.enabled turned off there are no doors', async () => {
+  const plain = await startTestRelay({ compat_enabled: 'false' })
+  onTestFinished(() => plain.stop())
+  const response = await fetch(plain.baseUrl + postmark.path, { method: 'POST', headers: postmark.headers(plain.token), body: postmark.body })
+  expect({ status: response.status, body: await response.json() }).toMatchObject({ status: 404, body: { name: 'not_found' } })
+})

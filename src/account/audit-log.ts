@@ -4,10 +4,13 @@ import type { Database, Row } from '../store/database.ts'
 import { pageClause } from '../store/page-clause.ts'
 import type { Page } from '../store/page-clause.ts'
 
+/** `server`: nobody; it found something out by itself. */
+export const actorTypes = ['key', 'user', 'command', 'server'] as const
+
 /** Who changes something. */
 export interface Actor {
-  type: 'key' | 'user' | 'command'
-  /** Null for the command line. */
+  type: (typeof actorTypes)[number]
+  /** Null for the command line and the server itself. */
   id: string | null
   /** Name of the key, address of the user. */
   name: string
@@ -18,7 +21,7 @@ export interface Change {
   /** Of the actor; of a command, the account that it was about. */
   accountId: string | null
   actor: Actor
-  /** The id of the operation, such as `api_keys.create`, or the name of the command. */
+  /** The id of the operation, such as `api_keys.create`, the name of the command, or what the server found: `domains.failed`. */
   operation: string
   objectId: string | null
   /** Names of the fields that were given. */
@@ -44,7 +47,7 @@ export interface AuditRow extends Row {
 
 export interface AuditFilter {
   accountId?: string | null
-  /** Id of a key or a user, or `command`. */
+  /** Id of a key or a user, `command` or `server`. */
   actor?: string | null
   operation?: string | null
   /** Epoch, ms. */
@@ -96,7 +99,7 @@ export class AuditLog {
     const conditions = [
       condition,
       ...(accountId === null ? [] : ['account_id = :accountId']),
-      ...(actor === null ? [] : [actor === 'command' ? 'actor_type = :actor' : 'actor_id = :actor']),
+      ...(actor === null ? [] : [actor === 'command' || actor === 'server' ? 'actor_type = :actor' : 'actor_id = :actor']),
       ...(operation === null ? [] : ['operation = :operation']),
       ...(since === null ? [] : ['id >= :since']),
       ...(until === null ? [] : ['id < :until']),

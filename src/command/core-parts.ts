@@ -59,10 +59,10 @@ export async function openCoreParts(config: Config, outside: Outside): Promise<C
     const accounts = new Accounts({ db, clock })
     const sandboxOnly = config.mode === 'sandbox'
     const apiKeys = new ApiKeys({ db, clock, accounts, sandboxOnly })
-    const sendingDomains = new SendingDomains({ db, secrets, resolver, clock, log, settings: domainSettings(config) })
+    const audit = new AuditLog({ db, clock })
+    const sendingDomains = new SendingDomains({ db, secrets, resolver, clock, log, audit, settings: domainSettings(config) })
     for (const part of [accounts, apiKeys, sendingDomains]) await part.load()
     const people = await openPeople({ db, clock, secrets, accounts }, { issuer: config.hostname, sandboxOnly })
-    const audit = new AuditLog({ db, clock })
     return { config, clock, log, db, secrets, resolver, accounts, apiKeys, people, audit, sendingDomains, close }
   } catch (error) {
     await close()

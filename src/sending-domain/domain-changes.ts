@@ -3,7 +3,7 @@ import { isRotating } from './key-rotation.ts'
 
 /** Something about a domain that its owner and the operator should know, as it happened. */
 export type DomainChange =
-  | { type: 'domain_verified' | 'domain_failed' | 'dkim_rotated' }
+  | { type: 'verified' | 'failed' | 'dkim_rotated' }
   | { type: 'record_missing' | 'record_returned'; kind: RecordKind }
 
 /** What a check, or a decision by hand, has changed. */
@@ -18,7 +18,7 @@ export function changesBetween(before: Domain, after: Domain): DomainChange[] {
     const isOther = isRotated && kind.startsWith('dkim-')
     if (was === 'temporary_failure' && is === 'verified' && !isOther) changes.push({ type: 'record_returned', kind })
   }
-  if (before.status !== after.status && after.status === 'verified') changes.push({ type: 'domain_verified' })
-  if (before.status !== after.status && after.status === 'failed') changes.push({ type: 'domain_failed' })
+  if (before.status !== after.status && after.status === 'verified') changes.push({ type: 'verified' })
+  if (before.status !== after.status && after.status === 'failed') changes.push({ type: 'failed' })
   return changes
 }

@@ -1,3 +1,4 @@
+import type { AuditLog } from '../account/audit-log.ts'
 import type { Secrets } from '../account/key-file.ts'
 import type { Clock } from '../clock.ts'
 import type { DnsResolver } from '../dns/dns-resolver.ts'
@@ -32,6 +33,8 @@ interface SendingDomainsParts {
   resolver: Resolver
   clock: Clock
   log: Log
+  /** Learns of records that go missing, and of all that the server decides by itself. */
+  audit: Pick<AuditLog, 'record'>
   settings: SendingDomainSettings
   /** Finds the name servers of a domain's own zone, which are asked first. */
   authoritative?: (domain: string, resolver: Resolver) => Promise<DnsResolver | null>
@@ -292,8 +295,9 @@ export class SendingDomains {
       this.#privateKeys.remember(sealed)
       const kept = new Set(after.keys.map((key) => key.id))
       for (const key of before.keys) if (!kept.has(key.id)) this.#privateKeys.forget(key.id)
-      this.#tell(before, after)
-      return this.#memory.remember(after)
+      this.#memory.remember(after)
+      await this.#tell(before, after)
+      return after
     })
   }
 
@@ -308,15 +312,24 @@ export class SendingDomains {
     return result
   }
 
-  #tell(before: Domain, after: Domain): void {
+  async #tell(before: Domain, after: Domain): Promise<void> {
+    const { log, audit } = this.#parts
     const { id: domainId, accountId, name: domain } = after
-    for (const { type, ...more } of changesBetween(before, after)) this.#parts.log.warn({ domainId, accountId, domain, ...more }, messages[type])
+    for (const change of changesBetween(before, after)) {
+      const kind = 'kind' in change ? change.kind : undefined
+      log.warn({ domainId, accountId, domain, ...(kind ? { kind } : {}) }, messages[change.type])
+      const actor = { type: 'server', id: null, name: 'domain check' } as const
+      const operation = `domains.${change.type}`
+      await audit
+        .record({ accountId, actor, operation, objectId: domainId, fields: kind ? [kind] : [], address: null, requestId: null })
+        .catch((error: unknown) => log.error({ domainId, error }, 'the audit log could not be written'))
+    }
   }
 }
 
 const messages = {
-  domain_verified: 'a domain is verified',
-  domain_failed: 'a domain has failed: its records have not been there for three days, so nothing can be sent from it',
+  verified: 'a domain is verified',
+  failed: 'a domain has failed: its records have not been there for three days, so nothing can be sent from it',
   dkim_rotated: 'new DKIM keys have taken over; the records of the old ones must stay for a while',
   record_missing: 'a record of a verified domain has gone missing',
   record_returned: 'a record of a domain is back',

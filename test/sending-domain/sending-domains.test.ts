@@ -1,5 +1,6 @@
 import { createPublicKey, generateKeyPairSync } from 'node:crypto'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { AuditLog } from '../../src/account/audit-log.ts'
 import { secretsFrom } from '../../src/account/key-file.ts'
 import { dnsResolver } from '../../src/dns/dns-resolver.ts'
 import { DkimSigner } from '../../src/delivery/dkim-sign.ts'
@@ -40,12 +41,13 @@ async function setUp(authoritative?: (domain: string) => Promise<null>) {
     })),
   )
   const logged: string[] = []
+  const audit = new AuditLog({ db, clock })
   const open = async (): Promise<SendingDomains> => {
-    const domains = new SendingDomains({ db, secrets, resolver, clock, log: createLog('warn', (line) => logged.push(line)), settings, ...(authoritative ? { authoritative } : {}) })
+    const domains = new SendingDomains({ db, secrets, resolver, clock, log: createLog('warn', (line) => logged.push(line)), audit, settings, ...(authoritative ? { authoritative } : {}) })
     await domains.load()
     return domains
   }
-  return { db, clock, logged, open, domains: await open() }
+  return { db, clock, logged, audit, open, domains: await open() }
 }
 
 /** Publishes what the domain's object asks for. */
@@ -281,7 +283,7 @@ test('a removed domain sends nothing more, its name is free, and its keys stay a
 })
 
 test('the operator is told of records that go and return, and of domains that fail', async () => {
-  const { clock, domains, logged } = await setUp()
+  const { clock, domains, logged, audit } = await setUp()
   const { id } = await domains.add('acc_1', 'shop.test')
   publish(domains, domains.get('acc_1', id))
   await domains.verify(id)
@@ -303,6 +305,12 @@ test('the operator is told of records that go and return, and of domains that fa
     expect.stringMatching('^a domain has failed'),
   ])
   expect(JSON.parse(logged[1] ?? '')).toMatchObject({ domain: 'shop.test', accountId: 'acc_1', kind: 'return-path-mx' })
+  const rows = await audit.page({ accountId: 'acc_1', actor: 'server' }, { limit: 100, after: null, before: null })
+  expect(rows.map(({ operation, object_id, fields }) => [operation, object_id, fields]).toReversed().slice(0, 3)).toEqual([
+    ['domains.verified', id, ''],
+    ['domains.record_missing', id, 'return-path-mx'],
+    ['domains.record_missing', id, 'return-path-spf'],
+  ])
 })
 
 test('an owner may ask for a check every ten seconds, and changes of a domain do not undo each other', async () => {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { actorTypes } from '../../account/audit-log.ts'
 import type { AuditLog, AuditRow } from '../../account/audit-log.ts'
 import { operation } from '../operation.ts'
 import type { Operation } from '../operation.ts'
@@ -10,7 +11,7 @@ const changeAnswer = z
     object: z.literal('audit_entry'),
     id: z.string(),
     account_id: z.string().nullable().describe('The account of the one who did it; of a command, the account it was about.'),
-    actor: z.object({ type: z.enum(['key', 'user', 'command']), id: z.string().nullable(), name: z.string() }),
+    actor: z.object({ type: z.enum(actorTypes), id: z.string().nullable(), name: z.string() }),
     action: z.string().describe('The `operationId`, or the command.'),
     object_id: z.string().nullable(),
     fields: z.array(z.string()).describe('Names of the fields that were given, never what was in them.'),

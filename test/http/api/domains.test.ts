@@ -1,5 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { expect, onTestFinished, test } from 'vitest'
+import { AuditLog } from '../../../src/account/audit-log.ts'
 import { secretsFrom } from '../../../src/account/key-file.ts'
 import { dnsResolver } from '../../../src/dns/dns-resolver.ts'
 import { domainOperations } from '../../../src/http/api/domains.ts'
@@ -19,7 +20,7 @@ async function startApi() {
     ({ db, clock, log }) => {
       const resolver = dnsResolver({ servers: [dns.server], now: clock.now })
       onTestFinished(() => resolver.close())
-      domains = new SendingDomains({ db, clock, log, resolver, secrets: secretsFrom(Buffer.alloc(32, 1)), settings })
+      domains = new SendingDomains({ db, clock, log, resolver, audit: new AuditLog({ db, clock }), secrets: secretsFrom(Buffer.alloc(32, 1)), settings })
       return domainOperations({ sendingDomains: domains })
     },
   )

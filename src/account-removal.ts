@@ -3,9 +3,12 @@ import type { ApiKeys } from './account/api-keys.ts'
 import type { Users } from './account/users.ts'
 import type { Clock } from './clock.ts'
 import type { SendingDomains } from './sending-domain/sending-domains.ts'
+import type { Database } from './store/database.ts'
+import { deleteTemplatesOf } from './template/template-store.ts'
 import type { WebhookList } from './webhook/webhook-list.ts'
 
 export interface AccountRemovalParts {
+  db: Pick<Database, 'write'>
   clock: Clock
   accounts: Accounts
   apiKeys: ApiKeys
@@ -18,7 +21,7 @@ export interface AccountRemovalParts {
 const longestSubmissionMs = 3_600_000
 
 /**
- * Ends an account: it sends no more from the first moment, then its users, keys, webhooks and domains go, and last its
+ * Ends an account: it sends no more from the first moment, then its users, keys, webhooks, domains and templates go, and last its
  * name is free again. What it has sent stays until its retention is over, and so do its suppressions, which mean no
  * more then: messages, events and the audit log tell of it by its id. After a crash in between, the account is
  * suspended and can be removed again.
@@ -26,7 +29,7 @@ const longestSubmissionMs = 3_600_000
  * its users; then it is as it was
  */
 export async function removeAccount(idOrName: string, parts: AccountRemovalParts): Promise<string> {
-  const { accounts, apiKeys, people, sendingDomains, webhooks, clock } = parts
+  const { db, accounts, apiKeys, people, sendingDomains, webhooks, clock } = parts
   const { id, status } = accounts.getAccount(idOrName)
   const startedAt = clock.now()
   await accounts.change(id, { status: 'suspended' })
@@ -40,6 +43,7 @@ export async function removeAccount(idOrName: string, parts: AccountRemovalParts
   for (const key of apiKeys.list(id)) await apiKeys.revoke(key.id)
   await webhooks.removeAll(id)
   for (const domain of sendingDomains.list(id)) await sendingDomains.remove(domain.id)
+  await db.write(deleteTemplatesOf(id))
   await accounts.remove(id, startedAt - longestSubmissionMs)
   return id
 }

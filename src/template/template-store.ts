@@ -155,3 +155,12 @@ export const deleteTemplate = (scope: { id: string; accountId: string }): Statem
   },
   { sql: 'delete from template where id = :id and account_id = :accountId', params: scope, expect: 1 },
 ]
+
+/** Deletes all templates of an account. */
+export const deleteTemplatesOf = (accountId: string): Statement[] => [
+  {
+    sql: 'delete from template_version where template_id in (select id from template where account_id = :accountId)',
+    params: { accountId },
+  },
+  { sql: 'delete from template where account_id = :accountId', params: { accountId } },
+]

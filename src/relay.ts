@@ -11,6 +11,8 @@ import type { Delivery } from './delivery/delivery-threads.ts'
 import { EventFeed } from './event/event-feed.ts'
 import { EventFollower } from './event/event-follower.ts'
 import { examination } from './doctor/examination.ts'
+import { explainAddress } from './doctor/explain-address.ts'
+import type { ExplainParts } from './doctor/explain-address.ts'
 import { EmailComposer } from './http/api/email-composer.ts'
 import type { EmailParts } from './http/api/emails.ts'
 import { apiOperations } from './http/api/operations.ts'
@@ -258,7 +260,7 @@ async function openHttp(core: CoreParts, inside: Inside, frame: DoorFrame) {
     tls,
     health: () => ({ accepting: space.isEnough }),
     docs: config.http.docs,
-    operations: apiOperations({ ...emails, ...peopleParts(core, webhooks), db, rollup: inside.rollup, clock, examineServer: () => examination(core), apiKeys, sessions, sendingDomains, templates, webhooks, suppressions: new SuppressionEntries(core), eventFeed, eventStreams }),
+    operations: apiOperations({ ...emails, ...peopleParts(core, webhooks), db, rollup: inside.rollup, clock, examineServer: () => examination(core), explain: (address) => explainAddress(address, explainParts(core, inside)), queueAdmin: inside.queueAdmin, config, apiKeys, sessions, sendingDomains, templates, webhooks, suppressions: new SuppressionEntries(core), eventFeed, eventStreams }),
     doors: config.compat.enabled
       ? compatDoors({ ...emails, ...chunkParts(db), hostname: config.hostname, messageSizeLimit: config.messageSizeLimit, verifiedDomainFor: frame.door.verifiedDomainFor })
       : [],
@@ -271,6 +273,12 @@ async function openHttp(core: CoreParts, inside: Inside, frame: DoorFrame) {
       return server.stop(graceMs)
     },
   }
+}
+
+/** Routes as delivery finds them. */
+function explainParts({ db, config, resolver }: CoreParts, { queueAdmin }: Inside): ExplainParts {
+  const { hostname, port, smarthost, ...guard } = deliverySettings(config)
+  return { db, queueAdmin, route: { resolver, guard, ownNames: [hostname.toLowerCase()], port, smarthost, random: Math.random } }
 }
 
 /** What the endpoints for accounts, keys and users work on. */

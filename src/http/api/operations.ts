@@ -1,6 +1,7 @@
 import type { ApiKeys } from '../../account/api-keys.ts'
 import type { AuditLog } from '../../account/audit-log.ts'
 import type { Sessions } from '../../account/sessions.ts'
+import type { Config } from '../../config/settings.ts'
 import type { EventFeed } from '../../event/event-feed.ts'
 import type { SendingDomains } from '../../sending-domain/sending-domains.ts'
 import type { SuppressionEntries } from '../../suppression/suppression-entries.ts'
@@ -23,10 +24,15 @@ import { emailOperations } from './emails.ts'
 import type { EmailParts } from './emails.ts'
 import { entryOperations } from './entry-operations.ts'
 import { eventOperations } from './events.ts'
+import { explainOperations } from './explain.ts'
+import type { ExplainOperationParts } from './explain.ts'
 import { passwordOperations } from './password-operations.ts'
 import type { PasswordParts } from './password-operations.ts'
+import { queueOperations } from './queue.ts'
+import type { QueueParts } from './queue.ts'
 import { sessionOperations } from './session-operations.ts'
 import type { SessionParts } from './session-operations.ts'
+import { settingOperations } from './setting-operations.ts'
 import { suppressionOperations } from './suppressions.ts'
 import { templateOperations } from './templates.ts'
 import { userOperations } from './user-operations.ts'
@@ -35,9 +41,11 @@ import { webhookOperations } from './webhooks.ts'
 
 /** What the endpoints of the API need, each resource its own. */
 export interface ApiParts
-  extends AnalyticsParts, AuthenticateParts, DoctorOperationsParts, EmailParts, AccountParts, ApiKeyParts, PasswordParts, SessionParts, UserParts {
+  extends AnalyticsParts, AuthenticateParts, DoctorOperationsParts, EmailParts, ExplainOperationParts, QueueParts,
+    AccountParts, ApiKeyParts, PasswordParts, SessionParts, UserParts {
   apiKeys: ApiKeys
   audit: AuditLog
+  config: Config
   eventFeed: EventFeed
   eventStreams: EventStreams
   sendingDomains: SendingDomains
@@ -65,6 +73,9 @@ export function apiOperations(parts: ApiParts): Operation[] {
     ...accountOperations(parts),
     ...userOperations(parts),
     ...auditOperations(parts),
+    ...queueOperations(parts),
+    ...explainOperations(parts),
+    ...settingOperations(parts),
     ...doctorOperations(parts),
     ...sessionOperations(parts),
     ...passwordOperations(parts),

@@ -28,3 +28,4 @@ create table rollup (
 );
 create index message_tag_message on message_tag (message_id);
 create index recipient_held on recipient (destination) where held = 1;
+create index suppression_address on suppression (address);

@@ -1,0 +1,73 @@
+import { routeTo } from '../delivery/route.ts'
+import type { RouteHost, RouteParts } from '../delivery/route.ts'
+import { simulatorDomain } from '../delivery/simulator.ts'
+import type { QueueAdmin } from '../queue/queue-admin.ts'
+import type { DestinationQueue } from '../queue/queue-overview.ts'
+import type { Address } from '../smtp/address.ts'
+import type { Database, Row } from '../store/database.ts'
+import { suppressionAddress } from '../suppression/suppression-list.ts'
+
+export interface ExplainParts {
+  db: Database
+  queueAdmin: Pick<QueueAdmin, 'destination'>
+  route: RouteParts
+}
+
+/** Why an account must not write to an address. */
+export interface SuppressionReason extends Row {
+  account_id: string
+  account: string
+  origin: string
+  topic: string
+  reason: string | null
+  created_at: number
+}
+
+/** What would happen to mail for an address. */
+export interface Explanation {
+  /** `deliver`: to the hosts. `defer`, `bounce`: without a connection, for this reason. `simulate`: nothing leaves. `hold`: an operator holds the destination's mail. */
+  next: 'deliver' | 'defer' | 'bounce' | 'simulate' | 'hold'
+  /** Why it is not delivered; null where it is. */
+  reason: string | null
+  hosts: RouteHost[]
+  viaSmarthost: boolean
+  /** Sending domains whose mail demands TLS with a valid certificate; that of others takes what the host offers. */
+  tlsEnforcedBy: string[]
+  suppressions: SuppressionReason[]
+  queue: DestinationQueue | null
+}
+
+/** Looks up what is decided about mail for an address without connecting to anybody. */
+export async function explainAddress({ address, domain }: Address, parts: ExplainParts): Promise<Explanation> {
+  const [route, suppressions, tlsEnforcedBy, queue] = await Promise.all([
+    domain === simulatorDomain ? { hosts: [] } : routeTo(domain, parts.route),
+    suppressionsOf(parts.db, address),
+    enforcingDomains(parts.db),
+    parts.queueAdmin.destination(domain),
+  ])
+  const common = { viaSmarthost: parts.route.smarthost !== null, tlsEnforcedBy, suppressions, queue: queue ?? null }
+  if (domain === simulatorDomain) {
+    return { next: 'simulate', reason: 'Addresses at this domain act out what their name says; nothing leaves this server.', hosts: [], ...common, viaSmarthost: false }
+  }
+  if ('outcome' in route) {
+    const { outcome } = route
+    const reason = outcome.type === 'delivered' ? null : outcome.reason
+    return { next: outcome.type === 'bounced' ? 'bounce' : 'defer', reason, hosts: [], ...common }
+  }
+  if (queue && queue.held === queue.waiting) return { next: 'hold', reason: 'All that waits for this destination is held.', hosts: route.hosts, ...common }
+  return { next: 'deliver', reason: null, hosts: route.hosts, ...common }
+}
+
+/** Of any account's live mail. Uses the index suppression_address. */
+const suppressionsOf = (db: Database, address: string): Promise<SuppressionReason[]> =>
+  db.report<SuppressionReason>(
+    `select s.account_id, a.name as account, s.origin, s.topic, s.reason, s.created_at
+       from suppression s join account a on a.id = s.account_id
+      where s.address = :address and s.sandbox = 0 order by s.id limit 100`,
+    { address: suppressionAddress(address) },
+  )
+
+async function enforcingDomains(db: Database): Promise<string[]> {
+  const rows = await db.report<{ name: string }>(`select distinct name from domain where tls = 'enforced' and removed_at is null order by name limit 100`)
+  return rows.map(({ name }) => name)
+}

@@ -1,0 +1,52 @@
+import { z } from 'zod'
+import { environmentNameOf, settingNames, settings, settingValue } from '../../config/settings.ts'
+import type { Config } from '../../config/settings.ts'
+import { operation } from '../operation.ts'
+import type { Operation } from '../operation.ts'
+import { listOf } from '../page.ts'
+
+const settingAnswer = z
+  .object({
+    object: z.literal('setting'),
+    name: z.string(),
+    environment_name: z.string(),
+    value: z.unknown().describe('In force now. Durations are in milliseconds, sizes in bytes.'),
+    type: z.string(),
+    origin: z.enum(['default', 'environment', 'file']),
+    place: z.string().nullable().describe('The variable, or the file and its line.'),
+    description: z.string(),
+  })
+  .meta({ id: 'Setting' })
+
+/** `/api/settings`. No setting holds a secret: keys and certificates are files that settings name. */
+export const settingOperations = (parts: { config: Config }): Operation[] => [
+  operation(
+    {
+      id: 'settings.list',
+      method: 'GET',
+      path: '/api/settings',
+      tag: 'Operation',
+      summary: 'List the settings in force',
+      permission: 'operator',
+      answers: [{ status: 200, description: 'All of them, always on one page.', schema: listOf(settingAnswer) }],
+      refuses: [],
+    },
+    () => ({
+      object: 'list' as const,
+      has_more: false,
+      data: settingNames.map((name) => {
+        const place = parts.config.origins.get(name) ?? null
+        return {
+          object: 'setting' as const,
+          name,
+          environment_name: environmentNameOf(name),
+          value: settingValue(parts.config, name),
+          type: settings[name].type.title,
+          origin: place === null ? ('default' as const) : place === environmentNameOf(name) ? ('environment' as const) : ('file' as const),
+          place,
+          description: settings[name].doc,
+        }
+      }),
+    }),
+  ),
+]

@@ -106,7 +106,9 @@ function placeOf(ctx: ApiContext): number {
 
 /** Whatever it is, no browser shows or runs it in our name. */
 function sendAsFile(ctx: ApiContext, filename: string | null): void {
-  ctx.attachment(filename ?? 'attachment')
+  const name = filename ?? 'attachment'
+  // Clients read bytes above 127 in many ways; those that know RFC 6266 take the name that is encoded beside it.
+  ctx.attachment(name, { fallback: name.replace(/[^\x20-\x7e]/g, '?') })
   ctx.type = 'application/octet-stream'
   ctx.set('X-Content-Type-Options', 'nosniff')
   ctx.set('Content-Security-Policy', "default-src 'none'; sandbox")

@@ -1,0 +1,57 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { startFakeMx } from '../support/fake-mx.ts'
+import { startTestRelay } from '../support/start-relay.ts'
+
+const hour = 3_600_000
+
+test('mail is scheduled, moved and canceled, and what is left is delivered once, across a restart', async () => {
+  const mx = await startFakeMx({ host: '127.0.0.2' })
+  onTestFinished(() => mx.close())
+  const relay = await startTestRelay({ delivery_port: String(mx.port) }, { 'rcpt.example': { mx: [[10, 'mx.rcpt.example']] }, 'mx.rcpt.example': { a: ['127.0.0.2'] } })
+  onTestFinished(() => relay.stop())
+  const at = (hours: number): string => new Date(relay.clock.now() + hours * hour).toISOString()
+  const statusOf = async (id: string): Promise<string> => (await relay.call('GET', `/api/emails/${id}`)).body.status
+  const schedule = (name: string, hours: number) => relay.send(`${name}@rcpt.example`, { scheduled_at: at(hours) })
+
+  const kept = await schedule('kept', 2)
+  const earlier = await schedule('earlier', 5)
+  const later = await schedule('later', 1)
+  const canceled = await schedule('canceled', 1)
+  const now = await schedule('now', 5)
+  const [first, second] = (await relay.call('POST', '/api/emails/batch', ['batch1', 'batch2'].map((name) => ({
+    from: 'app@sender.example', to: `${name}@rcpt.example`, subject: 'Hello', text: 'Hello', scheduled_at: at(2),
+  })))).body.data as { id: string }[]
+  expect((await relay.call('PATCH', `/api/emails/${earlier}`, { scheduled_at: at(1) })).status).toBe(200)
+  expect((await relay.call('PATCH', `/api/emails/${later}`, { scheduled_at: at(4) })).status).toBe(200)
+  expect((await relay.call('PATCH', `/api/emails/${now}`, { scheduled_at: at(-1) })).status).toBe(200)
+  expect((await relay.call('POST', `/api/emails/${canceled}/cancel`)).status).toBe(200)
+  expect((await relay.call('POST', `/api/emails/${second?.id}/cancel`)).status).toBe(200)
+  await expect.poll(() => statusOf(now)).toBe('delivered')
+
+  await relay.restart()
+  relay.clock.advance(hour)
+  await expect.poll(() => statusOf(earlier)).toBe('delivered')
+  expect(await Promise.all([kept, later, canceled].map(statusOf))).toEqual(['scheduled', 'scheduled', 'canceled'])
+  relay.clock.advance(hour)
+  await expect.poll(() => Promise.all([kept, first?.id ?? ''].map(statusOf))).toEqual(['delivered', 'delivered'])
+  relay.clock.advance(2 * hour)
+  await expect.poll(() => statusOf(later)).toBe('delivered')
+  expect(await relay.events(canceled)).toEqual(['email.canceled', 'email.queued'])
+  for (const id of [canceled, kept, second?.id]) expect((await relay.call('POST', `/api/emails/${id}/cancel`)).status).toBe(409)
+  expect(mx.messages.flatMap(({ rcptTo }) => rcptTo).toSorted()).toEqual(['batch1', 'earlier', 'kept', 'later', 'now'].map((name) => `${name}@rcpt.example`))
+})
+
+test('mail that bounced is sent again to whom it did not reach', async () => {
+  const mx = await startFakeMx({ host: '127.0.0.2', on: { rcpt: () => '554 5.7.1 Not today' } })
+  onTestFinished(() => mx.close())
+  const relay = await startTestRelay({ delivery_port: String(mx.port) }, { 'rcpt.example': { mx: [[10, 'mx.rcpt.example']] }, 'mx.rcpt.example': { a: ['127.0.0.2'] } })
+  onTestFinished(() => relay.stop())
+  const statusOf = async (id: string): Promise<string> => (await relay.call('GET', `/api/emails/${id}`)).body.status
+  const id = await relay.send(['ann@rcpt.example', 'bob@rcpt.example'])
+  await expect.poll(() => statusOf(id)).toBe('bounced')
+  mx.on = {}
+  const { status, body } = await relay.call('POST', `/api/emails/${id}/resend`)
+  expect(status).toBe(200)
+  await expect.poll(() => statusOf(body.id)).toBe('delivered')
+  expect(mx.messages.map(({ rcptTo }) => rcptTo).flat().toSorted()).toEqual(['ann@rcpt.example', 'bob@rcpt.example'])
+})

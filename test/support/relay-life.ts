@@ -105,6 +105,7 @@ async function keepAccounts(relay: TestRelay): Promise<void> {
   await command(relay, 'domain', 'add', 'other.example', '--account', 'other')
   await expect(command(relay, 'domain', 'verify', 'other.example')).rejects.toThrow('is pending')
   await apiKeys.flush()
+  await command(relay, 'account', 'delete', 'other')
 }
 
 async function keepDomains(relay: TestRelay): Promise<void> {

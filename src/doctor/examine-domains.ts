@@ -91,6 +91,7 @@ export function judgeDmarc({ name, subdomains }: Pick<Domain, 'name' | 'subdomai
 export function judgeReturnPath({ hostname, returnPathDomain }: { hostname: string; returnPathDomain: string }, texts: string[] | null): Finding {
   const say = sayOf('return_path')
   if (texts === null) return say.skipped(`The SPF record of ${returnPathDomain} could not be looked up.`, 'Run the check again.')
+  if (!returnPathDomain.includes('.')) return say.skipped('The return path has no name in the DNS.', 'Set hostname, or return_path.domain, to a full name.')
   const isNamed = allowsAll(texts, [`a:${hostname}`]) || (hostname === returnPathDomain && allowsAll(texts, ['a']))
   if (isNamed) return say.ok(`The SPF record of ${returnPathDomain} allows ${hostname}.`)
   return say.warning(

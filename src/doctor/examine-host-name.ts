@@ -49,7 +49,9 @@ export function judgeHostName(hostname: string, found: string[], { addresses, ar
 /** Each sending address needs a name that leads back to it: large receivers refuse mail from others. */
 export async function examineReverseDns(hostname: string, { addresses, areOwn }: SendingAddresses, resolver: Names): Promise<Finding[]> {
   if (addresses.length === 0) {
-    const advice = `Publish ${hostname} with the address mail leaves from, then run the check again.`
+    const advice = hostname.includes('.')
+      ? `Publish ${hostname} with the address mail leaves from, then run the check again.`
+      : 'Set hostname first.'
     return [sayOf('reverse_dns').skipped('It is not known which public address mail leaves from.', advice)]
   }
   return Promise.all(

@@ -16,6 +16,14 @@ export async function examineResolver(resolver: Resolver, madeUp: string): Promi
       ),
     ]
   }
+  if (root.status === 'nxdomain' || root.status === 'nodata') {
+    return [
+      sayOf('resolver').failed(
+        'The name servers do not know the top-level domain org: they do not know the names of the internet.',
+        'Set dns.servers to a resolver that does, best one of your own such as unbound on this machine. Without one no mail leaves.',
+      ),
+    ]
+  }
   return [judgeMissing(missing), judgeSecure(root)]
 }
 

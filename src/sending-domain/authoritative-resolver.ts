@@ -6,18 +6,18 @@ import { organizationalDomain } from './sending-domain-name.ts'
 const mostServers = 4
 
 /**
- * Asks the name servers of the domain's own zone, which know a new record before any cache does. Null where they
- * cannot be found or have no public address: nobody makes us ask inside our own network.
+ * The name servers of the domain's own zone, which know a new record before any cache does, each by itself. None where
+ * they cannot be found or have no public address: nobody makes us ask inside our own network.
  */
-export async function authoritativeResolver(
+export async function authoritativeResolvers(
   domain: string,
   resolver: Resolver,
-  open: (servers: string[]) => DnsResolver = (servers) => dnsResolver({ servers, timeoutMs: 2000 }),
-): Promise<DnsResolver | null> {
+  open: (server: string) => DnsResolver = (server) => dnsResolver({ servers: [server], timeoutMs: 1000 }),
+): Promise<DnsResolver[]> {
   const hosts = await nameServersOf(domain, resolver)
   const addresses = await Promise.all(hosts.slice(0, mostServers).map((host) => resolver.a(host)))
   const servers = [...new Set(addresses.flatMap(({ records }) => records).filter(isPublicAddress))].slice(0, mostServers)
-  return servers.length > 0 ? open(servers.map((address) => `${address}:53`)) : null
+  return servers.map((address) => open(`${address}:53`))
 }
 
 /** Of the nearest zone that holds the domain, up to the one that was registered. */
@@ -30,18 +30,22 @@ async function nameServersOf(domain: string, resolver: Resolver): Promise<string
   return []
 }
 
-/** What the first says, or, where it gives no answer, the second. */
-export function firstToAnswer(first: Resolver, second: Resolver): Resolver {
-  const either = async <T>(ask: (resolver: Resolver) => Promise<DnsAnswer<T>>): Promise<DnsAnswer<T>> => {
-    const answer = await ask(first)
-    return answer.status === 'servfail' ? ask(second) : answer
+/** What the first says that gives an answer; the last one's failure where none does. */
+export function firstToAnswer(resolvers: readonly Resolver[]): Resolver {
+  const first = async <T>(ask: (resolver: Resolver) => Promise<DnsAnswer<T>>): Promise<DnsAnswer<T>> => {
+    let answer: DnsAnswer<T> = { status: 'servfail', records: [], ttl: 0, secure: false }
+    for (const resolver of resolvers) {
+      answer = await ask(resolver)
+      if (answer.status !== 'servfail') break
+    }
+    return answer
   }
   return {
-    mx: (name) => either((resolver) => resolver.mx(name)),
-    a: (name) => either((resolver) => resolver.a(name)),
-    aaaa: (name) => either((resolver) => resolver.aaaa(name)),
-    txt: (name) => either((resolver) => resolver.txt(name)),
-    cname: (name) => either((resolver) => resolver.cname(name)),
-    ns: (name) => either((resolver) => resolver.ns(name)),
+    mx: (name) => first((resolver) => resolver.mx(name)),
+    a: (name) => first((resolver) => resolver.a(name)),
+    aaaa: (name) => first((resolver) => resolver.aaaa(name)),
+    txt: (name) => first((resolver) => resolver.txt(name)),
+    cname: (name) => first((resolver) => resolver.cname(name)),
+    ns: (name) => first((resolver) => resolver.ns(name)),
   }
 }

@@ -3,7 +3,7 @@ import type { DnsResolver } from '../dns/dns-resolver.ts'
 import { SternaError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { Resolver } from '../resolver.ts'
-import { authoritativeResolver, firstToAnswer } from './authoritative-resolver.ts'
+import { authoritativeResolvers, firstToAnswer } from './authoritative-resolver.ts'
 import { checkRecords, type Finding } from './check-records.ts'
 import type { Domain } from './domain.ts'
 import { beginCheck, domainAfterCheck, nextCheckAt } from './domain-check.ts'
@@ -17,7 +17,7 @@ export interface DomainChecksParts {
   /** How long the records of keys that others take over from must stay, ms. */
   keepOldKeysMs: number
   /** Finds the name servers of a domain's own zone, which are asked first. */
-  authoritative?: ((domain: string, resolver: Resolver) => Promise<DnsResolver | null>) | undefined
+  authoritative?: ((domain: string, resolver: Resolver) => Promise<DnsResolver[]>) | undefined
   /** Changes a domain, one change after the other. */
   change(id: string, decide: (domain: Domain) => Domain): Promise<Domain>
 }
@@ -106,14 +106,26 @@ export class DomainChecks {
   }
 
   async #find(name: string, records: DnsRecord[]): Promise<Finding[]> {
-    const { resolver, authoritative = authoritativeResolver } = this.#parts
+    const { resolver, authoritative = authoritativeResolvers } = this.#parts
     const own = await authoritative(name, resolver)
     try {
-      return await checkRecords(records, own ? firstToAnswer(own, resolver) : resolver)
+      const findings = await checkRecords(records, firstToAnswer([...own, resolver]))
+      return await shownEverywhere(findings, records, own)
     } finally {
-      own?.close()
+      for (const server of own) server.close()
     }
   }
+}
+
+/**
+ * A new key must not sign before every name server of the zone shows it: whoever verifies may ask the one that is
+ * behind.
+ */
+async function shownEverywhere(findings: Finding[], records: DnsRecord[], servers: Resolver[]): Promise<Finding[]> {
+  const waiting = records.filter(({ kind }) => kind.startsWith('next-'))
+  if (waiting.length === 0) return findings
+  const byServer = (await Promise.all(servers.map((server) => checkRecords(waiting, server)))).flat()
+  return findings.map((finding) => byServer.find(({ kind, isPresent }) => kind === finding.kind && isPresent === false) ?? finding)
 }
 
 const isSame = (one: DnsRecord[], other: DnsRecord[]): boolean => JSON.stringify(one) === JSON.stringify(other)

@@ -37,7 +37,7 @@ interface SendingDomainsParts {
   audit: Pick<AuditLog, 'record'>
   settings: SendingDomainSettings
   /** Finds the name servers of a domain's own zone, which are asked first. */
-  authoritative?: (domain: string, resolver: Resolver) => Promise<DnsResolver | null>
+  authoritative?: (domain: string, resolver: Resolver) => Promise<DnsResolver[]>
 }
 
 /** What can be changed of a domain later. */

@@ -9,6 +9,7 @@ test.each<[string, FakeNameTable, string[]]>([
   ['one that shows advertisements', { org: { ns: ['a'] }, 'x.invalid': { a: ['203.0.113.1'] } }, ['resolver failed', 'dnssec warning']],
   ['one that says that the name is there without an address', { org: { ns: ['a'] }, 'x.invalid': {} }, ['resolver failed', 'dnssec warning']],
   ['one that fails for what does not exist', { org: { ns: ['a'] }, 'x.invalid': 'servfail' }, ['resolver warning', 'dnssec warning']],
+  ['one that knows only its own network', {}, ['resolver failed']],
   ['one that does not answer', { org: 'servfail', 'x.invalid': 'servfail' }, ['resolver failed']],
 ])('%s', async (_, names, expected) => {
   expect((await examineResolver(fakeResolver(names), 'x')).map(({ check, status }) => `${check} ${status}`)).toEqual(expected)

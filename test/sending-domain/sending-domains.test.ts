@@ -2,7 +2,7 @@ import { createPublicKey, generateKeyPairSync } from 'node:crypto'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { AuditLog } from '../../src/account/audit-log.ts'
 import { secretsFrom } from '../../src/account/key-file.ts'
-import { dnsResolver } from '../../src/dns/dns-resolver.ts'
+import { type DnsResolver, dnsResolver } from '../../src/dns/dns-resolver.ts'
 import { DkimSigner } from '../../src/delivery/dkim-sign.ts'
 import { createLog } from '../../src/log.ts'
 import { SendingDomains } from '../../src/sending-domain/sending-domains.ts'
@@ -25,7 +25,7 @@ beforeEach(async () => {
   return () => dns.close()
 })
 
-async function setUp(authoritative?: (domain: string) => Promise<null>) {
+async function setUp(authoritative?: () => Promise<DnsResolver[]>) {
   const db = await openDatabase({ directory: testDirectory() })
   const clock = settableClock()
   const resolver = dnsResolver({ servers: [dns.server], now: clock.now })
@@ -333,12 +333,32 @@ test('an owner may ask for a check every ten seconds, and changes of a domain do
 })
 
 test('keys that change while their records are looked up are not taken for those that were found', async () => {
-  const rotated = Promise.withResolvers<null>()
+  const rotated = Promise.withResolvers<DnsResolver[]>()
   const { domains } = await setUp(() => rotated.promise)
   const { id } = await domains.add('acc_1', 'shop.test')
   publish(domains, domains.get('acc_1', id))
   const checked = domains.verify(id)
   await domains.rotateKeys(id)
-  rotated.resolve(null)
+  rotated.resolve([])
   expect(await checked).toMatchObject({ status: 'pending', records: { 'dkim-rsa': { status: 'pending' }, dmarc: { status: 'verified' } } })
+})
+
+test('new keys wait until every name server of the zone shows them', async () => {
+  const behind = await startFakeDns()
+  onTestFinished(() => behind.close())
+  const { domains, clock } = await setUp(() => Promise.resolve([dns.server, behind.server].map((server) => dnsResolver({ servers: [server] }))))
+  const { id } = await domains.add('acc_1', 'shop.test')
+  publish(domains, domains.get('acc_1', id))
+  Object.assign(behind.zone, dns.zone)
+  expect((await domains.verify(id)).status).toBe('verified')
+  const old = selectorsOf(domains)
+  await domains.rotateKeys(id, { dkimSelector: 's2' })
+  publish(domains, domains.get('acc_1', id))
+  clock.advance(minute)
+  await domains.verify(id)
+  expect(selectorsOf(domains)).toEqual(old)
+  Object.assign(behind.zone, dns.zone)
+  clock.advance(minute)
+  await domains.verify(id)
+  expect(selectorsOf(domains)).toEqual(['s2', 's2-ed25519'])
 })

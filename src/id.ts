@@ -36,8 +36,12 @@ function random40(): number {
 export const idFloor = (prefix: IdPrefix, at: number): string => `${prefix}_${inBase32(Math.max(at, 0), 10)}`
 
 /** When an id was made: epoch, ms. */
-export const timeOfId = (id: string): number =>
-  [...id.slice(id.indexOf('_') + 1, id.indexOf('_') + 11)].reduce((value, digit) => value * 32 + alphabet.indexOf(digit), 0)
+export function timeOfId(id: string): number {
+  const start = id.indexOf('_') + 1
+  let at = 0
+  for (const digit of id.slice(start, start + 10)) at = at * 32 + alphabet.indexOf(digit)
+  return at
+}
 
 function inBase32(value: number, digits: number): string {
   let text = ''

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { idFloor, isId, newId } from '../src/id.ts'
+import { idFloor, isId, newId, timeOfId } from '../src/id.ts'
 
 test('ids sort in the order in which they were made, and none comes twice', () => {
   const ids = Array.from({ length: 5000 }, (_, i) => newId('em', 1_795_000_000_000 + Math.floor(i / 1000)))
@@ -18,3 +18,7 @@ test.each(['em_', 'em_123', 'evt_01m7yn209v501hrfgyr60ze872', 'em_01M7YN209V501H
   '%s is not the id of an email',
   (text) => expect(isId('em', text)).toBe(false),
 )
+
+test('an id tells when it was made', () => {
+  for (const at of [0, 1999, Date.UTC(2026, 10, 21, 6)]) expect(timeOfId(newId('rcp', at))).toBe(at)
+})

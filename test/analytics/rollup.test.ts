@@ -65,8 +65,8 @@ async function startStore(): Promise<Database> {
         params: { id, of, domainId, sandbox: sandbox ? 1 : 0 },
       },
       ...tags.map((tag) => ({
-        sql: 'insert into message_tag (message_id, name, value) values (:id, :name, :value)',
-        params: { id, name: tag.split('=')[0] ?? '', value: tag.split('=')[1] ?? '' },
+        sql: 'insert into message_tag (account_id, message_id, name, value) values (:of, :id, :name, :value)',
+        params: { id, of, name: tag.split('=')[0] ?? '', value: tag.split('=')[1] ?? '' },
       })),
     ]),
   ])

@@ -47,7 +47,10 @@ export async function livedRelay(): Promise<TestRelay> {
   await followEvents(relay)
   await keepSuppressions(relay)
   await lookAfterWebhooks(relay, { goodId, badId, bad })
+  await operate(relay)
   await growOld(relay)
+  // Nobody has asked anything for two minutes.
+  relay.clock.advance(2 * minute)
   await relay.restart()
   await isQuiet(relay)
   await relay.relay.stop()
@@ -256,6 +259,25 @@ async function lookAfterWebhooks(relay: TestRelay, webhooks: { goodId: string; b
   for (const query of ['', `?after=${goodId}`, `?before=${goodId}`]) await call(relay, 'GET', `/api/webhooks${query}`)
   // Needed only where a webhook is disabled between the claim of a delivery and its post.
   await relay.relay.parts.db.write([cancelClaimed(first.id)])
+}
+
+/** What an operator sees and does, and what was counted meanwhile. */
+async function operate(relay: TestRelay): Promise<void> {
+  const token = (await command(relay, 'key', 'create', '--account', 'test', '--permission', 'operator')).trim()
+  const ask = async (method: string, path: string): Promise<any> => {
+    const answer = await relay.call(method, path, undefined, { authorization: `Bearer ${token}` })
+    if (answer.status >= 300) throw new Error(`${method} ${path}: ${JSON.stringify(answer.body)}`)
+    return answer.body
+  }
+  const waiting = [await relay.send('later@rcpt.example'), await relay.send('later@rcpt.example')]
+  for (const id of waiting) await reaches(relay, id, 'later@rcpt.example', 'deferred')
+  await command(relay, 'queue', 'hold', waiting[0] ?? '')
+  for (const path of ['queue', 'queue?after=a.example', 'queue?before=z.example', 'queue/rcpt.example', 'explain?to=later@rcpt.example']) {
+    await ask('GET', `/api/${path}`)
+  }
+  expect((await ask('POST', '/api/queue/rcpt.example/bounce')).recipients).toBeGreaterThanOrEqual(2)
+  await isQuiet(relay)
+  for (const dimensions of ['', 'period', 'period,domain', 'tag', 'domain&domain_id=dom_1']) await ask('GET', `/api/analytics?dimensions=${dimensions}`)
 }
 
 /** The past is swept out, and life goes on. */

@@ -1,0 +1,172 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { ApiParts } from '../../src/http/api/operations.ts'
+import { apiOperations } from '../../src/http/api/operations.ts'
+import { refusalsOf } from '../../src/http/operation-refusals.ts'
+import type { Operation } from '../../src/http/operation.ts'
+import { servedAnswerCheck } from '../support/answer-check.ts'
+import type { AnswerCheck } from '../support/answer-check.ts'
+import { makeCallers } from '../support/callers.ts'
+import type { Caller } from '../support/callers.ts'
+import { makeObjects, pathTo } from '../support/owned-objects.ts'
+import { startTestRelay } from '../support/start-relay.ts'
+import type { TestRelay } from '../support/start-relay.ts'
+
+const operations = apiOperations({} as ApiParts).filter(({ path }) => path.startsWith('/api/'))
+const paths = operations.flatMap((declared) => [declared.path, ...(declared.aliases ?? [])].map((path) => ({ declared, path, name: `${declared.method} ${path}` })))
+
+let relay: TestRelay
+let check: AnswerCheck
+let callers: Caller[]
+let objects: Record<string, string>
+let cells = 0
+
+beforeAll(async () => {
+  relay = await startTestRelay({ plans: 'enterprise=10000000', http_failed_authentications_per_minute: '0' })
+  check = await servedAnswerCheck(relay.baseUrl)
+  callers = await makeCallers(relay)
+  const { accounts, people } = relay.relay.parts
+  const own = accounts.findAccount('test')!.id
+  const userId = people.users.list(own).find(({ role }) => role === 'member')!.id
+  objects = await makeObjects((method, path, body) => relay.call(method, path, body), { accountId: own, domain: 'sender.example', userId })
+})
+
+afterAll(async () => {
+  await relay.stop()
+  console.log(`${paths.length} endpoints × ${callers.length} callers, and other accounts' ids: ${cells} cells`)
+})
+
+interface Cell {
+  status: number
+  text: string
+  name: string | undefined
+}
+
+async function ask(caller: Caller, { declared, path }: { declared: Operation; path: string }, body: unknown): Promise<Cell> {
+  const response = await fetch(`${relay.baseUrl}${path}`, {
+    method: declared.method,
+    headers: {
+      ...(caller.authorization === undefined ? {} : { authorization: caller.authorization }),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+  const { status, headers } = response
+  cells++
+  if (headers.get('content-type')?.startsWith('text/event-stream')) {
+    await response.body?.cancel()
+    return { status, text: '', name: undefined }
+  }
+  const text = await response.text()
+  check(declared.method, path, { status, headers, text })
+  // The id of the request, and what was asked for, are in the answer.
+  return { status, text: text.replace(/"request_id":"req_\w+"/, '').replace(/[a-z]{2,5}_[0-9a-z]{26}/g, 'id'), name: text.startsWith('{') ? (JSON.parse(text) as { name?: string }).name : undefined }
+}
+
+/** Of a path with ids the body that is meant to be sent there; elsewhere nothing that would make something. */
+const bodyFor = ({ body, path }: Operation): unknown => (body ? (path.includes('{') ? (body.example ?? {}) : {}) : undefined)
+
+const isValid = ({ body }: Operation, sent: unknown): boolean => !body || (!body.raw && body.schema.safeParse(sent).success)
+
+/** What the declaration of an endpoint says that this caller is told of something that does not exist. */
+function expected(caller: Caller, declared: Operation, sent: unknown): number[] {
+  if (caller.refused) return [401]
+  if (declared.permission !== null && !caller.rights.includes(declared.permission)) return [403]
+  if (!isValid(declared, sent)) return [400, 422]
+  const refusals = refusalsOf(declared)
+  if (declared.path.includes('{') && refusals.includes('not_found')) return [404]
+  // Some need one field or another, which their schemas cannot say.
+  const needsMore = refusals.includes('missing_required_field') || (refusals.includes('invalid_parameter') && !('limit' in (declared.query ?? {})))
+  return [...declared.answers.map(({ status }) => status), ...(needsMore ? [422] : [])]
+}
+
+describe('who may do what', () => {
+  test.each(paths)('$name', async ({ declared, path }) => {
+    const sent = bodyFor(declared)
+    const wrong: string[] = []
+    for (const caller of callers) {
+      const { status, name, text } = await ask(caller, { declared, path: pathTo(path, objects, { exists: false }) }, sent)
+      const wanted = expected(caller, declared, sent)
+      const refusal = status === 401 ? caller.refused : status === 403 ? 'restricted_api_key' : name
+      if (!wanted.includes(status) || refusal !== name) wrong.push(`${caller.name}: ${status} ${name}, not ${wanted.join(' or ')}: ${text.slice(0, 200)}`)
+    }
+    expect(wrong).toEqual([])
+  })
+})
+
+describe("what is another account's does not exist", () => {
+  const withIds = paths.filter(({ declared, path }) => path.includes('{') && declared.permission !== 'operator')
+  test.each(withIds)('$name', async ({ declared, path }) => {
+    const sent = bodyFor(declared)
+    for (const caller of callers.filter(({ name }) => name === "another account's key" || name === 'the owner of another account')) {
+      const theirs = await ask(caller, { declared, path: pathTo(path, objects, { exists: true }) }, sent)
+      const nobodys = await ask(caller, { declared, path: pathTo(path, objects, { exists: false }) }, sent)
+      expect(theirs).toEqual(nobodys)
+      expect(expected(caller, declared, sent)).toContain(theirs.status)
+    }
+  })
+
+  test('and none of it was changed', async () => {
+    const own = callers.find(({ name }) => name === 'an operator')!
+    for (const { declared, path } of withIds.filter(({ declared }) => declared.method === 'GET')) {
+      expect(await ask(own, { declared, path: pathTo(path, objects, { exists: true }) }, undefined)).toMatchObject({ status: 200 })
+    }
+  })
+})
+
+describe('the doors for the clients of other services', () => {
+  const credentials: Record<string, (token: string) => Record<string, string>> = {
+    '/compat/sendgrid/v3/mail/send': (token) => ({ authorization: `Bearer ${token}` }),
+    '/compat/mailgun/v3/sender.example/messages': (token) => ({ authorization: `Basic ${btoa(`api:${token}`)}` }),
+    '/compat/mailgun/v3/sender.example/messages.mime': (token) => ({ authorization: `Basic ${btoa(`api:${token}`)}` }),
+    '/compat/postmark/email': (token) => ({ 'x-postmark-server-token': token }),
+    '/compat/postmark/email/withTemplate': (token) => ({ 'x-postmark-server-token': token }),
+    '/compat/postmark/email/batch': (token) => ({ 'x-postmark-server-token': token }),
+    '/compat/postmark/email/batchWithTemplates': (token) => ({ 'x-postmark-server-token': token }),
+  }
+
+  test('are all here', async () => {
+    const document = (await fetch(`${relay.baseUrl}/openapi.json`).then((answer) => answer.json())) as { paths: object }
+    const known = Object.keys(document.paths).filter((path) => path.startsWith('/compat/'))
+    expect(known.map((path) => path.replace('{domain}', 'sender.example')).toSorted()).toEqual(Object.keys(credentials).toSorted())
+  })
+
+  test.each(Object.keys(credentials))('POST %s', async (path) => {
+    const wrong: string[] = []
+    for (const caller of callers) {
+      const token = caller.authorization?.replace(/^Bearer /, '')
+      const shown = token === undefined ? {} : credentials[path]!(token)
+      const response = await fetch(relay.baseUrl + path, { method: 'POST', headers: { ...shown, 'content-type': 'application/json' }, body: '{}' })
+      const { status, headers } = response
+      check('POST', path, { status, headers, text: await response.text() })
+      cells++
+      // Users who are logged in have tokens for our own API alone.
+      const isKnown = !caller.refused && caller.isKey
+      const kind = status === 401 ? 'unknown' : status === 403 ? 'refused' : status >= 500 ? 'failed' : 'heard'
+      // Postmark knows no other refusal of a key.
+      const refused = path.includes('postmark') ? 'unknown' : 'refused'
+      const wanted = !isKnown ? 'unknown' : caller.rights.includes('sending_access') ? 'heard' : refused
+      const isOfAnother = path.includes('sender.example') && caller.accountId !== objects['/api/accounts/{id}']
+      if (kind !== wanted && !(isOfAnother && kind === 'refused')) wrong.push(`${caller.name}: ${status}, yet ${wanted}`)
+    }
+    expect(wrong).toEqual([])
+  })
+})
+
+test('what is live does not exist in the sandbox', async () => {
+  const sandbox = callers.find(({ name }) => name === 'a sandbox key')!
+  const divided = /^\/api\/(emails|webhooks|suppressions|events)\//
+  for (const { declared, path } of paths.filter(({ path }) => divided.test(path) && path.includes('{'))) {
+    const sent = bodyFor(declared)
+    const live = await ask(sandbox, { declared, path: pathTo(path, objects, { exists: true }) }, sent)
+    expect(live).toEqual(await ask(sandbox, { declared, path: pathTo(path, objects, { exists: false }) }, sent))
+  }
+})
+
+test('nothing is sent for a suspended account, with whatever endpoint', async () => {
+  const suspended = callers.find(({ name }) => name === "a suspended account's key")!
+  const email = { from: 'app@sender.example', to: 'a@example.com', subject: 'Hello', text: 'Hello' }
+  for (const { declared, path } of paths.filter(({ declared }) => declared.body?.raw && declared.permission === 'sending_access')) {
+    const sent = path.endsWith('/batch') ? [email] : email
+    expect(await ask(suspended, { declared, path }, sent)).toMatchObject({ status: 403, name: 'account_suspended' })
+  }
+})

@@ -1,0 +1,201 @@
+import { expect, test } from 'vitest'
+import { totpCode, totpStepAt } from '../../../src/account/totp.ts'
+import { startPeopleApi } from '../../support/people-api.ts'
+
+const minute = 60_000
+const hour = 60 * minute
+const day = 24 * hour
+
+test('a login gives a cookie that only /session takes, and a token that only the API takes', async () => {
+  const api = await startPeopleApi()
+  const { email, password, id } = await api.addUser()
+  const login = await api.login(email.toUpperCase(), password)
+  expect(login).toMatchObject({ status: 200, body: { object: 'session', user: { id, email, role: 'owner' } } })
+  expect(login.headers.get('set-cookie')).toMatch(/^__Host-sterna_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Secure$/)
+  expect(login.headers.get('cache-control')).toBe('no-store')
+  const headers = { cookie: login.cookie }
+  expect(await api.request('GET', '/api/account', { headers })).toMatchObject({ status: 401, body: { name: 'missing_api_key' } })
+  const { body: exchanged } = await api.request('POST', '/session/token', { headers })
+  expect(exchanged).toMatchObject({ sandbox: false, expires_at: new Date(api.clock.now() + 15 * minute).toISOString() })
+  const token = String(exchanged['token'])
+  expect(await api.request('GET', '/api/account', { token })).toMatchObject({ status: 200, body: { name: 'acme' } })
+  expect(await api.request('GET', '/session', { token })).toMatchObject({ status: 401, body: { name: 'invalid_session' } })
+  api.clock.advance(15 * minute)
+  expect(await api.request('GET', '/api/account', { token })).toMatchObject({ status: 401, body: { name: 'invalid_session' } })
+  expect(await api.request('GET', '/session', { headers })).toMatchObject({ status: 200, body: { id: login.body['id'] } })
+})
+
+test('with an http base_url the cookie works without TLS', async () => {
+  const api = await startPeopleApi('http://192.0.2.1:8080')
+  const { email, password } = await api.addUser()
+  expect((await api.login(email, password)).headers.get('set-cookie')).toMatch(/^sterna_session=[\w-]{43}; Path=\/session; HttpOnly; SameSite=Strict$/)
+})
+
+test('a session ends after a day without use, and after thirty in any case; its tokens end with it', async () => {
+  const api = await startPeopleApi()
+  const { email, password } = await api.addUser()
+  const headers = { cookie: (await api.login(email, password)).cookie }
+  const exchange = () => api.request('POST', '/session/token', { headers })
+  for (let days = 0; days < 29; days++) {
+    api.clock.advance(day - 1)
+    expect((await exchange()).status).toBe(200)
+  }
+  api.clock.advance(day - 1)
+  const { body: last } = await exchange()
+  expect(Date.parse(String(last['expires_at']))).toBeLessThan(api.clock.now() + minute)
+  api.clock.advance(minute)
+  expect(await exchange()).toMatchObject({ status: 401, body: { name: 'invalid_session' } })
+  expect(await api.request('GET', '/api/account', { token: String(last['token']) })).toMatchObject({ status: 401 })
+  await api.people.sessions.sweep()
+  expect(await api.db.read('select id from user_session')).toEqual([])
+  const idle = { cookie: (await api.login(email, password)).cookie }
+  api.clock.advance(day)
+  expect(await api.request('GET', '/session', { headers: idle })).toMatchObject({ status: 401 })
+})
+
+test('a login never takes over a session that the browser brought along', async () => {
+  const api = await startPeopleApi()
+  const { email, password } = await api.addUser()
+  const planted = { cookie: `__Host-sterna_session=${'a'.repeat(43)}` }
+  const first = await api.request('POST', '/session', { body: { email, password }, headers: planted })
+  expect(first.headers.get('set-cookie')).not.toContain('aaaa')
+  const cookie = first.headers.get('set-cookie')?.split(';')[0] ?? ''
+  const second = await api.request('POST', '/session', { body: { email, password }, headers: { cookie } })
+  expect(second.headers.get('set-cookie')).not.toContain(cookie)
+  expect(await api.request('GET', '/session', { headers: { cookie } })).toMatchObject({ status: 401 })
+  expect(await api.request('GET', '/session', { headers: planted })).toMatchObject({ status: 401 })
+})
+
+test('a logout kills the tokens of the session at once, and of no other', async () => {
+  const api = await startPeopleApi()
+  const { email, password } = await api.addUser()
+  const cookies = [await api.login(email, password), await api.login(email, password)].map(({ cookie }) => cookie)
+  const tokens = await Promise.all(cookies.map(async (cookie) => String((await api.request('POST', '/session/token', { headers: { cookie } })).body['token'])))
+  const [cookie = '', other = ''] = cookies
+  const logout = await api.request('DELETE', '/session', { headers: { cookie } })
+  expect(logout).toMatchObject({ status: 200, body: { deleted: true } })
+  expect(logout.headers.get('set-cookie')).toContain('Max-Age=0')
+  const statusOf = async (token?: string) => (await api.request('GET', '/api/account', { token: token ?? '' })).status
+  expect([await statusOf(tokens[0]), await statusOf(tokens[1])]).toEqual([401, 200])
+  expect(await api.request('POST', '/session/token', { headers: { cookie } })).toMatchObject({ status: 401 })
+  const { body } = await api.request('GET', '/session/all', { headers: { cookie: other } })
+  expect(body['data']).toMatchObject([{ current: true, address: '127.0.0.1' }])
+})
+
+test('a user lists and ends his own sessions, and no others', async () => {
+  const api = await startPeopleApi()
+  const [ann, bob] = [await api.addUser(), await api.addUser()]
+  const here = { cookie: (await api.login(ann.email, ann.password)).cookie }
+  const there = await api.login(ann.email, ann.password)
+  const strange = await api.login(bob.email, bob.password)
+  const { body } = await api.request('GET', '/session/all', { headers: here })
+  expect(body['data']).toMatchObject([{ current: true }, { current: false, id: there.body['id'] }])
+  expect(await api.request('DELETE', `/session/all/${String(strange.body['id'])}`, { headers: here })).toMatchObject({ status: 404 })
+  expect(await api.request('DELETE', `/session/all/${String(there.body['id'])}`, { headers: here })).toMatchObject({ status: 200 })
+  expect(await api.request('GET', '/session', { headers: { cookie: there.cookie } })).toMatchObject({ status: 401 })
+  expect(await api.request('GET', '/session', { headers: { cookie: strange.cookie } })).toMatchObject({ status: 200 })
+})
+
+test.each([
+  ['another site', { origin: 'https://evil.example' }, 403],
+  ['another site that hides', { origin: 'null' }, 403],
+  ['another port', { origin: 'https://mail.example.com:8443' }, 403],
+  ['another scheme', { origin: 'http://mail.example.com' }, 403],
+  ['a browser that tells of another site', { 'sec-fetch-site': 'cross-site' }, 403],
+  ['a sister site', { 'sec-fetch-site': 'same-site', origin: 'https://mail.example.com' }, 403],
+  ['a page of this server', { 'sec-fetch-site': 'same-origin', origin: 'https://mail.example.com' }, 200],
+  ['no browser', {}, 200],
+])('a request by %s', async (_, headers, status) => {
+  const api = await startPeopleApi()
+  const { email, password } = await api.addUser()
+  const { cookie } = await api.login(email, password)
+  const tried = [
+    await api.request('POST', '/session', { body: { email, password }, headers }),
+    await api.request('POST', '/session/token', { headers: { cookie, ...headers } }),
+    await api.request('DELETE', '/session', { headers: { cookie, ...headers } }),
+  ]
+  expect(tried.map((answer) => answer.status)).toEqual([status, status, status])
+  expect(tried[0]?.headers.get('access-control-allow-origin')).toBeNull()
+})
+
+test('a page that was loaded from the address itself may log in too', async () => {
+  const api = await startPeopleApi('http://localhost:8080')
+  const { email, password } = await api.addUser()
+  expect(await api.request('POST', '/session', { body: { email, password }, headers: { origin: api.url } })).toMatchObject({ status: 200 })
+})
+
+test('unknown users, wrong passwords and open invitations are refused alike', async () => {
+  const api = await startPeopleApi()
+  const { email, accountId } = await api.addUser()
+  await api.people.users.invite({ accountId, email: 'open@acme.example', role: 'member', operator: false })
+  const refusals = []
+  for (const who of [email, 'nobody@acme.example', 'open@acme.example', 'no address']) refusals.push(await api.login(who, 'wrong password'))
+  expect(new Set(refusals.map(({ status, body: { request_id: _, ...body } }) => JSON.stringify([status, body]))).size).toBe(1)
+  expect(refusals[0]).toMatchObject({ status: 401, body: { name: 'invalid_credentials' } })
+})
+
+test('after twenty failures an address, and a user, must wait, whether or not they come at once', async () => {
+  const api = await startPeopleApi()
+  const { email, password } = await api.addUser()
+  const failures = await Promise.all(Array.from({ length: 22 }, () => api.login(email, 'wrong password')))
+  expect(failures.filter(({ status }) => status === 401)).toHaveLength(20)
+  const refused = await api.login(email, password)
+  expect(refused).toMatchObject({ status: 429, body: { name: 'rate_limit_exceeded' } })
+  expect(refused.headers.get('retry-after')).toBe('900')
+  api.clock.advance(900_000)
+  expect((await api.login(email, password)).status).toBe(200)
+})
+
+test('a second factor is asked for once it is confirmed; every code works once', async () => {
+  const api = await startPeopleApi()
+  const { email, password } = await api.addUser()
+  const headers = { cookie: (await api.login(email, password)).cookie }
+  const begin = (given: string) => api.request('POST', '/session/totp', { headers, body: { password: given } })
+  expect(await begin('wrong password')).toMatchObject({ status: 401 })
+  const { body } = await begin(password)
+  expect((await api.login(email, password)).status).toBe(200)
+  const secret = fromBase32(String(body['secret']))
+  const codeNow = () => totpCode(secret, totpStepAt(api.clock.now()))
+  expect(await api.request('POST', '/session/totp/confirm', { headers, body: { code: '000000' } })).toMatchObject({ status: 401 })
+  const confirmed = await api.request('POST', '/session/totp/confirm', { headers, body: { code: codeNow() } })
+  const codes = confirmed.body['recovery_codes'] as string[]
+  expect(new Set(codes).size).toBe(10)
+
+  expect(await api.login(email, password)).toMatchObject({ status: 401, body: { name: 'second_factor_required' } })
+  expect(await api.login(email, password, codeNow())).toMatchObject({ status: 401, body: { name: 'invalid_credentials' } })
+  api.clock.advance(30_000)
+  const both = await Promise.all([api.login(email, password, codeNow()), api.login(email, password, codeNow())])
+  expect(both.map(({ status }) => status).toSorted()).toEqual([200, 401])
+  const [recovery = ''] = codes
+  expect(await api.login(email, password, recovery.toUpperCase())).toMatchObject({ status: 200 })
+  expect(await api.login(email, password, recovery)).toMatchObject({ status: 401 })
+  expect(await api.login(email, 'wrong password', codes[1])).toMatchObject({ status: 401 })
+  expect(await api.login(email, password, codes[1])).toMatchObject({ status: 200 })
+
+  expect(await api.request('POST', '/session/totp/remove', { headers, body: { password } })).toMatchObject({ status: 200, body: { second_factor: false } })
+  expect((await api.login(email, password)).status).toBe(200)
+})
+
+test('a new password ends the other sessions', async () => {
+  const api = await startPeopleApi()
+  const { email, password } = await api.addUser()
+  const here = { cookie: (await api.login(email, password)).cookie }
+  const there = { cookie: (await api.login(email, password)).cookie }
+  const change = (body: object) => api.request('POST', '/session/password', { headers: here, body })
+  expect(await change({ password: 'wrong password', new_password: 'correct horse' })).toMatchObject({ status: 401 })
+  expect(await change({ password, new_password: 'short' })).toMatchObject({ status: 422 })
+  expect(await change({ password, new_password: 'correct horse' })).toMatchObject({ status: 200 })
+  expect([(await api.request('GET', '/session', { headers: here })).status, (await api.request('GET', '/session', { headers: there })).status]).toEqual([200, 401])
+  expect([(await api.login(email, password)).status, (await api.login(email, 'correct horse')).status]).toEqual([401, 200])
+})
+
+test('nobody who is not logged in makes the server read much', async () => {
+  const api = await startPeopleApi()
+  const answer = await api.request('POST', '/session', { body: { email: 'x'.repeat(20_000), password: 'x' } })
+  expect(answer).toMatchObject({ status: 413, body: { name: 'payload_too_large' } })
+})
+
+function fromBase32(text: string): Buffer {
+  const bits = Array.from(text, (digit) => 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(digit).toString(2).padStart(5, '0')).join('')
+  return Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)))
+}

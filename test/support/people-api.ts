@@ -1,0 +1,81 @@
+import { randomBytes } from 'node:crypto'
+import { secretsFrom } from '../../src/account/key-file.ts'
+import type { Role } from '../../src/account/permission.ts'
+import type { User } from '../../src/account/user.ts'
+import { accountOperations } from '../../src/http/api/account-operations.ts'
+import { apiKeyOperations } from '../../src/http/api/api-key-operations.ts'
+import { auditOperations } from '../../src/http/api/audit-operations.ts'
+import { entryOperations } from '../../src/http/api/entry-operations.ts'
+import { passwordOperations } from '../../src/http/api/password-operations.ts'
+import { sessionOperations } from '../../src/http/api/session-operations.ts'
+import { userOperations } from '../../src/http/api/user-operations.ts'
+import { SessionEntry } from '../../src/http/session-entry.ts'
+import { silentLog } from '../../src/log.ts'
+import { SendingDomains } from '../../src/sending-domain/sending-domains.ts'
+import { WebhookList } from '../../src/webhook/webhook-list.ts'
+import { startApiServer } from './api-server.ts'
+import type { ApiAnswer, ApiParts, ApiServer } from './api-server.ts'
+import { fakeResolver } from './fake-resolver.ts'
+
+export const plans = { byName: { free: 100, starter: 500 }, standard: 'free' }
+
+export interface PeopleApi extends ApiServer {
+  sendingDomains: SendingDomains
+  webhooks: WebhookList
+  /** Adds a user of the account `acme`, made when first needed, or of another. */
+  addUser(wanted?: { role?: Role; operator?: boolean; account?: string; email?: string }): Promise<User & { password: string }>
+  /** Logs in; the cookie as a browser sends it back. */
+  login(email: string, password: string, code?: string): Promise<ApiAnswer & { cookie: string }>
+  /** A token for the API, as a dashboard gets it. */
+  tokenOf(wanted?: Parameters<PeopleApi['addUser']>[0]): Promise<string>
+}
+
+/** The endpoints for accounts, keys, users and sessions, over a real store. */
+export async function startPeopleApi(baseUrl = 'https://mail.example.com'): Promise<PeopleApi> {
+  const made: { sendingDomains?: SendingDomains; webhooks?: WebhookList } = {}
+  const api = await startApiServer(
+    () => {},
+    {},
+    (parts) => {
+      const { sendingDomains, webhooks } = Object.assign(made, ownersOfThings(parts))
+      const entry = new SessionEntry({ baseUrl, sessions: parts.people.sessions, audit: parts.audit })
+      const removal = { ...parts, sendingDomains, webhooks }
+      const all = { ...parts, ...parts.people, entry, baseUrl, plans, removal, sendingDomains }
+      const resources = [apiKeyOperations, accountOperations, userOperations, auditOperations, sessionOperations, passwordOperations, entryOperations]
+      return resources.flatMap((operations) => operations(all))
+    },
+  )
+  return { ...api, ...(made as Required<typeof made>), ...logins(api) }
+}
+
+function ownersOfThings({ db, clock, audit }: ApiParts) {
+  const secrets = secretsFrom(Buffer.alloc(32, 1))
+  const settings = { hostname: 'mail.example.com', trackingHost: 'mail.example.com', returnPathDomain: 'mail.example.com', keepOldKeysMs: 1 }
+  return {
+    sendingDomains: new SendingDomains({ db, clock, audit, secrets, log: silentLog, resolver: fakeResolver({}), settings }),
+    webhooks: new WebhookList({ db, clock, secrets, onEnabled: () => {} }, { allowHttp: true }),
+  }
+}
+
+function logins({ accounts, people, request }: ApiServer): Pick<PeopleApi, 'addUser' | 'login' | 'tokenOf'> {
+  const addUser: PeopleApi['addUser'] = async ({ role = 'owner', operator = false, account = 'acme', email } = {}) => {
+    const { id: accountId } = accounts.findAccount(account) ?? (await accounts.create(account, 'free'))
+    const password = randomBytes(10).toString('hex')
+    const { token } = await people.users.invite({ accountId, role, operator, email: email ?? `${randomBytes(4).toString('hex')}@${account}.example` })
+    return { ...(await people.users.takeInvitation(token, password)), password }
+  }
+  const login: PeopleApi['login'] = async (email, password, code) => {
+    const body = { email, password, ...(code === undefined ? {} : { code }) }
+    const answer = await request('POST', '/session', { body })
+    return { ...answer, cookie: answer.headers.get('set-cookie')?.split(';')[0] ?? '' }
+  }
+  return {
+    addUser,
+    login,
+    async tokenOf(wanted) {
+      const { email, password } = await addUser(wanted)
+      const { cookie } = await login(email, password)
+      return String((await request('POST', '/session/token', { headers: { cookie } })).body['token'])
+    },
+  }
+}

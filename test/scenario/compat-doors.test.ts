@@ -137,8 +137,38 @@ test('requests at every door count against the one limit of the account', async 
   }
 })
 
+test.each([
+  ['Postmark', postmark],
+  ['Mailgun', mailgun],
+])('%s: an Idempotency-Key sends once', async (name, door) => {
+  const headers = { 'idempotency-key': `order of ${name}` }
+  const first = await ask(door, { headers })
+  const again = await ask(door, { headers })
+  expect([again.headers.get('x-message-id'), again.headers.get('idempotency-replayed'), again.text]).toEqual([
+    first.headers.get('x-message-id'),
+    'true',
+    first.text,
+  ])
+  const other = await ask(door, { headers, body: door.body.replace('Hello', 'Other') })
+  expect({ status: other.status, body: other.body }).toEqual({ status: door === postmark ? 422 : 409, body: door.refusal })
+})
+
+test('an Idempotency-Key for a raw message, and for a batch of Postmark', async () => {
+  const headers = { 'idempotency-key': 'raw' }
+  const path = `${mailgun.path}.mime`
+  const raw = (text: string) => new URLSearchParams({ to: 'ann@example.com', message: `From: app@sender.example\n\n${text}` }).toString()
+  const [first, again] = [await ask(mailgun, { path, headers, body: raw('one') }), await ask(mailgun, { path, headers, body: raw('one') })]
+  expect(again.text).toBe(first.text)
+  expect((await ask(mailgun, { path, headers, body: raw('two') })).status).toBe(409)
+  const batch = { path: `${postmark.path}/batch`, headers: { 'idempotency-key': 'batch' } }
+  const twice = [await ask(postmark, { ...batch, body: `[${postmark.body}]` }), await ask(postmark, { ...batch, body: `[${postmark.body}]` })]
+  expect(twice[1]?.text).toBe(twice[0]?.text)
+  const many = `[${Array.from({ length: 101 }, () => postmark.body).join(',')}]`
+  expect((await ask(postmark, { ...batch, body: many })).status).toBe(422)
+})
+
 test("the email's header fields, which SendGrid's client also sends as those of the request, are not taken for ours", async () => {
-  const headers = { 'idempotency-key': 'same', 'x-batch-validation': 'permissive', prefer: 'handling=strict' }
+  const headers = { 'idempotency-key': 'x'.repeat(300), 'x-batch-validation': 'permissive', prefer: 'handling=strict' }
   const first = await ask(sendGrid, { headers })
   const second = await ask(sendGrid, { headers, body: sendGrid.body.replace('Hello', 'Other') })
   expect([first.status, second.status]).toEqual([202, 202])

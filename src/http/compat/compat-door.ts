@@ -2,8 +2,10 @@ import type { Accepted } from '../../submission/admission.ts'
 import { requirePermission } from '../api-state.ts'
 import type { ApiContext, ApiRouter, RefusalForm } from '../api-state.ts'
 import type { EmailRequest } from '../api/email-request.ts'
+import { idempotencyKeyOf, submitterOf } from '../api/email-sending.ts'
 import type { SendParts } from '../api/send-emails.ts'
 import type { BodyRoom } from '../body-room.ts'
+import { jsonBytes, parseJson } from '../json-body.ts'
 
 /** What the doors take of the server. */
 export interface DoorParts extends SendParts {
@@ -29,8 +31,9 @@ export const doorFor = (path: string, doors: readonly CompatDoor[]): CompatDoor 
   doors.find(({ prefix }) => path === prefix || path.startsWith(`${prefix}/`))
 
 /**
- * Runs `work` while there is room for the request's body, with what every email of the request is sent under. An
- * `Idempotency-Key` of the request is not read: one of the clients sends the header fields of the email there too.
+ * Runs `work` while there is room for the request's body, with what every email of the request is sent under; an
+ * `Idempotency-Key` is not read yet.
+ * @throws SternaError `restricted_api_key`, `service_unavailable`
  */
 export async function withRequest(
   ctx: ApiContext,
@@ -38,16 +41,42 @@ export async function withRequest(
   work: (request: EmailRequest) => Promise<void>,
 ): Promise<void> {
   requirePermission(ctx, 'sending_access')
+  const request: EmailRequest = { submitter: submitterOf(ctx), source: 'compat', isStrict: false, idempotencyKey: null }
   const leave = await bodyRoom.enter(ctx.req)
   try {
-    await work({ submitter: ctx.state.submitter, source: 'compat', isStrict: false, idempotencyKey: null })
+    await work(request)
   } finally {
     leave()
   }
 }
 
-/** Tells the ids of the emails: the first in `X-Message-Id`, where there are several all of them in `X-Message-Ids`. */
-export function tellIds(ctx: ApiContext, emails: Pick<Accepted, 'messageId'>[]): void {
+/**
+ * With the request's `Idempotency-Key`, for services whose clients do not send the header fields of the email there.
+ * @throws SternaError `invalid_idempotency_key`
+ */
+export const keyed = (ctx: ApiContext, request: EmailRequest): EmailRequest => ({ ...request, idempotencyKey: idempotencyKeyOf(ctx) })
+
+/**
+ * The request's JSON. A large body takes a tenth of a second from its last byte to the thread that makes the message of
+ * it; other connections have their turns in between.
+ * @throws SternaError `unsupported_media_type`, `payload_too_large`, `invalid_json`
+ */
+export async function doorJson(ctx: ApiContext): Promise<unknown> {
+  const bytes = await jsonBytes(ctx)
+  await nextTurn()
+  const value = parseJson(bytes)
+  await nextTurn()
+  return value
+}
+
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+/**
+ * Tells the ids of the emails: the first in `X-Message-Id`, where there are several all of them in `X-Message-Ids`; and
+ * whether they were accepted earlier, by the same `Idempotency-Key`.
+ */
+export function tellIds(ctx: ApiContext, emails: Pick<Accepted, 'messageId'>[], { replayed }: { replayed: boolean }): void {
+  if (replayed) ctx.set('Idempotency-Replayed', 'true')
   const ids = emails.map(({ messageId }) => messageId)
   if (ids[0] !== undefined) ctx.set('X-Message-Id', ids[0])
   if (ids.length > 1) ctx.set('X-Message-Ids', ids.join(', '))

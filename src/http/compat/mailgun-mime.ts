@@ -1,6 +1,7 @@
 import type { Clock } from '../../clock.ts'
 import { SternaError } from '../../errors.ts'
 import type { Submission } from '../../message/submission.ts'
+import { StorageFullError } from '../../store/database.ts'
 import type { Accept } from '../../submission/accept.ts'
 import type { Accepted } from '../../submission/admission.ts'
 import type { EmailRequest } from '../api/email-request.ts'
@@ -42,16 +43,26 @@ interface At {
 export async function sendMime(form: Form, { domain, request, clientAddress }: At, parts: MimeParts): Promise<Accepted> {
   const { content, recipients, options } = readMime(form)
   const submitter = options.isTest ? { ...request.submitter, sandbox: true } : request.submitter
-  const message: RawMessage = { content, recipients, options, submitter, clientAddress }
+  const message: RawMessage = { content, recipients, options, submitter, clientAddress, idempotencyKey: request.idempotencyKey }
   const now = parts.clock.now()
   const id = newMessageId(now)
+  let isStored = false
+  const storeChunk: MimeParts['storeChunk'] = (...chunk) => {
+    isStored = true
+    return parts.storeChunk(...chunk)
+  }
+  const dropStored = async (): Promise<void> => {
+    if (isStored) await parts.dropChunks(id)
+  }
   try {
-    const submission = await mimeSubmission(message, id, { ...parts, now })
+    const submission = await mimeSubmission(message, id, { ...parts, storeChunk, now })
     checkAuthors(submission, domain)
-    return await parts.accept(submission)
+    const accepted = await parts.accept(submission)
+    if (accepted.replayed) await dropStored()
+    return accepted
   } catch (error) {
     // After a failure that nobody understands the message may be there all the same.
-    if (error instanceof SternaError) await parts.dropChunks(id)
+    if (error instanceof SternaError || error instanceof StorageFullError) await dropStored()
     throw error
   }
 }

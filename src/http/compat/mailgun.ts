@@ -1,12 +1,13 @@
 import { SternaError } from '../../errors.ts'
 import type { Submitter } from '../../message/submission.ts'
 import { parseDomain } from '../../smtp/domain-name.ts'
+import type { Accepted } from '../../submission/admission.ts'
 import type { AuthoriseParts } from '../../submission/authorise.ts'
 import type { ApiContext } from '../api-state.ts'
 import type { EmailRequest } from '../api/email-request.ts'
 import { sendBatch, sendEmail } from '../api/send-emails.ts'
 import type { Problem } from '../problem.ts'
-import { renamedFields, tellIds, withRequest } from './compat-door.ts'
+import { keyed, renamedFields, tellIds, withRequest } from './compat-door.ts'
 import type { CompatDoor, DoorParts } from './compat-door.ts'
 import { fromMailgun, mailgunField } from './mailgun-email.ts'
 import { sendMime } from './mailgun-mime.ts'
@@ -28,12 +29,13 @@ export const mailgunDoor = (parts: MailgunParts): CompatDoor => ({
   refusalForm,
   addRoutes(router) {
     const path = '/compat/mailgun/v3/:domain/messages'
-    router.post(path, (ctx) => withRequest(ctx, parts, (request) => sendMessages(ctx, request, parts)))
+    router.post(path, (ctx) => withRequest(ctx, parts, (request) => sendMessages(ctx, keyed(ctx, request), parts)))
     router.post(`${path}.mime`, (ctx) =>
-      withRequest(ctx, parts, async (request) => {
+      withRequest(ctx, parts, async (given) => {
+        const request = keyed(ctx, given)
         const domain = domainIn(ctx, request.submitter, parts)
         const accepted = await sendMime(await readForm(ctx.req), { domain, request, clientAddress: ctx.state.clientAddress }, parts)
-        tellIds(ctx, [accepted])
+        tellIds(ctx, [accepted], accepted)
         ctx.body = queued(accepted)
       }),
     )
@@ -53,13 +55,18 @@ async function sendMessages(ctx: ApiContext, given: EmailRequest, parts: Mailgun
   const { emails, isTest } = fromMailgun(await readForm(ctx.req), domain)
   const request = isTest ? { ...given, submitter: { ...given.submitter, sandbox: true } } : given
   const [first, second] = emails
-  const accepted =
-    first && !second ? [await sendEmail(first, request, parts)] : (await sendBatch(emails, { ...request, mode: 'strict' }, parts)).emails
-  tellIds(ctx, accepted)
-  ctx.body = queued(accepted[0] as (typeof accepted)[number])
+  if (first && !second) {
+    const accepted = await sendEmail(first, request, parts)
+    tellIds(ctx, [accepted], accepted)
+    ctx.body = queued(accepted)
+  } else {
+    const batch = await sendBatch(emails, { ...request, mode: 'strict' }, parts)
+    tellIds(ctx, batch.emails, batch)
+    ctx.body = queued(batch.emails[0] as Accepted)
+  }
 }
 
-const queued = ({ messageIdHeader }: { messageIdHeader: string }) => ({ id: messageIdHeader, message: 'Queued. Thank you.' })
+const queued = ({ messageIdHeader }: Accepted) => ({ id: messageIdHeader, message: 'Queued. Thank you.' })
 
 /** The domain in the path; the sandbox needs none that is verified. */
 function domainIn(ctx: ApiContext, { accountId, sandbox }: Submitter, { verifiedDomainFor }: MailgunParts): string {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { SternaError } from '../../errors.ts'
 import { newId } from '../../id.ts'
@@ -5,7 +6,7 @@ import { complete } from '../../message/complete.ts'
 import type { Completed } from '../../message/complete.ts'
 import { formatDate } from '../../message/format-field.ts'
 import { metadataFault, parseScheduledAt, tagsFault } from '../../message/send-options.ts'
-import type { Content, Submission, SubmittedRecipient, Submitter } from '../../message/submission.ts'
+import type { Content, Idempotency, Submission, SubmittedRecipient, Submitter } from '../../message/submission.ts'
 import { ContentCollector } from '../../submission/content-collector.ts'
 import { readMessage } from '../../submission/read-message.ts'
 import { SmtpRefusal } from '../../submission/smtp-refusal.ts'
@@ -18,6 +19,8 @@ export interface RawMessage {
   /** Bare addresses: the envelope. */
   recipients: string[]
   submitter: Submitter
+  /** The header `Idempotency-Key` of the request. */
+  idempotencyKey: string | null
   options: MailgunOptions
   /** Of the client. */
   clientAddress: string
@@ -112,8 +115,15 @@ function submissionOf(message: RawMessage, { id, header, content, hasEightBitBod
     templateId: null,
     scheduledAt: scheduleOf(options, now) ?? header.scheduledAt,
     expiresIn: header.expiresIn,
-    idempotency: null,
+    idempotency: idempotencyOf(message),
   }
+}
+
+/** The bytes of the message, to whom they go and when. */
+function idempotencyOf({ content, recipients, options, submitter, idempotencyKey: key }: RawMessage): Idempotency | null {
+  if (key === null) return null
+  const fingerprint = createHash('sha256').update(JSON.stringify([recipients, options])).update(content).digest('hex')
+  return { operation: `${submitter.sandbox ? 'sandbox-' : ''}compat-mime`, key, fingerprint }
 }
 
 function scheduleOf({ scheduledAt }: MailgunOptions, now: number): number | null {

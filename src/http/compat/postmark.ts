@@ -4,8 +4,7 @@ import type { ApiContext } from '../api-state.ts'
 import { mostEmails } from '../api/email-list.ts'
 import type { EmailRequest } from '../api/email-request.ts'
 import { sendBatch, sendEmail } from '../api/send-emails.ts'
-import { jsonBody } from '../json-body.ts'
-import { tellIds, withRequest } from './compat-door.ts'
+import { doorJson, keyed, tellIds, withRequest } from './compat-door.ts'
 import type { CompatDoor, DoorParts } from './compat-door.ts'
 import type { NativeEmail, NativeMailbox } from './native-email.ts'
 import { fromPostmark, fromPostmarkTemplate } from './postmark-email.ts'
@@ -28,9 +27,9 @@ export const postmarkDoor = (parts: DoorParts): CompatDoor => ({
   refusalForm: postmarkRefusal,
   addRoutes(router) {
     const one = (path: string, translate: Translate) =>
-      router.post(path, (ctx) => withRequest(ctx, parts, (request) => sendOne(ctx, { translate, request }, parts)))
+      router.post(path, (ctx) => withRequest(ctx, parts, (request) => sendOne(ctx, { translate, request: keyed(ctx, request) }, parts)))
     const many = (path: string, translate: Translate) =>
-      router.post(path, (ctx) => withRequest(ctx, parts, (request) => sendMany(ctx, { translate, request }, parts)))
+      router.post(path, (ctx) => withRequest(ctx, parts, (request) => sendMany(ctx, { translate, request: keyed(ctx, request) }, parts)))
     one('/compat/postmark/email', fromPostmark)
     one('/compat/postmark/email/withTemplate', fromPostmarkTemplate)
     many('/compat/postmark/email/batch', fromPostmark)
@@ -44,19 +43,24 @@ interface Asked {
 }
 
 async function sendOne(ctx: ApiContext, { translate, request }: Asked, parts: DoorParts): Promise<void> {
-  const email = translate(await jsonBody(ctx))
+  const email = translate(await doorJson(ctx))
   const accepted = await sendEmail(email, request, parts)
   const answer = answerFor(email, accepted)
-  tellIds(ctx, [accepted])
+  tellIds(ctx, [accepted], accepted)
   ctx.status = answer.ErrorCode === 0 ? 200 : 422
   ctx.body = answer
 }
 
 async function sendMany(ctx: ApiContext, { translate, request }: Asked, parts: DoorParts): Promise<void> {
-  const translated = messagesIn(await jsonBody(ctx)).map((message) => translatedOrRefused(message, translate))
+  const translated = messagesIn(await doorJson(ctx)).map((message) => translatedOrRefused(message, translate))
+  if (request.idempotencyKey !== null && translated.length > mostEmails) {
+    throw new SternaError('validation_error', `With an Idempotency-Key a batch has at most ${mostEmails} messages.`)
+  }
   const answers: PostmarkAnswer[] = []
   for (let start = 0; start < translated.length; start += mostEmails) {
-    answers.push(...(await sendSome(translated.slice(start, start + mostEmails), request, parts)))
+    const { replayed, some } = await sendSome(translated.slice(start, start + mostEmails), request, parts)
+    tellIds(ctx, [], { replayed })
+    answers.push(...some)
   }
   ctx.status = 200
   ctx.body = answers
@@ -79,10 +83,14 @@ function translatedOrRefused(message: unknown, translate: Translate): NativeEmai
   }
 }
 
-async function sendSome(translated: (NativeEmail | SternaError)[], request: EmailRequest, parts: DoorParts): Promise<PostmarkAnswer[]> {
+async function sendSome(
+  translated: (NativeEmail | SternaError)[],
+  request: EmailRequest,
+  parts: DoorParts,
+): Promise<{ some: PostmarkAnswer[]; replayed: boolean }> {
   const emails = translated.filter((one): one is NativeEmail => !(one instanceof SternaError))
-  if (emails.length === 0) return translated.map((one) => postmarkError(one as SternaError))
-  const { emails: accepted, errors } = await sendBatch(emails, { ...request, mode: 'permissive' }, parts)
+  if (emails.length === 0) return { some: translated.map((one) => postmarkError(one as SternaError)), replayed: false }
+  const { emails: accepted, errors, replayed } = await sendBatch(emails, { ...request, mode: 'permissive' }, parts)
   const refused = new Map(errors.map((error) => [error.index, error]))
   const taken = accepted.values()
   const answers = emails.map((email, place) => {
@@ -90,7 +98,8 @@ async function sendSome(translated: (NativeEmail | SternaError)[], request: Emai
     return error ? postmarkError(error) : answerFor(email, taken.next().value as Accepted)
   })
   const inOrder = answers.values()
-  return translated.map((one) => (one instanceof SternaError ? postmarkError(one) : (inOrder.next().value as PostmarkAnswer)))
+  const some = translated.map((one) => (one instanceof SternaError ? postmarkError(one) : (inOrder.next().value as PostmarkAnswer)))
+  return { some, replayed }
 }
 
 function answerFor({ to, cc, bcc }: NativeEmail, { messageId, createdAt, status, recipients }: Accepted): PostmarkAnswer {
@@ -107,4 +116,4 @@ function answerFor({ to, cc, bcc }: NativeEmail, { messageId, createdAt, status,
   }
 }
 
-const listText = (mailboxes: NativeMailbox[]): string => mailboxes.map(({ email, name }) => (name ? `"${name}" <${email}>` : email)).join(', ')
+const listText = (mailboxes: NativeMailbox[]): string => mailboxes.map(({ email, name }) => (name ? `"${name.replace(/["\\]/g, '\\$&')}" <${email}>` : email)).join(', ')

@@ -3,16 +3,16 @@ import type { ApiContext } from '../api-state.ts'
 import type { EmailRequest } from '../api/email-request.ts'
 import { checkEmail, sendBatch, sendEmail } from '../api/send-emails.ts'
 import { bearerToken } from '../authenticate.ts'
-import { jsonBody } from '../json-body.ts'
 import type { Problem } from '../problem.ts'
-import { renamedFields, tellIds, withRequest } from './compat-door.ts'
+import { doorJson, renamedFields, tellIds, withRequest } from './compat-door.ts'
 import type { CompatDoor, DoorParts } from './compat-door.ts'
 import type { NativeEmail } from './native-email.ts'
 import { fromSendGrid, sendGridField } from './sendgrid-email.ts'
 
 /**
  * `/compat/sendgrid`: `POST /v3/mail/send`, answered with 202, no body and our id in `X-Message-Id`. Several
- * personalizations are several emails, all accepted or none. With `sandbox_mode` the answer is 200, and nothing is.
+ * personalizations are several emails, all accepted or none. With `sandbox_mode` the answer is 200, and nothing is. An
+ * `Idempotency-Key` of the request counts for nothing: the client sends the header fields of the email there too.
  */
 export const sendGridDoor = (parts: DoorParts): CompatDoor => ({
   prefix: '/compat/sendgrid',
@@ -24,12 +24,12 @@ export const sendGridDoor = (parts: DoorParts): CompatDoor => ({
 })
 
 async function send(ctx: ApiContext, request: EmailRequest, parts: DoorParts): Promise<void> {
-  const { emails, validatesOnly } = fromSendGrid(await jsonBody(ctx))
+  const { emails, validatesOnly } = fromSendGrid(await doorJson(ctx))
   if (validatesOnly) {
     for (const email of emails) await checkEmail(email, request, parts)
     return answerEmpty(ctx, 200)
   }
-  tellIds(ctx, await sendAll(emails, request, parts))
+  tellIds(ctx, await sendAll(emails, request, parts), { replayed: false })
   answerEmpty(ctx, 202)
 }
 

@@ -5,7 +5,7 @@ import type { QueueAdmin } from '../queue/queue-admin.ts'
 import type { DestinationQueue } from '../queue/queue-overview.ts'
 import type { Address } from '../smtp/address.ts'
 import type { Database, Row } from '../store/database.ts'
-import { suppressionAddress } from '../suppression/suppression-list.ts'
+import { suppressionAddress } from '../suppression/suppression-address.ts'
 
 export interface ExplainParts {
   db: Database

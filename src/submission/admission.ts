@@ -8,7 +8,7 @@ import type { NewRecipient } from '../queue/queue-store.ts'
 import { moveSuppressed } from '../queue/recipient-state.ts'
 import { domainOf } from '../smtp/address.ts'
 import type { Statement } from '../store/database.ts'
-import { suppressionAddress } from '../suppression/suppression-list.ts'
+import { suppressionAddress } from '../suppression/suppression-address.ts'
 
 /** What a door tells the submitter. A replay with the same idempotency key gets the same. */
 export interface Accepted {

@@ -3,8 +3,6 @@ import { insertSuppression } from './insert-suppression.ts'
 import type { SuppressionScope } from './insert-suppression.ts'
 import { suppressionAddress } from './suppression-address.ts'
 
-export { suppressionAddress }
-
 /** One look-up asks for so many addresses at most; the text of the statement depends on their number. */
 const addressesAtOnce = 50
 

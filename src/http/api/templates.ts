@@ -23,6 +23,11 @@ export const templateOperations = (parts: TemplateParts): Operation[] => [
 const path = '/api/templates/{idOrAlias}'
 const tag = 'Templates'
 
+/** bytes; html and text, and what JSON makes of them */
+const contentLimit = 16 * 1024 * 1024
+/** bytes */
+const variablesLimit = 512 * 1024
+
 /** Whose, and which. */
 const named = (ctx: ApiContext): [accountId: string, idOrAlias: string] => [ctx.state.submitter.accountId, ctx.params.idOrAlias ?? '']
 
@@ -69,9 +74,9 @@ const readingOperations = (parts: TemplateParts): Operation[] => [
       summary: 'Try a template out',
       description: 'Fills the variables into the newest version, published or not. Nothing is sent.',
       permission: 'read_access',
-      body: { schema: renderSchema, optional: true, example: { variables: { name: 'Ann' } } },
+      body: { schema: renderSchema, optional: true, limit: variablesLimit, example: { variables: { name: 'Ann' } } },
       answers: [{ status: 200, description: 'What an email with these variables would hold.', schema: renderedAnswer }],
-      refuses: ['not_found', 'validation_error'],
+      refuses: ['not_found', 'validation_error', 'payload_too_large'],
     },
     async (ctx, { body }) => {
       const template = await parts.templates.get(...named(ctx))
@@ -92,6 +97,7 @@ const editingOperations = (parts: TemplateParts): Operation[] => [
       permission: 'full_access',
       body: {
         schema: newTemplateSchema,
+        limit: contentLimit,
         example: {
           name: 'Welcome',
           alias: 'welcome',
@@ -101,7 +107,7 @@ const editingOperations = (parts: TemplateParts): Operation[] => [
         },
       },
       answers: [{ status: 201, description: 'It is saved.', schema: templateReference }],
-      refuses: ['missing_required_field', 'validation_error', 'alias_taken'],
+      refuses: ['missing_required_field', 'validation_error', 'alias_taken', 'payload_too_large'],
     },
     async (ctx, { body }) => referenceTo(await parts.templates.create(ctx.state.submitter.accountId, newTemplateFields(body))),
   ),
@@ -114,9 +120,9 @@ const editingOperations = (parts: TemplateParts): Operation[] => [
       summary: 'Edit a template',
       description: 'Changes what is given; null takes a value away. What is sent stays as it is until the template is published again. A new name or alias holds at once.',
       permission: 'full_access',
-      body: { schema: templateChangesSchema, example: { subject: 'Welcome to Example, {{name}}' } },
+      body: { schema: templateChangesSchema, limit: contentLimit, example: { subject: 'Welcome to Example, {{name}}' } },
       answers: [{ status: 200, description: 'It is saved.', schema: templateReference }],
-      refuses: ['not_found', 'validation_error', 'alias_taken'],
+      refuses: ['not_found', 'validation_error', 'alias_taken', 'payload_too_large'],
     },
     async (ctx, { body }) => referenceTo(await parts.templates.change(...named(ctx), changedFields(body))),
   ),

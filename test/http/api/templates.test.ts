@@ -200,6 +200,7 @@ test('the newest version can be tried out', async () => {
   })
   expect(await render()).toMatchObject({ status: 200, body: { subject: ': free', html: '<p></p>', missing: ['name'] } })
   expect(await render({ variables: { plan: {} } })).toMatchObject({ status: 422, body: { errors: [{ field: 'variables.plan', code: 'invalid_type' }] } })
+  expect(await render({ variables: { name: 'x'.repeat(512 * 1024) } })).toMatchObject({ status: 413, body: { name: 'payload_too_large' } })
   expect(await render({ variables: [] })).toMatchObject({ status: 422, body: { errors: [{ field: 'variables' }] } })
 })
 

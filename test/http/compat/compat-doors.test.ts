@@ -1,0 +1,80 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { EmailComposer } from '../../../src/http/api/email-composer.ts'
+import { BodyRoom } from '../../../src/http/body-room.ts'
+import { compatDoors } from '../../../src/http/compat/compat-doors.ts'
+import { StorageFullError } from '../../../src/store/database.ts'
+import { openDatabase } from '../../../src/store/sqlite-database.ts'
+import { TemplateList } from '../../../src/template/template-list.ts'
+import { startApiServer } from '../../support/api-server.ts'
+import { settableClock } from '../../support/settable-clock.ts'
+import { testDirectory } from '../../support/temporary-directory.ts'
+
+const basic = (key: string): string => `Basic ${Buffer.from(`api:${key}`).toString('base64')}`
+const form = 'application/x-www-form-urlencoded'
+const raw = new URLSearchParams({ to: 'ann@example.com', message: 'From: app@sender.example\n\nHello' }).toString()
+const requests: [path: string, headers: (key: string) => Record<string, string>, body: string][] = [
+  [
+    '/compat/sendgrid/v3/mail/send',
+    (key) => ({ authorization: `Bearer ${key}`, 'content-type': 'application/json' }),
+    '{"from":{"email":"app@sender.example"},"subject":"a","content":[{"type":"text/plain","value":"b"}],"personalizations":[{"to":[{"email":"ann@example.com"}]}]}',
+  ],
+  [
+    '/compat/postmark/email',
+    (key) => ({ 'x-postmark-server-token': key, 'content-type': 'application/json' }),
+    '{"From":"app@sender.example","To":"ann@example.com","Subject":"a","TextBody":"b"}',
+  ],
+  [
+    '/compat/mailgun/v3/sender.example/messages',
+    (key) => ({ authorization: basic(key), 'content-type': form }),
+    'from=app%40sender.example&to=ann%40example.com&subject=a&text=b',
+  ],
+  ['/compat/mailgun/v3/sender.example/messages.mime', (key) => ({ authorization: basic(key), 'content-type': form }), raw],
+]
+
+/** The doors before a way in that fails like this. */
+async function serverFailing(error: Error) {
+  const clock = settableClock()
+  const fail = (): Promise<never> => Promise.reject(error)
+  const db = await openDatabase({ directory: testDirectory() })
+  onTestFinished(() => db.close())
+  const templates = new TemplateList({ db, clock })
+  const composer = new EmailComposer({ clock, templates: templates.live, hostname: 'mail.example.com', messageSizeLimit: 1024 * 1024 })
+  onTestFinished(() => composer.stop())
+  const doors = compatDoors({
+    clock,
+    composer,
+    accept: fail,
+    acceptBatch: fail,
+    bodyRoom: new BodyRoom(),
+    hostname: 'mail.example.com',
+    messageSizeLimit: 1024 * 1024,
+    storeChunk: fail,
+    dropChunks: fail,
+    verifiedDomainFor: (_, name) => ({ id: 'dom_1', name }),
+  })
+  const api = await startApiServer(() => {}, { doors })
+  const key = await api.token()
+  const answers = requests.map(async ([path, headers, body]) => {
+    const response = await fetch(api.url + path, { method: 'POST', headers: headers(key), body })
+    return { status: response.status, body: await response.json() }
+  })
+  return { api, answers: await Promise.all(answers) }
+}
+
+test('a fault of ours is told without its reason, in the form of each service, and logged', async () => {
+  const { api, answers } = await serverFailing(new Error('the secret reason'))
+  const message = expect.stringContaining('went wrong on our side')
+  expect(answers).toEqual([
+    { status: 500, body: { errors: [{ message, field: null, help: null }], id: expect.stringMatching(/^req_/) } },
+    { status: 500, body: { ErrorCode: 500, Message: message } },
+    { status: 500, body: { message } },
+    { status: 500, body: { message } },
+  ])
+  expect(JSON.stringify(answers)).not.toContain('secret')
+  expect(api.logged.filter((line) => line.includes('the secret reason'))).toHaveLength(4)
+})
+
+test('a full disk is told in a way that clients wait for', async () => {
+  const { answers } = await serverFailing(new StorageFullError())
+  expect(answers.map(({ status }) => status)).toEqual([507, 503, 507, 507])
+})

@@ -122,11 +122,18 @@ async function showingFaults(ctx: ApiContext, page: (() => Promise<EntryPage>) |
     await work()
   } catch (error) {
     if (!(error instanceof SternaError)) throw error
-    const { status, message, headers } = problemOf(error)
-    const isOver = error.code === 'not_found' || page === null
-    const again = isOver ? { title: 'This link does not work any more', text: message } : { ...(await page()), fault: message }
-    answerEntryPage(ctx, status, again)
-    ctx.set(headers)
-    if (!ctx.req.complete) ctx.req.resume()
+    const { message } = error
+    // Where the link is over too, that is what is told.
+    if (page !== null && error.code !== 'not_found') {
+      return showingFaults(ctx, null, async () => refuse(ctx, error, { ...(await page()), fault: message }))
+    }
+    refuse(ctx, error, { title: 'This link does not work any more', text: message })
   }
+}
+
+function refuse(ctx: ApiContext, error: SternaError, page: EntryPage): void {
+  const { status, headers } = problemOf(error)
+  answerEntryPage(ctx, status, page)
+  ctx.set(headers)
+  if (!ctx.req.complete) ctx.req.resume()
 }

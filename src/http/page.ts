@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { SternaError } from '../errors.ts'
 import type { Page } from '../store/page-clause.ts'
-import type { ApiContext } from './api-state.ts'
-import { numberParameter, readQuery } from './query.ts'
+import { numberParameter } from './query.ts'
 
 const defaultLimit = 20
 const largestLimit = 100
@@ -36,12 +35,6 @@ export function listBody<R, T>(rows: R[], page: Page, toObject: (row: R) => T): 
 
 /** What a list answers. */
 export const listOf = <S extends z.ZodType>(item: S) => z.object({ object: z.literal('list'), has_more: z.boolean(), data: z.array(item) })
-
-/** As `pageOf`, for a route that is not declared as an operation yet. */
-export function readPage(ctx: ApiContext): Page {
-  const { limit, after, before } = readQuery(ctx, pageParameters) as { limit: number | null; after: string | null; before: string | null }
-  return pageOf({ limit, after, before })
-}
 
 /** The rows of a page out of a list that is held in memory, as a query with `pageClause` would give them. */
 export function pageFrom<T extends { id: string }>(items: readonly T[], { limit, after, before }: Page): T[] {

@@ -98,18 +98,31 @@ async function writeAll(
   { remember, conditions, suppressed }: Terms & { remember: Remember | undefined },
   { db, queue, giveUpAfterMs, eventsWritten }: AcceptParts,
 ): Promise<AcceptedBatch> {
-  const withRecipients = admissions.map((admission) => ({ admission, recipients: recipientsOf(admission, suppressed, giveUpAfterMs) }))
-  const emails = withRecipients.map(({ admission, recipients }) => acceptedOf(admission, recipients))
+  const emails: Accepted[] = []
+  const waiting: NewRecipient[] = []
+  const statements: Statement[] = []
+  let heldUp = 0
+  for (const admission of admissions) {
+    const recipients = recipientsOf(admission, suppressed, giveUpAfterMs)
+    emails.push(acceptedOf(admission, recipients))
+    waiting.push(...recipients)
+    statements.push(...admissionBatch(admission, recipients))
+    heldUp += recipients.length
+    if (heldUp < recipientsAtOnce) continue
+    heldUp = 0
+    await othersTurn()
+  }
   const accepted: AcceptedBatch = { replayed: false, emails, errors }
-  await db.write([
-    ...(remember ? [remember(accepted, null)] : []),
-    ...conditions,
-    ...withRecipients.flatMap(({ admission, recipients }) => admissionBatch(admission, recipients)),
-  ])
-  for (const [destination, dueAt] of firstDue(withRecipients.flatMap(({ recipients }) => recipients))) queue.noteWaiting(destination, dueAt)
+  await db.write([...(remember ? [remember(accepted, null)] : []), ...conditions, ...statements])
+  for (const [destination, dueAt] of firstDue(waiting)) queue.noteWaiting(destination, dueAt)
   eventsWritten()
   return accepted
 }
+
+/** A batch may have five thousand recipients: other connections get their turn in between. */
+const recipientsAtOnce = 500
+
+const othersTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 function firstDue(recipients: NewRecipient[]): Map<string, number> {
   const dueAt = new Map<string, number>()

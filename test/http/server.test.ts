@@ -7,7 +7,8 @@ import { expect, test } from 'vitest'
 import { SternaError } from '../../src/errors.ts'
 import { requirePermission } from '../../src/http/api-state.ts'
 import { bodyLimit, jsonBody } from '../../src/http/json-body.ts'
-import { listBody, readPage } from '../../src/http/page.ts'
+import { listBody, pageOf, pageParameters } from '../../src/http/page.ts'
+import { readQuery } from '../../src/http/query.ts'
 import { StorageFullError } from '../../src/store/database.ts'
 import { startApiServer } from '../support/api-server.ts'
 import type { ApiServer } from '../support/api-server.ts'
@@ -25,7 +26,7 @@ const startEcho = (overrides = {}): Promise<ApiServer> =>
       ctx.body = ctx.state.submitter
     })
     router.get('/api/page', (ctx) => {
-      const page = readPage(ctx)
+      const page = pageOf(readQuery(ctx, pageParameters) as Parameters<typeof pageOf>[0])
       ctx.body = { page, list: listBody([3, 2, 1].slice(0, page.limit + 1), page, (n) => n) }
     })
     router.get('/api/full', (ctx) => {

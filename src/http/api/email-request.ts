@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { SternaError } from '../../errors.ts'
 import type { Idempotency, Submission, Submitter } from '../../message/submission.ts'
-import { parseJson } from '../json-body.ts'
+import { bodyLimit, parseJson } from '../json-body.ts'
 import { validate } from '../validate.ts'
 import { emailsOf } from './email-list.ts'
 import { emailSchema, strictEmailSchema } from './email-schema.ts'
@@ -45,19 +45,21 @@ export function submissionFrom(source: EmailSource, request: EmailRequest, frame
  */
 export async function batchFrom(source: EmailSource, request: EmailRequest, frame: RequestFrame): Promise<ComposedBatch> {
   const items: ComposedBatch['items'] = []
-  const most = batchSizeFactor * frame.messageSizeLimit
   let size = 0
   for (const email of emailsOf(valueOf(source))) {
     const item = await submissionOf(email, { request, idempotency: null }, frame).catch(refusalIn)
     if (!(item instanceof SternaError)) size += item.content.size
-    if (size > most) throw new SternaError('payload_too_large', `The messages of the batch have more than ${most} bytes with their attachments encoded.`)
+    if (size > largestBatch) throw batchTooLarge()
     items.push(item)
   }
   return { items, idempotency: idempotencyOf(source, 'send-batch', request) }
 }
 
-/** How many messages of the largest size a batch may hold. */
-const batchSizeFactor = 2
+/** Bytes of all messages of a batch: three times the largest request, which text made of html and templates can go beyond. */
+const largestBatch = 3 * bodyLimit
+
+const batchTooLarge = (): SternaError =>
+  new SternaError('payload_too_large', `The messages of the batch have more than ${largestBatch / 1024 / 1024} MiB together. Send fewer at a time.`)
 
 function refusalIn(error: unknown): SternaError {
   if (error instanceof SternaError) return error

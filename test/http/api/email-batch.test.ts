@@ -155,13 +155,6 @@ describe('a batch with a fault', () => {
   })
 })
 
-test('messages that are large together are refused together', async () => {
-  const api = await startEmailApi({ messageSizeLimit: 60_000 })
-  const answer = await post(api, Array(3).fill({ ...plain, html: 'x'.repeat(50_000), text: '' }), permissive)
-  expect(answer).toMatchObject({ status: 413, body: { name: 'payload_too_large' } })
-  expect(await rowCount(api)).toBe(0)
-})
-
 describe('an idempotency key', () => {
   const key = { 'idempotency-key': 'batch-1' }
 

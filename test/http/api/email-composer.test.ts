@@ -45,3 +45,10 @@ test('what waits when the server stops is refused', async () => {
   await all
   await expect(composer.submissionFrom(bodyOf({ html: large }), request)).rejects.toMatchObject({ code: 'service_unavailable' })
 })
+
+test('a batch whose messages are too large together is refused whole', async () => {
+  const composer = startComposer()
+  const emails = Array.from({ length: 30 }, () => ({ ...email, html: 'x'.repeat(4_000_000), text: '' }))
+  await expect(composer.batchFrom(emails, request)).rejects.toMatchObject({ code: 'payload_too_large', message: expect.stringContaining('105 MiB') })
+  expect((await composer.batchFrom(emails.slice(0, 3), request)).items).toHaveLength(3)
+})

@@ -38,6 +38,18 @@ export function parseLabel(input: string, field: 'custom_return_path' | 'trackin
 }
 
 /**
+ * The label that tracking links are to be at; null where none is given. Its alias cannot stand where the return path has
+ * its records (RFC 1034 3.6.2).
+ * @throws SternaError `validation_error`
+ */
+export function parseTrackingLabel(label: string | null | undefined, returnPathLabel: string): string | null {
+  if (label == null) return null
+  const parsed = parseLabel(label, 'tracking_subdomain')
+  if (parsed !== returnPathLabel) return parsed
+  throw invalidField('tracking_subdomain', 'must differ from the label of the return path')
+}
+
+/**
  * A DKIM selector of one label (RFC 6376 3.1), in lower case; it leaves room for the ending of a second one.
  * @throws SternaError `validation_error`
  */

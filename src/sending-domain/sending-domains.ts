@@ -3,22 +3,23 @@ import type { Secrets } from '../account/key-file.ts'
 import type { Clock } from '../clock.ts'
 import type { DnsResolver } from '../dns/dns-resolver.ts'
 import { SternaError } from '../errors.ts'
-import { newId } from '../id.ts'
 import type { Log } from '../log.ts'
 import type { Resolver } from '../resolver.ts'
 import { ConflictError, type Database, UniqueError } from '../store/database.ts'
-import type { Domain, DomainTls } from './domain.ts'
-import { changesBetween } from './domain-changes.ts'
+import type { Domain } from './domain.ts'
 import { verifiedByHand } from './domain-check.ts'
 import { DomainChecks } from './domain-checks.ts'
 import { DomainMemory, type SenderDomain } from './domain-memory.ts'
+import { tellChanges } from './domain-notices.ts'
 import { domainObject, type DomainObject } from './domain-object.ts'
 import { type DnsRecord, type RecordHosts, recordsFor } from './domain-records.ts'
 import { changeDomain, forgetDomain, insertDomain, neededDomains, readDomains, removeDomain } from './domain-store.ts'
+import { DomainTurns } from './domain-turns.ts'
 import { beginRotation, isRotating, withoutOldKeys } from './key-rotation.ts'
+import { type ChangeableSettings, type DomainSettings, newDomain } from './new-domain.ts'
 import { type KeyWishes, newKeys } from './new-keys.ts'
 import { PrivateKeys } from './private-keys.ts'
-import { parseDomainName, parseLabel } from './sending-domain-name.ts'
+import { parseTrackingLabel } from './sending-domain-name.ts'
 
 export interface SendingDomainSettings extends RecordHosts {
   /** Where bounces go while a domain's own return path is not there. */
@@ -40,16 +41,6 @@ interface SendingDomainsParts {
   authoritative?: (domain: string, resolver: Resolver) => Promise<DnsResolver[]>
 }
 
-/** What can be changed of a domain later. */
-export interface DomainSettings {
-  tls?: DomainTls | undefined
-  subdomains?: boolean | undefined
-  /** A label under the domain. */
-  trackingSubdomain?: string | null | undefined
-}
-
-type NewDomain = DomainSettings & KeyWishes & { returnPathLabel?: string | null | undefined }
-
 /** Of one account. Each is in memory, and is looked up in the DNS again and again. */
 const mostDomains = 1_000
 const hour = 3_600_000
@@ -60,8 +51,7 @@ export class SendingDomains {
   readonly #memory: DomainMemory
   readonly #privateKeys: PrivateKeys
   readonly #checks: DomainChecks
-  /** The end of the last change of each domain that is being changed. */
-  readonly #turns = new Map<string, Promise<unknown>>()
+  readonly #turns = new DomainTurns()
   #forgetAt = 0
 
   constructor(parts: SendingDomainsParts) {
@@ -90,39 +80,19 @@ export class SendingDomains {
 
   /**
    * Adds a domain with fresh keys; it is not verified yet.
-   * @param wanted `returnPathLabel`: `send` unless given
    * @throws SternaError `validation_error`, `domain_exists`
    */
-  async add(accountId: string, name: string, wanted: NewDomain = {}): Promise<Domain> {
+  async add(accountId: string, name: string, wanted: DomainSettings & KeyWishes = {}): Promise<Domain> {
     const { db, clock } = this.#parts
-    const domainName = parseDomainName(name)
-    const returnPathLabel = parseLabel(wanted.returnPathLabel ?? 'send', 'custom_return_path')
-    const trackingSubdomain = trackingLabel(wanted.trackingSubdomain, returnPathLabel)
-    const known = this.#memory.list(accountId)
-    if (known.some((domain) => domain.name === domainName)) throw exists(domainName)
-    if (known.length >= mostDomains) throw new SternaError('validation_error', `An account has at most ${mostDomains} domains.`)
     const now = clock.now()
+    const bare = newDomain({ accountId, name, now }, wanted)
+    const known = this.#memory.list(accountId)
+    if (known.some((domain) => domain.name === bare.name)) throw exists(bare.name)
+    if (known.length >= mostDomains) throw new SternaError('validation_error', `An account has at most ${mostDomains} domains.`)
     const { keys, sealed } = await newKeys(wanted, this.#privateKeys, now)
-    const domain: Domain = {
-      id: newId('dom', now),
-      accountId,
-      name: domainName,
-      status: 'not_started',
-      returnPathLabel,
-      returnPathSeen: false,
-      tls: wanted.tls ?? 'opportunistic',
-      subdomains: wanted.subdomains ?? true,
-      trackingSubdomain,
-      checkedAt: null,
-      verifiedAt: null,
-      missingSince: null,
-      createdAt: now,
-      removedAt: null,
-      keys,
-      records: {},
-    }
+    const domain: Domain = { ...bare, keys }
     await db.write(insertDomain(domain, sealed)).catch((error: unknown) => {
-      throw error instanceof UniqueError ? exists(domainName, error) : error
+      throw error instanceof UniqueError ? exists(bare.name, error) : error
     })
     this.#privateKeys.remember(sealed)
     return this.#memory.remember(domain)
@@ -149,9 +119,9 @@ export class SendingDomains {
    * Changes what is given.
    * @throws SternaError `not_found`, `validation_error`
    */
-  update(id: string, { tls, subdomains, trackingSubdomain }: DomainSettings): Promise<Domain> {
+  update(id: string, { tls, subdomains, trackingSubdomain }: ChangeableSettings): Promise<Domain> {
     return this.#change(id, (domain) => {
-      const label = trackingSubdomain === undefined ? domain.trackingSubdomain : trackingLabel(trackingSubdomain, domain.returnPathLabel)
+      const label = trackingSubdomain === undefined ? domain.trackingSubdomain : parseTrackingLabel(trackingSubdomain, domain.returnPathLabel)
       const { tracking, ...records } = domain.records
       return {
         ...domain,
@@ -169,7 +139,7 @@ export class SendingDomains {
    * @throws SternaError `not_found`
    */
   async remove(id: string): Promise<void> {
-    await this.#inTurn(id, async () => {
+    await this.#turns.take(id, async () => {
       const domain = this.#getById(id)
       const now = this.#parts.clock.now()
       await this.#parts.db.write([removeDomain(id, now)])
@@ -285,7 +255,7 @@ export class SendingDomains {
 
   /** Changes a domain as `decide` has it; nothing is decided on what another change is about to replace. */
   #change(id: string, decide: (domain: Domain) => Domain, sealed: ReadonlyMap<string, Uint8Array> = new Map()): Promise<Domain> {
-    return this.#inTurn(id, async () => {
+    return this.#turns.take(id, async () => {
       const before = this.#getById(id)
       const after = decide(before)
       if (after === before) return before
@@ -296,51 +266,10 @@ export class SendingDomains {
       const kept = new Set(after.keys.map((key) => key.id))
       for (const key of before.keys) if (!kept.has(key.id)) this.#privateKeys.forget(key.id)
       this.#memory.remember(after)
-      await this.#tell(before, after)
+      await tellChanges(before, after, this.#parts)
       return after
     })
   }
-
-  async #inTurn<T>(id: string, work: () => Promise<T>): Promise<T> {
-    const result = (this.#turns.get(id) ?? Promise.resolve()).then(work)
-    const end = result.then(
-      () => {},
-      () => {},
-    )
-    this.#turns.set(id, end)
-    void end.then(() => this.#turns.get(id) === end && this.#turns.delete(id))
-    return result
-  }
-
-  async #tell(before: Domain, after: Domain): Promise<void> {
-    const { log, audit } = this.#parts
-    const { id: domainId, accountId, name: domain } = after
-    for (const change of changesBetween(before, after)) {
-      const kind = 'kind' in change ? change.kind : undefined
-      log.warn({ domainId, accountId, domain, ...(kind ? { kind } : {}) }, messages[change.type])
-      const actor = { type: 'server', id: null, name: 'domain check' } as const
-      const operation = `domains.${change.type}`
-      await audit
-        .record({ accountId, actor, operation, objectId: domainId, fields: kind ? [kind] : [], address: null, requestId: null })
-        .catch((error: unknown) => log.error({ domainId, error }, 'the audit log could not be written'))
-    }
-  }
-}
-
-const messages = {
-  verified: 'a domain is verified',
-  failed: 'a domain has failed: its records have not been there for three days, so nothing can be sent from it',
-  dkim_rotated: 'new DKIM keys have taken over; the records of the old ones must stay for a while',
-  record_missing: 'a record of a verified domain has gone missing',
-  record_returned: 'a record of a domain is back',
-}
-
-/** The alias of the tracking sub-domain cannot stand where the return path has its records (RFC 1034 3.6.2). */
-function trackingLabel(label: string | null | undefined, returnPathLabel: string): string | null {
-  if (label == null) return null
-  const parsed = parseLabel(label, 'tracking_subdomain')
-  if (parsed !== returnPathLabel) return parsed
-  throw new SternaError('validation_error', 'The `tracking_subdomain` field must differ from the label of the return path.')
 }
 
 const exists = (name: string, cause?: unknown): SternaError =>

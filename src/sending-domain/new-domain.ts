@@ -1,0 +1,46 @@
+import { newId } from '../id.ts'
+import type { Domain, DomainTls } from './domain.ts'
+import { parseDomainName, parseLabel, parseTrackingLabel } from './sending-domain-name.ts'
+
+/** What can be changed of a domain later. */
+export interface ChangeableSettings {
+  /** `opportunistic` unless given. */
+  tls?: DomainTls | undefined
+  /** true unless given. */
+  subdomains?: boolean | undefined
+  /** A label under the domain. */
+  trackingSubdomain?: string | null | undefined
+}
+
+export interface DomainSettings extends ChangeableSettings {
+  /** `send` unless given. */
+  returnPathLabel?: string | null | undefined
+}
+
+/**
+ * A domain as it is added, without keys yet.
+ * @param whose with the name as it was given; `now` epoch, ms
+ * @throws SternaError `validation_error`
+ */
+export function newDomain(whose: { accountId: string; name: string; now: number }, wanted: DomainSettings): Domain {
+  const { accountId, now } = whose
+  const returnPathLabel = parseLabel(wanted.returnPathLabel ?? 'send', 'custom_return_path')
+  return {
+    id: newId('dom', now),
+    accountId,
+    name: parseDomainName(whose.name),
+    status: 'not_started',
+    returnPathLabel,
+    returnPathSeen: false,
+    tls: wanted.tls ?? 'opportunistic',
+    subdomains: wanted.subdomains ?? true,
+    trackingSubdomain: parseTrackingLabel(wanted.trackingSubdomain, returnPathLabel),
+    checkedAt: null,
+    verifiedAt: null,
+    missingSince: null,
+    createdAt: now,
+    removedAt: null,
+    keys: [],
+    records: {},
+  }
+}

@@ -116,7 +116,7 @@ const attachmentOf = ({ field, filename, contentType, content }: FormFile): Nati
 })
 
 function headersOf(form: Form, faults: DoorFault[]): Pick<NativeEmail, 'headers' | 'reply_to'> {
-  const headers: Record<string, string> = {}
+  const headers: [name: string, value: string][] = []
   const seen = new Set<string>()
   let replyTo: NativeMailbox[] | undefined
   for (const [name, value] of prefixed(form, 'h:')) {
@@ -124,9 +124,9 @@ function headersOf(form: Form, faults: DoorFault[]): Pick<NativeEmail, 'headers'
     if (seen.has(lower)) faults.push(faultAt(`h:${name}`, 'invalid_value', `The parameter h:${name} is given twice.`))
     seen.add(lower)
     if (lower === 'reply-to') replyTo = mailboxList(value, `h:${name}`, faults)
-    else headers[name] = value
+    else headers.push([name, value])
   }
-  return { ...(Object.keys(headers).length > 0 ? { headers } : {}), ...(replyTo ? { reply_to: replyTo } : {}) }
+  return { ...(headers.length > 0 ? { headers: Object.fromEntries(headers) } : {}), ...(replyTo ? { reply_to: replyTo } : {}) }
 }
 
 function copies(email: NativeEmail, variables: Record<string, unknown>): NativeEmail[] {

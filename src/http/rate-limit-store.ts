@@ -9,7 +9,7 @@ export interface WindowRow extends Row {
 export const everyWindow = 'select account_id, first_at, gaps from rate_window'
 
 /** `times`: epoch, whole ms, in order, at least one. */
-export const saveWindow = (accountId: string, times: number[]): Statement => ({
+export const saveWindow = (accountId: string, times: Float64Array): Statement => ({
   sql: `insert into rate_window (account_id, first_at, gaps) values (:accountId, :firstAt, :gaps)
         on conflict (account_id) do update set first_at = excluded.first_at, gaps = excluded.gaps`,
   params: { accountId, firstAt: times[0] ?? 0, gaps: encodeGaps(times) },
@@ -38,13 +38,17 @@ export function timesOf({ first_at: firstAt, gaps }: Pick<WindowRow, 'first_at' 
   return times
 }
 
+/** A gap of a minute takes three bytes; one that makes no sense in a minute is cut to what four hold. */
+const longestGap = 2 ** 28 - 1
+
 /** Seven bits a byte, the lowest first; the highest bit says that more follow. A busy account needs a byte a request. */
-function encodeGaps(times: number[]): Uint8Array {
-  const bytes: number[] = []
+function encodeGaps(times: Float64Array): Uint8Array {
+  const bytes = new Uint8Array(times.length * 4)
+  let length = 0
   for (let place = 1; place < times.length; place++) {
-    let gap = (times[place] as number) - (times[place - 1] as number)
-    for (; gap >= 0x80; gap = Math.floor(gap / 0x80)) bytes.push(0x80 | gap % 0x80)
-    bytes.push(gap)
+    let gap = Math.min((times[place] as number) - (times[place - 1] as number), longestGap)
+    for (; gap >= 0x80; gap >>>= 7) bytes[length++] = 0x80 | (gap & 0x7f)
+    bytes[length++] = gap
   }
-  return Uint8Array.from(bytes)
+  return bytes.slice(0, length)
 }

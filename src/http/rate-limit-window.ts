@@ -37,8 +37,12 @@ export class RateLimitWindow {
   }
 
   /** The times, the oldest first. */
-  times(): number[] {
-    return Array.from({ length: this.#count }, (_, place) => this.#at(place))
+  times(): Float64Array {
+    const times = new Float64Array(this.#count)
+    const untilEnd = this.#times.subarray(this.#oldest, this.#oldest + this.#count)
+    times.set(untilEnd)
+    times.set(this.#times.subarray(0, this.#count - untilEnd.length), untilEnd.length)
+    return times
   }
 
   #at(place: number): number {

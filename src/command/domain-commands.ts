@@ -12,11 +12,22 @@ export const domainCommands: Command[] = [
   {
     name: 'domain add',
     args: ['NAME'],
-    options: { account, json },
+    options: {
+      account,
+      'return-path': { type: 'string', value: 'LABEL', doc: 'Of the return path below the domain; send where none is given.' },
+      selector: { type: 'string', value: 'SELECTOR', doc: 'Of the RSA key; one is made up where none is given.' },
+      'enforce-tls': { type: 'boolean', doc: 'Its mail never leaves without TLS to a host whose certificate is valid.' },
+      json,
+    },
     doc: 'Adds a domain to send from, with new DKIM keys, and prints the DNS records to publish.',
     async run(input, { accounts, config, sendingDomains }) {
       const { id } = accounts.getAccount(requiredOption(input, 'account'))
-      const object = sendingDomains.toObject(await sendingDomains.add(id, argument(input, 0)))
+      const domain = await sendingDomains.add(id, argument(input, 0), {
+        returnPathLabel: textOption(input, 'return-path'),
+        dkimSelector: textOption(input, 'selector'),
+        tls: flagOption(input, 'enforce-tls') ? 'enforced' : 'opportunistic',
+      })
+      const object = sendingDomains.toObject(domain)
       return {
         stdout: flagOption(input, 'json') ? jsonText(object) : recordTable(object),
         stderr: isFullName(config.hostname) ? '' : nameless(config.hostname),

@@ -52,16 +52,15 @@ export class EventStream extends Readable {
     this.#place = request.after
   }
 
-  override _construct(callback: (error?: Error) => void): void {
-    const wake = (): void => {
+  /** To be called once; what is written after the promise has resolved is told. */
+  async start(): Promise<void> {
+    const unfollow = await this.#parts.follower.follow(this.#request.scope, () => {
       this.#hasNews = true
       void this.#advance()
-    }
-    this.#parts.follower.follow(this.#request.scope, wake).then((unfollow) => {
-      this.#unfollow = unfollow
-      this.#beatLater()
-      callback()
-    }, callback)
+    })
+    if (this.#isOver) return unfollow()
+    this.#unfollow = unfollow
+    this.#beatLater()
   }
 
   override _read(): void {

@@ -16,7 +16,7 @@ export class EventStreams {
   }
 
   /** @throws SternaError `rate_limit_exceeded` where the account has too many, `service_unavailable` during a stop */
-  open(request: StreamRequest): EventStream {
+  async open(request: StreamRequest): Promise<EventStream> {
     if (this.#isStopping) throw new SternaError('service_unavailable', 'The server is being stopped. Connect again in a moment.')
     const { accountId } = request.scope
     const ofAccount = this.#open.get(accountId) ?? new Set()
@@ -30,7 +30,13 @@ export class EventStreams {
       ofAccount.delete(stream)
       if (ofAccount.size === 0 && this.#open.get(accountId) === ofAccount) this.#open.delete(accountId)
     })
-    return stream
+    try {
+      await stream.start()
+      return stream
+    } catch (error) {
+      stream.destroy()
+      throw error
+    }
   }
 
   /** Ends all of them; no more can be opened. */

@@ -66,6 +66,8 @@ async function* csvEntries(text: AsyncGenerator<string>, delimiter: string, shap
   } catch (error) {
     if (error instanceof CsvError) throw unreadable(error)
     throw error
+  } finally {
+    source.destroy()
   }
 }
 

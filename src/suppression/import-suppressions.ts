@@ -47,16 +47,18 @@ export async function importSuppressions({ db, clock }: { db: Database; clock: C
     if (report.refusals.length < mostRefusals) report.refusals.push({ line, reason })
   }
   const entries = readExport(request.file, request.shape)
-  for (;;) {
-    const next = await entries.next().catch((error: unknown) => error as Error)
-    if (next instanceof Error) report.broken = next
-    if (next instanceof Error || next.done) break
-    const { line } = next.value
-    const found = 'refused' in next.value ? next.value : exportedSuppression(next.value.record, request.shape, { now: clock.now(), origin: request.origin })
-    if ('refused' in found) refuse(line, found.refused)
-    else batch.push(insertSuppression(request.scope, found.entry))
-    if (batch.length === entriesAtOnce) await write()
+  const next = async () => entries.next().catch((error: unknown) => void (report.broken = error as Error))
+  try {
+    for (let found = await next(); found && !found.done; found = await next()) {
+      const { line } = found.value
+      const read = 'refused' in found.value ? found.value : exportedSuppression(found.value.record, request.shape, { now: clock.now(), origin: request.origin })
+      if ('refused' in read) refuse(line, read.refused)
+      else batch.push(insertSuppression(request.scope, read.entry))
+      if (batch.length === entriesAtOnce) await write()
+    }
+    if (batch.length > 0) await write()
+  } finally {
+    await entries.return(undefined)
   }
-  if (batch.length > 0) await write()
   return report
 }

@@ -123,6 +123,7 @@ test('the user may say what the entries are, and whose sandbox they concern', as
 test.each([
   ['Name,Phone\nAnn,1\n', [], 'no column with an address'],
   [`email,created\n${ann},1\n${bob},"1\n`, [], 'cannot be read further'],
+  [`email\n${'x'.repeat(70_000)}\n`, [], 'cannot be read further'],
   [`[{"email":"${ann}"},`, [], 'cannot be read further'],
   ['x', ['--from', 'mailchimp'], 'choose one of resend'],
   ['x', ['--origin', 'whim'], 'choose one of bounce'],

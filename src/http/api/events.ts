@@ -6,6 +6,7 @@ import type { ApiContext } from '../api-state.ts'
 import { authenticate } from '../authenticate.ts'
 import type { AuthenticateParts } from '../authenticate.ts'
 import { webhookBodies } from '../event-schema.ts'
+import type { EventStream } from '../event-stream.ts'
 import type { EventStreams } from '../event-streams.ts'
 import { operation } from '../operation.ts'
 import type { Operation } from '../operation.ts'
@@ -106,11 +107,14 @@ const streamOperation = (parts: EventParts): Operation =>
       const scope = { accountId, sandbox }
       const lastId = ctx.get('Last-Event-ID') || query.after
       const after = (await placeOf(parts, scope, lastId)) ?? (await parts.eventFeed.end())
-      answerWith(ctx, parts.eventStreams.open({ scope, after, isAllowed: () => isInForce(ctx, parts) }))
+      answerWith(ctx, await parts.eventStreams.open({ scope, after, isAllowed: () => isInForce(ctx, parts) }))
     },
   )
 
-function answerWith(ctx: ApiContext, stream: ReturnType<EventStreams['open']>): void {
+function answerWith(ctx: ApiContext, stream: EventStream): void {
+  // The client may have left meanwhile.
+  if (ctx.res.closed) return void stream.destroy()
+  ctx.res.once('close', () => stream.destroy())
   ctx.status = 200
   ctx.set({
     'Content-Type': 'text/event-stream; charset=utf-8',

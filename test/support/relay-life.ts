@@ -5,6 +5,7 @@ import { dropUpload } from '../../src/message/message-store.ts'
 import { sweep } from '../../src/message/retention.ts'
 import { cancelClaimed } from '../../src/webhook/webhook-delivery-store.ts'
 import { startFakeMx } from './fake-mx.ts'
+import { keepPeople } from './people-life.ts'
 import { SmtpClient } from './smtp-client.ts'
 import { startTestRelay } from './start-relay.ts'
 import type { TestRelay } from './start-relay.ts'
@@ -38,6 +39,7 @@ export async function livedRelay(): Promise<TestRelay> {
   const [goodId = '', badId = ''] = await addWebhooks(relay, good, bad)
   await command(relay, 'account', 'create', 'other')
   await keepAccounts(relay)
+  await keepPeople(relay, (...argv) => command(relay, ...argv))
   await keepDomains(relay)
   await keepTemplates(relay)
   await sendByApi(relay)

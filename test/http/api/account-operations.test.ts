@@ -126,7 +126,7 @@ test('every change is on record, with who made it and from where', async () => {
   })
   expect(created).toMatchObject({ actor: { type: 'key', name: 'test' }, action: 'accounts.create', object_id: made['id'], fields: ['name', 'plan'] })
   expect(logins.map(({ action }) => action)).toEqual(['session.create'])
-  const { id: actor } = created?.['actor'] as { id: string }
+  const { id: actor } = (created ?? {})['actor'] as { id: string }
   expect(await list(`actor=${actor}`)).toEqual([created])
   expect(await list('action=accounts.update')).toEqual([suspended])
   expect(await list(`since=${new Date(clock.now()).toISOString()}`)).toEqual([suspended])

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { totpCode, totpStepAt } from '../../../src/account/totp.ts'
+import { fromBase32 } from '../../support/base32.ts'
 import { startPeopleApi } from '../../support/people-api.ts'
 
 const minute = 60_000
@@ -194,8 +195,3 @@ test('nobody who is not logged in makes the server read much', async () => {
   const answer = await api.request('POST', '/session', { body: { email: 'x'.repeat(20_000), password: 'x' } })
   expect(answer).toMatchObject({ status: 413, body: { name: 'payload_too_large' } })
 })
-
-function fromBase32(text: string): Buffer {
-  const bits = Array.from(text, (digit) => 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(digit).toString(2).padStart(5, '0')).join('')
-  return Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)))
-}

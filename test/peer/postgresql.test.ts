@@ -21,7 +21,8 @@ vi.mock('../../src/store/sqlite-database.ts', async (importOriginal) => {
 })
 
 const schema = migrations().map(({ sql }) => postgresSchema(sql))
-const tables = schema.flatMap((sql) => Array.from(sql.matchAll(/^create table (\w+)/gm), ([, name = '']) => name))
+/** Each once: one may be made anew by a later migration. */
+const tables = [...new Set(schema.flatMap((sql) => Array.from(sql.matchAll(/^create table (\w+)/gm), ([, name = '']) => name)))]
 /** The rows of every table as SQLite has them in the end. */
 const contents = new Map<string, Row[]>()
 let postgres: PostgresServer

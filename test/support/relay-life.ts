@@ -44,6 +44,7 @@ export async function livedRelay(): Promise<TestRelay> {
   await keepTemplates(relay)
   await sendByApi(relay)
   await sendBySmtp(relay)
+  await changeEmails(relay)
   await runQueue(relay)
   await readEmails(relay)
   await followEvents(relay)
@@ -149,6 +150,30 @@ async function sendByApi(relay: TestRelay): Promise<void> {
   }
 }
 
+async function changeEmails(relay: TestRelay): Promise<void> {
+  const later = { scheduled_at: new Date(relay.clock.now() + 10 * hour).toISOString() }
+  const emails = ['softbounced@simulator.test', 'batch@rcpt.example', 'large@rcpt.example'].map((to) => ({
+    from: 'app@sender.example',
+    to,
+    subject: to,
+    text: to.startsWith('large') ? 'x'.repeat(2_000_000) : to,
+    ...later,
+  }))
+  const { data } = await call(relay, 'POST', '/api/emails/batch', emails)
+  const [first, second, third] = data.map(({ id }: { id: string }) => id)
+  const refused = await relay.call('POST', '/api/emails/batch', [emails[2], emails[2], { ...emails[0], from: 'a@other.example' }])
+  expect(refused.status).toBe(403)
+  await call(relay, 'POST', `/api/emails/${second}/cancel`)
+  await call(relay, 'PATCH', `/api/emails/${third}`, { scheduled_at: new Date(relay.clock.now() + 2 * hour).toISOString() })
+  await call(relay, 'POST', `/api/emails/${third}/cancel`)
+  await call(relay, 'PATCH', `/api/emails/${first}`, { scheduled_at: '2020-01-01T00:00:00Z' })
+  await reaches(relay, first, 'softbounced@simulator.test', 'bounced')
+  await isQuiet(relay)
+  await call(relay, 'POST', `/api/emails/${first}/resend`)
+  await call(relay, 'GET', `/api/emails/${first}/attachments`)
+  await isQuiet(relay)
+}
+
 async function sendBySmtp(relay: TestRelay): Promise<void> {
   const client = await SmtpClient.connect(relay.submissionPort)
   await client.command('EHLO client.example')
@@ -195,7 +220,7 @@ async function readEmails(relay: TestRelay): Promise<void> {
   const { data } = await list('limit=2')
   const [newest, older] = data
   for (const name of emailStatuses) await list(`status=${name}`)
-  const filters = 'to=Ann@rcpt.example&from=app@sender.example&domain_id=dom_1&since=2026-01-01T00:00:00Z&until=2027-01-01T00:00:00Z'
+  const filters = `to=Ann@rcpt.example&from=app@sender.example&domain_id=dom_${'0'.repeat(26)}&since=2026-01-01T00:00:00Z&until=2027-01-01T00:00:00Z`
   for (const query of [filters, 'tag=kind', 'tag=kind%3Dopened', `after=${newest.id}`, `before=${older.id}`]) await list(query)
   const part = (name: string, query = '') => call(relay, 'GET', `/api/emails/${newest.id}/${name}?limit=1${query}`)
   for (const name of ['events', 'attempts']) {

@@ -9,14 +9,16 @@ create index recipient_undelivered on recipient (account_id, state, message_id) 
 alter table message add column author text;
 create index message_author on message (account_id, sandbox, author, id);
 
-create table message_tag_of_account (
+-- Tags are looked for within an account.
+create temporary table old_tag as select * from message_tag;
+drop table message_tag;
+create table message_tag (
   account_id text not null,
   name text not null,
   value text not null,
   message_id text not null references message (id),
   primary key (account_id, name, value, message_id)
 );
-insert into message_tag_of_account (account_id, name, value, message_id)
-  select m.account_id, t.name, t.value, t.message_id from message_tag t join message m on m.id = t.message_id;
-drop table message_tag;
-alter table message_tag_of_account rename to message_tag;
+insert into message_tag (account_id, name, value, message_id)
+  select m.account_id, t.name, t.value, t.message_id from old_tag t join message m on m.id = t.message_id;
+drop table old_tag;

@@ -19,11 +19,17 @@ export function operationObject(declared: Operation, path: string, frame: Operat
     summary: declared.summary,
     description: descriptionOf(declared),
     ...(place === 0 ? {} : { 'x-alias-of': declared.id }),
-    security: needsKey(declared) ? [{ bearer: [] }] : [],
+    security: securityOf(declared),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(declared.body ? { requestBody: requestBody(declared.body, frame) } : {}),
     responses: responses(declared, frame),
   }
+}
+
+/** The cookie of a session works outside `/api/` alone. */
+function securityOf(declared: Operation): JsonSchema[] {
+  if (needsKey(declared)) return [{ bearer: [] }]
+  return declared.refuses.includes('invalid_session') ? [{ session: [] }] : []
 }
 
 const permissionText: Record<string, string> = {

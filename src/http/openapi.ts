@@ -53,6 +53,7 @@ export function openApiDocument(operations: readonly Operation[], { version, bas
     components: {
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer', description: 'An API key: `Authorization: Bearer <API_KEY>`.' },
+        session: { type: 'apiKey', in: 'cookie', name: 'sterna_session', description: 'Of somebody who has logged in; with https its name begins with `__Host-`.' },
         ...(doors.length > 0 ? doorSecurity : {}),
       },
       headers: responseHeaders,

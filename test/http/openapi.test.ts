@@ -1,15 +1,21 @@
+import { Router } from '@koa/router'
 import { expect, test } from 'vitest'
+import type { ApiState } from '../../src/http/api-state.ts'
 import { apiOperations } from '../../src/http/api/operations.ts'
 import type { ApiParts } from '../../src/http/api/operations.ts'
+import { compatDoors } from '../../src/http/compat/compat-doors.ts'
+import type { CompatDoorParts } from '../../src/http/compat/compat-doors.ts'
 import { errorNames } from '../../src/http/error-catalogue.ts'
 import { openApiDocument } from '../../src/http/openapi.ts'
+import { addRoutes } from '../../src/http/operation.ts'
 import { refusalsOf } from '../../src/http/operation-refusals.ts'
 import { serverOperations } from '../../src/http/server-operations.ts'
 import { startApiServer } from '../support/api-server.ts'
 
 const about = { version: '1.2.3', baseUrl: 'https://mail.example.com', docs: true, health: () => ({ accepting: true }) }
 const operations = [...apiOperations({} as ApiParts), ...serverOperations(about, () => [])]
-const document = openApiDocument(operations, about)
+const doors = compatDoors({} as CompatDoorParts)
+const document = openApiDocument(operations, { ...about, doors })
 
 type Json = Record<string, unknown>
 
@@ -24,6 +30,15 @@ function* schemasIn(json: unknown, place = ''): Generator<[string, Json]> {
     if (key !== 'example' && key !== 'examples') yield* schemasIn(value, at)
   }
 }
+
+test('the document has every route of the router, and no other', () => {
+  const router = new Router<ApiState>()
+  for (const declared of operations) addRoutes(router, declared, { record: async () => {} })
+  for (const door of doors) door.addRoutes(router)
+  const routes = router.stack.map(({ path, methods }) => `${methods.at(-1)} ${String(path).replace(/:(\w+)/g, '{$1}')}`)
+  const documented = Object.entries(document.paths).flatMap(([path, methods]) => Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`))
+  expect(documented.toSorted()).toEqual(routes.toSorted())
+})
 
 test('no schema says nothing', () => {
   const silent = [...schemasIn(document)].filter(([, schema]) => Object.keys(schema).length === 0).map(([place]) => place)

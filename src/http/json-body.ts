@@ -83,10 +83,18 @@ function readBody(req: IncomingMessage, limit: number): Promise<Buffer> {
 }
 
 /** @throws SternaError `invalid_json` */
-export function parseJson(body: Buffer): unknown {
-  if (!isUtf8(body)) throw new SternaError('invalid_json', 'The request body is not valid UTF-8.')
+export const parseJson = (body: Buffer): unknown => parseJsonText(jsonText(body))
+
+/** @throws SternaError `invalid_json` where it is not UTF-8 */
+export function jsonText(body: Buffer): string {
+  if (isUtf8(body)) return body.toString('utf8')
+  throw new SternaError('invalid_json', 'The request body is not valid UTF-8.')
+}
+
+/** @throws SternaError `invalid_json` */
+export function parseJsonText(text: string): unknown {
   try {
-    return JSON.parse(body.toString('utf8'))
+    return JSON.parse(text)
   } catch {
     // The parser's own message quotes the input, which may hold secrets.
     throw new SternaError('invalid_json', 'The request body is not valid JSON.')

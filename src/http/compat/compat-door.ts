@@ -5,7 +5,7 @@ import type { EmailRequest } from '../api/email-request.ts'
 import { idempotencyKeyOf, submitterOf } from '../api/email-sending.ts'
 import type { SendParts } from '../api/send-emails.ts'
 import type { BodyRoom } from '../body-room.ts'
-import { jsonBytes, parseJson } from '../json-body.ts'
+import { jsonBytes, jsonText, parseJsonText } from '../json-body.ts'
 
 /** What the doors take of the server. */
 export interface DoorParts extends SendParts {
@@ -64,7 +64,9 @@ export const keyed = (ctx: ApiContext, request: EmailRequest): EmailRequest => (
 export async function doorJson(ctx: ApiContext): Promise<unknown> {
   const bytes = await jsonBytes(ctx)
   await nextTurn()
-  const value = parseJson(bytes)
+  const text = jsonText(bytes)
+  await nextTurn()
+  const value = parseJsonText(text)
   await nextTurn()
   return value
 }

@@ -18,7 +18,10 @@ const idleMs = 20
 
 const address = ({ httpPort }: ServerUnderTest, path: string): string => `http://127.0.0.1:${httpPort}/api/events${path}`
 
-function startReader(name: string, after: string | null, round: (reader: FeedReader, last: string | null, signal: AbortSignal) => Promise<void>): FeedReader {
+/** One connection or request: it gets the id of the last event, and ends by itself or by the signal. */
+type Round = (reader: FeedReader, last: string | null, signal: AbortSignal) => Promise<void>
+
+function startReader(name: string, after: string | null, round: Round): FeedReader {
   const ending = new AbortController()
   const reader: FeedReader = { name, seen: [], broken: 0, faults: [], stop: () => Promise.resolve() }
   const run = async (): Promise<void> => {

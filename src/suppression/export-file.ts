@@ -50,9 +50,15 @@ function delimiterOf(text: string): string {
 }
 
 async function* csvEntries(text: AsyncGenerator<string>, delimiter: string, shape: ExportShape): AsyncGenerator<FileEntry> {
-  const options = { delimiter, info: true, relax_column_count: true, relax_quotes: true, skip_empty_lines: true, max_record_size: longestRow } as const
   const source = Readable.from(text)
-  const parser = parse(options)
+  const parser = parse({
+    delimiter,
+    info: true,
+    relax_column_count: true,
+    relax_quotes: true,
+    skip_empty_lines: true,
+    max_record_size: longestRow,
+  })
   source.once('error', (error) => parser.destroy(error))
   let columns: string[] | null = null
   try {

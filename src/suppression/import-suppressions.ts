@@ -1,6 +1,8 @@
 import type { Clock } from '../clock.ts'
+import { SternaError } from '../errors.ts'
 import type { Database, Statement } from '../store/database.ts'
 import { readExport } from './export-file.ts'
+import type { FileEntry } from './export-file.ts'
 import type { ExportShape } from './export-shape.ts'
 import { exportedSuppression } from './exported-suppression.ts'
 import { insertSuppression } from './insert-suppression.ts'
@@ -42,23 +44,30 @@ export async function importSuppressions({ db, clock }: { db: Database; clock: C
     report.known += batch.length - added
     batch = []
   }
-  const refuse = (line: number, reason: string): void => {
-    report.refused++
-    if (report.refusals.length < mostRefusals) report.refusals.push({ line, reason })
+  for await (const entry of readable(request, report)) {
+    const meant = meaningOf(entry, request, clock.now())
+    if ('refused' in meant) refuse(report, entry.line, meant.refused)
+    else batch.push(insertSuppression(request.scope, meant.entry))
+    if (batch.length === entriesAtOnce) await write()
   }
-  const entries = readExport(request.file, request.shape)
-  const next = async () => entries.next().catch((error: unknown) => void (report.broken = error as Error))
-  try {
-    for (let found = await next(); found && !found.done; found = await next()) {
-      const { line } = found.value
-      const read = 'refused' in found.value ? found.value : exportedSuppression(found.value.record, request.shape, { now: clock.now(), origin: request.origin })
-      if ('refused' in read) refuse(line, read.refused)
-      else batch.push(insertSuppression(request.scope, read.entry))
-      if (batch.length === entriesAtOnce) await write()
-    }
-    if (batch.length > 0) await write()
-  } finally {
-    await entries.return(undefined)
-  }
+  if (batch.length > 0) await write()
   return report
+}
+
+/** The entries of the file, as far as it can be read. */
+async function* readable({ file, shape }: ImportRequest, report: ImportReport): AsyncGenerator<FileEntry> {
+  try {
+    yield* readExport(file, shape)
+  } catch (error) {
+    if (!(error instanceof SternaError)) throw error
+    report.broken = error
+  }
+}
+
+const meaningOf = (entry: FileEntry, { shape, origin }: ImportRequest, now: number) =>
+  'refused' in entry ? entry : exportedSuppression(entry.record, shape, { now, origin })
+
+function refuse(report: ImportReport, line: number, reason: string): void {
+  report.refused++
+  if (report.refusals.length < mostRefusals) report.refusals.push({ line, reason })
 }

@@ -71,7 +71,8 @@ export class JsonEntries {
 
   #isPlaceOfEntry(): boolean {
     const [first, second] = this.#open
-    return this.#open.length === 0 || (this.#open.length === 1 && first === openBracket) || (this.#open.length === 2 && first === openBrace && second === openBracket)
+    if (this.#open.length === 2) return first === openBrace && second === openBracket
+    return this.#open.length === 0 || (this.#open.length === 1 && first === openBracket)
   }
 
   /** An object around it was no entry then, but what holds them. */

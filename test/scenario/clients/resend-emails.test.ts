@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest'
+import { Resend } from 'resend'
+import { expect, test, vi } from 'vitest'
 import { picture, startClientRelay } from '../../support/client-relay.ts'
 import { done, refused, resendClient } from '../../support/resend-client.ts'
 
@@ -118,6 +119,25 @@ test('attachments are listed', async () => {
   const { download_url: url } = done(await emails.attachments.get({ emailId: id, id: attachment?.id as string }))
   const file = await fetch(`${relay.baseUrl}${new URL(url).pathname}`, { headers: { authorization: `Bearer ${relay.token}` } })
   expect(await file.text()).toBe('the report')
+})
+
+test('metrics count what was delivered', async () => {
+  const relay = await startClientRelay()
+  const { emails } = resendClient(relay)
+  done(await emails.send({ ...hello, to: ['ann@inbox.example', 'bob@inbox.example'] }))
+  await relay.received('ann@inbox.example')
+  const range = { startDate: new Date(relay.clock.now() - 86_400_000).toISOString(), endDate: new Date(relay.clock.now() + 3_600_000).toISOString() }
+  const read = async () => done(await emails.metrics({ ...range, metrics: ['sent', 'delivered', 'delivery_rate'], dimensions: ['domain'] }))
+  await expect.poll(async () => (await read()).totals, { timeout: 10_000 }).toEqual({ sent: 2, delivered: 2, delivery_rate: 1 })
+  expect(await read()).toMatchObject({ object: 'metrics', data: [{ domain_name: 'sender.example', sent: 2 }] })
+})
+
+test('the environment alone says where to send', async () => {
+  const relay = await startClientRelay()
+  vi.stubEnv('RESEND_BASE_URL', `${relay.baseUrl}/api`)
+  vi.stubEnv('RESEND_API_KEY', relay.token)
+  done(await new Resend().emails.send(hello))
+  await relay.received('ann@inbox.example')
 })
 
 test('what is refused is told by name, status and message', async () => {

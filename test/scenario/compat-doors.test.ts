@@ -126,6 +126,41 @@ test('what Mailgun would hide is named in its message', async () => {
   expect(body.message).toContain('From')
 })
 
+test.each([
+  'ann@example.com@evil.example',
+  '"ann@evil.example"@example.com',
+  'ann@example.com(x)evil.example',
+  'ann(x)@example.com',
+  '<@evil.example:ann@example.com>',
+  'ann@evil.example <bob@example.com>',
+  'Group: ann@example.com, bob@evil.example;',
+  'ann@example.com.',
+  'ann@example..com',
+  'ann @example.com',
+  'ann@[127.0.0.1]',
+  'ann@-example.com',
+  'ann@example.com\0',
+  'ann@example.com\r\nBcc: eve@evil.example',
+  '=?utf-8?q?ann=40evil.example?=@example.com',
+  'ann＠evil.example@example.com',
+  'ann@ｅxample.com',
+  '<ann@example.com',
+  'ann@example.com; eve@evil.example',
+  `${'a'.repeat(65)}@example.com`,
+])('no door takes the address %j', async (address) => {
+  const before = await relay.call('GET', '/api/emails?limit=1')
+  const form = new URLSearchParams({ from: 'app@sender.example', to: address, subject: 'Hello', text: 'Hello' }).toString()
+  const raw = new URLSearchParams({ to: address, message: 'From: app@sender.example\n\nHello' }).toString()
+  const answers = [
+    await ask(sendGrid, { body: sendGrid.body.replace('"ann@example.com"', JSON.stringify(address)) }),
+    await ask(postmark, { body: postmark.body.replace('"ann@example.com"', JSON.stringify(address)) }),
+    await ask(mailgun, { body: form }),
+    await ask(mailgun, { path: `${mailgun.path}.mime`, body: raw }),
+  ]
+  expect(answers.map(({ status }) => status)).toEqual([400, 422, 400, 400])
+  expect((await relay.call('GET', '/api/emails?limit=1')).body).toEqual(before.body)
+})
+
 test('requests at every door count against the one limit of the account', async () => {
   const { token: key } = await keyOf({ plan: 'tiny' })
   expect((await ask(sendGrid, { key })).headers.get('ratelimit-remaining')).toBe('1')

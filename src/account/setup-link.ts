@@ -23,6 +23,8 @@ interface SetupParts {
  */
 export class SetupLink {
   readonly #parts: SetupParts
+  /** Of the token of today; the stored one guards against two who use it at once. */
+  #digest: string | null = null
 
   constructor(parts: SetupParts) {
     this.#parts = parts
@@ -32,20 +34,21 @@ export class SetupLink {
   async renew(): Promise<string | null> {
     if (this.#hasOwner()) return null
     const token = randomToken()
+    const digest = digestOf(token)
     await this.#parts.db.write([
       {
         sql: `insert into setup_link (name, digest, created_at) values ('first owner', :digest, :now)
               on conflict (name) do update set digest = excluded.digest, created_at = excluded.created_at`,
-        params: { digest: digestOf(token), now: this.#parts.clock.now() },
+        params: { digest, now: this.#parts.clock.now() },
       },
     ])
+    this.#digest = digest
     return token
   }
 
   /** @throws SternaError `not_found` where this is not the link of the day */
-  async check(token: string): Promise<void> {
-    const found = await this.#parts.db.read('select name from setup_link where digest = :digest', { digest: digestOf(token) })
-    if (found.length === 0 || this.#hasOwner()) throw linkOver()
+  check(token: string): void {
+    if (this.#digest !== digestOf(token) || this.#hasOwner()) throw linkOver()
   }
 
   /**
@@ -53,7 +56,7 @@ export class SetupLink {
    * @throws SternaError `not_found`, `validation_error`, `user_exists`
    */
   async use(token: string, { email, password }: { email: string; password: string }): Promise<User> {
-    await this.check(token)
+    this.check(token)
     const { accounts, users, passwords } = this.#parts
     const [account] = accounts.list()
     if (!account) throw new SternaError('invalid_state', 'There is no account yet. Create one with: sterna account create NAME')

@@ -74,8 +74,8 @@ export const settings = {
   'http.trusted_proxies': setting(
     type.list(type.network),
     null,
-    'Networks of the proxies before this server, such as 10.0.0.0/8. Only what they write into X-Forwarded-For is believed when a ' +
-      'client is told by its address.',
+    'Networks of the proxies before this server, such as 10.0.0.0/8. Only what they write into X-Forwarded-For is believed. ' +
+      'Without it everybody behind a proxy counts as one client, whose failed logins add up.',
   ),
 
   'http.failed_authentications_per_minute': setting(

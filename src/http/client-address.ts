@@ -22,9 +22,10 @@ export function clientAddressRule(trustedProxies: readonly string[]): (origin: R
     networks.some(([base, bits]) => base.kind() === address.kind() && address.match(base, bits))
 
   return ({ remoteAddress = '', forwardedFor = '' }) => {
+    // Sockets tell addresses in one notation, so most servers need not read them.
+    if (networks.length === 0) return remoteAddress.replace(/^::ffff:(?=\d+\.)/, '')
     let client = parsed(remoteAddress)
     if (!client) return remoteAddress
-    if (networks.length === 0) return client.toString()
     for (const text of forwardedFor.split(',').slice(-mostProxies).reverse()) {
       if (!isTrusted(client)) break
       const before = parsed(text.trim())

@@ -5,6 +5,7 @@ const trusted = ['10.0.0.0/8', 'fd00::/8', '127.0.0.1/32']
 
 test.each([
   ['nobody is trusted', [], '10.0.0.1', '203.0.113.9', '10.0.0.1'],
+  ['nobody is trusted, IPv4 in IPv6 clothing', [], '::ffff:10.0.0.1', '203.0.113.9', '10.0.0.1'],
   ['no field', trusted, '10.0.0.1', undefined, '10.0.0.1'],
   ['a proxy tells', trusted, '10.0.0.1', '203.0.113.9', '203.0.113.9'],
   ['IPv4 in IPv6 clothing', trusted, '::ffff:10.0.0.1', '::ffff:203.0.113.9', '203.0.113.9'],

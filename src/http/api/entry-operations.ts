@@ -38,7 +38,7 @@ export const entryOperations = (parts: EntryParts): Operation[] => [
     path: '/setup/{token}',
     summary: 'the first owner',
     async page(token) {
-      await parts.people.setupLink.check(token)
+      parts.people.setupLink.check(token)
       const text = 'You become the owner of the first account and the operator of this server.'
       return { title: 'Set up Sterna', text, form: { button: 'Begin', email: null } }
     },

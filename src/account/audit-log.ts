@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts'
 import { idFloor, newId } from '../id.ts'
-import type { Database, Row } from '../store/database.ts'
+import type { Database, Row, Statement } from '../store/database.ts'
 import { pageClause } from '../store/page-clause.ts'
 import type { Page } from '../store/page-clause.ts'
 
@@ -70,26 +70,29 @@ export class AuditLog {
 
   /** On disk when the promise resolves. */
   async record(change: Change): Promise<void> {
+    await this.#db.write([this.statementFor(change)])
+  }
+
+  /** Records a change in the batch that makes it. */
+  statementFor(change: Change): Statement {
     const now = this.#clock.now()
-    await this.#db.write([
-      {
-        sql: `insert into audit (id, account_id, actor_type, actor_id, actor_name, operation, object_id, fields, address, request_id, created_at)
-              values (:id, :accountId, :actorType, :actorId, :actorName, :operation, :objectId, :fields, :address, :requestId, :now)`,
-        params: {
-          id: newId('aud', now),
-          accountId: change.accountId,
-          actorType: change.actor.type,
-          actorId: change.actor.id,
-          actorName: change.actor.name,
-          operation: change.operation,
-          objectId: change.objectId,
-          fields: change.fields.join(','),
-          address: change.address,
-          requestId: change.requestId,
-          now,
-        },
+    return {
+      sql: `insert into audit (id, account_id, actor_type, actor_id, actor_name, operation, object_id, fields, address, request_id, created_at)
+            values (:id, :accountId, :actorType, :actorId, :actorName, :operation, :objectId, :fields, :address, :requestId, :now)`,
+      params: {
+        id: newId('aud', now),
+        accountId: change.accountId,
+        actorType: change.actor.type,
+        actorId: change.actor.id,
+        actorName: change.actor.name,
+        operation: change.operation,
+        objectId: change.objectId,
+        fields: change.fields.join(','),
+        address: change.address,
+        requestId: change.requestId,
+        now,
       },
-    ])
+    }
   }
 
   /** A page of the log with one row more, as `pageClause` has it. */

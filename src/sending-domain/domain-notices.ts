@@ -1,4 +1,4 @@
-import type { AuditLog } from '../account/audit-log.ts'
+import type { Change } from '../account/audit-log.ts'
 import type { Log } from '../log.ts'
 import type { Domain } from './domain.ts'
 import { changesBetween } from './domain-changes.ts'
@@ -11,16 +11,20 @@ const messages = {
   record_returned: 'a record of a domain is back',
 }
 
-/** Tells the operator what has become of a domain, in the log and in the audit log. Never throws. */
-export async function tellChanges(before: Domain, after: Domain, { log, audit }: { log: Log; audit: Pick<AuditLog, 'record'> }): Promise<void> {
+/** Tells the operator in the log what has become of a domain. */
+export function logChanges(before: Domain, after: Domain, log: Log): void {
   const { id: domainId, accountId, name: domain } = after
-  for (const change of changesBetween(before, after)) {
-    const kind = 'kind' in change ? change.kind : undefined
-    log.warn({ domainId, accountId, domain, ...(kind ? { kind } : {}) }, messages[change.type])
-    const actor = { type: 'server', id: null, name: 'domain check' } as const
-    const operation = `domains.${change.type}`
-    await audit
-      .record({ accountId, actor, operation, objectId: domainId, fields: kind ? [kind] : [], address: null, requestId: null })
-      .catch((error: unknown) => log.error({ domainId, error }, 'the audit log could not be written'))
-  }
+  for (const { type, ...more } of changesBetween(before, after)) log.warn({ domainId, accountId, domain, ...more }, messages[type])
 }
+
+/** The same for the audit log. */
+export const changesToRecord = (before: Domain, after: Domain): Change[] =>
+  changesBetween(before, after).map((change) => ({
+    accountId: after.accountId,
+    actor: { type: 'server', id: null, name: 'domain check' },
+    operation: `domains.${change.type}`,
+    objectId: after.id,
+    fields: 'kind' in change ? [change.kind] : [],
+    address: null,
+    requestId: null,
+  }))

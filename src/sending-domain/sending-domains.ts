@@ -10,7 +10,7 @@ import type { Domain } from './domain.ts'
 import { verifiedByHand } from './domain-check.ts'
 import { DomainChecks } from './domain-checks.ts'
 import { DomainMemory, type SenderDomain } from './domain-memory.ts'
-import { tellChanges } from './domain-notices.ts'
+import { changesToRecord, logChanges } from './domain-notices.ts'
 import { domainObject, type DomainObject } from './domain-object.ts'
 import { type DnsRecord, type RecordHosts, recordsFor } from './domain-records.ts'
 import { changeDomain, forgetDomain, insertDomain, neededDomains, readDomains, removeDomain } from './domain-store.ts'
@@ -35,7 +35,7 @@ interface SendingDomainsParts {
   clock: Clock
   log: Log
   /** Learns of records that go missing, and of all that the server decides by itself. */
-  audit: Pick<AuditLog, 'record'>
+  audit: Pick<AuditLog, 'statementFor'>
   settings: SendingDomainSettings
   /** Finds the name servers of a domain's own zone, which are asked first. */
   authoritative?: (domain: string, resolver: Resolver) => Promise<DnsResolver[]>
@@ -255,18 +255,20 @@ export class SendingDomains {
 
   /** Changes a domain as `decide` has it; nothing is decided on what another change is about to replace. */
   #change(id: string, decide: (domain: Domain) => Domain, sealed: ReadonlyMap<string, Uint8Array> = new Map()): Promise<Domain> {
+    const { db, log, audit } = this.#parts
     return this.#turns.take(id, async () => {
       const before = this.#getById(id)
       const after = decide(before)
       if (after === before) return before
-      await this.#parts.db.write(changeDomain(before, after, sealed)).catch((error: unknown) => {
+      const notices = changesToRecord(before, after).map((change) => audit.statementFor(change))
+      await db.write([...changeDomain(before, after, sealed), ...notices]).catch((error: unknown) => {
         throw error instanceof ConflictError ? new SternaError('not_found', `There is no domain ${id}.`, { cause: error }) : error
       })
       this.#privateKeys.remember(sealed)
       const kept = new Set(after.keys.map((key) => key.id))
       for (const key of before.keys) if (!kept.has(key.id)) this.#privateKeys.forget(key.id)
       this.#memory.remember(after)
-      await tellChanges(before, after, this.#parts)
+      logChanges(before, after, log)
       return after
     })
   }

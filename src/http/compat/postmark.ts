@@ -4,6 +4,7 @@ import type { ApiContext } from '../api-state.ts'
 import { mostEmails } from '../api/email-list.ts'
 import type { EmailRequest } from '../api/email-request.ts'
 import { sendBatch, sendEmail } from '../api/send-emails.ts'
+import { problemOf } from '../problem.ts'
 import { doorJson, keyed, tellIds, withRequest } from './compat-door.ts'
 import type { CompatDoor, DoorParts } from './compat-door.ts'
 import type { NativeEmail, NativeMailbox } from './native-email.ts'
@@ -58,12 +59,20 @@ async function sendMany(ctx: ApiContext, { translate, request }: Asked, parts: D
   }
   const answers: PostmarkAnswer[] = []
   for (let start = 0; start < translated.length; start += mostEmails) {
-    const { replayed, some } = await sendSome(translated.slice(start, start + mostEmails), request, parts)
+    const turn = translated.slice(start, start + mostEmails)
+    const { replayed, some } = await sendSome(turn, request, parts).catch((error: unknown) => refusedAfter(answers, turn, error))
     tellIds(ctx, [], { replayed })
     answers.push(...some)
   }
   ctx.status = 200
   ctx.body = answers
+}
+
+/** What came before is sent, and must be told; the rest of the batch has the refusal for its answer. */
+function refusedAfter(sent: PostmarkAnswer[], refused: unknown[], error: unknown): { some: PostmarkAnswer[]; replayed: boolean } {
+  const { status, name: code, message } = problemOf(error)
+  if (sent.length === 0 || status === 500) throw error
+  return { some: refused.map(() => postmarkError({ code, message })), replayed: false }
 }
 
 /** A bare array, or `{Messages: […]}`. */

@@ -2,6 +2,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { EmailComposer } from '../../../src/http/api/email-composer.ts'
 import { BodyRoom } from '../../../src/http/body-room.ts'
 import { compatDoors } from '../../../src/http/compat/compat-doors.ts'
+import type { AcceptBatch } from '../../../src/submission/accept-batch.ts'
 import { StorageFullError } from '../../../src/store/database.ts'
 import { openDatabase } from '../../../src/store/sqlite-database.ts'
 import { TemplateList } from '../../../src/template/template-list.ts'
@@ -32,7 +33,7 @@ const requests: [path: string, headers: (key: string) => Record<string, string>,
 ]
 
 /** The doors before a way in that fails like this. */
-async function serverFailing(error: Error) {
+async function serverFailing(error: Error, acceptBatch?: AcceptBatch) {
   const clock = settableClock()
   const fail = (): Promise<never> => Promise.reject(error)
   const db = await openDatabase({ directory: testDirectory() })
@@ -44,7 +45,7 @@ async function serverFailing(error: Error) {
     clock,
     composer,
     accept: fail,
-    acceptBatch: fail,
+    acceptBatch: acceptBatch ?? fail,
     bodyRoom: new BodyRoom(),
     hostname: 'mail.example.com',
     messageSizeLimit: 1024 * 1024,
@@ -52,13 +53,13 @@ async function serverFailing(error: Error) {
     dropChunks: fail,
     verifiedDomainFor: (_, name) => ({ id: 'dom_1', name }),
   })
-  const api = await startApiServer(() => {}, { doors })
+  const api = await startApiServer(() => [], { doors })
   const key = await api.token()
   const answers = requests.map(async ([path, headers, body]) => {
     const response = await fetch(api.url + path, { method: 'POST', headers: headers(key), body })
     return { status: response.status, body: await response.json() }
   })
-  return { api, answers: await Promise.all(answers) }
+  return { api, key, answers: await Promise.all(answers) }
 }
 
 test('a fault of ours is told without its reason, in the form of each service, and logged', async () => {
@@ -77,4 +78,21 @@ test('a fault of ours is told without its reason, in the form of each service, a
 test('a full disk is told in a way that clients wait for', async () => {
   const { answers } = await serverFailing(new StorageFullError())
   expect(answers.map(({ status }) => status)).toEqual([507, 503, 507, 507])
+})
+
+test('where the disk fills up amid a large batch, what was sent before is told', async () => {
+  let calls = 0
+  const { api, key } = await serverFailing(new StorageFullError(), ({ items }) => {
+    if (++calls > 1) return Promise.reject(new StorageFullError())
+    const taken = { messageId: 'em_1', messageIdHeader: '<1@mail.example.com>', createdAt: 0, replayed: false, status: 'queued' as const, recipients: [] }
+    return Promise.resolve({ replayed: false, errors: [], emails: items.map(() => taken) })
+  })
+  const message = requests[1]?.[2]
+  const response = await fetch(`${api.url}/compat/postmark/email/batch`, {
+    method: 'POST',
+    headers: { 'x-postmark-server-token': key, 'content-type': 'application/json' },
+    body: `[${Array.from({ length: 150 }, () => message).join(',')}]`,
+  })
+  const codes = ((await response.json()) as { ErrorCode: number }[]).map(({ ErrorCode }) => ErrorCode)
+  expect({ status: response.status, codes }).toEqual({ status: 200, codes: Array.from({ length: 150 }, (_, place) => (place < 100 ? 0 : 503)) })
 })

@@ -1,10 +1,10 @@
 import { isAscii, isUtf8 } from 'node:buffer'
-import { randomBytes } from 'node:crypto'
 import { domainOf, type Mailbox, mailboxText, parseMailboxList } from '../smtp/address.ts'
 import { decodeHeaderText } from '../smtp/encoded-word.ts'
 import { formatDate, formatMailboxes, formatTextField } from './format-field.ts'
 import { fieldsNamed, type HeaderField, headerBytesOf, parseHeaderBlock } from './header-block.ts'
 import { readOptionFields, type OptionFields, optionFieldNames } from './option-fields.ts'
+import { randomText } from './random-text.ts'
 
 export interface Completed extends OptionFields {
   ok: true
@@ -154,7 +154,7 @@ export function complete(bytes: Uint8Array, parts: { received: string; now: numb
   const headerFromDomains = [...new Set(authors.from.map(({ address }) => domainOf(address)))]
   const given = valueOf(fields, 'Message-ID')
   if (given.length > longestLine) return { ok: false, fault: `The Message-ID field has more than ${longestLine} characters.` }
-  const messageIdHeader = given === '' ? `<${randomBytes(16).toString('hex')}@${headerFromDomains[0]}>` : given
+  const messageIdHeader = given === '' ? `<${randomText(16, 'hex')}@${headerFromDomains[0]}>` : given
   const added = [parts.received]
   if (given === '') added.push(`Message-ID: ${messageIdHeader}`)
   if (valueOf(fields, 'Date') === '') added.push(`Date: ${formatDate(parts.now)}`)

@@ -1,6 +1,6 @@
-import { randomBytes } from 'node:crypto'
 import type { Mailbox } from '../smtp/address.ts'
 import { formatCustomField, formatDate, formatMailboxes, formatTextField } from './format-field.ts'
+import { randomText } from './random-text.ts'
 
 interface HeaderInput {
   from: Mailbox
@@ -19,7 +19,7 @@ export interface ComposedHeader {
 
 /** The fields that both composers share, so that the same email reads the same whichever made it. */
 export function composeHeader(email: HeaderInput, { now, hostname }: { now: number; hostname: string }): ComposedHeader {
-  const messageIdHeader = `<${randomBytes(16).toString('hex')}@${hostname}>`
+  const messageIdHeader = `<${randomText(16, 'hex')}@${hostname}>`
   const fields = [formatMailboxes('From', [email.from])]
   if (email.to.length > 0) fields.push(formatMailboxes('To', email.to))
   if (email.cc.length > 0) fields.push(formatMailboxes('Cc', email.cc))

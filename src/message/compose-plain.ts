@@ -1,5 +1,5 @@
-import { randomBytes } from 'node:crypto'
 import type { ComposedHeader } from './compose-header.ts'
+import { randomText } from './random-text.ts'
 import { encodeTextPart } from './text-part.ts'
 
 interface PlainBody {
@@ -23,7 +23,7 @@ export function composePlain(header: ComposedHeader, { html, text }: PlainBody):
     return Buffer.concat([Buffer.from(top + head), bytes])
   }
   // "=_" occurs in no quoted-printable or base64 text; in 7bit text the random part has to do.
-  const boundary = `=_${randomBytes(18).toString('base64url')}`
+  const boundary = `=_${randomText(18, 'base64url')}`
   const [plainHead, plainBytes] = partOf('plain', text)
   const [htmlHead, htmlBytes] = partOf('html', html)
   return Buffer.concat([

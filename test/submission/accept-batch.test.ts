@@ -1,0 +1,96 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { SternaError } from '../../src/errors.ts'
+import { ConflictError, StorageFullError } from '../../src/store/database.ts'
+import type { Database } from '../../src/store/database.ts'
+import { openDatabase } from '../../src/store/sqlite-database.ts'
+import { acceptBatch } from '../../src/submission/accept-batch.ts'
+import type { AcceptParts } from '../../src/submission/accept.ts'
+import { FreeSpace } from '../../src/submission/free-space.ts'
+import { IdempotencyKeys } from '../../src/submission/idempotency-keys.ts'
+import { settableClock } from '../support/settable-clock.ts'
+import { contentOf, submissionTo } from '../support/submission-fixture.ts'
+import { testDirectory } from '../support/temporary-directory.ts'
+
+const submitter = { accountId: 'acc_1', keyId: 'key_1', domainId: null, sandbox: false }
+const idempotency = { operation: 'send-batch', key: 'k', fingerprint: 'f' }
+const large = () => contentOf('x'.repeat(800_000))
+
+async function startDoor(): Promise<{ db: Database; waiting: [string, number][]; parts: AcceptParts; writes: number[] }> {
+  const db = await openDatabase({ directory: testDirectory() })
+  onTestFinished(() => db.close())
+  await db.write([{ sql: "insert into account (id, name, plan, status, created_at) values ('acc_1', 'one', 'free', 'active', 0)" }])
+  const clock = settableClock()
+  const waiting: [string, number][] = []
+  const writes: number[] = []
+  const counted: Database = {
+    ...db,
+    write(batch, options) {
+      writes.push(batch.reduce((size, { params }) => size + Object.values(params ?? {}).reduce((sum: number, value) => sum + (value instanceof Uint8Array ? value.length : 0), 0), 0))
+      return db.write(batch, options)
+    },
+  }
+  const queue = { noteWaiting: (name: string, dueAt: number) => waiting.push([name, dueAt]) } as unknown as AcceptParts['queue']
+  const accounts = { accountFor: () => ({ id: 'acc_1', name: 'one', plan: 'free', status: 'active', createdAt: 0 }) } as unknown as AcceptParts['accounts']
+  const parts: AcceptParts = {
+    db: counted, clock, queue, accounts,
+    space: new FreeSpace('/', 0),
+    idempotencyKeys: new IdempotencyKeys({ db: counted, clock }),
+    verifiedDomainFor: (_, name) => ({ id: 'dom_1', name }),
+    eventsWritten: () => {},
+    giveUpAfterMs: 1000,
+  }
+  return { db, waiting, parts, writes }
+}
+
+const rows = async (db: Database) => {
+  const tables = ['message', 'recipient', 'content', 'upload', 'event']
+  return Object.fromEntries(await Promise.all(tables.map(async (table) => [table, (await db.read(`select * from ${table}`)).length])))
+}
+
+test('each commit holds a bounded piece of the content, and the last one all messages', async () => {
+  const { db, parts, writes, waiting } = await startDoor()
+  const items = [submissionTo(['a@r.example', 'b@s.example']), submissionTo(['c@r.example'], { content: large() }), submissionTo(['d@r.example'], { content: large() })]
+  const accepted = await acceptBatch({ submitter, items, mode: 'strict', idempotency: null }, parts)
+  expect(accepted.emails.map(({ messageId }) => messageId)).toEqual(items.map(({ id }) => id))
+  expect(Math.max(...writes)).toBeLessThanOrEqual(1024 * 1024)
+  expect(await rows(db)).toMatchObject({ message: 3, recipient: 4, upload: 0, event: 4 })
+  const now = parts.clock.now()
+  expect(waiting).toEqual([['r.example', now], ['s.example', now]])
+})
+
+test('what was stored ahead is removed where the batch is refused in the end', async () => {
+  for (const error of [new SternaError('service_unavailable', 'no'), new ConflictError(0), new StorageFullError()]) {
+    const { db, parts } = await startDoor()
+    const write: Database['write'] = (batch, options) => (batch.some(({ sql }) => sql.includes('into message')) ? Promise.reject(error) : db.write(batch, options))
+    const items = [submissionTo(['a@r.example'], { content: large() }), submissionTo(['b@r.example'], { content: large() })]
+    const batch = { submitter, items, mode: 'permissive', idempotency } as const
+    await expect(acceptBatch(batch, { ...parts, db: { ...db, write } })).rejects.toBeInstanceOf(error instanceof ConflictError ? SternaError : Error)
+    expect(await rows(db)).toEqual({ message: 0, recipient: 0, content: 0, upload: 0, event: 0 })
+  }
+})
+
+test('after a failure that nobody understands it is left alone: the messages may be there', async () => {
+  const { db, parts } = await startDoor()
+  const write: Database['write'] = async (batch, options) => {
+    const written = await db.write(batch, options)
+    if (batch.some(({ sql }) => sql.includes('into message'))) throw new Error('the answer was lost')
+    return written
+  }
+  const items = [submissionTo(['a@r.example'], { content: large() }), submissionTo(['b@r.example'], { content: large() })]
+  await expect(acceptBatch({ submitter, items, mode: 'strict', idempotency: null }, { ...parts, db: { ...db, write } })).rejects.toThrow('the answer was lost')
+  expect(await rows(db)).toMatchObject({ message: 2, recipient: 2, upload: 0 })
+})
+
+test('an address that comes onto the suppression list meanwhile is left out', async () => {
+  const { db, parts } = await startDoor()
+  await db.write([
+    { sql: "insert into suppression (id, account_id, address, origin, topic, sandbox, created_at) values ('sup_1', 'acc_1', 'b@r.example', 'bounce', '', 0, 0)" },
+  ])
+  const items = [submissionTo(['a@r.example', 'B@r.example']), submissionTo(['b@r.example'])]
+  const { emails } = await acceptBatch({ submitter, items, mode: 'strict', idempotency }, parts)
+  expect(emails.map(({ status, recipients }) => [status, recipients.map(({ state }) => state)])).toEqual([
+    ['queued', ['queued', 'suppressed']],
+    ['suppressed', ['suppressed']],
+  ])
+  expect(await acceptBatch({ submitter, items, mode: 'strict', idempotency }, parts)).toEqual({ replayed: true, emails, errors: [] })
+})

@@ -4,6 +4,7 @@ import { clientNetwork } from '../ip-address.ts'
 import { LoginLimit } from './login-limit.ts'
 import type { PasswordHasher } from './password-hash.ts'
 import type { SecondFactors } from './second-factor.ts'
+import { userEmail } from './user-email.ts'
 import type { User } from './user.ts'
 import type { Users } from './users.ts'
 
@@ -40,7 +41,7 @@ export class Login {
    */
   async verify(credentials: Credentials, address: string): Promise<User> {
     const { users, passwords, secondFactors } = this.#parts
-    const keys = [`address ${clientNetwork(address)}`, `user ${credentials.email.toLowerCase().slice(0, 254)}`]
+    const keys = [`address ${clientNetwork(address)}`, `user ${userEmail(credentials.email)}`]
     this.#take(keys)
     const user = users.findByEmail(credentials.email)
     const { isRight, isOutdated } = await this.#unlessBusy(keys, () => passwords.verify(credentials.password, user?.password ?? null))

@@ -59,7 +59,7 @@ export class PasswordHasher {
    */
   async hash(password: string): Promise<string> {
     checkPassword(password)
-    return this.#hash(password)
+    return this.#hash(normal(password))
   }
 
   /**
@@ -70,7 +70,7 @@ export class PasswordHasher {
   async verify(password: string, stored: string | null): Promise<{ isRight: boolean; isOutdated: boolean }> {
     const [algorithm, parameters = '', salt = '', hash = ''] = (stored ?? (await this.#decoyHash())).slice(1).split('$')
     if (algorithm !== 'argon2id' && algorithm !== 'scrypt') throw new Error(`passwords of ${algorithm} are not known`)
-    const found = await this.#inTurn(() => algorithms[algorithm].hash(password, Buffer.from(salt, 'base64'), parametersIn(parameters)))
+    const found = await this.#inTurn(() => algorithms[algorithm].hash(normal(password), Buffer.from(salt, 'base64'), parametersIn(parameters)))
     const isRight = timingSafeEqual(found, Buffer.from(hash, 'base64')) && stored !== null
     return { isRight, isOutdated: algorithm !== this.#algorithm || parameters !== textOf(algorithms[algorithm].now) }
   }
@@ -109,6 +109,9 @@ export class PasswordHasher {
     }
   }
 }
+
+/** Keyboards differ in how they compose an accented letter. */
+const normal = (password: string): string => password.normalize('NFKC')
 
 function checkPassword(password: string): void {
   const { length } = [...password]

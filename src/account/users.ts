@@ -1,7 +1,6 @@
 import type { Clock } from '../clock.ts'
 import { SternaError } from '../errors.ts'
 import { newId } from '../id.ts'
-import { parseAddress } from '../smtp/address.ts'
 import { ConflictError, UniqueError } from '../store/database.ts'
 import type { Database, Statement } from '../store/database.ts'
 import type { Accounts } from './accounts.ts'
@@ -9,6 +8,7 @@ import { digestOf } from './api-key-token.ts'
 import { randomToken } from './link-token.ts'
 import type { PasswordHasher } from './password-hash.ts'
 import type { Role } from './permission.ts'
+import { checkedUserEmail, userEmail } from './user-email.ts'
 import { insertUser, selectUsers, storedUserOf } from './user.ts'
 import type { StoredUser, User, UserRow } from './user.ts'
 
@@ -65,7 +65,7 @@ export class Users {
   }
 
   findByEmail(email: string): StoredUser | undefined {
-    const wanted = lowerCase(email)
+    const wanted = userEmail(email)
     return [...this.#byId.values()].find((user) => user.email === wanted)
   }
 
@@ -203,7 +203,7 @@ export class Users {
     const user: StoredUser = {
       id: newId('usr', now),
       accountId: this.#parts.accounts.getAccount(wanted.accountId).id,
-      email: checkedEmail(wanted.email),
+      email: checkedUserEmail(wanted.email),
       role: wanted.role,
       operator: wanted.operator,
       status: 'invited',
@@ -269,12 +269,3 @@ const lastOne = (): SternaError =>
 
 const definedIn = <T extends object>(change: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
   Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined)) as { [K in keyof T]?: Exclude<T[K], undefined> }
-
-const lowerCase = (email: string): string => email.normalize('NFC').toLowerCase()
-
-function checkedEmail(email: string): string {
-  const parsed = parseAddress(email)
-  if (parsed.ok) return lowerCase(parsed.address)
-  const message = `The \`email\` field is not a valid email address. ${parsed.fault}`
-  throw new SternaError('validation_error', message, { faults: [{ field: 'email', code: 'invalid_email', message, help: null }] })
-}

@@ -142,7 +142,7 @@ export class WebhookList {
 
   /** Deletes all of an account, of both modes. */
   async removeAll(accountId: string): Promise<void> {
-    for (const webhook of [...this.#byId.values()]) if (webhook.accountId === accountId) await this.remove(webhook, webhook.id)
+    for (const webhook of this.#byId.values()) if (webhook.accountId === accountId) await this.remove(webhook, webhook.id)
   }
 
   /**

@@ -24,6 +24,11 @@ test('a hash of another algorithm or with other parameters is still known, and o
   expect(await new PasswordHasher('scrypt').verify('', weak)).toEqual({ isRight: true, isOutdated: true })
 })
 
+test('however a keyboard composes its letters, it is the same password', async () => {
+  const hasher = new PasswordHasher()
+  expect(await hasher.verify('gr\u00fc\u00dfe 12345', await hasher.hash('gru\u0308\u00dfe 12345'))).toMatchObject({ isRight: true })
+})
+
 test.each(['', 'nine char', 'x'.repeat(201)])('"%s" is no password', async (password) => {
   await expect(new PasswordHasher().hash(password)).rejects.toMatchObject({ code: 'validation_error' })
 })

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { PasswordHasher } from '../../../src/account/password-hash.ts'
 import { totpCode, totpStepAt } from '../../../src/account/totp.ts'
 import { fromBase32 } from '../../support/base32.ts'
 import { startPeopleApi } from '../../support/people-api.ts'
@@ -175,6 +176,24 @@ test('a second factor is asked for once it is confirmed; every code works once',
 
   expect(await api.request('POST', '/session/totp/remove', { headers, body: { password } })).toMatchObject({ status: 200, body: { second_factor: false } })
   expect((await api.login(email, password)).status).toBe(200)
+})
+
+test('a hash of former times is renewed at the next login', async () => {
+  const api = await startPeopleApi()
+  const { id, email } = await api.addUser()
+  await api.people.users.setPasswordHash(id, await new PasswordHasher('scrypt').hash('correct horse'))
+  expect((await api.login(email, 'correct horse')).status).toBe(200)
+  const stored = api.people.users.get(id).password ?? ''
+  expect(await new PasswordHasher().verify('correct horse', stored)).toEqual({ isRight: true, isOutdated: false })
+  await api.people.users.load()
+  expect((await api.login(email, 'correct horse')).status).toBe(200)
+})
+
+test('an address with an international domain is the same in either form', async () => {
+  const api = await startPeopleApi()
+  const { password } = await api.addUser({ email: 'Ann@b\u00fccher.example' })
+  expect((await api.login('ann@xn--bcher-kva.example', password)).status).toBe(200)
+  expect((await api.login('ANN@B\u00dcCHER.example', password)).status).toBe(200)
 })
 
 test('a new password ends the other sessions', async () => {

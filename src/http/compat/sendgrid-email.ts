@@ -1,85 +1,12 @@
-import { z } from 'zod'
 import { refusal, validate } from '../validate.ts'
-import { harmless, isNothing, isTurnedOff, listOf, recordOf } from './door-schema.ts'
+import { isNothing } from './door-schema.ts'
 import { FanOut, faultAt, labelTag } from './native-email.ts'
 import type { DoorFault, NativeAttachment, NativeEmail } from './native-email.ts'
+import { sendGridSchema } from './sendgrid-schema.ts'
+import type { SendGridAttachment, SendGridBody } from './sendgrid-schema.ts'
 import { substitute } from './substitute.ts'
 
-const mailbox = z.strictObject({ email: z.string(), name: z.string().nullish() })
-const unixTime = z.int().min(0).max(99_999_999_999)
-const toggle = z.strictObject({ enable: z.boolean().nullish() }).nullish()
-const off = (what: string) => harmless(isTurnedOff, `is not supported: this server ${what}`)
-
-const personalization = z.strictObject({
-  to: listOf(mailbox),
-  from: mailbox.nullish(),
-  cc: listOf(mailbox).nullish(),
-  bcc: listOf(mailbox).nullish(),
-  subject: z.string().nullish(),
-  headers: recordOf(z.string()).nullish(),
-  substitutions: recordOf(z.union([z.string(), z.number()], { error: 'must be a string or a number' })).nullish(),
-  dynamic_template_data: recordOf(z.unknown()).nullish(),
-  custom_args: recordOf(z.string()).nullish(),
-  send_at: unixTime.nullish(),
-})
-
-const attachment = z.strictObject({
-  content: z.string(),
-  filename: z.string(),
-  type: z.string().nullish(),
-  disposition: z.enum(['attachment', 'inline']).nullish(),
-  content_id: z.string().nullish(),
-  // The client's own conversion to snake case misses this one.
-  contentId: z.string().nullish(),
-})
-
-/** One email for each personalization; a hundred is what the API itself takes at once. */
-const schema = z.strictObject({
-  personalizations: listOf(personalization, 100).refine((list) => list.length > 0, { error: 'must have at least one entry', params: { code: 'too_few' } }),
-  from: mailbox,
-  reply_to: mailbox.nullish(),
-  reply_to_list: listOf(mailbox).nullish(),
-  subject: z.string().nullish(),
-  content: listOf(z.strictObject({ type: z.string(), value: z.string() })).nullish(),
-  attachments: listOf(attachment, 100).nullish(),
-  template_id: z.string().max(100).nullish(),
-  headers: recordOf(z.string()).nullish(),
-  categories: listOf(z.string()).nullish(),
-  custom_args: recordOf(z.string()).nullish(),
-  send_at: unixTime.nullish(),
-  batch_id: harmless(isNothing, 'is not supported: scheduled emails are canceled by their ids'),
-  asm: harmless(isNothing, 'is not supported: there are no groups to unsubscribe from'),
-  sections: harmless(isNothing, 'is not supported: write the text into the content or the substitutions'),
-  ip_pool_name: harmless(isNothing, 'is not supported: the operator of this server decides from which address mail leaves'),
-  mail_settings: z
-    .strictObject({
-      sandbox_mode: toggle,
-      bypass_list_management: off('never sends to suppressed addresses'),
-      bypass_spam_management: off('never sends to suppressed addresses'),
-      bypass_bounce_management: off('never sends to suppressed addresses'),
-      bypass_unsubscribe_management: off('never sends to suppressed addresses'),
-      footer: off('adds no footer'),
-      spam_check: off('does not look for spam in what its users send'),
-      bcc: off('sends no copies of its own; name them in a personalization'),
-    })
-    .nullish(),
-  tracking_settings: z
-    .strictObject({
-      click_tracking: z.strictObject({ enable: z.boolean().nullish(), enable_text: z.boolean().nullish() }).nullish(),
-      open_tracking: z
-        .strictObject({
-          enable: z.boolean().nullish(),
-          substitution_tag: harmless(isNothing, 'is not supported: the pixel stands at the end'),
-        })
-        .nullish(),
-      subscription_tracking: off('adds no text to unsubscribe'),
-      ganalytics: off('does not change links'),
-    })
-    .nullish(),
-})
-
-type Body = z.output<typeof schema>
-type Personalization = Body['personalizations'][number]
+type Personalization = SendGridBody['personalizations'][number]
 
 /** What a request to `/v3/mail/send` asks for. */
 export interface SendGridRequest {
@@ -101,7 +28,7 @@ export interface SendGridRequest {
  *   together are far larger than the request
  */
 export function fromSendGrid(body: unknown): SendGridRequest {
-  const request = validate(schema, body)
+  const request = validate(sendGridSchema, body)
   const faults: DoorFault[] = []
   const shared = sharedFields(request, faults)
   const fanOut = new FanOut()
@@ -117,7 +44,7 @@ export function fromSendGrid(body: unknown): SendGridRequest {
 }
 
 /** What the emails of a request have in common. */
-function sharedFields(request: Body, faults: DoorFault[]): Pick<NativeEmail, 'attachments' | 'tags' | 'tracking' | 'reply_to'> {
+function sharedFields(request: SendGridBody, faults: DoorFault[]): Pick<NativeEmail, 'attachments' | 'tags' | 'tracking' | 'reply_to'> {
   const { attachments, categories, tracking_settings: tracking, reply_to: one, reply_to_list: list } = request
   if (one && list) faults.push(faultAt('reply_to_list', 'invalid_value', 'Give either `reply_to` or `reply_to_list`, not both.'))
   const opens = tracking?.open_tracking?.enable ?? undefined
@@ -134,7 +61,7 @@ function sharedFields(request: Body, faults: DoorFault[]): Pick<NativeEmail, 'at
   }
 }
 
-function attachmentOf({ filename, content, type, content_id: id, contentId }: z.output<typeof attachment>): NativeAttachment {
+function attachmentOf({ filename, content, type, content_id: id, contentId }: SendGridAttachment): NativeAttachment {
   const contentIdGiven = id ?? contentId
   return {
     filename,
@@ -145,7 +72,7 @@ function attachmentOf({ filename, content, type, content_id: id, contentId }: z.
 }
 
 /** What a personalization says, and where it is silent the request. */
-function ownFields(request: Body, one: Personalization): Pick<NativeEmail, 'from' | 'to' | 'cc' | 'bcc' | 'headers' | 'metadata' | 'scheduled_at'> {
+function ownFields(request: SendGridBody, one: Personalization): Pick<NativeEmail, 'from' | 'to' | 'cc' | 'bcc' | 'headers' | 'metadata' | 'scheduled_at'> {
   const sendAt = one.send_at ?? request.send_at
   const headers = mergedHeaders(request.headers ?? {}, one.headers ?? {})
   const metadata = { ...request.custom_args, ...one.custom_args }
@@ -166,7 +93,7 @@ function mergedHeaders(general: Record<string, string>, own: Record<string, stri
 }
 
 interface At {
-  request: Body
+  request: SendGridBody
   one: Personalization
   place: number
 }
@@ -201,7 +128,7 @@ function variablesOf(one: Personalization, place: number, faults: DoorFault[]): 
   return { ...Object.fromEntries(variables), ...one.dynamic_template_data }
 }
 
-function bodies({ content }: Body, values: Map<string, string>, faults: DoorFault[]): Pick<NativeEmail, 'html' | 'text'> {
+function bodies({ content }: SendGridBody, values: Map<string, string>, faults: DoorFault[]): Pick<NativeEmail, 'html' | 'text'> {
   const found: Pick<NativeEmail, 'html' | 'text'> = {}
   for (const [place, { type, value }] of (content ?? []).entries()) {
     const kind = /^text\/(html|plain) *(?:; *charset="?utf-?8"? *)?$/i.exec(type)?.[1]?.toLowerCase()

@@ -32,8 +32,6 @@ export interface HttpServerParts extends AnswerParts, AuthenticateParts, Admissi
   operations: Operation[]
   /** APIs of other services, below paths of their own. */
   doors?: CompatDoor[]
-  /** Adds the routes of the API that are not declared as operations. */
-  routes?(router: ApiRouter): void
 }
 
 export interface HttpServer {
@@ -118,7 +116,6 @@ function application(parts: HttpServerParts, isStopping: () => boolean): Koa<Api
   const operations = [...parts.operations]
   operations.push(...serverOperations(parts, () => operations))
   for (const declared of operations) addRoutes(router, declared, parts.audit)
-  parts.routes?.(router)
   const doors = parts.doors ?? []
   for (const door of doors) door.addRoutes(router)
   app.on('error', (error: Error & { code?: unknown }, ctx?: Koa.Context) => {

@@ -77,7 +77,7 @@ test('the seven events are webhooks, with their headers and both kinds of payloa
 })
 
 test('the document, the page and its files are served, and not sent again to those who have them', async () => {
-  const api = await startApiServer(() => {})
+  const api = await startApiServer(() => [])
   const get = (path: string, headers = {}) => fetch(api.url + path, { headers })
   const served = await get('/openapi.json')
   expect(served).toMatchObject({ status: 200 })
@@ -99,13 +99,13 @@ test('the document, the page and its files are served, and not sent again to tho
 })
 
 test('the page and the document can be turned off', async () => {
-  const api = await startApiServer(() => {}, { docs: false })
+  const api = await startApiServer(() => [], { docs: false })
   expect((await fetch(`${api.url}/docs`)).status).toBe(404)
   expect((await fetch(`${api.url}/openapi.json`)).status).toBe(404)
 })
 
 test('where the type of a problem leads, the error is explained', async () => {
-  const api = await startApiServer(() => {})
+  const api = await startApiServer(() => [])
   const problem = await api.request('GET', '/api/emails', { headers: { accept: 'application/problem+json' } })
   const explained = await fetch(String(problem.body.type).replace('https://mail.example.com', api.url))
   expect(await explained.text()).toMatch(/^missing_api_key\n401 Unauthorized\n\n/)

@@ -42,7 +42,7 @@ const listCakes = operation(
   }),
 )
 
-const start = () => startApiServer(() => {}, {}, () => [createCake, listCakes])
+const start = () => startApiServer(() => [createCake, listCakes])
 
 test('an endpoint takes and answers what it declares, at its other paths too', async () => {
   const api = await start()

@@ -1,6 +1,8 @@
 import fc from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
+import { z } from 'zod'
 import { Accounts } from '../../src/account/accounts.ts'
+import { operation } from '../../src/http/operation.ts'
 import { RateLimitFailures } from '../../src/http/rate-limit-failures.ts'
 import { saveWindow, timesOf } from '../../src/http/rate-limit-store.ts'
 import { RateLimit } from '../../src/http/rate-limit.ts'
@@ -13,18 +15,22 @@ import { testDirectory } from '../support/temporary-directory.ts'
 
 const plans = { free: 3, starter: 5 }
 
+const endpoint = (path: string, handle: () => Record<string, never>) =>
+  operation(
+    { id: path, method: 'GET', path, tag: 'Test', summary: 'Test', permission: null, answers: [{ status: 200, description: '', schema: z.object({}) }], refuses: [] },
+    handle,
+  )
+
 /** The real limits before a server; `take` is handed on once the server is there. */
 async function startLimited(): Promise<ApiServer> {
   const limits = {} as { rateLimit: RateLimit; failures: RateLimitFailures }
   const api = await startApiServer(
-    (router) => {
-      router.get('/api/thing', (ctx) => {
-        ctx.body = {}
-      })
-      router.get('/api/broken', () => {
+    () => [
+      endpoint('/api/thing', () => ({})),
+      endpoint('/api/broken', () => {
         throw new Error('broken')
-      })
-    },
+      }),
+    ],
     {
       rateLimit: { take: (id) => limits.rateLimit.take(id) },
       rateLimitFailures: { note: (address) => limits.failures.note(address) },

@@ -4,49 +4,71 @@ import { request as httpsRequest } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { generate } from 'selfsigned'
 import { expect, test } from 'vitest'
+import { z } from 'zod'
 import { SternaError } from '../../src/errors.ts'
-import { requirePermission } from '../../src/http/api-state.ts'
 import { bodyLimit, jsonBody } from '../../src/http/json-body.ts'
 import { listBody, pageOf, pageParameters } from '../../src/http/page.ts'
-import { readQuery } from '../../src/http/query.ts'
+import type { Operation } from '../../src/http/operation.ts'
 import { StorageFullError } from '../../src/store/database.ts'
 import { startApiServer } from '../support/api-server.ts'
 import type { ApiServer } from '../support/api-server.ts'
 
+/** An endpoint for a test; what it answers may be anything. */
+const endpoint = (given: Pick<Operation, 'path' | 'handle'> & Partial<Operation>): Operation => ({
+  id: given.path,
+  method: 'GET',
+  tag: 'Test',
+  summary: 'Test',
+  permission: null,
+  answers: [{ status: 200, description: 'Anything', schema: z.unknown() }],
+  refuses: [],
+  ...given,
+})
+
+const anyBody = { schema: z.unknown(), raw: true }
+
 /** Answers what it was sent, and throws what it is told to. */
-const startEcho = (overrides = {}): Promise<ApiServer> =>
-  startApiServer((router) => {
-    router.post('/api/echo', async (ctx) => {
-      ctx.body = { body: await jsonBody(ctx) }
-    })
-    router.post('/api/maybe', async (ctx) => {
-      ctx.body = { body: (await jsonBody(ctx, { optional: true })) ?? 'none' }
-    })
-    router.get('/api/who', (ctx) => {
-      ctx.body = ctx.state.submitter
-    })
-    router.get('/api/page', (ctx) => {
-      const page = pageOf(readQuery(ctx, pageParameters) as Parameters<typeof pageOf>[0])
-      ctx.body = { page, list: listBody([3, 2, 1].slice(0, page.limit + 1), page, (n) => n) }
-    })
-    router.get('/api/full', (ctx) => {
-      requirePermission(ctx, 'full_access')
-      ctx.body = {}
-    })
-    router.get('/api/operator', (ctx) => {
-      requirePermission(ctx, 'operator')
-      ctx.body = {}
-    })
-    router.get('/api/broken', () => {
+const echo = (): Operation[] => [
+  endpoint({ method: 'POST', path: '/api/echo', body: anyBody, handle: async (ctx) => ({ body: await jsonBody(ctx) }) }),
+  endpoint({
+    method: 'POST',
+    path: '/api/maybe',
+    body: { ...anyBody, optional: true },
+    handle: async (ctx) => ({ body: (await jsonBody(ctx, { optional: true })) ?? 'none' }),
+  }),
+  endpoint({ path: '/api/who', handle: (ctx) => ctx.state.submitter }),
+  endpoint({
+    path: '/api/page',
+    query: pageParameters,
+    handle(_, { query }) {
+      const page = pageOf(query)
+      return { page, list: listBody([3, 2, 1].slice(0, page.limit + 1), page, (n) => n) }
+    },
+  }),
+  endpoint({ path: '/api/full', permission: 'full_access', handle: () => ({}) }),
+  endpoint({ path: '/api/operator', permission: 'operator', handle: () => ({}) }),
+  endpoint({
+    path: '/api/broken',
+    handle() {
       throw new Error('password hunter2 at /var/lib/secret')
-    })
-    router.get('/api/disk-full', () => {
+    },
+  }),
+  endpoint({
+    path: '/api/disk-full',
+    refuses: ['insufficient_storage'],
+    handle() {
       throw new StorageFullError()
-    })
-    router.get('/api/later', () => {
+    },
+  }),
+  endpoint({
+    path: '/api/later',
+    handle() {
       throw new SternaError('service_unavailable', 'Not now.', { retryAfter: 7.2 })
-    })
-  }, overrides)
+    },
+  }),
+]
+
+const startEcho = (overrides = {}): Promise<ApiServer> => startApiServer(echo, overrides)
 
 test('every answer has an id of its own and the version of the API', async () => {
   const api = await startEcho()
@@ -319,15 +341,14 @@ test('it listens on several addresses, with TLS where told to', async () => {
 test('a stop lets a running request end, and cuts off one that does not', async () => {
   const gates = new Map<string, PromiseWithResolvers<void>>()
   const entered: string[] = []
-  const api = await startApiServer((router) => {
-    router.get('/api/wait/:name', async (ctx) => {
-      const gate = Promise.withResolvers<void>()
-      gates.set(ctx.params.name ?? '', gate)
-      entered.push(ctx.params.name ?? '')
-      await gate.promise
-      ctx.body = { done: true }
-    })
-  })
+  const handle: Operation['handle'] = async (ctx) => {
+    const gate = Promise.withResolvers<void>()
+    gates.set(ctx.params['name'] ?? '', gate)
+    entered.push(ctx.params['name'] ?? '')
+    await gate.promise
+    return { done: true }
+  }
+  const api = await startApiServer(() => [endpoint({ path: '/api/wait/{name}', handle })])
   const token = await api.token()
   const running = api.request('GET', '/api/wait/a', { token })
   await expect.poll(() => entered).toContain('a')
@@ -337,12 +358,11 @@ test('a stop lets a running request end, and cuts off one that does not', async 
   expect((await running).status).toBe(200)
   await stopped
 
-  const other = await startApiServer((router) => {
-    router.get('/api/stuck', () => {
-      entered.push('stuck')
-      return new Promise(() => {})
-    })
-  })
+  const stuck: Operation['handle'] = () => {
+    entered.push('stuck')
+    return new Promise(() => {})
+  }
+  const other = await startApiServer(() => [endpoint({ path: '/api/stuck', handle: stuck })])
   const cut = other.request('GET', '/api/stuck', { token: await other.token() })
   const outcome = expect(cut).rejects.toThrow()
   await expect.poll(() => entered).toContain('stuck')

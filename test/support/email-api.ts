@@ -71,7 +71,7 @@ export async function startEmailApi(options: { messageSizeLimit?: number; hold?:
     })
     return [...emails, ...templateOperations({ templates })]
   }
-  const api = await startApiServer(() => {}, {}, operations)
+  const api = await startApiServer(operations)
   await queue?.start()
   onTestFinished(() => queue?.stop(5_000))
   const key = await api.token()

@@ -34,8 +34,6 @@ export interface PeopleApi extends ApiServer {
 export async function startPeopleApi(baseUrl = 'https://mail.example.com'): Promise<PeopleApi> {
   const made: { sendingDomains?: SendingDomains; webhooks?: WebhookList } = {}
   const api = await startApiServer(
-    () => {},
-    {},
     (parts) => {
       const { sendingDomains, webhooks } = Object.assign(made, ownersOfThings(parts))
       const entry = new SessionEntry({ baseUrl, sessions: parts.people.sessions, audit: parts.audit })

@@ -10,7 +10,7 @@ import { startApiServer } from '../../support/api-server.ts'
 const hour = 3_600_000
 
 async function startApi() {
-  const api = await startApiServer(() => {}, {}, (parts) => analyticsOperations({ ...parts, rollup: new Rollup(parts) }))
+  const api = await startApiServer((parts) => analyticsOperations({ ...parts, rollup: new Rollup(parts) }))
   const token = await api.token()
   const { id: accountId } = api.accounts.getAccount('acme')
   /** As it stands in the log once a message of the domain was sent. */

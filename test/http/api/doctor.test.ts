@@ -9,8 +9,6 @@ test('an operator is told what is wrong with the server, nobody else is', async 
     { check: 'disk', status: 'warning', what: 'nearly full', advice: 'make room' },
   ] as const
   const api = await startApiServer(
-    () => {},
-    {},
     ({ clock }) => doctorOperations({ clock, examineServer: () => Promise.resolve([...findings]) }),
   )
   const ask = async (permission: 'operator' | 'full_access') => api.request('GET', '/api/doctor', { token: await api.token({ permission }) })

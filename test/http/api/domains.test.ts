@@ -15,8 +15,6 @@ async function startApi() {
   onTestFinished(() => dns.close())
   let domains: SendingDomains | undefined
   const api = await startApiServer(
-    () => {},
-    {},
     ({ db, clock, log }) => {
       const resolver = dnsResolver({ servers: [dns.server], now: clock.now })
       onTestFinished(() => resolver.close())

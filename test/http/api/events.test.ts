@@ -13,8 +13,6 @@ import { startApiServer } from '../../support/api-server.ts'
 async function startApi() {
   const made: { follower?: EventFollower; streams?: EventStreams } = {}
   const api = await startApiServer(
-    () => {},
-    {},
     (parts) => {
       const eventFeed = new EventFeed(parts.db)
       const follower = new EventFollower({ db: parts.db, log: silentLog })

@@ -20,7 +20,7 @@ const guard = { allowPrivateAddresses: true, ownListeners: [], interfaceAddresse
 const route = { resolver, guard, ownNames: [], port: 25, smarthost: null, random: Math.random }
 
 async function startApi() {
-  const api = await startApiServer(() => {}, {}, (parts: ApiParts) => {
+  const api = await startApiServer((parts: ApiParts) => {
     const queueAdmin = new QueueAdmin({ ...parts, noteWaiting: () => {}, eventsWritten: () => {} })
     return [
       ...queueOperations({ queueAdmin }),

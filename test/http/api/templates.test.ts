@@ -4,7 +4,7 @@ import { TemplateList } from '../../../src/template/template-list.ts'
 import { startApiServer } from '../../support/api-server.ts'
 
 async function startApi() {
-  const api = await startApiServer(() => {}, {}, (parts) => templateOperations({ templates: new TemplateList(parts) }))
+  const api = await startApiServer((parts) => templateOperations({ templates: new TemplateList(parts) }))
   const apiToken = await api.token()
   const call = (method: string, path: string, body?: unknown, token = apiToken) =>
     api.request(method, `/api${path}`, { token, ...(body === undefined ? {} : { body }) })

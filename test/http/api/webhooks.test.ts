@@ -14,7 +14,7 @@ const resolver = { mx: none, a: none, aaaa: none, txt: none, cname: none, ns: no
 
 async function startApi() {
   const parts = {} as { webhooks: Webhooks }
-  const api = await startApiServer(() => {}, {}, () => webhookOperations(parts))
+  const api = await startApiServer(() => webhookOperations(parts))
   const webhooks = await openWebhooks(
     { db: api.db, clock: api.clock, log: silentLog, resolver, secrets: secretsFrom(Buffer.alloc(32, 1)) },
     { allowHttp: true, allowPrivateAddresses: true, timeoutMs: 5_000, retrySchedule: [60_000], disableAfterMs: null },

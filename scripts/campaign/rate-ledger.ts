@@ -13,6 +13,8 @@ export interface RateEntry {
 }
 
 const windowMs = 60_000
+/** Times are kept as whole milliseconds of the day over a restart. */
+const toleranceMs = 5
 
 /** Sends one request at a time on each of its connections, and repeats what got no answer. */
 export class RateClient {
@@ -84,13 +86,16 @@ export function mostInOneMinute(entries: RateEntry[]): number {
   return Math.max(0, ...accepted.map(({ sent }) => accepted.filter((other) => other.sent >= sent && other.done <= sent + windowMs).length))
 }
 
-/** The answers whose `remaining` cannot be right, whatever the order in which the server saw what overlapped. */
-export function wrongRemaining(entries: RateEntry[], limit: number, toleranceMs: number): RateEntry[] {
+/**
+ * The answers whose `remaining` cannot be right, whatever the order in which the server saw what overlapped. What was
+ * taken in the second before a crash, `forgotten`, may or may not be counted after it.
+ */
+export function wrongRemaining(entries: RateEntry[], limit: number, forgotten: (entry: RateEntry) => boolean): RateEntry[] {
   const accepted = entries.filter(({ status }) => status !== 429)
   return entries.filter((entry) => {
     const own = entry.status === 429 ? 0 : 1
     const others = accepted.filter((other) => other !== entry)
-    const least = others.filter(({ sent, done }) => done < entry.sent && sent > entry.done - windowMs).length + own
+    const least = others.filter((other) => other.done < entry.sent && other.sent > entry.done - windowMs && !forgotten(other)).length + own
     const most = others.filter(({ sent, done }) => sent < entry.done && done > entry.sent - windowMs - toleranceMs).length + own
     const counted = limit - entry.remaining
     return counted < least || counted > most

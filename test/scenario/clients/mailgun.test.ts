@@ -146,6 +146,15 @@ test('a raw message of megabytes', async () => {
   expect((await relay.received('ann@inbox.example')).text?.trim()).toBe(line.repeat(60_000).trim())
 })
 
+test('of a raw message that is refused nothing is left', async () => {
+  const relay = await startClientRelay({ message_size_limit: '4MB' })
+  const { messages } = clientOf(relay)
+  const large = (from: string, lines: number): string => `From: ${from}\n\n${`${'x'.repeat(79)}\n`.repeat(lines)}`
+  expect(await refusal(messages.create(domain, { to: hello.to, message: large('app@elsewhere.example', 40_000) }))).toMatchObject({ status: 400 })
+  expect(await refusal(messages.create(domain, { to: hello.to, message: large('app@sender.example', 60_000) }))).toMatchObject({ status: 413 })
+  expect(await relay.relay.parts.db.read('select message_id from content')).toEqual([])
+})
+
 test('refusals come as the details that the client shows', async () => {
   const relay = await startClientRelay()
   const { messages } = clientOf(relay)

@@ -8,6 +8,7 @@ import { digestOf } from './api-key-token.ts'
 import { randomToken } from './link-token.ts'
 import type { PasswordHasher } from './password-hash.ts'
 import type { Role } from './permission.ts'
+import { changeUser, deleteUser, demandOtherOperator, shutOutUnlessLast, takeInvitation } from './user-changes.ts'
 import { checkedUserEmail, userEmail } from './user-email.ts'
 import { insertUser, selectUsers, storedUserOf } from './user.ts'
 import type { StoredUser, User, UserRow } from './user.ts'
@@ -94,10 +95,9 @@ export class Users {
       {
         sql: `update account_user set invitation_digest = :invitationDigest, invitation_expires_at = :invitationExpiresAt where id = :id`,
         params: { id: user.id, invitationDigest, invitationExpiresAt },
-        expect: 1,
       },
     ])
-    return { user: this.keep({ ...user, invitationDigest, invitationExpiresAt }), token }
+    return { user: this.keep({ ...this.get(user.id), invitationDigest, invitationExpiresAt }), token }
   }
 
   /**
@@ -118,17 +118,7 @@ export class Users {
   async takeInvitation(token: string, password: string): Promise<User> {
     const user = this.get(this.invited(token).id)
     const hash = await this.#parts.passwords.hash(password)
-    const { clock } = this.#parts
-    await this.#writeOr(invitationOver, [
-      {
-        sql: `update account_user set password = :hash, invitation_digest = null, invitation_expires_at = null, totp_secret = null,
-                totp_pending = null
-               where id = :id and invitation_digest = :digest and invitation_expires_at > :now`,
-        params: { id: user.id, hash, digest: digestOf(token), now: clock.now() },
-        expect: 1,
-      },
-      { sql: 'delete from recovery_code where user_id = :id', params: { id: user.id } },
-    ])
+    await this.#writeOr(invitationOver, takeInvitation(user.id, { digest: digestOf(token), hash, now: this.#parts.clock.now() }))
     const invitation = { invitationDigest: null, invitationExpiresAt: null }
     const factor = { totpSecret: null, totpPending: null, hasSecondFactor: false }
     return this.keep({ ...this.get(user.id), ...invitation, ...factor, password: hash, status: 'active' })
@@ -137,28 +127,14 @@ export class Users {
   /** @throws SternaError `not_found`, `invalid_state` for the last owner of the account, and the last operator */
   async change(id: string, change: { role?: Role | undefined; operator?: boolean | undefined }): Promise<User> {
     const { role, operator } = { ...this.get(id), ...definedIn(change) }
-    await this.#writeOr(lastOne, [
-      {
-        sql: `update account_user set role = :role, operator = :operator
-               where id = :id and (:role = 'owner' or ${isNotLastOwner}) and (:operator = 1 or ${isNotLastOperator})`,
-        params: { id, role, operator: operator ? 1 : 0 },
-        expect: 1,
-      },
-    ])
+    await this.#writeOr(lastOne, [changeUser(id, { role, operator })])
     return this.keep({ ...this.get(id), role, operator })
   }
 
   /** @throws SternaError `not_found`, `invalid_state` for the last owner of the account, and the last operator */
   async remove(id: string): Promise<void> {
     const user = this.get(id)
-    await this.#writeOr(lastOne, [
-      {
-        sql: `update account_user set password = null where id = :id and ${isNotLastOwner} and ${isNotLastOperator}`,
-        params: { id: user.id },
-        expect: 1,
-      },
-      ...deleteUser(user.id),
-    ])
+    await this.#writeOr(lastOne, [shutOutUnlessLast(user.id), ...deleteUser(user.id)])
     this.#byId.delete(user.id)
   }
 
@@ -169,16 +145,7 @@ export class Users {
   async removeAll(accountId: string): Promise<void> {
     const users = this.list(accountId)
     if (users.length === 0) return
-    await this.#writeOr(lastOne, [
-      {
-        sql: `update account set status = status where id = :accountId and (
-                not exists (select 1 from account_user u where u.account_id = :accountId and u.operator = 1 and u.password is not null)
-                or exists (select 1 from account_user u where u.account_id <> :accountId and u.operator = 1 and u.password is not null))`,
-        params: { accountId },
-        expect: 1,
-      },
-      ...users.flatMap(({ id }) => deleteUser(id)),
-    ])
+    await this.#writeOr(lastOne, [demandOtherOperator(accountId), ...users.flatMap(({ id }) => deleteUser(id))])
     for (const { id } of users) this.#byId.delete(id)
   }
 
@@ -249,18 +216,6 @@ export class Users {
     }
   }
 }
-
-/** Whoever has not taken the invitation yet is neither. */
-const isNotLastOwner = `(role <> 'owner' or password is null or exists (
-  select 1 from account_user o where o.account_id = account_user.account_id and o.id <> account_user.id and o.role = 'owner' and o.password is not null))`
-const isNotLastOperator = `(operator = 0 or password is null or exists (
-  select 1 from account_user o where o.id <> account_user.id and o.operator = 1 and o.password is not null))`
-
-const deleteUser = (id: string): Statement[] => [
-  { sql: 'delete from recovery_code where user_id = :id', params: { id } },
-  { sql: 'delete from user_session where user_id = :id', params: { id } },
-  { sql: 'delete from account_user where id = :id', params: { id } },
-]
 
 const invitationOver = (): SternaError => new SternaError('not_found', 'This invitation was used or has expired. Ask for a new one.')
 

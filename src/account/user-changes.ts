@@ -1,0 +1,51 @@
+import type { Statement } from '../store/database.ts'
+import type { Role } from './permission.ts'
+
+/** Whoever has not taken the invitation yet is neither. */
+const isNotLastOwner = `(role <> 'owner' or password is null or exists (
+  select 1 from account_user o where o.account_id = account_user.account_id and o.id <> account_user.id and o.role = 'owner' and o.password is not null))`
+const isNotLastOperator = `(operator = 0 or password is null or exists (
+  select 1 from account_user o where o.id <> account_user.id and o.operator = 1 and o.password is not null))`
+
+/** Changes no row where the account would be without an owner, or the server without an operator. */
+export const changeUser = (id: string, { role, operator }: { role: Role; operator: boolean }): Statement => ({
+  sql: `update account_user set role = :role, operator = :operator
+         where id = :id and (:role = 'owner' or ${isNotLastOwner}) and (:operator = 1 or ${isNotLastOperator})`,
+  params: { id, role, operator: operator ? 1 : 0 },
+  expect: 1,
+})
+
+/** The guard before `deleteUser`: as `changeUser`. */
+export const shutOutUnlessLast = (id: string): Statement => ({
+  sql: `update account_user set password = null where id = :id and ${isNotLastOwner} and ${isNotLastOperator}`,
+  params: { id },
+  expect: 1,
+})
+
+/** The guard before all users of an account are deleted: another account has an operator, or this one has none. */
+export const demandOtherOperator = (accountId: string): Statement => ({
+  sql: `update account set status = status where id = :accountId and (
+          not exists (select 1 from account_user u where u.account_id = :accountId and u.operator = 1 and u.password is not null)
+          or exists (select 1 from account_user u where u.account_id <> :accountId and u.operator = 1 and u.password is not null))`,
+  params: { accountId },
+  expect: 1,
+})
+
+/** A user with all that is his. */
+export const deleteUser = (id: string): Statement[] => [
+  { sql: 'delete from recovery_code where user_id = :id', params: { id } },
+  { sql: 'delete from user_session where user_id = :id', params: { id } },
+  { sql: 'delete from account_user where id = :id', params: { id } },
+]
+
+/** Sets the password of the one who holds the invitation, and forgets the second factor. Of two at once, one does. */
+export const takeInvitation = (id: string, { digest, hash, now }: { digest: string; hash: string; now: number }): Statement[] => [
+  {
+    sql: `update account_user set password = :hash, invitation_digest = null, invitation_expires_at = null, totp_secret = null,
+            totp_pending = null
+           where id = :id and invitation_digest = :digest and invitation_expires_at > :now`,
+    params: { id, hash, digest, now },
+    expect: 1,
+  },
+  { sql: 'delete from recovery_code where user_id = :id', params: { id } },
+]

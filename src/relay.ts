@@ -325,6 +325,9 @@ function newQueue(core: CoreParts, delivery: Delivery, readers: EventReaders): Q
   const { config, clock, log, db, secrets, sendingDomains } = core
   const verpKey = secrets.deriveKey('verp')
   const given = new Set<string>()
+  sendingDomains.onKeyGone((id) => {
+    if (given.delete(id)) delivery.dropKey(id)
+  })
 
   const frameFor = (message: QueuedMessage): JobFrame | null => {
     const domain = message.domainId === null ? null : sendingDomains.senderDomain(message.domainId)

@@ -34,6 +34,7 @@ export interface DeliverySettings {
 export type ToThread =
   | { type: 'job'; job: DeliveryJob }
   | { type: 'key'; id: string; der: Uint8Array }
+  | { type: 'drop key'; id: string }
   | { type: 'listeners'; listeners: ListenAddress[] }
   | { type: 'stop'; graceMs: number }
 

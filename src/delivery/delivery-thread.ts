@@ -43,6 +43,8 @@ function receive(message: ToThread): void {
     }
     case 'key':
       return addKey(message.id, message.der)
+    case 'drop key':
+      return parts.signer.dropKey(message.id)
     case 'listeners':
       parts.route.guard.ownListeners = message.listeners
       return

@@ -21,6 +21,8 @@ export interface Delivery {
   deliver(job: DeliveryJob, onAttempt: (result: Attempt | Postponed) => void): Promise<void>
   /** Hands a private key over (PKCS #8, DER) that later jobs name by this id. */
   addKey(id: string, der: Uint8Array): void
+  /** Forgets a key that no later job names. */
+  dropKey(id: string): void
   /** What this server listens on from now on: it is never connected to. */
   setOwnListeners(listeners: ListenAddress[]): void
   /** Lets transactions under way end for so long, then breaks them off; what has not begun is postponed. */
@@ -63,6 +65,10 @@ export function startDelivery({ threads, ...settings }: DeliveryOptions, log: Lo
     addKey(id, der) {
       known.keys.set(id, der)
       for (const thread of all) thread.tell({ type: 'key', id, der })
+    },
+    dropKey(id) {
+      known.keys.delete(id)
+      for (const thread of all) thread.tell({ type: 'drop key', id })
     },
     setOwnListeners(listeners) {
       known.listeners = listeners

@@ -64,6 +64,11 @@ export class DkimSigner {
     )
   }
 
+  /** Forgets a key that nothing is signed with any more. */
+  dropKey(id: string): void {
+    this.#keys.delete(id)
+  }
+
   /**
    * The DKIM-Signature header fields to be put before the message, one for each key in the order given, each with its
    * CRLF. RSA and Ed25519 are computed at the same time on the thread pool.

@@ -4,6 +4,8 @@ import { randomBytes } from 'node:crypto'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config/settings.ts'
 import type { DnsResolver } from '../dns/dns-resolver.ts'
+import { databaseFile } from '../store/sqlite-connection.ts'
+import { selfSignedFiles } from '../submission/self-signed-certificate.ts'
 import type { DoctorHost } from './doctor-host.ts'
 import { examineBlocklists } from './examine-blocklists.ts'
 import { judgeCertificate } from './examine-certificate.ts'
@@ -82,7 +84,7 @@ async function examineReturnPath({ config, resolver }: DoctorParts): Promise<Fin
 }
 
 async function examineCertificate({ config, clock, host }: DoctorParts): Promise<Finding[]> {
-  const file = config.tls.cert ?? join(config.dataDir, 'tls', 'self-signed.crt')
+  const file = config.tls.cert ?? selfSignedFiles(join(config.dataDir, 'tls')).certFile
   return [judgeCertificate(await host.read(file), { hostname: config.hostname, isMade: config.tls.cert === null, now: clock.now() })]
 }
 
@@ -94,7 +96,7 @@ async function examineClock({ config, resolver, host }: DoctorParts): Promise<Fi
 }
 
 async function examineStorage({ config, host }: DoctorParts, directory: string): Promise<Finding[]> {
-  const paths = [directory, ...['sterna.db', 'sterna.db-wal'].map((name) => join(directory, name)), config.secretKeyFile]
+  const paths = [directory, databaseFile(directory), `${databaseFile(directory)}-wal`, config.secretKeyFile]
   const [space, ...modes] = await Promise.all([host.diskSpace(directory), ...paths.map((path) => host.mode(path))])
   const known = paths.flatMap((path, i) => (modes[i] == null ? [] : [{ path, mode: modes[i] }]))
   const disk = space ? judgeDisk(space, config.storage.reserve) : sayOf('disk').skipped(`${directory} gives no answer.`, 'Look at the disk.')

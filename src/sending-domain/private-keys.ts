@@ -6,6 +6,8 @@ export class PrivateKeys {
   readonly #secrets: Secrets
   readonly #sealed = new Map<string, Uint8Array>()
   readonly #opened = new Map<string, Uint8Array>()
+  /** Told of each key that is gone. */
+  onGone: (id: string) => void = () => {}
 
   constructor(secrets: Secrets) {
     this.#secrets = secrets
@@ -23,6 +25,7 @@ export class PrivateKeys {
   forget(id: string): void {
     this.#sealed.delete(id)
     this.#opened.delete(id)
+    this.onGone(id)
   }
 
   /**

@@ -237,6 +237,11 @@ export class SendingDomains {
     return this.#privateKeys.open(id)
   }
 
+  /** Has `listener` called with the id of each private key that is gone for good. */
+  onKeyGone(listener: (id: string) => void): void {
+    this.#privateKeys.onGone = listener
+  }
+
   /** The records that the domain's owner is to publish. */
   records(domain: Domain): DnsRecord[] {
     return recordsFor(domain, this.#parts.settings)

@@ -59,12 +59,13 @@ async function loadConfigured(certFile: string, keyFile: string): Promise<Certif
   }
 }
 
-const filesIn = (directory: string) => ({ certFile: join(directory, 'self-signed.crt'), keyFile: join(directory, 'self-signed.key') })
+/** Where a certificate of our own making is kept. */
+export const selfSignedFiles = (directory: string) => ({ certFile: join(directory, 'self-signed.crt'), keyFile: join(directory, 'self-signed.key') })
 
 /** Whatever is wrong with the files we made ourselves, making them again cures it. */
 async function findKept({ directory, hostname, now }: CertificateOptions): Promise<Certificate | null> {
   try {
-    const { certFile, keyFile } = filesIn(directory)
+    const { certFile, keyFile } = selfSignedFiles(directory)
     const kept = certificateOf(await readFile(certFile, 'utf8'), await readFile(keyFile, 'utf8'), 'kept')
     const isCurrent = kept.expiresAt - now >= renewBeforeDays * dayMs && namesHost(kept.cert, hostname)
     return isCurrent ? kept : null
@@ -91,7 +92,7 @@ async function make({ directory, hostname, now }: CertificateOptions): Promise<C
     ],
   })
   await mkdir(directory, { recursive: true, mode: 0o700 })
-  const { certFile, keyFile } = filesIn(directory)
+  const { certFile, keyFile } = selfSignedFiles(directory)
   await replaceFile(keyFile, made.private, 0o600)
   await replaceFile(certFile, made.cert, 0o644)
   return certificateOf(made.cert, made.private, 'made')

@@ -58,6 +58,8 @@ describe('the delivery threads', () => {
     expect(mx.messages).toHaveLength(40)
     expect(mx.sessions.length).toBeLessThanOrEqual(5)
     for (const { data } of mx.messages) expect(data.toString()).toMatch(/^DKIM-Signature:/)
+    delivery.dropKey('dk_1')
+    expect(await results(delivery, jobOf({ signingKeys }))).toMatchObject([{ outcome: { type: 'deferred', category: 'internal_error' } }])
   })
 
   it('share the destinations among them', async () => {

@@ -219,8 +219,11 @@ test('new keys: published first, they take over when they are seen, and the old 
   expect((await open()).list()).toEqual(domains.list())
   expect(labelled(logged)).toEqual(['a domain is verified', 'new DKIM keys have taken over; the records of the old ones must stay for a while'])
 
+  const gone: string[] = []
+  domains.onKeyGone((key) => gone.push(key))
   clock.advance(9 * 24 * hour)
   await domains.forgetOld()
+  expect(gone).toEqual(rotated.keys.filter(({ state }) => state === 'active').map((key) => key.id))
   expect(domains.get('acc_1', id).keys.map(({ selector }) => selector)).toEqual(['s2027', 's2027-ed25519'])
   expect((await open()).list()).toEqual(domains.list())
 })

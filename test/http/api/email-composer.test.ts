@@ -52,3 +52,16 @@ test('a batch whose messages are too large together is refused whole', async () 
   await expect(composer.batchFrom(emails, request)).rejects.toMatchObject({ code: 'payload_too_large', message: expect.stringContaining('105 MiB') })
   expect((await composer.batchFrom(emails.slice(0, 3), request)).items).toHaveLength(3)
 })
+
+test('an object that a door has made is an email like any other, large ones too, with keys of their own', async () => {
+  const composer = startComposer()
+  const door = { ...request, source: 'compat' as const, submitter: { ...submitter, sandbox: true } }
+  for (const html of ['x', large]) {
+    const [byJson, byObject] = await Promise.all([composer.submissionFrom(bodyOf({ html, text: '' }), request), composer.submissionFrom({ ...email, html, text: '' }, door)])
+    const own = { id: expect.any(String), messageIdHeader: expect.any(String), content: expect.objectContaining({ size: byJson.content.size }) }
+    expect(byObject).toEqual({ ...byJson, ...own, source: 'compat', submitter: door.submitter, idempotency: { ...byJson.idempotency, operation: 'sandbox-compat-send', fingerprint: expect.any(String) } })
+    const { items, idempotency } = await composer.batchFrom([{ ...email, html }, 'x', { ...email, html, to: 'nobody' }], door)
+    expect(items).toMatchObject([{ source: 'compat' }, { code: 'invalid_json' }, { code: 'validation_error', faults: [{ field: 'to' }] }])
+    expect(idempotency).toMatchObject({ operation: 'sandbox-compat-send-batch', key: 'k' })
+  }
+})

@@ -49,8 +49,7 @@ export class Login {
     await this.#unlessCodeMissing(keys, () => secondFactors.check(user.id, credentials.code))
     this.#limit.giveBack(keys)
     if (isOutdated) await users.setPasswordHash(user.id, await passwords.hash(credentials.password))
-    await users.noteLogin(user.id)
-    return users.get(user.id)
+    return users.find(user.id) ?? user
   }
 
   /**

@@ -1,7 +1,8 @@
 import type { Clock } from '../clock.ts'
 import { SternaError } from '../errors.ts'
 import { newId } from '../id.ts'
-import type { Database, Row } from '../store/database.ts'
+import { ConflictError } from '../store/database.ts'
+import type { Database, Row, Statement } from '../store/database.ts'
 import { digestOf } from './api-key-token.ts'
 import { randomToken } from './link-token.ts'
 import { rightsOfUser } from './permission.ts'
@@ -86,7 +87,10 @@ export class Sessions {
     for (const row of rows) this.#byDigest.set(row.digest, sessionOf(row))
   }
 
-  /** Begins a session; its secret is in the answer and nowhere else. It is never one that a client brought along. */
+  /**
+   * Begins a session; its secret is in the answer and nowhere else. It is never one that a client brought along.
+   * @throws SternaError `invalid_session` where the user is removed at this moment
+   */
   async begin(user: User, client: { address: string; userAgent: string }): Promise<{ session: Session; secret: string }> {
     const now = this.#parts.clock.now()
     const secret = randomToken()
@@ -98,7 +102,8 @@ export class Sessions {
       createdAt: now,
       lastSeenAt: now,
     }
-    await this.#parts.db.write([
+    await this.#writeOrOver([
+      { sql: 'update account_user set last_login_at = :now where id = :id', params: { id: user.id, now }, expect: 1 },
       {
         sql: `insert into user_session (id, user_id, digest, address, user_agent, created_at, last_seen_at)
               values (:id, :userId, :digest, :address, :userAgent, :createdAt, :lastSeenAt)`,
@@ -106,6 +111,7 @@ export class Sessions {
       },
     ])
     this.#byDigest.set(digestOf(secret), session)
+    this.#parts.users.keep({ ...this.#parts.users.get(user.id), lastLoginAt: now })
     return { session, secret }
   }
 
@@ -122,10 +128,9 @@ export class Sessions {
    */
   async exchange(session: Session, { sandbox }: { sandbox: boolean }): Promise<{ token: string; sandbox: boolean; expiresAt: number }> {
     const now = this.#parts.clock.now()
-    const [written] = await this.#parts.db.write([
-      { sql: 'update user_session set last_seen_at = :now where id = :id', params: { id: session.id, now } },
+    await this.#writeOrOver([
+      { sql: 'update user_session set last_seen_at = :now where id = :id', params: { id: session.id, now }, expect: 1 },
     ])
-    if (written?.changes !== 1) throw sessionOver()
     session.lastSeenAt = now
     const token = tokenPrefix + randomToken()
     const expiresAt = Math.min(now + tokenMs, session.createdAt + longestMs)
@@ -189,6 +194,14 @@ export class Sessions {
     const now = this.#parts.clock.now()
     if (now >= lastSeenAt + idleMs || now >= createdAt + longestMs) return undefined
     return this.#parts.users.find(userId)
+  }
+
+  async #writeOrOver(batch: Statement[]): Promise<void> {
+    try {
+      await this.#parts.db.write(batch)
+    } catch (error) {
+      throw error instanceof ConflictError ? sessionOver() : error
+    }
   }
 
   #dropTokens(isOver: (issued: IssuedToken) => boolean): void {

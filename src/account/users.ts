@@ -155,12 +155,6 @@ export class Users {
     this.keep({ ...this.get(id), password: hash })
   }
 
-  async noteLogin(id: string): Promise<void> {
-    const now = this.#parts.clock.now()
-    await this.#parts.db.write([{ sql: 'update account_user set last_login_at = :now where id = :id', params: { id, now } }])
-    this.keep({ ...this.get(id), lastLoginAt: now })
-  }
-
   /**
    * A user as yet unsaved, without a password.
    * @throws SternaError `not_found` for the account, `validation_error`

@@ -89,6 +89,7 @@ function linkOperations({ entry }: EntryParts, link: EntryLink): Operation[] {
         body: { schema: formSchema, raw: true, mediaType: 'application/x-www-form-urlencoded' },
         answers: [
           { status: 200, description: 'A page that says that it is done.', schema: null, mediaType },
+          { status: 401, description: 'The user was removed at this moment.', schema: null, mediaType },
           { status: 403, description: 'The form came from another web site.', schema: null, mediaType },
           { status: 404, description: 'A page that says that the link is over.', schema: null, mediaType },
           { status: 409, description: 'The form, with what is wrong with it.', schema: null, mediaType },

@@ -59,7 +59,7 @@ export const sessionOperations = (parts: SessionParts): Operation[] => [
       description: 'The answer sets the cookie of the session.',
       body: { schema: credentials, limit: bodyLimit, example: { email: 'ann@example.com', password: 'correct horse battery' } },
       answers: [{ status: 200, description: 'The session.', schema: sessionAnswer }],
-      refuses: ['invalid_credentials', 'second_factor_required', 'foreign_origin', 'rate_limit_exceeded', 'service_unavailable'],
+      refuses: ['invalid_credentials', 'invalid_session', 'second_factor_required', 'foreign_origin', 'rate_limit_exceeded', 'service_unavailable'],
     },
     async (ctx, { body }) => {
       const { entry, login, log } = parts
@@ -67,7 +67,7 @@ export const sessionOperations = (parts: SessionParts): Operation[] => [
       ctx.set('Cache-Control', 'no-store')
       const { clientAddress: address, requestId } = ctx.state
       const user = await login.verify(body, address).catch((error: unknown) => {
-        if (error instanceof SternaError) log.warn({ address, requestId, reason: error.code }, 'login refused')
+        if (error instanceof SternaError && error.code === 'invalid_credentials') log.warn({ address, requestId }, 'login refused')
         throw error
       })
       const session = await entry.begin(ctx, user)

@@ -24,7 +24,9 @@ test('a login gives a cookie that only /session takes, and a token that only the
   expect(await api.request('GET', '/session', { token })).toMatchObject({ status: 401, body: { name: 'invalid_session' } })
   api.clock.advance(15 * minute)
   expect(await api.request('GET', '/api/account', { token })).toMatchObject({ status: 401, body: { name: 'invalid_session' } })
-  expect(await api.request('GET', '/session', { headers })).toMatchObject({ status: 200, body: { id: login.body['id'] } })
+  const lastLogin = new Date(api.clock.now() - 15 * minute).toISOString()
+  const current = await api.request('GET', '/session', { headers })
+  expect(current).toMatchObject({ status: 200, body: { id: login.body['id'], user: { last_login_at: lastLogin } } })
 })
 
 test('with an http base_url the cookie works without TLS', async () => {

@@ -59,7 +59,8 @@ export class SmtpClient {
   /** The next reply; rejects where the server hangs up first. */
   async reply(): Promise<ClientReply> {
     for (;;) {
-      const end = /^(?:\d{3}-.*\r\n)*\d{3} .*\r\n/.exec(this.#received)
+      // Not `.`, which stops at U+2028 too.
+      const end = /^(?:\d{3}-[^\n]*\n)*\d{3} [^\n]*\n/.exec(this.#received)
       if (end) {
         this.#received = this.#received.slice(end[0].length)
         const lines = end[0].slice(0, -2).split('\r\n')

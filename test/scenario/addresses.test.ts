@@ -140,7 +140,8 @@ test('by SMTP an odd address that is one goes to the host as it was read', async
 })
 
 test('by SMTP what could be read in two ways is refused', async () => {
-  const texts = refusedAddresses.map(([text]) => text).filter((text) => isText(text) && !/[\r\n]/.test(text))
+  // With a line break it is another command, and over so long a line the server hangs up.
+  const texts = refusedAddresses.map(([text]) => text).filter((text) => isText(text) && !/[\r\n]/.test(text) && text.length < 2000)
   // Whoever makes many errors is hung up on.
   for (let start = 0; start < texts.length; start += 5) {
     const client = await logIn()

@@ -308,8 +308,8 @@ function startJobs({ config, clock, log, db, apiKeys, audit, people, sendingDoma
       { name: 'key use', cron, run: () => apiKeys.flush() },
       { name: 'domain checks', cron, run: () => sendingDomains.recheckDue() },
       { name: 'old domain keys', cron, run: () => sendingDomains.forgetOld() },
-      { name: 'analytics', cron, run: () => rollup.keepUp() },
-      { name: 'retention', cron, run: () => sweep(db, retention, clock.now()) },
+      // What is swept out must have been counted.
+      { name: 'analytics and retention', cron, run: () => rollup.keepUp().then(() => sweep(db, retention, clock.now())) },
       { name: 'audit retention', cron, run: () => audit.sweep(clock.now() - retention.eventMs) },
       { name: 'ended sessions', cron, run: () => people.sessions.sweep() },
     ],

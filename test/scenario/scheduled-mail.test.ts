@@ -1,3 +1,4 @@
+import { createTransport } from 'nodemailer'
 import { expect, onTestFinished, test } from 'vitest'
 import { startFakeMx } from '../support/fake-mx.ts'
 import { startTestRelay } from '../support/start-relay.ts'
@@ -54,4 +55,29 @@ test('mail that bounced is sent again to whom it did not reach', async () => {
   expect(status).toBe(200)
   await expect.poll(() => statusOf(body.id)).toBe('delivered')
   expect(mx.messages.map(({ rcptTo }) => rcptTo).flat().toSorted()).toEqual(['ann@rcpt.example', 'bob@rcpt.example'])
+})
+
+test('mail that came by SMTP is sent again byte for byte', async () => {
+  const mx = await startFakeMx({ host: '127.0.0.2', on: { rcpt: (address) => (address.startsWith('bob') ? '554 5.7.1 Not today' : undefined) } })
+  onTestFinished(() => mx.close())
+  const relay = await startTestRelay({ delivery_port: String(mx.port) }, { 'rcpt.example': { mx: [[10, 'mx.rcpt.example']] }, 'mx.rcpt.example': { a: ['127.0.0.2'] } })
+  onTestFinished(() => relay.stop())
+  const transport = createTransport({ host: '127.0.0.1', port: relay.submissionPort, requireTLS: true, tls: { rejectUnauthorized: false }, auth: { user: 'any', pass: relay.token } })
+  const { response } = await transport.sendMail({
+    from: '"Grüße, Shop" <app@sender.example>',
+    to: ['ann@rcpt.example', 'bob@rcpt.example'],
+    subject: 'Größe',
+    text: 'x'.repeat(700_000),
+  })
+  const id = /em_\w+/.exec(response)?.[0] ?? ''
+  await expect.poll(async () => (await relay.recipients(id))['bob@rcpt.example']?.status).toBe('bounced')
+  mx.on = {}
+  const { status, body } = await relay.call('POST', `/api/emails/${id}/resend`)
+  expect(status).toBe(200)
+  await expect.poll(async () => (await relay.call('GET', `/api/emails/${body.id}`)).body).toMatchObject({ status: 'delivered', source: 'smtp', from: 'Grüße, Shop <app@sender.example>' })
+  const [first, again] = mx.messages
+  expect([first?.rcptTo, again?.rcptTo]).toEqual([['ann@rcpt.example'], ['bob@rcpt.example']])
+  // Signatures have a time and a recipient's return path has its token; all else is the same.
+  const unsigned = (data: Buffer | undefined) => data?.toString('latin1').replace(/^(?:DKIM-Signature:.*\r\n(?:[ \t].*\r\n)*)+/, '')
+  expect(unsigned(again?.data) === unsigned(first?.data)).toBe(true)
 })

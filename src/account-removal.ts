@@ -4,6 +4,7 @@ import type { Users } from './account/users.ts'
 import type { Clock } from './clock.ts'
 import type { SendingDomains } from './sending-domain/sending-domains.ts'
 import type { Database } from './store/database.ts'
+import { removeSuppressionsOf } from './suppression/suppression-removal.ts'
 import { deleteTemplatesOf } from './template/template-store.ts'
 import type { WebhookList } from './webhook/webhook-list.ts'
 
@@ -21,10 +22,9 @@ export interface AccountRemovalParts {
 const longestSubmissionMs = 3_600_000
 
 /**
- * Ends an account: it sends no more from the first moment, then its users, keys, webhooks, domains and templates go, and last its
- * name is free again. What it has sent stays until its retention is over, and so do its suppressions, which mean no
- * more then: messages, events and the audit log tell of it by its id. After a crash in between, the account is
- * suspended and can be removed again.
+ * Ends an account: it sends no more from the first moment, then its users, keys, webhooks, domains, templates and
+ * suppressions go, and last its name is free again. What it has sent stays until its retention is over: messages, events
+ * and the audit log tell of it by its id. After a crash in between, the account is suspended and can be removed again.
  * @throws SternaError `not_found`, `invalid_state` while mail of the account is queued, or the last operator is among
  * its users; then it is as it was
  */
@@ -44,6 +44,7 @@ export async function removeAccount(idOrName: string, parts: AccountRemovalParts
   await webhooks.removeAll(id)
   for (const domain of sendingDomains.list(id)) await sendingDomains.remove(domain.id)
   await db.write(deleteTemplatesOf(id))
+  await removeSuppressionsOf(id, db)
   await accounts.remove(id, startedAt - longestSubmissionMs)
   return id
 }

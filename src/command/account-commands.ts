@@ -63,7 +63,7 @@ export const accountCommands: Command[] = [
     args: ['ACCOUNT'],
     options: {},
     doc:
-      'Deletes an account that has no queued mail, with its keys, users, webhooks and domains. ' +
+      'Deletes an account that has no queued mail, with its keys, users, webhooks, domains, templates and suppressions. ' +
       'What it has sent stays until its retention is over.',
     async run(input, parts) {
       const id = await removeAccount(argument(input, 0), parts)

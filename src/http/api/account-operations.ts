@@ -132,7 +132,7 @@ const oneAccountOperations = (parts: AccountParts): Operation[] => [
       tag: 'Accounts',
       summary: 'Delete an account',
       description:
-        'Its keys, users, webhooks and domains go at once. What it has sent stays until its retention is over. Refused while mail of it is queued.',
+        'Its keys, users, webhooks, domains, templates and suppressions go at once. What it has sent stays until its retention is over. Refused while mail of it is queued.',
       permission: 'operator',
       answers: [{ status: 200, description: 'It is deleted.', schema: deletedAnswer }],
       refuses: ['not_found', 'invalid_state'],

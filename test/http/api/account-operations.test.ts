@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { SuppressionEntries } from '../../../src/suppression/suppression-entries.ts'
 import { startPeopleApi } from '../../support/people-api.ts'
 
 const dataOf = (answer: { body: Record<string, unknown> }) => answer.body['data'] as Record<string, unknown>[]
@@ -49,7 +50,7 @@ test('a suspended account still reads', async () => {
 })
 
 test('an account that is deleted takes its keys, users, webhooks and domains along, and its name is free', async () => {
-  const { call, request, token, accounts, addUser, login, sendingDomains, webhooks, people, apiKeys } = await start()
+  const { db, clock, call, request, token, accounts, addUser, login, sendingDomains, webhooks, people, apiKeys } = await start()
   const key = await token()
   const { email, password } = await addUser()
   const { cookie } = await login(email, password)
@@ -58,7 +59,10 @@ test('an account that is deleted takes its keys, users, webhooks and domains alo
   for (const sandbox of [true, false]) {
     await webhooks.create({ accountId: id, sandbox }, { url: 'https://a.example/', events: ['email.sent'], description: null, status: 'enabled', payload: 'standard' })
   }
+  const suppressed = Array.from({ length: 501 }, (_, place) => `${place}@example.com`)
+  await new SuppressionEntries({ db, clock }).add({ accountId: id, sandbox: false }, suppressed, null)
   expect(await call('DELETE', `/${id}`)).toMatchObject({ status: 200, body: { object: 'account', id, deleted: true } })
+  expect(await db.read('select id from suppression')).toEqual([])
   const gone = async () => {
     expect(await request('GET', '/api/account', { token: key })).toMatchObject({ status: 401 })
     expect(await request('GET', '/session', { headers: { cookie } })).toMatchObject({ status: 401 })

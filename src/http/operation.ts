@@ -105,6 +105,8 @@ function changeOf({ id: operation }: Operation, ctx: ApiContext, { result, field
 async function bodyOf({ body }: Operation, ctx: ApiContext): Promise<{ body: unknown; fields: string[] }> {
   if (!body || body.raw) return { body: undefined, fields: [] }
   const { optional = false, limit } = body
-  const given = (await jsonBody(ctx, { optional, ...(limit === undefined ? {} : { limit }) })) ?? {}
+  const sent = await jsonBody(ctx, { optional, ...(limit === undefined ? {} : { limit }) })
+  // Nothing at all is the same as `{}`; null is not.
+  const given = sent === undefined ? {} : sent
   return { body: validate(body.schema, given), fields: changedFields(body.schema, given) }
 }

@@ -112,7 +112,8 @@ const lostConnection = new Set<unknown>(['ECONNRESET', 'EPIPE', 'ECONNABORTED', 
 
 function application(parts: HttpServerParts, isStopping: () => boolean): Koa<ApiState> {
   const app = new Koa<ApiState>()
-  const router: ApiRouter = new Router<ApiState>()
+  // What is behind a path must be behind the same letters as what guards it.
+  const router: ApiRouter = new Router<ApiState>({ sensitive: true })
   const operations = [...parts.operations]
   operations.push(...serverOperations(parts, () => operations))
   for (const declared of operations) addRoutes(router, declared, parts.audit)

@@ -132,6 +132,9 @@ test('paths: doubled slashes are one, what does not exist says so in JSON, and a
   expect((await api.request('GET', '/api//who', { token })).status).toBe(200)
   expect((await api.request('GET', '//api/who', { token })).status).toBe(200)
   expect((await api.request('GET', '//api/who')).status).toBe(401)
+  for (const path of ['/API/who', '/Api/who', '/api/WHO']) {
+    expect(await api.request('GET', path, { token })).toMatchObject({ status: 404, body: { name: 'not_found' } })
+  }
   expect(await api.request('GET', '/api/nothing', { token })).toMatchObject({ status: 404, body: { statusCode: 404, name: 'not_found' } })
   expect(await api.request('GET', '/api', { token })).toMatchObject({ status: 404, body: { name: 'not_found' } })
   expect(await api.request('GET', '/', {})).toMatchObject({ status: 404, body: { name: 'not_found' } })

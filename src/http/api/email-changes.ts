@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import type { Clock } from '../../clock.ts'
-import type { MessageReader } from '../../message/message-reader.ts'
+import { SternaError } from '../../errors.ts'
+import type { MessageReader, MessageRow } from '../../message/message-reader.ts'
 import { parseScheduledAt } from '../../message/send-options.ts'
 import type { Idempotency } from '../../message/submission.ts'
 import type { WaitingMail } from '../../queue/waiting-mail.ts'
@@ -41,7 +42,7 @@ export const emailChangeOperations = (parts: EmailChangeParts): Operation[] => [
       refuses: ['not_found', 'invalid_state'],
     },
     async (ctx, { body }) => {
-      const { id } = await findMessage(ctx, parts.messages)
+      const { id } = await findOwnMessage(ctx, parts.messages)
       await parts.waitingMail.reschedule(id, scheduleOf(body.scheduled_at, parts.clock.now()))
       return { object: 'email' as const, id }
     },
@@ -59,7 +60,7 @@ export const emailChangeOperations = (parts: EmailChangeParts): Operation[] => [
       refuses: ['not_found', 'invalid_state'],
     },
     async (ctx) => {
-      const { id, subject } = await findMessage(ctx, parts.messages)
+      const { id, subject } = await findOwnMessage(ctx, parts.messages)
       const { accountId, sandbox } = ctx.state.submitter
       await parts.waitingMail.cancel({ id, subject, accountId, sandbox })
       return { object: 'email' as const, id }
@@ -87,6 +88,17 @@ export const emailChangeOperations = (parts: EmailChangeParts): Operation[] => [
     },
   ),
 ]
+
+/**
+ * The message of the path; a key of one domain has no say in what another one sends.
+ * @throws SternaError `not_found`, `restricted_api_key`
+ */
+async function findOwnMessage(ctx: ApiContext, messages: MessageReader): Promise<MessageRow> {
+  const message = await findMessage(ctx, messages)
+  const { domainId, sandbox } = ctx.state.submitter
+  if (domainId === null || sandbox || message.domain_id === domainId) return message
+  throw new SternaError('restricted_api_key', 'This API key may not change what another domain sends.')
+}
 
 /** Null: at once. */
 function scheduleOf(text: string, now: number): number | null {

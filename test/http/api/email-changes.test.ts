@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Outcome } from '../../../src/delivery/attempt.ts'
 import { recipientStates } from '../../../src/queue/recipient-state.ts'
-import { startEmailApi } from '../../support/email-api.ts'
+import { senderDomainId, startEmailApi } from '../../support/email-api.ts'
 import type { EmailApi } from '../../support/email-api.ts'
 import type { ApiAnswer } from '../../support/api-server.ts'
 
@@ -286,4 +286,21 @@ test('who may only read changes nothing', async () => {
     expect(answer).toMatchObject({ status: 403, body: { name: 'restricted_api_key' } })
   }
   expect((await email(api, id)).status).toBe('scheduled')
+})
+
+test('a key of one domain changes nothing of what another one sends', async () => {
+  const api = await startEmailApi()
+  const id = await scheduled(api)
+  const before = await api.db.read('select * from recipient')
+  const others = await api.token({ permission: 'sending_access', domainId: `dom_${'9'.repeat(26)}` })
+  for (const answer of [await cancel(api, id, others), await move(api, id, iso(api.clock.now()), others)]) {
+    expect(answer).toMatchObject({ status: 403, body: { name: 'restricted_api_key' } })
+  }
+  expect(await api.db.read('select * from recipient')).toEqual(before)
+  const own = await api.token({ permission: 'sending_access', domainId: senderDomainId })
+  expect(await move(api, id, iso(api.clock.now() + 2 * hour), own)).toMatchObject({ status: 200 })
+  expect(await cancel(api, id, own)).toMatchObject({ status: 200 })
+  const rehearsed = idOf(await api.send({ ...plain, scheduled_at: iso(api.clock.now() + hour) }, { token: await api.token({ sandbox: true }) }))
+  const rehearsing = await api.token({ permission: 'sending_access', domainId: senderDomainId, sandbox: true })
+  expect(await cancel(api, rehearsed, rehearsing)).toMatchObject({ status: 200 })
 })

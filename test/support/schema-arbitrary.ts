@@ -6,7 +6,7 @@ type Json = Record<string, unknown>
 export const idMark = /^<id (\d+)>$/
 
 const knownId = fc.nat({ max: 9999 }).map((number) => `<id ${number}>`)
-const time = fc.date({ min: new Date('2026-01-01'), max: new Date('2027-12-31'), noInvalidDate: true }).map((at) => at.toISOString())
+const time = fc.date({ min: new Date('2026-10-01'), max: new Date('2027-01-31'), noInvalidDate: true }).map((at) => at.toISOString())
 const word = fc.stringMatching(/^[a-z][a-z0-9_-]{0,20}$/)
 const mailbox = fc.oneof(
   { weight: 4, arbitrary: fc.tuple(word, fc.constantFrom('sender.example', 'example.com', 'simulator.test')).map(([local, domain]) => `${local}@${domain}`) },
@@ -38,6 +38,9 @@ const byName: Record<string, fc.Arbitrary<unknown>> = {
   expires_at: time,
   since: time,
   until: time,
+  start_date: time,
+  end_date: time,
+  timezone: fc.constantFrom('UTC', 'Europe/Berlin', 'Asia/Kathmandu'),
 }
 
 /** Values that the schema allows, as far as schemas can be followed; `root` is what its references point into. */

@@ -12,7 +12,7 @@ export interface OperationFrame {
 /** The entry of an endpoint at one of its paths. */
 export function operationObject(declared: Operation, path: string, frame: OperationFrame): JsonSchema {
   const place = [declared.path, ...(declared.aliases ?? [])].indexOf(path)
-  const parameters = [...pathParameters(path), ...queryParameters(declared, frame)]
+  const parameters = [...pathParameters(path), ...queryParameters(declared, frame), ...headerParameters(declared)]
   return {
     operationId: place === 0 ? declared.id : `${declared.id}.${place + 1}`,
     tags: [declared.tag],
@@ -75,6 +75,17 @@ function queryParameters({ query }: Operation, { components }: OperationFrame): 
     const { description, ...schema } = components.add(parameter, 'input')
     return { name, in: 'query', required: false, ...(description === undefined ? {} : { description }), schema }
   })
+}
+
+const headerParameters = ({ refuses }: Operation): JsonSchema[] =>
+  refuses.includes('invalid_idempotency_key') ? [idempotencyKey] : []
+
+const idempotencyKey: JsonSchema = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description: 'Within 24 hours the same key and body are carried out once and get the same answer.',
+  schema: { type: 'string', minLength: 1, maxLength: 256 },
 }
 
 function requestBody(body: NonNullable<Operation['body']>, { components }: OperationFrame): JsonSchema {

@@ -92,8 +92,8 @@ opaque, times are ISO 8601 in UTC with milliseconds. What belongs to another acc
 Every answer has \`X-Request-Id\`; quote it when you ask for help. Lists take \`limit\`, \`after\` and \`before\` and answer
 \`{"object": "list", "has_more", "data"}\`, newest first unless said otherwise.
 
-To be sure that a request is carried out once, send an \`Idempotency-Key\` of up to 256 characters with it: within 24 hours the
-same key and body get the same answer.
+To be sure that an email is sent once, send an \`Idempotency-Key\` of up to 256 characters with it: within 24 hours the same
+key and body get the same answer.
 
 ## Errors
 

@@ -75,7 +75,6 @@ const startScript = `SwaggerUIBundle({
   deepLinking: true,
   docExpansion: 'list',
   defaultModelsExpandDepth: 0,
-  tagsSorter: 'alpha',
   persistAuthorization: false,
 })
 `

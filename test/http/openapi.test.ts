@@ -57,6 +57,12 @@ test('an id names one operation', () => {
   expect(ids.filter((id, place) => ids.indexOf(id) !== place)).toEqual([])
 })
 
+test('every body that is needed has an example, which is one', () => {
+  const bodies = operations.flatMap(({ id, body }) => (body ? [{ id, ...body }] : []))
+  expect(bodies.filter(({ example, optional }) => example === undefined && !optional).map(({ id }) => id)).toEqual([])
+  for (const { id, schema, example } of bodies) if (example !== undefined) expect(schema.safeParse(example), id).toMatchObject({ success: true })
+})
+
 test('every tag is described in a sentence', () => {
   const tags = document.tags as { name: string; description: string }[]
   expect(tags.filter(({ name, description }) => description === `${name}.`)).toEqual([])

@@ -114,7 +114,7 @@ const oneKeyOperations = (parts: ApiKeyParts): Operation[] => [
       tag: 'API keys',
       summary: 'Rename an API key',
       permission: 'full_access',
-      body: { schema: z.object({ name: keyName }) },
+      body: { schema: z.object({ name: keyName }), example: { name: 'shop' } },
       answers: [{ status: 200, description: 'The key.', schema: reference.meta({ id: 'ApiKeyReference' }) }],
       refuses: ['not_found', 'validation_error'],
     },

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { People } from '../../account/people.ts'
-import type { User } from '../../account/user.ts'
+import type { StoredUser } from '../../account/user.ts'
 import { SternaError } from '../../errors.ts'
 import type { ApiContext } from '../api-state.ts'
 import { answerEntryPage } from '../entry-page.ts'
@@ -25,7 +25,7 @@ interface EntryLink {
   /** @throws SternaError `not_found` where the link is over */
   page(token: string): Promise<EntryPage>
   /** @throws SternaError where the link is over, or the form is not right */
-  use(token: string, form: { email: string; password: string }): Promise<User>
+  use(token: string, form: { email: string; password: string }): Promise<StoredUser>
 }
 
 const formSchema = z.object({ email: z.string(), password: z.string() })
@@ -86,7 +86,7 @@ function linkOperations({ entry }: EntryParts, link: EntryLink): Operation[] {
         method: 'POST',
         summary: `Take the password of ${link.summary}`,
         description: 'The link works once. The answer sets the cookie of a session.',
-        body: { schema: formSchema, raw: true, mediaType: 'application/x-www-form-urlencoded' },
+        body: { schema: formSchema, raw: true, mediaType: 'application/x-www-form-urlencoded', example: { email: 'ann@example.com', password: 'correct horse battery' } },
         answers: [
           { status: 200, description: 'A page that says that it is done.', schema: null, mediaType },
           { status: 401, description: 'The user was removed at this moment.', schema: null, mediaType },

@@ -35,15 +35,15 @@ export const passwordOperations = ({ people, entry }: PasswordParts): Operation[
       path: '/session/password',
       summary: 'Change your password',
       description: 'Your other sessions end.',
-      body: { schema: z.object({ password, new_password: z.string().max(1000) }), limit: bodyLimit },
+      body: { schema: z.object({ password, new_password: z.string().max(1000) }), limit: bodyLimit, example: { password: 'correct horse battery', new_password: 'another horse staple' } },
       answers: [{ status: 200, description: 'You.', schema: userAnswer }],
       refuses: [...refuses, 'validation_error'],
     },
     async (ctx, { body }) => {
       entry.checkOrigin(ctx)
       const { session, user } = entry.current(ctx)
-      await people.login.confirm(user.id, body.password, ctx.state.clientAddress)
-      await people.users.setPasswordHash(user.id, await people.passwords.hash(body.new_password))
+      const shown = await people.login.confirm(user.id, body.password, ctx.state.clientAddress)
+      await people.users.setPasswordHash(user.id, await people.passwords.hash(body.new_password), { shown })
       await people.sessions.endAll(user.id, session.id)
       await entry.record(ctx, user, { operation: 'session.password', objectId: user.id })
       return userObject(people.users.get(user.id))
@@ -56,7 +56,7 @@ export const passwordOperations = ({ people, entry }: PasswordParts): Operation[
       path: '/session/totp',
       summary: 'Begin with a second factor',
       description: 'It is asked for once a code of it was confirmed.',
-      body: { schema: z.object({ password }), limit: bodyLimit },
+      body: { schema: z.object({ password }), limit: bodyLimit, example: { password: 'correct horse battery' } },
       answers: [{ status: 200, description: 'The secret for the app.', schema: secretAnswer }],
       refuses: [...refuses, 'invalid_state'],
     },
@@ -73,7 +73,7 @@ export const passwordOperations = ({ people, entry }: PasswordParts): Operation[
       id: 'session.totp_confirm',
       path: '/session/totp/confirm',
       summary: 'Turn the second factor on',
-      body: { schema: z.object({ code: z.string().max(100).describe('As the app shows it.') }), limit: bodyLimit },
+      body: { schema: z.object({ code: z.string().max(100).describe('As the app shows it.') }), limit: bodyLimit, example: { code: '123456' } },
       answers: [{ status: 200, description: 'Recovery codes for when the app is lost.', schema: codesAnswer }],
       refuses: [...refuses, 'invalid_state'],
     },
@@ -91,7 +91,7 @@ export const passwordOperations = ({ people, entry }: PasswordParts): Operation[
       id: 'session.totp_remove',
       path: '/session/totp/remove',
       summary: 'Turn the second factor off',
-      body: { schema: z.object({ password }), limit: bodyLimit },
+      body: { schema: z.object({ password }), limit: bodyLimit, example: { password: 'correct horse battery' } },
       answers: [{ status: 200, description: 'You.', schema: userAnswer }],
       refuses: [...refuses],
     },

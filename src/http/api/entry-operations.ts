@@ -29,7 +29,6 @@ interface EntryLink {
 }
 
 const formSchema = z.object({ email: z.string(), password: z.string() })
-const formExample = { email: 'ann@example.com', password: 'correct horse battery' }
 const mediaType = 'text/html'
 
 /** `/setup/…` and `/invite/…`: the pages behind the links that let people in. */

@@ -2,6 +2,7 @@ import { headerReferences } from './openapi-headers.ts'
 import type { JsonSchema } from './openapi-schema.ts'
 
 const text: JsonSchema = { type: 'string' }
+const textOrNull: JsonSchema = { type: ['string', 'null'] }
 const record = (properties: JsonSchema): JsonSchema => ({ type: 'object', properties, required: Object.keys(properties) })
 const parameter = { name: 'domain', in: 'path', required: true, description: 'The domain to send from, verified for the account.', schema: text }
 
@@ -24,7 +25,7 @@ const doors: Door[] = [
     service: 'SendGrid',
     scheme: 'bearer',
     mediaType: 'application/json',
-    refusal: record({ errors: { type: 'array', items: record({ message: text, field: { type: ['string', 'null'] }, help: { type: ['string', 'null'] } }) } }),
+    refusal: record({ errors: { type: 'array', items: record({ message: text, field: textOrNull, help: textOrNull }) } }),
     routes: { '/v3/mail/send': { 202: null, 200: null } },
   },
   {
@@ -78,7 +79,10 @@ function doorOperation({ prefix, service, scheme, mediaType, refusal }: Door, pa
       'What cannot be honoured is refused. Needs a key with `sending_access` or `full_access`.',
     security: [{ [scheme]: [] }],
     ...(path.includes('{domain}') ? { parameters: [parameter] } : {}),
-    requestBody: { required: true, content: { [mediaType]: { schema: { type: ['object', 'array'], description: `As ${service} documents it.` } } } },
+    requestBody: {
+      required: true,
+      content: { [mediaType]: { schema: { type: ['object', 'array'], description: `As ${service} documents it.` } } },
+    },
     responses: {
       ...Object.fromEntries(
         Object.entries(answers).map(([status, schema]) => [status, { description: 'Accepted.', headers: headerReferences([]), ...json(schema) }]),

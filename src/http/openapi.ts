@@ -47,13 +47,18 @@ export function openApiDocument(operations: readonly Operation[], { version, bas
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: baseUrl }],
-    tags: [...new Set([...operations.map(({ tag }) => tag), ...(doors.length > 0 ? ['Compatibility'] : [])])].map((name) => ({ name, description: tagText[name] ?? `${name}.` })),
+    tags: tagsOf([...operations.map(({ tag }) => tag), ...(doors.length > 0 ? ['Compatibility'] : [])]),
     paths: { ...paths, ...doorPaths(doors.map(({ prefix }) => prefix)) },
     webhooks,
     components: {
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer', description: 'An API key: `Authorization: Bearer <API_KEY>`.' },
-        session: { type: 'apiKey', in: 'cookie', name: 'sterna_session', description: 'Of somebody who has logged in; with https its name begins with `__Host-`.' },
+        session: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: 'sterna_session',
+          description: 'Of somebody who has logged in; with https its name begins with `__Host-`.',
+        },
         ...(doors.length > 0 ? doorSecurity : {}),
       },
       headers: responseHeaders,
@@ -63,6 +68,8 @@ export function openApiDocument(operations: readonly Operation[], { version, bas
     },
   }
 }
+
+const tagsOf = (names: string[]): JsonSchema[] => [...new Set(names)].map((name) => ({ name, description: tagText[name] ?? `${name}.` }))
 
 const tagText: Record<string, string> = {
   Emails: 'Sending, and what became of each email.',

@@ -25,6 +25,7 @@ export function serverOperations(parts: ServerOperationParts, operations: () => 
 
 const open = { method: 'GET', tag: 'Server', permission: null } as const
 const unchanged = { status: 304, description: 'The one that the client has is still right.', schema: null } as const
+const documentSchema = z.looseObject({ openapi: z.string() }).describe('An OpenAPI document.')
 const healthSchema = z.object({ status: z.enum(['ok', 'unavailable']), version: z.string() }).meta({ id: 'Health' })
 
 const healthOperation = ({ health, version }: ServerOperationParts): Operation =>
@@ -78,7 +79,7 @@ function documentOperations(parts: ServerOperationParts, operations: () => reado
         id: 'server.openapi',
         path: '/openapi.json',
         summary: 'Get this document',
-        answers: [{ status: 200, description: 'OpenAPI 3.1.', schema: z.looseObject({ openapi: z.string() }).describe('An OpenAPI document.') }, unchanged],
+        answers: [{ status: 200, description: 'OpenAPI 3.1.', schema: documentSchema }, unchanged],
         refuses: [],
       },
       (ctx) => answerFile(ctx, document()) as never,

@@ -50,6 +50,9 @@ test('every error that can reach a caller is told of, and every one that an endp
   expect(ErrorName.enum).toEqual(errorNames)
   expect(Object.keys(document.components.examples ?? {})).toEqual(errorNames)
   for (const declared of operations) expect(errorNames).toEqual(expect.arrayContaining(refusalsOf(declared)))
+  const refused = new Set(operations.flatMap((declared) => refusalsOf(declared)))
+  // What is not in the document has no method to be wrong.
+  expect(errorNames.filter((name) => !refused.has(name))).toEqual(['method_not_allowed'])
 })
 
 test('an id names one operation', () => {

@@ -35,7 +35,11 @@ export const passwordOperations = ({ people, entry }: PasswordParts): Operation[
       path: '/session/password',
       summary: 'Change your password',
       description: 'Your other sessions end.',
-      body: { schema: z.object({ password, new_password: z.string().max(1000) }), limit: bodyLimit, example: { password: 'correct horse battery', new_password: 'another horse staple' } },
+      body: {
+        schema: z.object({ password, new_password: z.string().max(1000) }),
+        limit: bodyLimit,
+        example: { password: 'correct horse battery', new_password: 'another horse staple' },
+      },
       answers: [{ status: 200, description: 'You.', schema: userAnswer }],
       refuses: [...refuses, 'validation_error'],
     },

@@ -5,7 +5,7 @@ import { LoginLimit } from './login-limit.ts'
 import type { PasswordHasher } from './password-hash.ts'
 import type { SecondFactors } from './second-factor.ts'
 import { userEmail } from './user-email.ts'
-import type { User } from './user.ts'
+import type { StoredUser } from './user.ts'
 import type { Users } from './users.ts'
 
 interface LoginParts {
@@ -39,7 +39,7 @@ export class Login {
    * @throws SternaError `invalid_credentials`, `second_factor_required` where all else is right, `rate_limit_exceeded`,
    * `service_unavailable`
    */
-  async verify(credentials: Credentials, address: string): Promise<User> {
+  async verify(credentials: Credentials, address: string): Promise<StoredUser> {
     const { users, passwords, secondFactors } = this.#parts
     const keys = [`address ${clientNetwork(address)}`, `user ${userEmail(credentials.email)}`]
     this.#take(keys)
@@ -48,15 +48,20 @@ export class Login {
     if (!user || !isRight) throw new SternaError('invalid_credentials', 'The email address or the password is wrong.')
     await this.#unlessCodeMissing(keys, () => secondFactors.check(user.id, credentials.code))
     this.#limit.giveBack(keys)
-    if (isOutdated) await users.setPasswordHash(user.id, await passwords.hash(credentials.password))
-    return users.find(user.id) ?? user
+    const now = users.find(user.id) ?? user
+    // It may have been changed while it was compared, and whoever begins a session with `user` finds out.
+    if (!isOutdated) return { ...now, password: user.password }
+    const password = await passwords.hash(credentials.password)
+    await users.setPasswordHash(user.id, password, { shown: user.password })
+    return { ...now, password }
   }
 
   /**
-   * Demands the password of somebody who is logged in already, before something that cannot be taken back.
+   * Demands the password of somebody who is logged in already, before something that cannot be taken back. Gives what is
+   * stored of it.
    * @throws SternaError `invalid_credentials`, `rate_limit_exceeded`, `service_unavailable`
    */
-  async confirm(userId: string, password: string, address: string): Promise<void> {
+  async confirm(userId: string, password: string, address: string): Promise<string | null> {
     const { users, passwords } = this.#parts
     const user = users.get(userId)
     const keys = [`address ${clientNetwork(address)}`, `user ${user.email}`]
@@ -64,6 +69,7 @@ export class Login {
     const { isRight } = await this.#unlessBusy(keys, () => passwords.verify(password, user.password))
     if (!isRight) throw new SternaError('invalid_credentials', 'The password is wrong.')
     this.#limit.giveBack(keys)
+    return user.password
   }
 
   #take(keys: string[]): void {

@@ -7,7 +7,7 @@ import { digestOf } from './api-key-token.ts'
 import { randomToken } from './link-token.ts'
 import { rightsOfUser } from './permission.ts'
 import type { Right } from './permission.ts'
-import type { User } from './user.ts'
+import type { StoredUser, User } from './user.ts'
 import type { Users } from './users.ts'
 
 interface SessionsParts {
@@ -89,9 +89,10 @@ export class Sessions {
 
   /**
    * Begins a session; its secret is in the answer and nowhere else. It is never one that a client brought along.
-   * @throws SternaError `invalid_session` where the user is removed at this moment
+   * @throws SternaError `invalid_session` where the user is removed at this moment, or has another password by now than
+   * the one that was shown
    */
-  async begin(user: User, client: { address: string; userAgent: string }): Promise<{ session: Session; secret: string }> {
+  async begin(user: StoredUser, client: { address: string; userAgent: string }): Promise<{ session: Session; secret: string }> {
     const now = this.#parts.clock.now()
     const secret = randomToken()
     const session: Session = {
@@ -103,7 +104,11 @@ export class Sessions {
       lastSeenAt: now,
     }
     await this.#writeOrOver([
-      { sql: 'update account_user set last_login_at = :now where id = :id', params: { id: user.id, now }, expect: 1 },
+      {
+        sql: 'update account_user set last_login_at = :now where id = :id and password = :password',
+        params: { id: user.id, now, password: user.password },
+        expect: 1,
+      },
       {
         sql: `insert into user_session (id, user_id, digest, address, user_agent, created_at, last_seen_at)
               values (:id, :userId, :digest, :address, :userAgent, :createdAt, :lastSeenAt)`,

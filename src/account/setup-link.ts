@@ -6,7 +6,7 @@ import type { Accounts } from './accounts.ts'
 import { digestOf } from './api-key-token.ts'
 import { randomToken } from './link-token.ts'
 import type { PasswordHasher } from './password-hash.ts'
-import type { User } from './user.ts'
+import type { StoredUser } from './user.ts'
 import type { Users } from './users.ts'
 
 interface SetupParts {
@@ -55,7 +55,7 @@ export class SetupLink {
    * Makes the first owner. Of two who use the link at once, one does.
    * @throws SternaError `not_found`, `validation_error`, `user_exists`
    */
-  async use(token: string, { email, password }: { email: string; password: string }): Promise<User> {
+  async use(token: string, { email, password }: { email: string; password: string }): Promise<StoredUser> {
     this.check(token)
     const { accounts, users, passwords } = this.#parts
     const [account] = accounts.list()

@@ -7,11 +7,14 @@ const isNotLastOwner = `(role <> 'owner' or password is null or exists (
 const isNotLastOperator = `(operator = 0 or password is null or exists (
   select 1 from account_user o where o.id <> account_user.id and o.operator = 1 and o.password is not null))`
 
-/** Changes no row where the account would be without an owner, or the server without an operator. */
-export const changeUser = (id: string, { role, operator }: { role: Role; operator: boolean }): Statement => ({
-  sql: `update account_user set role = :role, operator = :operator
-         where id = :id and (:role = 'owner' or ${isNotLastOwner}) and (:operator = 1 or ${isNotLastOperator})`,
-  params: { id, role, operator: operator ? 1 : 0 },
+/**
+ * Changes no row where the account would be without an owner, or the server without an operator. What is not given stays
+ * as it is by then.
+ */
+export const changeUser = (id: string, { role, operator }: { role?: Role | undefined; operator?: boolean | undefined }): Statement => ({
+  sql: `update account_user set role = coalesce(:role, role), operator = coalesce(:operator, operator)
+         where id = :id and (coalesce(:role, role) = 'owner' or ${isNotLastOwner}) and (coalesce(:operator, operator) = 1 or ${isNotLastOperator})`,
+  params: { id, role: role ?? null, operator: operator === undefined ? null : operator ? 1 : 0 },
   expect: 1,
 })
 

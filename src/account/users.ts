@@ -115,7 +115,7 @@ export class Users {
    * Takes an invitation by setting a password. Of two who try at once, one does.
    * @throws SternaError `not_found`, `validation_error`
    */
-  async takeInvitation(token: string, password: string): Promise<User> {
+  async takeInvitation(token: string, password: string): Promise<StoredUser> {
     const user = this.get(this.invited(token).id)
     const hash = await this.#parts.passwords.hash(password)
     await this.#writeOr(invitationOver, takeInvitation(user.id, { digest: digestOf(token), hash, now: this.#parts.clock.now() }))
@@ -126,9 +126,9 @@ export class Users {
 
   /** @throws SternaError `not_found`, `invalid_state` for the last owner of the account, and the last operator */
   async change(id: string, change: { role?: Role | undefined; operator?: boolean | undefined }): Promise<User> {
-    const { role, operator } = { ...this.get(id), ...definedIn(change) }
-    await this.#writeOr(lastOne, [changeUser(id, { role, operator })])
-    return this.keep({ ...this.get(id), role, operator })
+    const { id: known } = this.get(id)
+    await this.#writeOr(lastOne, [changeUser(known, change)])
+    return this.keep({ ...this.get(known), ...definedIn(change) })
   }
 
   /** @throws SternaError `not_found`, `invalid_state` for the last owner of the account, and the last operator */
@@ -149,9 +149,14 @@ export class Users {
     for (const { id } of users) this.#byId.delete(id)
   }
 
-  /** Stores a password hashed anew. */
-  async setPasswordHash(id: string, hash: string): Promise<void> {
-    await this.#parts.db.write([{ sql: 'update account_user set password = :hash where id = :id', params: { id, hash } }])
+  /**
+   * Stores a password hashed anew in place of the one that was shown.
+   * @throws SternaError `invalid_credentials` where there is another one by now
+   */
+  async setPasswordHash(id: string, hash: string, { shown }: { shown: string | null }): Promise<void> {
+    await this.#writeOr(passwordOver, [
+      { sql: 'update account_user set password = :hash where id = :id and password = :shown', params: { id, hash, shown }, expect: 1 },
+    ])
     this.keep({ ...this.get(id), password: hash })
   }
 
@@ -212,6 +217,8 @@ export class Users {
 }
 
 const invitationOver = (): SternaError => new SternaError('not_found', 'This invitation was used or has expired. Ask for a new one.')
+
+const passwordOver = (): SternaError => new SternaError('invalid_credentials', 'The password was changed at this moment.')
 
 const lastOne = (): SternaError =>
   new SternaError('invalid_state', 'This is the last owner of the account, or the last operator of the server. Make somebody else one first.')

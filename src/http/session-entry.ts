@@ -1,6 +1,6 @@
 import type { AuditLog } from '../account/audit-log.ts'
 import type { Session, Sessions } from '../account/sessions.ts'
-import type { User } from '../account/user.ts'
+import type { StoredUser, User } from '../account/user.ts'
 import { SternaError } from '../errors.ts'
 import type { ApiContext } from './api-state.ts'
 import { isOwnRequest } from './same-origin.ts'
@@ -35,7 +35,7 @@ export class SessionEntry {
   }
 
   /** Begins a session and gives its cookie. One that the browser brought along ends: its secret may be known to others. */
-  async begin(ctx: ApiContext, user: User): Promise<Session> {
+  async begin(ctx: ApiContext, user: StoredUser): Promise<Session> {
     const brought = this.#found(ctx)
     if (brought) await this.#parts.sessions.end(brought.session.id)
     const client = { address: ctx.state.clientAddress, userAgent: ctx.get('User-Agent') }

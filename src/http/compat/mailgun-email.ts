@@ -8,6 +8,7 @@ import { jsonObject, mailgunOptions, singleValue } from './mailgun-options.ts'
 import { FanOut, faultAt, mailboxList } from './native-email.ts'
 import type { DoorFault, NativeAttachment, NativeEmail, NativeMailbox } from './native-email.ts'
 import { checkPlaceholders, personalized } from './recipient-variables.ts'
+import { ReplacementBudget } from './substitute.ts'
 
 /** What a request to `/v3/:domain/messages` asks for. */
 export interface MailgunRequest {
@@ -18,6 +19,10 @@ export interface MailgunRequest {
 
 /** The same number as in a batch of the API. */
 const mostEmails = 100
+/** characters of all values together; a thousand recipients need no more */
+const longestList = 200_000
+/** characters; what is longer need not be looked at to be refused */
+const longestBody = 5 * 1024 * 1024
 
 const known = new Set('from to cc bcc subject text html template t:variables t:text recipient-variables'.split(' '))
 const knownPrefix = /^(?:[ohv]):./
@@ -78,7 +83,12 @@ const unknown = (name: string): DoorFault =>
     : faultAt(name, 'unknown_field', `The parameter ${name} is not supported.`)
 
 function addresses(form: Form, faults: DoorFault[]): Pick<NativeEmail, 'from' | 'to' | 'cc' | 'bcc'> {
-  const list = (name: string): NativeMailbox[] => valuesOf(form, name).flatMap((text) => (text === '' ? [] : mailboxList(text, name, faults)))
+  const list = (name: string): NativeMailbox[] => {
+    const texts = valuesOf(form, name).filter((text) => text !== '')
+    if (texts.reduce((length, text) => length + text.length, 0) <= longestList) return texts.flatMap((text) => mailboxList(text, name, faults))
+    faults.push(faultAt(name, 'too_long', `The parameter ${name} is too long.`))
+    return []
+  }
   const text = singleValue(form, 'from', faults)
   if (!text) faults.push({ ...faultAt('from', 'missing', 'The parameter from is missing.'), error: 'missing_required_field' })
   const authors = text ? mailboxList(text, 'from', faults) : []
@@ -90,6 +100,9 @@ function addresses(form: Form, faults: DoorFault[]): Pick<NativeEmail, 'from' | 
 
 function contents(form: Form, faults: DoorFault[]): Pick<NativeEmail, 'subject' | 'html' | 'text' | 'template'> {
   const [subject, html, text, id] = ['subject', 'html', 'text', 'template'].map((name) => singleValue(form, name, faults))
+  for (const [name, body] of [['html', html], ['text', text]] as const) {
+    if ((body?.length ?? 0) > longestBody) throw refusal([faultAt(name, 'too_long', `The parameter ${name} is too long.`)])
+  }
   const variables = jsonObject(form, 't:variables', faults)
   if (variables && !id) faults.push(faultAt('t:variables', 'invalid_value', 'The parameter t:variables is for templates, and there is no template.'))
   return {
@@ -140,9 +153,10 @@ function copies(email: NativeEmail, variables: Record<string, unknown>): NativeE
     throw new SternaError('too_many_recipients', `With recipient-variables the parameter to may have ${mostEmails} addresses at most.`)
   }
   const fanOut = new FanOut()
+  const budget = new ReplacementBudget()
   const emails: NativeEmail[] = []
   for (const recipient of recipients) {
-    const copy = personalized(email, recipient, byAddress.get(recipient.email.toLowerCase()), faults)
+    const copy = personalized(email, { recipient, variables: byAddress.get(recipient.email.toLowerCase()), budget }, faults)
     if (faults.length > 0 || !copy) throw refusal(faults)
     fanOut.add(copy)
     emails.push(copy)

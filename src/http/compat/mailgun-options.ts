@@ -1,3 +1,4 @@
+import { JsonShape } from '../json-shape.ts'
 import { prefixed, valuesOf } from './form-fields.ts'
 import type { Form } from './form-fields.ts'
 import { faultAt, labelTag } from './native-email.ts'
@@ -89,10 +90,17 @@ export function singleValue(form: Form, name: string, faults: DoorFault[]): stri
   return value
 }
 
-/** A field that holds a JSON object. */
+/** characters; no email could use so much */
+const longestJson = 2 * 1024 * 1024
+
+/** A field that holds a JSON object. Its size and shape are looked at first, as those of a request in JSON are. */
 export function jsonObject(form: Form, name: string, faults: DoorFault[]): Record<string, unknown> | undefined {
   const text = singleValue(form, name, faults)
   if (text === undefined || text === '') return undefined
+  if (text.length > longestJson || new JsonShape().add(Buffer.from(text)) !== null) {
+    faults.push(faultAt(name, 'too_long', `The parameter ${name} is too long, or has too many values.`))
+    return undefined
+  }
   try {
     const value: unknown = JSON.parse(text)
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>

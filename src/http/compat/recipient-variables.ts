@@ -1,6 +1,7 @@
 import { faultAt } from './native-email.ts'
 import type { DoorFault, NativeEmail, NativeMailbox } from './native-email.ts'
-import { substitute } from './substitute.ts'
+import { areTooMuch, mostKeys, substitute } from './substitute.ts'
+import type { ReplacementBudget } from './substitute.ts'
 
 const field = 'recipient-variables'
 const reference = /%recipient\.([^%\s]{1,100})%/g
@@ -12,17 +13,25 @@ const foreign = /%(?:recipient|recipient_fname|recipient_lname|unique|(?:tag_|ma
  * `%recipient_email%` and `%recipient_name%` by the address, in the subject, the bodies and the variables of the template.
  * Undefined where it cannot be made; the reason is added to `faults`.
  */
-export function personalized(email: NativeEmail, recipient: NativeMailbox, variables: unknown, faults: DoorFault[]): NativeEmail | undefined {
+export function personalized(
+  email: NativeEmail,
+  { recipient, variables, budget }: { recipient: NativeMailbox; variables: unknown; budget: ReplacementBudget },
+  faults: DoorFault[],
+): NativeEmail | undefined {
   const own = typeof variables === 'object' && variables !== null ? (variables as Record<string, unknown>) : {}
   const values = new Map([
     ['%recipient_email%', recipient.email],
     ['%recipient_name%', recipient.name ?? ''],
     ...Object.entries(own).map(([name, value]): [string, string] => [`%recipient.${name}%`, textOf(value)]),
   ])
+  if (areTooMuch([...values.keys()])) {
+    faults.push(tooMany(recipient.email))
+    return undefined
+  }
   let isComplete = true
   const replaced = (text: string): string => {
-    const unknown = Array.from(text.matchAll(reference), ([whole]) => whole).find((whole) => !values.has(whole))
-    const result = unknown === undefined ? substitute(text, values) : null
+    const unknown = firstUnknown(text, values)
+    const result = unknown === undefined ? substitute(text, values, budget) : null
     if (result !== null) return result
     if (isComplete) faults.push(unknown === undefined ? tooLong() : missing(unknown, recipient.email))
     isComplete = false
@@ -50,6 +59,11 @@ export function checkPlaceholders(email: NativeEmail, faults: DoorFault[]): void
   }
 }
 
+function firstUnknown(text: string, values: ReadonlyMap<string, string>): string | undefined {
+  for (const [whole] of text.matchAll(reference)) if (!values.has(whole)) return whole
+  return undefined
+}
+
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : (JSON.stringify(value) ?? ''))
 
 function mapTexts(value: unknown, change: (text: string) => string): unknown {
@@ -60,4 +74,6 @@ function mapTexts(value: unknown, change: (text: string) => string): unknown {
 }
 
 const tooLong = (): DoorFault => faultAt(field, 'too_long', `The email is too long with its ${field}.`)
+const tooMany = (address: string): DoorFault =>
+  faultAt(field, 'too_many', `The parameter ${field} has more than ${mostKeys - 2} variables for ${address}, or one whose name is too long.`)
 const missing = (name: string, address: string): DoorFault => faultAt(field, 'missing', `The parameter ${field} has no ${name} for ${address}.`)

@@ -4,7 +4,7 @@ import { FanOut, faultAt, labelTag } from './native-email.ts'
 import type { DoorFault, NativeAttachment, NativeEmail } from './native-email.ts'
 import { sendGridSchema } from './sendgrid-schema.ts'
 import type { SendGridAttachment, SendGridBody } from './sendgrid-schema.ts'
-import { substitute } from './substitute.ts'
+import { areTooMuch, ReplacementBudget, substitute } from './substitute.ts'
 
 type Personalization = SendGridBody['personalizations'][number]
 
@@ -33,9 +33,10 @@ export function fromSendGrid(body: unknown): SendGridRequest {
   const shared = sharedFields(request, faults)
   const fanOut = new FanOut()
   const emails: NativeEmail[] = []
+  const budget = new ReplacementBudget()
   for (const [place, one] of request.personalizations.entries()) {
     if (one.to.length === 0) faults.push(faultAt(`personalizations.${place}.to`, 'missing', `The \`personalizations.${place}.to\` field names nobody.`))
-    const email = { ...shared, ...ownFields(request, one), ...contents({ request, one, place }, faults) }
+    const email = { ...shared, ...ownFields(request, one), ...contents({ request, one, place, budget }, faults) }
     fanOut.add(email)
     emails.push(email)
   }
@@ -96,20 +97,26 @@ interface At {
   request: SendGridBody
   one: Personalization
   place: number
+  budget: ReplacementBudget
 }
 
 /** Subject and bodies with their substitutions, or the template with its variables. */
-function contents({ request, one, place }: At, faults: DoorFault[]): Pick<NativeEmail, 'subject' | 'html' | 'text' | 'template'> {
+function contents({ request, one, place, budget }: At, faults: DoorFault[]): Pick<NativeEmail, 'subject' | 'html' | 'text' | 'template'> {
   const values = new Map(Object.entries(one.substitutions ?? {}).map(([key, value]) => [key, String(value)]))
+  if (areTooMuch([...values.keys()])) {
+    const field = `personalizations.${place}.substitutions`
+    faults.push(faultAt(field, 'too_long', `The \`${field}\` field has a key that is too long.`))
+    return {}
+  }
   const subject = one.subject ?? request.subject
   const id = request.template_id
-  if (id) return { ...(subject ? { subject } : {}), ...bodies(request, new Map(), faults), template: { id, variables: variablesOf(one, place, faults) } }
+  if (id) return { ...(subject ? { subject } : {}), ...bodies(request, { values: new Map(), budget }, faults), template: { id, variables: variablesOf(one, place, faults) } }
   if (one.dynamic_template_data && !isNothing(one.dynamic_template_data)) {
     const field = `personalizations.${place}.dynamic_template_data`
     faults.push(faultAt(field, 'invalid_value', `The \`${field}\` field is for templates, and there is no \`template_id\`.`))
   }
-  const replaced = subject === null || subject === undefined ? subject : substitute(subject, values)
-  return { ...(replaced ? { subject: replaced } : {}), ...bodies(request, values, faults) }
+  const replaced = subject === null || subject === undefined ? subject : substitute(subject, values, budget)
+  return { ...(replaced ? { subject: replaced } : {}), ...bodies(request, { values, budget }, faults) }
 }
 
 /** In a template every `{{name}}` is a variable, so another kind of substitution could not be made. */
@@ -128,7 +135,7 @@ function variablesOf(one: Personalization, place: number, faults: DoorFault[]): 
   return { ...Object.fromEntries(variables), ...one.dynamic_template_data }
 }
 
-function bodies({ content }: SendGridBody, values: Map<string, string>, faults: DoorFault[]): Pick<NativeEmail, 'html' | 'text'> {
+function bodies({ content }: SendGridBody, { values, budget }: { values: Map<string, string>; budget: ReplacementBudget }, faults: DoorFault[]): Pick<NativeEmail, 'html' | 'text'> {
   const found: Pick<NativeEmail, 'html' | 'text'> = {}
   for (const [place, { type, value }] of (content ?? []).entries()) {
     const kind = /^text\/(html|plain) *(?:; *charset="?utf-?8"? *)?$/i.exec(type)?.[1]?.toLowerCase()
@@ -138,7 +145,7 @@ function bodies({ content }: SendGridBody, values: Map<string, string>, faults: 
     } else if (found[name] !== undefined) {
       faults.push(faultAt(`content.${place}.type`, 'invalid_value', `The \`content.${place}.type\` field is given twice.`))
     } else {
-      const replaced = substitute(value, values)
+      const replaced = substitute(value, values, budget)
       if (replaced === null) faults.push(faultAt(`content.${place}.value`, 'too_long', `The \`content.${place}.value\` field is too long with its substitutions.`))
       else found[name] = replaced
     }

@@ -1,11 +1,31 @@
 /** bytes; a body may not be longer, so there is no point in making it */
 const longestResult = 5 * 1024 * 1024
+/** What all emails of a request may have replaced; with more, other connections would have to wait for it. */
+const mostReplacements = 200_000
+/** characters */
+const longestKey = 200
+/** Of one email. */
+export const mostKeys = 1000
+
+/** Counts what is replaced in all emails of a request. */
+export class ReplacementBudget {
+  #left = mostReplacements
+
+  /** One more; false where it is one too many. */
+  take(): boolean {
+    return --this.#left >= 0
+  }
+}
+
+/** Whether there are more or longer keys than can be looked for in a text without others having to wait. */
+export const areTooMuch = (keys: readonly string[]): boolean => keys.length > mostKeys || keys.some((key) => key.length > longestKey)
 
 /**
  * Replaces every key by its value, all at once: a value is never searched for keys. Where two keys begin at the same
- * place the longer one counts. Null where the result would be longer than a body may be.
+ * place the longer one counts. Null where the text or the result is longer than a body may be, or `budget` is used up.
  */
-export function substitute(text: string, values: ReadonlyMap<string, string>): string | null {
+export function substitute(text: string, values: ReadonlyMap<string, string>, budget = new ReplacementBudget()): string | null {
+  if (text.length > longestResult) return null
   const keys = [...values.keys()].filter((key) => key !== '').toSorted((a, b) => b.length - a.length)
   if (keys.length === 0) return text
   const pattern = new RegExp(keys.map((key) => key.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')).join('|'), 'g')
@@ -17,7 +37,7 @@ export function substitute(text: string, values: ReadonlyMap<string, string>): s
     pieces.push(text.slice(end, index), value)
     length += index - end + value.length
     end = index + key.length
-    if (length > longestResult) return null
+    if (length > longestResult || !budget.take()) return null
   }
   return length + text.length - end > longestResult ? null : pieces.join('') + text.slice(end)
 }

@@ -141,3 +141,23 @@ test.each([
 ])('our field %s is called %s', (field, name) => {
   expect(mailgunField(field)).toBe(name)
 })
+
+test.each<[what: string, field: string, more: Fields]>([
+  ['a million variables', 'recipient-variables', [['recipient-variables', `{"ann@example.com":[${'1,'.repeat(1_000_000)}1]}`]]],
+  ['deep variables', 'recipient-variables', [['recipient-variables', '['.repeat(1000)]]],
+  ['long variables', 't:variables', [['template', 'w'], ['t:variables', JSON.stringify({ a: 'x'.repeat(3_000_000) })]]],
+  ['two thousand names', 'recipient-variables', [['recipient-variables', JSON.stringify({ 'ann@example.com': Object.fromEntries(Array.from({ length: 2000 }, (_, i) => [`k${i}`, 1])) })]]],
+  ['a long name', 'recipient-variables', [['recipient-variables', JSON.stringify({ 'ann@example.com': { ['k'.repeat(500_000)]: 1 } })]]],
+  ['a long list', 'to', [['to', 'ann@example.com,'.repeat(100_000)]]],
+  ['a long list in pieces', 'cc', Array.from({ length: 1000 }, (): [string, string] => ['cc', 'ann@example.com,'.repeat(100)])],
+  ['a long body', 'html', [['html', '%recipient.'.repeat(1_000_000)]]],
+])('%s are refused before they are worked on', (_, field, more) => {
+  expect(refused(form(more)).faults?.map((fault) => fault.field)).toContain(field)
+})
+
+test('what is replaced in all emails of a request together is bounded', () => {
+  const to: Fields = Array.from({ length: 100 }, (_, i) => ['to', `r${i}@example.com`])
+  const variables = JSON.stringify(Object.fromEntries(to.map(([, address]) => [address, { n: '' }])))
+  expect(refused(form([...to, ['recipient-variables', variables], ['text', '%recipient.n%'.repeat(10_000)]])).faults).toMatchObject([{ code: 'too_long' }])
+  expect(fromMailgun(form([...to, ['recipient-variables', variables], ['text', '%recipient.n%.'.repeat(1000)]]), 'sender.example').emails).toHaveLength(100)
+})

@@ -168,3 +168,7 @@ test.each([
 ])('our field %s of email %i is called %s', (field, place, name) => {
   expect(sendGridField(field, place)).toBe(name)
 })
+
+test('a key that would take long to look for is refused', () => {
+  expect(refused(body({}, { substitutions: { ['a'.repeat(500_000)]: 'x' } })).faults).toMatchObject([{ field: 'personalizations.0.substitutions', code: 'too_long' }])
+})

@@ -56,6 +56,7 @@ test('a life on the command line, without a server', async () => {
   })
   expect(await succeed('domain', 'verify', 'example.com', '--manual')).toBe('example.com is verified\n')
   expect(await succeed('domain', 'list')).toContain('verified')
+  expect(await succeed('domain', 'show', 'example.com')).toMatch(/^MX +send\.example\.com +10 +\S+ +mail\.example\.net$/m)
 
   const webhook = JSON.parse(await succeed('webhook', 'add', 'https://example.com/hook', '--account', 'shop', '--events', 'email.sent'))
   expect(webhook).toMatchObject({ object: 'webhook', events: ['email.sent'], signing_secret: expect.stringMatching(/^whsec_/) })

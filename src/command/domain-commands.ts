@@ -30,7 +30,7 @@ export const domainCommands: Command[] = [
       const object = sendingDomains.toObject(domain)
       return {
         stdout: flagOption(input, 'json') ? jsonText(object) : recordTable(object),
-        stderr: isFullName(config.hostname) ? '' : nameless(config.hostname),
+        stderr: isFullName(config.hostname) ? '' : nameless(config.hostname, domain.name),
       }
     },
   },
@@ -52,6 +52,17 @@ export const domainCommands: Command[] = [
         accounts.accountFor(domain.accountId)?.name ?? domain.accountId,
       ])
       return { stdout: table([['ID', 'NAME', 'STATUS', 'CHECKED', 'ACCOUNT'], ...rows]) }
+    },
+  },
+  {
+    name: 'domain show',
+    reads: true,
+    args: ['NAME'],
+    options: { account: { ...account, required: false }, json },
+    doc: 'Shows the DNS records of a domain to publish, and which were found at the last look.',
+    async run(input, parts) {
+      const object = parts.sendingDomains.toObject(findDomain(input, parts))
+      return { stdout: flagOption(input, 'json') ? jsonText(object) : recordTable(object) }
     },
   },
   {
@@ -102,9 +113,9 @@ export const domainCommands: Command[] = [
   },
 ]
 
-const nameless = (hostname: string): string =>
+const nameless = (hostname: string, domain: string): string =>
   `Do not publish these yet: they name this server "${hostname}". Set hostname (STERNA_HOSTNAME) to its name in the DNS, start ` +
-  'it anew, and take the records from: sterna domain list --json\n'
+  `it anew, and take the records from: sterna domain show ${domain}\n`
 
 const jsonText = (value: object): string => `${JSON.stringify(value, null, 2)}\n`
 
@@ -140,5 +151,5 @@ function missingFrom(domain: Domain, { sendingDomains }: CommandParts): string {
     const found = domain.records[kind]?.found
     return `${type} ${name} (found: ${found ? printable(found) : 'nothing'})`
   })
-  return `Not as it must be: ${words.join('; ')}. Publish what "sterna domain list --json" shows and try again.`
+  return `Not as it must be: ${words.join('; ')}. Publish what "sterna domain show ${domain.name}" shows and try again.`
 }

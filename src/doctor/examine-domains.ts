@@ -55,7 +55,7 @@ export function judgeRecords(domain: Domain, records: DnsRecord[], found: Record
   const missing = required.filter(({ isPresent }) => !isPresent).flatMap(({ kind }) => records.find((record) => record.kind === kind) ?? [])
   if (missing.length > 0) {
     const words = missing.map(({ type, name: at }) => `${type} ${at}`).join(', ')
-    const advice = `Publish what "sterna domain list --json" shows for ${name}.`
+    const advice = `Publish what "sterna domain show ${name}" shows.`
     const what = `${name} (${status}): not there, or not as it must be: ${words}.`
     return status === 'verified' ? say.failed(what, advice) : say.warning(what, advice)
   }

@@ -69,26 +69,30 @@ export function openApiDocument(operations: readonly Operation[], { version, bas
   }
 }
 
-const tagsOf = (names: string[]): JsonSchema[] => [...new Set(names)].map((name) => ({ name, description: tagText[name] ?? `${name}.` }))
+/** In the order in which the reference shows them: what apps need first, what operators need last. */
+const tagsOf = (names: string[]): JsonSchema[] => {
+  const known = Object.keys(tagText).filter((name) => names.includes(name))
+  return [...new Set([...known, ...names])].map((name) => ({ name, description: tagText[name] ?? `${name}.` }))
+}
 
 const tagText: Record<string, string> = {
   Emails: 'Sending, and what became of each email.',
-  Operation: 'What whoever runs the server looks after.',
+  Templates: 'Emails with variables.',
   Domains: 'The domains to send from, the records to publish for them, and whether they are published.',
   Webhooks: 'Where events are posted to, and what became of each delivery.',
   Events: 'Everything that happened, in order and without a gap.',
   Suppressions: 'Addresses that are not written to.',
   Analytics: 'How many emails were sent, delivered, bounced.',
-  Templates: 'Emails with variables.',
   'API keys': 'The keys of the account.',
   Account: 'The account that the key belongs to.',
-  Accounts: 'For operators: the accounts of this server.',
-  Users: 'Persons who log in, and what they may do.',
   Session: 'Logging in with a password.',
+  Users: 'Persons who log in, and what they may do.',
+  Accounts: 'For operators: the accounts of this server.',
   Queue: 'For operators: mail that waits.',
   Doctor: 'For operators: what a mail server must get right.',
-  Audit: 'For operators: who changed what.',
+  Operation: 'What whoever runs the server looks after.',
   Settings: 'For operators: how the server is set.',
+  Audit: 'For operators: who changed what.',
   Compatibility: 'Doors for the clients of other services, which change a host name and a key.',
   Server: 'Whether the server is well, and the documentation of its API. Without a key.',
 }

@@ -71,6 +71,11 @@ test('every tag is described in a sentence', () => {
   expect(tags.filter(({ name, description }) => description === `${name}.`)).toEqual([])
 })
 
+test('the reference begins with what an app needs first, and ends with what it hardly needs', () => {
+  const names = (document.tags as { name: string }[]).map(({ name }) => name)
+  expect([names[0], names.at(-1)]).toEqual(['Emails', 'Server'])
+})
+
 test('the seven events are webhooks, with their headers and both kinds of payload', () => {
   expect(Object.keys(document.webhooks)).toEqual([
     'email.sent',

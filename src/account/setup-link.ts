@@ -76,4 +76,8 @@ export class SetupLink {
 }
 
 const linkOver = (): SternaError =>
-  new SternaError('not_found', 'This set-up link was used, or a newer one has taken its place. The newest is printed when the server starts.')
+  new SternaError(
+    'not_found',
+    'This set-up link was used, or a newer one has taken its place. The newest is printed when the server starts, until there is ' +
+      'an owner; from then on "sterna user reset EMAIL" prints a link for whoever cannot log in.',
+  )

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto'
 import { leastPasswordLength, mostPasswordLength } from '../account/password-hash.ts'
 import type { ApiContext } from './api-state.ts'
 
-const style = `body{font:16px/1.5 system-ui,sans-serif;max-width:26rem;margin:10vh auto;padding:0 1rem;color:#1d2733;background:#fff}
+const style = `:root{color-scheme:light dark}
+body{font:16px/1.5 system-ui,sans-serif;max-width:26rem;margin:10vh auto;padding:0 1rem;color:#1d2733;background:#fff}
 h1{font-size:1.4rem}label{display:block;margin:1rem 0}input{display:block;width:100%;box-sizing:border-box;font:inherit;padding:.5rem}
 button{font:inherit;padding:.5rem 1.2rem}[role=alert]{color:#a4262c}
 @media(prefers-color-scheme:dark){body{color:#e6e9ee;background:#14181d}[role=alert]{color:#ff8a8a}}`

@@ -108,12 +108,14 @@ function linkOperations({ entry }: EntryParts, link: EntryLink): Operation[] {
           const user = await link.use(tokenIn(ctx), { email: form.get('email') ?? '', password: form.get('password') ?? '' })
           const session = await entry.begin(ctx, user)
           await entry.record(ctx, user, { operation: `${link.id}.use`, objectId: session.userId, fields: ['password'] })
-          answerEntryPage(ctx, 200, { title: 'Done', text: `You are logged in as ${user.email}.` })
+          answerEntryPage(ctx, 200, { title: 'Done', text: `You are logged in as ${user.email}. ${whatNext}` })
         })
       },
     ),
   ]
 }
+
+const whatNext = 'This page may be closed. The reference of the API, at /docs, says under Session what can be done now, such as getting a token.'
 
 const tokenIn = (ctx: ApiContext): string => ctx.params['token'] ?? ''
 

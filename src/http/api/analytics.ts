@@ -102,6 +102,7 @@ export const analyticsOperations = (parts: AnalyticsParts): Operation[] => [
       summary: 'Count what became of mail',
       description:
         'Live mail, by recipient, at the time at which something happened to it, to the quarter of an hour. ' +
+        'What sandbox keys send is not counted. ' +
         'Rates and `unique_…` leave out opens and clicks by machines.',
       permission: 'read_access',
       query,

@@ -142,7 +142,7 @@ export class ApiKeys {
     ])
     const previousDigest = written?.rows[0]?.['previous_digest']
     if (typeof previousDigest !== 'string') {
-      throw new SternaError('rotation_in_progress', 'The token before the last rotation still works. Wait, or rotate with `force`.')
+      throw new SternaError('rotation_in_progress', 'The token before the last rotation still works. Wait, or rotate with `force` (--force), which ends it at once.')
     }
     this.#forgetDigests(key)
     Object.assign(key, { digest, prefix, previousDigest, previousExpiresAt })

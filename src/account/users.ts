@@ -62,7 +62,7 @@ export class Users {
   get(idOrEmail: string): StoredUser {
     const user = this.#byId.get(idOrEmail) ?? this.findByEmail(idOrEmail)
     if (user) return user
-    throw new SternaError('not_found', 'There is no such user.')
+    throw new SternaError('not_found', `There is no user "${idOrEmail}". "sterna user list" shows those there are.`)
   }
 
   findByEmail(email: string): StoredUser | undefined {

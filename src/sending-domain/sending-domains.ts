@@ -285,7 +285,7 @@ const exists = (name: string, cause?: unknown): SternaError =>
 const rotationInProgress = (): SternaError =>
   new SternaError(
     'rotation_in_progress',
-    'New DKIM keys wait already for their records to be published. Publish those, or give "force": true to make others in their place.',
+    'New DKIM keys wait already for their records to be published. Publish those, or give "force": true (--force) to make others in their place.',
   )
 
 const selectorTaken = (cause: unknown): SternaError =>

@@ -33,7 +33,7 @@ async function* textPieces(file: string): AsyncGenerator<string, undefined> {
       isFirst = false
     }
   } catch (error) {
-    throw new SternaError('not_found', `The file cannot be read (${messageOf(error)}). The server's user must be allowed to.`, { cause: error })
+    throw new SternaError('not_found', `The file cannot be read (${messageOf(error)}). A running server reads it itself, as its own user and in its own container.`, { cause: error })
   }
 }
 

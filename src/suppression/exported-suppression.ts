@@ -22,7 +22,7 @@ export function exportedSuppression(
 ): { entry: NewSuppression } | { refused: string } {
   const value = (columns: readonly string[] = []): string => record[columns.find((column) => record[column] !== undefined) ?? '']?.trim() ?? ''
   const text = value(shape.address)
-  if (text === '') return { refused: 'there is no address' }
+  if (text === '') return { refused: 'there is no address; is the file of the service that --from names?' }
   const parsed = parseAddress(text)
   if (!parsed.ok) return { refused: `"${text.slice(0, 100)}" is not an address: ${parsed.fault}` }
   const expiresAt = parseExportTime(value(shape.expiresAt))

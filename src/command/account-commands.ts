@@ -34,7 +34,7 @@ export const accountCommands: Command[] = [
     async run(input, { accounts, log }) {
       const account = await accounts.change(argument(input, 0), { status: 'suspended' })
       log.warn({ accountId: account.id }, 'account suspended')
-      return { stdout: `${account.id}\n`, objectId: account.id }
+      return { stdout: `${account.id}\n`, stderr: `The account ${account.name} is suspended.\n`, objectId: account.id }
     },
   },
   {
@@ -45,7 +45,7 @@ export const accountCommands: Command[] = [
     async run(input, { accounts, log }) {
       const account = await accounts.change(argument(input, 0), { status: 'active' })
       log.info({ accountId: account.id }, 'account resumed')
-      return { stdout: `${account.id}\n`, objectId: account.id }
+      return { stdout: `${account.id}\n`, stderr: `The account ${account.name} may send again.\n`, objectId: account.id }
     },
   },
   {
@@ -55,7 +55,7 @@ export const accountCommands: Command[] = [
     doc: 'Gives an account another plan, one of the setting plans.',
     async run(input, { accounts, config }) {
       const account = await accounts.change(argument(input, 0), { plan: checkedPlan(argument(input, 1), config.plans) })
-      return { stdout: `${account.id}\n`, objectId: account.id }
+      return { stdout: `${account.id}\n`, stderr: `The account ${account.name} has the plan ${account.plan}.\n`, objectId: account.id }
     },
   },
   {

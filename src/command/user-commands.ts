@@ -56,9 +56,11 @@ export const userCommands: Command[] = [
     options: { operator: { ...operator, doc: 'Opens the server-wide routes too; without it they are closed.' } },
     doc: 'Changes what a user may do.',
     async run(input, { people }) {
-      const { id } = people.users.get(argument(input, 0))
-      await people.users.change(id, { role: roleOf(argument(input, 1)), operator: flagOption(input, 'operator') })
-      return { stdout: `${id}\n`, objectId: id }
+      const { id, email } = people.users.get(argument(input, 0))
+      const role = roleOf(argument(input, 1))
+      const isOperator = flagOption(input, 'operator')
+      await people.users.change(id, { role, operator: isOperator })
+      return { stdout: `${id}\n`, stderr: `${email} is ${role}${isOperator ? ' and operator' : ', not operator'}.\n`, objectId: id }
     },
   },
   {
@@ -67,10 +69,10 @@ export const userCommands: Command[] = [
     options: {},
     doc: 'Removes a user at once, with all sessions.',
     async run(input, { people }) {
-      const { id } = people.users.get(argument(input, 0))
+      const { id, email } = people.users.get(argument(input, 0))
       await people.users.remove(id)
       await people.sessions.endAll(id)
-      return { stdout: `${id}\n`, objectId: id }
+      return { stdout: `${id}\n`, stderr: `${email} is removed.\n`, objectId: id }
     },
   },
 ]

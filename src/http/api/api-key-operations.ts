@@ -40,7 +40,7 @@ const newKey = z.object({
   name: keyName,
   permission: z.enum(permissions).optional().describe('`full_access` if left out, with a `domain_id` `sending_access`.'),
   domain_id: z.string().nullish().describe('Lets the key send from this domain of the account only; with `sending_access`.'),
-  expires_at: timeField.nullish().describe('From then on the key is refused.'),
+  expires_at: timeField.nullish().describe('From then on the key is refused; if left out, when the key expires that makes it.'),
   sandbox: z.boolean().optional().describe('Nothing sent with the key leaves the server. A sandbox key makes no others.'),
 })
 const rotation = z.object({
@@ -72,13 +72,15 @@ export const apiKeyOperations = (parts: ApiKeyParts): Operation[] => [
       const { accountId, sandbox } = ctx.state.submitter
       const permission = body.permission ?? (body.domain_id ? 'sending_access' : 'full_access')
       if (permission === 'operator') requirePermission(ctx, 'operator')
+      const expiresAt = body.expires_at ?? ownExpiry(ctx, parts)
+      requireExpiry(ctx, expiresAt, parts)
       const made = await parts.apiKeys.create({
         accountId,
         name: body.name,
         permission,
         domainId: body.domain_id ? ownDomain(parts, accountId, body.domain_id) : null,
         sandbox: sandbox || body.sandbox === true,
-        expiresAt: body.expires_at ?? null,
+        expiresAt,
       })
       return { object: 'api_key' as const, ...made }
     },
@@ -143,7 +145,8 @@ const oneKeyOperations = (parts: ApiKeyParts): Operation[] => [
       refuses: ['not_found', 'rotation_in_progress'],
     },
     async (ctx, { body }) => {
-      const { id } = keyOf(ctx, parts)
+      const { id, expiresAt } = keyOf(ctx, parts)
+      requireExpiry(ctx, expiresAt, parts)
       const rotated = await parts.apiKeys.rotate(id, { overlapMs: body.overlap_seconds * 1000, force: body.force })
       const previous = new Date(rotated.previousExpiresAt).toISOString()
       return { object: 'api_key' as const, id, token: rotated.token, previous_expires_at: previous }
@@ -179,6 +182,22 @@ function keyOf(ctx: ApiContext, { apiKeys }: ApiKeyParts): ApiKey {
   if (!key || (sandbox && !key.sandbox)) throw new SternaError('not_found', 'This account has no such API key.')
   requirePermission(ctx, key.permission)
   return key
+}
+
+/** When the key of the request expires; null where it never does, or a user asks. */
+const ownExpiry = (ctx: ApiContext, { apiKeys }: ApiKeyParts): number | null => {
+  const { keyId } = ctx.state.submitter
+  return keyId === null ? null : apiKeys.get(keyId).expiresAt
+}
+
+/**
+ * Demands that a key whose token is given out lasts no longer than the one that asks for it.
+ * @throws SternaError `restricted_api_key`
+ */
+function requireExpiry(ctx: ApiContext, expiresAt: number | null, parts: ApiKeyParts): void {
+  const own = ownExpiry(ctx, parts)
+  if (own === null || (expiresAt !== null && expiresAt <= own)) return
+  throw new SternaError('restricted_api_key', 'This API key may not do this: it expires before the key that it would give out.')
 }
 
 function ownDomain({ sendingDomains }: ApiKeyParts, accountId: string, idOrName: string): string {

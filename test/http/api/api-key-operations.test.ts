@@ -99,6 +99,24 @@ test('no key makes, rotates or revokes one that holds more than itself', async (
   }
 })
 
+test('no key gives one out that lasts longer than itself', async () => {
+  const api = await startPeopleApi()
+  const expiresAt = api.clock.now() + 3_600_000
+  const lasting = await api.token({ name: 'lasting' })
+  const token = await api.token({ name: 'passing', expiresAt })
+  const make = (body: object) => api.request('POST', '/api/api-keys', { token, body: { name: 'made', ...body } })
+  const listed = async () => (await api.request('GET', '/api/api-keys', { token: lasting })).body['data'] as { id: string; name: string; expires_at: string | null }[]
+  const restricted = { status: 403, body: { name: 'restricted_api_key' } }
+  expect(await make({ expires_at: new Date(expiresAt + 1).toISOString() })).toMatchObject(restricted)
+  expect(await make({ expires_at: new Date(expiresAt - 1).toISOString() })).toMatchObject({ status: 201 })
+  expect(await make({ name: 'inheriting' })).toMatchObject({ status: 201 })
+  expect((await listed()).find(({ name }) => name === 'inheriting')?.expires_at).toBe(new Date(expiresAt).toISOString())
+  const idOf = async (wanted: string) => (await listed()).find(({ name }) => name === wanted)?.id
+  expect(await api.request('POST', `/api/api-keys/${await idOf('lasting')}/rotate`, { token })).toMatchObject(restricted)
+  expect(await api.request('POST', `/api/api-keys/${await idOf('passing')}/rotate`, { token })).toMatchObject({ status: 200 })
+  expect(await api.request('POST', `/api/api-keys/${await idOf('passing')}/rotate`, { token: lasting, body: { force: true } })).toMatchObject({ status: 200 })
+})
+
 test('a sandbox key makes and sees sandbox keys only', async () => {
   const { call, token, full } = await start()
   const sandbox = await token({ sandbox: true })

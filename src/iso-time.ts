@@ -8,3 +8,8 @@ export function parseIsoTime(text: string): number | null {
   const at = day === undefined ? NaN : Date.parse(text)
   return Number.isNaN(at) ? null : at
 }
+
+/** A time (epoch, ms) as answers and events have it: ISO 8601, UTC, to the ms. */
+export const isoTime = (at: number): string => new Date(at).toISOString()
+
+export const isoTimeOrNull = (at: number | null): string | null => (at === null ? null : isoTime(at))

@@ -1,3 +1,4 @@
+import { isoTime } from '../iso-time.ts'
 import type { Segment, TimeZone } from './local-time.ts'
 
 export const granularities = ['hourly', 'daily', 'weekly', 'monthly'] as const
@@ -22,7 +23,7 @@ export function periodOfDay(day: number, granularity: Exclude<Granularity, 'hour
 }
 
 /** The name of an hour by the zone's clocks, which is told as a moment: in autumn there are two of one hour. */
-export const periodOfHour = (localHour: number, { offset }: Segment): string => new Date(localHour * hourMs - offset).toISOString()
+export const periodOfHour = (localHour: number, { offset }: Segment): string => isoTime(localHour * hourMs - offset)
 
 /** How many periods lie between two moments at most, told without making them. */
 export function mostPeriods(from: number, to: number, granularity: Granularity): number {

@@ -1,6 +1,6 @@
 import { removeAccount } from '../account-removal.ts'
 import { checkedPlan } from '../account/plan.ts'
-import { argument, isoTime, table, textOption } from './command.ts'
+import { argument, shownTime, table, textOption } from './command.ts'
 import type { Command } from './command.ts'
 
 export const accountCommands: Command[] = [
@@ -22,7 +22,7 @@ export const accountCommands: Command[] = [
     options: {},
     doc: 'Lists the accounts.',
     async run(_input, { accounts }) {
-      const rows = accounts.list().map(({ id, name, plan, status, createdAt }) => [id, name, plan, status, isoTime(createdAt)])
+      const rows = accounts.list().map(({ id, name, plan, status, createdAt }) => [id, name, plan, status, shownTime(createdAt)])
       return { stdout: table([['ID', 'NAME', 'PLAN', 'STATUS', 'CREATED'], ...rows]) }
     },
   },

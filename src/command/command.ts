@@ -1,4 +1,5 @@
 import { SternaError } from '../errors.ts'
+import { isoTimeOrNull } from '../iso-time.ts'
 import type { CommandParts } from './command-parts.ts'
 
 interface CommandOption {
@@ -81,4 +82,4 @@ export const printable = (text: string): string => text.replace(/\p{C}/gu, ' ')
 /** Whether others can look the name up: `localhost` and the like mean another computer to everybody else. */
 export const isFullName = (hostname: string): boolean => hostname.includes('.')
 
-export const isoTime = (at: number | null): string => (at === null ? '-' : new Date(at).toISOString())
+export const shownTime = (at: number | null): string => isoTimeOrNull(at) ?? '-'

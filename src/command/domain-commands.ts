@@ -3,7 +3,7 @@ import { requiredKinds } from '../sending-domain/domain.ts'
 import type { Domain, RecordKind } from '../sending-domain/domain.ts'
 import type { DomainObject } from '../sending-domain/domain-object.ts'
 import type { CommandParts } from './command-parts.ts'
-import { accountOption as account, argument, flagOption, isFullName, isoTime, printable, requiredOption, table, textOption } from './command.ts'
+import { accountOption as account, argument, flagOption, isFullName, printable, requiredOption, shownTime, table, textOption } from './command.ts'
 import type { Command, CommandInput } from './command.ts'
 
 const json = { type: 'boolean', doc: 'Prints JSON, as the API does.' } as const
@@ -48,7 +48,7 @@ export const domainCommands: Command[] = [
         domain.id,
         domain.name,
         domain.status,
-        isoTime(domain.checkedAt),
+        shownTime(domain.checkedAt),
         accounts.accountFor(domain.accountId)?.name ?? domain.accountId,
       ])
       return { stdout: table([['ID', 'NAME', 'STATUS', 'CHECKED', 'ACCOUNT'], ...rows]) }

@@ -3,7 +3,7 @@ import type { Permission } from '../account/permission.ts'
 import { duration, SettingFault } from '../config/setting-types.ts'
 import { SternaError } from '../errors.ts'
 import { parseIsoTime } from '../iso-time.ts'
-import { accountOption as account, argument, flagOption, isoTime, requiredOption, table, textOption } from './command.ts'
+import { accountOption as account, argument, flagOption, requiredOption, shownTime, table, textOption } from './command.ts'
 import type { Command, CommandInput } from './command.ts'
 
 export const keyCommands: Command[] = [
@@ -52,8 +52,8 @@ export const keyCommands: Command[] = [
         key.permission,
         key.sandbox ? 'sandbox' : 'live',
         key.domainId ?? '-',
-        isoTime(key.lastUsedAt),
-        isoTime(key.expiresAt),
+        shownTime(key.lastUsedAt),
+        shownTime(key.expiresAt),
         key.name,
       ])
       return { stdout: table([['ID', 'KEY', 'PERMISSION', 'MODE', 'DOMAIN', 'LAST USED', 'EXPIRES', 'NAME'], ...rows]) }
@@ -71,7 +71,7 @@ export const keyCommands: Command[] = [
       const keyId = argument(input, 0)
       const overlapMs = durationOf(textOption(input, 'overlap') ?? '24h')
       const { token, previousExpiresAt } = await apiKeys.rotate(keyId, { overlapMs, force: flagOption(input, 'force') })
-      return { stdout: `${token}\n`, stderr: `The token before works until ${isoTime(previousExpiresAt)}.\n` }
+      return { stdout: `${token}\n`, stderr: `The token before works until ${shownTime(previousExpiresAt)}.\n` }
     },
   },
   {

@@ -1,5 +1,5 @@
 import type { QueueEntry } from '../queue/queue-admin.ts'
-import { argument, isoTime, printable, table } from './command.ts'
+import { argument, printable, shownTime, table } from './command.ts'
 import type { Command } from './command.ts'
 
 const what = 'MESSAGE|RECIPIENT|DOMAIN'
@@ -16,7 +16,7 @@ export const queueCommands: Command[] = [
         destination,
         String(recipients),
         String(held),
-        isoTime(dueAt),
+        shownTime(dueAt),
       ])
       return { stdout: table([['DESTINATION', 'RECIPIENTS', 'HELD', 'NEXT ATTEMPT'], ...rows]) }
     },
@@ -67,7 +67,7 @@ function shown(entry: QueueEntry): string {
     `  message      ${entry.message_id} of ${entry.account_id}`,
     `  state        ${entry.state}${now}`,
     `  attempts     ${entry.attempts}`,
-    `  next attempt ${isoTime(entry.due_at)}, given up ${isoTime(entry.expires_at)}`,
+    `  next attempt ${shownTime(entry.due_at)}, given up ${shownTime(entry.expires_at)}`,
     `  last reply   ${entry.last_response === null ? '-' : printable(entry.last_response)}`,
     '',
   ].join('\n')

@@ -2,7 +2,7 @@ import { roles } from '../account/permission.ts'
 import type { Role } from '../account/permission.ts'
 import type { User } from '../account/user.ts'
 import { SternaError } from '../errors.ts'
-import { accountOption as account, argument, flagOption, isoTime, requiredOption, table, textOption } from './command.ts'
+import { accountOption as account, argument, flagOption, requiredOption, shownTime, table, textOption } from './command.ts'
 import type { Command, CommandOutput } from './command.ts'
 import type { CommandParts } from './command-parts.ts'
 
@@ -45,7 +45,7 @@ export const userCommands: Command[] = [
         user.operator ? 'operator' : '-',
         user.status,
         accounts.accountFor(user.accountId)?.name ?? user.accountId,
-        isoTime(user.lastLoginAt),
+        shownTime(user.lastLoginAt),
       ])
       return { stdout: table([['ID', 'EMAIL', 'ROLE', 'OPERATOR', 'STATUS', 'ACCOUNT', 'LAST LOGIN'], ...rows]) }
     },
@@ -79,7 +79,7 @@ export const userCommands: Command[] = [
 
 const invitation = ({ user, token }: { user: User; token: string }, { config }: CommandParts): CommandOutput => ({
   stdout: `${config.baseUrl}/invite/${token}\n`,
-  stderr: `${user.email} has until ${isoTime(user.invitationExpiresAt)} to use it. Pass it on: no mail is sent about it.\n`,
+  stderr: `${user.email} has until ${shownTime(user.invitationExpiresAt)} to use it. Pass it on: no mail is sent about it.\n`,
   objectId: user.id,
 })
 

@@ -1,5 +1,5 @@
 import { subscribedEvents } from '../webhook/event-subscription.ts'
-import { accountOption as account, argument, flagOption, isoTime, requiredOption, table, textOption } from './command.ts'
+import { accountOption as account, argument, flagOption, requiredOption, shownTime, table, textOption } from './command.ts'
 import type { Command } from './command.ts'
 
 const sandbox = { type: 'boolean', doc: 'Of the sandbox: it sees only what sandbox keys send.' } as const
@@ -36,7 +36,7 @@ export const webhookCommands: Command[] = [
         description: webhook.description,
         status: webhook.status,
         signing_secret: webhook.secret,
-        created_at: isoTime(webhook.createdAt),
+        created_at: shownTime(webhook.createdAt),
       }
       return { stdout: `${JSON.stringify(object, null, 2)}\n` }
     },

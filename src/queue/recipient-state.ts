@@ -1,5 +1,6 @@
 import type { BounceCategory, Outcome } from '../delivery/attempt.ts'
 import type { EventType } from '../event/event-type.ts'
+import { isoTime } from '../iso-time.ts'
 import type { Reply } from '../smtp/reply.ts'
 
 /** Where a recipient of an email stands; those after `deferred` are final. */
@@ -46,7 +47,6 @@ interface MoveContext {
   viaSmarthost: boolean
 }
 
-const iso = (at: number): string => new Date(at).toISOString()
 const longestReason = 1000
 
 /**
@@ -62,11 +62,11 @@ export function moveAfter(outcome: Outcome, progress: RecipientProgress, context
       return {
         state: 'delivered',
         dueAt: null,
-        events: [...sent, { type: 'email.delivered', data: { delivered_at: iso(now) } }],
+        events: [...sent, { type: 'email.delivered', data: { delivered_at: isoTime(now) } }],
         suppress: false,
       }
     case 'deferred': {
-      const data = { deferred_at: iso(now), next_attempt_at: iso(context.retryAt), reason: outcome.reason.slice(0, longestReason) }
+      const data = { deferred_at: isoTime(now), next_attempt_at: isoTime(context.retryAt), reason: outcome.reason.slice(0, longestReason) }
       return { state: 'deferred', dueAt: context.retryAt, events: [...sent, { type: 'email.deferred', data }], suppress: false }
     }
     case 'bounced': {
@@ -108,7 +108,7 @@ export function moveSuppressed(now: number): Move {
   }
 }
 
-const sentEvent = (now: number): MoveEvent => ({ type: 'email.sent', data: { sent_at: iso(now) } })
+const sentEvent = (now: number): MoveEvent => ({ type: 'email.sent', data: { sent_at: isoTime(now) } })
 
 function bouncedEvent(
   now: number,
@@ -117,7 +117,7 @@ function bouncedEvent(
   return {
     type: 'email.bounced',
     data: {
-      bounced_at: iso(now),
+      bounced_at: isoTime(now),
       bounce_type: bounce.hard ? 'hard' : 'soft',
       bounce_category: bounce.category,
       smtp_code: bounce.reply?.code ?? null,

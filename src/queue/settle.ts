@@ -3,6 +3,7 @@ import { simulatorDomain } from '../delivery/simulator.ts'
 import type { Reaction } from '../delivery/simulator.ts'
 import { recordEvent } from '../event/event-log.ts'
 import type { EventSubject } from '../event/event-log.ts'
+import { isoTime } from '../iso-time.ts'
 import type { Statement } from '../store/database.ts'
 import { suppressBounced } from '../suppression/suppression-list.ts'
 import { insertAttempt, moveRecipient } from './queue-store.ts'
@@ -81,7 +82,7 @@ function lastResponseOf({ outcome }: Attempt): LastResponse {
 
 /** What a simulated recipient does once the message is there; the address may be that of a person only in the sandbox. */
 export function recordReactions(message: QueuedMessage, recipient: QueuedRecipient, reactions: Reaction[], now: number): Statement[] {
-  const at = new Date(now).toISOString()
+  const at = isoTime(now)
   const machine = { ip_address: null, user_agent: 'Sterna simulator', bot: false }
   return reactions.flatMap((reaction) => {
     const record = (data: Record<string, string | boolean | null>) =>

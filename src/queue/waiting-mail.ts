@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts'
 import { SternaError } from '../errors.ts'
 import { recordEvent } from '../event/event-log.ts'
+import { isoTime } from '../iso-time.ts'
 import { ConflictError } from '../store/database.ts'
 import type { Database, Row, Statement } from '../store/database.ts'
 import type { RecipientState } from './recipient-state.ts'
@@ -107,7 +108,7 @@ const recordCanceled = ({ id, accountId, sandbox, subject }: WaitingMessage, rec
   recordEvent(
     { accountId, messageId: id, recipientId: recipient.id, to: recipient.forward_path, subject, sandbox },
     'email.canceled',
-    { canceled_at: new Date(now).toISOString() },
+    { canceled_at: isoTime(now) },
     now,
   )
 

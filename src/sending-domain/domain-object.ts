@@ -1,3 +1,4 @@
+import { isoTime, isoTimeOrNull } from '../iso-time.ts'
 import type { Domain, DomainStatus, DomainTls, RecordStatus } from './domain.ts'
 import { type DnsRecord, keyRecordsToKeep, type RecordHosts, recordsFor, returnPathOf } from './domain-records.ts'
 
@@ -37,7 +38,7 @@ export const domainObject = (domain: Domain, hosts: RecordHosts): DomainObject =
   name: domain.name,
   status: domain.status,
   created_at: isoTime(domain.createdAt),
-  checked_at: domain.checkedAt === null ? null : isoTime(domain.checkedAt),
+  checked_at: isoTimeOrNull(domain.checkedAt),
   region: 'self-hosted',
   capabilities: { sending: 'enabled', receiving: 'disabled' },
   open_tracking: false,
@@ -67,9 +68,7 @@ function recordObjects(domain: Domain, hosts: RecordHosts): RecordObject[] {
     status: 'verified',
     found: null,
     checked_at: null,
-    keep_until: keepUntil === null ? null : isoTime(keepUntil),
+    keep_until: isoTimeOrNull(keepUntil),
   }))
   return [...wanted, ...kept]
 }
-
-const isoTime = (at: number): string => new Date(at).toISOString()

@@ -1,6 +1,7 @@
 import { isSimulatedSuppressed } from '../delivery/simulator.ts'
 import { recordEvent } from '../event/event-log.ts'
 import { newId } from '../id.ts'
+import { isoTime } from '../iso-time.ts'
 import { insertContent, insertMessage } from '../message/message-store.ts'
 import type { SubmittedRecipient, Submission } from '../message/submission.ts'
 import { insertRecipient } from '../queue/queue-store.ts'
@@ -81,7 +82,7 @@ function recordAdmitted(submission: Submission, recipient: NewRecipient, now: nu
     subject: submission.subject,
     sandbox: submission.submitter.sandbox,
   }
-  const queued = recordEvent(about, 'email.queued', { queued_at: new Date(now).toISOString() }, now)
+  const queued = recordEvent(about, 'email.queued', { queued_at: isoTime(now) }, now)
   if (recipient.state !== 'suppressed') return [queued]
   return [queued, ...moveSuppressed(now).events.map(({ type, data }) => recordEvent(about, type, data, now))]
 }

@@ -1,4 +1,5 @@
 import type { PublicEventType } from '../event/event-type.ts'
+import { isoTime } from '../iso-time.ts'
 
 /** What a receiver of `payload: extended` is told besides. */
 export interface ExtendedData {
@@ -16,7 +17,7 @@ export interface ExtendedData {
  */
 export const webhookBody = (event: { id: string; type: string; createdAt: number; data: string }): string =>
   `{"id":${JSON.stringify(event.id)},"type":${JSON.stringify(event.type)},` +
-  `"created_at":"${new Date(event.createdAt).toISOString()}","data":${event.data}}`
+  `"created_at":"${isoTime(event.createdAt)}","data":${event.data}}`
 
 /** `data` with what an extended webhook gets appended. */
 export function extendedData(data: string, { from, messageIdHeader, recipientType, tags, metadata }: ExtendedData): string {
@@ -26,7 +27,7 @@ export function extendedData(data: string, { from, messageIdHeader, recipientTyp
 
 /** `data` of an event that never happened, for a receiver to be tried with. */
 export function sampleData(type: PublicEventType, messageId: string, at: number): string {
-  const time = new Date(at).toISOString()
+  const time = isoTime(at)
   const client = { ip_address: '192.0.2.1', user_agent: 'Mozilla/5.0', bot: false }
   const own: Record<PublicEventType, Record<string, unknown>> = {
     'email.sent': { sent_at: time },

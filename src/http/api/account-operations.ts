@@ -5,6 +5,7 @@ import type { Account, Accounts } from '../../account/accounts.ts'
 import { checkedPlan } from '../../account/plan.ts'
 import type { Plans } from '../../account/plan.ts'
 import { SternaError } from '../../errors.ts'
+import { isoTime } from '../../iso-time.ts'
 import type { ApiContext } from '../api-state.ts'
 import { operation } from '../operation.ts'
 import type { Operation } from '../operation.ts'
@@ -162,5 +163,5 @@ const accountObject = (account: Account, { plans: { byName, standard } }: Accoun
   status: account.status,
   // As the limiter does for an account whose plan is not among the settings any more.
   rate_limit: { limit: byName[account.plan] ?? byName[standard] ?? 0, window_seconds: windowSeconds },
-  created_at: new Date(account.createdAt).toISOString(),
+  created_at: isoTime(account.createdAt),
 })

@@ -8,7 +8,7 @@ import type { ReportRequest, ReportRow } from '../../analytics/report.ts'
 import type { Rollup } from '../../analytics/rollup.ts'
 import type { Clock } from '../../clock.ts'
 import { SternaError } from '../../errors.ts'
-import { parseIsoTime } from '../../iso-time.ts'
+import { isoTime, parseIsoTime } from '../../iso-time.ts'
 import type { Database } from '../../store/database.ts'
 import { operation } from '../operation.ts'
 import type { Operation } from '../operation.ts'
@@ -129,8 +129,8 @@ export const analyticsOperations = (parts: AnalyticsParts): Operation[] => [
       const names = request.dimensions.includes('domain') ? await domainNames(parts.db, accountId) : new Map<string, string>()
       return {
         object: 'metrics' as const,
-        start_date: new Date(request.from).toISOString(),
-        end_date: new Date(asked.end_date ? request.to : now).toISOString(),
+        start_date: isoTime(request.from),
+        end_date: isoTime(asked.end_date ? request.to : now),
         granularity: request.granularity,
         metrics: wanted,
         dimensions: [...request.dimensions],

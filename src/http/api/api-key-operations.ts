@@ -3,6 +3,7 @@ import type { ApiKey } from '../../account/api-key.ts'
 import type { ApiKeys } from '../../account/api-keys.ts'
 import { permissions } from '../../account/permission.ts'
 import { SternaError } from '../../errors.ts'
+import { isoTime, isoTimeOrNull } from '../../iso-time.ts'
 import type { SendingDomains } from '../../sending-domain/sending-domains.ts'
 import { requirePermission } from '../api-state.ts'
 import type { ApiContext } from '../api-state.ts'
@@ -148,7 +149,7 @@ const oneKeyOperations = (parts: ApiKeyParts): Operation[] => [
       const { id, expiresAt } = keyOf(ctx, parts)
       requireExpiry(ctx, expiresAt, parts)
       const rotated = await parts.apiKeys.rotate(id, { overlapMs: body.overlap_seconds * 1000, force: body.force })
-      const previous = new Date(rotated.previousExpiresAt).toISOString()
+      const previous = isoTime(rotated.previousExpiresAt)
       return { object: 'api_key' as const, id, token: rotated.token, previous_expires_at: previous }
     },
   ),
@@ -210,8 +211,6 @@ function ownDomain({ sendingDomains }: ApiKeyParts, accountId: string, idOrName:
   }
 }
 
-const isoTime = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString())
-
 const keyObject = (key: ApiKey) => ({
   object: 'api_key' as const,
   id: key.id,
@@ -220,7 +219,7 @@ const keyObject = (key: ApiKey) => ({
   domain_id: key.domainId,
   sandbox: key.sandbox,
   prefix: key.prefix,
-  created_at: new Date(key.createdAt).toISOString(),
-  last_used_at: isoTime(key.lastUsedAt),
-  expires_at: isoTime(key.expiresAt),
+  created_at: isoTime(key.createdAt),
+  last_used_at: isoTimeOrNull(key.lastUsedAt),
+  expires_at: isoTimeOrNull(key.expiresAt),
 })

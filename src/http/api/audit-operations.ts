@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { actorTypes } from '../../account/audit-log.ts'
 import type { AuditLog, AuditRow } from '../../account/audit-log.ts'
+import { isoTime } from '../../iso-time.ts'
 import { operation } from '../operation.ts'
 import type { Operation } from '../operation.ts'
 import { listBody, listOf, pageOf, pageParameters } from '../page.ts'
@@ -61,5 +62,5 @@ const changeObject = (row: AuditRow) => ({
   fields: row.fields === '' ? [] : row.fields.split(','),
   address: row.address,
   request_id: row.request_id,
-  created_at: new Date(row.created_at).toISOString(),
+  created_at: isoTime(row.created_at),
 })

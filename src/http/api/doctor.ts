@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Clock } from '../../clock.ts'
 import { checkNames, type Finding, findingStatuses, worstOf } from '../../doctor/finding.ts'
+import { isoTime } from '../../iso-time.ts'
 import { type Operation, operation } from '../operation.ts'
 
 export interface DoctorOperationsParts {
@@ -44,7 +45,7 @@ export function doctorOperations(parts: DoctorOperationsParts): Operation[] {
       },
       async () => {
         const findings = await parts.examineServer()
-        return { object: 'doctor' as const, status: worstOf(findings), checked_at: new Date(parts.clock.now()).toISOString(), findings }
+        return { object: 'doctor' as const, status: worstOf(findings), checked_at: isoTime(parts.clock.now()), findings }
       },
     ),
   ]

@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import type { TlsUsed } from '../../delivery/attempt.ts'
+import { isoTime, isoTimeOrNull } from '../../iso-time.ts'
 import { deriveStatus, lastEventOf } from '../../message/email-status.ts'
 import type { NewestEvent } from '../../message/email-status.ts'
 import type { AttemptRow, EventRow, MessageRow, RecipientRow } from '../../message/message-reader.ts'
@@ -10,8 +11,6 @@ import type { Accepted } from '../../submission/admission.ts'
 import type { eventSchema } from '../event-schema.ts'
 import { explainAttempt } from './explain-attempt.ts'
 
-const iso = (at: number): string => new Date(at).toISOString()
-const isoOrNull = (at: number | null): string | null => (at === null ? null : iso(at))
 const orNull = <T>(list: T[]): T[] | null => (list.length === 0 ? null : list)
 
 /** The answer to a sent email; a replay builds the same from what was kept. */
@@ -19,7 +18,7 @@ export const sentEmailObject = (accepted: Accepted) => ({
   object: 'email' as const,
   id: accepted.messageId,
   status: accepted.status,
-  created_at: iso(accepted.createdAt),
+  created_at: isoTime(accepted.createdAt),
   to: accepted.recipients.filter(({ type }) => type === 'to').map(({ address }) => address),
   recipients: accepted.recipients.map(({ address, type, state }) => ({ email: address, type, status: state })),
 })
@@ -49,8 +48,8 @@ export function emailItem(message: MessageRow, { recipients, newestEvent }: Emai
     source: message.source,
     status,
     last_event: lastEventOf(newestEvent, status),
-    scheduled_at: isoOrNull(message.scheduled_at),
-    created_at: iso(message.created_at),
+    scheduled_at: isoTimeOrNull(message.scheduled_at),
+    created_at: isoTime(message.created_at),
   }
 }
 
@@ -68,18 +67,18 @@ const recipientObject = (row: RecipientRow) => ({
   type: row.type,
   status: row.state as RecipientState,
   attempts: row.attempts,
-  next_attempt_at: isoOrNull(row.due_at),
+  next_attempt_at: isoTimeOrNull(row.due_at),
   last_response: row.last_response,
   smtp_code: row.smtp_code,
   enhanced_status: row.enhanced_status,
-  delivered_at: isoOrNull(row.delivered_at),
-  bounced_at: isoOrNull(row.bounced_at),
-  opened_at: isoOrNull(row.opened_at),
+  delivered_at: isoTimeOrNull(row.delivered_at),
+  bounced_at: isoTimeOrNull(row.bounced_at),
+  opened_at: isoTimeOrNull(row.opened_at),
   open_count: row.open_count,
-  clicked_at: isoOrNull(row.clicked_at),
+  clicked_at: isoTimeOrNull(row.clicked_at),
   click_count: row.click_count,
-  complained_at: isoOrNull(row.complained_at),
-  unsubscribed_at: isoOrNull(row.unsubscribed_at),
+  complained_at: isoTimeOrNull(row.complained_at),
+  unsubscribed_at: isoTimeOrNull(row.unsubscribed_at),
 })
 
 /** One attempt to deliver, with the dialogue and what it means. */
@@ -88,7 +87,7 @@ export const attemptObject = (row: AttemptRow) => ({
   id: row.id,
   email_id: row.message_id,
   recipient: row.forward_path,
-  started_at: iso(row.started_at),
+  started_at: isoTime(row.started_at),
   duration_ms: row.duration_ms,
   outcome: row.outcome,
   mx_host: row.mx_host,
@@ -113,7 +112,7 @@ export const attemptObject = (row: AttemptRow) => ({
 
 /** An event as webhooks carry it; the log also shows those that webhooks do not. */
 export const eventObject = (row: EventRow) =>
-  ({ id: row.id, type: row.type, created_at: iso(row.created_at), data: JSON.parse(row.data) }) as z.input<typeof eventSchema>
+  ({ id: row.id, type: row.type, created_at: isoTime(row.created_at), data: JSON.parse(row.data) }) as z.input<typeof eventSchema>
 
 /** What a batch is answered; strict ones have no `errors`. */
 export const sentBatchObject = ({ emails, errors }: AcceptedBatch, mode: 'strict' | 'permissive') => ({

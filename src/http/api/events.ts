@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { SternaError } from '../../errors.ts'
 import type { EventFeed, EventScope, FeedPage, FeedRow } from '../../event/event-feed.ts'
 import { publicEventTypes } from '../../event/event-type.ts'
+import { isoTime } from '../../iso-time.ts'
 import type { ApiContext } from '../api-state.ts'
 import { authenticate } from '../authenticate.ts'
 import type { AuthenticateParts } from '../authenticate.ts'
@@ -149,4 +150,4 @@ async function placeOf({ eventFeed }: EventParts, scope: EventScope, id: string 
 }
 
 const eventObject = ({ id, type, created_at: at, data }: FeedRow) =>
-  ({ id, type, created_at: new Date(at).toISOString(), data: JSON.parse(data) }) as z.input<typeof eventAnswer>
+  ({ id, type, created_at: isoTime(at), data: JSON.parse(data) }) as z.input<typeof eventAnswer>

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Explanation } from '../../doctor/explain-address.ts'
 import { SternaError } from '../../errors.ts'
+import { isoTime } from '../../iso-time.ts'
 import { parseAddress } from '../../smtp/address.ts'
 import type { Address } from '../../smtp/address.ts'
 import { operation } from '../operation.ts'
@@ -76,7 +77,7 @@ export const explainOperations = (parts: ExplainOperationParts): Operation[] => 
           origin: entry.origin,
           topic: entry.topic === '' ? null : entry.topic,
           reason: entry.reason,
-          created_at: new Date(entry.created_at).toISOString(),
+          created_at: isoTime(entry.created_at),
         })),
         queue: queue && destinationObject(queue),
       }

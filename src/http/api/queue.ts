@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { SternaError } from '../../errors.ts'
 import { isId } from '../../id.ts'
+import { isoTime, isoTimeOrNull } from '../../iso-time.ts'
 import type { QueueAdmin, QueueEntry } from '../../queue/queue-admin.ts'
 import type { DestinationQueue } from '../../queue/queue-overview.ts'
 import type { ApiContext } from '../api-state.ts'
@@ -53,8 +54,6 @@ const changeAnswer = z
   .object({ object: z.literal('queue_change'), destination: z.string(), recipients: z.int().describe('How many were changed.') })
   .meta({ id: 'QueueChange' })
 
-const iso = (at: number): string => new Date(at).toISOString()
-
 export const destinationObject = (queue: DestinationQueue) => ({
   object: 'queue_destination' as const,
   destination: queue.destination,
@@ -62,8 +61,8 @@ export const destinationObject = (queue: DestinationQueue) => ({
   due: queue.due,
   in_hand: queue.inHand,
   held: queue.held,
-  oldest_at: iso(queue.oldestAt),
-  next_attempt_at: queue.nextAttemptAt === null ? null : iso(queue.nextAttemptAt),
+  oldest_at: isoTime(queue.oldestAt),
+  next_attempt_at: isoTimeOrNull(queue.nextAttemptAt),
   last_response: queue.lastResponse,
 })
 
@@ -76,8 +75,8 @@ const recipientObject = (entry: QueueEntry) => ({
   attempts: entry.attempts,
   held: entry.held === 1,
   in_hand: entry.owner !== null,
-  next_attempt_at: entry.due_at === null ? null : iso(entry.due_at),
-  expires_at: iso(entry.expires_at),
+  next_attempt_at: isoTimeOrNull(entry.due_at),
+  expires_at: isoTime(entry.expires_at),
   last_response: entry.last_response,
 })
 

@@ -3,6 +3,7 @@ import type { Login } from '../../account/login.ts'
 import type { Session, Sessions } from '../../account/sessions.ts'
 import type { User } from '../../account/user.ts'
 import { SternaError } from '../../errors.ts'
+import { isoTime } from '../../iso-time.ts'
 import type { Log } from '../../log.ts'
 import { operation } from '../operation.ts'
 import type { Operation } from '../operation.ts'
@@ -106,7 +107,7 @@ export const sessionOperations = (parts: SessionParts): Operation[] => [
       parts.entry.checkOrigin(ctx)
       const { session } = parts.entry.current(ctx)
       const { token, sandbox, expiresAt } = await parts.sessions.exchange(session, body)
-      return { object: 'session_token' as const, token, sandbox, expires_at: new Date(expiresAt).toISOString() }
+      return { object: 'session_token' as const, token, sandbox, expires_at: isoTime(expiresAt) }
     },
   ),
   ...endingOperations(parts),
@@ -175,8 +176,8 @@ const fieldsOf = (session: Session) => ({
   id: session.id,
   address: session.address,
   user_agent: session.userAgent,
-  created_at: new Date(session.createdAt).toISOString(),
-  last_seen_at: new Date(session.lastSeenAt).toISOString(),
+  created_at: isoTime(session.createdAt),
+  last_seen_at: isoTime(session.lastSeenAt),
 })
 
 const sessionObject = (session: Session, user: User) => ({ ...fieldsOf(session), user: userObject(user) })

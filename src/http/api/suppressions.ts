@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { SternaError } from '../../errors.ts'
 import { isId } from '../../id.ts'
+import { isoTime } from '../../iso-time.ts'
 import { parseAddress } from '../../smtp/address.ts'
 import { suppressionOrigins } from '../../suppression/suppression-origin.ts'
 import type { SuppressionRow, SuppressionEntries } from '../../suppression/suppression-entries.ts'
@@ -196,5 +197,5 @@ const suppressionObject = (row: SuppressionRow) => ({
   origin: row.origin,
   source_id: row.source_id,
   reason: row.reason,
-  created_at: new Date(row.created_at).toISOString(),
+  created_at: isoTime(row.created_at),
 })

@@ -1,11 +1,10 @@
 import { z } from 'zod'
+import { isoTime, isoTimeOrNull } from '../../iso-time.ts'
 import type { DeclaredVariable } from '../../template/template-content.ts'
 import type { Template } from '../../template/template-store.ts'
 import type { TemplateListRow } from '../../template/template-list.ts'
 
 const time = z.iso.datetime()
-const iso = (at: number): string => new Date(at).toISOString()
-const isoOrNull = (at: number | null): string | null => (at === null ? null : iso(at))
 
 /** What a change answers. */
 export const templateReference = z.object({ object: z.literal('template'), id: z.string() }).meta({ id: 'TemplateReference' })
@@ -64,9 +63,9 @@ export const templateItem = (row: TemplateListRow) => ({
   name: row.name,
   alias: row.alias,
   status: row.published_at === null ? ('draft' as const) : ('published' as const),
-  published_at: isoOrNull(row.published_at),
-  created_at: iso(row.created_at),
-  updated_at: iso(row.updated_at),
+  published_at: isoTimeOrNull(row.published_at),
+  created_at: isoTime(row.created_at),
+  updated_at: isoTime(row.updated_at),
 })
 
 /** A template with its newest version. */
@@ -93,6 +92,6 @@ const variableObject = ({ key, type, fallbackValue, createdAt, updatedAt }: Decl
   key,
   type,
   fallback_value: fallbackValue,
-  created_at: iso(createdAt),
-  updated_at: iso(updatedAt),
+  created_at: isoTime(createdAt),
+  updated_at: isoTime(updatedAt),
 })

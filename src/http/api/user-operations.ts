@@ -5,6 +5,7 @@ import type { Sessions } from '../../account/sessions.ts'
 import type { User } from '../../account/user.ts'
 import type { Users } from '../../account/users.ts'
 import { SternaError } from '../../errors.ts'
+import { isoTime, isoTimeOrNull } from '../../iso-time.ts'
 import { mayDo } from '../api-state.ts'
 import type { ApiContext } from '../api-state.ts'
 import { operation } from '../operation.ts'
@@ -173,7 +174,7 @@ function checkGrant(ctx: ApiContext, { role, operator }: { role?: Role | undefin
 }
 
 function invitedObject({ user, token }: { user: User; token: string }, { baseUrl }: UserParts) {
-  const expiresAt = new Date(user.invitationExpiresAt ?? 0).toISOString()
+  const expiresAt = isoTime(user.invitationExpiresAt ?? 0)
   return { ...userObject(user), invitation_url: `${baseUrl}/invite/${token}`, invitation_expires_at: expiresAt }
 }
 
@@ -186,6 +187,6 @@ export const userObject = (user: User) => ({
   operator: user.operator,
   status: user.status,
   second_factor: user.hasSecondFactor,
-  created_at: new Date(user.createdAt).toISOString(),
-  last_login_at: user.lastLoginAt === null ? null : new Date(user.lastLoginAt).toISOString(),
+  created_at: isoTime(user.createdAt),
+  last_login_at: isoTimeOrNull(user.lastLoginAt),
 })

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { publicEventTypes } from '../../event/event-type.ts'
+import { isoTime, isoTimeOrNull } from '../../iso-time.ts'
 import type { AttemptRow, DeliveryRow } from '../../webhook/delivery-history.ts'
 import { deliveryStates } from '../../webhook/webhook-delivery-store.ts'
 import type { Webhook } from '../../webhook/webhook-store.ts'
@@ -67,8 +68,6 @@ export const eventDetailAnswer = eventAnswer
   .extend({ object: z.literal('webhook_event'), ...detailFields })
   .meta({ id: 'WebhookEventDetail' })
 
-export const isoTime = (at: number): string => new Date(at).toISOString()
-
 export const webhookObject = (webhook: Webhook) => ({
   object: 'webhook' as const,
   id: webhook.id,
@@ -101,7 +100,7 @@ export const eventObject = (delivery: DeliveryRow) => ({
 })
 
 export const detailsOf = (delivery: DeliveryRow, attempts: AttemptRow[]) => ({
-  next_attempt_at: delivery.next_attempt_at === null ? null : isoTime(delivery.next_attempt_at),
+  next_attempt_at: isoTimeOrNull(delivery.next_attempt_at),
   payload: JSON.parse(delivery.body) as Record<string, unknown>,
   attempts: attempts.map(attemptObject),
 })

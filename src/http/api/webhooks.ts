@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { SternaError } from '../../errors.ts'
 import { publicEventTypes } from '../../event/event-type.ts'
+import { isoTimeOrNull } from '../../iso-time.ts'
 import { isPublicEventType, subscribedEvents } from '../../webhook/event-subscription.ts'
 import type { Webhooks } from '../../webhook/open-webhooks.ts'
 import { isSuccess } from '../../webhook/post-webhook.ts'
@@ -13,7 +14,7 @@ import type { Operation } from '../operation.ts'
 import { listBody, listOf, pageOf, pageParameters } from '../page.ts'
 import type { CheckParams } from '../validate.ts'
 import { webhookDeliveryOperations, webhookReplayOperations } from './webhook-deliveries.ts'
-import { isoTime, webhookAnswer, webhookObject, webhookWithSecret } from './webhook-object.ts'
+import { webhookAnswer, webhookObject, webhookWithSecret } from './webhook-object.ts'
 
 interface WebhookParts {
   webhooks: Webhooks
@@ -192,7 +193,7 @@ const secretOperations = (parts: WebhookParts): Operation[] => [
         object: 'webhook' as const,
         id,
         signing_secret: secret,
-        previous_expires_at: previousExpiresAt === null ? null : isoTime(previousExpiresAt),
+        previous_expires_at: isoTimeOrNull(previousExpiresAt),
       }
     },
   ),

@@ -1,3 +1,4 @@
+import { isoTime } from '../../iso-time.ts'
 import { JsonShape } from '../json-shape.ts'
 import { prefixed, valuesOf } from './form-fields.ts'
 import type { Form } from './form-fields.ts'
@@ -52,7 +53,7 @@ function readOption(name: string, value: string, options: MailgunOptions): strin
     case 'deliverytime': {
       const at = parseDeliveryTime(value)
       if (at === null) return 'must be a time such as Fri, 21 Nov 2026 08:00:00 +0000'
-      options.scheduledAt = new Date(at).toISOString()
+      options.scheduledAt = isoTime(at)
       return null
     }
     case 'testmode':

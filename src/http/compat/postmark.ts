@@ -1,4 +1,5 @@
 import { SternaError } from '../../errors.ts'
+import { isoTime } from '../../iso-time.ts'
 import type { Accepted } from '../../submission/admission.ts'
 import type { ApiContext } from '../api-state.ts'
 import { mostEmails } from '../api/email-list.ts'
@@ -118,7 +119,7 @@ function answerFor({ to, cc, bcc }: NativeEmail, { messageId, createdAt, status,
     To: listText(to),
     ...(cc ? { Cc: listText(cc) } : {}),
     ...(bcc ? { Bcc: listText(bcc) } : {}),
-    SubmittedAt: new Date(createdAt).toISOString(),
+    SubmittedAt: isoTime(createdAt),
     MessageID: messageId,
     ErrorCode: 0,
     Message: suppressed.length === 0 ? 'OK' : `Message OK, but will not deliver to these inactive addresses: ${suppressed.join(', ')}.`,

@@ -1,3 +1,4 @@
+import { isoTime } from '../../iso-time.ts'
 import { refusal, validate } from '../validate.ts'
 import { isNothing } from './door-schema.ts'
 import { FanOut, faultAt, labelTag } from './native-email.ts'
@@ -84,7 +85,7 @@ function ownFields(request: SendGridBody, one: Personalization): Pick<NativeEmai
     ...(one.bcc ? { bcc: one.bcc } : {}),
     ...(Object.keys(headers).length > 0 ? { headers } : {}),
     ...(Object.keys(metadata).length > 0 ? { metadata } : {}),
-    ...(sendAt === null || sendAt === undefined ? {} : { scheduled_at: new Date(sendAt * 1000).toISOString() }),
+    ...(sendAt === null || sendAt === undefined ? {} : { scheduled_at: isoTime(sendAt * 1000) }),
   }
 }
 

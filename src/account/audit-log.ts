@@ -45,7 +45,7 @@ export interface AuditRow extends Row {
   created_at: number
 }
 
-export interface AuditFilter {
+interface AuditFilter {
   accountId?: string | null
   /** Id of a key or a user, `command` or `server`. */
   actor?: string | null

@@ -15,7 +15,7 @@ interface LoginParts {
   secondFactors: SecondFactors
 }
 
-export interface Credentials {
+interface Credentials {
   email: string
   password: string
   /** Of the second factor. */

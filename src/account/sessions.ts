@@ -47,7 +47,7 @@ interface IssuedToken {
 }
 
 /** Whom a token stands for. */
-export interface Holder {
+interface Holder {
   user: User
   rights: ReadonlySet<Right>
   sandbox: boolean

@@ -20,7 +20,7 @@ interface UsersParts {
   passwords: PasswordHasher
 }
 
-export interface NewUser {
+interface NewUser {
   accountId: string
   email: string
   role: Role

@@ -14,7 +14,7 @@ export const countedMetrics = [
   'unique_opened',
   'unique_clicked',
 ] as const
-export type CountedMetric = (typeof countedMetrics)[number]
+type CountedMetric = (typeof countedMetrics)[number]
 export type Counts = Record<CountedMetric, number>
 
 /** All that can be asked for, in the order in which it is answered. */

@@ -45,7 +45,7 @@ async function dmarcOf(name: string, resolver: Resolver): Promise<string[] | nul
   return []
 }
 
-export function judgeRecords(domain: Domain, records: DnsRecord[], found: RecordFinding[]): Finding {
+function judgeRecords(domain: Domain, records: DnsRecord[], found: RecordFinding[]): Finding {
   const say = sayOf('domain')
   const { name, status } = domain
   const required = found.filter(({ kind }) => requiredKinds.includes(kind))

@@ -6,7 +6,7 @@ import { type Finding, sayOf } from './finding.ts'
 type Names = Pick<DnsResolver, 'a' | 'aaaa' | 'ptr'>
 
 /** Where this server is seen to send from. */
-export interface SendingAddresses {
+interface SendingAddresses {
   addresses: string[]
   /** False where the machine has no public address itself, so that those of the host name are taken for it. */
   areOwn: boolean

@@ -17,7 +17,7 @@ export type CheckName = (typeof checkNames)[number]
 
 /** `failed`: mail is lost, refused or taken for spam by it. `skipped`: it could not be looked at. */
 export const findingStatuses = ['ok', 'warning', 'failed', 'skipped'] as const
-export type FindingStatus = (typeof findingStatuses)[number]
+type FindingStatus = (typeof findingStatuses)[number]
 
 /** One thing that an operator of a mail server must get right, and how it stands. */
 export interface Finding {
@@ -30,7 +30,7 @@ export interface Finding {
 }
 
 /** Says how it stands with what one check looks at. */
-export interface Say {
+interface Say {
   ok(what: string): Finding
   warning(what: string, advice: string): Finding
   failed(what: string, advice: string): Finding

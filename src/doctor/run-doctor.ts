@@ -17,7 +17,7 @@ import { examinePort25 } from './examine-port-25.ts'
 import { examineResolver } from './examine-resolver.ts'
 import { checkNames, type CheckName, type Finding, sayOf } from './finding.ts'
 
-export interface DoctorParts {
+interface DoctorParts {
   config: Config
   clock: Clock
   resolver: DnsResolver

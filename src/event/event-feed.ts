@@ -8,7 +8,7 @@ export interface EventScope {
   sandbox: boolean
 }
 
-export interface EventFilter {
+interface EventFilter {
   type: PublicEventType | null
   messageId: string | null
   /** Bare address of a recipient. */

@@ -1,7 +1,7 @@
 import ipaddr from 'ipaddr.js'
 
 /** Who sent a request: the address at the other end of the connection, and what the proxies before it say. */
-export interface RequestOrigin {
+interface RequestOrigin {
   /** Undefined where the connection is gone already. */
   remoteAddress: string | undefined
   /** The X-Forwarded-For field; each proxy adds the address that it was called from at the end. */

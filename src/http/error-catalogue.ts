@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../errors.ts'
 
 /** What an error is called by callers, when it comes, and what can be done about it. */
-export interface CatalogueEntry {
+interface CatalogueEntry {
   meaning: string
   remedy: string
 }

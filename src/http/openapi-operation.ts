@@ -4,7 +4,7 @@ import type { JsonSchema, SchemaComponents } from './openapi-schema.ts'
 import { needsKey, refusalsOf } from './operation-refusals.ts'
 import type { Answer, Operation } from './operation.ts'
 
-export interface OperationFrame {
+interface OperationFrame {
   components: SchemaComponents
   problems: ProblemResponses
 }

@@ -7,14 +7,14 @@ import { deleteWindow, everyWindow, saveWindow, timesOf } from './rate-limit-sto
 import type { WindowRow } from './rate-limit-store.ts'
 import { RateLimitWindow } from './rate-limit-window.ts'
 
-export interface RateLimitParts {
+interface RateLimitParts {
   db: Database
   clock: Clock
   log: Log
   accounts: Pick<Accounts, 'accountFor'>
 }
 
-export interface RateLimitSettings {
+interface RateLimitSettings {
   /** Requests a minute by the name of the plan. */
   plans: Record<string, number>
   /** What counts for an account whose plan is not among them any more. */

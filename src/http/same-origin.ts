@@ -1,5 +1,5 @@
 /** What a browser says of the page that makes a request. */
-export interface RequestSource {
+interface RequestSource {
   /** The Origin field. */
   origin: string | undefined
   /** The Sec-Fetch-Site field. */

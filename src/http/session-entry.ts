@@ -7,7 +7,7 @@ import { isOwnRequest } from './same-origin.ts'
 import { sessionCookie } from './session-cookie.ts'
 import type { SessionCookie } from './session-cookie.ts'
 
-export interface SessionEntryParts {
+interface SessionEntryParts {
   baseUrl: string
   sessions: Sessions
   audit: Pick<AuditLog, 'record'>

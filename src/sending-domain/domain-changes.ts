@@ -2,7 +2,7 @@ import { type Domain, type RecordKind, recordKinds } from './domain.ts'
 import { isRotating } from './key-rotation.ts'
 
 /** Something about a domain that its owner and the operator should know, as it happened. */
-export type DomainChange =
+type DomainChange =
   | { type: 'verified' | 'failed' | 'dkim_rotated' }
   | { type: 'record_missing' | 'record_returned'; kind: RecordKind }
 

@@ -9,7 +9,7 @@ import type { Domain } from './domain.ts'
 import { beginCheck, domainAfterCheck, nextCheckAt } from './domain-check.ts'
 import { type DnsRecord, type RecordHosts, recordsFor } from './domain-records.ts'
 
-export interface DomainChecksParts {
+interface DomainChecksParts {
   resolver: Resolver
   clock: Clock
   log: Log

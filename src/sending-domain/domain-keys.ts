@@ -5,7 +5,7 @@ import { SternaError } from '../errors.ts'
 
 export type DkimAlgorithm = 'rsa-sha256' | 'ed25519-sha256'
 
-export interface DkimKeyPair {
+interface DkimKeyPair {
   algorithm: DkimAlgorithm
   /** What p= of the key's DNS record holds (RFC 6376 3.6.1, RFC 8463 4). */
   publicKey: string

@@ -18,7 +18,7 @@ import type { RefusedItem } from './batch-refusal.ts'
 import type { Remember } from './idempotency-keys.ts'
 
 /** Several messages of one submitter that a door hands over together. */
-export interface SubmissionBatch {
+interface SubmissionBatch {
   submitter: Submitter
   /** In their order; what the door refused itself stands at its place. */
   items: (Submission | SternaError)[]

@@ -99,7 +99,5 @@ export const exportShapes = {
   },
 } satisfies Record<string, ExportShape>
 
-export type ExportingService = keyof typeof exportShapes
-
 /** `Email Address`, `email_address` and `emailAddress` are one name. */
 export const plainName = (text: string): string => text.toLowerCase().replace(/[^a-z0-9]/g, '')

@@ -1,5 +1,5 @@
 /** A piece of JSON text that may be an entry. */
-export interface JsonEntry {
+interface JsonEntry {
   /** Where it begins. */
   line: number
   /** An object, or a string. */

@@ -4,7 +4,7 @@ export type TemplateNode =
   | { type: 'variable'; path: string[]; isRaw: boolean }
   | { type: 'section'; path: string[]; isInverted: boolean; nodes: TemplateNode[] }
 
-export type ParsedTemplate = { ok: true; nodes: TemplateNode[] } | { ok: false; line: number; fault: string }
+type ParsedTemplate = { ok: true; nodes: TemplateNode[] } | { ok: false; line: number; fault: string }
 
 /** The template cannot be understood; `fault` says why and what to write instead. */
 class TemplateFault extends Error {

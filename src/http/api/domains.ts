@@ -8,7 +8,7 @@ import { type Operation, operation } from '../operation.ts'
 import { listBody, listOf, pageOf, pageParameters } from '../page.ts'
 import { domainChanges, domainReference, domainSchema, newDomain, rotation } from './domain-schema.ts'
 
-export interface DomainOperationsParts {
+interface DomainOperationsParts {
   sendingDomains: SendingDomains
 }
 

@@ -11,7 +11,7 @@ import type { Operation } from '../operation.ts'
 import { problemOf } from '../problem.ts'
 import type { SessionEntry } from '../session-entry.ts'
 
-export interface EntryParts {
+interface EntryParts {
   people: People
   entry: SessionEntry
 }

@@ -11,7 +11,7 @@ import { checkPlaceholders, personalized } from './recipient-variables.ts'
 import { ReplacementBudget } from './substitute.ts'
 
 /** What a request to `/v3/:domain/messages` asks for. */
-export interface MailgunRequest {
+interface MailgunRequest {
   emails: NativeEmail[]
   /** `o:testmode`: as with a sandbox key. */
   isTest: boolean

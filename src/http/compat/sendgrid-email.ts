@@ -10,7 +10,7 @@ import { areTooMuch, ReplacementBudget, substitute } from './substitute.ts'
 type Personalization = SendGridBody['personalizations'][number]
 
 /** What a request to `/v3/mail/send` asks for. */
-export interface SendGridRequest {
+interface SendGridRequest {
   emails: NativeEmail[]
   /** `sandbox_mode`: everything is checked, nothing is accepted. */
   validatesOnly: boolean

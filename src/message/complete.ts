@@ -41,6 +41,9 @@ type Completion = Completed | { ok: false; fault: string }
 const single = 'From Sender Reply-To To Cc Subject Date Message-ID Content-Type Content-Transfer-Encoding'.split(' ')
 const removed = new Set(['bcc', 'resent-bcc', 'return-path', ...optionFieldNames])
 
+/** A message that has passed so many hosts goes round in circles (RFC 5321 6.3). */
+export const maxReceived = 50
+
 /** Whose domains are looked up, one by one. */
 const mostAuthors = 100
 /** characters; RFC 5322 2.1.1 */

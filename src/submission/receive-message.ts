@@ -4,7 +4,8 @@ import type { AuthenticatedKey } from '../account/api-keys.ts'
 import type { Clock } from '../clock.ts'
 import { newId } from '../id.ts'
 import type { Log } from '../log.ts'
-import { complete } from '../message/complete.ts'
+import { addressedAs } from '../message/addressed-as.ts'
+import { complete, maxReceived } from '../message/complete.ts'
 import type { Completed } from '../message/complete.ts'
 import type { Content, Idempotency, SubmittedRecipient, Submission } from '../message/submission.ts'
 import type { Reply } from '../smtp/reply.ts'
@@ -31,9 +32,6 @@ interface ReceiveOptions {
   hostname: string
   maxMessageBytes: number
 }
-
-/** A message that has passed so many hosts goes round in circles (RFC 5321 6.3). */
-const maxReceived = 50
 
 /**
  * Takes one message from the client: reads it, completes its header, hands it to the door, and says what became of it.
@@ -147,15 +145,14 @@ function submissionOf({ transaction, messageId, header, content, hasEightBitBody
   }
 }
 
-/** Everybody in the envelope gets the message; the header only tells how they were addressed. */
 function recipientsOf({ recipients }: Transaction, header: Completed): SubmittedRecipient[] {
-  const to = new Set(header.headerToAddresses.map((address) => address.toLowerCase()))
-  const cc = new Set(header.headerCcAddresses.map((address) => address.toLowerCase()))
-  return recipients.map(({ forwardPath, notify, orcpt }) => {
-    const address = forwardPath.toLowerCase()
-    const type = to.has(address) ? 'to' : cc.has(address) ? 'cc' : 'bcc'
-    return { mailbox: { address: forwardPath, name: null }, type, notify, orcpt }
-  })
+  const typeOf = addressedAs(header)
+  return recipients.map(({ forwardPath, notify, orcpt }) => ({
+    mailbox: { address: forwardPath, name: null },
+    type: typeOf(forwardPath),
+    notify,
+    orcpt,
+  }))
 }
 
 /** A client that tries again sends a new Date and Message-ID, so they cannot be compared. */

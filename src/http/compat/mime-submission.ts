@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { SternaError } from '../../errors.ts'
 import { newId } from '../../id.ts'
-import { complete } from '../../message/complete.ts'
+import { addressedAs } from '../../message/addressed-as.ts'
+import { complete, maxReceived } from '../../message/complete.ts'
 import type { Completed } from '../../message/complete.ts'
 import { formatDate } from '../../message/format-field.ts'
 import { metadataFault, parseScheduledAt, tagsFault } from '../../message/send-options.ts'
@@ -35,9 +36,6 @@ export interface RawMessageFrame {
   /** Stores a chunk of a message that is still being read; it is on disk when the promise resolves. */
   storeChunk(messageId: string, number: number, bytes: Uint8Array): Promise<void>
 }
-
-/** A message that has passed so many hosts goes round in circles (RFC 5321 6.3). */
-const maxReceived = 50
 
 /**
  * The submission that a raw message makes: read, judged and completed as one that comes by SMTP, except that lines may
@@ -133,13 +131,7 @@ function scheduleOf({ scheduledAt }: MailgunOptions, now: number): number | null
   throw new SternaError('validation_error', `The \`scheduled_at\` field is refused. ${at.fault}`)
 }
 
-/** Everybody in the envelope gets the message; the header only tells how they were addressed. */
 function recipientsOf(addresses: string[], header: Completed): SubmittedRecipient[] {
-  const to = new Set(header.headerToAddresses.map((address) => address.toLowerCase()))
-  const cc = new Set(header.headerCcAddresses.map((address) => address.toLowerCase()))
-  return [...new Set(addresses)].map((address) => {
-    const lower = address.toLowerCase()
-    const type = to.has(lower) ? 'to' : cc.has(lower) ? 'cc' : 'bcc'
-    return { mailbox: { address, name: null }, type, notify: null, orcpt: null }
-  })
+  const typeOf = addressedAs(header)
+  return [...new Set(addresses)].map((address) => ({ mailbox: { address, name: null }, type: typeOf(address), notify: null, orcpt: null }))
 }

@@ -8,7 +8,7 @@ export const longestSubject = 998
 
 const mebibyte = 1024 * 1024
 /** bytes */
-const longestBody = 5 * mebibyte
+export const longestBody = 5 * mebibyte
 /** More than any limit below, so that a hostile list is refused before its elements are looked at. */
 const longestList = 1000
 

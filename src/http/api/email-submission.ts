@@ -24,7 +24,7 @@ export interface EmailFrame {
 }
 
 /** to, cc and bcc together */
-const mostRecipients = 50
+export const mostRecipients = 50
 
 type Fault = Parameters<typeof refusal>[0][number]
 

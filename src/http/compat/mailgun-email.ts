@@ -1,12 +1,14 @@
 import { SternaError } from '../../errors.ts'
 import { domainOf } from '../../smtp/address.ts'
 import { parseDomain } from '../../smtp/domain-name.ts'
+import { mostEmails } from '../api/email-list.ts'
+import { longestBody } from '../api/email-schema.ts'
 import { refusal } from '../validate.ts'
 import { prefixed, valuesOf } from './form-fields.ts'
 import type { Form, FormFile } from './form-fields.ts'
 import { jsonObject, mailgunOptions, singleValue } from './mailgun-options.ts'
-import { FanOut, faultAt, mailboxList } from './native-email.ts'
-import type { DoorFault, NativeAttachment, NativeEmail, NativeMailbox } from './native-email.ts'
+import { FanOut, faultAt, mailboxList, renamed } from './native-email.ts'
+import type { DoorFault, NativeAttachment, NativeEmail, NativeMailbox, Renames } from './native-email.ts'
 import { checkPlaceholders, personalized } from './recipient-variables.ts'
 import { ReplacementBudget } from './substitute.ts'
 
@@ -17,12 +19,8 @@ interface MailgunRequest {
   isTest: boolean
 }
 
-/** The same number as in a batch of the API. */
-const mostEmails = 100
 /** characters of all values together; a thousand recipients need no more */
 const longestList = 200_000
-/** characters; what is longer need not be looked at to be refused */
-const longestBody = 5 * 1024 * 1024
 
 const known = new Set('from to cc bcc subject text html template t:variables t:text recipient-variables'.split(' '))
 const knownPrefix = /^(?:[ohv]):./
@@ -100,6 +98,7 @@ function addresses(form: Form, faults: DoorFault[]): Pick<NativeEmail, 'from' | 
 
 function contents(form: Form, faults: DoorFault[]): Pick<NativeEmail, 'subject' | 'html' | 'text' | 'template'> {
   const [subject, html, text, id] = ['subject', 'html', 'text', 'template'].map((name) => singleValue(form, name, faults))
+  // What is longer need not be looked at to be refused.
   for (const [name, body] of [['html', html], ['text', text]] as const) {
     if ((body?.length ?? 0) > longestBody) throw refusal([faultAt(name, 'too_long', `The parameter ${name} is too long.`)])
   }
@@ -164,7 +163,7 @@ function copies(email: NativeEmail, variables: Record<string, unknown>): NativeE
   return emails
 }
 
-const renames: [RegExp, string][] = [
+const renames: Renames = [
   [/^(from|to|cc|bcc)\..*$/, '$1'],
   [/^reply_to.*$/, 'h:Reply-To'],
   [/^headers\.(.*)$/, 'h:$1'],
@@ -180,7 +179,4 @@ const renames: [RegExp, string][] = [
 ]
 
 /** What Mailgun calls a field of the API. */
-export function mailgunField(field: string): string {
-  const rename = renames.find(([pattern]) => pattern.test(field))
-  return rename ? field.replace(rename[0], rename[1]) : field
-}
+export const mailgunField = (field: string): string => renamed(field, renames)

@@ -5,6 +5,7 @@ import { StorageFullError } from '../../store/database.ts'
 import type { Accept } from '../../submission/accept.ts'
 import type { Accepted } from '../../submission/admission.ts'
 import type { EmailRequest } from '../api/email-request.ts'
+import { mostRecipients } from '../api/email-submission.ts'
 import { refusal } from '../validate.ts'
 import { valuesOf } from './form-fields.ts'
 import type { Form } from './form-fields.ts'
@@ -22,9 +23,6 @@ export interface MimeParts extends Pick<RawMessageFrame, 'hostname' | 'messageSi
   /** Removes what was stored of a message that did not become one. */
   dropChunks(messageId: string): Promise<void>
 }
-
-/** to, cc and bcc together, as in the API */
-const mostRecipients = 50
 
 /** `from` and `subject` stand in the message itself; clients send them all the same. */
 const known = new Set(['to', 'cc', 'bcc', 'message', 'from', 'subject'])

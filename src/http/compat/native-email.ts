@@ -40,6 +40,15 @@ export type DoorFault = FieldFault & { error?: ErrorCode | undefined }
 
 export const faultAt = (field: string, code: string, message: string): DoorFault => ({ field, code, message, help: null })
 
+/** Names of our fields and what another service calls them; the first that fits counts. */
+export type Renames = readonly (readonly [pattern: RegExp, name: string])[]
+
+/** What a field is called there; one that no pattern fits keeps its name. */
+export function renamed(field: string, renames: Renames): string {
+  const rename = renames.find(([pattern]) => pattern.test(field))
+  return rename ? field.replace(rename[0], rename[1]) : field
+}
+
 /** Other services have labels of one word where ours have a name and a value. */
 export const labelTag = (label: string): { name: string; value: string } => ({ name: label, value: 'true' })
 

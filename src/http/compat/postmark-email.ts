@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { refusal, validate } from '../validate.ts'
 import { harmless, isNothing, listOf, recordOf } from './door-schema.ts'
-import { faultAt, labelTag, mailboxList } from './native-email.ts'
-import type { DoorFault, NativeAttachment, NativeEmail } from './native-email.ts'
+import { faultAt, labelTag, mailboxList, renamed } from './native-email.ts'
+import type { DoorFault, NativeAttachment, NativeEmail, Renames } from './native-email.ts'
 
 const attachment = z.strictObject({
   Name: z.string(),
@@ -123,7 +123,7 @@ function trackingOf({ TrackOpens: opens, TrackLinks: links }: Common): Pick<Nati
   return Object.keys(tracking).length > 0 ? { tracking } : {}
 }
 
-const renames: [RegExp, string][] = [
+const renames: Renames = [
   [/^from.*$/, 'From'],
   [/^to.*$/, 'To'],
   [/^cc.*$/, 'Cc'],
@@ -147,7 +147,4 @@ const renames: [RegExp, string][] = [
 ]
 
 /** What Postmark calls a field of the API. */
-export function postmarkField(field: string): string {
-  const rename = renames.find(([pattern]) => pattern.test(field))
-  return rename ? field.replace(rename[0], rename[1]) : field
-}
+export const postmarkField = (field: string): string => renamed(field, renames)

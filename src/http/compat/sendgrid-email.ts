@@ -1,8 +1,8 @@
 import { isoTime } from '../../iso-time.ts'
 import { refusal, validate } from '../validate.ts'
 import { isNothing } from './door-schema.ts'
-import { FanOut, faultAt, labelTag } from './native-email.ts'
-import type { DoorFault, NativeAttachment, NativeEmail } from './native-email.ts'
+import { FanOut, faultAt, labelTag, renamed } from './native-email.ts'
+import type { DoorFault, NativeAttachment, NativeEmail, Renames } from './native-email.ts'
 import { sendGridSchema } from './sendgrid-schema.ts'
 import type { SendGridAttachment, SendGridBody } from './sendgrid-schema.ts'
 import { areTooMuch, ReplacementBudget, substitute } from './substitute.ts'
@@ -154,7 +154,7 @@ function bodies({ content }: SendGridBody, { values, budget }: { values: Map<str
   return found
 }
 
-const renames: [RegExp, string][] = [
+const renames: Renames = [
   [/^(to|cc|bcc)\.(\d+)(?:\.(email|name))?$/, 'personalizations.#.$1.$2.email'],
   [/^(to|cc|bcc)$/, 'personalizations.#.$1'],
   [/^reply_to\.\d+.*$/, 'reply_to'],
@@ -172,7 +172,5 @@ const renames: [RegExp, string][] = [
 ]
 
 /** What SendGrid calls a field of the API, of the email at this place. */
-export function sendGridField(field: string, place: number): string {
-  const rename = renames.find(([pattern]) => pattern.test(field))
-  return rename ? field.replace(rename[0], rename[1]).replace('#', String(place)) : field
-}
+export const sendGridField = (field: string, place: number): string =>
+  renamed(field, renames.map(([pattern, name]) => [pattern, name.replace('#', String(place))]))

@@ -1,5 +1,5 @@
-/** bytes; a body may not be longer, so there is no point in making it */
-const longestResult = 5 * 1024 * 1024
+import { longestBody } from '../api/email-schema.ts'
+
 /** What all emails of a request may have replaced; with more, other connections would have to wait for it. */
 const mostReplacements = 200_000
 /** characters */
@@ -25,7 +25,7 @@ export const areTooMuch = (keys: readonly string[]): boolean => keys.length > mo
  * place the longer one counts. Null where the text or the result is longer than a body may be, or `budget` is used up.
  */
 export function substitute(text: string, values: ReadonlyMap<string, string>, budget = new ReplacementBudget()): string | null {
-  if (text.length > longestResult) return null
+  if (text.length > longestBody) return null
   const keys = [...values.keys()].filter((key) => key !== '').toSorted((a, b) => b.length - a.length)
   if (keys.length === 0) return text
   const pattern = new RegExp(keys.map((key) => key.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')).join('|'), 'g')
@@ -37,7 +37,7 @@ export function substitute(text: string, values: ReadonlyMap<string, string>, bu
     pieces.push(text.slice(end, index), value)
     length += index - end + value.length
     end = index + key.length
-    if (length > longestResult || !budget.take()) return null
+    if (length > longestBody || !budget.take()) return null
   }
-  return length + text.length - end > longestResult ? null : pieces.join('') + text.slice(end)
+  return length + text.length - end > longestBody ? null : pieces.join('') + text.slice(end)
 }

@@ -17,7 +17,8 @@ import {
 
 const param = (ctx: ApiContext, name: string): string => ctx.params[name] ?? ''
 
-const webhookOf = (ctx: ApiContext, { webhooks }: { webhooks: Webhooks }): Webhook =>
+/** The webhook that the path names. @throws SternaError `not_found` */
+export const webhookOf = (ctx: ApiContext, { webhooks }: { webhooks: Webhooks }): Webhook =>
   webhooks.list.getWebhook(ctx.state.submitter, param(ctx, 'id'))
 
 const filters = {

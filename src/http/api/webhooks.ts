@@ -6,14 +6,13 @@ import { isPublicEventType, subscribedEvents } from '../../webhook/event-subscri
 import type { Webhooks } from '../../webhook/open-webhooks.ts'
 import { isSuccess } from '../../webhook/post-webhook.ts'
 import type { WebhookFields } from '../../webhook/webhook-list.ts'
-import type { Webhook } from '../../webhook/webhook-store.ts'
 import { mayDo } from '../api-state.ts'
 import type { ApiContext } from '../api-state.ts'
 import { operation } from '../operation.ts'
 import type { Operation } from '../operation.ts'
 import { listBody, listOf, pageOf, pageParameters } from '../page.ts'
 import type { CheckParams } from '../validate.ts'
-import { webhookDeliveryOperations, webhookReplayOperations } from './webhook-deliveries.ts'
+import { webhookDeliveryOperations, webhookOf, webhookReplayOperations } from './webhook-deliveries.ts'
 import { webhookAnswer, webhookObject, webhookWithSecret } from './webhook-object.ts'
 
 interface WebhookParts {
@@ -255,8 +254,5 @@ function missingUrl(): SternaError {
   const message = 'The `url` field is missing: it says where events are to be posted.'
   return new SternaError('missing_required_field', message, { faults: [{ field: 'url', code: 'missing', message, help: null }] })
 }
-
-const webhookOf = (ctx: ApiContext, { webhooks }: WebhookParts): Webhook =>
-  webhooks.list.getWebhook(ctx.state.submitter, ctx.params['id'] ?? '')
 
 const maySeeSecret = (ctx: ApiContext): boolean => mayDo(ctx, 'full_access')

@@ -9,7 +9,7 @@ export interface Template extends TemplateContent {
   name: string
   /** Unique in its account. */
   alias: string | null
-  /** Of the content in this object; the live one if `isPublished`. */
+  /** Of the content in this object; the live one where `liveVersionId` is the same. */
   versionId: string
   /** Null until the first is published. */
   liveVersionId: string | null

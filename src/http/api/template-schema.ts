@@ -61,13 +61,13 @@ export const newTemplateFields = (given: z.output<typeof newTemplateSchema>): Te
   from: null,
   replyTo: [],
   variables: [],
-  ...changedFields(given),
+  ...changedTemplateFields(given),
   name: given.name,
   html: given.html,
 })
 
 /** What is given, in our words; what is left out stays as it was, null takes it away. */
-export function changedFields(given: z.output<typeof templateChangesSchema>): Partial<TemplateFields> {
+export function changedTemplateFields(given: z.output<typeof templateChangesSchema>): Partial<TemplateFields> {
   const { reply_to: replyTo, variables: declared, ...rest } = given
   const fields: Partial<TemplateFields> = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined))
   if (replyTo !== undefined) fields.replyTo = replyTo === null ? [] : [replyTo].flat()

@@ -7,7 +7,7 @@ import { operation } from '../operation.ts'
 import type { Operation } from '../operation.ts'
 import { listBody, listOf, pageOf, pageParameters } from '../page.ts'
 import { deletedTemplate, renderedAnswer, templateAnswer, templateItem, templateItemAnswer, templateObject, templateReference } from './template-object.ts'
-import { changedFields, newTemplateFields, newTemplateSchema, renderSchema, templateChangesSchema } from './template-schema.ts'
+import { changedTemplateFields, newTemplateFields, newTemplateSchema, renderSchema, templateChangesSchema } from './template-schema.ts'
 
 interface TemplateParts {
   templates: TemplateList
@@ -124,7 +124,7 @@ const editingOperations = (parts: TemplateParts): Operation[] => [
       answers: [{ status: 200, description: 'It is saved.', schema: templateReference }],
       refuses: ['not_found', 'validation_error', 'alias_taken', 'payload_too_large'],
     },
-    async (ctx, { body }) => referenceTo(await parts.templates.change(...named(ctx), changedFields(body))),
+    async (ctx, { body }) => referenceTo(await parts.templates.change(...named(ctx), changedTemplateFields(body))),
   ),
   operation(
     {

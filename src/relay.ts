@@ -1,8 +1,8 @@
 import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import type { AddressInfo } from 'node:net'
-import type { CommandParts } from './command/command-parts.ts'
 import { Rollup } from './analytics/rollup.ts'
+import type { CommandParts } from './command/command-parts.ts'
 import { openCoreParts } from './command/core-parts.ts'
 import type { CoreParts, Outside } from './command/core-parts.ts'
 import type { Config } from './config/settings.ts'
@@ -239,7 +239,7 @@ function emailParts({ config, clock, log, db }: CoreParts, inside: Inside, { com
 async function openHttp(core: CoreParts, inside: Inside, frame: DoorFrame) {
   const { webhooks, follower, version } = inside
   const { tls, templates, space, rateLimit } = frame
-  const { config, clock, log, db, apiKeys, audit, people, sendingDomains } = core
+  const { config, clock, log, db, apiKeys, audit, people } = core
   const { sessions } = people
   const emails = emailParts(core, inside, frame)
   const eventFeed = new EventFeed(db)
@@ -260,7 +260,23 @@ async function openHttp(core: CoreParts, inside: Inside, frame: DoorFrame) {
     tls,
     health: () => ({ accepting: space.isEnough }),
     docs: config.http.docs,
-    operations: apiOperations({ ...emails, ...peopleParts(core, webhooks), db, rollup: inside.rollup, clock, examineServer: () => examination(core), explain: (address) => explainAddress(address, explainParts(core, inside)), queueAdmin: inside.queueAdmin, config, apiKeys, sessions, sendingDomains, templates, webhooks, suppressions: new SuppressionEntries(core), eventFeed, eventStreams }),
+    operations: apiOperations({
+      ...emails,
+      ...peopleParts(core, webhooks),
+      db,
+      rollup: inside.rollup,
+      clock,
+      examineServer: () => examination(core),
+      explain: (address) => explainAddress(address, explainParts(core, inside)),
+      queueAdmin: inside.queueAdmin,
+      config,
+      sessions,
+      templates,
+      webhooks,
+      suppressions: new SuppressionEntries(core),
+      eventFeed,
+      eventStreams,
+    }),
     doors: config.compat.enabled
       ? compatDoors({ ...emails, ...chunkParts(db), hostname: config.hostname, messageSizeLimit: config.messageSizeLimit, verifiedDomainFor: frame.door.verifiedDomainFor })
       : [],

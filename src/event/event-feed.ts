@@ -1,12 +1,8 @@
+import { scopeParams } from '../account/account-scope.ts'
+import type { AccountScope } from '../account/account-scope.ts'
 import type { Database, Row, Value } from '../store/database.ts'
 import { publicEventTypes } from './event-type.ts'
 import type { PublicEventType } from './event-type.ts'
-
-/** Whose events: live mail and the sandbox know nothing of each other. */
-export interface EventScope {
-  accountId: string
-  sandbox: boolean
-}
 
 interface EventFilter {
   type: PublicEventType | null
@@ -54,20 +50,20 @@ export class EventFeed {
     this.#db = db
   }
 
-  async find(scope: EventScope, id: string): Promise<FeedRow | undefined> {
+  async find(scope: AccountScope, id: string): Promise<FeedRow | undefined> {
     const [row] = await this.#db.report<FeedRow>(
       `select seq, id, type, created_at, data from event
         where id = :id and account_id = :accountId and sandbox = :sandbox and ${isPublic}`,
-      { id, ...scoped(scope) },
+      { id, ...scopeParams(scope) },
     )
     return row
   }
 
   /** Where in the log an event of this account is; undefined where it is no longer kept, or never was. */
-  async placeOf(scope: EventScope, id: string): Promise<number | undefined> {
+  async placeOf(scope: AccountScope, id: string): Promise<number | undefined> {
     const [row] = await this.#db.report<{ seq: number }>(
       'select seq from event where id = :id and account_id = :accountId and sandbox = :sandbox',
-      { id, ...scoped(scope) },
+      { id, ...scopeParams(scope) },
     )
     return row?.seq
   }
@@ -82,11 +78,11 @@ export class EventFeed {
    * A page and one row more, which tells that there is more. With `before` the rows come in the opposite order, those
    * next to that place first. Uses the index event_feed, or event_message where one email is asked for.
    */
-  page(scope: EventScope, page: FeedPage, filter = everything): Promise<FeedRow[]> {
+  page(scope: AccountScope, page: FeedPage, filter = everything): Promise<FeedRow[]> {
     const isUpward = (page.order === 'asc') === (page.before === null)
     const edge = page.after ?? page.before
     const conditions = ['account_id = :accountId', 'sandbox = :sandbox', isPublic]
-    const params: Record<string, Value> = { ...scoped(scope), pageLimit: page.limit + 1 }
+    const params: Record<string, Value> = { ...scopeParams(scope), pageLimit: page.limit + 1 }
     if (edge !== null) {
       conditions.push(isUpward ? 'seq > :edge' : 'seq < :edge')
       params.edge = edge
@@ -102,8 +98,6 @@ export class EventFeed {
     )
   }
 }
-
-const scoped = ({ accountId, sandbox }: EventScope): Record<string, Value> => ({ accountId, sandbox: sandbox ? 1 : 0 })
 
 const toRecipient = 'exists (select 1 from recipient where recipient.id = event.recipient_id and lower(recipient.forward_path) = :to)'
 

@@ -1,7 +1,7 @@
+import type { AccountScope } from '../account/account-scope.ts'
 import { messageOf } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { Database, Row } from '../store/database.ts'
-import type { EventScope } from './event-feed.ts'
 
 /** Events of so long are told of together, ms: a busy log is looked at fifty times a second, not a thousand times. */
 const gatherMs = 20
@@ -41,7 +41,7 @@ export class EventFollower {
    * Calls `onNews` after events of this account were written, from the moment at which the promise resolves until the
    * function that it gives is called.
    */
-  async follow(scope: EventScope, onNews: () => void): Promise<() => void> {
+  async follow(scope: AccountScope, onNews: () => void): Promise<() => void> {
     const key = keyOf(scope.accountId, scope.sandbox ? 1 : 0)
     const ofAccount = this.#followers.get(key) ?? new Set()
     this.#followers.set(key, ofAccount.add(onNews))

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
+import type { AccountScope } from '../account/account-scope.ts'
 import type { CancelTimer, Clock } from '../clock.ts'
-import type { EventFeed, EventScope, FeedRow } from '../event/event-feed.ts'
+import type { EventFeed, FeedRow } from '../event/event-feed.ts'
 import type { EventFollower } from '../event/event-follower.ts'
 import { webhookBody } from '../webhook/webhook-body.ts'
 
@@ -12,7 +13,7 @@ export interface EventStreamParts {
 
 /** What one stream tells, and to whom. */
 export interface StreamRequest {
-  scope: EventScope
+  scope: AccountScope
   /** It begins behind this place of the log. */
   after: number
   /** Whether the key is still in force. */

@@ -1,15 +1,11 @@
+import { scopeParams } from '../account/account-scope.ts'
+import type { AccountScope } from '../account/account-scope.ts'
 import { idFloor, isId } from '../id.ts'
 import type { Database, Row, Value } from '../store/database.ts'
 import { pageClause } from '../store/page-clause.ts'
 import type { Page } from '../store/page-clause.ts'
 import { statusCondition } from './email-status.ts'
 import type { EmailStatus, NewestEvent } from './email-status.ts'
-
-/** Whose messages are seen: live and sandbox are worlds apart. */
-interface Scope {
-  accountId: string
-  sandbox: boolean
-}
 
 export interface MessageFilter {
   status: EmailStatus | null
@@ -90,8 +86,6 @@ export interface EventRow extends Row {
 const messageColumns = `id, domain_id, source, header_from, header_to, header_cc, reply_to, subject, message_id_header,
   tags, metadata, template_id, scheduled_at, created_at`
 
-const scoped = (scope: Scope): Record<string, Value> => ({ accountId: scope.accountId, sandbox: scope.sandbox ? 1 : 0 })
-
 /**
  * What the API shows of messages. All of it reads the connection for reports, so that no list delays a commit.
  * Whoever asks for the parts of one message must have found the message in their scope first.
@@ -104,11 +98,11 @@ export class MessageReader {
   }
 
   /** The message with this id, unless it belongs to another account or the other mode. */
-  async find(scope: Scope, id: string): Promise<MessageRow | undefined> {
+  async find(scope: AccountScope, id: string): Promise<MessageRow | undefined> {
     if (!isId('em', id)) return undefined
     const [row] = await this.#db.report<MessageRow>(
       `select ${messageColumns} from message where id = :id and account_id = :accountId and sandbox = :sandbox`,
-      { id, ...scoped(scope) },
+      { id, ...scopeParams(scope) },
     )
     return row
   }
@@ -117,14 +111,14 @@ export class MessageReader {
    * A page, newest first; `listBody` makes the answer of it. Uses the index message_account, and one for each filter but that of
    * the domain: message_author, recipient_address, recipient_undelivered, the key of message_tag.
    */
-  list(scope: Scope, filter: MessageFilter, page: Page): Promise<MessageRow[]> {
+  list(scope: AccountScope, filter: MessageFilter, page: Page): Promise<MessageRow[]> {
     const { condition, order, params } = pageClause(page)
     const wanted = filterConditions(filter)
     return this.#db.report<MessageRow>(
       `select ${messageColumns} from message
         where ${['account_id = :accountId', 'sandbox = :sandbox', condition, ...wanted.conditions].join(' and ')}
         ${order}`,
-      { ...scoped(scope), ...params, ...wanted.params },
+      { ...scopeParams(scope), ...params, ...wanted.params },
     )
   }
 
@@ -211,7 +205,7 @@ function filterConditions(filter: MessageFilter): { conditions: string[]; params
   }
   if (filter.status !== null) conditions.push(statusCondition(filter.status))
   if (filter.to !== null) {
-    add('id in (select message_id from recipient where lower(forward_path) = lower(:to))', { to: filter.to })
+    add('exists (select 1 from recipient where message_id = message.id and lower(forward_path) = lower(:to))', { to: filter.to })
   }
   if (filter.from !== null) add('author = lower(:from)', { from: filter.from })
   if (filter.domainId !== null) add('domain_id = :domainId', { domainId: filter.domainId })

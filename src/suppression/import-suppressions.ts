@@ -1,3 +1,4 @@
+import type { AccountScope } from '../account/account-scope.ts'
 import type { Clock } from '../clock.ts'
 import { SternaError } from '../errors.ts'
 import type { Database, Statement } from '../store/database.ts'
@@ -6,7 +7,6 @@ import type { FileEntry } from './export-file.ts'
 import type { ExportShape } from './export-shape.ts'
 import { exportedSuppression } from './exported-suppression.ts'
 import { insertSuppression } from './insert-suppression.ts'
-import type { SuppressionScope } from './insert-suppression.ts'
 import type { SuppressionOrigin } from './suppression-origin.ts'
 
 /** What an import came to. */
@@ -22,7 +22,7 @@ export interface ImportReport {
 }
 
 interface ImportRequest {
-  scope: SuppressionScope
+  scope: AccountScope
   file: string
   shape: ExportShape
   /** Where the user says what all entries are. */

@@ -1,3 +1,5 @@
+import { scopeParams } from '../account/account-scope.ts'
+import type { AccountScope } from '../account/account-scope.ts'
 import type { Clock } from '../clock.ts'
 import { isId } from '../id.ts'
 import { parseAddress } from '../smtp/address.ts'
@@ -5,7 +7,6 @@ import type { Database, Row, Statement, Value } from '../store/database.ts'
 import { pageClause } from '../store/page-clause.ts'
 import type { Page } from '../store/page-clause.ts'
 import { ensureSuppression } from './insert-suppression.ts'
-import type { SuppressionScope } from './insert-suppression.ts'
 import { suppressionAddress } from './suppression-address.ts'
 import type { SuppressionOrigin } from './suppression-origin.ts'
 
@@ -33,7 +34,7 @@ export class SuppressionEntries {
   }
 
   /** Puts addresses on the list by hand; gives the ids of their entries in the same order. One that is there stays. */
-  async add(scope: SuppressionScope, addresses: string[], reason: string | null): Promise<string[]> {
+  async add(scope: AccountScope, addresses: string[], reason: string | null): Promise<string[]> {
     const createdAt = this.#clock.now()
     const entries = addresses.map((address) => ensureSuppression(scope, { address, origin: 'manual', sourceId: null, reason, createdAt }))
     const written = await this.#db.write(entries)
@@ -41,41 +42,39 @@ export class SuppressionEntries {
   }
 
   /** The entry with this id, or the one that says most about this address. */
-  async find(scope: SuppressionScope, idOrAddress: string): Promise<SuppressionRow | undefined> {
+  async find(scope: AccountScope, idOrAddress: string): Promise<SuppressionRow | undefined> {
     const { condition, params } = named(idOrAddress)
     const rows = await this.#db.report<SuppressionRow>(
       `select id, address, origin, source_id, reason, created_at from suppression
         where account_id = :accountId and sandbox = :sandbox and ${condition} order by id`,
-      { ...scoped(scope), ...params },
+      { ...scopeParams(scope), ...params },
     )
     return foremost(rows)
   }
 
   /** Removes the entry with this id, or all of this address; gives the id of the one that `find` gave, if there was one. */
-  async remove(scope: SuppressionScope, idOrAddress: string): Promise<string | undefined> {
+  async remove(scope: AccountScope, idOrAddress: string): Promise<string | undefined> {
     const [written] = await this.#db.write([removal(scope, idOrAddress)])
     return foremost((written?.rows ?? []) as SuppressionRow[])?.id
   }
 
   /** As `remove` for each of them, in one batch; gives the ids of what was removed. */
-  async removeAll(scope: SuppressionScope, idsOrAddresses: string[]): Promise<string[]> {
+  async removeAll(scope: AccountScope, idsOrAddresses: string[]): Promise<string[]> {
     const written = await this.#db.write(idsOrAddresses.map((each) => removal(scope, each)))
     return written.flatMap(({ rows }) => rows.map(({ id }) => String(id)))
   }
 
   /** A page, newest first; `listBody` makes the answer of it. Uses the index suppression_listed. */
-  page(scope: SuppressionScope, origin: SuppressionOrigin | null, page: Page): Promise<SuppressionRow[]> {
+  page(scope: AccountScope, origin: SuppressionOrigin | null, page: Page): Promise<SuppressionRow[]> {
     const { condition, order, params } = pageClause(page)
     const ofOrigin = origin === null ? '' : 'and origin = :origin'
     return this.#db.report<SuppressionRow>(
       `select id, address, origin, source_id, reason, created_at from suppression
         where account_id = :accountId and sandbox = :sandbox ${ofOrigin} and ${condition} ${order}`,
-      { ...scoped(scope), ...(origin === null ? {} : { origin }), ...params },
+      { ...scopeParams(scope), ...(origin === null ? {} : { origin }), ...params },
     )
   }
 }
-
-const scoped = ({ accountId, sandbox }: SuppressionScope): Record<string, Value> => ({ accountId, sandbox: sandbox ? 1 : 0 })
 
 /** Both are found by an index: the key, and the unique one that begins with account and address. */
 function named(idOrAddress: string): { condition: string; params: Record<string, Value> } {
@@ -84,11 +83,11 @@ function named(idOrAddress: string): { condition: string; params: Record<string,
   return { condition: 'address = :name', params: { name: suppressionAddress(parsed.ok ? parsed.address : idOrAddress) } }
 }
 
-function removal(scope: SuppressionScope, idOrAddress: string): Statement {
+function removal(scope: AccountScope, idOrAddress: string): Statement {
   const { condition, params } = named(idOrAddress)
   return {
     sql: `delete from suppression where account_id = :accountId and sandbox = :sandbox and ${condition} returning id, origin`,
-    params: { ...scoped(scope), ...params },
+    params: { ...scopeParams(scope), ...params },
   }
 }
 

@@ -1,3 +1,5 @@
+import { scopeParams } from '../account/account-scope.ts'
+import type { AccountScope } from '../account/account-scope.ts'
 import type { Secrets } from '../account/key-file.ts'
 import type { Clock } from '../clock.ts'
 import { SternaError } from '../errors.ts'
@@ -10,7 +12,7 @@ import type { Page } from '../store/page-clause.ts'
 import { newSecret } from './sign-webhook.ts'
 import { cancelPending } from './webhook-delivery-store.ts'
 import { deleteWebhook, everyWebhook, insertWebhook, updateSecrets, updateWebhook } from './webhook-store.ts'
-import type { PayloadKind, SealedSecrets, Webhook, WebhookRow, WebhookScope } from './webhook-store.ts'
+import type { PayloadKind, SealedSecrets, Webhook, WebhookRow } from './webhook-store.ts'
 import { parseEventsText } from './event-subscription.ts'
 import { checkWebhookUrl } from './webhook-url.ts'
 
@@ -68,24 +70,24 @@ export class WebhookList {
   }
 
   /** @throws SternaError `not_found`, also for another account's or the other mode's */
-  getWebhook(scope: WebhookScope, id: string): Webhook {
+  getWebhook(scope: AccountScope, id: string): Webhook {
     const webhook = this.#byId.get(id)
     if (webhook && webhook.accountId === scope.accountId && webhook.sandbox === scope.sandbox) return webhook
     throw new SternaError('not_found', 'There is no webhook with this id.')
   }
 
   /** A page of them, as `listBody` takes it. */
-  async page({ accountId, sandbox }: WebhookScope, page: Page): Promise<Webhook[]> {
+  async page(scope: AccountScope, page: Page): Promise<Webhook[]> {
     const { condition, order, params } = pageClause(page)
     const rows = await this.#db.report<{ id: string }>(
       `select id from webhook where account_id = :accountId and sandbox = :sandbox and status <> 'deleted' and ${condition} ${order}`,
-      { accountId, sandbox: sandbox ? 1 : 0, ...params },
+      { ...scopeParams(scope), ...params },
     )
     return rows.flatMap(({ id }) => this.#byId.get(id) ?? [])
   }
 
   /** @throws SternaError `validation_error` */
-  async create(scope: WebhookScope, fields: WebhookFields): Promise<Webhook> {
+  async create(scope: AccountScope, fields: WebhookFields): Promise<Webhook> {
     checkWebhookUrl(fields.url, { allowHttp: this.#allowHttp })
     const now = this.#clock.now()
     const webhook: Webhook = {
@@ -116,7 +118,7 @@ export class WebhookList {
    * Changes what is given. Disabling cancels the deliveries that wait; enabling again does not bring them back.
    * @throws SternaError `not_found`, `validation_error`
    */
-  async change(scope: WebhookScope, id: string, changes: Partial<WebhookFields>): Promise<Webhook> {
+  async change(scope: AccountScope, id: string, changes: Partial<WebhookFields>): Promise<Webhook> {
     const before = this.getWebhook(scope, id)
     if (changes.url !== undefined) checkWebhookUrl(changes.url, { allowHttp: this.#allowHttp })
     const now = this.#clock.now()
@@ -134,7 +136,7 @@ export class WebhookList {
   }
 
   /** Deletes it for good and cancels the deliveries that wait. @throws SternaError `not_found` */
-  async remove(scope: WebhookScope, id: string): Promise<void> {
+  async remove(scope: AccountScope, id: string): Promise<void> {
     this.getWebhook(scope, id)
     await this.#writeExisting([deleteWebhook(id, this.#clock.now()), cancelPending(id)])
     this.#forget(id)
@@ -149,7 +151,7 @@ export class WebhookList {
    * Gives it a new secret at once. For `overlapMs` requests are signed with the old one too.
    * @throws SternaError `not_found`, `rotation_in_progress` where an overlap is open, unless `force`
    */
-  async rotateSecret(scope: WebhookScope, id: string, { overlapMs, force }: { overlapMs: number; force: boolean }): Promise<Webhook> {
+  async rotateSecret(scope: AccountScope, id: string, { overlapMs, force }: { overlapMs: number; force: boolean }): Promise<Webhook> {
     const before = this.getWebhook(scope, id)
     const now = this.#clock.now()
     const webhook: Webhook = {

@@ -1,3 +1,4 @@
+import type { AccountScope } from '../account/account-scope.ts'
 import type { PublicEventType } from '../event/event-type.ts'
 import type { Row, Statement, Value } from '../store/database.ts'
 import { eventsText } from './event-subscription.ts'
@@ -5,14 +6,8 @@ import { eventsText } from './event-subscription.ts'
 export type PayloadKind = 'standard' | 'extended'
 type DisabledReason = 'manual' | 'failures'
 
-/** Whose webhooks: each mode of an account sees only its own. */
-export interface WebhookScope {
-  accountId: string
-  sandbox: boolean
-}
-
 /** An endpoint that events are posted to. */
-export interface Webhook extends WebhookScope {
+export interface Webhook extends AccountScope {
   /** `wh_…` */
   id: string
   url: string

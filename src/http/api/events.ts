@@ -1,6 +1,7 @@
 import { z } from 'zod'
+import type { AccountScope } from '../../account/account-scope.ts'
 import { SternaError } from '../../errors.ts'
-import type { EventFeed, EventScope, FeedPage, FeedRow } from '../../event/event-feed.ts'
+import type { EventFeed, FeedPage, FeedRow } from '../../event/event-feed.ts'
 import { publicEventTypes } from '../../event/event-type.ts'
 import { isoTime } from '../../iso-time.ts'
 import type { ApiContext } from '../api-state.ts'
@@ -142,7 +143,7 @@ function isInForce(ctx: ApiContext, parts: EventParts): boolean {
   }
 }
 
-async function placeOf({ eventFeed }: EventParts, scope: EventScope, id: string | null): Promise<number | null> {
+async function placeOf({ eventFeed }: EventParts, scope: AccountScope, id: string | null): Promise<number | null> {
   if (id === null) return null
   const place = await eventFeed.placeOf(scope, id)
   if (place !== undefined) return place

@@ -1,0 +1,8 @@
+/** Whose things, and which of them: live mail and the sandbox know nothing of each other. */
+export interface AccountScope {
+  accountId: string
+  sandbox: boolean
+}
+
+/** The parameters `:accountId` and `:sandbox` of a statement. */
+export const scopeParams = ({ accountId, sandbox }: AccountScope): { accountId: string; sandbox: number } => ({ accountId, sandbox: sandbox ? 1 : 0 })

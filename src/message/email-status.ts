@@ -34,13 +34,13 @@ const rules: Rule[] = [
   { status: 'suppressed', some: [['suppressed']], only: ['suppressed'], mark: ['suppressed'] },
   { status: 'canceled', some: [['canceled']], only: setAside, mark: ['canceled'] },
   { status: 'scheduled', some: [['scheduled']], only: ['scheduled', ...setAside], mark: ['scheduled'] },
-  { status: 'queued', some: [['queued']], only: ['queued', ...setAside], mark: ['queued'] },
+  { status: 'queued', some: [['queued']], only: ['queued', ...setAside] },
   { status: 'delivered', some: [['delivered']], only: ['delivered'] },
   { status: 'complained', some: [['complained']], only: arrived, mark: ['complained'] },
   { status: 'partially_delivered', some: [arrived], only: final, mark: ['bounced', 'failed', 'complained', ...setAside] },
   { status: 'bounced', some: [['bounced']], only: ['bounced', 'failed', ...setAside], mark: ['bounced'] },
   { status: 'failed', some: [['failed']], only: ['failed', ...setAside], mark: ['failed'] },
-  { status: 'processing', some: [], mark: ['scheduled', 'queued', 'deferred', 'sent'] },
+  { status: 'processing', some: [] },
 ]
 
 /** The status of an email whose recipients are in these states. */
@@ -52,7 +52,7 @@ export function deriveStatus(states: Iterable<string>): EmailStatus {
   return rules.find(fits)?.status ?? 'processing'
 }
 
-/** The same as a condition on the row `message`, from the same rules. Uses the partial index recipient_undelivered. */
+/** The same as a condition on the row `message`, from the same rules. Uses the partial index recipient_state. */
 export function statusCondition(status: EmailStatus): string {
   const before = rules.slice(0, rules.findIndex((rule) => rule.status === status))
   const rule = rules[before.length] as Rule
@@ -62,7 +62,7 @@ export function statusCondition(status: EmailStatus): string {
 
 function markCondition({ mark }: Rule): string {
   if (!mark) return '1 = 1'
-  return `id in (select message_id from recipient where account_id = :accountId and state in (${quoted(mark)}) and state <> 'delivered')`
+  return `id in (select message_id from recipient where account_id = :accountId and state in (${quoted(mark)}) and state not in ('queued', 'delivered'))`
 }
 
 function ruleCondition({ some, only }: Rule): string {

@@ -79,7 +79,4 @@ export function table(rows: readonly (readonly string[])[]): string {
 /** Made for one line of a terminal: whatever a remote server wrote cannot move the cursor or forge a line. */
 export const printable = (text: string): string => text.replace(/\p{C}/gu, ' ')
 
-/** Whether others can look the name up: `localhost` and the like mean another computer to everybody else. */
-export const isFullName = (hostname: string): boolean => hostname.includes('.')
-
 export const shownTime = (at: number | null): string => isoTimeOrNull(at) ?? '-'

@@ -14,9 +14,9 @@ import type { DnsResolver } from '../dns/dns-resolver.ts'
 import type { Log } from '../log.ts'
 import { SendingDomains } from '../sending-domain/sending-domains.ts'
 import type { SendingDomainSettings } from '../sending-domain/sending-domains.ts'
+import { isFullName } from '../smtp/domain-name.ts'
 import type { Database } from '../store/database.ts'
 import { openDatabase } from '../store/sqlite-database.ts'
-import { isFullName } from './command.ts'
 
 /** What the world outside gives to a process. */
 export interface Outside {

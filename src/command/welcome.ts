@@ -1,5 +1,5 @@
+import { isFullName } from '../smtp/domain-name.ts'
 import type { CommandParts } from './command-parts.ts'
-import { isFullName } from './command.ts'
 
 /** The first account is the owner's: `accounts.default_plan` is for those that come later. */
 const ownPlan = 'enterprise'

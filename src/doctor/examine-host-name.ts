@@ -1,6 +1,7 @@
 import ipaddr from 'ipaddr.js'
 import type { DnsResolver } from '../dns/dns-resolver.ts'
 import { isPublicAddress } from '../ip-address.ts'
+import { isFullName } from '../smtp/domain-name.ts'
 import { type Finding, sayOf } from './finding.ts'
 
 type Names = Pick<DnsResolver, 'a' | 'aaaa' | 'ptr'>
@@ -27,7 +28,7 @@ export function sendingAddresses(interfaceAddresses: string[], ofHostName: strin
 /** What is said in EHLO must be a name in the DNS that leads back here (RFC 5321 4.1.1.1, 4.1.4). */
 export function judgeHostName(hostname: string, found: string[], { addresses, areOwn }: SendingAddresses): Finding {
   const say = sayOf('host_name')
-  if (!hostname.includes('.')) {
+  if (!isFullName(hostname)) {
     return say.failed(
       `This server calls itself "${hostname}", which is no name in the DNS.`,
       'Set hostname to its full name, such as mail.example.com, and publish that name with the address mail leaves from.',
@@ -49,7 +50,7 @@ export function judgeHostName(hostname: string, found: string[], { addresses, ar
 /** Each sending address needs a name that leads back to it: large receivers refuse mail from others. */
 export async function examineReverseDns(hostname: string, { addresses, areOwn }: SendingAddresses, resolver: Names): Promise<Finding[]> {
   if (addresses.length === 0) {
-    const advice = hostname.includes('.')
+    const advice = isFullName(hostname)
       ? `Publish ${hostname} with the address mail leaves from, then run the check again.`
       : 'Set hostname first.'
     return [sayOf('reverse_dns').skipped('It is not known which public address mail leaves from.', advice)]

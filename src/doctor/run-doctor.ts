@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config/settings.ts'
 import type { DnsResolver } from '../dns/dns-resolver.ts'
+import { isFullName } from '../smtp/domain-name.ts'
 import { databaseFile } from '../store/sqlite-connection.ts'
 import { selfSignedFiles } from '../submission/self-signed-certificate.ts'
 import type { DoctorHost } from './doctor-host.ts'
@@ -63,7 +64,7 @@ async function examineWayOut({ config, resolver, host }: DoctorParts): Promise<F
 
 async function examineAddresses({ config, resolver, host }: DoctorParts): Promise<Finding[]> {
   const { hostname, delivery, doctor } = config
-  const found = hostname.includes('.') ? await addressesOf(hostname, resolver) : []
+  const found = isFullName(hostname) ? await addressesOf(hostname, resolver) : []
   const sending = sendingAddresses(host.interfaceAddresses(), found)
   const named = judgeHostName(hostname, found, sending)
   if (delivery.smarthost) {

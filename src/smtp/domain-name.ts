@@ -49,3 +49,6 @@ export function parseDomain(text: string): ParsedDomain {
   const domain = labels.join('.')
   return domain.length > 253 ? refuse('A domain has at most 253 octets.') : { ok: true, domain }
 }
+
+/** Whether others can look the name up: `localhost` and the like mean another computer to everybody else. */
+export const isFullName = (hostname: string): boolean => hostname.includes('.')

@@ -51,7 +51,6 @@ export const findTemplate = `
 
 export interface LiveRow extends Row {
   id: string
-  live_version_id: string | null
   subject: string | null
   /** Null where nothing is published. */
   html_body: string | null
@@ -63,8 +62,7 @@ export interface LiveRow extends Row {
 
 /** What is sent of a template. */
 export const findLive = `
-  select template.id, template.live_version_id, live.subject, live.html_body, live.text_body, live.header_from, live.reply_to,
-         live.variables
+  select template.id, live.subject, live.html_body, live.text_body, live.header_from, live.reply_to, live.variables
     from template left join template_version live on live.id = template.live_version_id
    where template.account_id = :accountId and (template.id = :idOrAlias or template.alias = :idOrAlias)`
 

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { TimeZone } from '../../analytics/local-time.ts'
 import { metrics, metricsOf } from '../../analytics/metric.ts'
 import type { Counts, Metric } from '../../analytics/metric.ts'
-import { granularities, mostPeriods } from '../../analytics/period.ts'
+import { dayMs, granularities, mostPeriods } from '../../analytics/period.ts'
 import { dimensions, mostRows, readReport } from '../../analytics/report.ts'
 import type { ReportRequest, ReportRow } from '../../analytics/report.ts'
 import type { Rollup } from '../../analytics/rollup.ts'
@@ -20,7 +20,6 @@ export interface AnalyticsParts {
   rollup: Pick<Rollup, 'catchUp'>
 }
 
-const dayMs = 86_400_000
 /** Days in a report where no beginning is given, the last one included. */
 const standardDays = 7
 

@@ -1,8 +1,6 @@
 import { SternaError } from '../errors.ts'
 import type { ApiContext } from './api-state.ts'
-
-/** bytes */
-const formLimit = 16 * 1024
+import { smallBodyLimit } from './json-body.ts'
 
 /**
  * The fields of a form as a browser sends it.
@@ -16,7 +14,7 @@ export async function formBody({ req }: ApiContext): Promise<URLSearchParams> {
   let size = 0
   for await (const chunk of req as AsyncIterable<Buffer>) {
     size += chunk.length
-    if (size > formLimit) throw new SternaError('payload_too_large', 'The form is too large.')
+    if (size > smallBodyLimit) throw new SternaError('payload_too_large', 'The form is too large.')
     chunks.push(chunk)
   }
   return new URLSearchParams(Buffer.concat(chunks).toString('utf8'))

@@ -6,6 +6,8 @@ import { JsonShape } from './json-shape.ts'
 
 /** bytes; 25 MiB of message in base64, and some room */
 export const bodyLimit = 35 * 1024 * 1024
+/** bytes; nobody who is not logged in yet may make the server read much */
+export const smallBodyLimit = 16 * 1024
 
 /**
  * Reads the request's JSON, of at most `limit` bytes. With `optional`, a request without a body gives undefined.

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { People } from '../../account/people.ts'
+import { smallBodyLimit } from '../json-body.ts'
 import { operation } from '../operation.ts'
 import type { Operation } from '../operation.ts'
 import type { SessionEntry } from '../session-entry.ts'
@@ -10,7 +11,6 @@ export interface PasswordParts {
   entry: SessionEntry
 }
 
-const bodyLimit = 16 * 1024
 const password = z.string().max(1000).describe('The present one, so that an unlocked screen is not enough.')
 const secretAnswer = z
   .object({
@@ -37,7 +37,7 @@ export const passwordOperations = ({ people, entry }: PasswordParts): Operation[
       description: 'Your other sessions end.',
       body: {
         schema: z.object({ password, new_password: z.string().max(1000) }),
-        limit: bodyLimit,
+        limit: smallBodyLimit,
         example: { password: 'correct horse battery', new_password: 'another horse staple' },
       },
       answers: [{ status: 200, description: 'You.', schema: userAnswer }],
@@ -60,7 +60,7 @@ export const passwordOperations = ({ people, entry }: PasswordParts): Operation[
       path: '/session/totp',
       summary: 'Begin with a second factor',
       description: 'It is asked for once a code of it was confirmed.',
-      body: { schema: z.object({ password }), limit: bodyLimit, example: { password: 'correct horse battery' } },
+      body: { schema: z.object({ password }), limit: smallBodyLimit, example: { password: 'correct horse battery' } },
       answers: [{ status: 200, description: 'The secret for the app.', schema: secretAnswer }],
       refuses: [...refuses, 'invalid_state'],
     },
@@ -77,7 +77,7 @@ export const passwordOperations = ({ people, entry }: PasswordParts): Operation[
       id: 'session.totp_confirm',
       path: '/session/totp/confirm',
       summary: 'Turn the second factor on',
-      body: { schema: z.object({ code: z.string().max(100).describe('As the app shows it.') }), limit: bodyLimit, example: { code: '123456' } },
+      body: { schema: z.object({ code: z.string().max(100).describe('As the app shows it.') }), limit: smallBodyLimit, example: { code: '123456' } },
       answers: [{ status: 200, description: 'Recovery codes for when the app is lost.', schema: codesAnswer }],
       refuses: [...refuses, 'invalid_state'],
     },
@@ -95,7 +95,7 @@ export const passwordOperations = ({ people, entry }: PasswordParts): Operation[
       id: 'session.totp_remove',
       path: '/session/totp/remove',
       summary: 'Turn the second factor off',
-      body: { schema: z.object({ password }), limit: bodyLimit, example: { password: 'correct horse battery' } },
+      body: { schema: z.object({ password }), limit: smallBodyLimit, example: { password: 'correct horse battery' } },
       answers: [{ status: 200, description: 'You.', schema: userAnswer }],
       refuses: [...refuses],
     },

@@ -5,6 +5,7 @@ import type { User } from '../../account/user.ts'
 import { SternaError } from '../../errors.ts'
 import { isoTime } from '../../iso-time.ts'
 import type { Log } from '../../log.ts'
+import { smallBodyLimit } from '../json-body.ts'
 import { operation } from '../operation.ts'
 import type { Operation } from '../operation.ts'
 import { listOf } from '../page.ts'
@@ -34,8 +35,6 @@ const tokenAnswer = z
   .meta({ id: 'SessionToken' })
 const endedAnswer = z.object({ object: z.literal('session'), id: z.string(), deleted: z.literal(true) }).meta({ id: 'EndedSession' })
 
-/** bytes; nobody who is not logged in yet may make the server read much */
-const bodyLimit = 16 * 1024
 const credentials = z.object({
   email: z.string().max(320),
   password: z.string().max(1000),
@@ -58,7 +57,7 @@ export const sessionOperations = (parts: SessionParts): Operation[] => [
       path: '/session',
       summary: 'Log in',
       description: 'The answer sets the cookie of the session.',
-      body: { schema: credentials, limit: bodyLimit, example: { email: 'ann@example.com', password: 'correct horse battery' } },
+      body: { schema: credentials, limit: smallBodyLimit, example: { email: 'ann@example.com', password: 'correct horse battery' } },
       answers: [{ status: 200, description: 'The session.', schema: sessionAnswer }],
       refuses: ['invalid_credentials', 'invalid_session', 'second_factor_required', 'foreign_origin', 'rate_limit_exceeded', 'service_unavailable'],
     },
@@ -99,7 +98,7 @@ export const sessionOperations = (parts: SessionParts): Operation[] => [
       path: '/session/token',
       summary: 'Get a token for the API',
       description: 'It works for 15 minutes, as `Authorization: Bearer`, with the rights of the user.',
-      body: { schema: tokenWish, limit: bodyLimit, optional: true },
+      body: { schema: tokenWish, limit: smallBodyLimit, optional: true },
       answers: [{ status: 200, description: 'The token.', schema: tokenAnswer }],
       refuses: ['invalid_session', 'foreign_origin'],
     },

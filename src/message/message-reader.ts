@@ -109,7 +109,7 @@ export class MessageReader {
 
   /**
    * A page, newest first; `listBody` makes the answer of it. Uses the index message_account, and for the filters that have one theirs:
-   * message_author, recipient_state, the key of message_tag.
+   * recipient_state, the key of message_tag.
    */
   list(scope: AccountScope, filter: MessageFilter, page: Page): Promise<MessageRow[]> {
     const { condition, order, params } = pageClause(page)

@@ -1,19 +1,19 @@
 import { defineConfig } from 'vitest/config'
 
-const project = (name: string, include: string[], exclude: string[] = [], testTimeout = 20_000) => ({
-  test: { name, include, exclude, testTimeout, hookTimeout: 30_000, expect: { poll: { timeout: 10_000 } } },
+const project = (name: string, include: string[], more: { exclude?: string[]; testTimeout?: number; isolate?: boolean } = {}) => ({
+  test: { name, include, testTimeout: 20_000, hookTimeout: 30_000, expect: { poll: { timeout: 10_000 } }, isolate: false, ...more },
 })
 
+// Modules do nothing and keep nothing when they are imported, so the files of a worker may share them, `isolate: false`. One
+// of the peers records what a module of ours is called with.
 export default defineConfig({
   test: {
     // Otherwise one core is left to a watcher.
     maxWorkers: '100%',
-    // Modules do nothing and keep nothing when they are imported, so all files of a worker may share them.
-    isolate: false,
     projects: [
-      project('unit', ['test/**/*.test.ts'], ['test/scenario/**', 'test/peer/**']),
+      project('unit', ['test/**/*.test.ts'], { exclude: ['test/scenario/**', 'test/peer/**'] }),
       project('scenario', ['test/scenario/**/*.test.ts']),
-      project('peer', ['test/peer/**/*.test.ts'], [], 60_000),
+      project('peer', ['test/peer/**/*.test.ts'], { testTimeout: 60_000, isolate: true }),
     ],
   },
 })

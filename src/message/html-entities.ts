@@ -25,11 +25,12 @@ function codePoint(digits: string, base: 10 | 16): string {
 const reference = /&(?:#x([0-9a-f]{1,8})|#([0-9]{1,9})|([a-z][a-z0-9]{1,7}));?/gi
 
 /** Text with its character references decoded (HTML 13.2.5.72): numeric ones, and the names that mail uses. */
-export const decodeEntities = (text: string): string =>
-  text.replace(reference, (written, hex?: string, decimal?: string, name?: string) => {
-    if (hex !== undefined) return codePoint(hex, 16)
-    if (decimal !== undefined) return codePoint(decimal, 10)
-    // Without the semicolon `&copy=1` in a link would lose its parameter.
-    if (name === undefined || !written.endsWith(';')) return written
-    return Object.hasOwn(named, name) ? (named[name] ?? written) : written
-  })
+export const decodeEntities = (text: string): string => (text.includes('&') ? text.replace(reference, decoded) : text)
+
+function decoded(written: string, hex?: string, decimal?: string, name?: string): string {
+  if (hex !== undefined) return codePoint(hex, 16)
+  if (decimal !== undefined) return codePoint(decimal, 10)
+  // Without the semicolon `&copy=1` in a link would lose its parameter.
+  if (name === undefined || !written.endsWith(';')) return written
+  return Object.hasOwn(named, name) ? (named[name] ?? written) : written
+}

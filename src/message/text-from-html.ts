@@ -15,6 +15,9 @@ const paragraph = new Set(['blockquote', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'hr
 /** Deeper lists are not indented further, so that nesting cannot make the text grow. */
 const deepestIndent = 8
 
+/** Most text between two tags has single spaces only, and is taken as it is. */
+const hasMuchSpace = /[\t\r\n\f]| {2}/
+
 /** Gathers text, keeping white space as a browser shows it. */
 class TextOutput {
   readonly #pieces: string[] = []
@@ -46,7 +49,7 @@ class TextOutput {
   }
 
   flowed(text: string): void {
-    const trimmed = text.replace(/[ \t\r\n\f]+/g, ' ')
+    const trimmed = hasMuchSpace.test(text) ? text.replace(/[ \t\r\n\f]+/g, ' ') : text
     if (trimmed === '') return
     if (trimmed.startsWith(' ')) this.#space = true
     const inner = trimmed.slice(trimmed.startsWith(' ') ? 1 : 0, trimmed.length > 1 && trimmed.endsWith(' ') ? -1 : undefined)
@@ -80,23 +83,37 @@ interface Tag {
 
 const tagStart = /[a-z/!?]/i
 
+const isSpace = (code: number): boolean => (code < 128 ? code === 32 || (code >= 9 && code <= 13) : /\s/.test(String.fromCharCode(code)))
+
+const slash = 47
+const greaterThan = 62
+const equals = 61
+const doubleQuote = 34
+const singleQuote = 39
+
 /** Where the tag that starts at `start` ends, after its `>`; quoted attribute values may hold one. */
 function endOfTag(html: string, start: number): number {
-  let quote = ''
+  let quote = 0
   // A quotation mark opens a value only behind `=`; elsewhere it is a part of a broken name.
   let isValue = false
   for (let i = start; i < html.length; i++) {
-    const character = html.charAt(i)
-    if (quote !== '') {
-      if (character === quote) quote = ''
+    const code = html.charCodeAt(i)
+    if (quote !== 0) {
+      if (code === quote) quote = 0
       continue
     }
-    if (character === '>') return i + 1
-    if (isValue && (character === '"' || character === "'")) quote = character
-    if (character === '=') isValue = true
-    else if (!/\s/.test(character)) isValue = false
+    if (code === greaterThan) return i + 1
+    if (isValue && (code === doubleQuote || code === singleQuote)) quote = code
+    if (code === equals) isValue = true
+    else if (isValue && !isSpace(code)) isValue = false
   }
   return -1
+}
+
+function endOfName(html: string, start: number, end: number): number {
+  let i = start
+  while (i < end && html.charCodeAt(i) !== slash && html.charCodeAt(i) !== greaterThan && !isSpace(html.charCodeAt(i))) i++
+  return i
 }
 
 /** The value of an attribute, decoded; the first 4 KiB of a tag are looked at. */
@@ -214,9 +231,11 @@ export function textFromHtml(html: string): string {
       // An unfinished tag: a browser shows nothing of it.
       if (end < 0) return extractor.end()
       const isEnd = next === '/'
-      const inside = html.slice(i + (isEnd ? 2 : 1), Math.min(end - 1, i + 4096))
-      const name = (/^[^\s/>]*/.exec(inside)?.[0] ?? '').toLowerCase()
-      extractor.tag({ name, isEnd, attributes: inside.slice(name.length) })
+      const nameStart = i + (isEnd ? 2 : 1)
+      const insideEnd = Math.min(end - 1, i + 4096)
+      const nameEnd = endOfName(html, nameStart, insideEnd)
+      const name = html.slice(nameStart, nameEnd).toLowerCase()
+      extractor.tag({ name, isEnd, attributes: html.slice(nameEnd, insideEnd) })
       if (!isEnd && hidden.has(name)) end = endOfHidden(html, name, end)
     }
     textStart = end

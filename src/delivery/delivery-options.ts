@@ -1,0 +1,21 @@
+import { networkInterfaces } from 'node:os'
+import type { Config } from '../config/settings.ts'
+import type { DeliveryOptions } from './delivery-threads.ts'
+
+/** What delivery takes of the settings, and of the machine: the addresses that it must not connect to. */
+export function deliveryOptions(config: Config): DeliveryOptions {
+  const { delivery, http, submission } = config
+  return {
+    hostname: config.hostname,
+    dnsServers: config.dns.servers,
+    port: delivery.port,
+    smarthost: delivery.smarthost,
+    threads: delivery.threads,
+    maxConnectionsPerHost: delivery.maxConnectionsPerHost,
+    messagesPerConnection: delivery.messagesPerConnection,
+    idleMs: delivery.idleConnection,
+    allowPrivateAddresses: delivery.allowPrivateAddresses,
+    ownListeners: [...http.listen, ...http.tlsListen, ...submission.listen, ...submission.tlsListen],
+    interfaceAddresses: Object.values(networkInterfaces()).flatMap((entries) => (entries ?? []).map(({ address }) => address)),
+  }
+}

@@ -1,0 +1,250 @@
+import { join } from 'node:path'
+import type { AddressInfo } from 'node:net'
+import type { Rollup } from './analytics/rollup.ts'
+import type { CoreParts } from './command/core-parts.ts'
+import { deliveryOptions } from './delivery/delivery-options.ts'
+import { examination } from './doctor/examination.ts'
+import { explainAddress } from './doctor/explain-address.ts'
+import type { ExplainParts } from './doctor/explain-address.ts'
+import { EventFeed } from './event/event-feed.ts'
+import type { EventFollower } from './event/event-follower.ts'
+import { EmailComposer } from './http/api/email-composer.ts'
+import type { EmailParts } from './http/api/emails.ts'
+import { apiOperations } from './http/api/operations.ts'
+import { BodyRoom } from './http/body-room.ts'
+import { compatDoors } from './http/compat/compat-doors.ts'
+import { EventStreams } from './http/event-streams.ts'
+import { RateLimitFailures } from './http/rate-limit-failures.ts'
+import { RateLimit } from './http/rate-limit.ts'
+import { startHttpServer } from './http/server.ts'
+import { SessionEntry } from './http/session-entry.ts'
+import { startMessageParser } from './message/message-parser.ts'
+import type { MessageParser } from './message/message-parser.ts'
+import { MessageReader } from './message/message-reader.ts'
+import { dropUpload, storeAhead } from './message/message-store.ts'
+import type { QueueAdmin } from './queue/queue-admin.ts'
+import type { QueueRunner } from './queue/queue-runner.ts'
+import { WaitingMail } from './queue/waiting-mail.ts'
+import { acceptBatch } from './submission/accept-batch.ts'
+import { accept } from './submission/accept.ts'
+import type { AcceptParts } from './submission/accept.ts'
+import { FreeSpace } from './submission/free-space.ts'
+import { IdempotencyKeys } from './submission/idempotency-keys.ts'
+import { resendFailed } from './submission/resend-failed.ts'
+import { loadOrMakeCertificate } from './submission/self-signed-certificate.ts'
+import { startSubmissionServer } from './submission/submission-server.ts'
+import { SuppressionEntries } from './suppression/suppression-entries.ts'
+import { TemplateList } from './template/template-list.ts'
+import type { Webhooks } from './webhook/open-webhooks.ts'
+
+/** How long requests that are under way may take when the relay stops, ms. */
+const graceMs = 3_000
+
+/** Where the relay listens. */
+export interface DoorAddresses {
+  http: AddressInfo[]
+  submission: AddressInfo[]
+}
+
+/** What ends a part that was started; the part started last ends first. */
+export type Stop = () => Promise<unknown> | void
+
+/** What stands behind the doors. */
+export interface Inside {
+  webhooks: Webhooks
+  follower: EventFollower
+  eventsWritten(): void
+  queue: QueueRunner
+  queueAdmin: QueueAdmin
+  rollup: Rollup
+  version: string
+}
+
+/** Opens SMTP submission and HTTP, with all that they need and nobody else does. */
+export async function openDoors(core: CoreParts, inside: Inside, stops: Stop[]): Promise<DoorAddresses> {
+  const { clock, config } = core
+  const space = new FreeSpace(config.dataDir, config.storage.reserve)
+  await space.start()
+  stops.push(() => space.stop())
+  const messageParser = startMessageParser()
+  stops.push(() => messageParser.stop())
+  const templates = new TemplateList(core)
+  const composer = new EmailComposer({ clock, templates: templates.live, hostname: config.hostname, messageSizeLimit: config.messageSizeLimit })
+  stops.push(() => composer.stop())
+
+  const rateLimit = new RateLimit(core, { plans: config.plans, defaultPlan: config.accounts.defaultPlan })
+  await rateLimit.start()
+  stops.push(() => rateLimit.stop())
+
+  const frame: DoorFrame = { space, templates, messageParser, composer, rateLimit, tls: await certificateFor(core), door: doorOf(core, inside, space) }
+  const doors: { stop(graceMs: number): Promise<void> }[] = []
+  stops.push(() => Promise.all(doors.map((door) => door.stop(graceMs))))
+  const submission = await openSubmission(core, frame)
+  doors.push(submission)
+  const http = await openHttp(core, inside, frame)
+  doors.push(http)
+  return { http: http.addresses, submission: submission.addresses }
+}
+
+/** What the doors are opened with. */
+interface DoorFrame {
+  space: FreeSpace
+  messageParser: MessageParser
+  templates: TemplateList
+  composer: EmailComposer
+  rateLimit: RateLimit
+  tls: { cert: string; key: string }
+  /** Through which every message gets in. */
+  door: AcceptParts
+}
+
+async function certificateFor({ config, clock, log }: CoreParts): Promise<DoorFrame['tls']> {
+  const certificate = await loadOrMakeCertificate({
+    certFile: config.tls.cert,
+    keyFile: config.tls.key,
+    directory: join(config.dataDir, 'tls'),
+    hostname: config.hostname,
+    now: clock.now(),
+  })
+  if (certificate.origin === 'made') {
+    const { fingerprint } = certificate
+    log.warn({ fingerprint }, 'made a self-signed certificate: set tls.cert and tls.key to one that clients trust')
+  }
+  return certificate
+}
+
+function doorOf(core: CoreParts, inside: Inside, space: FreeSpace): AcceptParts {
+  const { config, clock, db, accounts, sendingDomains } = core
+  return {
+    db,
+    clock,
+    queue: inside.queue,
+    space,
+    idempotencyKeys: new IdempotencyKeys(core),
+    accounts,
+    verifiedDomainFor: (accountId, name) => sendingDomains.verifiedDomainFor(accountId, name),
+    eventsWritten: () => inside.eventsWritten(),
+    giveUpAfterMs: config.delivery.giveUpAfter,
+  }
+}
+
+const openSubmission = ({ config, clock, log, db, apiKeys }: CoreParts, { tls, door }: DoorFrame) =>
+  startSubmissionServer(
+    {
+      clock,
+      log,
+      tls,
+      accept: (submission) => accept(submission, door),
+      apiKeys,
+      ...chunkParts(db),
+    },
+    { hostname: config.hostname, maxMessageBytes: config.messageSizeLimit, ...config.submission },
+  )
+
+/** What becomes of a message that is stored before all of it has arrived. */
+const chunkParts = (db: CoreParts['db']) => ({
+  storeChunk: async (messageId: string, chunk: number, bytes: Uint8Array) => void (await db.write(storeAhead(messageId, chunk, bytes))),
+  dropChunks: async (messageId: string) => void (await db.write(dropUpload(messageId), { patient: true })),
+})
+
+function emailParts({ config, clock, log, db }: CoreParts, inside: Inside, { composer, messageParser, door }: DoorFrame): EmailParts {
+  return {
+    clock,
+    log,
+    composer,
+    messageParser,
+    baseUrl: config.baseUrl,
+    bodyRoom: new BodyRoom(),
+    messages: new MessageReader(db),
+    waitingMail: new WaitingMail({
+      db,
+      clock,
+      noteWaiting: (destination, dueAt) => inside.queue.noteWaiting(destination, dueAt),
+      eventsWritten: () => inside.eventsWritten(),
+    }),
+    accept: (submission) => accept(submission, door),
+    acceptBatch: (batch) => acceptBatch(batch, door),
+    resend: (messageId, by) => resendFailed(messageId, by, { db, clock, accept: (submission) => accept(submission, door) }),
+  }
+}
+
+async function openHttp(core: CoreParts, inside: Inside, frame: DoorFrame) {
+  const { webhooks, follower, version } = inside
+  const { tls, templates, space, rateLimit } = frame
+  const { config, clock, log, db, apiKeys, audit, people } = core
+  const { sessions } = people
+  const emails = emailParts(core, inside, frame)
+  const eventFeed = new EventFeed(db)
+  const eventStreams = new EventStreams({ feed: eventFeed, follower, clock })
+  const server = await startHttpServer({
+    clock,
+    log,
+    version,
+    apiKeys,
+    audit,
+    sessions,
+    trustedProxies: config.http.trustedProxies,
+    rateLimit,
+    rateLimitFailures: new RateLimitFailures(clock, config.http.failedAuthenticationsPerMinute),
+    baseUrl: config.baseUrl,
+    listen: config.http.listen,
+    tlsListen: config.http.tlsListen,
+    tls,
+    health: () => ({ accepting: space.isEnough }),
+    docs: config.http.docs,
+    operations: apiOperations({
+      ...emails,
+      ...peopleParts(core, webhooks),
+      db,
+      rollup: inside.rollup,
+      clock,
+      examineServer: () => examination(core),
+      explain: (address) => explainAddress(address, explainParts(core, inside)),
+      queueAdmin: inside.queueAdmin,
+      config,
+      sessions,
+      templates,
+      webhooks,
+      suppressions: new SuppressionEntries(core),
+      eventFeed,
+      eventStreams,
+    }),
+    doors: config.compat.enabled
+      ? compatDoors({ ...emails, ...chunkParts(db), hostname: config.hostname, messageSizeLimit: config.messageSizeLimit, verifiedDomainFor: frame.door.verifiedDomainFor })
+      : [],
+  })
+  return {
+    addresses: server.addresses,
+    stop(graceMs: number) {
+      // They would go on for ever.
+      eventStreams.stop()
+      return server.stop(graceMs)
+    },
+  }
+}
+
+/** Routes as delivery finds them. */
+function explainParts({ db, config, resolver }: CoreParts, { queueAdmin }: Inside): ExplainParts {
+  const { hostname, port, smarthost, ...guard } = deliveryOptions(config)
+  return { db, queueAdmin, route: { resolver, guard, ownNames: [hostname.toLowerCase()], port, smarthost, random: Math.random } }
+}
+
+/** What the endpoints for accounts, keys and users work on. */
+function peopleParts(core: CoreParts, webhooks: Webhooks) {
+  const { config, log, accounts, apiKeys, audit, people, sendingDomains } = core
+  const { baseUrl } = config
+  return {
+    ...people,
+    log,
+    accounts,
+    apiKeys,
+    audit,
+    baseUrl,
+    people,
+    sendingDomains,
+    plans: { byName: config.plans, standard: config.accounts.defaultPlan },
+    removal: { ...core, webhooks: webhooks.list },
+    entry: new SessionEntry({ baseUrl, sessions: people.sessions, audit }),
+  }
+}
+

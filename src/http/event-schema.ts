@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { publicEventTypes } from '../event/event-type.ts'
 import type { EventType } from '../event/event-type.ts'
+import { timeAnswer } from './time-field.ts'
 
-const time = z.iso.datetime({ precision: 3 })
 const subject = {
   email_id: z.string().describe('The email that it happened to.'),
   to: z.string().describe('The one recipient whom it concerns, as a bare address.'),
@@ -29,23 +29,23 @@ const bounceCategory = z.enum([
 
 /** What each type of event adds to `email_id`, `to` and `subject`. */
 const ownData = {
-  'email.queued': { queued_at: time },
-  'email.deferred': { deferred_at: time, next_attempt_at: time, reason: z.string() },
-  'email.canceled': { canceled_at: time },
-  'email.sent': { sent_at: time.describe('When the first attempt to deliver was made.') },
-  'email.delivered': { delivered_at: time.describe("When the recipient's server took the message.") },
-  'email.opened': { opened_at: time, ...client },
-  'email.clicked': { clicked_at: time, link: z.string().describe('As it stands in the email.'), ...client },
+  'email.queued': { queued_at: timeAnswer },
+  'email.deferred': { deferred_at: timeAnswer, next_attempt_at: timeAnswer, reason: z.string() },
+  'email.canceled': { canceled_at: timeAnswer },
+  'email.sent': { sent_at: timeAnswer.describe('When the first attempt to deliver was made.') },
+  'email.delivered': { delivered_at: timeAnswer.describe("When the recipient's server took the message.") },
+  'email.opened': { opened_at: timeAnswer, ...client },
+  'email.clicked': { clicked_at: timeAnswer, link: z.string().describe('As it stands in the email.'), ...client },
   'email.bounced': {
-    bounced_at: time,
+    bounced_at: timeAnswer,
     bounce_type: z.enum(['hard', 'soft']).describe('hard: the address or its domain does not exist, or takes no mail.'),
     bounce_category: bounceCategory,
     smtp_code: z.int().nullable(),
     enhanced_status: z.string().nullable().describe('Of RFC 3463, such as 5.1.1.'),
     reason: z.string().max(1000),
   },
-  'email.complained': { complained_at: time, feedback_type: z.string(), reported_by: z.string().nullable() },
-  'email.unsubscribed': { unsubscribed_at: time, method: z.enum(['one_click', 'link', 'mailto', 'api']) },
+  'email.complained': { complained_at: timeAnswer, feedback_type: z.string(), reported_by: z.string().nullable() },
+  'email.unsubscribed': { unsubscribed_at: timeAnswer, method: z.enum(['one_click', 'link', 'mailto', 'api']) },
 } satisfies Record<EventType, z.ZodRawShape>
 
 /** What a webhook with `payload: extended` has in `data` besides. */
@@ -65,7 +65,7 @@ const eventOf = (type: EventType, additions: z.ZodRawShape = {}, suffix = '') =>
     .object({
       id: z.string().describe('The same in the log, in every webhook and at every attempt.'),
       type: z.literal(type),
-      created_at: time.describe('When it was recorded.'),
+      created_at: timeAnswer.describe('When it was recorded.'),
       data: z.object({ ...subject, ...ownData[type], ...additions }),
     })
     .meta({ id: `${schemaName(type)}${suffix}` })

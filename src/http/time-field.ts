@@ -10,3 +10,6 @@ export const timeField = z.string().meta({ format: 'date-time' }).transform((tex
   ctx.addIssue({ code: 'custom', message: 'must be a time such as 2026-11-21T06:00:00Z', params })
   return z.NEVER
 })
+
+/** A time in an answer or an event, as `isoTime` writes it. */
+export const timeAnswer = z.iso.datetime({ precision: 3 })

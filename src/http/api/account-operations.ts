@@ -10,6 +10,7 @@ import type { ApiContext } from '../api-state.ts'
 import { operation } from '../operation.ts'
 import type { Operation } from '../operation.ts'
 import { listBody, listOf, pageFrom, pageOf, pageParameters } from '../page.ts'
+import { timeAnswer } from '../time-field.ts'
 
 export interface AccountParts {
   accounts: Accounts
@@ -25,7 +26,7 @@ const accountAnswer = z
     plan: z.string(),
     status: z.enum(['active', 'suspended']).describe('A suspended account reads, but nothing is sent for it.'),
     rate_limit: z.object({ limit: z.int(), window_seconds: z.int() }).describe('Requests in any such window, over all keys.'),
-    created_at: z.iso.datetime(),
+    created_at: timeAnswer,
   })
   .meta({ id: 'Account' })
 const deletedAnswer = z.object({ object: z.literal('account'), id: z.string(), deleted: z.literal(true) }).meta({ id: 'DeletedAccount' })

@@ -13,6 +13,7 @@ import type { Database } from '../../store/database.ts'
 import { operation } from '../operation.ts'
 import type { Operation } from '../operation.ts'
 import { choiceParameter, listParameter, textParameter } from '../query.ts'
+import { timeAnswer } from '../time-field.ts'
 
 export interface AnalyticsParts {
   db: Database
@@ -66,8 +67,8 @@ const values = Object.fromEntries(metrics.map((name) => [name, z.number().option
 const metricsAnswer = z
   .object({
     object: z.literal('metrics'),
-    start_date: z.iso.datetime(),
-    end_date: z.iso.datetime(),
+    start_date: timeAnswer,
+    end_date: timeAnswer,
     granularity: z.enum(granularities),
     metrics: z.array(z.enum(metrics)),
     dimensions: z.array(z.enum(dimensions)),

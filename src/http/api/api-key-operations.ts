@@ -10,14 +10,13 @@ import type { ApiContext } from '../api-state.ts'
 import { operation } from '../operation.ts'
 import type { Operation } from '../operation.ts'
 import { listBody, listOf, pageFrom, pageOf, pageParameters } from '../page.ts'
-import { timeField } from '../time-field.ts'
+import { timeAnswer, timeField } from '../time-field.ts'
 
 export interface ApiKeyParts {
   apiKeys: ApiKeys
   sendingDomains: Pick<SendingDomains, 'get'>
 }
 
-const time = z.iso.datetime()
 const keyAnswer = z
   .object({
     object: z.literal('api_key'),
@@ -27,9 +26,9 @@ const keyAnswer = z
     domain_id: z.string().nullable().describe('The only domain it may send from; null means all of the account.'),
     sandbox: z.boolean(),
     prefix: z.string().describe('How its token begins.'),
-    created_at: time,
-    last_used_at: time.nullable(),
-    expires_at: time.nullable(),
+    created_at: timeAnswer,
+    last_used_at: timeAnswer.nullable(),
+    expires_at: timeAnswer.nullable(),
   })
   .meta({ id: 'ApiKey' })
 const token = z.string().describe('Shown this once: only its SHA-256 is kept.')
@@ -140,7 +139,7 @@ const oneKeyOperations = (parts: ApiKeyParts): Operation[] => [
         {
           status: 200,
           description: 'The key, with its new token.',
-          schema: reference.extend({ token, previous_expires_at: time.describe('Until then the token before works.') }).meta({ id: 'RotatedApiKey' }),
+          schema: reference.extend({ token, previous_expires_at: timeAnswer.describe('Until then the token before works.') }).meta({ id: 'RotatedApiKey' }),
         },
       ],
       refuses: ['not_found', 'rotation_in_progress'],

@@ -6,6 +6,7 @@ import { operation } from '../operation.ts'
 import type { Operation } from '../operation.ts'
 import { listBody, listOf, pageOf, pageParameters } from '../page.ts'
 import { textParameter, timeParameter } from '../query.ts'
+import { timeAnswer } from '../time-field.ts'
 
 const changeAnswer = z
   .object({
@@ -18,7 +19,7 @@ const changeAnswer = z
     fields: z.array(z.string()).describe('Names of the fields that were given, never what was in them.'),
     address: z.string().nullable().describe('Where the client is.'),
     request_id: z.string().nullable(),
-    created_at: z.iso.datetime(),
+    created_at: timeAnswer,
   })
   .meta({ id: 'AuditEntry' })
 

@@ -3,6 +3,7 @@ import type { Clock } from '../../clock.ts'
 import { checkNames, type Finding, findingStatuses, worstOf } from '../../doctor/finding.ts'
 import { isoTime } from '../../iso-time.ts'
 import { type Operation, operation } from '../operation.ts'
+import { timeAnswer } from '../time-field.ts'
 
 export interface DoctorOperationsParts {
   clock: Clock
@@ -22,7 +23,7 @@ const finding = z
 const report = z.object({
   object: z.literal('doctor'),
   status: z.enum(['ok', 'warning', 'failed']).describe('The worst of the findings.'),
-  checked_at: z.string(),
+  checked_at: timeAnswer,
   findings: z.array(finding),
 })
 

@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { domainStatuses, domainTlsPolicies, recordStatuses } from '../../sending-domain/domain.ts'
+import { timeAnswer } from '../time-field.ts'
 import type { CheckParams } from '../validate.ts'
-
-const time = z.string().describe('ISO 8601, UTC.')
 
 const domainRecord = z
   .object({
@@ -14,8 +13,8 @@ const domainRecord = z
     ttl: z.literal('Auto'),
     status: z.enum(recordStatuses).describe('`temporary_failure`: it was there before and is missing now.'),
     found: z.string().nullable().describe('What the DNS had in its place at the last check, a record a line.'),
-    checked_at: time.nullable(),
-    keep_until: time.nullable().describe('Of a DKIM key that signs no more: the record must stay until then.'),
+    checked_at: timeAnswer.nullable(),
+    keep_until: timeAnswer.nullable().describe('Of a DKIM key that signs no more: the record must stay until then.'),
   })
   .meta({ id: 'DomainRecord' })
 
@@ -25,8 +24,8 @@ export const domainSchema = z
     id: z.string(),
     name: z.string().describe('In A-labels, lower case.'),
     status: z.enum(domainStatuses).describe('Mail can be sent while it is `verified`.'),
-    created_at: time,
-    checked_at: time.nullable(),
+    created_at: timeAnswer,
+    checked_at: timeAnswer.nullable(),
     region: z.literal('self-hosted'),
     capabilities: z.object({ sending: z.literal('enabled'), receiving: z.literal('disabled') }),
     open_tracking: z.boolean(),

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { emailStatuses } from '../../message/email-status.ts'
 import { recipientStates } from '../../queue/recipient-state.ts'
+import { timeAnswer } from '../time-field.ts'
 import { explanationOwners } from './explain-attempt.ts'
 
-const time = z.iso.datetime({ precision: 3 })
 const recipientType = z.enum(['to', 'cc', 'bcc'])
 const mailboxes = z.array(z.string()).describe('Each `a@b.example` or `Name <a@b.example>`.')
 
@@ -13,7 +13,7 @@ export const sentEmailAnswer = z
     object: z.literal('email'),
     id: z.string(),
     status: z.enum(['queued', 'scheduled', 'suppressed']),
-    created_at: time,
+    created_at: timeAnswer,
     to: z.array(z.string()).describe('Bare addresses.'),
     recipients: z.array(
       z.object({
@@ -53,8 +53,8 @@ export const emailItemAnswer = z
     source: z.enum(['api', 'smtp', 'compat']),
     status: z.enum(emailStatuses).describe('Derived from the recipients.'),
     last_event: z.string().describe('The newest event in the words of other services, such as `delivery_delayed`.'),
-    scheduled_at: time.nullable(),
-    created_at: time,
+    scheduled_at: timeAnswer.nullable(),
+    created_at: timeAnswer,
   })
   .meta({ id: 'EmailItem' })
 
@@ -64,18 +64,18 @@ const recipientAnswer = z
     type: recipientType,
     status: z.enum(recipientStates),
     attempts: z.int(),
-    next_attempt_at: time.nullable(),
+    next_attempt_at: timeAnswer.nullable(),
     last_response: z.string().nullable().describe("The receiving server's last words, or why there were none."),
     smtp_code: z.int().nullable(),
     enhanced_status: z.string().nullable().describe('Of RFC 3463, such as 5.1.1.'),
-    delivered_at: time.nullable(),
-    bounced_at: time.nullable(),
-    opened_at: time.nullable(),
+    delivered_at: timeAnswer.nullable(),
+    bounced_at: timeAnswer.nullable(),
+    opened_at: timeAnswer.nullable(),
     open_count: z.int(),
-    clicked_at: time.nullable(),
+    clicked_at: timeAnswer.nullable(),
     click_count: z.int(),
-    complained_at: time.nullable(),
-    unsubscribed_at: time.nullable(),
+    complained_at: timeAnswer.nullable(),
+    unsubscribed_at: timeAnswer.nullable(),
   })
   .meta({ id: 'EmailRecipient' })
 
@@ -97,7 +97,7 @@ export const attemptAnswer = z
     id: z.string(),
     email_id: z.string(),
     recipient: z.string(),
-    started_at: time,
+    started_at: timeAnswer,
     duration_ms: z.int(),
     outcome: z.enum(['delivered', 'deferred', 'bounced']),
     mx_host: z.string().nullable(),

@@ -7,6 +7,7 @@ import type { Address } from '../../smtp/address.ts'
 import { operation } from '../operation.ts'
 import type { Operation } from '../operation.ts'
 import { textParameter } from '../query.ts'
+import { timeAnswer } from '../time-field.ts'
 import { destinationAnswer, destinationObject } from './queue.ts'
 
 export interface ExplainOperationParts {
@@ -37,7 +38,7 @@ const explanation = z
         origin: z.string(),
         topic: z.string().nullable(),
         reason: z.string().nullable(),
-        created_at: z.iso.datetime(),
+        created_at: timeAnswer,
       }),
     ),
     queue: destinationAnswer.nullable().describe('What waits for the destination.'),

@@ -9,12 +9,11 @@ import { operation } from '../operation.ts'
 import type { Operation } from '../operation.ts'
 import { listBody, listOf, pageOf, pageParameters } from '../page.ts'
 import { textParameter } from '../query.ts'
+import { timeAnswer } from '../time-field.ts'
 
 export interface QueueParts {
   queueAdmin: QueueAdmin
 }
-
-const time = z.iso.datetime()
 
 export const destinationAnswer = z
   .object({
@@ -24,8 +23,8 @@ export const destinationAnswer = z
     due: z.int().describe('That could be tried now.'),
     in_hand: z.int().describe('That are being tried.'),
     held: z.int(),
-    oldest_at: time.describe('When the oldest of them was accepted.'),
-    next_attempt_at: time.nullable(),
+    oldest_at: timeAnswer.describe('When the oldest of them was accepted.'),
+    next_attempt_at: timeAnswer.nullable(),
     last_response: z.string().nullable().describe('What the last attempt came to.'),
   })
   .meta({ id: 'QueueDestination' })
@@ -40,8 +39,8 @@ const recipientAnswer = z
     attempts: z.int(),
     held: z.boolean(),
     in_hand: z.boolean(),
-    next_attempt_at: time.nullable(),
-    expires_at: time,
+    next_attempt_at: timeAnswer.nullable(),
+    expires_at: timeAnswer,
     last_response: z.string().nullable(),
   })
   .meta({ id: 'QueuedRecipient' })

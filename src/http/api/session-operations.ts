@@ -10,6 +10,7 @@ import { operation } from '../operation.ts'
 import type { Operation } from '../operation.ts'
 import { listOf } from '../page.ts'
 import type { SessionEntry } from '../session-entry.ts'
+import { timeAnswer } from '../time-field.ts'
 import { userAnswer, userObject } from './user-operations.ts'
 
 export interface SessionParts {
@@ -19,19 +20,18 @@ export interface SessionParts {
   entry: SessionEntry
 }
 
-const time = z.iso.datetime()
 const sessionFields = z.object({
   object: z.literal('session'),
   id: z.string(),
   address: z.string().describe('Where the login came from.'),
   user_agent: z.string(),
-  created_at: time,
-  last_seen_at: time.describe('When it was last exchanged for a token.'),
+  created_at: timeAnswer,
+  last_seen_at: timeAnswer.describe('When it was last exchanged for a token.'),
 })
 const sessionAnswer = sessionFields.extend({ user: userAnswer }).meta({ id: 'Session' })
 const sessionItem = sessionFields.extend({ current: z.boolean().describe('Whether it is the one of this request.') }).meta({ id: 'SessionItem' })
 const tokenAnswer = z
-  .object({ object: z.literal('session_token'), token: z.string(), sandbox: z.boolean(), expires_at: time })
+  .object({ object: z.literal('session_token'), token: z.string(), sandbox: z.boolean(), expires_at: timeAnswer })
   .meta({ id: 'SessionToken' })
 const endedAnswer = z.object({ object: z.literal('session'), id: z.string(), deleted: z.literal(true) }).meta({ id: 'EndedSession' })
 

@@ -9,6 +9,7 @@ import { operation } from '../operation.ts'
 import type { Operation } from '../operation.ts'
 import { listBody, listOf, pageOf, pageParameters } from '../page.ts'
 import { choiceParameter } from '../query.ts'
+import { timeAnswer } from '../time-field.ts'
 import type { CheckParams } from '../validate.ts'
 
 interface SuppressionParts {
@@ -56,7 +57,7 @@ const suppressionAnswer = z
     origin: z.enum(suppressionOrigins).describe('`unsubscribe` stops only mail that was sent with `unsubscribe`, the others stop every message.'),
     source_id: z.string().nullable().describe('The email that it came of.'),
     reason: z.string().nullable(),
-    created_at: z.iso.datetime(),
+    created_at: timeAnswer,
   })
   .meta({ id: 'Suppression' })
 

@@ -3,8 +3,7 @@ import { isoTime, isoTimeOrNull } from '../../iso-time.ts'
 import type { DeclaredVariable } from '../../template/template-content.ts'
 import type { Template } from '../../template/template-store.ts'
 import type { TemplateListRow } from '../../template/template-list.ts'
-
-const time = z.iso.datetime()
+import { timeAnswer } from '../time-field.ts'
 
 /** What a change answers. */
 export const templateReference = z.object({ object: z.literal('template'), id: z.string() }).meta({ id: 'TemplateReference' })
@@ -19,9 +18,9 @@ export const templateItemAnswer = z
     name: z.string(),
     alias: z.string().nullable(),
     status: z.enum(['draft', 'published']).describe('`draft` until it is published for the first time.'),
-    published_at: time.nullable(),
-    created_at: time,
-    updated_at: time,
+    published_at: timeAnswer.nullable(),
+    created_at: timeAnswer,
+    updated_at: timeAnswer,
   })
   .meta({ id: 'TemplateItem' })
 
@@ -30,8 +29,8 @@ const variableAnswer = z
     key: z.string(),
     type: z.enum(['string', 'number']),
     fallback_value: z.union([z.string(), z.number()]).nullable().describe('Null: every email must give a value.'),
-    created_at: time,
-    updated_at: time,
+    created_at: timeAnswer,
+    updated_at: timeAnswer,
   })
   .meta({ id: 'TemplateVariable' })
 

@@ -12,6 +12,7 @@ import { operation } from '../operation.ts'
 import type { Operation } from '../operation.ts'
 import { listBody, listOf, pageFrom, pageOf, pageParameters } from '../page.ts'
 import { textParameter } from '../query.ts'
+import { timeAnswer } from '../time-field.ts'
 
 export interface UserParts {
   users: Users
@@ -19,7 +20,6 @@ export interface UserParts {
   baseUrl: string
 }
 
-const time = z.iso.datetime()
 const userFields = z.object({
   object: z.literal('user'),
   id: z.string(),
@@ -29,14 +29,14 @@ const userFields = z.object({
   operator: z.boolean().describe('Whether the server-wide routes are open too.'),
   status: z.enum(['active', 'invited']).describe('Invited until the user has set a password.'),
   second_factor: z.boolean().describe('Whether a code is asked for beside the password.'),
-  created_at: time,
-  last_login_at: time.nullable(),
+  created_at: timeAnswer,
+  last_login_at: timeAnswer.nullable(),
 })
 export const userAnswer = userFields.meta({ id: 'User' })
 const invitedAnswer = userFields
   .extend({
     invitation_url: z.string().describe('Where the user sets a password; works once. Pass it on: the server sends no mail about it.'),
-    invitation_expires_at: time,
+    invitation_expires_at: timeAnswer,
   })
   .meta({ id: 'InvitedUser' })
 const deletedAnswer = z.object({ object: z.literal('user'), id: z.string(), deleted: z.literal(true) }).meta({ id: 'DeletedUser' })

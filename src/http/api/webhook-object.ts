@@ -4,8 +4,7 @@ import { isoTime, isoTimeOrNull } from '../../iso-time.ts'
 import type { AttemptRow, DeliveryRow } from '../../webhook/delivery-history.ts'
 import { deliveryStates } from '../../webhook/webhook-delivery-store.ts'
 import type { Webhook } from '../../webhook/webhook-store.ts'
-
-const time = z.iso.datetime()
+import { timeAnswer } from '../time-field.ts'
 
 export const webhookAnswer = z
   .object({
@@ -18,8 +17,8 @@ export const webhookAnswer = z
     payload: z.enum(['standard', 'extended']),
     status: z.enum(['enabled', 'disabled']),
     disabled_reason: z.enum(['manual', 'failures']).nullable(),
-    created_at: time,
-    updated_at: time,
+    created_at: timeAnswer,
+    updated_at: timeAnswer,
   })
   .meta({ id: 'Webhook' })
 
@@ -36,7 +35,7 @@ export const deliveryAnswer = z
     type: z.enum(publicEventTypes),
     status: z.enum(deliveryStates),
     attempt_count: z.int(),
-    created_at: time,
+    created_at: timeAnswer,
   })
   .meta({ id: 'WebhookDelivery' })
 
@@ -45,14 +44,14 @@ export const attemptAnswer = z
     id: z.string(),
     http_status_code: z.int().nullable(),
     response: z.string().nullable().describe('How the body of the answer began.'),
-    sent_at: time,
+    sent_at: timeAnswer,
     duration_ms: z.int(),
     error: z.string().nullable().describe('Why there was no answer.'),
   })
   .meta({ id: 'WebhookAttempt' })
 
 const detailFields = {
-  next_attempt_at: time.nullable(),
+  next_attempt_at: timeAnswer.nullable(),
   payload: z.record(z.string(), z.unknown()).describe('The body that is posted.'),
   attempts: z.array(attemptAnswer),
 }
@@ -61,7 +60,7 @@ export const deliveryDetailAnswer = deliveryAnswer.extend(detailFields).meta({ i
 
 /** An event as a webhook has it: the view that other services offer. */
 export const eventAnswer = z
-  .object({ id: z.string(), type: z.enum(publicEventTypes), created_at: time, status: z.enum(deliveryStates) })
+  .object({ id: z.string(), type: z.enum(publicEventTypes), created_at: timeAnswer, status: z.enum(deliveryStates) })
   .meta({ id: 'WebhookEvent' })
 
 export const eventDetailAnswer = eventAnswer

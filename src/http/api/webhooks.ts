@@ -11,6 +11,7 @@ import type { ApiContext } from '../api-state.ts'
 import { operation } from '../operation.ts'
 import type { Operation } from '../operation.ts'
 import { listBody, listOf, pageOf, pageParameters } from '../page.ts'
+import { timeAnswer } from '../time-field.ts'
 import type { CheckParams } from '../validate.ts'
 import { webhookDeliveryOperations, webhookOf, webhookReplayOperations } from './webhook-deliveries.ts'
 import { webhookAnswer, webhookObject, webhookWithSecret } from './webhook-object.ts'
@@ -177,7 +178,7 @@ const secretOperations = (parts: WebhookParts): Operation[] => [
               object: z.literal('webhook'),
               id: z.string(),
               signing_secret: z.string(),
-              previous_expires_at: z.iso.datetime().nullable(),
+              previous_expires_at: timeAnswer.nullable(),
             })
             .meta({ id: 'RotatedSecret' }),
         },

@@ -1,18 +1,5 @@
+import type { BounceCategory } from '../bounce/refusal.ts'
 import type { Reply } from '../smtp/reply.ts'
-
-/** Why a recipient was given up, in the words of the API. */
-export type BounceCategory =
-  | 'invalid_recipient'
-  | 'mailbox_full'
-  | 'domain_not_found'
-  | 'content_rejected'
-  | 'policy'
-  | 'reputation'
-  | 'timeout'
-  | 'expired'
-  | 'suppressed'
-  | 'internal_error'
-  | 'other'
 
 /** What one attempt came to. A deferral without a reply is a failure of network, DNS or our own. */
 export type Outcome =

@@ -1,6 +1,7 @@
+import type { BounceCategory } from '../bounce/refusal.ts'
 import { formatReply } from '../smtp/reply.ts'
 import type { Reply } from '../smtp/reply.ts'
-import type { BounceCategory, Outcome } from './attempt.ts'
+import type { Outcome } from './attempt.ts'
 
 /** What a reply answers; `dot` is the end of the message data. */
 export type Phase = 'banner' | 'ehlo' | 'starttls' | 'mail' | 'rcpt' | 'data' | 'dot'

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import { ReplyReader } from '../smtp/reply.ts'
 import type { Reply } from '../smtp/reply.ts'
-import type { BounceCategory } from './attempt.ts'
+import type { BounceCategory } from '../bounce/refusal.ts'
 import type { Transcript } from './transcript.ts'
 
 /** The connection is gone, or what came over it cannot be understood; nothing more will be heard. */

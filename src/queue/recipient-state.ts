@@ -1,4 +1,5 @@
-import type { BounceCategory, Outcome } from '../delivery/attempt.ts'
+import type { BounceCategory } from '../bounce/refusal.ts'
+import type { Outcome } from '../delivery/attempt.ts'
 import type { EventType } from '../event/event-type.ts'
 import { isoTime } from '../iso-time.ts'
 import type { Reply } from '../smtp/reply.ts'

@@ -1,0 +1,36 @@
+/** Why a recipient was given up, in the words of the API. */
+export type BounceCategory =
+  | 'invalid_recipient'
+  | 'mailbox_full'
+  | 'domain_not_found'
+  | 'content_rejected'
+  | 'policy'
+  | 'reputation'
+  | 'timeout'
+  | 'expired'
+  | 'suppressed'
+  | 'internal_error'
+  | 'other'
+
+/** What a refusal answers; `dot` is the end of the message data, `report` a refusal told of by mail, at whatever phase it was. */
+export type RefusalPhase = 'banner' | 'ehlo' | 'starttls' | 'mail' | 'rcpt' | 'data' | 'dot' | 'report'
+
+/** What a mail system said of a recipient, in a reply or in a report. */
+export interface Refusal {
+  /** Of RFC 5321 4.2; null where a report tells of none. */
+  code: number | null
+  /** Of RFC 3463, such as `5.1.1`. */
+  enhancedCode: string | null
+  /** Everything else that was said, on one line. */
+  text: string
+  /** Who said it, where that is known: a host name in lower case. */
+  remoteHost: string | null
+  phase: RefusalPhase
+}
+
+/** What a refusal means. */
+export interface Judgement {
+  category: BounceCategory
+  /** True where the address or its domain does not exist, has moved, or takes no mail: it must not be written to again. */
+  hard: boolean
+}

@@ -1,0 +1,47 @@
+import type { BounceCategory } from '../bounce/refusal.ts'
+
+/**
+ * What a returned message is. `bounce`: mail did not arrive, or not yet. `delivered`: a report of success (relayed and
+ * expanded included). `not-bounce`: anything else, and what cannot be understood.
+ */
+export const feedbackClasses = ['bounce', 'complaint', 'autoreply', 'delivered', 'not-bounce'] as const
+export type FeedbackClass = (typeof feedbackClasses)[number]
+
+/** Of RFC 3464 2.3.3. */
+export type ReportAction = 'failed' | 'delayed' | 'delivered' | 'relayed' | 'expanded'
+
+/** What a report says of one recipient. */
+export interface ReportedRecipient {
+  /** As the report has it: the final recipient, else the original one; null where it names none. */
+  address: string | null
+  action: ReportAction
+  /** See `Judgement`; false for everything but a final failure. */
+  hard: boolean
+  /** Enhanced code of RFC 3463. */
+  status: string | null
+  category: BounceCategory
+  /** Of RFC 5321, where the report quotes a reply. */
+  smtpCode: number | null
+  /** What the remote system said, or else what the report says itself; on one line, at most 1000 characters. */
+  reason: string
+}
+
+/** A complaint of RFC 5965. */
+export interface Complaint {
+  /** `abuse`, `fraud`, `virus`, `not-spam`, `opt-out` …: lower case. */
+  feedbackType: string
+  /** The reporting service, as it calls itself. */
+  reportedBy: string | null
+}
+
+/** What a returned message means. Nothing in it is proved: whom it may concern is for the caller to know. */
+export interface FeedbackReport {
+  class: FeedbackClass
+  recipients: ReportedRecipient[]
+  /** Null unless `class` is `complaint`. */
+  complaint: Complaint | null
+  /** Of the message it is about: its `X-Sterna-Ref` field, and its `Return-Path` or envelope sender; null where they are not there. */
+  original: { reference: string | null; reversePath: string | null; messageId: string | null }
+  /** Of the returned message itself, decoded. */
+  subject: string
+}

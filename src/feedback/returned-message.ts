@@ -1,0 +1,19 @@
+/** A message that came back to us, as far as it is read: its header and its leaves in order. */
+export interface ReturnedMessage {
+  headers: HeaderField[]
+  parts: ReturnedPart[]
+}
+
+export interface HeaderField {
+  /** Lower case. */
+  name: string
+  /** Unfolded and decoded (RFC 2047), without the white space around it. */
+  value: string
+}
+
+export interface ReturnedPart {
+  /** `text/plain`, `message/delivery-status`: lower case, without parameters. A message within the message is one part. */
+  contentType: string
+  /** Decoded to text, cut at a bound; of HTML its source. Lines end with LF. */
+  content: string
+}

@@ -1,7 +1,6 @@
 import { isIP } from 'node:net'
 import type { LookupFunction } from 'node:net'
-import { Agent, buildConnector } from 'undici'
-import type { Dispatcher } from 'undici'
+import type { Agent, buildConnector, Dispatcher } from 'undici'
 import { messageOf } from '../errors.ts'
 import type { Resolver } from '../resolver.ts'
 import { addressRule } from './webhook-address.ts'
@@ -45,19 +44,14 @@ const idleMs = 1_000
  * when the connection is made, and the connection goes to the address that was judged.
  */
 export class WebhookPoster {
-  readonly #agent: Agent
-  readonly #timeoutMs: number
+  readonly #resolver: Resolver
+  readonly #settings: PosterSettings
   readonly #inHand = new Set<AbortController>()
+  #agent: Promise<Agent> | null = null
 
   constructor(parts: { resolver: Resolver }, settings: PosterSettings) {
-    this.#timeoutMs = settings.timeoutMs
-    this.#agent = new Agent({
-      connect: guardedConnector(parts.resolver, settings),
-      headersTimeout: 0, // the signal of each request bounds all of it
-      bodyTimeout: 0,
-      keepAliveTimeout: idleMs,
-      keepAliveMaxTimeout: idleMs,
-    })
+    this.#resolver = parts.resolver
+    this.#settings = settings
   }
 
   /** One attempt. Never rejects. */
@@ -70,8 +64,9 @@ export class WebhookPoster {
       ...fields,
       durationMs: Math.round(performance.now() - started),
     })
+    const { timeoutMs } = this.#settings
     const abort = new AbortController()
-    const timeout = setTimeout(() => abort.abort(new Error(`No response within ${this.#timeoutMs / 1000} seconds.`)), this.#timeoutMs)
+    const timeout = setTimeout(() => abort.abort(new Error(`No response within ${timeoutMs / 1000} seconds.`)), timeoutMs)
     this.#inHand.add(abort)
     try {
       const response = await this.#request(url, { method: 'POST', headers, body, signal: abort.signal })
@@ -89,14 +84,28 @@ export class WebhookPoster {
     for (const abort of this.#inHand) abort.abort(new Error('This server was stopped.'))
   }
 
-  #request(url: string, options: { method: 'POST' } & Pick<Dispatcher.RequestOptions, 'headers' | 'body' | 'signal'>) {
+  async #request(url: string, options: { method: 'POST' } & Pick<Dispatcher.RequestOptions, 'headers' | 'body' | 'signal'>) {
     const { origin, pathname, search } = new URL(url)
-    return this.#agent.request({ origin, path: pathname + search, ...options })
+    const agent = await (this.#agent ??= openAgent(this.#resolver, this.#settings))
+    return agent.request({ origin, path: pathname + search, ...options })
   }
 
   async close(): Promise<void> {
-    await this.#agent.destroy()
+    const agent = await this.#agent
+    await agent?.destroy()
   }
+}
+
+/** The library takes some megabytes, which a server without webhooks need not have. */
+async function openAgent(resolver: Resolver, settings: PosterSettings): Promise<Agent> {
+  const undici = await import('undici')
+  return new undici.Agent({
+    connect: guardedConnector(undici.buildConnector, resolver, settings),
+    headersTimeout: 0, // the signal of each request bounds all of it
+    bodyTimeout: 0,
+    keepAliveTimeout: idleMs,
+    keepAliveMaxTimeout: idleMs,
+  })
 }
 
 /** Reads what little of the body is of interest; a body that breaks off or never ends changes nothing. */
@@ -123,7 +132,11 @@ function reasonOf(error: unknown): string {
   return message === '' ? String((error as { code?: unknown } | null)?.code ?? 'The connection failed.') : message
 }
 
-function guardedConnector(resolver: Resolver, { allowPrivateAddresses, timeoutMs }: PosterSettings): buildConnector.connector {
+function guardedConnector(
+  newConnector: typeof buildConnector,
+  resolver: Resolver,
+  { allowPrivateAddresses, timeoutMs }: PosterSettings,
+): buildConnector.connector {
   const isAllowed = addressRule(allowPrivateAddresses)
   const refusal = (what: string): Error =>
     new Error(`${what} is not a public address; the setting webhooks.allow_private_addresses decides which others may be used.`)
@@ -142,7 +155,7 @@ function guardedConnector(resolver: Resolver, { allowPrivateAddresses, timeoutMs
   }
   // undici's types leave out what it hands on to net.connect and tls.connect.
   const options = { lookup, allowH2: false, timeout: timeoutMs, autoSelectFamily: true } as buildConnector.BuildOptions
-  const connect = buildConnector(options)
+  const connect = newConnector(options)
   return (target, callback) => {
     // net.connect asks nobody about a literal address, so `lookup` never sees one.
     const literal = target.hostname.replace(/^\[(.*)\]$/, '$1')

@@ -1,6 +1,5 @@
 import { createReadStream } from 'node:fs'
 import { Readable } from 'node:stream'
-import { CsvError, parse } from 'csv-parse'
 import { messageOf, SternaError } from '../errors.ts'
 import { parseAddress } from '../smtp/address.ts'
 import { plainName } from './export-shape.ts'
@@ -50,6 +49,7 @@ function delimiterOf(text: string): string {
 }
 
 async function* csvEntries(text: AsyncGenerator<string>, delimiter: string, shape: ExportShape): AsyncGenerator<FileEntry> {
+  const { CsvError, parse } = await import('csv-parse')
   const source = Readable.from(text)
   const parser = parse({
     delimiter,

@@ -16,7 +16,7 @@ import { QueueAdmin } from './queue/queue-admin.ts'
 import { QueueRunner } from './queue/queue-runner.ts'
 import type { QueuedMessage } from './queue/queue-store.ts'
 import { startScheduler } from './scheduler.ts'
-import { encodeVerp } from './smtp/verp.ts'
+import { encodeToken } from './smtp/verp.ts'
 import { openWebhooks } from './webhook/open-webhooks.ts'
 import type { Webhooks } from './webhook/open-webhooks.ts'
 
@@ -125,7 +125,7 @@ function newQueue(core: CoreParts, delivery: Delivery, eventsWritten: () => void
     return {
       signingKeys: domain.signingKeys,
       tls: domain.tls,
-      reversePathFor: (recipientId) => `${encodeVerp({ recipientId, createdAt: message.createdAt }, verpKey)}@${domain.returnPathDomain}`,
+      reversePathFor: (recipientId) => `${encodeToken('bounce', { recipientId, createdAt: message.createdAt }, verpKey)}@${domain.returnPathDomain}`,
     }
   }
 

@@ -1,45 +1,74 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
-interface VerpParts {
+/**
+ * What a token is for: `bounce` the local part of a recipient's reverse-path, `reference` the field that a complaint
+ * brings back, `unsubscribe` the local part of the mailbox that ends a subscription.
+ */
+export type TokenPurpose = 'bounce' | 'reference' | 'unsubscribe'
+
+interface TokenParts {
   /** `rcp_…` */
   recipientId: string
-  /** When the message was accepted, epoch ms. Not the attempt: a retry must come from the same address (greylisting). */
+  /** When the message was to leave first, epoch ms. Not the attempt: a retry must come from the same address (greylisting). */
   createdAt: number
+}
+
+interface ReadToken {
+  purpose: TokenPurpose
+  /** `rcp_…` */
+  recipientId: string
+  isExpired: boolean
 }
 
 /** The alphabet of ids: Crockford's base 32 in lower case. */
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 const dayMs = 86_400_000
-/** For how many days after a message was accepted a report on it is taken. */
-const lifetimeDays = 30
+const letters: Record<TokenPurpose, string> = { bounce: 'b', reference: 'r', unsubscribe: 'u' }
+const purposes: Record<string, TokenPurpose> = { b: 'bounce', r: 'reference', u: 'unsubscribe' }
+/**
+ * Days that a token is good for. Bounces come within days; complaints and wishes to unsubscribe as long as somebody has
+ * the message, but a recipient is known for 90 days only.
+ */
+const lifetimeDays: Record<TokenPurpose, number> = { bounce: 30, reference: 90, unsubscribe: 90 }
 /** bytes of the HMAC that are kept: 80 bits */
 const macSize = 10
-const form = /^b[0-9a-hjkmnp-tv-z]{46}$/
+const form = /^[bru][0-9a-hjkmnp-tv-z]{46}$/
 
 /**
- * The local part of a recipient's own reverse-path: `b`, the recipient id (26), the day of expiry (4), an HMAC (16).
- * Lower-case letters and digits only, 47 in all, so that it survives every system that a report passes through.
+ * The token of a recipient: a letter for the purpose, the recipient id (26), the day of expiry (4), an HMAC over these
+ * (16). Lower-case letters and digits only, 47 in all, so that it survives every system that a report passes through. A
+ * token of one purpose is none of another.
  */
-export function encodeVerp({ recipientId, createdAt }: VerpParts, key: Buffer): string {
-  const day = Math.floor(createdAt / dayMs) + lifetimeDays
-  const signed = `b${recipientId.slice(recipientId.indexOf('_') + 1)}${base32(day, 4)}`
+export function encodeToken(purpose: TokenPurpose, { recipientId, createdAt }: TokenParts, key: Buffer): string {
+  const day = Math.floor(createdAt / dayMs) + lifetimeDays[purpose]
+  const signed = `${letters[purpose]}${recipientId.slice(recipientId.indexOf('_') + 1)}${base32(day, 4)}`
   return signed + macOf(signed, key)
 }
 
 /**
- * The id of the recipient that a report to this local part is about; null where we did not make it, or where its time
+ * The id of the recipient that the token is of; null where we did not make it, or for another purpose, or where its time
  * is over. Needs no look-up.
  * @param now epoch, ms
  */
-export function decodeVerp(localPart: string, key: Buffer, now: number): string | null {
+export function decodeToken(text: string, purpose: TokenPurpose, key: Buffer, now: number): string | null {
+  const token = readToken(text, key, now)
+  return token && token.purpose === purpose && !token.isExpired ? token.recipientId : null
+}
+
+/**
+ * What the token says, be its time over or not; null where we did not make it. Only `decodeToken` is a reason to act.
+ * @param now epoch, ms
+ */
+export function readToken(text: string, key: Buffer, now: number): ReadToken | null {
   // Some systems change the case of what they report to.
-  const text = localPart.toLowerCase()
-  if (!form.test(text)) return null
-  const signed = text.slice(0, 31)
-  if (!timingSafeEqual(Buffer.from(text.slice(31)), Buffer.from(macOf(signed, key)))) return null
+  const token = text.toLowerCase()
+  const purpose = form.test(token) ? purposes[token.charAt(0)] : undefined
+  if (!purpose) return null
+  const signed = token.slice(0, 31)
+  if (!timingSafeEqual(Buffer.from(token.slice(31)), Buffer.from(macOf(signed, key)))) return null
   let day = 0
   for (const letter of signed.slice(27)) day = day * 32 + alphabet.indexOf(letter)
-  return now < (day + 1) * dayMs ? `rcp_${signed.slice(1, 27)}` : null
+  return { purpose, recipientId: `rcp_${signed.slice(1, 27)}`, isExpired: now >= (day + 1) * dayMs }
 }
 
 function macOf(signed: string, key: Buffer): string {

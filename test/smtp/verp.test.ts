@@ -1,48 +1,69 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { newId } from '../../src/id.ts'
-import { decodeVerp, encodeVerp } from '../../src/smtp/verp.ts'
+import { decodeToken, encodeToken, readToken } from '../../src/smtp/verp.ts'
+import type { TokenPurpose } from '../../src/smtp/verp.ts'
 
 const key = Buffer.alloc(32, 7)
 const dayMs = 86_400_000
 const createdAt = Date.UTC(2026, 10, 21, 13)
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
+const table: { purpose: TokenPurpose; letter: string; lastDay: number }[] = [
+  { purpose: 'bounce', letter: 'b', lastDay: Date.UTC(2026, 11, 21) },
+  { purpose: 'reference', letter: 'r', lastDay: Date.UTC(2027, 1, 19) },
+  { purpose: 'unsubscribe', letter: 'u', lastDay: Date.UTC(2027, 1, 19) },
+]
 
-it('survives the way to a report and back', () => {
+it.each(table)('survives the way to a report and back: $purpose', ({ purpose, letter }) => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: Date.UTC(2090, 0) }), (at) => {
       const recipientId = newId('rcp', at)
-      const localPart = encodeVerp({ recipientId, createdAt: at }, key)
-      expect(localPart).toMatch(/^b[0-9a-z]{46}$/)
-      expect(decodeVerp(localPart, key, at)).toBe(recipientId)
-      expect(decodeVerp(localPart.toUpperCase(), key, at)).toBe(recipientId)
+      const token = encodeToken(purpose, { recipientId, createdAt: at }, key)
+      expect(token).toMatch(new RegExp(`^${letter}[0-9a-z]{46}$`))
+      expect(decodeToken(token, purpose, key, at)).toBe(recipientId)
+      expect(decodeToken(token.toUpperCase(), purpose, key, at)).toBe(recipientId)
     }),
   )
 })
 
-it('is the same for every attempt, and good until the end of its last day', () => {
+it.each(table)('is the same for every attempt, and good until the end of its last day: $purpose', ({ purpose, lastDay }) => {
   const recipientId = newId('rcp', createdAt)
-  const localPart = encodeVerp({ recipientId, createdAt }, key)
-  expect(encodeVerp({ recipientId, createdAt }, key)).toBe(localPart)
-  const lastDay = Date.UTC(2026, 11, 21)
-  expect(decodeVerp(localPart, key, lastDay + dayMs - 1)).toBe(recipientId)
-  expect(decodeVerp(localPart, key, lastDay + dayMs)).toBeNull()
+  const token = encodeToken(purpose, { recipientId, createdAt }, key)
+  expect(encodeToken(purpose, { recipientId, createdAt }, key)).toBe(token)
+  expect(decodeToken(token, purpose, key, lastDay + dayMs - 1)).toBe(recipientId)
+  expect(decodeToken(token, purpose, key, lastDay + dayMs)).toBeNull()
+  expect(readToken(token, key, lastDay + dayMs - 1)).toEqual({ purpose, recipientId, isExpired: false })
+  expect(readToken(token, key, lastDay + dayMs)).toEqual({ purpose, recipientId, isExpired: true })
 })
 
-it('is not to be forged: no other letter at any place is accepted', () => {
-  const localPart = encodeVerp({ recipientId: newId('rcp', createdAt), createdAt }, key)
-  for (let at = 0; at < localPart.length; at++) {
-    for (const letter of alphabet) {
-      const forged = localPart.slice(0, at) + letter + localPart.slice(at + 1)
-      if (forged !== localPart) expect(decodeVerp(forged, key, createdAt)).toBeNull()
+it.each(table)('is none of another purpose, nor becomes one with another letter: $purpose', ({ purpose, letter }) => {
+  const token = encodeToken(purpose, { recipientId: newId('rcp', createdAt), createdAt }, key)
+  for (const other of table.filter((row) => row.purpose !== purpose)) {
+    expect(decodeToken(token, other.purpose, key, createdAt)).toBeNull()
+    expect(decodeToken(token.replace(letter, other.letter), other.purpose, key, createdAt)).toBeNull()
+    expect(readToken(token.replace(letter, other.letter), key, createdAt)).toBeNull()
+  }
+})
+
+it('is not to be forged: none of 100,000 tokens with a bit changed is accepted', () => {
+  let tried = 0
+  for (let i = 0; tried < 100_000; i++) {
+    const { purpose } = table[i % 3] as (typeof table)[number]
+    const token = encodeToken(purpose, { recipientId: newId('rcp', createdAt), createdAt }, key)
+    for (let at = 1; at < token.length; at++) {
+      for (let bit = 1; bit < 32; bit *= 2) {
+        const letter = alphabet[alphabet.indexOf(token.charAt(at)) ^ bit]
+        tried++
+        if (readToken(token.slice(0, at) + letter + token.slice(at + 1), key, createdAt)) expect.unreachable(`${token}, ${at}, ${bit}`)
+      }
     }
   }
-  expect(decodeVerp(localPart, Buffer.alloc(32, 8), createdAt)).toBeNull()
+  expect(readToken(encodeToken('bounce', { recipientId: newId('rcp', createdAt), createdAt }, key), Buffer.alloc(32, 8), createdAt)).toBeNull()
 })
 
 it('takes nothing else', () => {
-  fc.assert(fc.property(fc.string(), (text) => decodeVerp(text, key, createdAt) === null))
-  for (const text of ['', 'b', 'bounce', `b${'0'.repeat(45)}`, `b${'0'.repeat(46)}`, `b${'u'.repeat(46)}`]) {
-    expect(decodeVerp(text, key, createdAt)).toBeNull()
+  fc.assert(fc.property(fc.string(), (text) => readToken(text, key, createdAt) === null))
+  for (const text of ['', 'b', 'bounce', `b${'0'.repeat(45)}`, `b${'0'.repeat(46)}`, `b${'u'.repeat(46)}`, `s${'0'.repeat(46)}`]) {
+    expect(readToken(text, key, createdAt)).toBeNull()
   }
 })

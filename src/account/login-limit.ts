@@ -1,3 +1,4 @@
+import { BoundedMap } from '../bounded-map.ts'
 import type { Clock } from '../clock.ts'
 
 interface Attempts {
@@ -17,8 +18,7 @@ const mostKeys = 10_000
  */
 export class LoginLimit {
   readonly #clock: Clock
-  /** In the order in which they began. */
-  readonly #byKey = new Map<string, Attempts>()
+  readonly #byKey = new BoundedMap<string, Attempts>(mostKeys)
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -50,9 +50,6 @@ export class LoginLimit {
       known.count += 1
       return
     }
-    this.#byKey.delete(key)
-    this.#byKey.set(key, { count: 1, until: now + windowMs })
-    const [oldest] = this.#byKey.keys()
-    if (this.#byKey.size > mostKeys && oldest !== undefined) this.#byKey.delete(oldest)
+    this.#byKey.put(key, { count: 1, until: now + windowMs })
   }
 }

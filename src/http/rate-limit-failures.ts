@@ -1,3 +1,4 @@
+import { BoundedMap } from '../bounded-map.ts'
 import type { Clock } from '../clock.ts'
 import { SternaError } from '../errors.ts'
 import { clientNetwork } from '../ip-address.ts'
@@ -13,8 +14,7 @@ const maxNetworks = 10_000
 export class RateLimitFailures {
   readonly #clock: Clock
   readonly #limit: number
-  /** The network that failed last stands last. */
-  readonly #byNetwork = new Map<string, RateLimitWindow>()
+  readonly #byNetwork = new BoundedMap<string, RateLimitWindow>(maxNetworks)
 
   /** `limit`: failures a minute from one network; 0 sets none. */
   constructor(clock: Clock, limit: number) {
@@ -31,17 +31,10 @@ export class RateLimitFailures {
     const now = this.#clock.steady()
     const network = clientNetwork(address)
     const window = this.#byNetwork.get(network) ?? new RateLimitWindow()
-    this.#byNetwork.delete(network)
-    this.#byNetwork.set(network, window)
-    if (this.#byNetwork.size > maxNetworks) this.#forgetFirst()
+    this.#byNetwork.put(network, window)
     if (window.take(now, this.#limit)) return
     throw new SternaError('rate_limit_exceeded', 'Too many requests from your address had no valid API key. A valid one is taken at once.', {
       retryAfter: window.untilNext(now, this.#limit) / 1000,
     })
-  }
-
-  #forgetFirst(): void {
-    const [first] = this.#byNetwork.keys()
-    if (first !== undefined) this.#byNetwork.delete(first)
   }
 }

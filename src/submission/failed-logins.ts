@@ -1,3 +1,4 @@
+import { BoundedMap } from '../bounded-map.ts'
 import type { Clock } from '../clock.ts'
 import { clientNetwork } from '../ip-address.ts'
 
@@ -18,8 +19,7 @@ const maxNetworks = 10_000
  */
 export class FailedLogins {
   readonly #clock: Clock
-  /** In the order of their first failure. */
-  readonly #byNetwork = new Map<string, Failures>()
+  readonly #byNetwork = new BoundedMap<string, Failures>(maxNetworks)
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -31,14 +31,7 @@ export class FailedLogins {
     const network = clientNetwork(address)
     const known = this.#byNetwork.get(network)
     if (known && known.until > now) return ++known.count > allowedFailures
-    this.#byNetwork.delete(network)
-    this.#byNetwork.set(network, { count: 1, until: now + windowMs })
-    if (this.#byNetwork.size > maxNetworks) this.#forgetOldest()
+    this.#byNetwork.put(network, { count: 1, until: now + windowMs })
     return false
-  }
-
-  #forgetOldest(): void {
-    const [oldest] = this.#byNetwork.keys()
-    if (oldest !== undefined) this.#byNetwork.delete(oldest)
   }
 }

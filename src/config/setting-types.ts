@@ -190,11 +190,11 @@ export const network: SettingType<string> = {
 
 /** A list with at least one entry. */
 export const filledList = <T>(type: SettingType<T>): SettingType<T[]> => {
-  const any = list(type)
+  const maybeEmpty = list(type)
   return {
-    title: any.title,
+    title: maybeEmpty.title,
     parse(given) {
-      const values = any.parse(given)
+      const values = maybeEmpty.parse(given)
       return values.length > 0 ? values : refuse(given, 'is an empty list: write at least one entry.')
     },
   }

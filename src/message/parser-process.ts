@@ -1,7 +1,7 @@
 import { simpleParser } from 'mailparser'
 import type { ParsedMail } from 'mailparser'
-import { messageOf } from '../errors.ts'
 import { decodeHeaderText } from '../smtp/encoded-word.ts'
+import { readUntrusted } from '../untrusted-reader-child.ts'
 import type { ParsedMessage, ParserAnswer, ParserRequest } from './message-parser.ts'
 
 /** Reads untrusted MIME with mailparser. Started, and killed where needed, by message-parser.ts. */
@@ -28,28 +28,10 @@ function messageFrom(parsed: ParsedMail): ParsedMessage {
   }
 }
 
-/** bytes; what leaves at once keeps whoever reads it busy for no longer */
-const pieceSize = 256 * 1024
-
-const answer = (given: ParserAnswer): void => void process.send?.(given)
-
-function answerAttachment(parsed: ParsedMail, place: number): void {
-  const content = parsed.attachments[place]?.content
-  for (let start = 0; content && start < content.length; start += pieceSize) {
-    answer({ piece: new Uint8Array(content.subarray(start, start + pieceSize)) })
-  }
-  answer({ end: { found: content !== undefined } })
-}
-
-let pieces: Uint8Array[] = []
-
-process.on('message', (piece: Uint8Array | ParserRequest) => {
-  if (piece instanceof Uint8Array) return void pieces.push(piece)
-  const bytes = Buffer.concat(pieces)
-  pieces = []
-  const { attachment } = piece
-  simpleParser(bytes, options).then(
-    (parsed) => (attachment === null ? answer({ message: messageFrom(parsed) }) : answerAttachment(parsed, attachment)),
-    (error: unknown) => answer({ fault: messageOf(error) }),
-  )
+readUntrusted<ParserRequest, ParserAnswer>(async (document, { attachment }, sendBytes) => {
+  const parsed = await simpleParser(document, options)
+  if (attachment === null) return { message: messageFrom(parsed) }
+  const content = parsed.attachments[attachment]?.content
+  if (content) sendBytes(content)
+  return { found: content !== undefined }
 })

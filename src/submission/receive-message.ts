@@ -8,13 +8,13 @@ import { addressedAs } from '../message/addressed-as.ts'
 import { complete, maxReceived } from '../message/complete.ts'
 import type { Completed } from '../message/complete.ts'
 import type { Content, Idempotency, SubmittedRecipient, Submission } from '../message/submission.ts'
+import { ContentCollector } from '../smtp-server/content-collector.ts'
+import { ClientGone, readMessage } from '../smtp-server/read-message.ts'
+import { SmtpRefusal, isRefusal, refusalFor, replyOf } from '../smtp-server/smtp-refusal.ts'
+import type { Transaction } from '../smtp-server/smtp-session.ts'
+import { traceField } from '../smtp-server/trace-field.ts'
 import type { Reply } from '../smtp/reply.ts'
 import type { Accept } from './accept.ts'
-import { ContentCollector } from './content-collector.ts'
-import { ClientGone, readMessage } from './read-message.ts'
-import { SmtpRefusal, isRefusal, refusalFor, replyOf } from './smtp-refusal.ts'
-import type { Transaction } from './smtp-session.ts'
-import { traceField } from './trace-field.ts'
 
 export interface ReceiveParts {
   clock: Clock
@@ -38,13 +38,13 @@ interface ReceiveOptions {
  * The reply that takes responsibility is made only when the door has the message on disk.
  */
 export async function receiveMessage(
-  transaction: Transaction,
+  transaction: Transaction<AuthenticatedKey>,
   stream: Readable,
   parts: ReceiveParts,
   options: ReceiveOptions,
 ): Promise<Reply> {
   const messageId = newId('em', parts.clock.now())
-  const { client, key } = transaction
+  const { client, user: key } = transaction
   const { log } = parts
   const about = { messageId, connectionId: client.connectionId, accountId: key.accountId }
   const collector = new ContentCollector((number, bytes) => parts.storeChunk(messageId, number, bytes))
@@ -74,7 +74,7 @@ export async function receiveMessage(
 const takenAs = (messageId: string): Reply => replyOf(250, '2.0.0', `Ok: queued as ${messageId}`)
 
 interface Incoming {
-  transaction: Transaction
+  transaction: Transaction<AuthenticatedKey>
   stream: Readable
   messageId: string
   collector: ContentCollector
@@ -88,7 +88,8 @@ async function readSubmission(incoming: Incoming, parts: ReceiveParts, options: 
     maxMessageBytes: options.maxMessageBytes,
     completeHeader(bytes) {
       const now = parts.clock.now()
-      const received = traceField({ client, hostname: options.hostname, messageId, smtputf8: mail.smtputf8, now })
+      const about = { id: messageId, smtputf8: mail.smtputf8, authenticated: true, now }
+      const received = traceField({ client, hostname: options.hostname, ...about })
       completed = completedHeader(bytes, received, now)
       return completed.header
     },
@@ -107,7 +108,7 @@ function completedHeader(bytes: Buffer, received: string, now: number): Complete
 }
 
 interface ReadMessage {
-  transaction: Transaction
+  transaction: Transaction<AuthenticatedKey>
   messageId: string
   header: Completed
   content: Content
@@ -115,7 +116,7 @@ interface ReadMessage {
 }
 
 function submissionOf({ transaction, messageId, header, content, hasEightBitBody }: ReadMessage): Submission {
-  const { key, mail, recipients } = transaction
+  const { user: key, mail, recipients } = transaction
   const addresses = [mail.reversePath ?? '', ...recipients.map(({ forwardPath }) => forwardPath)]
   return {
     id: messageId,
@@ -145,7 +146,7 @@ function submissionOf({ transaction, messageId, header, content, hasEightBitBody
   }
 }
 
-function recipientsOf({ recipients }: Transaction, header: Completed): SubmittedRecipient[] {
+function recipientsOf({ recipients }: Transaction<AuthenticatedKey>, header: Completed): SubmittedRecipient[] {
   const typeOf = addressedAs(header)
   return recipients.map(({ forwardPath, notify, orcpt }) => ({
     mailbox: { address: forwardPath, name: null },
@@ -156,7 +157,7 @@ function recipientsOf({ recipients }: Transaction, header: Completed): Submitted
 }
 
 /** A client that tries again sends a new Date and Message-ID, so they cannot be compared. */
-function idempotencyOf({ mail, recipients }: Transaction, header: Completed): Idempotency | null {
+function idempotencyOf({ mail, recipients }: Transaction<AuthenticatedKey>, header: Completed): Idempotency | null {
   if (header.idempotencyKey === null) return null
   const to = recipients.map(({ forwardPath }) => forwardPath).toSorted()
   const compared = JSON.stringify([mail.reversePath, to, header.headerFromText, header.subject])

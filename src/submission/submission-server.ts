@@ -1,15 +1,14 @@
-import type { AddressInfo } from 'node:net'
 import type { ApiKeys, AuthenticatedKey } from '../account/api-keys.ts'
-import { SternaError, messageOf } from '../errors.ts'
+import { ConnectionSeats } from '../smtp-server/connection-seats.ts'
+import { MessageRate } from '../smtp-server/message-rate.ts'
+import { openSmtpPorts } from '../smtp-server/open-smtp-ports.ts'
+import type { SmtpServer } from '../smtp-server/open-smtp-ports.ts'
+import { replyOf } from '../smtp-server/smtp-refusal.ts'
+import type { SmtpHandlers } from '../smtp-server/smtp-session.ts'
 import type { Reply } from '../smtp/reply.ts'
-import { ConnectionSeats } from './connection-seats.ts'
 import { FailedLogins } from './failed-logins.ts'
-import { MessageRate } from './message-rate.ts'
 import { receiveMessage } from './receive-message.ts'
 import type { ReceiveParts } from './receive-message.ts'
-import { SmtpListener } from './smtp-listener.ts'
-import { replyOf } from './smtp-refusal.ts'
-import type { SmtpHandlers } from './smtp-session.ts'
 
 interface SubmissionServerParts extends Omit<ReceiveParts, 'mayStillSend'> {
   apiKeys: Pick<ApiKeys, 'authenticate' | 'current'>
@@ -40,45 +39,21 @@ export interface SubmissionServerOptions {
   messagesPerMinute: number
 }
 
-interface SubmissionServer {
-  /** Where it listens: the ports with STARTTLS, then those with TLS, each in the order given. */
-  addresses: AddressInfo[]
-  /** Takes no more connections or messages; messages that are arriving get `graceMs` to be accepted. */
-  stop(graceMs: number): Promise<void>
-}
-
 /**
- * Opens the ports where apps hand over mail by SMTP (RFC 6409, RFC 8314).
+ * Opens the ports where apps hand over mail by SMTP (RFC 6409, RFC 8314): those with STARTTLS, then those with TLS.
  * @throws SternaError `configuration` where a port cannot be opened; then none is left open
  */
-export async function startSubmissionServer(parts: SubmissionServerParts, options: SubmissionServerOptions): Promise<SubmissionServer> {
-  const handlers = handlersFor(parts, options)
+export async function startSubmissionServer(parts: SubmissionServerParts, options: SubmissionServerOptions): Promise<SmtpServer> {
   const { maxConnections = 10_000, maxConnectionsPerAddress } = options
   const seats = new ConnectionSeats({ max: maxConnections, maxPerNetwork: maxConnectionsPerAddress })
   const places = [
-    ...options.listen.map((place) => ({ ...place, tls: false })),
-    ...options.tlsListen.map((place) => ({ ...place, tls: true })),
+    ...options.listen.map((place) => ({ ...place, tls: false, setting: 'submission.listen' })),
+    ...options.tlsListen.map((place) => ({ ...place, tls: true, setting: 'submission.tls_listen' })),
   ]
-  const listeners: SmtpListener[] = []
-  const stop = async (graceMs: number): Promise<void> => {
-    await Promise.all(listeners.map((listener) => listener.stop(graceMs)))
-  }
-  const addresses: SubmissionServer['addresses'] = []
-  for (const { host, port, tls } of places) {
-    const listener = new SmtpListener({ ...options, implicitTls: tls, tls: parts.tls, seats, log: parts.log }, handlers)
-    try {
-      addresses.push(await listener.start({ host, port }))
-      listeners.push(listener)
-    } catch (error) {
-      await stop(0)
-      const setting = tls ? 'submission.tls_listen' : 'submission.listen'
-      throw new SternaError('configuration', `${setting}: cannot listen on ${host} port ${port}: ${messageOf(error)}`, { cause: error })
-    }
-  }
-  return { addresses, stop }
+  return openSmtpPorts(places, { ...options, tls: parts.tls, seats, log: parts.log }, handlersFor(parts, options))
 }
 
-function handlersFor(parts: SubmissionServerParts, options: SubmissionServerOptions): SmtpHandlers {
+function handlersFor(parts: SubmissionServerParts, options: SubmissionServerOptions): SmtpHandlers<AuthenticatedKey> {
   const { apiKeys, clock, log } = parts
   const failedLogins = new FailedLogins(clock)
   const rate = options.messagesPerMinute > 0 ? new MessageRate(clock, options.messagesPerMinute) : null
@@ -87,11 +62,13 @@ function handlersFor(parts: SubmissionServerParts, options: SubmissionServerOpti
     return 'refused' in now ? badKey : sendingRefusal(now)
   }
   return {
-    login(password, client) {
-      const key = apiKeys.authenticate(password)
-      if (!('refused' in key)) return loginRefusal(key) ?? key
-      log.warn({ address: client.address, connectionId: client.connectionId, reason: key.refused }, 'SMTP login refused')
-      return failedLogins.add(client.address) ? tooManyFailures : badKey
+    access: {
+      login(password, client) {
+        const key = apiKeys.authenticate(password)
+        if (!('refused' in key)) return loginRefusal(key) ?? key
+        log.warn({ address: client.address, connectionId: client.connectionId, reason: key.refused }, 'SMTP login refused')
+        return failedLogins.add(client.address) ? tooManyFailures : badKey
+      },
     },
     mayBegin: (key) => mayStillSend(key) ?? (rate && !rate.take(key.accountId) ? tooFast : null),
     take: (transaction, content) => receiveMessage(transaction, content, { ...parts, mayStillSend }, options),

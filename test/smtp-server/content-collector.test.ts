@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { chunkSize } from '../../src/message/submission.ts'
-import { ContentCollector } from '../../src/submission/content-collector.ts'
+import { ContentCollector } from '../../src/smtp-server/content-collector.ts'
 
 /** What an index says about every byte, so that a misplaced one is seen. */
 const patterned = (length: number): Buffer => Buffer.from(Uint8Array.from({ length }, (_, i) => (i * 31 + (i >> 8) * 7) & 0xff))

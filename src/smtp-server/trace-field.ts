@@ -6,17 +6,20 @@ interface TraceParts {
   client: SmtpClient
   /** Ours. */
   hostname: string
-  messageId: string
+  /** Of the message, as we call it. */
+  id: string
   smtputf8: boolean
+  /** Whether the client had logged in. */
+  authenticated: boolean
   /** Epoch, ms. */
   now: number
 }
 
 /** The Received field of a message taken from this client (RFC 5321 4.4, RFC 3848, RFC 6531 4.3), without its final CRLF. */
-export function traceField({ client, hostname, messageId, smtputf8, now }: TraceParts): string {
+export function traceField({ client, hostname, id, smtputf8, authenticated, now }: TraceParts): string {
   // What the client calls itself is any text; in a comment or a word of its own it would say things about us.
   const name = /^(?:[A-Za-z0-9._-]{1,255}|\[[0-9A-Za-z.:]{1,64}\])$/.test(client.ehloName) ? client.ehloName : 'unknown'
   const literal = isIP(client.address) === 6 ? `IPv6:${client.address}` : client.address
-  const protocol = `${smtputf8 ? 'UTF8SMTP' : 'ESMTP'}${client.secure ? 'S' : ''}A`
-  return `Received: from ${name} ([${literal}])\r\n by ${hostname} with ${protocol} id ${messageId};\r\n ${formatDate(now)}`
+  const protocol = `${smtputf8 ? 'UTF8SMTP' : 'ESMTP'}${client.secure ? 'S' : ''}${authenticated ? 'A' : ''}`
+  return `Received: from ${name} ([${literal}])\r\n by ${hostname} with ${protocol} id ${id};\r\n ${formatDate(now)}`
 }

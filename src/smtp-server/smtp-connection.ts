@@ -4,7 +4,6 @@ import type { TLSSocket } from 'node:tls'
 import type { SMTPServer } from 'smtp-server'
 import { SMTPConnection } from 'smtp-server/lib/smtp-connection.js'
 import type { SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js'
-import type { AuthenticatedKey } from '../account/api-keys.ts'
 import type { Log } from '../log.ts'
 import type { Reply } from '../smtp/reply.ts'
 import { isLoopback } from '../ip-address.ts'
@@ -12,9 +11,9 @@ import type { ConnectionSeats } from './connection-seats.ts'
 import { mended } from './data-parser.ts'
 import { replyOf } from './smtp-refusal.ts'
 import { SmtpSession } from './smtp-session.ts'
-import type { SmtpClient, SmtpHandlers } from './smtp-session.ts'
+import type { SmtpAccess, SmtpClient, SmtpHandlers } from './smtp-session.ts'
 
-export interface SubmissionPortSettings {
+export interface SmtpPortSettings {
   /** Our name in greetings. */
   hostname: string
   /** True: TLS from the first byte. False: STARTTLS. */
@@ -28,10 +27,10 @@ export interface SubmissionPortSettings {
   log: Log
 }
 
-/** The port that a connection came in by. */
-export interface SubmissionPort extends SMTPServer {
-  readonly settings: SubmissionPortSettings
-  readonly handlers: SmtpHandlers
+/** The port that a connection came in by; `User` is what its login gives. */
+export interface SmtpPort<User> extends SMTPServer {
+  readonly settings: SmtpPortSettings
+  readonly handlers: SmtpHandlers<User>
   readonly isStopping: boolean
 }
 
@@ -40,17 +39,21 @@ export const strangerIdleMs = 60_000
 const idleMs = 5 * 60_000
 /** How long a client may take to log in, ms, however busy it looks. */
 export const loginMs = 2 * 60_000
+/** How long a client that need not log in may take for a message, ms, however busy it looks: its own 2 MB at 4 KB a second. */
+const messageMs = 10 * 60_000
+
+const isOpen = <User>(access: SmtpAccess<User>): boolean => 'anyone' in access
 
 /**
  * One connection of a client: the library's, with our own words and codes in place of its own, addresses parsed by our
  * own grammar, and bounds on what a client may do.
  */
-export class SubmissionConnection extends SMTPConnection {
-  readonly #port: SubmissionPort
+export class SmtpConnection<User> extends SMTPConnection {
+  readonly #port: SmtpPort<User>
   readonly #said: SmtpSession
-  #loginDeadline: NodeJS.Timeout | undefined
+  #deadline: NodeJS.Timeout | undefined
 
-  constructor(port: SubmissionPort, socket: Socket | TLSSocket, options?: SMTPConnectionOptions | null) {
+  constructor(port: SmtpPort<User>, socket: Socket | TLSSocket, options?: SMTPConnectionOptions | null) {
     super(port, socket, options)
     this.#port = port
     this.#said = new SmtpSession(port.settings)
@@ -65,8 +68,10 @@ export class SubmissionConnection extends SMTPConnection {
     }
   }
 
-  get #key(): AuthenticatedKey | null {
-    return (this.session.user as AuthenticatedKey | undefined) || null
+  /** Null before the login, where there is one. */
+  get #user(): User | null {
+    const { access } = this.#port.handlers
+    return 'anyone' in access ? access.anyone : (this.session.user as User | undefined) || null
   }
 
   get #mayLogIn(): boolean {
@@ -76,19 +81,23 @@ export class SubmissionConnection extends SMTPConnection {
   /** The library waits 100 ms before its greeting, by a constant: ten times what the rest of a short session takes. */
   override init(): void {
     this._setListeners(() => this.connectionReady())
-    this.#loginDeadline = setTimeout(() => {
-      if (!this.#key) this.send(421, '4.4.2 No login in time, closing the connection')
-    }, loginMs).unref()
+    this.#startDeadline()
+  }
+
+  #startDeadline(): void {
+    const [ms, text] = isOpen(this.#port.handlers.access) ? [messageMs, 'No message in time'] : [loginMs, 'No login in time']
+    this.#deadline = setTimeout(() => this.send(421, `4.4.2 ${text}, closing the connection`), ms).unref()
   }
 
   /** The login has succeeded. */
   welcome(): void {
-    clearTimeout(this.#loginDeadline)
+    clearTimeout(this.#deadline)
     this._socket.setTimeout(idleMs)
   }
 
   take(content: Readable): Promise<Reply> {
-    const transaction = this.#key && this.#said.transaction(this.client, this.#key)
+    const user = this.#user
+    const transaction = user && this.#said.transaction(this.client, user)
     if (!transaction) throw new Error('DATA without login or MAIL')
     return this.#port.handlers.take(transaction, content)
   }
@@ -96,7 +105,10 @@ export class SubmissionConnection extends SMTPConnection {
   /** The reply to a message has been sent. */
   finishedMessage(): void {
     this.#said.finishedMessage()
-    if (this.#port.isStopping) this.#sendAway()
+    if (this.#port.isStopping) return this.#sendAway()
+    if (!isOpen(this.#port.handlers.access)) return
+    clearTimeout(this.#deadline)
+    this.#startDeadline()
   }
 
   leaveUnlessReceiving(): void {
@@ -108,7 +120,7 @@ export class SubmissionConnection extends SMTPConnection {
   }
 
   closed(): void {
-    clearTimeout(this.#loginDeadline)
+    clearTimeout(this.#deadline)
   }
 
   #sendAway(): void {
@@ -125,7 +137,7 @@ export class SubmissionConnection extends SMTPConnection {
   }
 
   override _armTimeout(socket: Socket = this._socket): void {
-    socket.setTimeout(this.#key ? idleMs : strangerIdleMs, () => this._onTimeout())
+    socket.setTimeout(this.session.user ? idleMs : strangerIdleMs, () => this._onTimeout())
   }
 
   override upgrade(callback: () => void, secureCallback?: () => void): void {
@@ -147,9 +159,9 @@ export class SubmissionConnection extends SMTPConnection {
   }
 
   override handler_MAIL(command: Buffer, callback: () => void): void {
-    const key = this.#key
-    const reply = key
-      ? this.#said.begin(command, () => this.#port.handlers.mayBegin(key))
+    const user = this.#user
+    const reply = user
+      ? this.#said.begin(command, () => this.#port.handlers.mayBegin(user, this.client))
       : this.#mayLogIn ? logInFirst : startTlsFirst
     // The library's DATA looks at an envelope of its own.
     if (reply.code === 250) this.session.envelope.mailFrom = { address: '', args: false }
@@ -158,7 +170,7 @@ export class SubmissionConnection extends SMTPConnection {
   }
 
   override handler_RCPT(command: Buffer, callback: () => void): void {
-    const reply = this.#said.addRecipient(command)
+    const reply = this.#said.addRecipient(command, (recipient) => this.#port.handlers.mayReceive?.(recipient) ?? null)
     if (reply.code === 250) this.session.envelope.rcptTo = [{ address: '', args: false }]
     this.#reply(reply)
     callback()

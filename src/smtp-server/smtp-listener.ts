@@ -12,18 +12,18 @@ import type { SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js'
 import { messageOf } from '../errors.ts'
 import type { Reply } from '../smtp/reply.ts'
 import type { SmtpHandlers } from './smtp-session.ts'
-import { loginMs, strangerIdleMs, SubmissionConnection, textOf } from './submission-connection.ts'
-import type { SubmissionPort, SubmissionPortSettings } from './submission-connection.ts'
+import { SmtpConnection, loginMs, strangerIdleMs, textOf } from './smtp-connection.ts'
+import type { SmtpPort, SmtpPortSettings } from './smtp-connection.ts'
 
-/** One port for mail from apps (RFC 6409). Only this file and submission-connection.ts know smtp-server. */
-export class SmtpListener extends SMTPServer implements SubmissionPort {
-  readonly settings: SubmissionPortSettings
-  readonly handlers: SmtpHandlers
-  readonly #open = new Map<SMTPServerSession, SubmissionConnection>()
+/** One port that speaks SMTP. Only this file, smtp-connection.ts and data-parser.ts know smtp-server. */
+export class SmtpListener<User> extends SMTPServer implements SmtpPort<User> {
+  readonly settings: SmtpPortSettings
+  readonly handlers: SmtpHandlers<User>
+  readonly #open = new Map<SMTPServerSession, SmtpConnection<User>>()
   isStopping = false
 
-  constructor(settings: SubmissionPortSettings, handlers: SmtpHandlers) {
-    super(libraryOptions(settings))
+  constructor(settings: SmtpPortSettings, handlers: SmtpHandlers<User>) {
+    super(libraryOptions(settings, 'anyone' in handlers.access))
     this.settings = settings
     this.handlers = handlers
     this.on('error', (error) => settings.log.debug({ reason: messageOf(error) }, 'SMTP connection failed'))
@@ -54,7 +54,7 @@ export class SmtpListener extends SMTPServer implements SubmissionPort {
   override connect(socket: Socket | TLSSocket, options?: SMTPConnectionOptions | null): void {
     // A socket that has closed already gives no further event by which its connection would be forgotten.
     if (socket.destroyed) return
-    const connection = new SubmissionConnection(this, socket, options)
+    const connection = new SmtpConnection(this, socket, options)
     this.connections.add(connection)
     this.#open.set(connection.session, connection)
     connection.on('error', (error: Error) => this._onError(error))
@@ -95,9 +95,10 @@ export class SmtpListener extends SMTPServer implements SubmissionPort {
     done: (error: Error | null, response?: SMTPServerAuthenticationResponse) => void,
   ): void {
     const connection = this.#open.get(session)
-    if (!connection) return
-    const answer = this.handlers.login(auth.password ?? '', connection.client)
-    if ('code' in answer) return done(errorOf(answer))
+    const { access } = this.handlers
+    if (!connection || 'anyone' in access) return
+    const answer = access.login(auth.password ?? '', connection.client)
+    if (isReply(answer)) return done(errorOf(answer))
     done(null, { user: answer })
     connection.welcome()
   }
@@ -118,6 +119,8 @@ export class SmtpListener extends SMTPServer implements SubmissionPort {
   }
 }
 
+const isReply = (answer: unknown): answer is Reply => typeof answer === 'object' && answer !== null && 'code' in answer
+
 /** A refusal in the form in which the library's callbacks take it. */
 const errorOf = (reply: Reply): Error => Object.assign(new Error(textOf(reply)), { responseCode: reply.code })
 
@@ -129,7 +132,7 @@ function turnAway(socket: Socket, text: string): void {
   socket.once('close', () => clearTimeout(timer))
 }
 
-const libraryOptions = (settings: SubmissionPortSettings): SMTPServerOptions => ({
+const libraryOptions = (settings: SmtpPortSettings, isOpen: boolean): SMTPServerOptions => ({
   name: settings.hostname,
   heloResponse: '%s',
   secure: settings.implicitTls,
@@ -137,10 +140,10 @@ const libraryOptions = (settings: SubmissionPortSettings): SMTPServerOptions => 
   cert: settings.tls.cert,
   // The library would offer TLS 1.0.
   minVersion: 'TLSv1.2',
-  authMethods: ['PLAIN', 'LOGIN'],
+  authMethods: isOpen ? [] : ['PLAIN', 'LOGIN'],
   // Whether a connection may log in without TLS is decided by its address.
   allowInsecureAuth: true,
-  disabledCommands: ['WIZ', 'SHELL', 'KILL', 'XCLIENT', 'XFORWARD'],
+  disabledCommands: ['WIZ', 'SHELL', 'KILL', 'XCLIENT', 'XFORWARD', ...(isOpen ? ['AUTH'] : [])],
   size: settings.maxMessageBytes,
   hideDSN: false,
   hideENHANCEDSTATUSCODES: false,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { MessageRate } from '../../src/submission/message-rate.ts'
+import { MessageRate } from '../../src/smtp-server/message-rate.ts'
 import { settableClock } from '../support/settable-clock.ts'
 
 test('never more than the limit in any 60 seconds, each account for itself', () => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { SMTPStream } from 'smtp-server/lib/smtp-stream.js'
 import { expect, test } from 'vitest'
-import { mended } from '../../src/submission/data-parser.ts'
+import { mended } from '../../src/smtp-server/data-parser.ts'
 
 /** What a parser makes of a message that arrives in pieces, and what it takes for the commands behind it. */
 async function parsed(parser: SMTPStream, pieces: Buffer[]): Promise<{ content: string; commands: string[] }> {

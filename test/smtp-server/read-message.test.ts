@@ -1,9 +1,9 @@
 import { PassThrough, Readable } from 'node:stream'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { ContentCollector } from '../../src/submission/content-collector.ts'
-import { ClientGone, readMessage } from '../../src/submission/read-message.ts'
-import { SmtpRefusal } from '../../src/submission/smtp-refusal.ts'
+import { ContentCollector } from '../../src/smtp-server/content-collector.ts'
+import { ClientGone, readMessage } from '../../src/smtp-server/read-message.ts'
+import { SmtpRefusal } from '../../src/smtp-server/smtp-refusal.ts'
 
 /** What becomes of a message that arrives in these pieces: the header section, all of it, or the code of the refusal. */
 async function read(pieces: Buffer[], maxMessageBytes = 1_000_000) {

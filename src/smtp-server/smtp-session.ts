@@ -1,5 +1,4 @@
 import type { Readable } from 'node:stream'
-import type { AuthenticatedKey } from '../account/api-keys.ts'
 import type { Reply } from '../smtp/reply.ts'
 import type { MailCommand, RcptCommand } from './envelope-command.ts'
 import { parseMailCommand, parseRcptCommand } from './envelope-command.ts'
@@ -16,21 +15,30 @@ export interface SmtpClient {
 }
 
 /** One message as the client announced it: MAIL and RCPT. */
-export interface Transaction {
+export interface Transaction<User> {
   client: SmtpClient
-  key: AuthenticatedKey
+  user: User
   mail: MailCommand
   recipients: RcptCommand[]
 }
 
+/** Who may hand over mail at a port: whoever logs in, or anyone; then AUTH is not offered. */
+export type SmtpAccess<User> =
+  | {
+      /** Whoever holds this password, or the refusal. */
+      login(password: string, client: SmtpClient): User | Reply
+    }
+  | { anyone: User }
+
 /** What the port does with what the protocol brings. */
-export interface SmtpHandlers {
-  /** Whoever holds this password, or the refusal. */
-  login(password: string, client: SmtpClient): AuthenticatedKey | Reply
-  /** Null where the holder of this key may begin a message now. */
-  mayBegin(key: AuthenticatedKey): Reply | null
+export interface SmtpHandlers<User> {
+  access: SmtpAccess<User>
+  /** Null where this client may begin a message now. */
+  mayBegin(user: User, client: SmtpClient): Reply | null
+  /** Null where mail to this recipient is taken; absent where it always is. */
+  mayReceive?(recipient: RcptCommand): Reply | null
   /** Reads the content to its end and decides. Never rejects; the reply is lost where the client has left. */
-  take(transaction: Transaction, content: Readable): Promise<Reply>
+  take(transaction: Transaction<User>, content: Readable): Promise<Reply>
 }
 
 /** Between two messages. */
@@ -79,11 +87,13 @@ export class SmtpSession {
     return replyOf(250, '2.1.0', 'Ok')
   }
 
-  /** RCPT TO. An address given again takes the place of its earlier self. */
-  addRecipient(command: Uint8Array): Reply {
+  /** RCPT TO. An address given again takes the place of its earlier self. `mayReceive` is asked about one that can be written. */
+  addRecipient(command: Uint8Array, mayReceive: (recipient: RcptCommand) => Reply | null): Reply {
     if (!this.#mail) return replyOf(503, '5.5.1', 'Begin with MAIL FROM')
     const recipient = parseRcptCommand(command, this.#mail)
     if ('code' in recipient) return recipient
+    const refusal = mayReceive(recipient)
+    if (refusal) return refusal
     const { maxRecipients } = this.#limits
     if (this.#recipients.size >= maxRecipients && !this.#recipients.has(recipient.forwardPath)) {
       this.#commands -= 1 - costOfRecipientTooMany
@@ -95,7 +105,7 @@ export class SmtpSession {
   }
 
   /** The message that DATA brings, null where none was begun. */
-  transaction(client: SmtpClient, key: AuthenticatedKey): Transaction | null {
-    return this.#mail && { client, key, mail: this.#mail, recipients: [...this.#recipients.values()] }
+  transaction<User>(client: SmtpClient, user: User): Transaction<User> | null {
+    return this.#mail && { client, user, mail: this.#mail, recipients: [...this.#recipients.values()] }
   }
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { parseMailCommand, parseRcptCommand } from '../../src/submission/envelope-command.ts'
+import { parseMailCommand, parseRcptCommand } from '../../src/smtp-server/envelope-command.ts'
 
 const mailOf = (line: string) => parseMailCommand(Buffer.from(line))
 const plain = { reversePath: 'me@example.com', size: null, smtputf8: false, ret: null, envid: null }

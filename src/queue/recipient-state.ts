@@ -20,7 +20,7 @@ export const recipientStates = [
 export type RecipientState = (typeof recipientStates)[number]
 
 /** An event that a move appends, with the data that is its own. */
-interface MoveEvent {
+export interface MoveEvent {
   type: EventType
   data: Record<string, string | number | boolean | null>
 }
@@ -111,22 +111,27 @@ export function moveSuppressed(now: number): Move {
 
 const sentEvent = (now: number): MoveEvent => ({ type: 'email.sent', data: { sent_at: isoTime(now) } })
 
-function bouncedEvent(
+/** The event of a recipient that was given up, in the order of its fields. */
+export const bouncedEvent = (
   now: number,
-  bounce: { hard: boolean; category: BounceCategory; reply: Reply | null; reason: string },
-): MoveEvent {
-  return {
-    type: 'email.bounced',
-    data: {
-      bounced_at: isoTime(now),
-      bounce_type: bounce.hard ? 'hard' : 'soft',
-      bounce_category: bounce.category,
-      smtp_code: bounce.reply?.code ?? null,
-      // A bounce of our own making begins with the code that a server would have given.
-      enhanced_status: bounce.reply?.enhancedCode ?? ownEnhancedCode(bounce.reason),
-      reason: bounce.reason.slice(0, longestReason),
-    },
-  }
+  bounce: { hard: boolean; category: BounceCategory; reply: ReportedReply | null; reason: string },
+): MoveEvent => ({
+  type: 'email.bounced',
+  data: {
+    bounced_at: isoTime(now),
+    bounce_type: bounce.hard ? 'hard' : 'soft',
+    bounce_category: bounce.category,
+    smtp_code: bounce.reply?.code ?? null,
+    // A bounce of our own making begins with the code that a server would have given.
+    enhanced_status: bounce.reply?.enhancedCode ?? ownEnhancedCode(bounce.reason),
+    reason: bounce.reason.slice(0, longestReason),
+  },
+})
+
+/** What a report tells of a reply: often the enhanced code alone. */
+interface ReportedReply {
+  code: number | null
+  enhancedCode: string | null
 }
 
 const ownEnhancedCode = (reason: string): string | null => /^[245]\.\d{1,3}\.\d{1,3}(?= )/.exec(reason)?.[0] ?? null

@@ -1,0 +1,100 @@
+import type { RecipientState } from '../queue/recipient-state.ts'
+import { parseAddress } from '../smtp/address.ts'
+import { suppressionAddress } from '../suppression/suppression-address.ts'
+import type { Complaint, FeedbackReport, ReportedRecipient } from './feedback-report.ts'
+import type { ReportProof } from './report-proof.ts'
+
+/** The recipient that a report proves to be about, as it stands. */
+export interface ReportedOn {
+  forwardPath: string
+  state: RecipientState
+  /** True while an attempt is being made, or its outcome is not on disk yet. */
+  isInHand: boolean
+  /** Epoch ms; null where no server took the message. */
+  deliveredAt: number | null
+  complainedAt: number | null
+}
+
+/** What a report changes. `wait`: it may be that the message left a moment ago, and this is not known yet. */
+export type Consequence =
+  | { type: 'bounced'; bounce: Pick<ReportedRecipient, 'hard' | 'category' | 'status' | 'smtpCode' | 'reason'> }
+  | { type: 'complained'; complaint: Complaint }
+  | { type: 'unsubscribed' }
+  | { type: 'wait' }
+  | { type: 'nothing'; result: NoConsequence }
+
+/** Why a report that was understood, and is proven to be about a recipient of ours, changes nothing. */
+export type NoConsequence = 'delayed' | 'delivered' | 'autoreply' | 'no_report' | 'no_effect' | 'duplicate' | 'not_sent' | 'other_recipient'
+
+const nothing = (result: NoConsequence): Consequence => ({ type: 'nothing', result })
+
+/** What became of the message at its recipient, as far as a report can change it. */
+export function matchReport(report: FeedbackReport, recipient: ReportedOn, proof: ReportProof['by']): Consequence {
+  switch (report.class) {
+    case 'autoreply':
+      return nothing('autoreply')
+    case 'not-bounce':
+      return nothing('no_report')
+    case 'delivered':
+      // Never asked for. A smarthost's word is not what `delivered` means here: that the recipient's own server said so.
+      return nothing('delivered')
+    case 'bounce':
+      return matchBounce(report.recipients, recipient, proof)
+    case 'complaint':
+      return report.complaint ? matchComplaint(report.complaint, report.recipients, { recipient, proof }) : nothing('no_report')
+  }
+}
+
+function matchBounce(entries: ReportedRecipient[], recipient: ReportedOn, proof: ReportProof['by']): Consequence {
+  if (entries.length === 0) return nothing('no_report')
+  const own = entries.filter(({ address }) => isAbout(address, recipient))
+  // Whoever forwards mail reports of the address that it went on to; such a report is believed where it shows that it
+  // is about our message, and tells nothing of the address that we wrote to.
+  const isForwarded = own.length === 0
+  if (isForwarded && proof === 'envelope') return nothing('other_recipient')
+  const entry = gravest(isForwarded ? entries : own)
+  if (entry.action === 'delayed') return nothing('delayed')
+  if (entry.action !== 'failed') return nothing('delivered')
+  const { state } = recipient
+  if (state === 'bounced' || state === 'complained') return nothing('duplicate')
+  if (state !== 'delivered' && state !== 'sent') return unsent(recipient)
+  const { category, status, smtpCode, reason } = entry
+  return { type: 'bounced', bounce: { hard: entry.hard && !isForwarded, category, status, smtpCode, reason } }
+}
+
+function matchComplaint(
+  complaint: Complaint,
+  entries: ReportedRecipient[],
+  { recipient, proof }: { recipient: ReportedOn; proof: ReportProof['by'] },
+): Consequence {
+  const { feedbackType } = complaint
+  if (harmless.has(feedbackType)) return nothing('no_effect')
+  if (proof === 'envelope' && entries.length > 0 && !entries.some(({ address }) => isAbout(address, recipient))) return nothing('other_recipient')
+  const { state, deliveredAt, complainedAt } = recipient
+  if (complainedAt !== null) return nothing('duplicate')
+  const arrived = state === 'delivered' || state === 'sent' || (state === 'bounced' && deliveredAt !== null)
+  if (!arrived) return unsent(recipient)
+  return optOuts.has(feedbackType) ? { type: 'unsubscribed' } : { type: 'complained', complaint }
+}
+
+/** RFC 6430; reports about authentication (RFC 6591) concern the domain, not the recipient. */
+const harmless = new Set(['not-spam', 'auth-failure', 'dkim', 'dmarc', 'spf'])
+/** The recipient wants no more of it, and calls it no spam. */
+const optOuts = new Set(['opt-out', 'opt-out-list'])
+
+/** A report of a message that never left proves that somebody invented it, unless it is leaving right now. */
+const unsent = ({ isInHand }: ReportedOn): Consequence => (isInHand ? { type: 'wait' } : nothing('not_sent'))
+
+const gravity: ReportedRecipient['action'][] = ['failed', 'delayed', 'expanded', 'relayed', 'delivered']
+
+const gravest = (entries: ReportedRecipient[]): ReportedRecipient =>
+  entries.reduce((worst, entry) => (gravity.indexOf(entry.action) < gravity.indexOf(worst.action) ? entry : worst))
+
+/** A report that names nobody is about the one whom its address names. */
+const isAbout = (address: string | null, { forwardPath }: ReportedOn): boolean =>
+  address === null || comparable(address) === comparable(forwardPath)
+
+function comparable(address: string): string {
+  const parsed = parseAddress(address)
+  return suppressionAddress(parsed.ok ? parsed.address : address)
+}

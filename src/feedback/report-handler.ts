@@ -1,0 +1,32 @@
+import type { Statement } from '../store/database.ts'
+import type { IncomingReport } from './incoming-reports.ts'
+import type { ReportResult } from './report-result.ts'
+
+/** What is to be written of a report; its own row is settled in the same batch. */
+export interface ReportOutcome {
+  result: ReportResult
+  /** What the report says, in the shape of its purpose; JSON. Null where it says nothing that can be told. */
+  summary: unknown
+  /** Whom and what it is about, where that is proved. */
+  about: { accountId: string; messageId: string | null; recipientId: string | null } | null
+  /** Written with it, after the statement that settles the report; a conflict in them brings the report back to its handler. */
+  statements: Statement[]
+  /** True where there are events among the statements. */
+  hasEvents: boolean
+}
+
+/**
+ * Says what follows of a report that came for one purpose. Called again where the relay stopped before it was settled,
+ * so whatever it does besides must bear repetition. `later`: it cannot be told yet.
+ * @throws SternaError `invalid_message` where it cannot be read: it is kept as not understood
+ */
+export type ReportHandler = (report: IncomingReport, content: Uint8Array) => Promise<ReportOutcome | 'later'>
+
+/** An outcome that changes nothing. */
+export const withoutEffect = (result: ReportResult, summary: unknown = null, about: ReportOutcome['about'] = null): ReportOutcome => ({
+  result,
+  summary,
+  about,
+  statements: [],
+  hasEvents: false,
+})

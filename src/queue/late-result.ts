@@ -1,0 +1,56 @@
+import type { BounceCategory } from '../bounce/refusal.ts'
+import { isoTime } from '../iso-time.ts'
+import type { Statement } from '../store/database.ts'
+import { bouncedEvent } from './recipient-state.ts'
+import type { MoveEvent } from './recipient-state.ts'
+
+/** A change of a recipient that had left the queue. */
+export interface LateResult {
+  /** Conditions are in it, and the number of rows: where somebody else was first, nothing of its batch is written. */
+  guard: Statement
+  event: MoveEvent
+}
+
+/** What came back after a server had taken the message. */
+interface LateBounce {
+  hard: boolean
+  category: BounceCategory
+  smtpCode: number | null
+  enhancedCode: string | null
+  reason: string
+}
+
+/** The mail system of the recipient took the message and gave it up afterwards. */
+export const bounceLate = (recipientId: string, bounce: LateBounce, now: number): LateResult => ({
+  guard: {
+    sql: `update recipient
+             set state = 'bounced', bounced_at = :now, last_response = :reason, smtp_code = :code, enhanced_status = :enhancedCode
+           where id = :id and state in ('delivered', 'sent')`,
+    params: { id: recipientId, now, reason: bounce.reason, code: bounce.smtpCode, enhancedCode: bounce.enhancedCode },
+    expect: 1,
+  },
+  event: bouncedEvent(now, { ...bounce, reply: { code: bounce.smtpCode, enhancedCode: bounce.enhancedCode } }),
+})
+
+/**
+ * The recipient calls the message spam. One that has bounced meanwhile stays so: a report of the one kind does not undo
+ * the other, but that somebody complained is kept and told.
+ */
+export const complainLate = (
+  recipientId: string,
+  complaint: { feedbackType: string; reportedBy: string | null },
+  now: number,
+): LateResult => ({
+  guard: {
+    sql: `update recipient
+             set state = case when state = 'bounced' then 'bounced' else 'complained' end, complained_at = :now
+           where id = :id and complained_at is null
+             and (state in ('delivered', 'sent') or (state = 'bounced' and delivered_at is not null))`,
+    params: { id: recipientId, now },
+    expect: 1,
+  },
+  event: {
+    type: 'email.complained',
+    data: { complained_at: isoTime(now), feedback_type: complaint.feedbackType, reported_by: complaint.reportedBy },
+  },
+})

@@ -28,11 +28,11 @@ import { WaitingMail } from './queue/waiting-mail.ts'
 import { acceptBatch } from './submission/accept-batch.ts'
 import { accept } from './submission/accept.ts'
 import type { AcceptParts } from './submission/accept.ts'
-import { FreeSpace } from './submission/free-space.ts'
-import { IdempotencyKeys } from './submission/idempotency-keys.ts'
+import type { FreeSpace } from './submission/free-space.ts'
 import { resendFailed } from './submission/resend-failed.ts'
 import { loadOrMakeCertificate } from './smtp-server/self-signed-certificate.ts'
 import { startSubmissionServer } from './submission/submission-server.ts'
+import type { SystemMailer } from './submission/system-mail.ts'
 import { SuppressionEntries } from './suppression/suppression-entries.ts'
 import { TemplateList } from './template/template-list.ts'
 import type { Webhooks } from './webhook/open-webhooks.ts'
@@ -57,15 +57,17 @@ export interface Inside {
   queue: QueueRunner
   queueAdmin: QueueAdmin
   rollup: Rollup
+  space: FreeSpace
+  /** Through which every message gets in. */
+  door: AcceptParts
+  /** Mail of the server's own. */
+  systemMail: SystemMailer
   version: string
 }
 
 /** Opens SMTP submission and HTTP, with all that they need and nobody else does. */
 export async function openDoors(core: CoreParts, inside: Inside, stops: Stop[]): Promise<DoorAddresses> {
   const { clock, config } = core
-  const space = new FreeSpace(config.dataDir, config.storage.reserve)
-  await space.start()
-  stops.push(() => space.stop())
   const messageParser = startMessageParser()
   stops.push(() => messageParser.stop())
   const templates = new TemplateList(core)
@@ -76,10 +78,10 @@ export async function openDoors(core: CoreParts, inside: Inside, stops: Stop[]):
   await rateLimit.start()
   stops.push(() => rateLimit.stop())
 
-  const frame: DoorFrame = { space, templates, messageParser, composer, rateLimit, tls: await certificateFor(core), door: doorOf(core, inside, space) }
+  const frame: DoorFrame = { templates, messageParser, composer, rateLimit, tls: await certificateFor(core) }
   const doors: { stop(graceMs: number): Promise<void> }[] = []
   stops.push(() => Promise.all(doors.map((door) => door.stop(graceMs))))
-  const submission = await openSubmission(core, frame)
+  const submission = await openSubmission(core, inside, frame)
   doors.push(submission)
   const http = await openHttp(core, inside, frame)
   doors.push(http)
@@ -88,14 +90,11 @@ export async function openDoors(core: CoreParts, inside: Inside, stops: Stop[]):
 
 /** What the doors are opened with. */
 interface DoorFrame {
-  space: FreeSpace
   messageParser: MessageParser
   templates: TemplateList
   composer: EmailComposer
   rateLimit: RateLimit
   tls: { cert: string; key: string }
-  /** Through which every message gets in. */
-  door: AcceptParts
 }
 
 async function certificateFor({ config, clock, log }: CoreParts): Promise<DoorFrame['tls']> {
@@ -113,22 +112,7 @@ async function certificateFor({ config, clock, log }: CoreParts): Promise<DoorFr
   return certificate
 }
 
-function doorOf(core: CoreParts, inside: Inside, space: FreeSpace): AcceptParts {
-  const { config, clock, db, accounts, sendingDomains } = core
-  return {
-    db,
-    clock,
-    queue: inside.queue,
-    space,
-    idempotencyKeys: new IdempotencyKeys(core),
-    accounts,
-    verifiedDomainFor: (accountId, name) => sendingDomains.verifiedDomainFor(accountId, name),
-    eventsWritten: () => inside.eventsWritten(),
-    giveUpAfterMs: config.delivery.giveUpAfter,
-  }
-}
-
-const openSubmission = ({ config, clock, log, db, apiKeys }: CoreParts, { tls, door }: DoorFrame) =>
+const openSubmission = ({ config, clock, log, db, apiKeys }: CoreParts, { door }: Inside, { tls }: DoorFrame) =>
   startSubmissionServer(
     {
       clock,
@@ -147,7 +131,8 @@ const chunkParts = (db: CoreParts['db']) => ({
   dropChunks: async (messageId: string) => void (await db.write(dropUpload(messageId), { patient: true })),
 })
 
-function emailParts({ config, clock, log, db }: CoreParts, inside: Inside, { composer, messageParser, door }: DoorFrame): EmailParts {
+function emailParts({ config, clock, log, db }: CoreParts, inside: Inside, { composer, messageParser }: DoorFrame): EmailParts {
+  const { door } = inside
   return {
     clock,
     log,
@@ -169,8 +154,8 @@ function emailParts({ config, clock, log, db }: CoreParts, inside: Inside, { com
 }
 
 async function openHttp(core: CoreParts, inside: Inside, frame: DoorFrame) {
-  const { webhooks, follower, version } = inside
-  const { tls, templates, space, rateLimit } = frame
+  const { webhooks, follower, space, door, version } = inside
+  const { tls, templates, rateLimit } = frame
   const { config, clock, log, db, apiKeys, audit, people } = core
   const { sessions } = people
   const emails = emailParts(core, inside, frame)
@@ -210,7 +195,7 @@ async function openHttp(core: CoreParts, inside: Inside, frame: DoorFrame) {
       eventStreams,
     }),
     doors: config.compat.enabled
-      ? compatDoors({ ...emails, ...chunkParts(db), hostname: config.hostname, messageSizeLimit: config.messageSizeLimit, verifiedDomainFor: frame.door.verifiedDomainFor })
+      ? compatDoors({ ...emails, ...chunkParts(db), hostname: config.hostname, messageSizeLimit: config.messageSizeLimit, verifiedDomainFor: door.verifiedDomainFor })
       : [],
   })
   return {

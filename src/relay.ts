@@ -1,3 +1,4 @@
+import { systemAccountId } from './account/system-account.ts'
 import { Rollup } from './analytics/rollup.ts'
 import type { CommandParts } from './command/command-parts.ts'
 import { openCoreParts } from './command/core-parts.ts'
@@ -7,7 +8,7 @@ import { deliveryOptions } from './delivery/delivery-options.ts'
 import { startDelivery } from './delivery/delivery-threads.ts'
 import type { Delivery } from './delivery/delivery-threads.ts'
 import { openDoors } from './doors.ts'
-import type { DoorAddresses, Stop } from './doors.ts'
+import type { DoorAddresses, Inside, Stop } from './doors.ts'
 import { EventFollower } from './event/event-follower.ts'
 import { dropEveryUpload } from './message/message-store.ts'
 import { sweep } from './message/retention.ts'
@@ -17,6 +18,11 @@ import { QueueRunner } from './queue/queue-runner.ts'
 import type { QueuedMessage } from './queue/queue-store.ts'
 import { startScheduler } from './scheduler.ts'
 import { encodeToken } from './smtp/verp.ts'
+import { accept } from './submission/accept.ts'
+import type { AcceptParts } from './submission/accept.ts'
+import { FreeSpace } from './submission/free-space.ts'
+import { IdempotencyKeys } from './submission/idempotency-keys.ts'
+import { SystemMailer } from './submission/system-mail.ts'
 import { openWebhooks } from './webhook/open-webhooks.ts'
 import type { Webhooks } from './webhook/open-webhooks.ts'
 
@@ -59,7 +65,8 @@ export async function startRelay(config: Config, outside: Outside & { version: s
     const rollup = new Rollup(core)
     const noteWaiting = (destination: string, dueAt: number): void => queue.noteWaiting(destination, dueAt)
     const queueAdmin = new QueueAdmin({ db, clock, noteWaiting, eventsWritten })
-    const inside = { queue, queueAdmin, rollup, webhooks, follower, eventsWritten, version: outside.version }
+    const entry = await openEntry(core, { queue, eventsWritten }, stops)
+    const inside = { ...entry, queue, queueAdmin, rollup, webhooks, follower, eventsWritten, version: outside.version }
     const addresses = await openDoors(core, inside, stops)
     startJobs(core, rollup, stops)
     return { parts: { ...core, webhooks: webhooks.list, queueAdmin }, addresses, stop }
@@ -85,6 +92,34 @@ async function startQueue(core: CoreParts, eventsWritten: () => void, stops: Sto
   return queue
 }
 
+/** The door that every message gets in by, and what the server itself hands in there. */
+async function openEntry(
+  core: CoreParts,
+  behind: { queue: QueueRunner; eventsWritten(): void },
+  stops: Stop[],
+): Promise<Pick<Inside, 'space' | 'door' | 'systemMail'>> {
+  const { config, clock, db, accounts, sendingDomains } = core
+  const space = new FreeSpace(config.dataDir, config.storage.reserve)
+  await space.start()
+  stops.push(() => space.stop())
+  const door: AcceptParts = {
+    ...behind,
+    db,
+    clock,
+    space,
+    idempotencyKeys: new IdempotencyKeys(core),
+    accounts,
+    verifiedDomainFor: (accountId, name) => sendingDomains.verifiedDomainFor(accountId, name),
+    giveUpAfterMs: config.delivery.giveUpAfter,
+  }
+  await sendingDomains.keepSystemDomain()
+  const systemMail = new SystemMailer(
+    { clock, accept: (submission, besides) => accept(submission, door, besides), systemDomain: () => sendingDomains.systemDomain() },
+    { hostname: config.hostname, sandboxOnly: config.mode === 'sandbox' },
+  )
+  return { space, door, systemMail }
+}
+
 function startJobs({ config, clock, log, db, apiKeys, audit, people, sendingDomains }: CoreParts, rollup: Rollup, stops: Stop[]): void {
   const cron = '* * * * *'
   const retention = { contentMs: config.contentRetention, eventMs: config.eventRetention }
@@ -103,6 +138,9 @@ function startJobs({ config, clock, log, db, apiKeys, audit, people, sendingDoma
   stops.push(() => scheduler.stop(), () => apiKeys.flush())
 }
 
+/** Of the server's own mail, so that nothing about it comes back. */
+const nullReversePath = (): string => ''
+
 /** A webhook that has had no success for so long is disabled, ms. */
 const disableWebhooksAfterMs = 5 * 24 * 3_600_000
 
@@ -116,6 +154,8 @@ function newQueue(core: CoreParts, delivery: Delivery, eventsWritten: () => void
 
   const frameFor = (message: QueuedMessage): JobFrame | null => {
     const domain = message.domainId === null ? null : sendingDomains.senderDomain(message.domainId)
+    const isOwn = message.accountId === systemAccountId
+    if (isOwn && !domain) return { signingKeys: [], tls: 'opportunistic', reversePathFor: nullReversePath }
     if (!domain) return null
     for (const { id } of domain.signingKeys) {
       if (given.has(id)) continue
@@ -125,7 +165,7 @@ function newQueue(core: CoreParts, delivery: Delivery, eventsWritten: () => void
     return {
       signingKeys: domain.signingKeys,
       tls: domain.tls,
-      reversePathFor: (recipientId) => `${encodeToken('bounce', { recipientId, createdAt: message.createdAt }, verpKey)}@${domain.returnPathDomain}`,
+      reversePathFor: isOwn ? nullReversePath : (recipientId) => `${encodeToken('bounce', { recipientId, createdAt: message.createdAt }, verpKey)}@${domain.returnPathDomain}`,
     }
   }
 

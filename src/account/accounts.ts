@@ -42,7 +42,7 @@ export class Accounts {
   }
 
   async load(): Promise<void> {
-    const rows = await this.#db.read<AccountRow>(`select id, name, plan, status, created_at from account where status <> 'deleted'`)
+    const rows = await this.#db.read<AccountRow>(`select id, name, plan, status, created_at from account where status in ('active', 'suspended')`)
     this.#byId.clear()
     for (const row of rows) this.#byId.set(row.id, accountOf(row))
   }

@@ -1,5 +1,5 @@
 import { SternaError } from '../errors.ts'
-import { requiredKinds } from '../sending-domain/domain.ts'
+import { isSystemDomain, requiredKindsOf } from '../sending-domain/domain.ts'
 import type { Domain, RecordKind } from '../sending-domain/domain.ts'
 import type { DomainObject } from '../sending-domain/domain-object.ts'
 import { isFullName } from '../smtp/domain-name.ts'
@@ -50,7 +50,7 @@ export const domainCommands: Command[] = [
         domain.name,
         domain.status,
         shownTime(domain.checkedAt),
-        accounts.accountFor(domain.accountId)?.name ?? domain.accountId,
+        isSystemDomain(domain) ? '(this server)' : (accounts.accountFor(domain.accountId)?.name ?? domain.accountId),
       ])
       return { stdout: table([['ID', 'NAME', 'STATUS', 'CHECKED', 'ACCOUNT'], ...rows]) }
     },
@@ -108,6 +108,9 @@ export const domainCommands: Command[] = [
     doc: 'Takes a domain out of use. Mail that was accepted from it is still delivered.',
     async run(input, parts) {
       const domain = findDomain(input, parts)
+      if (isSystemDomain(domain)) {
+        throw new SternaError('invalid_state', `${domain.name} is the name of this server. Its domain changes with the setting hostname.`)
+      }
       await parts.sendingDomains.remove(domain.id)
       return { stdout: `${domain.name} is removed\n` }
     },
@@ -125,12 +128,17 @@ function recordTable({ records }: DomainObject): string {
   return table([['TYPE', 'NAME', 'PRIORITY', 'STATUS', 'VALUE'], ...rows])
 }
 
-/** A name may belong to several accounts, so one that does needs `--account`. */
+/**
+ * A name may belong to several accounts, so one that does needs `--account`. That of this server means its own domain only
+ * where no account has it; its id always does.
+ */
 function findDomain(input: CommandInput, { accounts, sendingDomains }: CommandParts): Domain {
   const name = argument(input, 0)
   const accountName = textOption(input, 'account')
   if (accountName !== undefined) return sendingDomains.get(accounts.getAccount(accountName).id, name)
-  const [domain, another] = sendingDomains.find(name)
+  const found = sendingDomains.find(name)
+  const owned = found.filter((each) => !isSystemDomain(each))
+  const [domain, another] = owned.length > 0 ? owned : found
   if (!domain) {
     throw new SternaError('not_found', `There is no domain "${name}". Add it with: sterna domain add NAME --account ACCOUNT`)
   }
@@ -146,7 +154,7 @@ async function verify(domain: Domain, manual: boolean, { sendingDomains, log }: 
 
 /** The required records that are not there, each with what was found in its place. */
 function missingFrom(domain: Domain, { sendingDomains }: CommandParts): string {
-  const isMissing = (kind: RecordKind): boolean => requiredKinds.includes(kind) && domain.records[kind]?.status !== 'verified'
+  const isMissing = (kind: RecordKind): boolean => requiredKindsOf(domain).includes(kind) && domain.records[kind]?.status !== 'verified'
   const missing = sendingDomains.records(domain).filter(({ kind }) => isMissing(kind))
   const words = missing.map(({ kind, type, name }) => {
     const found = domain.records[kind]?.found

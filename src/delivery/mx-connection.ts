@@ -17,7 +17,7 @@ export interface ConnectionTls extends TlsUsed {
 /** A message as it is about to leave. */
 export interface OutgoingMessage {
   messageId: string
-  /** The signatures: whole header fields, put before the content. */
+  /** Whole header fields, put before the content: the signatures and what we add. */
   header: string
   /** Clean: CRLF line ends only. */
   content: Uint8Array
@@ -120,8 +120,9 @@ export class MxConnection {
     let to = `RCPT TO:<${forwardPath.text}>`
     if (offers('DSN')) {
       // RFC 3461: reports come to our own reverse-path, where the header is enough to know the message by.
-      from += xtext.test(message.messageId) ? ` RET=HDRS ENVID=${message.messageId}` : ' RET=HDRS'
-      to += ' NOTIFY=FAILURE'
+      if (reversePath) from += xtext.test(message.messageId) ? ` RET=HDRS ENVID=${message.messageId}` : ' RET=HDRS'
+      // A report has nobody to be reported to (RFC 3461 6).
+      to += reversePath ? ' NOTIFY=FAILURE' : ' NOTIFY=NEVER'
     }
     const steps: Step[] = [
       { phase: 'mail', command: from, timeoutMs: mail },

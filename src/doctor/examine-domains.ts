@@ -1,7 +1,7 @@
 import type { Resolver } from '../resolver.ts'
 import { allowsAll, checkRecords, tagsOf } from '../sending-domain/check-records.ts'
 import type { Finding as RecordFinding } from '../sending-domain/check-records.ts'
-import { type Domain, requiredKinds } from '../sending-domain/domain.ts'
+import { type Domain, requiredKindsOf } from '../sending-domain/domain.ts'
 import type { DnsRecord } from '../sending-domain/domain-records.ts'
 import { organizationalDomain } from '../sending-domain/sending-domain-name.ts'
 import { type Finding, sayOf } from './finding.ts'
@@ -48,7 +48,7 @@ async function dmarcOf(name: string, resolver: Resolver): Promise<string[] | nul
 function judgeRecords(domain: Domain, records: DnsRecord[], found: RecordFinding[]): Finding {
   const say = sayOf('domain')
   const { name, status } = domain
-  const required = found.filter(({ kind }) => requiredKinds.includes(kind))
+  const required = found.filter(({ kind }) => requiredKindsOf(domain).includes(kind))
   if (required.some(({ isPresent }) => isPresent === null)) {
     return say.skipped(`${name}: its records could not be looked up.`, 'Run the check again; where it stays so, look at the name servers of the domain.')
   }

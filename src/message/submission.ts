@@ -50,7 +50,8 @@ export interface Idempotency {
 /** A complete message with its envelope, as every door hands it to `accept`. */
 export interface Submission {
   id: string
-  source: 'api' | 'smtp' | 'compat'
+  /** `system`: mail of the server's own. */
+  source: 'api' | 'smtp' | 'compat' | 'system'
   submitter: Submitter
   /** MAIL FROM of the submitter; null over HTTP and for `<>`. */
   reversePath: string | null

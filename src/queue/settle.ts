@@ -1,3 +1,4 @@
+import { systemAccountId } from '../account/system-account.ts'
 import type { Attempt } from '../delivery/attempt.ts'
 import { simulatorDomain } from '../delivery/simulator.ts'
 import type { Reaction } from '../delivery/simulator.ts'
@@ -45,7 +46,8 @@ export function settleAttempt(
     insertAttempt(attempt, message.id, now),
     ...eventsOf(message, recipient, move, now),
   ]
-  if (move.suppress && recipient.destination !== simulatorDomain) {
+  const isOwn = message.accountId === systemAccountId
+  if (move.suppress && !isOwn && recipient.destination !== simulatorDomain) {
     batch.push(suppressBounced(message, { address: recipient.forwardPath, messageId: message.id, reason: last.text ?? '' }, now))
   }
   return { batch, dueAt: move.dueAt }

@@ -1,5 +1,5 @@
 import type { Finding } from './check-records.ts'
-import { type Domain, type DomainKey, type RecordKind, type RecordState, type RecordStatus, requiredKinds } from './domain.ts'
+import { type Domain, type DomainKey, isSystemDomain, type RecordKind, type RecordState, type RecordStatus, requiredKindsOf } from './domain.ts'
 import { finishRotation, recordKindOf } from './key-rotation.ts'
 
 const minute = 60_000
@@ -15,7 +15,7 @@ export function nextCheckAt(domain: Domain): number | null {
   switch (domain.status) {
     case 'not_started':
     case 'pending':
-      return (domain.checkedAt ?? domain.createdAt) + 10 * minute
+      return (domain.checkedAt ?? domain.createdAt) + (isSystemDomain(domain) ? hour : 10 * minute)
     case 'verified':
       return (domain.checkedAt ?? domain.verifiedAt ?? domain.createdAt) + (isFreshlyRotating(domain) ? 2 * minute : 6 * hour)
     case 'failed':
@@ -48,14 +48,15 @@ export function domainAfterCheck(domain: Domain, findings: Finding[], now: numbe
   const checked = finishRotation(withFindings(domain, findings, now), now, keepOldKeysMs)
   const { records } = checked
   const since = domain.missingSince ?? now
-  const isOverdue = now - since >= graceMs
+  // Nobody has to publish the records of the server's own domain: its mail leaves without them, unsigned.
+  const isOverdue = !isSystemDomain(domain) && now - since >= graceMs
   if (domain.status === 'verified') {
-    const missing = requiredKinds.filter((kind) => records[kind]?.status === 'temporary_failure')
+    const missing = requiredKindsOf(domain).filter((kind) => records[kind]?.status === 'temporary_failure')
     if (missing.length === 0) return { ...checked, missingSince: null }
     const isCertain = findings.some(({ kind, isPresent }) => isPresent === false && missing.includes(kind))
     return isOverdue && isCertain ? failed(checked) : { ...checked, missingSince: since }
   }
-  if (requiredKinds.every((kind) => records[kind]?.status === 'verified')) {
+  if (requiredKindsOf(domain).every((kind) => records[kind]?.status === 'verified')) {
     return { ...checked, status: 'verified', verifiedAt: now, missingSince: null }
   }
   return isOverdue ? failed(checked) : { ...checked, status: 'pending', missingSince: since }
@@ -75,7 +76,7 @@ function withFindings(domain: Domain, findings: Finding[], now: number): Domain 
 
 function failed(domain: Domain): Domain {
   const records = { ...domain.records }
-  for (const kind of requiredKinds) {
+  for (const kind of requiredKindsOf(domain)) {
     const record = records[kind]
     if (record && record.status !== 'verified') records[kind] = { ...record, status: 'failed' }
   }

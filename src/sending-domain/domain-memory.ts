@@ -1,5 +1,5 @@
 import { domainToASCII } from 'node:url'
-import type { Domain, DomainTls } from './domain.ts'
+import { type Domain, type DomainTls, isSystemDomain } from './domain.ts'
 import type { DkimAlgorithm } from './domain-keys.ts'
 import { returnPathOf } from './domain-records.ts'
 import { isSigning } from './key-rotation.ts'
@@ -14,7 +14,7 @@ export interface SenderDomain {
   subdomains: boolean
   /** The domain of the reverse-path. */
   returnPathDomain: string
-  /** RSA, and Ed25519 once its record has been found. */
+  /** RSA, and Ed25519 once its record has been found; of the server's own domain RSA too only then. */
   signingKeys: { id: string; signingDomain: string; selector: string; algorithm: DkimAlgorithm }[]
 }
 
@@ -110,6 +110,6 @@ const senderOf = (domain: Domain, returnPathDomain: string): SenderDomain => ({
   subdomains: domain.subdomains,
   returnPathDomain: domain.returnPathSeen ? returnPathOf(domain) : returnPathDomain,
   signingKeys: domain.keys
-    .filter(isSigning)
+    .filter((key) => isSigning(key) && (key.seenAt !== null || !isSystemDomain(domain)))
     .map(({ id, selector, algorithm }) => ({ id, signingDomain: domain.name, selector, algorithm })),
 })

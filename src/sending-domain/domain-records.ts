@@ -1,4 +1,4 @@
-import type { Domain, DomainKey, RecordKind } from './domain.ts'
+import { type Domain, type DomainKey, isSystemDomain, type RecordKind } from './domain.ts'
 import { recordKindOf } from './key-rotation.ts'
 
 /** Our names, as the records of domains give them. */
@@ -24,11 +24,12 @@ export interface DnsRecord {
 }
 
 /** Where the reverse-paths of the domain are once its records are found. */
-export const returnPathOf = ({ returnPathLabel, name }: Domain): string => `${returnPathLabel}.${name}`
+export const returnPathOf = ({ returnPathLabel, name }: Domain): string => (returnPathLabel === '' ? name : `${returnPathLabel}.${name}`)
 
 /**
  * What must be published (DKIM, MX and SPF of the return path) and what should be (Ed25519, DMARC, the alias of the
- * tracking sub-domain). The records of retired keys are left out: see `keyRecordsToKeep`.
+ * tracking sub-domain). The records of retired keys are left out: see `keyRecordsToKeep`. Of the server's own domain, whose
+ * mail has the null reverse-path, SPF counts for the name in EHLO.
  */
 export function recordsFor(domain: Domain, { hostname, trackingHost }: RecordHosts): DnsRecord[] {
   const { name, trackingSubdomain } = domain
@@ -38,7 +39,7 @@ export function recordsFor(domain: Domain, { hostname, trackingHost }: RecordHos
       const kind = recordKindOf(key)
       return kind === null ? [] : [{ kind, ...keyRecord(domain, key) }]
     }),
-    { kind: 'return-path-mx', record: 'SPF', name: returnPath, type: 'MX', value: hostname, priority: 10 },
+    ...(isSystemDomain(domain) ? [] : [{ kind: 'return-path-mx', record: 'SPF', name: returnPath, type: 'MX', value: hostname, priority: 10 } as const]),
     { kind: 'return-path-spf', record: 'SPF', name: returnPath, type: 'TXT', value: `v=spf1 a:${hostname} ~all` },
     { kind: 'dmarc', record: 'DMARC', name: `_dmarc.${name}`, type: 'TXT', value: 'v=DMARC1; p=none' },
     ...(trackingSubdomain === null

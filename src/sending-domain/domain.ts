@@ -1,3 +1,4 @@
+import { systemAccountId } from '../account/system-account.ts'
 import type { DkimAlgorithm } from './domain-keys.ts'
 
 /** Mail may be sent from `verified` domains only. */
@@ -21,7 +22,14 @@ export const recordKinds = [
 export type RecordKind = (typeof recordKinds)[number]
 
 /** Without these a domain is not verified; the others are good to have. */
-export const requiredKinds: RecordKind[] = ['dkim-rsa', 'return-path-mx', 'return-path-spf']
+const requiredKinds: RecordKind[] = ['dkim-rsa', 'return-path-mx', 'return-path-spf']
+/** The server's own mail has the null reverse-path. */
+const requiredOfSystem: RecordKind[] = ['dkim-rsa']
+
+export const requiredKindsOf = (domain: Pick<Domain, 'accountId'>): RecordKind[] => (isSystemDomain(domain) ? requiredOfSystem : requiredKinds)
+
+/** True of the server's own domain: the name of this server, from which its notices come. */
+export const isSystemDomain = ({ accountId }: Pick<Domain, 'accountId'>): boolean => accountId === systemAccountId
 
 /** `enforced`: this domain's mail never leaves without TLS to a host whose certificate is valid. */
 export const domainTlsPolicies = ['opportunistic', 'enforced'] as const
@@ -64,7 +72,7 @@ export interface Domain {
   /** A-labels, lower case. Unique in the account; other accounts may have the same. */
   name: string
   status: DomainStatus
-  /** The reverse-path is at this label under the domain. */
+  /** The reverse-path is at this label under the domain; '' of the server's own domain, which has none. */
   returnPathLabel: string
   /** True while MX and SPF of the return path are found; else the default return path is used. */
   returnPathSeen: boolean

@@ -1,6 +1,7 @@
+import { systemAccountId } from '../account/system-account.ts'
 import { newId } from '../id.ts'
 import type { Domain, DomainTls } from './domain.ts'
-import { parseDomainName, parseLabel, parseTrackingLabel } from './sending-domain-name.ts'
+import { isDomainName, parseDomainName, parseLabel, parseTrackingLabel } from './sending-domain-name.ts'
 
 /** What can be changed of a domain later. */
 export interface ChangeableSettings {
@@ -43,4 +44,13 @@ export function newDomain(whose: { accountId: string; name: string; now: number 
     keys: [],
     records: {},
   }
+}
+
+/**
+ * The server's own domain, without keys yet; null where its name cannot be in the DNS, such as `localhost`.
+ * @param now epoch, ms
+ */
+export function newSystemDomain(hostname: string, now: number): Domain | null {
+  if (!isDomainName(hostname)) return null
+  return { ...newDomain({ accountId: systemAccountId, name: hostname, now }, { subdomains: false }), returnPathLabel: '' }
 }

@@ -26,6 +26,16 @@ export function parseDomainName(input: string): string {
   return name
 }
 
+/** Whether `parseDomainName` takes it. */
+export function isDomainName(input: string): boolean {
+  try {
+    return parseDomainName(input) !== ''
+  } catch (error) {
+    if (error instanceof SternaError) return false
+    throw error
+  }
+}
+
 /**
  * One label below a domain, in lower case, for the return path or for tracking.
  * @param field what it is given as

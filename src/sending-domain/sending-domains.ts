@@ -1,5 +1,6 @@
 import type { AuditLog } from '../account/audit-log.ts'
 import type { Secrets } from '../account/key-file.ts'
+import { systemAccountId } from '../account/system-account.ts'
 import type { Clock } from '../clock.ts'
 import type { DnsResolver } from '../dns/dns-resolver.ts'
 import { SternaError } from '../errors.ts'
@@ -16,7 +17,7 @@ import { type DnsRecord, type RecordHosts, recordsFor } from './domain-records.t
 import { changeDomain, forgetDomain, insertDomain, neededDomains, readDomains, removeDomain } from './domain-store.ts'
 import { DomainTurns } from './domain-turns.ts'
 import { beginRotation, isRotating, withoutOldKeys } from './key-rotation.ts'
-import { type ChangeableSettings, type DomainSettings, newDomain } from './new-domain.ts'
+import { type ChangeableSettings, type DomainSettings, newDomain, newSystemDomain } from './new-domain.ts'
 import { type KeyWishes, newKeys } from './new-keys.ts'
 import { PrivateKeys } from './private-keys.ts'
 import { parseTrackingLabel } from './sending-domain-name.ts'
@@ -83,15 +84,32 @@ export class SendingDomains {
    * @throws SternaError `validation_error`, `domain_exists`
    */
   async add(accountId: string, name: string, wanted: DomainSettings & KeyWishes = {}): Promise<Domain> {
-    const { db, clock } = this.#parts
-    const now = clock.now()
-    const bare = newDomain({ accountId, name, now }, wanted)
+    const bare = newDomain({ accountId, name, now: this.#parts.clock.now() }, wanted)
     const known = this.#memory.list(accountId)
     if (known.some((domain) => domain.name === bare.name)) throw exists(bare.name)
     if (known.length >= mostDomains) throw new SternaError('validation_error', `An account has at most ${mostDomains} domains.`)
-    const { keys, sealed } = await newKeys(wanted, this.#privateKeys, now)
+    return this.#insert(bare, wanted)
+  }
+
+  /**
+   * Makes the server's own domain where it is not there yet, and removes that of an earlier name. There is none while the
+   * name cannot be in the DNS. To be called at the start of a server.
+   */
+  async keepSystemDomain(): Promise<void> {
+    const wanted = newSystemDomain(this.#parts.settings.hostname, this.#parts.clock.now())
+    for (const { id, name } of this.#memory.list(systemAccountId)) if (name !== wanted?.name) await this.remove(id)
+    if (wanted && !this.systemDomain()) await this.#insert(wanted, {})
+  }
+
+  /** From memory. */
+  systemDomain(): Domain | undefined {
+    return this.#memory.list(systemAccountId)[0]
+  }
+
+  async #insert(bare: Domain, wishes: KeyWishes): Promise<Domain> {
+    const { keys, sealed } = await newKeys(wishes, this.#privateKeys, bare.createdAt)
     const domain: Domain = { ...bare, keys }
-    await db.write(insertDomain(domain, sealed)).catch((error: unknown) => {
+    await this.#parts.db.write(insertDomain(domain, sealed)).catch((error: unknown) => {
       throw error instanceof UniqueError ? exists(bare.name, error) : error
     })
     this.#privateKeys.remember(sealed)

@@ -3,7 +3,7 @@ import { storeAhead } from '../message/message-store.ts'
 import type { Submission } from '../message/submission.ts'
 import type { QueueRunner } from '../queue/queue-runner.ts'
 import type { NewRecipient, QueuedMessage, QueuedRecipient } from '../queue/queue-store.ts'
-import type { Database } from '../store/database.ts'
+import type { Database, Statement } from '../store/database.ts'
 import { acceptedOf, admissionBatch, recipientsOf } from './admission.ts'
 import type { Accepted, Admission } from './admission.ts'
 import { admitUnsuppressed } from './admit-unsuppressed.ts'
@@ -25,7 +25,7 @@ export interface AcceptParts extends AuthoriseParts {
 }
 
 /** The door with its parts given. */
-export type Accept = (submission: Submission) => Promise<Accepted>
+export type Accept = (submission: Submission, besides?: Statement[]) => Promise<Accepted>
 
 /** Chunks that go into one batch; more are written ahead, so that no commit gets long. */
 export const chunksAtOnce = 4
@@ -34,20 +34,21 @@ export const chunksAtOnce = 4
  * The one door through which a message gets into the system, whoever brings it. When the promise resolves, the message
  * is on disk: every recipient will be delivered to, or told to be undeliverable.
  *
+ * @param besides written in the same batch as the message: together or not at all
+ * @throws ConflictError, UniqueError where that is refused
  * @throws SternaError where the submitter may not send it, or the idempotency key was used for something else
  * @throws StorageFullError where the disk has no room; nothing was accepted
  */
-export async function accept(submission: Submission, parts: AcceptParts): Promise<Accepted> {
+export async function accept(submission: Submission, parts: AcceptParts, besides: Statement[] = []): Promise<Accepted> {
   const domain = authorise(submission, parts)
   parts.space.require(submission.content.size)
-  const run = (remember?: Remember) => admitMessage(submission, domain?.id ?? null, parts, remember)
+  const run = (remember?: Remember) => admitMessage({ submission, domainId: domain?.id ?? null, besides }, parts, remember)
   const { idempotency, submitter } = submission
   return idempotency ? parts.idempotencyKeys.once(submitter.accountId, idempotency, run) : run()
 }
 
 async function admitMessage(
-  submission: Submission,
-  domainId: string | null,
+  { submission, domainId, besides }: { submission: Submission; domainId: string | null; besides: Statement[] },
   parts: AcceptParts,
   remember: Remember | undefined,
 ): Promise<Accepted> {
@@ -55,12 +56,12 @@ async function admitMessage(
   const admission = { submission, domainId, now: parts.clock.now() }
   await storeFirstChunks(submission, parts.db)
   const to = { submitter: submission.submitter, addresses, before: remember ? 1 : 0 }
-  return admitUnsuppressed(to, parts.db, (terms) => admit(admission, { remember, ...terms }, parts))
+  return admitUnsuppressed(to, parts.db, (terms) => admit(admission, { remember, besides, ...terms }, parts))
 }
 
 async function admit(
   admission: Admission,
-  { remember, conditions, suppressed }: Terms & { remember: Remember | undefined },
+  { remember, besides, conditions, suppressed }: Terms & { remember: Remember | undefined; besides: Statement[] },
   parts: AcceptParts,
 ): Promise<Accepted> {
   const { submission, domainId, now } = admission
@@ -71,7 +72,7 @@ async function admit(
   const accepted = acceptedOf(admission, recipients)
   try {
     const batch = admissionBatch(admission, recipients)
-    await parts.db.write([...(remember ? [remember(accepted, submission.id)] : []), ...conditions, ...batch])
+    await parts.db.write([...(remember ? [remember(accepted, submission.id)] : []), ...conditions, ...batch, ...besides])
   } catch (error) {
     slot?.release()
     throw error

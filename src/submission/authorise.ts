@@ -1,4 +1,5 @@
 import type { Accounts } from '../account/accounts.ts'
+import { systemAccountId } from '../account/system-account.ts'
 import { SternaError } from '../errors.ts'
 import type { Submission } from '../message/submission.ts'
 import { domainOf } from '../smtp/address.ts'
@@ -18,11 +19,14 @@ export interface AuthoriseParts {
 /**
  * Judges whether this submitter may send this message: an active account, and every address that claims to be its
  * author (header From and the envelope's reverse-path) at a domain verified for the account and allowed to the key.
- * Returns the domain that signs: that of the first From address; null in the sandbox, whose mail goes nowhere.
+ * Returns the domain that signs: that of the first From address; null in the sandbox, whose mail goes nowhere. Mail of the
+ * server's own is its own to judge.
  * @throws SternaError `account_suspended`, `domain_not_verified`, `restricted_api_key`
  */
-export function authorise(submission: Submission, parts: AuthoriseParts): OwnedDomain | null {
+export function authorise(submission: Submission, parts: AuthoriseParts): Pick<OwnedDomain, 'id'> | null {
   const { submitter, headerFrom, reversePath } = submission
+  // Nobody but the server itself can submit as this account.
+  if (submitter.accountId === systemAccountId) return submitter.domainId === null ? null : { id: submitter.domainId }
   const account = parts.accounts.accountFor(submitter.accountId)
   if (account?.status !== 'active') {
     throw new SternaError('account_suspended', 'This account is suspended and cannot send. Ask the operator of this server.')

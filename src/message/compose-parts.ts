@@ -1,0 +1,52 @@
+import { isAscii } from 'node:buffer'
+import { randomText } from './random-text.ts'
+import { encodeTextPart } from './text-part.ts'
+
+/** A part of a message as it is put in, its bytes encoded already. */
+export interface MimePart {
+  /** With its parameters. */
+  contentType: string
+  /** Further fields, whole, without CRLF at the end. */
+  fields?: string[]
+  encoding: '7bit' | '8bit' | 'quoted-printable' | 'base64'
+  /** CRLF line ends, no bare CR or LF. */
+  bytes: Uint8Array
+}
+
+/** Plain text for people to read, in the encoding that suits it. */
+export const textPart = (text: string, fields: string[] = []): MimePart => ({
+  contentType: 'text/plain; charset=utf-8',
+  fields,
+  ...encodeTextPart(text),
+})
+
+/** What must stay byte for byte, such as a message within the message: `message/…` parts take no other encoding (RFC 2046 5.2). */
+export const wholePart = (contentType: string, bytes: Uint8Array, fields: string[] = []): MimePart => ({
+  contentType,
+  fields,
+  encoding: isAscii(bytes) ? '7bit' : '8bit',
+  bytes,
+})
+
+/**
+ * A message of several parts.
+ * @param header every other field, without the final CRLF
+ * @param multipart `mixed`, or with parameters: `report; report-type=delivery-status`
+ */
+export function composeParts(header: string, multipart: string, parts: MimePart[]): Buffer {
+  // "=_" and eighteen random bytes occur in no part.
+  const boundary = `=_${randomText(18, 'base64url')}`
+  const encoding = parts.some((part) => part.encoding === '8bit') ? '8bit' : '7bit'
+  const top = [
+    header,
+    'MIME-Version: 1.0',
+    `Content-Type: multipart/${multipart};\r\n boundary="${boundary}"`,
+    `Content-Transfer-Encoding: ${encoding}`,
+  ]
+  const pieces: Uint8Array[] = [Buffer.from(`${top.join('\r\n')}\r\n`)]
+  for (const { contentType, fields = [], encoding, bytes } of parts) {
+    const head = [`Content-Type: ${contentType}`, ...fields, `Content-Transfer-Encoding: ${encoding}`]
+    pieces.push(Buffer.from(`\r\n--${boundary}\r\n${head.join('\r\n')}\r\n\r\n`), bytes)
+  }
+  return Buffer.concat([...pieces, Buffer.from(`\r\n--${boundary}--\r\n`)])
+}

@@ -1,0 +1,112 @@
+import { isAscii } from 'node:buffer'
+import { systemAccountId } from '../account/system-account.ts'
+import type { Clock } from '../clock.ts'
+import { newId } from '../id.ts'
+import { composeHeader } from '../message/compose-header.ts'
+import { composeParts } from '../message/compose-parts.ts'
+import type { MimePart } from '../message/compose-parts.ts'
+import { toContent } from '../message/content.ts'
+import type { Submission } from '../message/submission.ts'
+import { mailboxText } from '../smtp/address.ts'
+import type { Mailbox } from '../smtp/address.ts'
+import type { Statement } from '../store/database.ts'
+import type { Accept } from './accept.ts'
+import type { Accepted } from './admission.ts'
+
+/** A message of the server's own. */
+export interface SystemMail {
+  /** One address, as `parseAddress` gave it. */
+  to: string
+  subject: string
+  /** RFC 3834 5: `auto-replied` where it answers a message. */
+  autoSubmitted: 'auto-generated' | 'auto-replied'
+  /** Further fields by name; values of printable ASCII. */
+  headers?: Record<string, string>
+  /** `mixed`, or with parameters: `report; report-type=delivery-status`. */
+  multipart: string
+  parts: MimePart[]
+}
+
+interface SystemMailerParts {
+  clock: Clock
+  accept: Accept
+  /** The server's own domain; undefined where its name cannot be in the DNS. */
+  systemDomain(): { id: string } | undefined
+}
+
+interface SystemMailerOptions {
+  hostname: string
+  /** True where no mail may leave the machine. */
+  sandboxOnly: boolean
+}
+
+/**
+ * Sends mail of the server's own: notices, reports, and what is handed on to the operator. It comes from
+ * `postmaster@{hostname}` and leaves with the null reverse-path, so that nothing about it comes back; it passes through
+ * the door like all other mail. It is signed while the DKIM record of the server's own domain is seen, else it leaves
+ * unsigned: the SPF record of `hostname` speaks for it.
+ */
+export class SystemMailer {
+  readonly #parts: SystemMailerParts
+  readonly #options: SystemMailerOptions
+
+  constructor(parts: SystemMailerParts, options: SystemMailerOptions) {
+    this.#parts = parts
+    this.#options = options
+  }
+
+  /** Who it comes from. */
+  get from(): Mailbox {
+    return { address: `postmaster@${this.#options.hostname}`, name: 'Mail Delivery' }
+  }
+
+  /** The id of a message to be sent, where others must know it before. */
+  newMessageId(): string {
+    return newId('em', this.#parts.clock.now())
+  }
+
+  /**
+   * Resolves when the message is on disk.
+   * @param besides written in the same batch as the message: together or not at all
+   * @throws ConflictError, UniqueError where that is refused
+   * @throws StorageFullError where the disk has no room
+   */
+  send(mail: SystemMail, besides: Statement[] = [], id = this.newMessageId()): Promise<Accepted> {
+    return this.#parts.accept(this.#submissionOf(mail, id), besides)
+  }
+
+  #submissionOf(mail: SystemMail, id: string): Submission {
+    const { clock, systemDomain } = this.#parts
+    const { hostname, sandboxOnly } = this.#options
+    const to: Mailbox = { address: mail.to, name: null }
+    const headers = { 'Auto-Submitted': mail.autoSubmitted, ...mail.headers }
+    const fields = { from: this.from, to: [to], cc: [], replyTo: [], subject: mail.subject, headers }
+    const { text, messageIdHeader } = composeHeader(fields, { now: clock.now(), hostname })
+    const content = composeParts(text, mail.multipart, mail.parts)
+    return {
+      id,
+      source: 'system',
+      submitter: { accountId: systemAccountId, keyId: null, domainId: systemDomain()?.id ?? null, sandbox: sandboxOnly },
+      reversePath: null,
+      recipients: [{ mailbox: to, type: 'to', notify: null, orcpt: null }],
+      headerFrom: [this.from],
+      headerFromText: mailboxText(this.from),
+      headerToText: [mail.to],
+      headerCcText: [],
+      replyToText: [],
+      subject: mail.subject,
+      messageIdHeader,
+      content: toContent(content),
+      bodyType: isAscii(content) ? '7bit' : '8bitmime',
+      smtputf8: !isAscii(Buffer.from(text)),
+      envid: null,
+      ret: null,
+      tags: [],
+      metadata: {},
+      templateId: null,
+      scheduledAt: null,
+      expiresIn: null,
+      idempotency: null,
+    }
+  }
+}

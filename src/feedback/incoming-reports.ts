@@ -1,0 +1,199 @@
+import type { Clock } from '../clock.ts'
+import { idFloor, newId } from '../id.ts'
+import type { Database, Statement } from '../store/database.ts'
+import type { ReportBox, ReportBudget } from './report-budget.ts'
+import { costOf } from './report-budget.ts'
+
+/** What an address of the return path is for. */
+export type ReportPurpose = 'bounce' | 'complaint' | 'unsubscribe' | 'dmarc_report' | 'tls_report' | 'postmaster' | 'abuse'
+
+/** A message that was let in, on its way to the disk. */
+export interface Arrival {
+  /** Of whom it came, as the budget counts: a token, or the client's network. */
+  source: string
+  /** As given with MAIL FROM; null for the null reverse-path. */
+  reversePath: string | null
+  recipients: ReportAddress[]
+  remoteAddress: string
+  ehloName: string
+  tls: boolean
+  /** With our Received field before it; may lie in shared memory. */
+  content: Uint8Array
+}
+
+/** An address of ours that a message came to. */
+export interface ReportAddress {
+  forwardPath: string
+  purpose: ReportPurpose
+  /** Of whom the token in the address is, which is proved by it; null where the address has none. */
+  recipientId: string | null
+}
+
+/** A message that came to one address of ours, as it is kept. */
+export interface IncomingReport {
+  /** `rep_…` */
+  id: string
+  /** Epoch, ms. */
+  receivedAt: number
+  purpose: ReportPurpose
+  /** Of whom the token in its address is, which is proved by it; null where its address has none. */
+  recipientId: string | null
+  /** As given with MAIL FROM; null for the null reverse-path. Proves nothing. */
+  reversePath: string | null
+  forwardPath: string
+  /** The host that handed it over. */
+  remoteAddress: string
+  /** bytes */
+  size: number
+}
+
+interface ReportRow {
+  [column: string]: string | number | null
+  id: string
+  received_at: number
+  purpose: ReportPurpose
+  recipient_id: string | null
+  reverse_path: string | null
+  forward_path: string
+  remote_address: string
+  size: number
+}
+
+interface IncomingReportsParts {
+  db: Database
+  clock: Clock
+  budget: ReportBudget
+  /** Called after each message that was kept. */
+  reportArrived(): void
+}
+
+/** Rows that one batch removes, so that no commit gets long. */
+const rowsAtOnce = 500
+/** Contents are large, and removing them is what takes the time. */
+const contentsAtOnce = 100
+
+/** The mail that came in by the return path, kept until somebody has seen what it is. */
+export class IncomingReports {
+  readonly #parts: IncomingReportsParts
+
+  constructor(parts: IncomingReportsParts) {
+    this.#parts = parts
+  }
+
+  /**
+   * Keeps a message, one report for each of its recipients: they are on disk when the promise resolves. Null where there
+   * is no room for it.
+   * @throws StorageFullError
+   */
+  async keep(arrival: Arrival): Promise<string[] | null> {
+    const { db, clock, budget, reportArrived } = this.#parts
+    const box = boxOf(arrival.recipients)
+    const cost = costOf(arrival.content.length)
+    if (!budget.take(box, arrival.source, cost)) return null
+    const now = clock.now()
+    const ids = arrival.recipients.map(() => newId('rep', now))
+    const [contentId = ''] = ids
+    const rows = arrival.recipients.map((address, place) => insertReport(ids[place] ?? '', { arrival, address, contentId, now }))
+    await db.write([insertContent(contentId, { box, cost, bytes: arrival.content }), ...rows])
+    reportArrived()
+    return ids
+  }
+
+  /** Those that nobody has settled yet, the oldest first, from behind `after` on. */
+  async next(limit: number, after = ''): Promise<IncomingReport[]> {
+    const rows = await this.#parts.db.read<ReportRow>(
+      `select id, received_at, purpose, recipient_id, reverse_path, forward_path, remote_address, size
+         from incoming_report where state = 'received' and id > :after order by id limit :limit`,
+      { after, limit },
+    )
+    return rows.map(reportOf)
+  }
+
+  /** The message of a report as it came, with our Received field before it; null where it is kept no more. */
+  async content(id: string): Promise<Uint8Array | null> {
+    const [row] = await this.#parts.db.read<{ bytes: Uint8Array }>(
+      'select c.bytes from incoming_report r join incoming_content c on c.id = r.content_id where r.id = :id',
+      { id },
+    )
+    return row?.bytes ?? null
+  }
+
+  /** Counts what is kept. To be called before the first message is let in. */
+  async measure(): Promise<void> {
+    const rows = await this.#parts.db.report<{ box: ReportBox; cost: number }>(
+      'select box, cast(sum(cost) as bigint) as cost from incoming_content group by box',
+    )
+    const costIn = (box: ReportBox): number => rows.find((row) => row.box === box)?.cost ?? 0
+    this.#parts.budget.measured({ proved: costIn('proved'), open: costIn('open') })
+  }
+
+  /** Removes what has been kept long enough: contents after `contentMs` once they are settled, everything after `eventMs`. */
+  async sweep({ contentMs, eventMs }: { contentMs: number; eventMs: number }): Promise<void> {
+    const { db, clock } = this.#parts
+    const now = clock.now()
+    while ((await changesOf(db, removeReports(now - eventMs))) >= rowsAtOnce) continue
+    while ((await changesOf(db, removeContents(now - contentMs))) >= contentsAtOnce) continue
+    await this.measure()
+  }
+}
+
+const boxOf = (recipients: ReportAddress[]): ReportBox => (recipients.every(({ recipientId }) => recipientId !== null) ? 'proved' : 'open')
+
+const insertContent = (id: string, { box, cost, bytes }: { box: ReportBox; cost: number; bytes: Uint8Array }): Statement => ({
+  sql: 'insert into incoming_content (id, box, cost, bytes) values (:id, :box, :cost, :bytes)',
+  params: { id, box, cost, bytes },
+})
+
+interface NewReport {
+  arrival: Arrival
+  address: ReportAddress
+  contentId: string
+  now: number
+}
+
+const insertReport = (id: string, { arrival, address, contentId, now }: NewReport): Statement => ({
+  sql: `insert into incoming_report
+          (id, received_at, purpose, recipient_id, reverse_path, forward_path, remote_address, ehlo_name, tls, size, content_id, state)
+        values
+          (:id, :now, :purpose, :recipientId, :reversePath, :forwardPath, :remoteAddress, :ehloName, :tls, :size, :contentId, 'received')`,
+  params: {
+    id,
+    now,
+    ...address,
+    reversePath: arrival.reversePath,
+    remoteAddress: arrival.remoteAddress,
+    ehloName: arrival.ehloName,
+    tls: arrival.tls ? 1 : 0,
+    size: arrival.content.length,
+    contentId,
+  },
+})
+
+const reportOf = (row: ReportRow): IncomingReport => ({
+  id: row.id,
+  receivedAt: row.received_at,
+  purpose: row.purpose,
+  recipientId: row.recipient_id,
+  reversePath: row.reverse_path,
+  forwardPath: row.forward_path,
+  remoteAddress: row.remote_address,
+  size: row.size,
+})
+
+const changesOf = async (db: Database, statement: Statement): Promise<number> =>
+  (await db.write([statement], { patient: true }))[0]?.changes ?? 0
+
+const removeReports = (cutoff: number): Statement => ({
+  sql: 'delete from incoming_report where id in (select id from incoming_report where id < :before order by id limit :rows)',
+  params: { before: idFloor('rep', cutoff + 1), rows: rowsAtOnce },
+})
+
+/** Those that a settled report only has, and those that none has any more. */
+const removeContents = (cutoff: number): Statement => ({
+  sql: `delete from incoming_content where id in (
+          select c.id from incoming_content c
+           where c.id < :before
+             and not exists (select 1 from incoming_report r where r.content_id = c.id and r.state = 'received')
+           order by c.id limit :rows)`,
+  params: { before: idFloor('rep', cutoff + 1), rows: contentsAtOnce },
+})

@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest'
+import { ReportBudget, costOf } from '../../src/feedback/report-budget.ts'
+import { settableClock } from '../support/settable-clock.ts'
+
+const megabyte = 1_000_000
+
+test('one source gets its part of a box in a day, and another one its own', () => {
+  const clock = settableClock()
+  const budget = new ReportBudget(clock, 32 * megabyte)
+  expect([budget.take('open', 'a', megabyte), budget.take('open', 'a', megabyte), budget.take('open', 'a', 1)]).toEqual([true, true, false])
+  expect(budget.take('open', 'b', 2 * megabyte)).toBe(true)
+  clock.advance(86_400_000)
+  expect(budget.take('open', 'a', 2 * megabyte)).toBe(true)
+})
+
+test('a full box lets nothing in and leaves the other one alone, until something has gone', () => {
+  const budget = new ReportBudget(settableClock(), megabyte)
+  budget.measured({ open: megabyte - 10, proved: 0 })
+  expect([budget.take('open', 'a', 11), budget.take('proved', 'a', 11), budget.take('open', 'b', 10)]).toEqual([false, true, true])
+  expect(budget.take('open', 'c', 1)).toBe(false)
+  budget.measured({ open: 0, proved: 0 })
+  expect(budget.take('open', 'c', 1)).toBe(true)
+})
+
+test('the smallest message costs what its rows do', () => {
+  expect([costOf(1), costOf(5_000)]).toEqual([4_096, 5_000])
+})

@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import { SternaError } from '../errors.ts'
+import { JsonShape } from '../json-shape.ts'
 import type { ApiContext } from './api-state.ts'
-import { JsonShape } from './json-shape.ts'
 
 /** bytes; 25 MiB of message in base64, and some room */
 export const bodyLimit = 35 * 1024 * 1024

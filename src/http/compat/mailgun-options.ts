@@ -1,5 +1,5 @@
 import { isoTime } from '../../iso-time.ts'
-import { JsonShape } from '../json-shape.ts'
+import { JsonShape } from '../../json-shape.ts'
 import { prefixed, valuesOf } from './form-fields.ts'
 import type { Form } from './form-fields.ts'
 import { faultAt, labelTag } from './native-email.ts'

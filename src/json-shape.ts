@@ -1,7 +1,5 @@
-/** Deeper nesting than anything the API takes. */
-const deepest = 64
-/** Ten times the values that the largest request has. */
-const mostValues = 50_000
+/** Deeper nesting than anything the API takes, and ten times the values that the largest request has. */
+const requestBounds = { deepest: 64, mostValues: 50_000 }
 
 const quotationMark = 0x22
 const comma = 0x2c
@@ -17,14 +15,21 @@ const closeBrace = 0x7d
  * brackets would keep one busy for seconds, and fill gigabytes. Whether it is valid JSON is for the parser to say.
  */
 export class JsonShape {
+  readonly #bounds: { deepest: number; mostValues: number }
   #depth = 0
   #values = 0
   #isInString = false
   /** In a string, where the last chunk ended with a backslash that escapes what follows. */
   #isEscaping = false
 
+  /** `bounds`: those of a request where not given. */
+  constructor(bounds = requestBounds) {
+    this.#bounds = bounds
+  }
+
   /** Takes the next piece; says why the whole is refused, null while it is not. */
   add(chunk: Uint8Array): string | null {
+    const { deepest, mostValues } = this.#bounds
     for (let at = this.#isInString ? this.#stringEnd(chunk, 0) : 0; at < chunk.length; at++) {
       switch (chunk[at]) {
         case quotationMark:

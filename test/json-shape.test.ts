@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { JsonShape } from '../../src/http/json-shape.ts'
+import { JsonShape } from '../src/json-shape.ts'
 
 /** What is said of the text when it arrives in pieces of this size. */
 function faultOf(text: string, pieceSize = 7): string | null {
@@ -38,4 +38,10 @@ test('what stands in strings does not count, whatever is escaped in them and whe
       expect(faultOf(JSON.stringify(strings) + brackets, pieceSize)).toMatch(/64 levels/)
     }),
   )
+})
+
+test('other documents have bounds of their own', () => {
+  const shape = new JsonShape({ deepest: 2, mostValues: 3 })
+  expect(shape.add(Buffer.from('[[1,'))).toBeNull()
+  expect(shape.add(Buffer.from('['))).toMatch(/2 levels/)
 })

@@ -1,0 +1,67 @@
+import { gunzipSync } from 'node:zlib'
+import { ReportFault } from './domain-report.ts'
+import { onlyZipEntry } from './zip-entry.ts'
+
+/** bytes; what the largest receivers send is a tenth of it */
+const largestReport = 10 * 1024 * 1024
+/** Reports shrink to a twentieth; a bomb to a thousandth. */
+const [largestRatio, smallSize] = [200, 256 * 1024]
+
+/** A report as text, with the language it is in. */
+export interface ReportText {
+  language: 'xml' | 'json'
+  text: string
+}
+
+type Shape = 'gzip' | 'zip' | ReportText['language']
+
+/** What the bytes are, by what they begin with: the declared types and file names of reports are wrong too often. */
+function shapeOf(bytes: Buffer): Shape | null {
+  if (bytes.length > 2 && bytes.readUInt16BE(0) === 0x1f8b) return 'gzip'
+  if (bytes.length > 4 && bytes.readUInt32BE(0) === 0x504b0304) return 'zip'
+  const beginning = decodeText(bytes.subarray(0, 1024)).trimStart()
+  if (beginning.startsWith('<')) return 'xml'
+  return beginning.startsWith('{') ? 'json' : null
+}
+
+/** True where these bytes may be a report, so that it is a fault if they cannot be read. */
+export const maybeReport = (bytes: Buffer): boolean => shapeOf(bytes) !== null
+
+/**
+ * The text of a report: as it is, in gzip, or the only file of a zip archive.
+ * @throws ReportFault for what is neither, and for what unpacks to more than any report
+ */
+export function unpackReport(bytes: Buffer): ReportText {
+  const shape = shapeOf(bytes)
+  const report = shape === 'gzip' ? gunzip(bytes) : shape === 'zip' ? onlyZipEntry(bytes, largestReport) : bytes
+  if (report.length > largestReport) throw new ReportFault(`The report has more than ${largestReport} bytes.`)
+  if (report.length > smallSize && report.length > bytes.length * largestRatio) {
+    throw new ReportFault(`The report unpacks to more than ${largestRatio} times its size.`)
+  }
+  const language = shapeOf(report)
+  if (language !== 'xml' && language !== 'json') throw new ReportFault('It is neither XML nor JSON, nor one of them in gzip or zip.')
+  return { language, text: decodeText(report) }
+}
+
+function gunzip(bytes: Buffer): Buffer {
+  try {
+    return gunzipSync(bytes, { maxOutputLength: largestReport })
+  } catch (error) {
+    if (error instanceof RangeError) throw new ReportFault(`The gzip file unpacks to more than ${largestReport} bytes.`)
+    throw new ReportFault('The gzip file is broken or not whole.')
+  }
+}
+
+/** By its byte order mark, else as the XML declares, else UTF-8. */
+function decodeText(bytes: Buffer): string {
+  const mark = bytes.length > 1 ? bytes.readUInt16BE(0) : 0
+  if (mark === 0xfffe || mark === 0xfeff) return new TextDecoder(mark === 0xfffe ? 'utf-16le' : 'utf-16be').decode(bytes)
+  const declared = /^\s*<\?xml[^>]{0,200}?\sencoding\s*=\s*["']([\w.:-]{1,40})["']/.exec(bytes.toString('latin1', 0, 256))?.[1] ?? 'utf-8'
+  // What declares UTF-16 in single bytes is none.
+  const label = /^utf-?16/i.test(declared) ? 'utf-8' : declared
+  try {
+    return new TextDecoder(label).decode(bytes)
+  } catch {
+    return new TextDecoder().decode(bytes)
+  }
+}

@@ -174,7 +174,7 @@ export class MxConnection {
     // Once data was sent, nobody knows whether the host has the message; another one must not get it now.
     if ('broken' in heard) return deferral(heard.category, this.#where(heard.broken), phase !== 'dot')
     if (heard.code === 421) this.quit()
-    if (phase !== 'rset') return verdictOf(phase, heard)
+    if (phase !== 'rset') return verdictOf(phase, heard, this.host.name)
     this.quit()
     return deferral('other', this.#where(`RSET was refused: ${heard.code} ${heard.text}`))
   }

@@ -159,7 +159,7 @@ const tlsOf = (socket: TLSSocket): ConnectionTls => ({
 const where = (host: RouteHost, what: string): string => `${host.name} (${host.address}): ${what}`
 
 const failure = (host: RouteHost, phase: 'banner' | 'ehlo' | 'starttls', heard: Heard): Verdict =>
-  'broken' in heard ? deferral(heard.category, where(host, heard.broken)) : verdictOf(phase, heard)
+  'broken' in heard ? deferral(heard.category, where(host, heard.broken)) : verdictOf(phase, heard, host.name)
 
 function notOpened(verdict: Verdict, dialogue?: SmtpDialogue): NotOpened {
   dialogue?.quit()

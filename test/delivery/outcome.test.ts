@@ -77,7 +77,7 @@ describe('one reply', () => {
     ['dot', '550 5.6.0 bad MIME', 'bounced soft content_rejected'],
 
     // 4yz is deferred; 421 is about the host.
-    ['rcpt', '450 4.2.0 greylisted', 'deferred other'],
+    ['rcpt', '450 4.2.0 greylisted', 'deferred policy'],
     ['rcpt', '450 4.1.1 unknown for now', 'deferred invalid_recipient'],
     ['rcpt', '452 4.2.2 full', 'deferred mailbox_full'],
     ['rcpt', '421 4.7.0 slow down', 'deferred policy next'],

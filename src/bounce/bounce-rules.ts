@@ -1,0 +1,61 @@
+import source from '../../config/bounce-rules.json' with { type: 'json' }
+import { patternOf } from './phrase-pattern.ts'
+import type { Judgement, Refusal, RefusalPhase } from './refusal.ts'
+
+/** A rule as it is written in config/bounce-rules.json; everything that it names must fit. */
+export interface BounceRule extends Judgement {
+  name: string
+  phases?: RefusalPhase[]
+  /** Reply codes; `5` is every one that begins with it. */
+  codes?: number[]
+  /** `5.1.1`, or `1.1` of any class. */
+  enhancedCodes?: string[]
+  /** Domains that the remote host is in. */
+  hosts?: string[]
+  /** Phrases of which one is in the text; see `patternOf`. */
+  says?: string[]
+  /** Phrases of which none is in the text. */
+  unless?: string[]
+  /** The reply that the rule was made for. */
+  example: Pick<Refusal, 'phase' | 'text'> & Partial<Refusal>
+}
+
+/** An enhanced code of the IANA registry, without its class. */
+export interface EnhancedCode extends Judgement {
+  code: string
+  /** As the registry has it. */
+  meaning: string
+}
+
+interface RuleSource {
+  terms: Record<string, string[]>
+  /** What stands above an enhanced code. In order: the first that fits decides. */
+  rules: BounceRule[]
+  enhancedCodes: EnhancedCode[]
+  /** For replies whose enhanced code says nothing. The last one fits everything. */
+  rulesWithoutCode: BounceRule[]
+}
+
+export interface BounceRules extends Omit<RuleSource, 'terms' | 'enhancedCodes'> {
+  enhancedCodes: Map<string, EnhancedCode>
+  /** Over `spacedWords`: what a rule says, and what it must not say. */
+  patterns: Map<BounceRule, { says: RegExp | null; unless: RegExp | null }>
+}
+
+let compiled: BounceRules | undefined
+
+/** The rules of config/bounce-rules.json, made ready when they are first asked for. */
+export function bounceRules(): BounceRules {
+  compiled ??= compile(source as RuleSource)
+  return compiled
+}
+
+function compile({ terms, rules, enhancedCodes, rulesWithoutCode }: RuleSource): BounceRules {
+  const pattern = (phrases: string[] | undefined): RegExp | null => (phrases ? patternOf(phrases, terms) : null)
+  return {
+    rules,
+    rulesWithoutCode,
+    enhancedCodes: new Map(enhancedCodes.map((entry) => [entry.code, entry])),
+    patterns: new Map([...rules, ...rulesWithoutCode].map((rule) => [rule, { says: pattern(rule.says), unless: pattern(rule.unless) }])),
+  }
+}

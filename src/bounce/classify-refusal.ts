@@ -1,0 +1,50 @@
+import { bounceRules } from './bounce-rules.ts'
+import type { BounceRule, EnhancedCode } from './bounce-rules.ts'
+import { spacedWords } from './phrase-pattern.ts'
+import type { Judgement, Refusal } from './refusal.ts'
+
+/**
+ * What a refusal means, the same for a reply and for a report: the first rule of config/bounce-rules.json that fits, else
+ * its enhanced code, else the rules for those without one. A 4yz that says in plain words that there is no such address is
+ * judged hard too; whether the mail is given up for it is for the caller to say.
+ */
+export function classifyRefusal(refusal: Refusal): Judgement {
+  const { category, hard } = decidingRule(refusal)
+  // Whether an address exists is told at RCPT or, by some, after the data; a refusal before that is about us.
+  if (hard && isBeforeRecipient(refusal)) return { category: 'policy', hard: false }
+  return { category, hard }
+}
+
+/** The rule or the code that decides. */
+export function decidingRule(refusal: Refusal): BounceRule | EnhancedCode {
+  const { rules, enhancedCodes, rulesWithoutCode } = bounceRules()
+  const words = spacedWords(refusal.text)
+  const fitting = (rule: BounceRule): boolean => isFor(rule, refusal) && isSaid(rule, words)
+  const found = rules.find(fitting) ?? meaningOf(refusal.enhancedCode, enhancedCodes) ?? rulesWithoutCode.find(fitting)
+  if (!found) throw new RangeError('The last rule of rulesWithoutCode must fit every refusal.')
+  return found
+}
+
+/** RFC 7505 4.1 and RFC 7504 3 speak of the recipient's domain and host, whenever they are said. */
+const isBeforeRecipient = ({ phase, code }: Refusal): boolean =>
+  (phase === 'banner' || phase === 'ehlo' || phase === 'starttls' || phase === 'mail') && code !== 521 && code !== 556
+
+/** Of `5.7.606`, which is not registered, what is registered for `5.7.0`. A detail of 0 and what belongs to `other` say nothing. */
+function meaningOf(enhancedCode: string | null, registered: Map<string, EnhancedCode>): EnhancedCode | undefined {
+  const [, subject, detail] = enhancedCode?.split('.') ?? []
+  if (!subject || !detail || detail === '0') return undefined
+  const found = registered.get(`${subject}.${detail}`) ?? registered.get(`${subject}.0`)
+  return found?.category === 'other' ? undefined : found
+}
+
+function isFor({ phases, codes, enhancedCodes, hosts }: BounceRule, { phase, code, enhancedCode, remoteHost }: Refusal): boolean {
+  if (phases && !phases.includes(phase)) return false
+  if (codes && !(code !== null && (codes.includes(code) || codes.includes(Math.floor(code / 100))))) return false
+  if (enhancedCodes && !(enhancedCode && (enhancedCodes.includes(enhancedCode) || enhancedCodes.includes(enhancedCode.slice(2))))) return false
+  return !hosts || (remoteHost !== null && hosts.some((domain) => remoteHost === domain || remoteHost.endsWith(`.${domain}`)))
+}
+
+function isSaid(rule: BounceRule, words: string): boolean {
+  const { says, unless } = bounceRules().patterns.get(rule) ?? {}
+  return (!says || says.test(words)) && !unless?.test(words)
+}

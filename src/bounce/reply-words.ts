@@ -1,0 +1,18 @@
+/** What a text is read of at most, in UTF-16 units: the replies of RFC 5321 4.2 have 512 bytes a line. */
+const longestText = 2000
+/** Ends a sentence; no phrase reaches over it. */
+export const sentenceEnd = '.'
+
+const address = /[^\s<>()[\]"',:;]{1,128}@[^\s<>()[\]"',:;]{1,255}/g
+/** A number of several parts is one word; of scripts without spaces each character is. */
+const word =
+  /\d+(?:\.\d+)*|(?=[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}])\p{L}|(?:(?![\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}])\p{L})+|@|[.;!?](?!\S)|。/gu
+
+/**
+ * The words of what a mail system said: lower case, without accents, apostrophes and punctuation, an address as `@`, the
+ * end of a sentence as `.`. So neither spelling nor line breaks nor the names in a reply decide what it is taken for.
+ */
+export function wordsOf(text: string): string[] {
+  const plain = text.slice(0, longestText).replace(address, '@').normalize('NFKD').replace(/\p{M}|['’`´]/gu, '').toLowerCase()
+  return Array.from(plain.matchAll(word), ([found]) => (/^[.;!?。]$/.test(found) ? sentenceEnd : found))
+}

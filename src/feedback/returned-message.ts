@@ -17,3 +17,6 @@ export interface ReturnedPart {
   /** Decoded to text, cut at a bound; of HTML its source. Lines end with LF. */
   content: string
 }
+
+/** The first field of this name, given in lower case; empty where there is none. */
+export const headerValue = ({ headers }: ReturnedMessage, name: string): string => headers.find((field) => field.name === name)?.value ?? ''

@@ -1,0 +1,134 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import type { FeedbackReport } from '../src/feedback/feedback-report.ts'
+import { parseFeedback } from '../src/feedback/parse-feedback.ts'
+import { readReturnedMessage } from '../src/feedback/read-returned-message.ts'
+
+/**
+ * How well returned messages are understood: `npm run score-feedback -- DIR [--list]`. DIR holds `labels.jsonl`, a line
+ * for each message with `id` (its file), `structure`, `class`, `recipients` (`address`, `hard`) and `label_origin`; only
+ * labels by people count. Each message is read twice, as it is stored and with CRLF line ends, and counts twice.
+ *
+ * A bounce is right where its class is, exactly the labelled recipients are reported, whatever the case of their
+ * addresses, and each of them as hard or soft as its label has it. A complaint is right where its class is and the labelled
+ * recipients are reported; `delivered` the same. What is neither bounce nor complaint is right where it would act on nothing:
+ * no recipient of it is a failed one. Falsely hard are recipients reported hard whose label is not, of all
+ * recipients that are labelled. Exits non-zero where a message breaks the reader.
+ */
+
+interface LabelledRecipient {
+  address: string | null
+  hard: boolean
+}
+
+interface Label {
+  id: string
+  structure: string
+  class: FeedbackReport['class']
+  recipients: LabelledRecipient[]
+  label_origin: string
+}
+
+interface Scored {
+  label: Label
+  lineEnds: string
+  report: FeedbackReport | null
+  fault: string | null
+  ms: number
+}
+
+/** What stands in labels for an address that the message does not tell. */
+const isUnknown = (address: string | null): boolean => address === null || /^undisclosed-.*\.invalid$/.test(address)
+
+const withCrlf = (document: Buffer): Buffer => Buffer.from(document.toString('latin1').replace(/\r?\n/g, '\r\n'), 'latin1')
+
+async function score(label: Label, lineEnds: string, document: Buffer): Promise<Scored> {
+  const start = performance.now()
+  try {
+    const report = parseFeedback(await readReturnedMessage(document))
+    return { label, lineEnds, report, fault: null, ms: performance.now() - start }
+  } catch (error) {
+    return { label, lineEnds, report: null, fault: String(error), ms: performance.now() - start }
+  }
+}
+
+const lower = (address: string | null): string => (address ?? '').toLowerCase()
+
+const labelled = ({ label }: Scored): LabelledRecipient[] => label.recipients.filter(({ address }) => !isUnknown(address))
+
+const found = ({ report }: Scored, address: string | null) => report?.recipients.find((each) => lower(each.address) === lower(address))
+
+const hasRecipients = (scored: Scored): boolean => labelled(scored).every(({ address }) => found(scored, address))
+
+function isRightBounce(scored: Scored): boolean {
+  const expected = labelled(scored)
+  const reported = scored.report?.recipients ?? []
+  if (scored.report?.class !== 'bounce' || !hasRecipients(scored)) return false
+  if (expected.length > 0 && reported.length !== expected.length) return false
+  return expected.every(({ address, hard }) => found(scored, address)?.hard === hard)
+}
+
+const actsOnNothing = ({ report }: Scored): boolean =>
+  report !== null && report.class !== 'complaint' && report.recipients.every(({ action }) => action !== 'failed')
+
+function isRight(scored: Scored): boolean {
+  const { label, report } = scored
+  if (label.class === 'bounce') return isRightBounce(scored)
+  if (label.class === 'complaint') return report?.class === 'complaint' && hasRecipients(scored)
+  if (label.class === 'delivered') return report?.class === 'delivered' && hasRecipients(scored)
+  return actsOnNothing(scored)
+}
+
+const falselyHard = (scored: Scored): number =>
+  scored.report?.recipients.filter(({ address, hard }) => hard && !scored.label.recipients.some((each) => each.hard && lower(each.address) === lower(address))).length ?? 0
+
+const share = (part: number, whole: number): string => `${part}/${whole} (${whole === 0 ? '-' : ((part * 100) / whole).toFixed(1)} %)`
+
+function line(name: string, all: Scored[], filter: (label: Label) => boolean): string {
+  const chosen = all.filter(({ label }) => filter(label))
+  return `${name.padEnd(32)} ${share(chosen.filter(isRight).length, chosen.length)}\n`
+}
+
+function figures(all: Scored[]): string {
+  const isBounce = (label: Label): boolean => label.class === 'bounce'
+  const recipients = all.flatMap(({ label }) => label.recipients).length
+  const wrongHard = all.reduce((sum, scored) => sum + falselyHard(scored), 0)
+  const slowest = Math.max(...all.map(({ ms }) => ms))
+  return [
+    line('bounces: dsn', all, (label) => isBounce(label) && label.structure === 'dsn'),
+    line('bounces: freeform', all, (label) => isBounce(label) && label.structure === 'freeform'),
+    `${'falsely hard recipients'.padEnd(32)} ${share(wrongHard, recipients)}\n`,
+    line('complaints', all, (label) => label.class === 'complaint'),
+    line('delivered', all, (label) => label.class === 'delivered'),
+    line('autoreplies acting on nothing', all, (label) => label.class === 'autoreply'),
+    line('not-bounces acting on nothing', all, (label) => label.class === 'not-bounce'),
+    `${'unreadable or broken'.padEnd(32)} ${all.filter(({ fault }) => fault !== null).length}\n`,
+    `${'time'.padEnd(32)} ${all.reduce((sum, { ms }) => sum + ms, 0).toFixed(0)} ms, the slowest ${slowest.toFixed(0)} ms\n`,
+  ].join('')
+}
+
+function wrongOne(scored: Scored): string {
+  const { label, lineEnds, report, fault } = scored
+  const shown = (recipients: readonly LabelledRecipient[]): string => recipients.map(({ address, hard }) => `${address} ${hard ? 'hard' : 'soft'}`).join(', ')
+  const got = report ? `${report.class}: ${shown(report.recipients)}` : fault
+  const reasons = report?.recipients.map(({ category, status, reason }) => `      ${category} ${status} ${reason.slice(0, 200)}\n`) ?? []
+  return `${label.id} ${lineEnds} (${label.structure})\n    label ${label.class}: ${shown(label.recipients)}\n    found ${got}\n${reasons.join('')}`
+}
+
+const { values, positionals } = parseArgs({ options: { list: { type: 'boolean' } }, allowPositionals: true })
+const directory = positionals[0]
+if (directory === undefined) throw new Error('Usage: npm run score-feedback -- DIR [--list]')
+const labels = readFileSync(join(directory, 'labels.jsonl'), 'utf8')
+  .split('\n')
+  .filter((text) => text !== '')
+  .map((text) => JSON.parse(text) as Label)
+  .filter((label) => label.label_origin.startsWith('human:'))
+const scored: Scored[] = []
+for (const label of labels) {
+  const document = readFileSync(join(directory, label.id))
+  scored.push(await score(label, 'as stored', document), await score(label, 'with CRLF', withCrlf(document)))
+}
+if (values.list) process.stdout.write(scored.filter((each) => !isRight(each)).map(wrongOne).join(''))
+process.stdout.write(figures(scored))
+if (scored.some(({ fault }) => fault !== null)) process.exitCode = 1

@@ -1,0 +1,30 @@
+/** What a Diagnostic-Code field (RFC 3464 2.3.6), or the words around it, quotes of a reply. */
+export interface Diagnostic {
+  code: number | null
+  enhancedCode: string | null
+  /** On one line, without the type of the field. */
+  text: string
+}
+
+const diagnosticType = /^\s*([A-Za-z][A-Za-z0-9-]{0,40})\s*;\s*/
+/** At the beginning, or behind what introduces a reply: `said: 550 …`, `<<< 550 …`, `(550 …`. */
+const quotedCode = /(?:^|[:;<>("'[]\s{0,3}|\b(?:said|error|code|reply|response|returned|status)\W{1,3})([245][0-5]\d)(?=[- )\].,:;"']|$)/i
+const codeBeforeEnhanced = /\b([245])[0-5]\d[- ]{1,3}(?=#?\1\.\d{1,3}\.\d{1,3}\b)/
+/** `5.1.1`, `#5.1.1` and `(#5.1.1)`; a longer row of numbers is an address. */
+const enhanced = /(?:^|[^\d.])([245]\.\d{1,3}\.\d{1,3})(?![\d.]*\d)/
+
+/** Reads what a mail system said. An enhanced code must be of the class of the reply that stands with it. */
+export function parseDiagnostic(said: string): Diagnostic {
+  const text = said.replace(diagnosticType, '').replace(/\s+/g, ' ').trim()
+  const found = quotedCode.exec(text)?.[1] ?? codeBeforeEnhanced.exec(text)?.[0]
+  const code = found === undefined ? null : parseInt(found, 10)
+  const enhancedCode = enhanced.exec(text)?.[1] ?? null
+  const contradicts = code !== null && enhancedCode !== null && enhancedCode[0] !== String(code)[0]
+  return { code, enhancedCode: contradicts ? null : enhancedCode, text }
+}
+
+/** The enhanced code in a Status field (RFC 3464 2.3.4), comments aside. */
+export const statusCodeOf = (value: string): string | null => enhanced.exec(value)?.[1] ?? null
+
+/** True where a code says nothing but success or failure (RFC 3463 3.1). */
+export const isGeneric = (enhancedCode: string | null): boolean => enhancedCode === null || enhancedCode.endsWith('.0.0')

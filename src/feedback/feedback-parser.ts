@@ -1,0 +1,38 @@
+import { SternaError } from '../errors.ts'
+import { UntrustedReader } from '../untrusted-reader.ts'
+import type { FeedbackReport } from './feedback-report.ts'
+
+export interface FeedbackParser {
+  /**
+   * What a returned message means, that nobody has vouched for. Rejects with `invalid_message` where it cannot be read
+   * within the limits of size, time and memory; messages that wait behind it are not affected.
+   */
+  parse(document: Uint8Array): Promise<FeedbackReport>
+  /** Ends the parser; what waits is rejected with `service_unavailable`. */
+  stop(): Promise<void>
+}
+
+/** bytes; what the return-path server takes is far below */
+const largestDocument = 32 * 1024 * 1024
+/** bytes that are copied to the child at once */
+const pieceSize = 256 * 1024
+
+function inPieces(document: Uint8Array): Uint8Array[] {
+  const pieces = [document.subarray(0, pieceSize)]
+  for (let start = pieceSize; start < document.length; start += pieceSize) pieces.push(document.subarray(start, start + pieceSize))
+  return pieces
+}
+
+/** Starts nothing until the first message comes. */
+export function startFeedbackParser({ timeoutMs = 2000, maxOldSpaceMb = 256 } = {}): FeedbackParser {
+  const child = new URL('./feedback-parser-process.ts', import.meta.url)
+  const reader = new UntrustedReader<null, FeedbackReport>({ child, timeoutMs, maxOldSpaceMb })
+  return {
+    async parse(document) {
+      const reading = document.length > largestDocument ? null : await reader.read(async () => inPieces(document), null)
+      if (!reading) throw new SternaError('invalid_message', 'It is too large to be read.')
+      return reading.answer
+    },
+    stop: () => reader.stop(),
+  }
+}

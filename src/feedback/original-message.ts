@@ -1,0 +1,54 @@
+import { reportedAddress } from './report-address.ts'
+import type { HeaderField, ReturnedMessage } from './returned-message.ts'
+
+/** Of the message that a report is about, what the report still shows. */
+export interface OriginalMessage {
+  /** Its `X-Sterna-Ref`. */
+  reference: string | null
+  /** Its `Return-Path`, without angle brackets. */
+  reversePath: string | null
+  /** With angle brackets. */
+  messageId: string | null
+  /** Its header as far as it came back. */
+  headers: HeaderField[]
+}
+
+const messageTypes = /^(?:message\/(?:rfc822|global|partial|rfc822-headers|global-headers)|text\/(?:rfc822|rfc822-headers|global-headers))$/
+const field = /^([!-9;-~]{1,76})[ \t]{0,8}:(.*)$/
+/** A field that a returned message begins with; words of a report seldom begin a line so. */
+const firstField = /^(?:return-path|received|message-id|dkim-signature|from|to|subject|date|mime-version|x-[a-z0-9-]{1,60}):[ \t]/im
+
+const mostFields = 1000
+
+/** The message that came back, with its header where there is one. */
+export function originalMessage({ parts }: ReturnedMessage): OriginalMessage {
+  const attached = parts.find(({ contentType }) => messageTypes.test(contentType))
+  const text = attached?.content ?? textOriginal(parts.find(({ contentType }) => contentType === 'text/plain')?.content ?? '')
+  const headers = headerOf(text)
+  const value = (name: string): string | null => headers.find((each) => each.name === name)?.value || null
+  return {
+    reference: value('x-sterna-ref'),
+    reversePath: reportedAddress(value('return-path') ?? ''),
+    messageId: value('message-id'),
+    headers,
+  }
+}
+
+/** Where the header of the original seems to begin, in a report that is all one text. */
+function textOriginal(text: string): string {
+  const start = text.search(firstField)
+  return start < 0 ? '' : text.slice(start)
+}
+
+/** The fields up to the first empty line; lines that are none are passed over. */
+function headerOf(text: string): HeaderField[] {
+  const fields: HeaderField[] = []
+  for (const line of text.replace(/^\n+/, '').split('\n', 10 * mostFields)) {
+    if (line.trim() === '' || fields.length >= mostFields) break
+    const last = fields.at(-1)
+    const [, name, value = ''] = /^[ \t]/.test(line) ? [] : (field.exec(line) ?? [])
+    if (name !== undefined) fields.push({ name: name.toLowerCase(), value: value.trim() })
+    else if (last && last.value.length < 4000) last.value = `${last.value} ${line.trim()}`
+  }
+  return fields
+}

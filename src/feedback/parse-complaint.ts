@@ -1,0 +1,98 @@
+import type { Complaint } from './feedback-report.ts'
+import { originalMessage } from './original-message.ts'
+import type { OriginalMessage } from './original-message.ts'
+import { reportedAddress } from './report-address.ts'
+import { headerValue } from './returned-message.ts'
+import type { ReturnedMessage } from './returned-message.ts'
+
+/** What a complaint says, as far as it says it. */
+export interface ParsedComplaint extends Complaint {
+  /** As the report has them: a redacted address is one too. */
+  addresses: string[]
+  /** Of the message complained of, as the report has it beside its header. */
+  reversePath: string | null
+}
+
+/** A report and its original name no more people than that. */
+const mostAddresses = 100
+
+/**
+ * Reads a complaint: a feedback report (RFC 5965), or one of the forms that providers sent before there was a standard.
+ * Null where the message is none.
+ */
+export function parseComplaint(message: ReturnedMessage): ParsedComplaint | null {
+  const content = feedbackReportIn(message)
+  if (content !== null) return reportComplaint(content, originalMessage(message))
+  return isOlderForm(message) ? olderComplaint(message) : null
+}
+
+/** The part that is labelled so, or, where the label was lost, one that has its required fields. */
+function feedbackReportIn({ parts }: ReturnedMessage): string | null {
+  const labelled = parts.find(({ contentType }) => /^(?:message|text)\/(?:x-)?feedback-report$/.test(contentType))
+  if (labelled) return labelled.content
+  const readable = parts.filter(({ contentType }) => contentType === 'text/plain' || contentType.startsWith('application/'))
+  const found = readable.find(({ content }) => /^feedback[-_ ]?type[ \t]*:/im.test(content) && /^(?:user[-_]?agent|version)[ \t]*:/im.test(content))
+  return found?.content ?? null
+}
+
+/** Names without the hyphens, which some systems leave out or double. */
+const plainName = (name: string): string => name.toLowerCase().replace(/[^a-z]/g, '')
+
+function fieldsOf(content: string): Map<string, string[]> {
+  const fields = new Map<string, string[]>()
+  for (const line of content.replace(/\n[ \t]+/g, ' ').split('\n', 10_000)) {
+    const [, name = '', value = ''] = /^([A-Za-z][A-Za-z0-9_ -]{1,60}?)[ \t]*:[ \t]*(.*)$/.exec(line) ?? []
+    if (name === '' || value.trim() === '') continue
+    const known = fields.get(plainName(name))
+    if (known) known.push(value.trim())
+    else fields.set(plainName(name), [value.trim()])
+  }
+  return fields
+}
+
+const recipientFields = ['originalrcptto', 'originalrcpt', 'originalrecipient', 'originalto', 'rcptto', 'finalrecipient', 'removalrecipient']
+
+function reportComplaint(content: string, original: OriginalMessage): ParsedComplaint {
+  const fields = fieldsOf(content)
+  const named = recipientFields.map((name) => fields.get(name)).find((values) => values !== undefined) ?? []
+  const addresses = addressesOf(named)
+  const type = (fields.get('feedbacktype')?.[0] ?? 'abuse').toLowerCase()
+  return {
+    feedbackType: /^[a-z0-9-]{1,40}/.exec(type)?.[0] ?? 'other',
+    reportedBy: fields.get('useragent')?.[0]?.slice(0, 200) ?? null,
+    addresses: addresses.length > 0 ? addresses : recipientsOf(original),
+    reversePath: reportedAddress(fields.get('originalmailfrom')?.[0] ?? ''),
+  }
+}
+
+const addressesOf = (values: readonly string[]): string[] => {
+  const addresses = values.flatMap((value) => value.split(',')).map((value) => reportedAddress(value))
+  return [...new Set(addresses.filter((address) => address?.includes('@')))].filter((address) => address !== null && address !== undefined).slice(0, mostAddresses)
+}
+
+/** Microsoft names the recipient beside the header; elsewhere it is whom the message was addressed to. */
+function recipientsOf({ headers }: OriginalMessage): string[] {
+  const values = (name: string): string[] => headers.filter((field) => field.name === name).map(({ value }) => value)
+  return [values('x-hmxmroriginalrecipient'), values('to')].map(addressesOf).find((addresses) => addresses.length > 0) ?? []
+}
+
+const complainers = /^(?:fbl|feedback-?loop|scomp|abuse|complaints?|spam-?reports?|no-?reply-?fbl)(?:[+._-][^@]*)?@|^staff@hotmail\.com$|@reports\.spamcop\.net$/i
+const complaintSubject = /\bcomplaint about message from\b|\b(?:abuse|spam|feedback|fbl|uce) (?:complaint|report|notification)\b|^\[spamcop\b/i
+
+/**
+ * True for complaints without a feedback report: Microsoft's, which names the recipient in a field of its own, and mail
+ * of an abuse desk that says so and brings the message along.
+ */
+function isOlderForm(message: ReturnedMessage): boolean {
+  const original = originalMessage(message)
+  if (original.headers.some(({ name }) => name === 'x-hmxmroriginalrecipient')) return true
+  const brings = message.parts.some(({ contentType }) => contentType === 'message/rfc822') || original.headers.length > 2
+  const from = reportedAddress(headerValue(message, 'from')) ?? ''
+  const isLoop = complainers.test(from) || /scomp|feedback|fbl/i.test(headerValue(message, 'x-loop'))
+  return brings && isLoop && complaintSubject.test(headerValue(message, 'subject'))
+}
+
+function olderComplaint(message: ReturnedMessage): ParsedComplaint {
+  const reportedBy = reportedAddress(headerValue(message, 'from'))
+  return { feedbackType: 'abuse', reportedBy, addresses: recipientsOf(originalMessage(message)), reversePath: null }
+}

@@ -1,0 +1,79 @@
+import { isAutomatic, isDispositionNotification, isPersonalReply } from './automatic-reply.ts'
+import type { FeedbackClass, FeedbackReport, ReportedRecipient } from './feedback-report.ts'
+import { originalMessage } from './original-message.ts'
+import { parseBounceText } from './parse-bounce-text.ts'
+import { parseComplaint } from './parse-complaint.ts'
+import { parseDsn } from './parse-dsn.ts'
+import { headerValue } from './returned-message.ts'
+import type { ReturnedMessage } from './returned-message.ts'
+
+/**
+ * What a returned message means. The order decides, since one thing quotes another: a complaint and a delivery status are
+ * known by their parts, whatever their header calls them (every report of a mail system is an automatic reply too, RFC
+ * 3834 5); what a person's mailbox answers by itself is no bounce, whatever it quotes; only then do words count.
+ */
+export function parseFeedback(message: ReturnedMessage): FeedbackReport {
+  const complaint = parseComplaint(message)
+  if (complaint) {
+    const { feedbackType, reportedBy, addresses, reversePath } = complaint
+    const report = reportOf(message, 'complaint', addresses.map(complained))
+    const original = { ...report.original, reversePath: report.original.reversePath ?? reversePath }
+    return { ...report, complaint: { feedbackType, reportedBy }, original }
+  }
+  if (isDispositionNotification(message)) return reportOf(message, 'autoreply')
+  const reported = parseDsn(message)
+  if (reported) return deliveryReport(message, reported)
+  if (isPersonalReply(message)) return reportOf(message, 'autoreply')
+  const told = parseBounceText(message)
+  if (told.length > 0) return reportOf(message, classOf(told), told)
+  return reportOf(message, isAutomatic(message) ? 'autoreply' : 'not-bounce')
+}
+
+/** A status, and what its text tells of recipients that the status leaves open. */
+function deliveryReport(message: ReturnedMessage, reported: ReportedRecipient[]): FeedbackReport {
+  const isOpen = reported.length === 0 || reported.some(saysNothing)
+  const told = isOpen ? parseBounceText(message) : []
+  if (reported.length === 0) return reportOf(message, told.length > 0 ? classOf(told) : 'not-bounce', told)
+  const recipients = reported.map((recipient) => (saysNothing(recipient) ? completed(recipient, told, reported.length === 1) : recipient))
+  return reportOf(message, classOf(recipients), recipients)
+}
+
+const saysNothing = ({ action, category, address }: ReportedRecipient): boolean =>
+  address === null || (action === 'failed' && category === 'other')
+
+/** The text counts for the same address only; where a report names one recipient and the text one too, it is the same. */
+function completed(recipient: ReportedRecipient, told: readonly ReportedRecipient[], isOnly: boolean): ReportedRecipient {
+  const same = told.find(({ address }) => address !== null && address.toLowerCase() === recipient.address?.toLowerCase())
+  const found = same ?? (isOnly && told.length === 1 && (recipient.address === null || told[0]?.address === null) ? told[0] : undefined)
+  if (!found) return recipient
+  const address = recipient.address ?? found.address
+  if (recipient.action !== 'failed' || found.category === 'other') return { ...recipient, address }
+  const { category, hard, reason } = found
+  return { ...recipient, address, category, hard, reason: recipient.reason || reason }
+}
+
+/** Mail that did not arrive, or not yet, outweighs what did. */
+const classOf = (recipients: readonly ReportedRecipient[]): FeedbackClass =>
+  recipients.some(({ action }) => action === 'failed' || action === 'delayed') ? 'bounce' : 'delivered'
+
+/** Whoever complains has got the message. */
+const complained = (address: string): ReportedRecipient => ({
+  address,
+  action: 'delivered',
+  hard: false,
+  status: null,
+  category: 'other',
+  smtpCode: null,
+  reason: '',
+})
+
+function reportOf(message: ReturnedMessage, feedbackClass: FeedbackClass, recipients: ReportedRecipient[] = []): FeedbackReport {
+  const { reference, reversePath, messageId } = originalMessage(message)
+  return {
+    class: feedbackClass,
+    recipients,
+    complaint: null,
+    original: { reference, reversePath, messageId },
+    subject: headerValue(message, 'subject'),
+  }
+}

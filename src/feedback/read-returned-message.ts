@@ -1,0 +1,93 @@
+import { mimeLeaves } from '../message/mime-leaves.ts'
+import type { MimeLeaf } from '../message/mime-leaves.ts'
+import { decodeHeaderText } from '../smtp/encoded-word.ts'
+import type { ReturnedMessage, ReturnedPart } from './returned-message.ts'
+
+/** Of a message that is a report a dozen parts are many. */
+const mostParts = 64
+/** Characters of one part; no bounce says in more what it has to say. */
+const mostContent = 128 * 1024
+
+/** How often a report may be wrapped into a mail that forwards it. */
+const mostForwards = 3
+
+/** What these declare is wrong too often: UTF-8 is looked for first, and is hardly ever found by chance. */
+const guessed = new Set(['', 'us-ascii', 'ascii', 'utf-8', 'utf8', 'unknown-8bit', '7bit', '8bit', 'iso-8859-1', 'windows-1252'])
+
+function decodeText(bytes: Uint8Array, charset: string | null): string {
+  const label = (charset ?? '').trim().toLowerCase()
+  if (guessed.has(label)) return utf8OrLatin1(bytes)
+  try {
+    return new TextDecoder(label).decode(bytes)
+  } catch {
+    return utf8OrLatin1(bytes)
+  }
+}
+
+function utf8OrLatin1(bytes: Uint8Array): string {
+  try {
+    // Cut in the middle of a character it is UTF-8 still.
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true })
+  } catch {
+    return new TextDecoder('windows-1252').decode(bytes)
+  }
+}
+
+const withLineFeeds = (text: string): string => text.replace(/\r\n?/g, '\n')
+
+function partOf({ contentType, charset, content }: MimeLeaf): ReturnedPart {
+  const text = decodeText(content.subarray(0, mostContent), charset)
+  return { contentType: contentType.toLowerCase(), content: withLineFeeds(text).slice(0, mostContent) }
+}
+
+/** All behind the header, for a message whose parts cannot be told apart. */
+function bodyOf(document: Buffer): ReturnedPart {
+  const text = withLineFeeds(utf8OrLatin1(document.subarray(0, 2 * mostContent)))
+  const start = text.indexOf('\n\n')
+  return { contentType: 'text/plain', content: start < 0 ? '' : text.slice(start + 2, start + 2 + mostContent) }
+}
+
+const messageTypes = /^message\/(?:rfc822|global)$/
+const startsAsReport = /^content-type:\s*multipart\/report\b/im
+
+/**
+ * The report within a mail that is nothing but its wrapping: what a mail system forwards as an attachment. Where a person
+ * has written something beside it, it is their mail that came back.
+ */
+function forwardedReport(leaves: readonly MimeLeaf[]): Buffer | undefined {
+  const [leaf, ...others] = leaves.filter(({ content }) => content.toString('latin1', 0, 4096).trim() !== '')
+  if (!leaf || others.length > 0 || !messageTypes.test(leaf.contentType.toLowerCase())) return undefined
+  return startsAsReport.test(headerOf(leaf.content)) ? leaf.content : undefined
+}
+
+function headerOf(content: Buffer): string {
+  const text = withLineFeeds(content.toString('latin1', 0, 32 * 1024))
+  const end = text.indexOf('\n\n')
+  return end < 0 ? text : text.slice(0, end)
+}
+
+/** bytes before the first character of a message: some programs that hand mail on leave line ends there */
+function withoutLeadingLineEnds(document: Buffer): Buffer {
+  let start = 0
+  while (document[start] === 13 || document[start] === 10) start++
+  return document.subarray(start)
+}
+
+/**
+ * Reads a returned message. LF and CRLF are the same to it, and a part may lack its end; text whose charset is wrong or
+ * unknown is read as UTF-8 or else as windows-1252. A report that is the only
+ * content of another mail stands for that mail. For a process that may be killed.
+ * @throws Error where it is no mail that can be read
+ */
+export async function readReturnedMessage(bytes: Buffer, forwards = 0): Promise<ReturnedMessage> {
+  const document = withoutLeadingLineEnds(bytes)
+  const { fields, leaves } = await mimeLeaves(document)
+  const inner = forwards < mostForwards ? forwardedReport(leaves) : undefined
+  if (inner) return readReturnedMessage(inner, forwards + 1)
+  const headers = fields.map(({ name, line }) => ({
+    name: name.trim(),
+    value: decodeHeaderText(line.slice(line.indexOf(':') + 1).replace(/\r?\n/g, '')).trim(),
+  }))
+  const parts = leaves.length > 0 ? leaves.slice(0, mostParts).map(partOf) : [bodyOf(document)]
+  return { headers, parts }
+}

@@ -1,0 +1,115 @@
+/** The fields of one block, by name in lower case; of a field that stands there twice all values in their order. */
+export type StatusFields = Map<string, string[]>
+
+/** A delivery status (RFC 3464 2.1): what concerns the message, and a block for each recipient. */
+export interface DeliveryStatus {
+  message: StatusFields
+  recipients: StatusFields[]
+}
+
+const field = /^([A-Za-z][A-Za-z0-9-]{1,60})[ \t]{0,8}:[ \t]*(.*)$/
+const statusFieldNames = new Set(
+  (
+    'original-envelope-id reporting-mta dsn-gateway received-from-mta arrival-date original-recipient final-recipient action status ' +
+    'remote-mta diagnostic-code localized-diagnostic last-attempt-date final-log-id will-retry-until x-actual-recipient'
+  ).split(' '),
+)
+const recipientFields = ['final-recipient', 'original-recipient', 'x-actual-recipient']
+const outcomeFields = ['action', 'status', 'diagnostic-code']
+
+/** Fields of one report; more are the work of somebody who wants to keep us busy. */
+const mostFields = 20_000
+
+interface Field {
+  name: string
+  value: string
+}
+
+/** Where text stops to be a status: a delimiter of MIME, or the header of the message that came back. */
+const endsStatus = /^(?:--\S|(?:received|return-path|message-id|dkim-signature):)/i
+
+/**
+ * The blocks of a status, as empty lines part them. A line that is neither a field nor folded belongs to what was said
+ * before it: many systems break a long reply without folding it.
+ */
+function blocksOf(content: string): Field[][] {
+  const blocks: Field[][] = []
+  let block: Field[] = []
+  let count = 0
+  for (const line of content.split('\n')) {
+    if (line.trim() === '') {
+      if (block.length > 0) blocks.push(block)
+      block = []
+      continue
+    }
+    if (blocks.length + block.length > 0 && endsStatus.test(line)) break
+    const last = block.at(-1)
+    const [, name = '', value = ''] = /^[ \t]/.test(line) ? [] : (field.exec(line) ?? [])
+    const lower = name.toLowerCase()
+    const isNew = name !== '' && (statusFieldNames.has(lower) || lower.startsWith('x-') || last?.name !== 'diagnostic-code')
+    if (isNew && ++count > mostFields) break
+    if (isNew) block.push({ name: lower, value: value.trim() })
+    else if (last && last.value.length < 4000) last.value = `${last.value} ${line.trim()}`.trim()
+  }
+  if (block.length > 0) blocks.push(block)
+  return blocks
+}
+
+const has = (fields: readonly Field[], names: readonly string[]): boolean => fields.some(({ name }) => names.includes(name))
+
+/** A block of several recipients without empty lines between them, parted where the next one begins. */
+function recipientsIn(block: Field[]): Field[][] {
+  const parts: Field[][] = []
+  let part: Field[] = []
+  for (const each of block) {
+    const beginsNext = recipientFields.includes(each.name) && has(part, [each.name])
+    // The fields of a recipient follow its name, but a name of the other kind may stand right before this one.
+    const beginsOther = each.name === 'original-recipient' && has(part, ['final-recipient']) && has(part, outcomeFields)
+    if (beginsNext || (beginsOther && has(block.slice(block.indexOf(each) + 1), ['final-recipient']))) {
+      parts.push(part)
+      part = []
+    }
+    part.push(each)
+  }
+  return [...parts, part]
+}
+
+function add(fields: StatusFields, more: readonly Field[]): void {
+  for (const { name, value } of more) {
+    const known = fields.get(name)
+    if (!known) fields.set(name, [value])
+    else if (!known.includes(value)) known.push(value)
+  }
+}
+
+/**
+ * Reads the content of a delivery status, however its sender has cut it: with empty lines within a block or none between
+ * two of them, and with fields of a recipient ahead of its name.
+ */
+export function parseStatusFields(content: string): DeliveryStatus {
+  const status: DeliveryStatus = { message: new Map(), recipients: [] }
+  for (const block of blocksOf(content)) {
+    if (has(block, recipientFields)) {
+      for (const part of recipientsIn(block)) {
+        const fields: StatusFields = new Map()
+        add(fields, part)
+        status.recipients.push(fields)
+        add(status.message, part.filter(({ name }) => name === 'reporting-mta'))
+      }
+    } else {
+      const last = status.recipients.at(-1)
+      add(last && has(block, outcomeFields) ? last : status.message, block)
+    }
+  }
+  return status
+}
+
+const looksLike = /^(?:final|original)-recipient[ \t]{0,8}:/im
+const alsoHas = /^(?:action|status|diagnostic-code)[ \t]{0,8}:/im
+const firstField = /^(?:original-envelope-id|reporting-mta|dsn-gateway|received-from-mta|arrival-date|(?:final|original)-recipient|action|status)[ \t]{0,8}:/im
+
+/** The status that stands within a text which is not labelled as one; null where there is none. */
+export function statusWithin(text: string): string | null {
+  const start = looksLike.test(text) && alsoHas.test(text) ? text.search(firstField) : -1
+  return start < 0 ? null : text.slice(start)
+}

@@ -7,6 +7,7 @@ import type { Config } from './config/settings.ts'
 import { deliveryOptions } from './delivery/delivery-options.ts'
 import { startDelivery } from './delivery/delivery-threads.ts'
 import type { Delivery } from './delivery/delivery-threads.ts'
+import { MessageIdentity } from './delivery/message-identity.ts'
 import { openDoors } from './doors.ts'
 import type { DoorAddresses, Inside, Stop } from './doors.ts'
 import { EventFollower } from './event/event-follower.ts'
@@ -17,7 +18,7 @@ import { QueueAdmin } from './queue/queue-admin.ts'
 import { QueueRunner } from './queue/queue-runner.ts'
 import type { QueuedMessage } from './queue/queue-store.ts'
 import { startScheduler } from './scheduler.ts'
-import { encodeToken } from './smtp/verp.ts'
+import { UnsubscribeTokens } from './suppression/unsubscribe-token.ts'
 import { accept } from './submission/accept.ts'
 import type { AcceptParts } from './submission/accept.ts'
 import { FreeSpace } from './submission/free-space.ts'
@@ -139,14 +140,18 @@ function startJobs({ config, clock, log, db, apiKeys, audit, people, sendingDoma
 }
 
 /** Of the server's own mail, so that nothing about it comes back. */
-const nullReversePath = (): string => ''
+const anonymous = () => ({ reversePath: '', traceFields: '', fields: [] })
 
 /** A webhook that has had no success for so long is disabled, ms. */
 const disableWebhooksAfterMs = 5 * 24 * 3_600_000
 
 function newQueue(core: CoreParts, delivery: Delivery, eventsWritten: () => void): QueueRunner {
   const { config, clock, log, db, secrets, sendingDomains } = core
-  const verpKey = secrets.deriveKey('verp')
+  const identity = new MessageIdentity({
+    tokenKey: secrets.deriveKey('verp'),
+    unsubscribeTokens: new UnsubscribeTokens(secrets.deriveKey),
+    baseUrl: config.baseUrl,
+  })
   const given = new Set<string>()
   sendingDomains.onKeyGone((id) => {
     if (given.delete(id)) delivery.dropKey(id)
@@ -155,7 +160,7 @@ function newQueue(core: CoreParts, delivery: Delivery, eventsWritten: () => void
   const frameFor = (message: QueuedMessage): JobFrame | null => {
     const domain = message.domainId === null ? null : sendingDomains.senderDomain(message.domainId)
     const isOwn = message.accountId === systemAccountId
-    if (isOwn && !domain) return { signingKeys: [], tls: 'opportunistic', reversePathFor: nullReversePath }
+    if (isOwn && !domain) return { signingKeys: [], tls: 'opportunistic', fields: [], frameOf: anonymous }
     if (!domain) return null
     for (const { id } of domain.signingKeys) {
       if (given.has(id)) continue
@@ -165,7 +170,8 @@ function newQueue(core: CoreParts, delivery: Delivery, eventsWritten: () => void
     return {
       signingKeys: domain.signingKeys,
       tls: domain.tls,
-      reversePathFor: isOwn ? nullReversePath : (recipientId) => `${encodeToken('bounce', { recipientId, createdAt: message.createdAt }, verpKey)}@${domain.returnPathDomain}`,
+      fields: isOwn ? [] : identity.fieldsOf(message, domain),
+      frameOf: isOwn ? anonymous : (recipient) => identity.frameOf(message, recipient, domain),
     }
   }
 

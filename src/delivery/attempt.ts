@@ -1,4 +1,5 @@
 import type { BounceCategory } from '../bounce/refusal.ts'
+import type { AddedField } from '../message/added-field.ts'
 import type { Reply } from '../smtp/reply.ts'
 
 /** What one attempt came to. A deferral without a reply is a failure of network, DNS or our own. */
@@ -40,6 +41,10 @@ export interface DeliveryRecipient {
   forwardPath: string
   /** What goes into MAIL FROM, without angle brackets; empty for the null reverse-path. */
   reversePath: string
+  /** Whole header fields that stand above the signatures, as a trace of this transfer does. */
+  traceFields: string
+  /** What the message gets for this recipient alone. */
+  fields: AddedField[]
 }
 
 /** Names a DKIM key; the delivery side is given the private key once, under `id`. */
@@ -65,6 +70,8 @@ export interface DeliveryJob {
   /** `enforced`: never without TLS to a host whose certificate is valid. */
   tls: 'opportunistic' | 'enforced'
   signingKeys: SigningKey[]
+  /** What the message gets for all its recipients. */
+  fields: AddedField[]
 }
 
 /** No connection to the recipient's host was free for too long: nothing was tried, and no attempt is counted. */

@@ -2,6 +2,7 @@ import { messageOf } from '../errors.ts'
 import type { Attempt, DeliveryJob, DeliveryRecipient, Outcome, Postponed } from './attempt.ts'
 import type { ConnectionPool, Lease } from './connection-pool.ts'
 import { isCleanContent } from './data-encoding.ts'
+import { SignableMessage } from './dkim-header.ts'
 import type { DkimSigner } from './dkim-sign.ts'
 import type { MxConnection, OutgoingMessage, Transfer } from './mx-connection.ts'
 import { openConnection } from './open-connection.ts'
@@ -65,11 +66,12 @@ export async function deliver(job: DeliveryJob, onAttempt: OnAttempt, parts: Del
     const route = await routeTo(job.destination, parts.route)
     if ('outcome' in route) return settleAll(route.outcome)
     if (!isCleanContent(job.content)) return settleAll(bounce('5.6.0 the message has bare CR or LF, or NUL', 'internal_error'))
-    const header = await parts.signer.sign(job.content, job.signingKeys, parts.now())
-    const { messageId, content, bodyType, smtputf8 } = job
-    const transferring = { job, parts, message: { messageId, header, content, bodyType, smtputf8 }, failed: new Map() }
+    const headerFor = headersOf(job, parts)
+    const failed = new Map()
     for (const recipient of job.recipients) {
-      const result = await attemptAt(parts.pool.inOrder(route.hosts), recipient, transferring)
+      const { messageId, content, bodyType, smtputf8 } = job
+      const message = { messageId, header: await headerFor(recipient), content, bodyType, smtputf8 }
+      const result = await attemptAt(parts.pool.inOrder(route.hosts), recipient, { job, parts, message, failed })
       settle(result)
       // The others would wait for the same connections.
       if ('postponed' in result) break
@@ -77,6 +79,19 @@ export async function deliver(job: DeliveryJob, onAttempt: OnAttempt, parts: Del
     for (const { id } of open.values()) settle({ recipientId: id, postponed: true })
   } catch (error) {
     settleAll(deferral('internal_error', `4.3.0 an error of this server: ${messageOf(error)}`).outcome)
+  }
+}
+
+/** What stands before the content: all recipients whose message is the same share its signatures. */
+function headersOf(job: DeliveryJob, { signer, now }: DeliverParts): (recipient: DeliveryRecipient) => Promise<string> {
+  const message = new SignableMessage(job.content)
+  const signed = new Map<string, string>()
+  return async (recipient) => {
+    const added = [...recipient.fields, ...job.fields].filter(({ unless }) => !unless.some((name) => message.names.has(name)))
+    const fields = added.map(({ text }) => text).join('')
+    const signatures = signed.get(fields) ?? (await signer.sign(message, { fields, keys: job.signingKeys, now: now() }))
+    signed.set(fields, signatures)
+    return `${recipient.traceFields}${signatures}${fields}`
   }
 }
 

@@ -1,38 +1,8 @@
 import { createPrivateKey, hash, type KeyObject, sign } from 'node:crypto'
 import { SternaError } from '../errors.ts'
 import type { SigningKey } from './attempt.ts'
-import { relaxedBodyHash } from './dkim-body-hash.ts'
-
-/** Signed as often as present and once more, so that nobody can add another after us (RFC 6376 5.4.2, 8.15). */
-const oversigned = [
-  'From',
-  'To',
-  'Subject',
-  'Date',
-  'Message-ID',
-  'Reply-To',
-  'Content-Type',
-  'List-Unsubscribe',
-  'List-Unsubscribe-Post',
-  'List-Id',
-]
-
-const signedWhenPresent = [
-  'Cc',
-  'Sender',
-  'MIME-Version',
-  'Content-Transfer-Encoding',
-  'In-Reply-To',
-  'References',
-  'List-Help',
-  'List-Subscribe',
-  'List-Post',
-  'List-Owner',
-  'List-Archive',
-  'Feedback-ID',
-]
-
-const signedNames = new Set([...oversigned, ...signedWhenPresent].map((name) => name.toLowerCase()))
+import { relaxedField } from './dkim-header.ts'
+import type { SignableMessage } from './dkim-header.ts'
 
 const validSeconds = 7 * 86_400
 /** How long a signature is good for, ms: a captured message cannot be replayed for ever (RFC 6376 8.6). */
@@ -72,15 +42,14 @@ export class DkimSigner {
   /**
    * The DKIM-Signature header fields to be put before the message, one for each key in the order given, each with its
    * CRLF. RSA and Ed25519 are computed at the same time on the thread pool.
-   * @param content the message, CRLF line ends; may lie in shared memory
-   * @param now epoch, ms
+   * @param by.fields whole header fields that stand between the signatures and the message, and are signed with it
+   * @param by.now epoch, ms
    */
-  async sign(content: Uint8Array, keys: SigningKey[], now: number): Promise<string> {
-    if (keys.length === 0) return ''
-    const { header, body } = split(content)
-    const { names, text } = relaxedHeader(header)
-    const bodyHash = relaxedBodyHash(body)
-    const fields = keys.map((key) => this.#signatureField(key, { names, text, bodyHash, now }))
+  async sign(message: SignableMessage, by: { fields: string; keys: SigningKey[]; now: number }): Promise<string> {
+    if (by.keys.length === 0) return ''
+    const { names, text } = message.relaxedHeader(by.fields)
+    const { bodyHash } = message
+    const fields = by.keys.map((key) => this.#signatureField(key, { names, text, bodyHash, now: by.now }))
     return (await Promise.all(fields)).join('')
   }
 
@@ -123,58 +92,6 @@ const signatureOf = (input: Buffer, algorithm: SigningKey['algorithm'], key: Key
     // RFC 8463 3: Ed25519 signs the SHA-256 of the header, not the header.
     else sign(null, hash('sha256', input, 'buffer'), key, done)
   })
-
-/** The header, in latin1 so that every byte survives, and the body. Without an empty line all of it is header. */
-function split(content: Uint8Array): { header: string; body: Uint8Array } {
-  const bytes = Buffer.from(content.buffer, content.byteOffset, content.byteLength)
-  if (bytes.length >= 2 && bytes[0] === 13 && bytes[1] === 10) return { header: '', body: bytes.subarray(2) }
-  const end = bytes.indexOf('\r\n\r\n')
-  if (end === -1) return { header: bytes.toString('latin1'), body: bytes.subarray(bytes.length) }
-  return { header: bytes.toString('latin1', 0, end), body: bytes.subarray(end + 4) }
-}
-
-/** What h= lists, and the fields it stands for: of each name the last instance first (RFC 6376 5.4.2). */
-function relaxedHeader(header: string): { names: string[]; text: string } {
-  const instances = new Map<string, string[]>()
-  for (const line of header.split(/\r\n(?![ \t])/)) {
-    const colon = line.indexOf(':')
-    if (colon === -1 || !signedNames.has(nameOf(line, colon))) continue
-    const { name, text } = relaxedField(line)
-    const known = instances.get(name)
-    if (known) known.unshift(text)
-    else instances.set(name, [text])
-  }
-  const names: string[] = []
-  let text = ''
-  const add = (name: string, more: number): void => {
-    const fields = instances.get(name.toLowerCase()) ?? []
-    for (let i = 0; i < fields.length + more; i++) names.push(name)
-    for (const field of fields) text += `${field}\r\n`
-  }
-  for (const name of oversigned) add(name, 1)
-  for (const name of signedWhenPresent) add(name, 0)
-  return { names, text }
-}
-
-/** Lower case, without the white space that may stand before the colon; CRLF of a folded one included. */
-function nameOf(line: string, colon: number): string {
-  let end = colon
-  while (end > 0 && ' \t\r\n'.includes(line.charAt(end - 1))) end--
-  return line.slice(0, end).toLowerCase()
-}
-
-/** RFC 6376 3.4.2, where white space is SP and TAB and nothing else; without the final CRLF. */
-function relaxedField(line: string): { name: string; text: string } {
-  const colon = line.indexOf(':')
-  const name = nameOf(line, colon)
-  const value = line
-    .slice(colon + 1)
-    .replaceAll('\r\n', '')
-    .replace(/[ \t]+/g, ' ')
-  const from = value.startsWith(' ') ? 1 : 0
-  const to = value.length > from && value.endsWith(' ') ? -1 : undefined
-  return { name, text: `${name}:${value.slice(from, to)}` }
-}
 
 const longestLine = 78
 

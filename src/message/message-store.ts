@@ -50,11 +50,11 @@ export function insertMessage(submission: Submission, domainId: string | null, n
       sql: `insert into message
               (id, account_id, domain_id, source, sandbox, reverse_path, author, header_from, header_to, header_cc, reply_to,
                subject, message_id_header, size, body_type, smtputf8, envid, ret, tags, metadata, template_id,
-               scheduled_at, created_at)
+               unsubscribe_topic, scheduled_at, created_at)
             values
               (:id, :accountId, :domainId, :source, :sandbox, :reversePath, :author, :headerFrom, :headerTo, :headerCc, :replyTo,
                :subject, :messageIdHeader, :size, :bodyType, :smtputf8, :envid, :ret, :tags, :metadata,
-               :templateId, :scheduledAt, :now)`,
+               :templateId, :unsubscribeTopic, :scheduledAt, :now)`,
       params: {
         id,
         accountId: submitter.accountId,
@@ -77,6 +77,7 @@ export function insertMessage(submission: Submission, domainId: string | null, n
         tags: JSON.stringify(tags),
         metadata: JSON.stringify(submission.metadata),
         templateId: submission.templateId,
+        unsubscribeTopic: submission.unsubscribeTopic,
         scheduledAt: submission.scheduledAt,
         now,
       },

@@ -1,6 +1,6 @@
 import { decodeHeaderText } from '../smtp/encoded-word.ts'
 import { fieldsNamed, type HeaderField } from './header-block.ts'
-import { expiresInFault, idempotencyKeyFault, metadataFault, parseScheduledAt, tagsFault } from './send-options.ts'
+import { expiresInFault, idempotencyKeyFault, metadataFault, parseScheduledAt, tagsFault, topicFault } from './send-options.ts'
 import type { Tag } from './submission.ts'
 
 /** What a submitter over SMTP tells us by header fields. */
@@ -12,6 +12,8 @@ export interface OptionFields {
   scheduledAt: number | null
   /** Seconds. */
   expiresIn: number | null
+  /** What its readers can unsubscribe from: '' where it has no topic, null where they cannot. */
+  unsubscribeTopic: string | null
 }
 
 /** Lower case. These fields never leave. */
@@ -49,9 +51,16 @@ function metadataOf(value: string): { metadata: Record<string, string> } | Fault
   return fault === null ? { metadata } : { fault: `X-Metadata: ${fault}` }
 }
 
+/** `true`, or the topic; `false` is the same as no field. */
+function unsubscribeTopicOf(value: string): string | null | Fault {
+  if (/^(?:true|false)$/i.test(value)) return value.toLowerCase() === 'true' ? '' : null
+  const fault = topicFault(value)
+  return fault === null ? value : { fault: `X-Unsubscribe: ${fault}` }
+}
+
 /** Reads the fields that are meant for us. Each may be there once; what is malformed is refused, never ignored. */
 export function readOptionFields(fields: readonly HeaderField[], now: number): OptionFields | Fault {
-  const options: OptionFields = { tags: [], metadata: {}, idempotencyKey: null, scheduledAt: null, expiresIn: null }
+  const options: OptionFields = { tags: [], metadata: {}, idempotencyKey: null, scheduledAt: null, expiresIn: null, unsubscribeTopic: null }
   for (const name of optionFieldNames) {
     const [field, second] = fieldsNamed(fields, name)
     if (!field) continue
@@ -80,7 +89,9 @@ export function readOptionFields(fields: readonly HeaderField[], now: number): O
       if (fault !== null) return { fault: `X-Expires-In: ${fault}` }
       options.expiresIn = seconds
     } else {
-      return { fault: 'X-Unsubscribe is not available; add a List-Unsubscribe field of your own.' }
+      const topic = unsubscribeTopicOf(value)
+      if (typeof topic === 'object' && topic !== null) return topic
+      options.unsubscribeTopic = topic
     }
   }
   return options

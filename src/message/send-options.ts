@@ -23,6 +23,12 @@ export function tagsFault(tags: readonly Tag[]): string | null {
   return null
 }
 
+/** Why this is no topic that one can unsubscribe from; null where it is. */
+export const topicFault = (topic: string): string | null =>
+  /^(?!(?:true|false)$)[A-Za-z0-9_-]{1,64}$/i.test(topic)
+    ? null
+    : 'A topic is 1 to 64 characters of A-Z, a-z, 0-9, _ and -, and neither true nor false.'
+
 /** Why this metadata is refused; null where it is fine. */
 export function metadataFault(metadata: Record<string, string>): string | null {
   const entries = Object.entries(metadata)

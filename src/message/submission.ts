@@ -75,6 +75,8 @@ export interface Submission {
   metadata: Record<string, string>
   /** The template that it was made from. */
   templateId: string | null
+  /** What its readers can unsubscribe from: '' where it has no topic, null where they cannot. */
+  unsubscribeTopic: string | null
   /** Epoch, ms; null: at once. */
   scheduledAt: number | null
   /** Seconds after which an undelivered recipient is given up; null: the setting `delivery.give_up_after`. */

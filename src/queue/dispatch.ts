@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts'
 import { unconnectedAttempt } from '../delivery/attempt.ts'
-import type { Attempt, DeliveryJob, Outcome, Postponed } from '../delivery/attempt.ts'
+import type { Attempt, DeliveryJob, DeliveryRecipient, Outcome, Postponed } from '../delivery/attempt.ts'
 import { fateOf, simulatedAttempt, simulatorDomain } from '../delivery/simulator.ts'
 import type { Log } from '../log.ts'
 import { ConflictError, StorageFullError } from '../store/database.ts'
@@ -11,7 +11,10 @@ import { recordReactions, settleAttempt, settleUntried } from './settle.ts'
 import type { Settlement } from './settle.ts'
 
 /** How a message leaves: under which return path, with which signatures, and what TLS is demanded. */
-export type JobFrame = Pick<DeliveryJob, 'signingKeys' | 'tls'> & { reversePathFor(recipientId: string): string }
+export type JobFrame = Pick<DeliveryJob, 'signingKeys' | 'tls' | 'fields'> & {
+  /** What belongs to one recipient alone. */
+  frameOf(recipient: QueuedRecipient): Omit<DeliveryRecipient, 'id' | 'forwardPath'>
+}
 
 export interface DispatchParts {
   db: Database
@@ -85,12 +88,13 @@ export class Dispatch {
       id: String(++this.#lastJob),
       messageId: message.id,
       destination: recipients[0]?.destination ?? '',
-      recipients: recipients.map(({ id, forwardPath }) => ({ id, forwardPath, reversePath: frame.reversePathFor(id) })),
+      recipients: recipients.map((recipient) => ({ id: recipient.id, forwardPath: recipient.forwardPath, ...frame.frameOf(recipient) })),
       content,
       bodyType: message.bodyType,
       smtputf8: message.smtputf8,
       tls: frame.tls,
       signingKeys: frame.signingKeys,
+      fields: frame.fields,
     }
     const settle = (result: Attempt | Postponed): void => {
       const recipient = open.get(result.recipientId)

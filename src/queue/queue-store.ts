@@ -15,7 +15,11 @@ export interface QueuedMessage {
   size: number
   bodyType: '7bit' | '8bitmime'
   smtputf8: boolean
-  /** Epoch, ms. */
+  /** The value of its first tag. */
+  feedbackTag: string | null
+  /** What its readers can unsubscribe from: '' where it has no topic, null where they cannot. */
+  unsubscribeTopic: string | null
+  /** When it was to leave first, epoch ms: tokens of its recipients count their time from then. */
   createdAt: number
 }
 
@@ -104,10 +108,9 @@ export const claimDue = (claim: { destination: string; owner: string; now: numbe
               where destination = :destination and due_at is not null and owner is null and held = 0 and due_at <= :now
               order by due_at limit :limit)
            returning id, message_id, forward_path, attempts, expires_at, last_response, smtp_code, enhanced_status,
-             (select count(*) from suppression s
-               where s.account_id = recipient.account_id and s.address = lower(recipient.forward_path)
-                 and s.origin <> 'unsubscribe'
-                 and s.sandbox = (select m.sandbox from message m where m.id = recipient.message_id)) as suppressed`,
+             (select count(*) from message m join suppression s on s.account_id = m.account_id and s.sandbox = m.sandbox
+               where m.id = recipient.message_id and s.address = lower(recipient.forward_path)
+                 and (s.origin <> 'unsubscribe' or s.topic = m.unsubscribe_topic)) as suppressed`,
     params: claim,
   },
   {

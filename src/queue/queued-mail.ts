@@ -1,3 +1,4 @@
+import type { Tag } from '../message/submission.ts'
 import { noteShared, sharedBytes } from '../shared-memory.ts'
 import type { Database, Row } from '../store/database.ts'
 import type { ClaimedRow, QueuedMessage, QueuedRecipient } from './queue-store.ts'
@@ -11,13 +12,17 @@ interface MessageRow extends Row {
   size: number
   body_type: '7bit' | '8bitmime'
   smtputf8: number
-  created_at: number
+  tags: string
+  unsubscribe_topic: string | null
+  first_due_at: number
 }
 
 /** The message of recipients that were claimed. */
 export async function readMessage(db: Database, id: string): Promise<QueuedMessage> {
   const [row] = await db.read<MessageRow>(
-    `select id, account_id, domain_id, sandbox, subject, size, body_type, smtputf8, created_at from message where id = :id`,
+    `select id, account_id, domain_id, sandbox, subject, size, body_type, smtputf8, tags, unsubscribe_topic,
+            coalesce(scheduled_at, created_at) as first_due_at
+       from message where id = :id`,
     { id },
   )
   if (!row) throw new Error(`message ${id} has recipients but no row`)
@@ -43,7 +48,9 @@ const queuedMessageOf = (row: MessageRow): QueuedMessage => ({
   size: row.size,
   bodyType: row.body_type,
   smtputf8: row.smtputf8 === 1,
-  createdAt: row.created_at,
+  feedbackTag: (JSON.parse(row.tags) as Tag[])[0]?.value ?? null,
+  unsubscribeTopic: row.unsubscribe_topic,
+  createdAt: row.first_due_at,
 })
 
 /** A recipient as it was claimed. */

@@ -6,6 +6,7 @@ import type { Idempotency, Submission, Submitter } from '../message/submission.t
 import type { NewRecipient } from '../queue/queue-store.ts'
 import { ConflictError, StorageFullError } from '../store/database.ts'
 import type { Database, Statement } from '../store/database.ts'
+import type { AddressedMail } from '../suppression/suppression-list.ts'
 import { chunksAtOnce } from './accept.ts'
 import type { AcceptParts } from './accept.ts'
 import { acceptedOf, admissionBatch, recipientsOf } from './admission.ts'
@@ -82,10 +83,9 @@ interface Admissions {
 
 async function admitAll(all: Admissions, parts: AcceptParts, remember: Remember | undefined): Promise<AcceptedBatch> {
   const submissions = all.admissions.map(({ submission }) => submission)
-  const addresses = [...new Set(submissions.flatMap(({ recipients }) => recipients.map(({ mailbox }) => mailbox.address)))]
   try {
     await storeContentAhead(submissions, parts.db)
-    const to = { submitter: all.submitter, addresses, before: remember ? 1 : 0 }
+    const to = { submitter: all.submitter, mail: addressedMail(submissions), before: remember ? 1 : 0 }
     return await admitUnsuppressed(to, parts.db, (terms) => writeAll(all, { remember, ...terms }, parts))
   } catch (error) {
     await dropRefused(submissions, parts.db, error)
@@ -93,9 +93,18 @@ async function admitAll(all: Admissions, parts: AcceptParts, remember: Remember 
   }
 }
 
+/** The addresses of all of them, each topic by itself. */
+function addressedMail(submissions: Submission[]): AddressedMail[] {
+  const byTopic = Map.groupBy(submissions, ({ unsubscribeTopic }) => unsubscribeTopic)
+  return Array.from(byTopic, ([topic, ofTopic]) => ({
+    topic,
+    addresses: [...new Set(ofTopic.flatMap(({ recipients }) => recipients.map(({ mailbox }) => mailbox.address)))],
+  }))
+}
+
 async function writeAll(
   { admissions, errors }: Admissions,
-  { remember, conditions, suppressed }: Terms & { remember: Remember | undefined },
+  { remember, conditions, isSuppressed }: Terms & { remember: Remember | undefined },
   { db, queue, giveUpAfterMs, eventsWritten }: AcceptParts,
 ): Promise<AcceptedBatch> {
   const emails: Accepted[] = []
@@ -103,7 +112,7 @@ async function writeAll(
   const statements: Statement[] = []
   let heldUp = 0
   for (const admission of admissions) {
-    const recipients = recipientsOf(admission, suppressed, giveUpAfterMs)
+    const recipients = recipientsOf(admission, isSuppressed, giveUpAfterMs)
     emails.push(acceptedOf(admission, recipients))
     waiting.push(...recipients)
     statements.push(...admissionBatch(admission, recipients))

@@ -55,17 +55,18 @@ async function admitMessage(
   const addresses = [...new Set(submission.recipients.map(({ mailbox }) => mailbox.address))]
   const admission = { submission, domainId, now: parts.clock.now() }
   await storeFirstChunks(submission, parts.db)
-  const to = { submitter: submission.submitter, addresses, before: remember ? 1 : 0 }
+  const mail = [{ addresses, topic: submission.unsubscribeTopic }]
+  const to = { submitter: submission.submitter, mail, before: remember ? 1 : 0 }
   return admitUnsuppressed(to, parts.db, (terms) => admit(admission, { remember, besides, ...terms }, parts))
 }
 
 async function admit(
   admission: Admission,
-  { remember, besides, conditions, suppressed }: Terms & { remember: Remember | undefined; besides: Statement[] },
+  { remember, besides, conditions, isSuppressed }: Terms & { remember: Remember | undefined; besides: Statement[] },
   parts: AcceptParts,
 ): Promise<Accepted> {
   const { submission, domainId, now } = admission
-  const recipients = recipientsOf(admission, suppressed, parts.giveUpAfterMs)
+  const recipients = recipientsOf(admission, isSuppressed, parts.giveUpAfterMs)
   const waiting = recipients.filter(({ state }) => state !== 'suppressed')
   const slot = await reserveSlot(submission, waiting, parts)
   if (slot) for (const recipient of waiting) recipient.owner = parts.queue.owner
@@ -111,6 +112,8 @@ const queuedMessage = (submission: Submission, domainId: string | null, now: num
   size: submission.content.size,
   bodyType: submission.bodyType,
   smtputf8: submission.smtputf8,
+  feedbackTag: submission.tags[0]?.value ?? null,
+  unsubscribeTopic: submission.unsubscribeTopic,
   createdAt: now,
 })
 

@@ -9,7 +9,7 @@ import type { NewRecipient } from '../queue/queue-store.ts'
 import { moveSuppressed } from '../queue/recipient-state.ts'
 import { domainOf } from '../smtp/address.ts'
 import type { Statement } from '../store/database.ts'
-import { suppressionAddress } from '../suppression/suppression-address.ts'
+import type { IsSuppressed } from '../suppression/suppression-list.ts'
 
 /** What a door tells the submitter. A replay with the same idempotency key gets the same. */
 export interface Accepted {
@@ -39,7 +39,7 @@ export interface Admission {
 }
 
 /** The envelope's recipients, each once, with the state in which it begins. */
-export function recipientsOf({ submission, now }: Admission, suppressed: Set<string>, giveUpAfterMs: number): NewRecipient[] {
+export function recipientsOf({ submission, now }: Admission, isSuppressed: IsSuppressed, giveUpAfterMs: number): NewRecipient[] {
   const byAddress = new Map<string, SubmittedRecipient>()
   for (const recipient of submission.recipients) {
     if (!byAddress.has(recipient.mailbox.address)) byAddress.set(recipient.mailbox.address, recipient)
@@ -47,7 +47,7 @@ export function recipientsOf({ submission, now }: Admission, suppressed: Set<str
   const startAt = Math.max(now, submission.scheduledAt ?? 0)
   const lifetime = submission.expiresIn === null ? giveUpAfterMs : submission.expiresIn * 1000
   return Array.from(byAddress, ([address, { type, notify, orcpt }]) => {
-    const isSuppressed = suppressed.has(suppressionAddress(address)) || isSimulatedSuppressed(address)
+    const isListed = isSuppressed(address, submission.unsubscribeTopic) || isSimulatedSuppressed(address)
     return {
       id: newId('rcp', now),
       messageId: submission.id,
@@ -57,8 +57,8 @@ export function recipientsOf({ submission, now }: Admission, suppressed: Set<str
       type,
       notify,
       orcpt,
-      state: isSuppressed ? 'suppressed' : startAt > now ? 'scheduled' : 'queued',
-      dueAt: isSuppressed ? null : startAt,
+      state: isListed ? 'suppressed' : startAt > now ? 'scheduled' : 'queued',
+      dueAt: isListed ? null : startAt,
       owner: null,
       expiresAt: startAt + lifetime,
     }

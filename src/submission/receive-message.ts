@@ -140,6 +140,7 @@ function submissionOf({ transaction, messageId, header, content, hasEightBitBody
     tags: header.tags,
     metadata: header.metadata,
     templateId: null,
+    unsubscribeTopic: header.unsubscribeTopic,
     scheduledAt: header.scheduledAt,
     expiresIn: header.expiresIn,
     idempotency: idempotencyOf(transaction, header),

@@ -43,6 +43,7 @@ interface MessageRow extends Row {
   tags: string
   metadata: string
   template_id: string | null
+  unsubscribe_topic: string | null
   scheduled_at: number | null
   created_at: number
 }
@@ -99,7 +100,7 @@ async function storedSubmission(messageId: string, by: ResendRequest, db: Databa
   const [[row], start] = await Promise.all([
     db.read<MessageRow>(
       `select source, reverse_path, header_from, header_to, header_cc, reply_to, subject, message_id_header, size, body_type,
-              smtputf8, envid, ret, tags, metadata, template_id, scheduled_at, created_at
+              smtputf8, envid, ret, tags, metadata, template_id, unsubscribe_topic, scheduled_at, created_at
          from message where id = :messageId`,
       { messageId },
     ),
@@ -124,6 +125,7 @@ async function storedSubmission(messageId: string, by: ResendRequest, db: Databa
     tags: JSON.parse(row.tags) as Tag[],
     metadata: JSON.parse(row.metadata) as Record<string, string>,
     templateId: row.template_id,
+    unsubscribeTopic: row.unsubscribe_topic,
     idempotency: by.idempotency,
     createdAt: Math.max(row.created_at, row.scheduled_at ?? 0),
     size: row.size,

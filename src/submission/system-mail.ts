@@ -104,6 +104,7 @@ export class SystemMailer {
       tags: [],
       metadata: {},
       templateId: null,
+      unsubscribeTopic: null,
       scheduledAt: null,
       expiresIn: null,
       idempotency: null,

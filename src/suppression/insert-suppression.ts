@@ -9,6 +9,8 @@ import type { SuppressionOrigin } from './suppression-origin.ts'
 export interface NewSuppression {
   address: string
   origin: SuppressionOrigin
+  /** Of origin `unsubscribe`: the mail that it is from; '', mail without a topic, unless given. */
+  topic?: string
   /** The message that it came of. */
   sourceId: string | null
   reason: string | null
@@ -19,7 +21,7 @@ export interface NewSuppression {
 /** An entry on the list; one that is there already, of the same origin, stays as it is. */
 export const insertSuppression = (scope: AccountScope, entry: NewSuppression): Statement => ({
   sql: `insert into suppression (id, account_id, address, origin, topic, sandbox, source_id, reason, created_at)
-        values (:id, :accountId, :address, :origin, '', :sandbox, :sourceId, :reason, :createdAt)
+        values (:id, :accountId, :address, :origin, :topic, :sandbox, :sourceId, :reason, :createdAt)
         on conflict (account_id, address, origin, topic, sandbox) do nothing`,
   params: paramsOf(scope, entry),
 })
@@ -27,19 +29,20 @@ export const insertSuppression = (scope: AccountScope, entry: NewSuppression): S
 /** The same, and the id of the entry, be it new or not. */
 export const ensureSuppression = (scope: AccountScope, entry: NewSuppression): Statement => ({
   sql: `insert into suppression (id, account_id, address, origin, topic, sandbox, source_id, reason, created_at)
-        values (:id, :accountId, :address, :origin, '', :sandbox, :sourceId, :reason, :createdAt)
+        values (:id, :accountId, :address, :origin, :topic, :sandbox, :sourceId, :reason, :createdAt)
         on conflict (account_id, address, origin, topic, sandbox) do update set address = excluded.address
         returning id`,
   params: paramsOf(scope, entry),
   expect: 1,
 })
 
-const paramsOf = (scope: AccountScope, { address, origin, sourceId, reason, createdAt }: NewSuppression) => ({
+const paramsOf = (scope: AccountScope, { address, origin, topic = '', sourceId, reason, createdAt }: NewSuppression) => ({
   // Its time is that of the entry, so that a list by id is one by time, also where entries were brought along.
   id: newId('sup', createdAt),
   ...scopeParams(scope),
   address: suppressionAddress(address),
   origin,
+  topic,
   sourceId,
   reason,
   createdAt,

@@ -1,19 +1,29 @@
 import { scopeParams } from '../account/account-scope.ts'
 import type { AccountScope } from '../account/account-scope.ts'
-import type { Database, Statement } from '../store/database.ts'
+import type { Database, Row, Statement } from '../store/database.ts'
 import { insertSuppression } from './insert-suppression.ts'
 import { suppressionAddress } from './suppression-address.ts'
+import type { SuppressionOrigin } from './suppression-origin.ts'
 
 /** One look-up asks for so many addresses at most; the text of the statement depends on their number. */
 const addressesAtOnce = 50
 
-/** The entries for these addresses. Opt-outs from a topic do not count: they concern mail of that topic only. */
+/** Addresses that mail goes to, and what its readers can unsubscribe from: '' where it has no topic, null where they cannot. */
+export interface AddressedMail {
+  addresses: string[]
+  topic: string | null
+}
+
+/** True where this address must not get mail of this topic. */
+export type IsSuppressed = (address: string, topic: string | null) => boolean
+
+/** The entries for these addresses. */
 function entriesFor(scope: AccountScope, addresses: string[]): { from: string; params: Record<string, string | number> } {
   const names = addresses.map((_, place) => `a${place}`)
   return {
     from: `from suppression
             where account_id = :accountId and address in (${names.map((name) => `:${name}`).join(', ')})
-              and origin <> 'unsubscribe' and sandbox = :sandbox`,
+              and sandbox = :sandbox`,
     params: {
       ...scopeParams(scope),
       ...Object.fromEntries(names.map((name, place) => [name, suppressionAddress(addresses[place] as string)])),
@@ -26,22 +36,41 @@ const inPieces = (addresses: string[]): string[][] =>
     addresses.slice(i * addressesAtOnce, (i + 1) * addressesAtOnce),
   )
 
-/** Which of the addresses an account must not send to. */
-export async function findSuppressed(db: Database, scope: AccountScope, addresses: string[]): Promise<Set<string>> {
-  const suppressed = new Set<string>()
+/** Which of the addresses an account must not send to. One that unsubscribed gets no mail of that topic, but all other. */
+export async function findSuppressed(db: Database, scope: AccountScope, addresses: string[]): Promise<IsSuppressed> {
+  const all = new Set<string>()
+  const byTopic = new Set<string>()
   for (const piece of inPieces(addresses)) {
     const { from, params } = entriesFor(scope, piece)
-    for (const { address } of await db.read<{ address: string }>(`select address ${from}`, params)) suppressed.add(address)
+    for (const { address, origin, topic } of await db.read<EntryRow>(`select address, origin, topic ${from}`, params)) {
+      if (origin === 'unsubscribe') byTopic.add(`${topic} ${address}`)
+      else all.add(address)
+    }
   }
-  return suppressed
+  return (address, topic) => {
+    const listed = suppressionAddress(address)
+    return all.has(listed) || (topic !== null && byTopic.has(`${topic} ${listed}`))
+  }
+}
+
+interface EntryRow extends Row {
+  address: string
+  origin: SuppressionOrigin
+  topic: string
 }
 
 /** Statements that refuse their batch where one of the addresses is on the list. */
-export const noneSuppressed = (scope: AccountScope, addresses: string[]): Statement[] =>
-  inPieces(addresses).map((piece) => {
-    const { from, params } = entriesFor(scope, piece)
-    return { sql: `select cast(1 as bigint) as free where not exists (select 1 ${from})`, params, expect: 1 }
-  })
+export const noneSuppressed = (scope: AccountScope, mail: AddressedMail[]): Statement[] =>
+  mail.flatMap(({ addresses, topic }) =>
+    inPieces(addresses).map((piece) => {
+      const { from, params } = entriesFor(scope, piece)
+      return {
+        sql: `select cast(1 as bigint) as free where not exists (select 1 ${from} and (origin <> 'unsubscribe' or topic = :topic))`,
+        params: { ...params, topic },
+        expect: 1,
+      }
+    }),
+  )
 
 /** Puts an address on the list after a hard bounce; one that is there already stays as it is. */
 export const suppressBounced = (

@@ -1,6 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import type { Attempt } from '../../src/delivery/attempt.ts'
+import type { AddedField } from '../../src/message/added-field.ts'
 import { fakeResolver } from '../support/fake-resolver.ts'
 import { contentOf, jobOf, testDelivery, testMx } from '../support/delivery-fixture.ts'
 import type { MxAction, MxHooks } from '../support/fake-mx.ts'
@@ -61,9 +62,39 @@ describe('a delivered message', () => {
     expect(mx.sessions[0]?.commands).toEqual(['EHLO relay.test', 'HELO relay.test', expect.any(String), expect.any(String), 'DATA'])
   })
 
+  it('gets what is added: a trace above the signatures, fields below them, and what differs by recipient to that one only', async () => {
+    const mx = await testMx()
+    const delivery = testDelivery([mx])
+    delivery.parts.signer.addKey('dk_1', generateKeyPairSync('ed25519').privateKey.export({ format: 'der', type: 'pkcs8' }))
+    const signingKeys = [{ id: 'dk_1', signingDomain: 'sender.test', selector: 'sel', algorithm: 'ed25519-sha256' as const }]
+    const recipient = (name: string, fields: AddedField[]) => ({
+      id: name,
+      forwardPath: `${name}@example.com`,
+      reversePath: '',
+      traceFields: `X-Sterna-Ref: ${name}\r\n`,
+      fields,
+    })
+    const list = (name: string): AddedField => ({ text: `List-Unsubscribe: <https://relay.test/${name}>\r\n`, unless: ['list-unsubscribe'] })
+    const fields = [
+      { text: 'Feedback-ID: x\r\n', unless: ['feedback-id'] },
+      { text: 'X-Own: no\r\n', unless: ['subject'] },
+    ]
+    const recipients = [recipient('ann', []), recipient('bob', []), recipient('eve', [list('eve')])]
+    await delivery.deliver(jobOf({ recipients, fields, signingKeys }))
+    const headers = mx.messages.map(({ data }) => data.toString().split('\r\n\r\n')[0]?.replace(/\r\n\s+/g, '') ?? '')
+    const names = headers.map((header) => header.split('\r\n').map((line) => line.slice(0, line.indexOf(':'))))
+    const usual = ['X-Sterna-Ref', 'DKIM-Signature', 'Feedback-ID', 'Subject']
+    expect(names).toEqual([usual, usual, ['X-Sterna-Ref', 'DKIM-Signature', 'List-Unsubscribe', 'Feedback-ID', 'Subject']])
+    expect(headers.map((header) => /^X-Sterna-Ref: (\w+)/.exec(header)?.[1])).toEqual(['ann', 'bob', 'eve'])
+    // Those whose message is the same share its signature.
+    const signatures = headers.map((header) => /b=([^;]+)$/m.exec(header)?.[1])
+    expect(signatures[0]).toBe(signatures[1])
+    expect(signatures[2]).not.toBe(signatures[0])
+  })
+
   it('may come from the null reverse-path', async () => {
     const mx = await testMx()
-    const recipients = [{ id: 'rcp_1', forwardPath: 'user@example.com', reversePath: '' }]
+    const recipients = [{ id: 'rcp_1', forwardPath: 'user@example.com', reversePath: '', traceFields: '', fields: [] }]
     await testDelivery([mx]).attempt(jobOf({ recipients }))
     expect(mx.messages[0]?.mailFrom).toBe('')
     expect(mx.sessions[0]?.commands[1]).toMatch(/^MAIL FROM:<> /)

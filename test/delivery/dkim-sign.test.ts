@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
 import { describe, expect, test } from 'vitest'
 import type { SigningKey } from '../../src/delivery/attempt.ts'
+import { SignableMessage } from '../../src/delivery/dkim-header.ts'
 import { DkimSigner } from '../../src/delivery/dkim-sign.ts'
 
 const now = Date.UTC(2026, 10, 21, 6, 0, 0)
@@ -33,8 +34,10 @@ async function verify(message: Uint8Array, at = now): Promise<string[]> {
   return results.map(({ selector, status }) => `${selector} ${status.result}`)
 }
 
+const sign = (content: Uint8Array, keys: SigningKey[], fields = ''): Promise<string> => signer.sign(new SignableMessage(content), { fields, keys, now })
+
 async function signed(content: Uint8Array, keys = [rsaKey, ed25519Key]): Promise<Buffer> {
-  return Buffer.concat([bytes(await signer.sign(content, keys, now)), content])
+  return Buffer.concat([bytes(await sign(content, keys)), content])
 }
 
 const bothPass = ['sr pass', 'se pass']
@@ -114,7 +117,7 @@ test('a changed body breaks the signature, and time does', async () => {
 })
 
 test('the field as it is written', async () => {
-  const written = await signer.sign(withBody('x\r\n'), [rsaKey, ed25519Key], now)
+  const written = await sign(withBody('x\r\n'), [rsaKey, ed25519Key])
   expect(written).toMatch(/^(DKIM-Signature: v=1; [^]*?\r\n(?![ ])){2}$/)
   for (const line of written.split('\r\n')) expect(line.length).toBeLessThanOrEqual(78)
   const tags = written.split('DKIM-Signature:')[1]?.replace(/\s/g, '').split(';') ?? []
@@ -123,7 +126,19 @@ test('the field as it is written', async () => {
     'h=From:From:To:To:Subject:Subject:Date:Message-ID:Reply-To:Content-Type:List-Unsubscribe:List-Unsubscribe-Post:List-Id',
   )
   expect(tags).toContain(`t=${now / 1000}`)
-  expect(await signer.sign(withBody('x'), [], now)).toBe('')
+  expect(await sign(withBody('x'), [])).toBe('')
+})
+
+test('fields put before the message are signed with it, and count among those that nobody can add to', async () => {
+  const content = bytes(`Feedback-ID: theirs\r\n${header}\r\nx\r\n`)
+  const fields = 'List-Unsubscribe: <https://relay.example/u/1>,\r\n <mailto:u@relay.example>\r\nList-Unsubscribe-Post: List-Unsubscribe=One-Click\r\nFeedback-ID: ours\r\n'
+  const signatures = await sign(content, [rsaKey, ed25519Key], fields)
+  const message = `${signatures}${fields}${content.toString('latin1')}`
+  expect(signatures.replace(/\s/g, '')).toContain('List-Unsubscribe:List-Unsubscribe:List-Unsubscribe-Post:List-Unsubscribe-Post:List-Id:Feedback-ID:Feedback-ID;')
+  expect(await verify(bytes(message))).toEqual(bothPass)
+  expect(await verify(bytes(`X-Sterna-Ref: r\r\n${message}`))).toEqual(bothPass)
+  const forged = [message.replace('/u/1', '/u/2'), message.replace('One-Click', 'Two'), message.replace('ours', 'x'), `List-Unsubscribe: <https://evil.example/>\r\n${message}`]
+  for (const each of forged) expect(await verify(bytes(each))).toEqual(['sr fail', 'se fail'])
 })
 
 test('long names of domain and selector still verify', async () => {
@@ -140,7 +155,7 @@ test('for plain text it says of the body what dkim-signer says', async () => {
     privateKey: rsa.privateKey.export({ format: 'pem', type: 'pkcs8' }).toString(),
   })
   const bodyHash = (field: string): string | undefined => /bh=([^;]+)/.exec(field)?.[1]?.replace(/\s/g, '')
-  expect(bodyHash(await signer.sign(content, [rsaKey], now))).toBe(bodyHash(theirs))
+  expect(bodyHash(await sign(content, [rsaKey]))).toBe(bodyHash(theirs))
   expect(await verify(Buffer.concat([bytes(`${theirs.trim()}\r\n`), await signed(content)]))).toContain('sr pass')
   expect(bodyHash(theirs)).toBe(createHash('sha256').update('Hello there\r\n\r\nfriend\r\n').digest('base64'))
 })
@@ -153,5 +168,5 @@ test('keys that nobody should trust are refused', () => {
 })
 
 test('a key that was not handed over is our fault, said by its id', async () => {
-  await expect(signer.sign(withBody('x'), [{ ...rsaKey, id: 'dk_unknown' }], now)).rejects.toThrow(/dk_unknown/)
+  await expect(sign(withBody('x'), [{ ...rsaKey, id: 'dk_unknown' }])).rejects.toThrow(/dk_unknown/)
 })

@@ -69,7 +69,17 @@ describe('complete', () => {
       idempotencyKey: null,
       scheduledAt: null,
       expiresIn: null,
+      unsubscribeTopic: null,
     })
+  })
+
+  it.each([
+    ['true', ''],
+    ['TRUE', ''],
+    ['false', null],
+    ['spring_2026-news', 'spring_2026-news'],
+  ])('X-Unsubscribe: %s', (value, unsubscribeTopic) => {
+    expect(run([from, `X-Unsubscribe: ${value}`])).toMatchObject({ ok: true, unsubscribeTopic })
   })
 
   it('reads and removes the fields that are meant for us', () => {
@@ -144,7 +154,9 @@ describe('complete', () => {
     [[from, 'X-Expires-In: 59'], '60'],
     [[from, 'X-Expires-In: 1e3'], '60'],
     [[from, 'X-Expires-In: 432001'], '432000'],
-    [[from, 'X-Unsubscribe: true'], 'X-Unsubscribe'],
+    [[from, 'X-Unsubscribe: news, offers'], 'X-Unsubscribe: A topic'],
+    [[from, 'X-Unsubscribe:'], 'X-Unsubscribe: A topic'],
+    [[from, `X-Unsubscribe: ${'t'.repeat(65)}`], '64'],
   ])('refuses %j', (lines, words) => {
     expect(run(lines)).toEqual({ ok: false, fault: expect.stringContaining(words) })
   })

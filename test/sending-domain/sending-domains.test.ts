@@ -3,6 +3,7 @@ import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { AuditLog } from '../../src/account/audit-log.ts'
 import { secretsFrom } from '../../src/account/key-file.ts'
 import { type DnsResolver, dnsResolver } from '../../src/dns/dns-resolver.ts'
+import { SignableMessage } from '../../src/delivery/dkim-header.ts'
 import { DkimSigner } from '../../src/delivery/dkim-sign.ts'
 import { createLog } from '../../src/log.ts'
 import { SendingDomains } from '../../src/sending-domain/sending-domains.ts'
@@ -91,7 +92,7 @@ test('a domain from its addition to the signing of its mail', async () => {
 
   const signer = new DkimSigner()
   for (const { id } of sender?.signingKeys ?? []) signer.addKey(id, domains.privateKey(id))
-  expect(await signer.sign(Buffer.from('From: a@shop.test\r\n\r\nx'), sender?.signingKeys ?? [], 0)).toContain(`s=${rsaSelector}`)
+  expect(await signer.sign(new SignableMessage(Buffer.from('From: a@shop.test\r\n\r\nx')), { fields: '', keys: sender?.signingKeys ?? [], now: 0 })).toContain(`s=${rsaSelector}`)
   const rsa = createPublicKey({ key: Buffer.from(domain.keys[0]?.publicKey ?? '', 'base64'), format: 'der', type: 'spki' })
   expect(rsa.asymmetricKeyDetails?.modulusLength).toBe(2048)
   expect(Buffer.from(domain.keys[1]?.publicKey ?? '', 'base64')).toHaveLength(32)

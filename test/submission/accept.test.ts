@@ -58,7 +58,7 @@ async function startQueue(db: Database): Promise<Relay> {
     new QueueRunner(
       {
         db, clock, deliver, log: silentLog, eventsWritten: () => {}, random: () => 0,
-        frameFor: () => ({ signingKeys: [], tls: 'opportunistic', reversePathFor: (id) => `b${id}@relay.example` }),
+        frameFor: () => ({ signingKeys: [], tls: 'opportunistic', fields: [], frameOf: ({ id }) => ({ reversePath: `b${id}@relay.example`, traceFields: '', fields: [] }) }),
       },
       { retrySchedule: [minute, 5 * minute], viaSmarthost: false },
     )

@@ -27,12 +27,13 @@ export function jobOf({ to = ['user@example.com'], text = 'Subject: hi\r\n\r\nHe
     id: `job_${Math.random()}`,
     messageId: 'em_test',
     destination: 'example.com',
-    recipients: to.map((forwardPath, i) => ({ id: `rcp_${i + 1}`, forwardPath, reversePath: 'bounce@sender.test' })),
+    recipients: to.map((forwardPath, i) => ({ id: `rcp_${i + 1}`, forwardPath, reversePath: 'bounce@sender.test', traceFields: '', fields: [] })),
     content: contentOf(text),
     bodyType: '7bit',
     smtputf8: false,
     tls: 'opportunistic',
     signingKeys: [],
+    fields: [],
     ...more,
   }
 }

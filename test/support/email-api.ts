@@ -113,7 +113,7 @@ const queueFor = (
       log: silentLog,
       eventsWritten: () => {},
       random: () => 0,
-      frameFor: () => ({ signingKeys: [], tls: 'opportunistic', reversePathFor: (id) => `b${id}@relay.example` }),
+      frameFor: () => ({ signingKeys: [], tls: 'opportunistic', fields: [], frameOf: ({ id }) => ({ reversePath: `b${id}@relay.example`, traceFields: '', fields: [] }) }),
       async deliver(job: DeliveryJob, onAttempt: (result: Attempt | Postponed) => void) {
         delivered.push(job)
         await hold()

@@ -32,6 +32,7 @@ export function submissionTo(addresses: string[], changes: Partial<Submission> =
     tags: [],
     metadata: {},
     templateId: null,
+    unsubscribeTopic: null,
     scheduledAt: null,
     expiresIn: null,
     idempotency: null,

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { headerTextFault } from '../../message/check-headers.ts'
-import { sendLimits, tagText } from '../../message/send-options.ts'
+import { sendLimits, tagText, topicFault } from '../../message/send-options.ts'
 import type { CheckParams } from '../validate.ts'
 
 /** characters */
@@ -87,6 +87,17 @@ const template = z.object({
   variables: z.record(z.string(), z.unknown()).nullish(),
 })
 
+const unsubscribe = z.object({
+  topic: z.string().refine((text) => topicFault(text) === null, {
+    error: 'must have 1 to 64 characters of A-Z, a-z, 0-9, _ and -, and be neither true nor false',
+    params: { code: 'invalid_characters' } satisfies CheckParams,
+  }),
+})
+
+const unsubscribeText =
+  'Lets its recipients unsubscribe: the message gets List-Unsubscribe fields, unless `headers` has its own, and whoever uses ' +
+  'them gets no more mail that is sent with the same topic; `true` is mail without one. Other mail still reaches them.'
+
 const shape = {
   from: mailbox.optional().describe('Required unless the template has one.'),
   to: mailboxes,
@@ -106,7 +117,7 @@ const shape = {
   scheduled_at: z.string().max(64).nullish(),
   expires_in: z.int().min(sendLimits.shortestExpiry).max(sendLimits.longestExpiry).nullish(),
   template: template.nullish().describe('In the place of `html` and `text`.'),
-  unsubscribe: unsupported(isOff, 'is not supported by this version: leave it out, or set a List-Unsubscribe header'),
+  unsubscribe: z.union([z.boolean(), unsubscribe], { error: 'must be true, false or {topic}' }).nullish().describe(unsubscribeText),
   tracking: unsupported(isTrackingOff, 'cannot be turned on in this version: leave it out'),
   topic_id: z.unknown().optional().describe("Known to other services' clients, and of no effect."),
 }
@@ -138,6 +149,7 @@ export const strictEmailSchema = consistent(
     ...shape,
     attachments: atMost(100, z.array(z.strictObject(attachment.shape))).nullish(),
     template: z.strictObject(template.shape).nullish(),
+    unsubscribe: z.union([z.boolean(), z.strictObject(unsubscribe.shape)], { error: 'must be true, false or {topic}' }).nullish(),
   }),
 )
 

@@ -71,6 +71,7 @@ export async function submissionFor(
     tags: tagsOf(email.tags),
     metadata: email.metadata ?? {},
     templateId: email.templateId,
+    unsubscribeTopic: topicOf(email.unsubscribe),
     scheduledAt,
     expiresIn: email.expires_in ?? null,
     idempotency: by.idempotency,
@@ -162,6 +163,11 @@ const outgoingFor = (
 function tagsOf(tags: CompleteEmail['tags']): Tag[] {
   if (tags === null || tags === undefined) return []
   return Array.isArray(tags) ? tags : Object.entries(tags).map(([name, value]) => ({ name, value }))
+}
+
+function topicOf(unsubscribe: CompleteEmail['unsubscribe']): string | null {
+  if (typeof unsubscribe === 'object' && unsubscribe !== null) return unsubscribe.topic
+  return unsubscribe ? '' : null
 }
 
 const tooManyRecipients = (count: number): SternaError =>

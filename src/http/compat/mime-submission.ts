@@ -111,6 +111,7 @@ function submissionOf(message: RawMessage, { id, header, content, hasEightBitBod
     tags,
     metadata,
     templateId: null,
+    unsubscribeTopic: header.unsubscribeTopic,
     scheduledAt: scheduleOf(options, now) ?? header.scheduledAt,
     expiresIn: header.expiresIn,
     idempotency: idempotencyOf(message),

@@ -243,7 +243,8 @@ describe('what is refused leaves nothing behind', () => {
     ['a life of 59 s', { ...plain, expires_in: 59 }, 422, 'validation_error', 'expires_in'],
     ['a life of six days', { ...plain, expires_in: 518_400 }, 422, 'validation_error', 'expires_in'],
     ['a template with html', { ...plain, template: { id: 'welcome' } }, 422, 'validation_error', 'html'],
-    ['an unsubscribe link', { ...plain, unsubscribe: true }, 422, 'unsupported_field', 'unsubscribe'],
+    ['no topic to unsubscribe from', { ...plain, unsubscribe: { topic: 'two words' } }, 422, 'validation_error', 'unsubscribe.topic'],
+    ['a topic without its object', { ...plain, unsubscribe: 'news' }, 422, 'validation_error', 'unsubscribe'],
     ['tracked opens', { ...plain, tracking: { opens: true } }, 422, 'unsupported_field', 'tracking'],
   ]
 

@@ -1,0 +1,119 @@
+import { relaxedBodyHash } from './dkim-body-hash.ts'
+
+/** Signed as often as present and once more, so that nobody can add another after us (RFC 6376 5.4.2, 8.15). */
+const oversigned = [
+  'From',
+  'To',
+  'Subject',
+  'Date',
+  'Message-ID',
+  'Reply-To',
+  'Content-Type',
+  'List-Unsubscribe',
+  'List-Unsubscribe-Post',
+  'List-Id',
+]
+
+const signedWhenPresent = [
+  'Cc',
+  'Sender',
+  'MIME-Version',
+  'Content-Transfer-Encoding',
+  'In-Reply-To',
+  'References',
+  'List-Help',
+  'List-Subscribe',
+  'List-Post',
+  'List-Owner',
+  'List-Archive',
+  'Feedback-ID',
+]
+
+const signedNames = new Set([...oversigned, ...signedWhenPresent].map((name) => name.toLowerCase()))
+
+/** Fields by name: the last instance first, in canonical form. */
+type Instances = Map<string, string[]>
+
+/** A message that is to be signed: its header is read once, and its body hashed once, however many signatures it gets. */
+export class SignableMessage {
+  /** Of every field of the header, in lower case. */
+  readonly names = new Set<string>()
+  readonly #body: Uint8Array
+  readonly #instances: Instances
+  #bodyHash: string | null = null
+
+  /** @param content the message, CRLF line ends; may lie in shared memory */
+  constructor(content: Uint8Array) {
+    const { header, body } = split(content)
+    this.#body = body
+    this.#instances = signedInstances(header, (name) => this.names.add(name))
+  }
+
+  get bodyHash(): string {
+    return (this.#bodyHash ??= relaxedBodyHash(this.#body))
+  }
+
+  /**
+   * What h= lists, and the fields it stands for: of each name the last instance first (RFC 6376 5.4.2).
+   * @param fields whole header fields that are put before the message
+   */
+  relaxedHeader(fields: string): { names: string[]; text: string } {
+    const before = signedInstances(fields)
+    const names: string[] = []
+    let text = ''
+    const add = (name: string, more: number): void => {
+      const lower = name.toLowerCase()
+      const instances = [...(this.#instances.get(lower) ?? []), ...(before.get(lower) ?? [])]
+      for (let i = 0; i < instances.length + more; i++) names.push(name)
+      for (const field of instances) text += `${field}\r\n`
+    }
+    for (const name of oversigned) add(name, 1)
+    for (const name of signedWhenPresent) add(name, 0)
+    return { names, text }
+  }
+}
+
+function signedInstances(header: string, found?: (name: string) => void): Instances {
+  const instances: Instances = new Map()
+  for (const line of header.split(/\r\n(?![ \t])/)) {
+    const colon = line.indexOf(':')
+    if (colon === -1) continue
+    const name = nameOf(line, colon)
+    found?.(name)
+    if (!signedNames.has(name)) continue
+    const { text } = relaxedField(line)
+    const known = instances.get(name)
+    if (known) known.unshift(text)
+    else instances.set(name, [text])
+  }
+  return instances
+}
+
+/** The header, in latin1 so that every byte survives, and the body. Without an empty line all of it is header. */
+function split(content: Uint8Array): { header: string; body: Uint8Array } {
+  const bytes = Buffer.from(content.buffer, content.byteOffset, content.byteLength)
+  if (bytes.length >= 2 && bytes[0] === 13 && bytes[1] === 10) return { header: '', body: bytes.subarray(2) }
+  const end = bytes.indexOf('\r\n\r\n')
+  if (end === -1) return { header: bytes.toString('latin1'), body: bytes.subarray(bytes.length) }
+  return { header: bytes.toString('latin1', 0, end), body: bytes.subarray(end + 4) }
+}
+
+/** Lower case, without the white space that may stand before the colon; CRLF of a folded one included. */
+function nameOf(line: string, colon: number): string {
+  let end = colon
+  while (end > 0 && ' \t\r\n'.includes(line.charAt(end - 1))) end--
+  return line.slice(0, end).toLowerCase()
+}
+
+/** RFC 6376 3.4.2, where white space is SP and TAB and nothing else; without the final CRLF. */
+export function relaxedField(line: string): { name: string; text: string } {
+  const colon = line.indexOf(':')
+  const name = nameOf(line, colon)
+  const value = line
+    .slice(colon + 1)
+    .replaceAll('\r\n', '')
+    .replace(/[ \t]+/g, ' ')
+  const from = value.startsWith(' ') ? 1 : 0
+  const to = value.length > from && value.endsWith(' ') ? -1 : undefined
+  return { name, text: `${name}:${value.slice(from, to)}` }
+}

@@ -1,0 +1,64 @@
+import { feedbackId, listUnsubscribe, traceFieldOf } from '../message/added-field.ts'
+import type { AddedField } from '../message/added-field.ts'
+import { encodeToken } from '../smtp/verp.ts'
+import type { TokenPurpose } from '../smtp/verp.ts'
+import type { UnsubscribeTokens } from '../suppression/unsubscribe-token.ts'
+import type { DeliveryRecipient } from './attempt.ts'
+
+/** What is said of a message in its own header. */
+interface IdentifiedMessage {
+  id: string
+  accountId: string
+  sandbox: boolean
+  /** When it was to leave first, epoch ms. */
+  createdAt: number
+  /** The value of its first tag. */
+  feedbackTag: string | null
+  /** What its readers can unsubscribe from; '': mail without a topic; null: nothing. */
+  unsubscribeTopic: string | null
+}
+
+/** The domain that a message is sent by. */
+interface IdentifyingDomain {
+  name: string
+  returnPathDomain: string
+}
+
+interface IdentityParts {
+  /** Of the tokens of recipients. */
+  tokenKey: Buffer
+  unsubscribeTokens: UnsubscribeTokens
+  /** Where this server is reached from outside, without a final slash. */
+  baseUrl: string
+}
+
+/** By what a message is known again when something comes back: its reverse-path, and fields of its header. */
+export class MessageIdentity {
+  readonly #parts: IdentityParts
+
+  constructor(parts: IdentityParts) {
+    this.#parts = parts
+  }
+
+  /** The same for all recipients. */
+  fieldsOf({ accountId, feedbackTag }: IdentifiedMessage, { name }: IdentifyingDomain): AddedField[] {
+    return [feedbackId({ tag: feedbackTag, domain: name, accountId })]
+  }
+
+  /** What belongs to one recipient alone. */
+  frameOf(
+    message: IdentifiedMessage,
+    { id: recipientId, forwardPath }: Pick<DeliveryRecipient, 'id' | 'forwardPath'>,
+    { returnPathDomain }: IdentifyingDomain,
+  ): Omit<DeliveryRecipient, 'id' | 'forwardPath'> {
+    const { tokenKey, unsubscribeTokens, baseUrl } = this.#parts
+    const token = (purpose: TokenPurpose): string => encodeToken(purpose, { recipientId, createdAt: message.createdAt }, tokenKey)
+    const fields: AddedField[] = []
+    if (message.unsubscribeTopic !== null) {
+      const { accountId, id: messageId, sandbox, unsubscribeTopic: topic } = message
+      const url = `${baseUrl}/u/${unsubscribeTokens.encode({ accountId, messageId, sandbox, address: forwardPath, topic })}`
+      fields.push(listUnsubscribe({ url, mailbox: `${token('unsubscribe')}@${returnPathDomain}` }))
+    }
+    return { reversePath: `${token('bounce')}@${returnPathDomain}`, traceFields: traceFieldOf(token('reference')), fields }
+  }
+}

@@ -1,0 +1,31 @@
+/** Header fields that a message gets on its way out. */
+export interface AddedField {
+  /** Whole fields, each with its CRLF; ASCII. */
+  text: string
+  /** Names in lower case: the fields are left out where the message has one of these. */
+  unless: string[]
+}
+
+/** By what a complaint is traced to its recipient though the addresses in it were made unreadable. `reference`: a token. */
+export const traceFieldOf = (reference: string): string => `X-Sterna-Ref: ${reference}\r\n`
+
+/**
+ * By what Gmail's Postmaster Tools tell complaints apart: the tag, the domain, the account, and last who sends. A sender's
+ * own stays; so does the header of a message that came signed, whose signature may forbid another.
+ */
+export const feedbackId = ({ tag, domain, accountId }: { tag: string | null; domain: string; accountId: string }): AddedField => ({
+  text: `Feedback-ID: ${tag ?? '-'}:${domain}:${accountId}:sterna\r\n`,
+  unless: ['feedback-id', 'dkim-signature'],
+})
+
+/**
+ * How one unsubscribes (RFC 2369), with one click where the URL has https (RFC 8058 3.1). A sender's own stays.
+ * @param ways.mailbox an address to which any mail will do
+ */
+export function listUnsubscribe({ url, mailbox }: { url: string; mailbox: string }): AddedField {
+  const oneClick = url.startsWith('https:') ? 'List-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n' : ''
+  return {
+    text: `List-Unsubscribe: <${url}>,\r\n <mailto:${mailbox}?subject=unsubscribe>\r\n${oneClick}`,
+    unless: ['list-unsubscribe'],
+  }
+}

@@ -1,0 +1,64 @@
+import { createCipheriv, createDecipheriv, createHmac } from 'node:crypto'
+
+/** What a link to unsubscribe says: who no longer wants which of whose mail. */
+export interface UnsubscribeTarget {
+  accountId: string
+  /** The message that the link came with; it may be gone by now. */
+  messageId: string
+  sandbox: boolean
+  address: string
+  /** '' where the mail has no topic. */
+  topic: string
+}
+
+const nonceBytes = 12
+const tagBytes = 16
+const version = '1'
+/** characters; the longest address and topic make fewer */
+const longestToken = 1000
+
+/**
+ * Tokens in links to unsubscribe, sealed (AES-256-GCM), so that nobody can make one, change one or read an address out of
+ * one. They carry all that is needed and need no row: a link works for as long as the key file is the same. The nonce is an
+ * HMAC of the content, so that the same message has the same link at every attempt.
+ */
+export class UnsubscribeTokens {
+  readonly #key: Buffer
+  readonly #nonceKey: Buffer
+
+  /** @param deriveKey gives 32 bytes that are always the same for a purpose */
+  constructor(deriveKey: (purpose: string) => Buffer) {
+    this.#key = deriveKey('unsubscribe link')
+    this.#nonceKey = deriveKey('unsubscribe link nonce')
+  }
+
+  encode({ accountId, messageId, sandbox, address, topic }: UnsubscribeTarget): string {
+    const plain = [version, accountId, messageId, sandbox ? '1' : '0', topic, address].join(' ')
+    const nonce = createHmac('sha256', this.#nonceKey).update(plain).digest().subarray(0, nonceBytes)
+    const cipher = createCipheriv('aes-256-gcm', this.#key, nonce)
+    return Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]).toString('base64url')
+  }
+
+  /** Null where it is none of ours. */
+  decode(token: string): UnsubscribeTarget | null {
+    if (token.length > longestToken || !/^[\w-]+$/.test(token)) return null
+    const bytes = Buffer.from(token, 'base64url')
+    // Another spelling of the same bytes is not the one that we made.
+    if (bytes.length < nonceBytes + tagBytes || bytes.toString('base64url') !== token) return null
+    const plain = this.#open(bytes)
+    if (plain === null) return null
+    const [, accountId = '', messageId = '', sandbox, topic = '', ...address] = plain.split(' ')
+    return { accountId, messageId, sandbox: sandbox === '1', topic, address: address.join(' ') }
+  }
+
+  #open(bytes: Buffer): string | null {
+    const decipher = createDecipheriv('aes-256-gcm', this.#key, bytes.subarray(0, nonceBytes), { authTagLength: tagBytes })
+    decipher.setAuthTag(bytes.subarray(-tagBytes))
+    try {
+      return decipher.update(bytes.subarray(nonceBytes, -tagBytes), undefined, 'utf8') + decipher.final('utf8')
+    } catch {
+      // The tag does not fit.
+      return null
+    }
+  }
+}

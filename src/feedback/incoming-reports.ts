@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts'
 import { idFloor, newId } from '../id.ts'
+import { clientNetwork } from '../ip-address.ts'
 import type { Database, Statement } from '../store/database.ts'
 import type { ReportBox, ReportBudget } from './report-budget.ts'
 import { costOf } from './report-budget.ts'
@@ -9,8 +10,8 @@ export type ReportPurpose = 'bounce' | 'complaint' | 'unsubscribe' | 'dmarc_repo
 
 /** A message that was let in, on its way to the disk. */
 export interface Arrival {
-  /** Of whom it came, as the budget counts: a token, or the client's network. */
-  source: string
+  /** `rep_…`: of the report to its first recipient. */
+  id: string
   /** As given with MAIL FROM; null for the null reverse-path. */
   reversePath: string | null
   recipients: ReportAddress[]
@@ -81,22 +82,20 @@ export class IncomingReports {
   }
 
   /**
-   * Keeps a message, one report for each of its recipients: they are on disk when the promise resolves. Null where there
-   * is no room for it.
+   * Keeps a message, one report for each of its recipients: they are on disk when the promise resolves. False where
+   * there is no room for it.
    * @throws StorageFullError
    */
-  async keep(arrival: Arrival): Promise<string[] | null> {
+  async keep(arrival: Arrival): Promise<boolean> {
     const { db, clock, budget, reportArrived } = this.#parts
     const box = boxOf(arrival.recipients)
     const cost = costOf(arrival.content.length)
-    if (!budget.take(box, arrival.source, cost)) return null
+    if (!budget.take(box, sourceOf(arrival, box), cost)) return false
     const now = clock.now()
-    const ids = arrival.recipients.map(() => newId('rep', now))
-    const [contentId = ''] = ids
-    const rows = arrival.recipients.map((address, place) => insertReport(ids[place] ?? '', { arrival, address, contentId, now }))
-    await db.write([insertContent(contentId, { box, cost, bytes: arrival.content }), ...rows])
+    const rows = arrival.recipients.map((address, place) => insertReport(place === 0 ? arrival.id : newId('rep', now), { arrival, address, now }))
+    await db.write([insertContent(arrival.id, { box, cost, bytes: arrival.content }), ...rows])
     reportArrived()
-    return ids
+    return true
   }
 
   /** Those that nobody has settled yet, the oldest first, from behind `after` on. */
@@ -139,6 +138,10 @@ export class IncomingReports {
 
 const boxOf = (recipients: ReportAddress[]): ReportBox => (recipients.every(({ recipientId }) => recipientId !== null) ? 'proved' : 'open')
 
+/** Who has a share of the box: whoever knows the token, or the client's network. */
+const sourceOf = ({ recipients, remoteAddress }: Arrival, box: ReportBox): string =>
+  (box === 'proved' ? recipients[0]?.recipientId : null) ?? clientNetwork(remoteAddress)
+
 const insertContent = (id: string, { box, cost, bytes }: { box: ReportBox; cost: number; bytes: Uint8Array }): Statement => ({
   sql: 'insert into incoming_content (id, box, cost, bytes) values (:id, :box, :cost, :bytes)',
   params: { id, box, cost, bytes },
@@ -147,11 +150,10 @@ const insertContent = (id: string, { box, cost, bytes }: { box: ReportBox; cost:
 interface NewReport {
   arrival: Arrival
   address: ReportAddress
-  contentId: string
   now: number
 }
 
-const insertReport = (id: string, { arrival, address, contentId, now }: NewReport): Statement => ({
+const insertReport = (id: string, { arrival, address, now }: NewReport): Statement => ({
   sql: `insert into incoming_report
           (id, received_at, purpose, recipient_id, reverse_path, forward_path, remote_address, ehlo_name, tls, size, content_id, state)
         values
@@ -165,7 +167,7 @@ const insertReport = (id: string, { arrival, address, contentId, now }: NewRepor
     ehloName: arrival.ehloName,
     tls: arrival.tls ? 1 : 0,
     size: arrival.content.length,
-    contentId,
+    contentId: arrival.id,
   },
 })
 

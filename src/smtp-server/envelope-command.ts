@@ -57,8 +57,11 @@ export function parseMailCommand(line: Uint8Array): MailCommand | Reply {
   }
 }
 
-/** Reads a line of `RCPT TO:<…> …` within the message that `mail` began, or says what is wrong with it. */
-export function parseRcptCommand(line: Uint8Array, mail: MailCommand): RcptCommand | Reply {
+/**
+ * Reads a line of `RCPT TO:<…> …` within the message that `mail` began, or says what is wrong with it.
+ * @param postmaster the address that `<Postmaster>` alone stands for; absent where it is none (RFC 5321 4.1.1.3)
+ */
+export function parseRcptCommand(line: Uint8Array, mail: MailCommand, postmaster?: string): RcptCommand | Reply {
   const parts = splitCommand(line, /^RCPT TO: ?/i)
   if (!parts) return replyOf(501, '5.1.3', 'Write RCPT TO:<address> (RFC 5321 4.1.1)')
   const parameters = parseParameters(parts.parameters, ['NOTIFY', 'ORCPT'])
@@ -69,11 +72,13 @@ export function parseRcptCommand(line: Uint8Array, mail: MailCommand): RcptComma
     return badParameters('NOTIFY is NEVER, or a list of SUCCESS, FAILURE and DELAY')
   }
   if (orcpt !== undefined && !isOriginalRecipient(orcpt)) return badParameters('ORCPT is an address type, a semicolon and xtext (RFC 3461 4.2)')
+  const delivery = { notify: notify?.toUpperCase() ?? null, orcpt: orcpt ?? null }
+  if (postmaster !== undefined && /^<postmaster>$/i.test(parts.path)) return { forwardPath: postmaster, ...delivery }
   const parsed = parsePath(parts.path)
   if (!parsed.ok) return replyOf(553, '5.1.3', `The recipient address cannot be used. ${parsed.fault}`)
   if (!parsed.address) return replyOf(553, '5.1.3', 'A recipient needs an address')
   if (!mail.smtputf8 && isInternational(parts.path)) return needsSmtputf8
-  return { forwardPath: parsed.address.address, notify: notify?.toUpperCase() ?? null, orcpt: orcpt ?? null }
+  return { forwardPath: parsed.address.address, ...delivery }
 }
 
 const needsSmtputf8 = replyOf(553, '5.6.7', 'An address with characters beyond ASCII needs MAIL FROM with SMTPUTF8 (RFC 6531)')

@@ -10,6 +10,9 @@ interface ReadMessageOptions {
   completeHeader(header: Buffer): Uint8Array
 }
 
+/** What takes the bytes of a message; `add` may throw a refusal. */
+export type MessageCollector = Pick<ContentCollector, 'add' | 'isFull' | 'spill'>
+
 /** The connection ended before the message did: nobody is there to be answered. */
 export class ClientGone extends Error {
   constructor() {
@@ -42,7 +45,7 @@ const bareLineEnd = (kind: 'CR' | 'LF'): SmtpRefusal =>
 /** Judges the bytes of a message as they come in, whatever the pieces they come in. */
 class Intake {
   readonly #options: ReadMessageOptions
-  readonly #collector: ContentCollector
+  readonly #collector: MessageCollector
   /** Until the header section is complete. */
   #header: Buffer[] | null = []
   #headerBytes = 0
@@ -52,7 +55,7 @@ class Intake {
   /** What was wrong first; the rest of the message is not looked at. */
   fault: unknown = null
 
-  constructor(collector: ContentCollector, options: ReadMessageOptions) {
+  constructor(collector: MessageCollector, options: ReadMessageOptions) {
     this.#collector = collector
     this.#options = options
   }
@@ -125,11 +128,11 @@ function endOf(bytes: Buffer): number {
 /**
  * Reads one message from DATA into the collector, to its end even where it is refused, because only then is the client
  * listening. While chunks are being stored nothing more is read.
- * @throws SmtpRefusal for bare CR or LF, NUL and for size; ClientGone; whatever `completeHeader` or storing threw
+ * @throws SmtpRefusal for bare CR or LF, NUL and for size; ClientGone; whatever `completeHeader` or the collector threw
  */
 export async function readMessage(
   content: Readable,
-  collector: ContentCollector,
+  collector: MessageCollector,
   options: ReadMessageOptions,
 ): Promise<{ hasEightBitBody: boolean }> {
   const intake = new Intake(collector, options)

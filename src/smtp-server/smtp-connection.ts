@@ -11,9 +11,9 @@ import type { ConnectionSeats } from './connection-seats.ts'
 import { mended } from './data-parser.ts'
 import { replyOf } from './smtp-refusal.ts'
 import { SmtpSession } from './smtp-session.ts'
-import type { SmtpAccess, SmtpClient, SmtpHandlers } from './smtp-session.ts'
+import type { SessionSettings, SmtpAccess, SmtpClient, SmtpHandlers } from './smtp-session.ts'
 
-export interface SmtpPortSettings {
+export interface SmtpPortSettings extends SessionSettings {
   /** Our name in greetings. */
   hostname: string
   /** True: TLS from the first byte. False: STARTTLS. */
@@ -21,8 +21,6 @@ export interface SmtpPortSettings {
   /** PEM, both; there is no default, since the library's own key is public. */
   tls: { key: string; cert: string }
   allowPlaintextAuthOnLoopback: boolean
-  maxMessageBytes: number
-  maxRecipients: number
   seats: ConnectionSeats
   log: Log
 }

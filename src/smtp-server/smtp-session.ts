@@ -41,6 +41,13 @@ export interface SmtpHandlers<User> {
   take(transaction: Transaction<User>, content: Readable): Promise<Reply>
 }
 
+export interface SessionSettings {
+  maxMessageBytes: number
+  maxRecipients: number
+  /** The address that a recipient `<Postmaster>` stands for, where it is taken. */
+  postmaster?: string
+}
+
 /** Between two messages. */
 const maxCommands = 100
 /** A client that has its list refused beyond the limit sent it in one go; only thousands of those are a flood. */
@@ -48,13 +55,13 @@ const costOfRecipientTooMany = 0.01
 
 /** What one connection has said so far: the commands between two messages, and the message that it has begun. */
 export class SmtpSession {
-  readonly #limits: { maxMessageBytes: number; maxRecipients: number }
+  readonly #settings: SessionSettings
   #commands = 0
   #mail: MailCommand | null = null
   readonly #recipients = new Map<string, RcptCommand>()
 
-  constructor(limits: { maxMessageBytes: number; maxRecipients: number }) {
-    this.#limits = limits
+  constructor(settings: SessionSettings) {
+    this.#settings = settings
   }
 
   /** Counts a command. False where there have been too many without a message. */
@@ -79,7 +86,7 @@ export class SmtpSession {
     if (this.#mail) return replyOf(503, '5.5.1', 'A message has been begun already, send RSET to drop it')
     const mail = parseMailCommand(command)
     if ('code' in mail) return mail
-    const { maxMessageBytes } = this.#limits
+    const { maxMessageBytes } = this.#settings
     if (mail.size !== null && mail.size > maxMessageBytes) return tooBig(maxMessageBytes)
     const refusal = mayBegin()
     if (refusal) return refusal
@@ -90,11 +97,11 @@ export class SmtpSession {
   /** RCPT TO. An address given again takes the place of its earlier self. `mayReceive` is asked about one that can be written. */
   addRecipient(command: Uint8Array, mayReceive: (recipient: RcptCommand) => Reply | null): Reply {
     if (!this.#mail) return replyOf(503, '5.5.1', 'Begin with MAIL FROM')
-    const recipient = parseRcptCommand(command, this.#mail)
+    const recipient = parseRcptCommand(command, this.#mail, this.#settings.postmaster)
     if ('code' in recipient) return recipient
     const refusal = mayReceive(recipient)
     if (refusal) return refusal
-    const { maxRecipients } = this.#limits
+    const { maxRecipients } = this.#settings
     if (this.#recipients.size >= maxRecipients && !this.#recipients.has(recipient.forwardPath)) {
       this.#commands -= 1 - costOfRecipientTooMany
       return replyOf(452, '4.5.3', `A message may have ${maxRecipients} recipients, send another one for the rest`)

@@ -2,6 +2,7 @@ import { afterAll, expect, test } from 'vitest'
 import { IncomingReports } from '../../src/feedback/incoming-reports.ts'
 import type { Arrival } from '../../src/feedback/incoming-reports.ts'
 import { ReportBudget } from '../../src/feedback/report-budget.ts'
+import { newId } from '../../src/id.ts'
 import { openDatabase } from '../../src/store/sqlite-database.ts'
 import { settableClock } from '../support/settable-clock.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
@@ -27,7 +28,7 @@ async function freshReports(limit = 1_000_000) {
 }
 
 const arrival = (fields: Partial<Arrival> = {}): Arrival => ({
-  source: '192.0.2.1',
+  id: newId('rep', clock.now()),
   reversePath: null,
   recipients: [{ forwardPath: 'abuse@relay.example', purpose: 'abuse', recipientId: null }],
   remoteAddress: '192.0.2.1',
@@ -39,34 +40,41 @@ const arrival = (fields: Partial<Arrival> = {}): Arrival => ({
 const settle = (id: string) => db.write([{ sql: "update incoming_report set state = 'done' where id = :id", params: { id } }])
 const contentsLeft = async () => (await db.read('select id from incoming_content')).length
 
+const kept = async (reports: IncomingReports): Promise<string> => {
+  const message = arrival()
+  expect(await reports.keep(message)).toBe(true)
+  return message.id
+}
+
 test('a message is a report for each of its recipients, with one content between them', async () => {
   const { reports, arrivals } = await freshReports()
   const token = { forwardPath: 'Btoken@relay.example', purpose: 'bounce', recipientId: 'rcp_1' } as const
-  const ids = await reports.keep(arrival({ recipients: [token, { forwardPath: 'fbl@relay.example', purpose: 'complaint', recipientId: null }] }))
+  const message = arrival({ recipients: [token, { forwardPath: 'fbl@relay.example', purpose: 'complaint', recipientId: null }] })
+  expect(await reports.keep(message)).toBe(true)
   expect(arrivals()).toBe(1)
   const found = await reports.next(10)
-  expect(found.map(({ id }) => id)).toEqual(ids)
-  expect(found[0]).toEqual({ id: ids?.[0], receivedAt: clock.now(), ...token, reversePath: null, remoteAddress: '192.0.2.1', size: 22 })
+  expect(found.length).toBe(2)
+  expect(found[0]).toEqual({ id: message.id, receivedAt: clock.now(), ...token, reversePath: null, remoteAddress: '192.0.2.1', size: 22 })
   for (const { id } of found) expect(Buffer.from((await reports.content(id)) ?? []).toString()).toContain('hello')
   expect(await contentsLeft()).toBe(1)
-  expect((await reports.next(1, ids?.[0])).map(({ purpose }) => purpose)).toEqual(['complaint'])
+  expect((await reports.next(1, message.id)).map(({ purpose }) => purpose)).toEqual(['complaint'])
 })
 
 test('what is settled is not given out again', async () => {
   const { reports } = await freshReports()
-  const [first = ''] = (await reports.keep(arrival())) ?? []
-  const second = await reports.keep(arrival())
+  const first = await kept(reports)
+  const second = await kept(reports)
   await settle(first)
-  expect((await reports.next(10)).map(({ id }) => id)).toEqual(second)
+  expect((await reports.next(10)).map(({ id }) => id)).toEqual([second])
 })
 
 test('contents go when they are old and settled, reports when they are old', async () => {
   const { reports } = await freshReports()
-  const [settled = ''] = (await reports.keep(arrival())) ?? []
-  const [waiting = ''] = (await reports.keep(arrival())) ?? []
+  const settled = await kept(reports)
+  const waiting = await kept(reports)
   await settle(settled)
   clock.advance(2 * hour)
-  const [fresh = ''] = (await reports.keep(arrival())) ?? []
+  const fresh = await kept(reports)
   await settle(fresh)
   await reports.sweep({ contentMs: hour, eventMs: 10 * hour })
   expect([await reports.content(settled), await reports.content(waiting), await reports.content(fresh)].map((bytes) => bytes !== null)).toEqual([false, true, true])
@@ -79,14 +87,14 @@ test('contents go when they are old and settled, reports when they are old', asy
 
 test('a full box refuses, also after a restart, and takes again what has gone', async () => {
   const { reports } = await freshReports(8_192)
-  expect(await reports.keep(arrival({ source: 'a' }))).not.toBeNull()
-  expect(await reports.keep(arrival({ source: 'b' }))).not.toBeNull()
-  expect(await reports.keep(arrival({ source: 'c' }))).toBeNull()
+  expect(await reports.keep(arrival({ remoteAddress: '192.0.2.1' }))).toBe(true)
+  expect(await reports.keep(arrival({ remoteAddress: '192.0.2.2' }))).toBe(true)
+  expect(await reports.keep(arrival({ remoteAddress: '192.0.2.3' }))).toBe(false)
   const again = new IncomingReports({ db, clock, budget: new ReportBudget(clock, 8_192), reportArrived: () => {} })
   await again.measure()
-  expect(await again.keep(arrival({ source: 'c' }))).toBeNull()
+  expect(await again.keep(arrival({ remoteAddress: '192.0.2.3' }))).toBe(false)
   for (const { id } of await again.next(10)) await settle(id)
   clock.advance(hour)
   await again.sweep({ contentMs: hour, eventMs: 10 * hour })
-  expect(await again.keep(arrival({ source: 'c' }))).not.toBeNull()
+  expect(await again.keep(arrival({ remoteAddress: '192.0.2.3' }))).toBe(true)
 })

@@ -1,0 +1,86 @@
+import type { Readable } from 'node:stream'
+import type { Clock } from '../clock.ts'
+import { newId } from '../id.ts'
+import type { Log } from '../log.ts'
+import type { Reply } from '../smtp/reply.ts'
+import { ClientGone, readMessage } from '../smtp-server/read-message.ts'
+import { SmtpRefusal, isRefusal, refusalFor, replyOf } from '../smtp-server/smtp-refusal.ts'
+import type { RcptCommand } from '../smtp-server/envelope-command.ts'
+import type { Transaction } from '../smtp-server/smtp-session.ts'
+import { traceField } from '../smtp-server/trace-field.ts'
+import type { FreeSpace } from '../submission/free-space.ts'
+import type { IncomingReports, ReportAddress } from './incoming-reports.ts'
+import { ReportCollector } from './report-collector.ts'
+import type { ReportMemory } from './report-collector.ts'
+
+export interface ReceiveReportParts {
+  clock: Clock
+  log: Log
+  space: Pick<FreeSpace, 'require'>
+  reports: Pick<IncomingReports, 'keep'>
+  memory: ReportMemory
+  /** What an address is for, or why it is refused. */
+  recipientOf(recipient: RcptCommand): ReportAddress | Reply
+}
+
+interface ReceiveReportOptions {
+  hostname: string
+  maxMessageBytes: number
+}
+
+/** Takes one message from the client: the reply that takes responsibility is made only when it is on disk. */
+export async function receiveReport(
+  transaction: Transaction<'anyone'>,
+  stream: Readable,
+  parts: ReceiveReportParts,
+  options: ReceiveReportOptions,
+): Promise<Reply> {
+  const { clock, log, memory } = parts
+  const { client } = transaction
+  const id = newId('rep', clock.now())
+  const about = { reportId: id, connectionId: client.connectionId, address: client.address }
+  const collector = new ReportCollector(memory)
+  try {
+    await readMessage(stream, collector, {
+      maxMessageBytes: options.maxMessageBytes,
+      completeHeader: (header) => Buffer.concat([traceOf(id, transaction, clock.now(), options), header]),
+    })
+    await keep(id, transaction, collector.finish(), parts)
+    log.debug(about, 'report taken')
+    return replyOf(250, '2.0.0', `Ok: taken as ${id}`)
+  } catch (error) {
+    const reply = refusalFor(error)
+    if (error instanceof ClientGone) log.info(about, 'SMTP client left before its report was complete')
+    else if (isRefusal(error)) log.info({ ...about, reply: `${reply.code} ${reply.enhancedCode} ${reply.text}` }, 'report refused')
+    else log.error({ ...about, error }, 'report could not be taken')
+    return reply
+  } finally {
+    collector.drop()
+  }
+}
+
+function traceOf(id: string, { client, mail }: Transaction<'anyone'>, now: number, { hostname }: ReceiveReportOptions): Buffer {
+  return Buffer.from(`${traceField({ client, hostname, id, smtputf8: mail.smtputf8, authenticated: false, now })}\r\n`)
+}
+
+async function keep(id: string, { client, mail, recipients: commands }: Transaction<'anyone'>, content: Uint8Array, parts: ReceiveReportParts): Promise<void> {
+  const recipients = commands.map((command) => {
+    const recipient = parts.recipientOf(command)
+    // Its time has ended since it was named.
+    if ('code' in recipient) throw new SmtpRefusal(recipient)
+    return recipient
+  })
+  parts.space.require(content.length)
+  const isKept = await parts.reports.keep({
+    id,
+    reversePath: mail.reversePath,
+    recipients,
+    remoteAddress: client.address,
+    ehloName: client.ehloName,
+    tls: client.secure,
+    content,
+  })
+  if (!isKept) throw new SmtpRefusal(mailboxFull)
+}
+
+const mailboxFull = replyOf(452, '4.2.2', 'The mailbox is full, try again later')

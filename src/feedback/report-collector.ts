@@ -1,0 +1,63 @@
+import { sharedBytes } from '../shared-memory.ts'
+import type { MessageCollector } from '../smtp-server/read-message.ts'
+import { SmtpRefusal, replyOf } from '../smtp-server/smtp-refusal.ts'
+
+/** Bounds the bytes of reports that are arriving, over all connections. */
+export class ReportMemory {
+  #left: number
+
+  constructor(bytes: number) {
+    this.#left = bytes
+  }
+
+  /** @throws SmtpRefusal where there is no room for so many bytes more */
+  take(bytes: number): void {
+    if (bytes > this.#left) throw new SmtpRefusal(tooMuchAtOnce)
+    this.#left -= bytes
+  }
+
+  giveBack(bytes: number): void {
+    this.#left += bytes
+  }
+}
+
+const tooMuchAtOnce = replyOf(452, '4.3.1', 'Too much is arriving at this moment, try again later')
+
+/** Gathers one report in memory. */
+export class ReportCollector implements MessageCollector {
+  readonly #memory: ReportMemory
+  #pieces: Uint8Array[] = []
+  #size = 0
+  readonly isFull = false
+
+  constructor(memory: ReportMemory) {
+    this.#memory = memory
+  }
+
+  add(bytes: Uint8Array): void {
+    this.#memory.take(bytes.length)
+    this.#size += bytes.length
+    this.#pieces.push(bytes)
+  }
+
+  async spill(): Promise<void> {}
+
+  /** The message, in shared memory, so that the thread that stores it needs no copy. */
+  finish(): Uint8Array {
+    const whole = sharedBytes(this.#size)
+    let at = 0
+    for (const piece of this.#pieces) {
+      whole.set(piece, at)
+      at += piece.length
+    }
+    this.#pieces = []
+    return whole
+  }
+
+  /** Gives its memory back. */
+  drop(): void {
+    this.#memory.giveBack(this.#size)
+    this.#pieces = []
+    this.#size = 0
+  }
+}

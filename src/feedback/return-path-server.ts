@@ -1,0 +1,78 @@
+import { clientNetwork } from '../ip-address.ts'
+import { ConnectionSeats } from '../smtp-server/connection-seats.ts'
+import { MessageRate } from '../smtp-server/message-rate.ts'
+import { openSmtpPorts } from '../smtp-server/open-smtp-ports.ts'
+import type { SmtpServer } from '../smtp-server/open-smtp-ports.ts'
+import { replyOf } from '../smtp-server/smtp-refusal.ts'
+import type { SmtpHandlers } from '../smtp-server/smtp-session.ts'
+import { receiveReport } from './receive-report.ts'
+import type { ReceiveReportParts } from './receive-report.ts'
+import { ReportMemory } from './report-collector.ts'
+import { returnPathRecipient } from './return-path-recipient.ts'
+import type { ReturnPathFrame } from './return-path-recipient.ts'
+
+interface ReturnPathParts extends Omit<ReceiveReportParts, 'memory' | 'recipientOf'>, Omit<ReturnPathFrame, 'now'> {
+  /** PEM, both. */
+  tls: { key: string; cert: string }
+}
+
+export interface ReturnPathOptions {
+  /** Ports with STARTTLS. */
+  listen: { host: string; port: number }[]
+  /** Our name in greetings and Received fields, and the domain of a bare `postmaster`. */
+  hostname: string
+  /** From one client address, over all ports. */
+  maxConnectionsPerAddress: number
+  /** From one client address; 0 sets no limit. */
+  messagesPerMinute: number
+  /** Over all ports; 500 unless given. */
+  maxConnections?: number
+}
+
+/** A report with all of the message it is about is cut far below this by those who send them. */
+export const maxReportBytes = 2 * 1024 * 1024
+/** RFC 5321 4.5.3.1.8 asks for a hundred. */
+const maxRecipients = 100
+/** bytes of reports that may be arriving at once */
+const maxArriving = 128 * 1024 * 1024
+
+/**
+ * Opens the ports where mail servers hand over what comes back: bounces, complaints, reports, and mail for the postmaster.
+ * Nobody logs in; a recipient that is not an address of ours is refused, and nothing is ever passed on or answered by mail.
+ * @throws SternaError `configuration` where a port cannot be opened; then none is left open
+ */
+export async function startReturnPathServer(parts: ReturnPathParts, options: ReturnPathOptions): Promise<SmtpServer> {
+  const { hostname, maxConnections = 500, maxConnectionsPerAddress } = options
+  const settings = {
+    hostname,
+    tls: parts.tls,
+    allowPlaintextAuthOnLoopback: false,
+    maxMessageBytes: maxReportBytes,
+    maxRecipients,
+    postmaster: `postmaster@${hostname}`,
+    seats: new ConnectionSeats({ max: maxConnections, maxPerNetwork: maxConnectionsPerAddress }),
+    log: parts.log,
+  }
+  const places = options.listen.map((place) => ({ ...place, tls: false, setting: 'return_path.listen' }))
+  return openSmtpPorts(places, settings, handlersFor(parts, options))
+}
+
+function handlersFor(parts: ReturnPathParts, { hostname, messagesPerMinute }: ReturnPathOptions): SmtpHandlers<'anyone'> {
+  const { clock, isOurs, tokenKey } = parts
+  const rate = messagesPerMinute > 0 ? new MessageRate(clock, messagesPerMinute) : null
+  const memory = new ReportMemory(maxArriving)
+  const recipientOf: ReceiveReportParts['recipientOf'] = ({ forwardPath }) =>
+    returnPathRecipient(forwardPath, { isOurs, tokenKey, now: clock.now() })
+  return {
+    access: { anyone: 'anyone' },
+    mayBegin: (_, client) => (rate && !rate.take(clientNetwork(client.address)) ? tooFast : null),
+    mayReceive(command) {
+      const recipient = recipientOf(command)
+      return 'code' in recipient ? recipient : null
+    },
+    take: (transaction, content) =>
+      receiveReport(transaction, content, { ...parts, memory, recipientOf }, { hostname, maxMessageBytes: maxReportBytes }),
+  }
+}
+
+const tooFast = replyOf(451, '4.7.1', 'Too many messages from your address within a minute, try again in a minute')

@@ -48,16 +48,19 @@ export function mimeLeaves(document: Uint8Array): Promise<MimeMessage> {
   parser.on('headerLines', (lines) => {
     message.fields = lines.map(({ key, line }) => ({ name: key, line }))
   })
+  let lastLeaf: Promise<void> = Promise.resolve()
   parser.on('data', (data) => {
     if (data.type !== 'attachment') return
     const parameters = (data.headers.get('content-type') as StructuredHeader | undefined)?.params
-    bytesOf(data.content as Readable).then((content) => {
+    lastLeaf = bytesOf(data.content as Readable).then((content) => {
       message.leaves.push({ contentType: data.contentType || 'text/plain', charset: parameters?.['charset'] ?? null, content })
       data.release()
-    }, reject)
+    })
+    lastLeaf.catch(reject)
   })
   parser.on('error', reject)
-  parser.on('end', () => resolve(message))
+  // A leaf that ends with the message is whole a moment after it.
+  parser.on('end', () => void lastLeaf.then(() => resolve(message), reject))
   parser.end(document)
   return promise
 }

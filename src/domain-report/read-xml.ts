@@ -12,6 +12,8 @@ export interface XmlElement {
 /** Reports are six levels deep, and have some 30 elements for a row. */
 const [deepest, mostElements] = [32, 400_000]
 const mostAttributes = 32
+/** Between two pieces sax looks whether a name, an attribute or a document type has grown beyond 64 KB. */
+const pieceSize = 16_384
 
 /**
  * Reads XML that nobody has vouched for. Attributes and name spaces do not matter to reports. A document type is
@@ -20,7 +22,7 @@ const mostAttributes = 32
  */
 export function readXml(text: string): XmlElement {
   // The types of sax do not know `strictEntities`.
-  const options = { strictEntities: true, position: false }
+  const options = { strictEntities: true, trim: false }
   const parser = sax.parser(true, options)
   const root: XmlElement = { name: '', text: '', children: [] }
   const open: XmlElement[] = [root]
@@ -50,7 +52,8 @@ export function readXml(text: string): XmlElement {
   parser.ontext = addText
   parser.oncdata = addText
   parser.onclosetag = () => void open.pop()
-  parser.write(text).close()
+  for (let at = 0; at < text.length; at += pieceSize) parser.write(text.slice(at, at + pieceSize))
+  parser.close()
   const [first] = root.children
   if (!first) throw new ReportFault('The XML has no element.')
   return first

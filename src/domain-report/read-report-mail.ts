@@ -1,0 +1,59 @@
+import { messageOf } from '../errors.ts'
+import { mimeLeaves } from '../message/mime-leaves.ts'
+import type { MimeLeaf } from '../message/mime-leaves.ts'
+import { mostRows, ReportFault } from './domain-report.ts'
+import type { DomainReport } from './domain-report.ts'
+import { parseDmarcReport } from './parse-dmarc-report.ts'
+import { parseTlsReport } from './parse-tls-report.ts'
+import { maybeReport, unpackReport } from './unpack-report.ts'
+
+/** Attachments of one mail that are looked into; all receivers but a few send one. */
+const mostAttachments = 10
+
+/** What a mail reports. */
+export interface ReportMail {
+  reports: DomainReport[]
+  /** What is wrong with the parts that could not be read, a sentence each. */
+  faults: string[]
+}
+
+/**
+ * Reads the reports that are attached to a mail, or are its body. What a part is, its content says, since declared types
+ * and file names are wrong too often. For a process that may be killed.
+ * @throws Error where it is no mail that can be read
+ */
+export async function readReportMail(mail: Uint8Array): Promise<ReportMail> {
+  const { leaves } = await mimeLeaves(mail)
+  const attached = leaves.filter(isCandidate)
+  if (attached.length === 0) return { reports: [], faults: ['Nothing in the mail is a report.'] }
+  const found: ReportMail = { reports: [], faults: [] }
+  for (const { content } of attached.slice(0, mostAttachments)) {
+    try {
+      found.reports.push(...readReport(content))
+    } catch (error) {
+      if (!(error instanceof ReportFault)) throw error
+      found.faults.push(messageOf(error))
+    }
+  }
+  if (attached.length > mostAttachments) found.faults.push(`The mail has more than ${mostAttachments} reports.`)
+  return { ...found, reports: withinBounds(found.reports) }
+}
+
+/** The text for people beside a report may begin like one. */
+const isCandidate = ({ contentType, content }: MimeLeaf): boolean => !/^(?:text\/html|message\/)/i.test(contentType) && maybeReport(content)
+
+/** @throws ReportFault */
+function readReport(content: Buffer): DomainReport[] {
+  const { language, text } = unpackReport(content)
+  return language === 'xml' ? [parseDmarcReport(text)] : parseTlsReport(text)
+}
+
+/** As many rows as one report may have, for all of a mail. */
+function withinBounds(reports: DomainReport[]): DomainReport[] {
+  let left = mostRows
+  return reports.map((report) => {
+    const kept = Math.min(left, report.rows.length)
+    left -= kept
+    return { ...report, rows: report.rows.slice(0, kept), rowsLeftOut: report.rowsLeftOut + report.rows.length - kept } as DomainReport
+  })
+}

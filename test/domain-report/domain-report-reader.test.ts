@@ -1,0 +1,82 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { afterAll, describe, expect, test } from 'vitest'
+import { startDomainReportReader } from '../../src/domain-report/domain-report-reader.ts'
+import { composeDmarcReport, reportMail, zipOf } from '../support/compose-report.ts'
+
+const reader = startDomainReportReader()
+afterAll(() => reader.stop())
+
+const fixture = (name: string): Buffer => readFileSync(join(import.meta.dirname, '../fixtures', name))
+const dmarc = fixture('dmarc/plain.xml')
+const tls = fixture('tls/success.json')
+const zip = zipOf({ 'bigmail.example!sender.example!1795132800!1795219199.xml': dmarc })
+
+describe('however it is attached', () => {
+  test.each<[string, string, Uint8Array, string]>([
+    ['gzip', 'application/gzip; name="r.xml.gz"', gzipSync(dmarc), 'dmarc'],
+    ['gzip by its old name', 'application/x-gzip', gzipSync(dmarc), 'dmarc'],
+    ['zip', 'application/zip; name="r.zip"', zip, 'dmarc'],
+    ['zip by the name of Windows', 'application/x-zip-compressed', zip, 'dmarc'],
+    ['zip called gzip', 'application/gzip; name="r.gz"', zip, 'dmarc'],
+    ['XML', 'text/xml; charset=utf-8', dmarc, 'dmarc'],
+    ['XML of an application', 'application/xml', dmarc, 'dmarc'],
+    ['XML called text', 'text/plain; name="r.xml"', dmarc, 'dmarc'],
+    ['bytes', 'application/octet-stream; name="r.xml.gz"', gzipSync(dmarc), 'dmarc'],
+    ['TLS in gzip', 'application/tlsrpt+gzip', gzipSync(tls), 'tls'],
+    ['TLS', 'application/tlsrpt+json', tls, 'tls'],
+    ['JSON', 'application/json', tls, 'tls'],
+  ])('%s', async (_, type, content, kind) => {
+    const { reports, faults } = await reader.read(reportMail([{ type, content }]))
+    expect(faults).toEqual([])
+    expect(reports).toMatchObject([{ kind, domain: 'sender.example' }])
+  })
+
+  test('as the body', async () => {
+    const mail = `From: noreply@bigmail.example\r\nMIME-Version: 1.0\r\nContent-Type: application/zip\r\nContent-Transfer-Encoding: base64\r\n\r\n${zip.toString('base64')}\r\n`
+    expect((await reader.read(Buffer.from(mail))).reports).toMatchObject([{ kind: 'dmarc', messages: 43 }])
+  })
+
+  test('several, of which one is broken', async () => {
+    const { reports, faults } = await reader.read(
+      reportMail([
+        { type: 'application/gzip', content: gzipSync(dmarc) },
+        { type: 'application/gzip', content: gzipSync(dmarc).subarray(0, 40) },
+        { type: 'application/tlsrpt+gzip', content: gzipSync(tls) },
+      ]),
+    )
+    expect(reports.map(({ kind }) => kind)).toEqual(['dmarc', 'tls'])
+    expect(faults).toEqual(['The gzip file is broken or not whole.'])
+  })
+})
+
+test('mail that reports nothing', async () => {
+  expect(await reader.read(reportMail([]))).toEqual({ reports: [], faults: ['Nothing in the mail is a report.'] })
+  expect(await reader.read(Buffer.from('no mail'))).toEqual({ reports: [], faults: ['Nothing in the mail is a report.'] })
+})
+
+test('a mail with many large reports is bounded in rows and attachments', async () => {
+  const rows = Array.from({ length: 1500 }, (_, i) => ({ sourceIp: `10.0.${i >> 8}.${i & 255}`, messages: 1, dkimAligned: true, spfAligned: true }))
+  const parts = Array.from({ length: 12 }, (_, i) => ({ type: 'application/gzip', content: gzipSync(composeDmarcReport({ reportId: `${i}`, rows })) }))
+  const { reports, faults } = await reader.read(reportMail(parts))
+  expect(reports.map((report) => report.rows.length)).toEqual([1500, 500, 0, 0, 0, 0, 0, 0, 0, 0])
+  expect(reports[1]).toMatchObject({ messages: 1500, rowsLeftOut: 1000 })
+  expect(faults).toEqual(['The mail has more than 10 reports.'])
+})
+
+test('what takes too long is given up, and the next mail is read', async () => {
+  const impatient = startDomainReportReader({ timeoutMs: 300 })
+  try {
+    const elements = Array.from({ length: 300_000 }, (_, i) => `<b>${(i * 7919) % 1_000_003}</b>&#65;`).join('')
+    const slow = Array.from({ length: 10 }, () => ({ type: 'application/gzip', content: gzipSync(`<a>${elements}</a>`) }))
+    const [hostile, good] = await Promise.allSettled([
+      impatient.read(reportMail(slow)),
+      impatient.read(reportMail([{ type: 'text/xml', content: dmarc }])),
+    ])
+    expect(hostile).toMatchObject({ status: 'rejected', reason: { code: 'invalid_message' } })
+    expect(good).toMatchObject({ status: 'fulfilled', value: { reports: [{ messages: 43 }] } })
+  } finally {
+    await impatient.stop()
+  }
+})

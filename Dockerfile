@@ -18,8 +18,8 @@ ENV NODE_ENV=production STERNA_DATA_DIR=/data
 VOLUME /data
 USER node
 
-# 8080 HTTP, 2587 SMTP submission with STARTTLS, 2465 SMTP submission with TLS
-EXPOSE 8080 2587 2465
+# 8080 HTTP, 2587 SMTP submission with STARTTLS, 2465 SMTP submission with TLS, 2525 what comes back
+EXPOSE 8080 2587 2465 2525
 HEALTHCHECK --interval=30s --timeout=5s --start-period=20s \
   CMD ["node", "-e", "fetch('http://127.0.0.1:8080/healthz').then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
 

@@ -28,6 +28,7 @@ export async function startSterna(sink: { host: string; port: number }, recipien
     STERNA_HTTP_LISTEN: `127.0.0.1:${httpPort}`,
     STERNA_SUBMISSION_LISTEN: `127.0.0.1:${port}`,
     STERNA_SUBMISSION_TLS_LISTEN: `127.0.0.1:${await freePort()}`,
+    STERNA_RETURN_PATH_LISTEN: `127.0.0.1:${await freePort()}`,
     STERNA_SUBMISSION_ALLOW_PLAINTEXT_AUTH_ON_LOOPBACK: 'true',
     STERNA_DNS_SERVERS: dns.server,
     STERNA_DELIVERY_PORT: String(sink.port),

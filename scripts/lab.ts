@@ -26,7 +26,7 @@ mkdirSync(mailbox, { recursive: true })
 const mx = await startFakeMx({ host: '127.0.0.1' })
 const everyDomain: FakeRecords = { mx: [[10, 'mailbox.lab.example']] }
 const dns = await startFakeDns({ 'mailbox.lab.example': { a: ['127.0.0.1'] } }, (name) => (name.startsWith('_') ? undefined : everyDomain))
-const [httpPort, submissionPort, tlsPort] = [await freePort(), await freePort(), await freePort()]
+const [httpPort, submissionPort, tlsPort, returnPathPort] = [await freePort(), await freePort(), await freePort(), await freePort()]
 const environment = {
   ...process.env,
   STERNA_DATA_DIR: join(directory, 'data'),
@@ -34,6 +34,7 @@ const environment = {
   STERNA_HTTP_LISTEN: `127.0.0.1:${httpPort}`,
   STERNA_SUBMISSION_LISTEN: `127.0.0.1:${submissionPort}`,
   STERNA_SUBMISSION_TLS_LISTEN: `127.0.0.1:${tlsPort}`,
+  STERNA_RETURN_PATH_LISTEN: `127.0.0.1:${returnPathPort}`,
   STERNA_DNS_SERVERS: dns.server,
   STERNA_DELIVERY_PORT: String(mx.port),
   STERNA_DELIVERY_ALLOW_PRIVATE_ADDRESSES: 'true',

@@ -8,6 +8,8 @@ import { explainAddress } from './doctor/explain-address.ts'
 import type { ExplainParts } from './doctor/explain-address.ts'
 import { EventFeed } from './event/event-feed.ts'
 import type { EventFollower } from './event/event-follower.ts'
+import type { IncomingReports } from './feedback/incoming-reports.ts'
+import { startReturnPathServer } from './feedback/return-path-server.ts'
 import { EmailComposer } from './http/api/email-composer.ts'
 import type { EmailParts } from './http/api/emails.ts'
 import { apiOperations } from './http/api/operations.ts'
@@ -44,6 +46,7 @@ const graceMs = 3_000
 export interface DoorAddresses {
   http: AddressInfo[]
   submission: AddressInfo[]
+  returnPath: AddressInfo[]
 }
 
 /** What ends a part that was started; the part started last ends first. */
@@ -62,10 +65,12 @@ export interface Inside {
   door: AcceptParts
   /** Mail of the server's own. */
   systemMail: SystemMailer
+  /** What comes back by mail. */
+  reports: IncomingReports
   version: string
 }
 
-/** Opens SMTP submission and HTTP, with all that they need and nobody else does. */
+/** Opens SMTP submission, the return path and HTTP, with all that they need and nobody else does. */
 export async function openDoors(core: CoreParts, inside: Inside, stops: Stop[]): Promise<DoorAddresses> {
   const { clock, config } = core
   const messageParser = startMessageParser()
@@ -83,9 +88,11 @@ export async function openDoors(core: CoreParts, inside: Inside, stops: Stop[]):
   stops.push(() => Promise.all(doors.map((door) => door.stop(graceMs))))
   const submission = await openSubmission(core, inside, frame)
   doors.push(submission)
+  const returnPath = await openReturnPath(core, inside, frame)
+  doors.push(returnPath)
   const http = await openHttp(core, inside, frame)
   doors.push(http)
-  return { http: http.addresses, submission: submission.addresses }
+  return { http: http.addresses, submission: submission.addresses, returnPath: returnPath.addresses }
 }
 
 /** What the doors are opened with. */
@@ -124,6 +131,13 @@ const openSubmission = ({ config, clock, log, db, apiKeys }: CoreParts, { door }
     },
     { hostname: config.hostname, maxMessageBytes: config.messageSizeLimit, ...config.submission },
   )
+
+function openReturnPath({ config, clock, log, secrets, sendingDomains }: CoreParts, { space, reports }: Inside, { tls }: DoorFrame) {
+  const ownNames = new Set([config.hostname, config.returnPath.domain])
+  const isOurs = (domain: string): boolean => ownNames.has(domain) || sendingDomains.isReturnPath(domain)
+  const parts = { clock, log, tls, space, reports, isOurs, tokenKey: secrets.deriveKey('verp') }
+  return startReturnPathServer(parts, { hostname: config.hostname, ...config.returnPath })
+}
 
 /** What becomes of a message that is stored before all of it has arrived. */
 const chunkParts = (db: CoreParts['db']) => ({

@@ -79,9 +79,6 @@ async function serve(config: Config, log: Log): Promise<CommandResult> {
     const path = controlSocketPath(config.dataDir)
     const control = await serveControlSocket(path, (request) => runCommand(request, relay.parts), log)
     process.stdout.write(await welcome(relay.parts))
-    if (config.returnPath.listen.length > 0) {
-      log.warn({}, 'return_path.listen is set, but this version has no return-path server: bounces that come back are not read')
-    }
     log.info({ version: version(), dataDir: config.dataDir }, 'Sterna is ready')
     log.info({ signal: await stopSignal }, 'stopping')
     await control.close()

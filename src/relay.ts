@@ -11,6 +11,8 @@ import { MessageIdentity } from './delivery/message-identity.ts'
 import { openDoors } from './doors.ts'
 import type { DoorAddresses, Inside, Stop } from './doors.ts'
 import { EventFollower } from './event/event-follower.ts'
+import { IncomingReports } from './feedback/incoming-reports.ts'
+import { ReportBudget } from './feedback/report-budget.ts'
 import { dropEveryUpload } from './message/message-store.ts'
 import { sweep } from './message/retention.ts'
 import type { JobFrame } from './queue/dispatch.ts'
@@ -67,9 +69,11 @@ export async function startRelay(config: Config, outside: Outside & { version: s
     const noteWaiting = (destination: string, dueAt: number): void => queue.noteWaiting(destination, dueAt)
     const queueAdmin = new QueueAdmin({ db, clock, noteWaiting, eventsWritten })
     const entry = await openEntry(core, { queue, eventsWritten }, stops)
-    const inside = { ...entry, queue, queueAdmin, rollup, webhooks, follower, eventsWritten, version: outside.version }
+    const reports = new IncomingReports({ db, clock, budget: new ReportBudget(clock, config.returnPath.storageLimit) })
+    await reports.measure()
+    const inside = { ...entry, reports, queue, queueAdmin, rollup, webhooks, follower, eventsWritten, version: outside.version }
     const addresses = await openDoors(core, inside, stops)
-    startJobs(core, rollup, stops)
+    startJobs(core, { rollup, reports }, stops)
     return { parts: { ...core, webhooks: webhooks.list, queueAdmin }, addresses, stop }
   } catch (error) {
     await stop()
@@ -121,7 +125,8 @@ async function openEntry(
   return { space, door, systemMail }
 }
 
-function startJobs({ config, clock, log, db, apiKeys, audit, people, sendingDomains }: CoreParts, rollup: Rollup, stops: Stop[]): void {
+function startJobs(core: CoreParts, { rollup, reports }: { rollup: Rollup; reports: IncomingReports }, stops: Stop[]): void {
+  const { config, clock, log, db, apiKeys, audit, people, sendingDomains } = core
   const cron = '* * * * *'
   const retention = { contentMs: config.contentRetention, eventMs: config.eventRetention }
   const scheduler = startScheduler(
@@ -131,6 +136,7 @@ function startJobs({ config, clock, log, db, apiKeys, audit, people, sendingDoma
       { name: 'old domain keys', cron, run: () => sendingDomains.forgetOld() },
       // What is swept out must have been counted.
       { name: 'analytics and retention', cron, run: () => rollup.keepUp().then(() => sweep(db, retention, clock.now())) },
+      { name: 'report retention', cron, run: () => reports.sweep(retention) },
       { name: 'audit retention', cron, run: () => audit.sweep(clock.now() - retention.eventMs) },
       { name: 'ended sessions', cron, run: () => people.sessions.sweep() },
     ],

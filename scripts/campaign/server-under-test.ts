@@ -21,7 +21,7 @@ export class ServerUnderTest {
 
   /** Prepares the directory: an account, a verified domain `sender.example`, a key. The server is not started yet. */
   static async prepare(directory: string, dnsServer: string, mxPort: number): Promise<ServerUnderTest> {
-    const [submissionPort, httpPort, tlsPort] = [await freePort(), await freePort(), await freePort()]
+    const [submissionPort, httpPort, tlsPort, returnPathPort] = [await freePort(), await freePort(), await freePort(), await freePort()]
     const server = new ServerUnderTest(
       {
         ...process.env,
@@ -30,6 +30,7 @@ export class ServerUnderTest {
         STERNA_HTTP_LISTEN: `127.0.0.1:${httpPort}`,
         STERNA_SUBMISSION_LISTEN: `127.0.0.1:${submissionPort}`,
         STERNA_SUBMISSION_TLS_LISTEN: `127.0.0.1:${tlsPort}`,
+        STERNA_RETURN_PATH_LISTEN: `127.0.0.1:${returnPathPort}`,
         STERNA_SUBMISSION_ALLOW_PLAINTEXT_AUTH_ON_LOOPBACK: 'true',
         STERNA_DNS_SERVERS: dnsServer,
         STERNA_DELIVERY_PORT: String(mxPort),

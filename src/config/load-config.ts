@@ -97,6 +97,12 @@ function checkTogether(values: Values, faults: string[]): void {
   if (!plans.includes(defaultPlan)) {
     faults.push(`accounts.default_plan: there is no plan ${defaultPlan}; choose one of ${plans.join(', ')} or add it to plans.`)
   }
+  const operatorDomain = String(values.get('operator_email')).split('@')[1]
+  for (const name of ['hostname', 'return_path.domain'] as const) {
+    if (operatorDomain !== values.get(name)) continue
+    faults.push(`operator_email: mail for ${operatorDomain} (${name}) comes to this server, which would send it round in circles; give a mailbox elsewhere.`)
+    break
+  }
 }
 
 function assemble(values: Values, origins: Config['origins']): Config {

@@ -104,6 +104,18 @@ export const hostname: SettingType<string> = {
   },
 }
 
+/** `local@domain`, the domain a full name in lower case. */
+export const emailAddress: SettingType<string> = {
+  title: 'email address',
+  parse(given) {
+    const [, localPart = '', name = ''] = /^([a-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64})@([^@]+)$/i.exec(String(given)) ?? []
+    const domain = name.toLowerCase()
+    const isDotAtom = !localPart.split('.').includes('')
+    if (isDotAtom && domain.includes('.') && isIP(domain) === 0 && isHostname(domain)) return `${localPart}@${domain}`
+    return refuse(given, 'is not an email address: write it like postmaster@example.com.')
+  },
+}
+
 /** An absolute http or https URL; the value has no `/` at its end. */
 export const webAddress: SettingType<string> = {
   title: 'URL',

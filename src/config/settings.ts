@@ -144,8 +144,31 @@ export const settings = {
   ),
   'return_path.listen': setting(
     type.list(type.listenAddress),
+    '0.0.0.0:2525',
+    'Where mail servers hand over what comes back: bounces, complaints, reports, and mail for the postmaster. They connect to ' +
+      'port 25 of the host that the MX of the return path names.',
+  ),
+  'return_path.max_connections_per_address': setting(
+    type.whole(1, 10_000),
+    20,
+    'Concurrent connections to the return path from one client address (of IPv6: one /64).',
+  ),
+  'return_path.messages_per_minute': setting(
+    type.whole(0, 1_000_000),
+    600,
+    'Messages that one client address (of IPv6: one /64) may hand over by the return path in a minute; 0 sets no limit.',
+  ),
+  'return_path.storage_limit': setting(
+    type.size,
+    '256MB',
+    'How much is kept of what came in by the return path: so much of mail to the addresses that single messages have, and ' +
+      'so much again of mail to those that anybody can know, such as postmaster. Beyond it mail is answered 452 4.2.2.',
+  ),
+  operator_email: setting(
+    type.optional(type.emailAddress),
     null,
-    'Address for the return-path server (not listening in this version).',
+    'Who gets the mail for postmaster and abuse at the names of this server and of the return paths: a mailbox elsewhere. ' +
+      'Without it that mail is kept, and listed with the other reports.',
   ),
 
   'tls.cert': setting(

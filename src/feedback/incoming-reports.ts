@@ -64,8 +64,6 @@ interface IncomingReportsParts {
   db: Database
   clock: Clock
   budget: ReportBudget
-  /** Called after each message that was kept. */
-  reportArrived(): void
 }
 
 /** Rows that one batch removes, so that no commit gets long. */
@@ -76,9 +74,15 @@ const contentsAtOnce = 100
 /** The mail that came in by the return path, kept until somebody has seen what it is. */
 export class IncomingReports {
   readonly #parts: IncomingReportsParts
+  #arrived = (): void => {}
 
   constructor(parts: IncomingReportsParts) {
     this.#parts = parts
+  }
+
+  /** Has `listener` called after each message that was kept. */
+  onArrival(listener: () => void): void {
+    this.#arrived = listener
   }
 
   /**
@@ -87,14 +91,14 @@ export class IncomingReports {
    * @throws StorageFullError
    */
   async keep(arrival: Arrival): Promise<boolean> {
-    const { db, clock, budget, reportArrived } = this.#parts
+    const { db, clock, budget } = this.#parts
     const box = boxOf(arrival.recipients)
     const cost = costOf(arrival.content.length)
     if (!budget.take(box, sourceOf(arrival, box), cost)) return false
     const now = clock.now()
     const rows = arrival.recipients.map((address, place) => insertReport(place === 0 ? arrival.id : newId('rep', now), { arrival, address, now }))
     await db.write([insertContent(arrival.id, { box, cost, bytes: arrival.content }), ...rows])
-    reportArrived()
+    this.#arrived()
     return true
   }
 

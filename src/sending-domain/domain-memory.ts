@@ -26,6 +26,8 @@ export class DomainMemory {
   readonly #senders = new Map<string, SenderDomain>()
   /** The verified ones, by account, by name. */
   readonly #verified = new Map<string, Map<string, SenderDomain>>()
+  /** The return paths of all of them, each with the ids of those that have it. */
+  readonly #returnPaths = new Map<string, Set<string>>()
 
   /** `returnPathDomain`: where bounces go while a domain's own return path is not there. */
   constructor(returnPathDomain: string) {
@@ -44,6 +46,9 @@ export class DomainMemory {
     if (domain.removedAt === null && domain.status === 'verified') verified.set(domain.name, sender)
     // Another domain may have the name by now.
     else if (verified.get(domain.name)?.id === domain.id) verified.delete(domain.name)
+    const returnPath = returnPathOf(domain)
+    const owners = this.#returnPaths.get(returnPath) ?? new Set<string>()
+    this.#returnPaths.set(returnPath, owners.add(domain.id))
     return domain
   }
 
@@ -51,6 +56,10 @@ export class DomainMemory {
     this.#byId.delete(domain.id)
     this.#senders.delete(domain.id)
     this.#byAccount.get(domain.accountId)?.delete(domain.id)
+    const returnPath = returnPathOf(domain)
+    const owners = this.#returnPaths.get(returnPath)
+    owners?.delete(domain.id)
+    if (owners?.size === 0) this.#returnPaths.delete(returnPath)
   }
 
   /** Undefined for one that was removed. */
@@ -93,6 +102,11 @@ export class DomainMemory {
       if (dot === -1) return null
       name = name.slice(dot + 1)
     }
+  }
+
+  /** True of the return path of any domain, whatever its status, and of removed ones while they are kept: mail comes back late. */
+  isReturnPath(name: string): boolean {
+    return this.#returnPaths.has(name)
   }
 
   /** Whatever its status has become, and removed ones too. */

@@ -242,6 +242,11 @@ export class SendingDomains {
     return this.#memory.verifiedDomainFor(accountId, domainName)
   }
 
+  /** True of the return path of any domain that is kept. From memory; `name` in A-labels and lower case. */
+  isReturnPath(name: string): boolean {
+    return this.#memory.isReturnPath(name)
+  }
+
   /** For mail accepted earlier: whatever has become of the domain. Null: there is none, nor has it been kept. */
   senderDomain(id: string): SenderDomain | null {
     return this.#memory.sender(id)

@@ -154,9 +154,17 @@ describe('faults', () => {
     ['STERNA_ACCOUNTS_DEFAULT_PLAN', 'gold', /choose one of free, starter, professional, enterprise/],
     ['STERNA_TLS_CERT', '/nowhere.pem', /belong together/],
     ['STERNA_PLANS', '__proto__=1', /number by name/],
+    ['STERNA_OPERATOR_EMAIL', 'operator', /not an email address/],
+    ['STERNA_OPERATOR_EMAIL', 'a..b@example.com', /not an email address/],
   ]
   test.each(rows)('%s=%s', (variable, text, fault) => {
     expect(faultsOf({ env: { [variable]: text } }).join('\n')).toMatch(fault)
+  })
+
+  test.each(['hostname', 'return_path.domain'])('the operator cannot be reached at %s: that mail comes to this server', (name) => {
+    const domain = { [`STERNA_${name.toUpperCase().replace('.', '_')}`]: 'bounce.example.com' }
+    expect(faultsOf({ env: { ...domain, STERNA_OPERATOR_EMAIL: 'me@Bounce.example.com' } }).join()).toMatch(/^operator_email: .*round in circles/)
+    expect(loadConfig({ env: { ...domain, STERNA_OPERATOR_EMAIL: 'me@example.com' } }).operatorEmail).toBe('me@example.com')
   })
 
   test('a file that is missing, broken or no map', () => {

@@ -22,7 +22,8 @@ const clock = settableClock()
 async function freshReports(limit = 1_000_000) {
   await db.write([{ sql: 'delete from incoming_report' }, { sql: 'delete from incoming_content' }])
   let arrived = 0
-  const reports = new IncomingReports({ db, clock, budget: new ReportBudget(clock, limit), reportArrived: () => void arrived++ })
+  const reports = new IncomingReports({ db, clock, budget: new ReportBudget(clock, limit) })
+  reports.onArrival(() => void arrived++)
   await reports.measure()
   return { reports, arrivals: () => arrived }
 }
@@ -90,7 +91,7 @@ test('a full box refuses, also after a restart, and takes again what has gone', 
   expect(await reports.keep(arrival({ remoteAddress: '192.0.2.1' }))).toBe(true)
   expect(await reports.keep(arrival({ remoteAddress: '192.0.2.2' }))).toBe(true)
   expect(await reports.keep(arrival({ remoteAddress: '192.0.2.3' }))).toBe(false)
-  const again = new IncomingReports({ db, clock, budget: new ReportBudget(clock, 8_192), reportArrived: () => {} })
+  const again = new IncomingReports({ db, clock, budget: new ReportBudget(clock, 8_192) })
   await again.measure()
   expect(await again.keep(arrival({ remoteAddress: '192.0.2.3' }))).toBe(false)
   for (const { id } of await again.next(10)) await settle(id)

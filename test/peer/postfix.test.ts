@@ -55,6 +55,7 @@ beforeAll(async () => {
     STERNA_HTTP_LISTEN: `127.0.0.1:${httpPort}`,
     STERNA_SUBMISSION_LISTEN: `127.0.0.1:${submissionPort}`,
     STERNA_SUBMISSION_TLS_LISTEN: `127.0.0.1:${await freePort()}`,
+    STERNA_RETURN_PATH_LISTEN: `127.0.0.1:${await freePort()}`,
     STERNA_DNS_SERVERS: dns.server,
     STERNA_DELIVERY_PORT: String(mxPort),
     STERNA_DELIVERY_ALLOW_PRIVATE_ADDRESSES: 'true',

@@ -19,6 +19,7 @@ export interface TestRelay {
   token: string
   baseUrl: string
   submissionPort: number
+  returnPathPort: number
   /** Calls the API as the key's holder and gives the parsed answer, which must be one that the OpenAPI document promises. */
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<{ status: number; body: any }>
   /** Sends a plain email from `app@sender.example`; gives its id. */
@@ -46,6 +47,7 @@ export async function startTestRelay(settings: Record<string, string> = {}, zone
     http_listen: '127.0.0.1:0',
     submission_listen: '127.0.0.1:0',
     submission_tls_listen: '127.0.0.1:0',
+    return_path_listen: '127.0.0.1:0',
     dns_servers: dns.server,
     delivery_allow_private_addresses: 'true',
     ...settings,
@@ -70,6 +72,7 @@ export async function startTestRelay(settings: Record<string, string> = {}, zone
     token,
     baseUrl: '',
     submissionPort: 0,
+    returnPathPort: 0,
     async call(method, path, body, headers = {}) {
       const response = await fetch(`${test.baseUrl}${path}`, {
         method,
@@ -114,6 +117,7 @@ export async function startTestRelay(settings: Record<string, string> = {}, zone
     test.relay = relay
     test.baseUrl = `http://127.0.0.1:${relay.addresses.http[0]?.port}`
     test.submissionPort = relay.addresses.submission[0]?.port ?? 0
+    test.returnPathPort = relay.addresses.returnPath[0]?.port ?? 0
   }
   use(first)
   return test

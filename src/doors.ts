@@ -13,10 +13,12 @@ import { startReturnPathServer } from './feedback/return-path-server.ts'
 import { EmailComposer } from './http/api/email-composer.ts'
 import type { EmailParts } from './http/api/emails.ts'
 import { apiOperations } from './http/api/operations.ts'
+import type { UnsubscribeParts } from './http/api/unsubscribe-operations.ts'
 import { BodyRoom } from './http/body-room.ts'
 import { compatDoors } from './http/compat/compat-doors.ts'
 import { EventStreams } from './http/event-streams.ts'
 import { RateLimitFailures } from './http/rate-limit-failures.ts'
+import { RateLimitNetworks } from './http/rate-limit-networks.ts'
 import { RateLimit } from './http/rate-limit.ts'
 import { startHttpServer } from './http/server.ts'
 import { SessionEntry } from './http/session-entry.ts'
@@ -36,6 +38,8 @@ import { loadOrMakeCertificate } from './smtp-server/self-signed-certificate.ts'
 import { startSubmissionServer } from './submission/submission-server.ts'
 import type { SystemMailer } from './submission/system-mail.ts'
 import { SuppressionEntries } from './suppression/suppression-entries.ts'
+import { UnsubscribeLinks } from './suppression/unsubscribe-links.ts'
+import { UnsubscribeTokens } from './suppression/unsubscribe-token.ts'
 import { TemplateList } from './template/template-list.ts'
 import type { Webhooks } from './webhook/open-webhooks.ts'
 
@@ -194,6 +198,7 @@ async function openHttp(core: CoreParts, inside: Inside, frame: DoorFrame) {
     operations: apiOperations({
       ...emails,
       ...peopleParts(core, webhooks),
+      ...unsubscribeParts(core, inside),
       db,
       rollup: inside.rollup,
       clock,
@@ -222,10 +227,18 @@ async function openHttp(core: CoreParts, inside: Inside, frame: DoorFrame) {
   }
 }
 
+/** Mail programs send the clicks of many from a few addresses. */
+const unsubscribesPerMinute = 300
+
+const unsubscribeParts = ({ db, clock, secrets }: CoreParts, { eventsWritten }: Inside): UnsubscribeParts => ({
+  unsubscribeLinks: new UnsubscribeLinks({ db, clock, eventsWritten, tokens: new UnsubscribeTokens(secrets.deriveKey) }),
+  unsubscribeLimit: new RateLimitNetworks(clock, unsubscribesPerMinute),
+})
+
 /** Routes as delivery finds them. */
-function explainParts({ db, config, resolver }: CoreParts, { queueAdmin }: Inside): ExplainParts {
+function explainParts({ db, clock, config, resolver }: CoreParts, { queueAdmin }: Inside): ExplainParts {
   const { hostname, port, smarthost, ...guard } = deliveryOptions(config)
-  return { db, queueAdmin, route: { resolver, guard, ownNames: [hostname.toLowerCase()], port, smarthost, random: Math.random } }
+  return { db, clock, queueAdmin, route: { resolver, guard, ownNames: [hostname.toLowerCase()], port, smarthost, random: Math.random } }
 }
 
 /** What the endpoints for accounts, keys and users work on. */

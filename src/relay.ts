@@ -15,6 +15,7 @@ import { IncomingReports } from './feedback/incoming-reports.ts'
 import { ReportBudget } from './feedback/report-budget.ts'
 import { dropEveryUpload } from './message/message-store.ts'
 import { sweep } from './message/retention.ts'
+import { NoticeRunner } from './notice/notice-runner.ts'
 import type { JobFrame } from './queue/dispatch.ts'
 import { QueueAdmin } from './queue/queue-admin.ts'
 import { QueueRunner } from './queue/queue-runner.ts'
@@ -60,15 +61,16 @@ export async function startRelay(config: Config, outside: Outside & { version: s
     const webhooks = await startWebhooks(core, stops)
     const follower = new EventFollower(core)
     // What writes to the event log knows none of those who follow it.
+    const followers: { eventsWritten(): void }[] = [webhooks, follower]
     const eventsWritten = (): void => {
-      webhooks.eventsWritten()
-      follower.eventsWritten()
+      for (const each of followers) each.eventsWritten()
     }
     const queue = await startQueue(core, eventsWritten, stops)
     const rollup = new Rollup(core)
     const noteWaiting = (destination: string, dueAt: number): void => queue.noteWaiting(destination, dueAt)
     const queueAdmin = new QueueAdmin({ db, clock, noteWaiting, eventsWritten })
     const entry = await openEntry(core, { queue, eventsWritten }, stops)
+    followers.push(await startNotices(core, entry.systemMail, stops))
     const reports = new IncomingReports({ db, clock, budget: new ReportBudget(clock, config.returnPath.storageLimit) })
     await reports.measure()
     const inside = { ...entry, reports, queue, queueAdmin, rollup, webhooks, follower, eventsWritten, version: outside.version }
@@ -123,6 +125,15 @@ async function openEntry(
     { hostname: config.hostname, sandboxOnly: config.mode === 'sandbox' },
   )
   return { space, door, systemMail }
+}
+
+async function startNotices(core: CoreParts, systemMail: SystemMailer, stops: Stop[]): Promise<NoticeRunner> {
+  const { config, sendingDomains } = core
+  const verifiedDomainFor = (accountId: string, name: string) => sendingDomains.verifiedDomainFor(accountId, name)
+  const notices = new NoticeRunner({ ...core, systemMail, verifiedDomainFor }, { hostname: config.hostname, delayAfterMs: config.notices.delayAfter })
+  await notices.start()
+  stops.push(() => notices.stop())
+  return notices
 }
 
 function startJobs(core: CoreParts, { rollup, reports }: { rollup: Rollup; reports: IncomingReports }, stops: Stop[]): void {
@@ -191,6 +202,10 @@ function newQueue(core: CoreParts, delivery: Delivery, eventsWritten: () => void
       eventsWritten,
       random: Math.random,
     },
-    { retrySchedule: config.delivery.retrySchedule, viaSmarthost: config.delivery.smarthost !== null },
+    {
+      retrySchedule: config.delivery.retrySchedule,
+      viaSmarthost: config.delivery.smarthost !== null,
+      suppressionPolicyFor: (accountId) => core.suppressionPolicies.policyFor(accountId),
+    },
   )
 }

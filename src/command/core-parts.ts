@@ -17,6 +17,7 @@ import type { SendingDomainSettings } from '../sending-domain/sending-domains.ts
 import { isFullName } from '../smtp/domain-name.ts'
 import type { Database } from '../store/database.ts'
 import { openDatabase } from '../store/sqlite-database.ts'
+import { SuppressionPolicies } from '../suppression/suppression-policies.ts'
 
 /** What the world outside gives to a process. */
 export interface Outside {
@@ -39,6 +40,7 @@ export interface CoreParts {
   people: People
   audit: AuditLog
   sendingDomains: SendingDomains
+  suppressionPolicies: SuppressionPolicies
   close(): Promise<void>
 }
 
@@ -61,9 +63,10 @@ export async function openCoreParts(config: Config, outside: Outside): Promise<C
     const apiKeys = new ApiKeys({ db, clock, accounts, sandboxOnly })
     const audit = new AuditLog({ db, clock })
     const sendingDomains = new SendingDomains({ db, secrets, resolver, clock, log, audit, settings: domainSettings(config) })
-    for (const part of [accounts, apiKeys, sendingDomains]) await part.load()
+    const suppressionPolicies = new SuppressionPolicies(db, config.suppression)
+    for (const part of [accounts, apiKeys, sendingDomains, suppressionPolicies]) await part.load()
     const people = await openPeople({ db, clock, secrets, accounts }, { issuer: config.hostname, sandboxOnly })
-    return { config, clock, log, db, secrets, resolver, accounts, apiKeys, people, audit, sendingDomains, close }
+    return { config, clock, log, db, secrets, resolver, accounts, apiKeys, people, audit, sendingDomains, suppressionPolicies, close }
   } catch (error) {
     await close()
     throw error

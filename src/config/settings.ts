@@ -223,6 +223,13 @@ export const settings = {
     'How long a recipient is retried. RFC 5321 4.5.4.1 asks for 4 to 5 days; transactional mail is stale sooner.',
   ),
 
+  'notices.delay_after': setting(
+    type.duration,
+    '4h',
+    'How long a message is tried before whoever submitted it by SMTP is warned that it is late; with 0 nobody is. Only for ' +
+      'accounts with delivery notices turned on.',
+  ),
+
   'webhooks.allow_private_addresses': setting(
     type.flagOrNetworks,
     false,
@@ -236,6 +243,26 @@ export const settings = {
     'The waits after each failed attempt to post an event; when the list is used up, the delivery has failed.',
   ),
   'webhooks.timeout': setting(type.positiveDuration, '15s', 'How long a webhook endpoint may take to answer.'),
+
+  'suppression.hard_bounces': setting(
+    type.flag,
+    true,
+    'Puts an address on the suppression list of the account at once when mail to it bounces hard: it, or its domain, does not ' +
+      'exist, has moved, or takes no mail.',
+  ),
+  'suppression.complaints': setting(type.flag, true, 'Puts an address on the suppression list at once when its owner calls mail spam.'),
+  'suppression.soft_bounces': setting(
+    type.whole(0, 1000),
+    0,
+    'Puts an address on the suppression list after so many soft bounces (a full mailbox, say) without a delivery between them. ' +
+      'Refusals that are about the sender or the content do not count. 0: never.',
+  ),
+  'suppression.expiry': setting(
+    type.duration,
+    '0s',
+    'How long a suppression after a bounce counts; then mail is sent again. 0: until it is removed. Complaints, opt-outs and ' +
+      'what was added by hand do not expire.',
+  ),
 
   plans: setting(
     type.numbersByName(standardPlans, type.whole(1, 10_000_000)),

@@ -1,3 +1,4 @@
+import type { Clock } from '../clock.ts'
 import { routeTo } from '../delivery/route.ts'
 import type { RouteHost, RouteParts } from '../delivery/route.ts'
 import { simulatorDomain } from '../delivery/simulator.ts'
@@ -8,6 +9,7 @@ import type { Database, Row } from '../store/database.ts'
 import { suppressionAddress } from '../suppression/suppression-address.ts'
 
 export interface ExplainParts {
+  clock: Clock
   db: Database
   queueAdmin: Pick<QueueAdmin, 'destination'>
   route: RouteParts
@@ -41,7 +43,7 @@ export interface Explanation {
 export async function explainAddress({ address, domain }: Address, parts: ExplainParts): Promise<Explanation> {
   const [route, suppressions, tlsEnforcedBy, queue] = await Promise.all([
     domain === simulatorDomain ? { hosts: [] } : routeTo(domain, parts.route),
-    suppressionsOf(parts.db, address),
+    suppressionsOf(parts, address),
     enforcingDomains(parts.db),
     parts.queueAdmin.destination(domain),
   ])
@@ -59,12 +61,12 @@ export async function explainAddress({ address, domain }: Address, parts: Explai
 }
 
 /** Of any account's live mail. Uses the index suppression_address. */
-const suppressionsOf = (db: Database, address: string): Promise<SuppressionReason[]> =>
+const suppressionsOf = ({ db, clock }: ExplainParts, address: string): Promise<SuppressionReason[]> =>
   db.report<SuppressionReason>(
     `select s.account_id, a.name as account, s.origin, s.topic, s.reason, s.created_at
        from suppression s join account a on a.id = s.account_id
-      where s.address = :address and s.sandbox = 0 order by s.id limit 100`,
-    { address: suppressionAddress(address) },
+      where s.address = :address and s.sandbox = 0 and (s.expires_at is null or s.expires_at > :now) order by s.id limit 100`,
+    { address: suppressionAddress(address), now: clock.now() },
   )
 
 async function enforcingDomains(db: Database): Promise<string[]> {

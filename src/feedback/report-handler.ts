@@ -9,18 +9,20 @@ export interface ReportOutcome {
   summary: unknown
   /** Whom and what it is about, where that is proved. */
   about: { accountId: string; messageId: string | null; recipientId: string | null } | null
-  /** Written with it, after the statement that settles the report; a conflict in them brings the report back to its handler. */
+  /** Written with it, behind the statement that settles the report; a conflict in them brings the report back to its handler. */
   statements: Statement[]
   /** True where there are events among the statements. */
   hasEvents: boolean
+  /** True where a look in a while may tell something else: this is written when nothing did for minutes. */
+  isProvisional: boolean
 }
 
 /**
  * Says what follows of a report that came for one purpose. Called again where the relay stopped before it was settled,
- * so whatever it does besides must bear repetition. `later`: it cannot be told yet.
+ * so whatever it does besides must bear repetition.
  * @throws SternaError `invalid_message` where it cannot be read: it is kept as not understood
  */
-export type ReportHandler = (report: IncomingReport, content: Uint8Array) => Promise<ReportOutcome | 'later'>
+export type ReportHandler = (report: IncomingReport, content: Uint8Array) => Promise<ReportOutcome>
 
 /** An outcome that changes nothing. */
 export const withoutEffect = (result: ReportResult, summary: unknown = null, about: ReportOutcome['about'] = null): ReportOutcome => ({
@@ -29,4 +31,5 @@ export const withoutEffect = (result: ReportResult, summary: unknown = null, abo
   about,
   statements: [],
   hasEvents: false,
+  isProvisional: false,
 })

@@ -5,6 +5,7 @@ import { fateOf, simulatedAttempt, simulatorDomain } from '../delivery/simulator
 import type { Log } from '../log.ts'
 import { ConflictError, StorageFullError } from '../store/database.ts'
 import type { Database, Statement } from '../store/database.ts'
+import type { SuppressionPolicy } from '../suppression/suppression-policy.ts'
 import { postpone } from './queue-store.ts'
 import type { QueuedMessage, QueuedRecipient } from './queue-store.ts'
 import { recordReactions, settleAttempt, settleUntried } from './settle.ts'
@@ -33,6 +34,7 @@ export interface DispatchSettings {
   /** ms; the last one repeats */
   retrySchedule: readonly number[]
   viaSmarthost: boolean
+  suppressionPolicyFor(accountId: string): SuppressionPolicy
 }
 
 interface Hold {
@@ -128,6 +130,7 @@ export class Dispatch {
       retrySchedule: this.#settings.retrySchedule,
       viaSmarthost: this.#settings.viaSmarthost && attempt.mxHost !== simulatorDomain,
       random: random(),
+      policy: this.#settings.suppressionPolicyFor(message.accountId),
     })
     settlement.batch.push(...more)
     this.#parts.log.debug(
@@ -139,7 +142,8 @@ export class Dispatch {
 
   /** Ends a recipient that is not tried any more: its time is over, or it was suppressed while it waited. */
   giveUp(message: QueuedMessage, recipient: QueuedRecipient): Promise<void> {
-    return this.#settle(recipient, settleUntried(message, recipient, this.#parts.owner, this.#parts.clock.now()))
+    const policy = this.#settings.suppressionPolicyFor(message.accountId)
+    return this.#settle(recipient, settleUntried(message, recipient, { owner: this.#parts.owner, now: this.#parts.clock.now(), policy }))
   }
 
   async #settle(recipient: QueuedRecipient, { batch, dueAt }: Settlement): Promise<void> {

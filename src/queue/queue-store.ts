@@ -110,7 +110,8 @@ export const claimDue = (claim: { destination: string; owner: string; now: numbe
            returning id, message_id, forward_path, attempts, expires_at, last_response, smtp_code, enhanced_status,
              (select count(*) from message m join suppression s on s.account_id = m.account_id and s.sandbox = m.sandbox
                where m.id = recipient.message_id and s.address = lower(recipient.forward_path)
-                 and (s.origin <> 'unsubscribe' or s.topic = m.unsubscribe_topic)) as suppressed`,
+                 and (s.origin <> 'unsubscribe' or s.topic = m.unsubscribe_topic)
+                 and (s.expires_at is null or s.expires_at > :now)) as suppressed`,
     params: claim,
   },
   {

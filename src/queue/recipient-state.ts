@@ -31,8 +31,8 @@ export interface Move {
   /** Epoch ms; null once nothing more is to be tried. */
   dueAt: number | null
   events: MoveEvent[]
-  /** True where the address does not exist: it must not be written to again. */
-  suppress: boolean
+  /** Why it was given up, where that says something of the address; null where it does not, or it was not given up. */
+  bounce: { hard: boolean; category: BounceCategory; reason: string } | null
 }
 
 interface RecipientProgress {
@@ -59,16 +59,19 @@ export function moveAfter(outcome: Outcome, progress: RecipientProgress, context
   const sent = progress.attempts === 0 ? [sentEvent(now)] : []
   switch (outcome.type) {
     case 'delivered':
-      if (context.viaSmarthost) return { state: 'sent', dueAt: null, events: sent, suppress: false }
+      if (context.viaSmarthost) {
+        const relayed = { type: 'email.relayed', data: { relayed_at: isoTime(now) } } as const
+        return { state: 'sent', dueAt: null, events: [...sent, relayed], bounce: null }
+      }
       return {
         state: 'delivered',
         dueAt: null,
         events: [...sent, { type: 'email.delivered', data: { delivered_at: isoTime(now) } }],
-        suppress: false,
+        bounce: null,
       }
     case 'deferred': {
       const data = { deferred_at: isoTime(now), next_attempt_at: isoTime(context.retryAt), reason: outcome.reason.slice(0, longestReason) }
-      return { state: 'deferred', dueAt: context.retryAt, events: [...sent, { type: 'email.deferred', data }], suppress: false }
+      return { state: 'deferred', dueAt: context.retryAt, events: [...sent, { type: 'email.deferred', data }], bounce: null }
     }
     case 'bounced': {
       const { hard, category, reply, reason } = outcome
@@ -76,7 +79,7 @@ export function moveAfter(outcome: Outcome, progress: RecipientProgress, context
         state: category === 'internal_error' ? 'failed' : 'bounced',
         dueAt: null,
         events: [...sent, bouncedEvent(now, { hard, category, reply, reason })],
-        suppress: hard,
+        bounce: { hard, category, reason },
       }
     }
   }
@@ -86,8 +89,8 @@ export function moveAfter(outcome: Outcome, progress: RecipientProgress, context
 export function moveExpired(progress: RecipientProgress, last: { reply: Reply | null; reason: string }, now: number): Move {
   const reason = `Given up: not delivered in time. Last: ${last.reason}`
   const sent = progress.attempts === 0 ? [sentEvent(now)] : []
-  const bounced = bouncedEvent(now, { hard: false, category: 'expired', reply: last.reply, reason })
-  return { state: 'bounced', dueAt: null, events: [...sent, bounced], suppress: false }
+  const bounce = { hard: false, category: 'expired' as const, reason }
+  return { state: 'bounced', dueAt: null, events: [...sent, bouncedEvent(now, { ...bounce, reply: last.reply })], bounce }
 }
 
 /** What happens to a recipient that an operator gives up: no further attempt, a soft bounce with the last reply. */
@@ -95,7 +98,7 @@ export function moveEndedByOperator(progress: RecipientProgress, last: { reply: 
   const reason = `Given up by the operator of the relay. Last: ${last.reason ?? 'no attempt was made'}`
   const sent = progress.attempts === 0 ? [sentEvent(now)] : []
   const bounced = bouncedEvent(now, { hard: false, category: 'other', reply: last.reply, reason })
-  return { state: 'bounced', dueAt: null, events: [...sent, bounced], suppress: false }
+  return { state: 'bounced', dueAt: null, events: [...sent, bounced], bounce: null }
 }
 
 /** What happens to a recipient on the suppression list: nothing is sent, so no `email.sent`. */
@@ -105,7 +108,7 @@ export function moveSuppressed(now: number): Move {
     state: 'suppressed',
     dueAt: null,
     events: [bouncedEvent(now, { hard: true, category: 'suppressed', reply: null, reason })],
-    suppress: false,
+    bounce: null,
   }
 }
 

@@ -6,7 +6,8 @@ import { recordEvent } from '../event/event-log.ts'
 import type { EventSubject } from '../event/event-log.ts'
 import { isoTime } from '../iso-time.ts'
 import type { Statement } from '../store/database.ts'
-import { suppressBounced } from '../suppression/suppression-list.ts'
+import { noteDelivered, suppressAfterBounce } from '../suppression/suppression-policy.ts'
+import type { SuppressionPolicy } from '../suppression/suppression-policy.ts'
 import { insertAttempt, moveRecipient } from './queue-store.ts'
 import type { LastResponse, QueuedMessage, QueuedRecipient } from './queue-store.ts'
 import { moveAfter, moveExpired, moveSuppressed } from './recipient-state.ts'
@@ -28,6 +29,7 @@ interface SettleContext {
   viaSmarthost: boolean
   /** 0 … 1 */
   random: number
+  policy: SuppressionPolicy
 }
 
 /** What is to be written after an attempt: the recipient's move, the attempt, the events, the suppression. */
@@ -45,23 +47,40 @@ export function settleAttempt(
     moveRecipient(recipient.id, owner, move, { attempted: true, last, now }),
     insertAttempt(attempt, message.id, now),
     ...eventsOf(message, recipient, move, now),
+    ...suppressionAfter({ message, recipient, move }, context.policy, now),
   ]
-  const isOwn = message.accountId === systemAccountId
-  if (move.suppress && !isOwn && recipient.destination !== simulatorDomain) {
-    batch.push(suppressBounced(message, { address: recipient.forwardPath, messageId: message.id, reason: last.text ?? '' }, now))
-  }
   return { batch, dueAt: move.dueAt }
 }
 
 /** What is to be written of a recipient that is not tried any more: its time is over, or it was suppressed meanwhile. */
-export function settleUntried(message: QueuedMessage, recipient: QueuedRecipient, owner: string, now: number): Settlement {
+export function settleUntried(
+  message: QueuedMessage,
+  recipient: QueuedRecipient,
+  { owner, now, policy }: Pick<SettleContext, 'owner' | 'now' | 'policy'>,
+): Settlement {
   const last: LastResponse = { text: recipient.lastResponse, code: recipient.smtpCode, enhancedCode: recipient.enhancedStatus }
   const reply = last.code === null ? null : { code: last.code, enhancedCode: last.enhancedCode, text: last.text ?? '' }
   const move = recipient.suppressed
     ? moveSuppressed(now)
     : moveExpired(recipient, { reply, reason: last.text ?? 'no attempt was made' }, now)
-  const batch = [moveRecipient(recipient.id, owner, move, { attempted: false, last, now }), ...eventsOf(message, recipient, move, now)]
+  const batch = [
+    moveRecipient(recipient.id, owner, move, { attempted: false, last, now }),
+    ...eventsOf(message, recipient, move, now),
+    ...suppressionAfter({ message, recipient, move }, policy, now),
+  ]
   return { batch, dueAt: null }
+}
+
+/** What a move means for the suppression list. */
+function suppressionAfter(
+  { message, recipient, move }: { message: QueuedMessage; recipient: QueuedRecipient; move: Move },
+  policy: SuppressionPolicy,
+  now: number,
+): Statement[] {
+  if (message.accountId === systemAccountId || recipient.destination === simulatorDomain) return []
+  const mail = { address: recipient.forwardPath, messageId: message.id, recipientId: recipient.id }
+  if (move.state === 'delivered' || move.state === 'sent') return noteDelivered(message, mail, policy, now)
+  return move.bounce ? suppressAfterBounce(message, { ...mail, ...move.bounce }, policy, now) : []
 }
 
 const subjectOf = (message: QueuedMessage, recipient: QueuedRecipient): EventSubject => ({

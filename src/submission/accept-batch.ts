@@ -85,7 +85,7 @@ async function admitAll(all: Admissions, parts: AcceptParts, remember: Remember 
   const submissions = all.admissions.map(({ submission }) => submission)
   try {
     await storeContentAhead(submissions, parts.db)
-    const to = { submitter: all.submitter, mail: addressedMail(submissions), before: remember ? 1 : 0 }
+    const to = { submitter: all.submitter, mail: addressedMail(submissions), before: remember ? 1 : 0, now: parts.clock.now() }
     return await admitUnsuppressed(to, parts.db, (terms) => writeAll(all, { remember, ...terms }, parts))
   } catch (error) {
     await dropRefused(submissions, parts.db, error)

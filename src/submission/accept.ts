@@ -56,7 +56,7 @@ async function admitMessage(
   const admission = { submission, domainId, now: parts.clock.now() }
   await storeFirstChunks(submission, parts.db)
   const mail = [{ addresses, topic: submission.unsubscribeTopic }]
-  const to = { submitter: submission.submitter, mail, before: remember ? 1 : 0 }
+  const to = { submitter: submission.submitter, mail, before: remember ? 1 : 0, now: admission.now }
   return admitUnsuppressed(to, parts.db, (terms) => admit(admission, { remember, besides, ...terms }, parts))
 }
 

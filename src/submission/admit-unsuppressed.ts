@@ -16,18 +16,18 @@ export interface Terms {
  * list is read only where that is refused. In its batch so many statements stand `before` the conditions.
  */
 export async function admitUnsuppressed<T>(
-  to: { submitter: Submitter; mail: AddressedMail[]; before: number },
+  to: { submitter: Submitter; mail: AddressedMail[]; before: number; now: number },
   db: Database,
   admit: (terms: Terms) => Promise<T>,
 ): Promise<T> {
-  const { submitter, mail, before } = to
-  const conditions = noneSuppressed(submitter, mail)
+  const { submitter, mail, before, now } = to
+  const conditions = noneSuppressed(submitter, mail, now)
   try {
     return await admit({ conditions, isSuppressed: () => false })
   } catch (error) {
     const isSuppression = error instanceof ConflictError && error.statement >= before && error.statement < before + conditions.length
     if (!isSuppression) throw error
     const addresses = [...new Set(mail.flatMap(({ addresses }) => addresses))]
-    return admit({ conditions: [], isSuppressed: await findSuppressed(db, submitter, addresses) })
+    return admit({ conditions: [], isSuppressed: await findSuppressed(db, submitter, { addresses, now }) })
   }
 }

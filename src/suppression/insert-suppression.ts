@@ -16,14 +16,19 @@ export interface NewSuppression {
   reason: string | null
   /** Epoch, ms. */
   createdAt: number
+  /** From when on it counts no more, epoch ms; null or left out: never. */
+  expiresAt?: number | null
 }
 
-/** An entry on the list; one that is there already, of the same origin, stays as it is. */
+/** An entry on the list; one that is there already, of the same origin, stays as it is while it counts. */
 export const insertSuppression = (scope: AccountScope, entry: NewSuppression): Statement => ({
-  sql: `insert into suppression (id, account_id, address, origin, topic, sandbox, source_id, reason, created_at)
-        values (:id, :accountId, :address, :origin, :topic, :sandbox, :sourceId, :reason, :createdAt)
-        on conflict (account_id, address, origin, topic, sandbox) do nothing`,
-  params: paramsOf(scope, entry),
+  sql: `insert into suppression (id, account_id, address, origin, topic, sandbox, source_id, reason, created_at, expires_at)
+        values (:id, :accountId, :address, :origin, :topic, :sandbox, :sourceId, :reason, :createdAt, :expiresAt)
+        on conflict (account_id, address, origin, topic, sandbox) do update
+          set id = excluded.id, source_id = excluded.source_id, reason = excluded.reason,
+              created_at = excluded.created_at, expires_at = excluded.expires_at
+          where suppression.expires_at <= excluded.created_at`,
+  params: { ...paramsOf(scope, entry), expiresAt: entry.expiresAt ?? null },
 })
 
 /** The same, and the id of the entry, be it new or not. */

@@ -18,6 +18,8 @@ export interface SuppressionRow extends Row {
   source_id: string | null
   reason: string | null
   created_at: number
+  /** Null: it counts until it is removed. */
+  expires_at: number | null
 }
 
 /**
@@ -45,9 +47,9 @@ export class SuppressionEntries {
   async find(scope: AccountScope, idOrAddress: string): Promise<SuppressionRow | undefined> {
     const { condition, params } = named(idOrAddress)
     const rows = await this.#db.report<SuppressionRow>(
-      `select id, address, origin, source_id, reason, created_at from suppression
-        where account_id = :accountId and sandbox = :sandbox and ${condition} order by id`,
-      { ...scopeParams(scope), ...params },
+      `select id, address, origin, source_id, reason, created_at, expires_at from suppression
+        where account_id = :accountId and sandbox = :sandbox and (expires_at is null or expires_at > :now) and ${condition} order by id`,
+      { ...scopeParams(scope), ...params, now: this.#clock.now() },
     )
     return foremost(rows)
   }
@@ -69,9 +71,9 @@ export class SuppressionEntries {
     const { condition, order, params } = pageClause(page)
     const ofOrigin = origin === null ? '' : 'and origin = :origin'
     return this.#db.report<SuppressionRow>(
-      `select id, address, origin, source_id, reason, created_at from suppression
-        where account_id = :accountId and sandbox = :sandbox ${ofOrigin} and ${condition} ${order}`,
-      { ...scopeParams(scope), ...(origin === null ? {} : { origin }), ...params },
+      `select id, address, origin, source_id, reason, created_at, expires_at from suppression
+        where account_id = :accountId and sandbox = :sandbox and (expires_at is null or expires_at > :now) ${ofOrigin} and ${condition} ${order}`,
+      { ...scopeParams(scope), now: this.#clock.now(), ...(origin === null ? {} : { origin }), ...params },
     )
   }
 }

@@ -1,7 +1,6 @@
 import { scopeParams } from '../account/account-scope.ts'
 import type { AccountScope } from '../account/account-scope.ts'
 import type { Database, Row, Statement } from '../store/database.ts'
-import { insertSuppression } from './insert-suppression.ts'
 import { suppressionAddress } from './suppression-address.ts'
 import type { SuppressionOrigin } from './suppression-origin.ts'
 
@@ -17,15 +16,16 @@ export interface AddressedMail {
 /** True where this address must not get mail of this topic. */
 export type IsSuppressed = (address: string, topic: string | null) => boolean
 
-/** The entries for these addresses. */
-function entriesFor(scope: AccountScope, addresses: string[]): { from: string; params: Record<string, string | number> } {
+/** The entries for these addresses that count at a moment (epoch, ms). */
+function entriesFor(scope: AccountScope, addresses: string[], now: number): { from: string; params: Record<string, string | number> } {
   const names = addresses.map((_, place) => `a${place}`)
   return {
     from: `from suppression
             where account_id = :accountId and address in (${names.map((name) => `:${name}`).join(', ')})
-              and sandbox = :sandbox`,
+              and sandbox = :sandbox and (expires_at is null or expires_at > :now)`,
     params: {
       ...scopeParams(scope),
+      now,
       ...Object.fromEntries(names.map((name, place) => [name, suppressionAddress(addresses[place] as string)])),
     },
   }
@@ -37,11 +37,11 @@ const inPieces = (addresses: string[]): string[][] =>
   )
 
 /** Which of the addresses an account must not send to. One that unsubscribed gets no mail of that topic, but all other. */
-export async function findSuppressed(db: Database, scope: AccountScope, addresses: string[]): Promise<IsSuppressed> {
+export async function findSuppressed(db: Database, scope: AccountScope, { addresses, now }: { addresses: string[]; now: number }): Promise<IsSuppressed> {
   const all = new Set<string>()
   const byTopic = new Set<string>()
   for (const piece of inPieces(addresses)) {
-    const { from, params } = entriesFor(scope, piece)
+    const { from, params } = entriesFor(scope, piece, now)
     for (const { address, origin, topic } of await db.read<EntryRow>(`select address, origin, topic ${from}`, params)) {
       if (origin === 'unsubscribe') byTopic.add(`${topic} ${address}`)
       else all.add(address)
@@ -59,11 +59,11 @@ interface EntryRow extends Row {
   topic: string
 }
 
-/** Statements that refuse their batch where one of the addresses is on the list. */
-export const noneSuppressed = (scope: AccountScope, mail: AddressedMail[]): Statement[] =>
+/** Statements that refuse their batch where one of the addresses is on the list at a moment (epoch, ms). */
+export const noneSuppressed = (scope: AccountScope, mail: AddressedMail[], now: number): Statement[] =>
   mail.flatMap(({ addresses, topic }) =>
     inPieces(addresses).map((piece) => {
-      const { from, params } = entriesFor(scope, piece)
+      const { from, params } = entriesFor(scope, piece, now)
       return {
         sql: `select cast(1 as bigint) as free where not exists (select 1 ${from} and (origin <> 'unsubscribe' or topic = :topic))`,
         params: { ...params, topic },
@@ -71,10 +71,3 @@ export const noneSuppressed = (scope: AccountScope, mail: AddressedMail[]): Stat
       }
     }),
   )
-
-/** Puts an address on the list after a hard bounce; one that is there already stays as it is. */
-export const suppressBounced = (
-  scope: AccountScope,
-  { address, messageId, reason }: { address: string; messageId: string; reason: string },
-  now: number,
-): Statement => insertSuppression(scope, { address, origin: 'bounce', sourceId: messageId, reason, createdAt: now })

@@ -22,7 +22,7 @@ describe('an outcome moves a recipient', () => {
   test.each([
     ['delivered at once', delivered, 0, false, 'delivered', ['email.sent', 'email.delivered'], null, false],
     ['delivered at last', delivered, 3, false, 'delivered', ['email.delivered'], null, false],
-    ['taken by a smarthost', delivered, 0, true, 'sent', ['email.sent'], null, false],
+    ['taken by a smarthost', delivered, 0, true, 'sent', ['email.sent', 'email.relayed'], null, false],
     ['deferred at first', deferred, 0, false, 'deferred', ['email.sent', 'email.deferred'], context.retryAt, false],
     ['deferred again', deferred, 1, false, 'deferred', ['email.deferred'], context.retryAt, false],
     ['unknown address', unknown, 0, false, 'bounced', ['email.sent', 'email.bounced'], null, true],
@@ -30,7 +30,7 @@ describe('an outcome moves a recipient', () => {
     ['a fault of ours', broken, 0, false, 'failed', ['email.sent', 'email.bounced'], null, false],
   ] as const)('%s', (_, outcome, attempts, viaSmarthost, state, types, dueAt, suppress) => {
     const move = moveAfter(outcome, { attempts }, { ...context, viaSmarthost })
-    expect(move).toMatchObject({ state, dueAt, suppress })
+    expect({ ...move, suppress: move.bounce?.hard ?? false }).toMatchObject({ state, dueAt, suppress })
     expect(move.events.map(({ type }) => type)).toEqual(types)
   })
 
@@ -67,7 +67,7 @@ test('a recipient whose time is over bounces softly with the last reply, and was
 
 test('a suppressed recipient is told of by one event, without having been sent to', () => {
   const move = moveSuppressed(now)
-  expect(move).toMatchObject({ state: 'suppressed', dueAt: null, suppress: false })
+  expect(move).toMatchObject({ state: 'suppressed', dueAt: null, bounce: null })
   expect(move.events.map(({ type, data }) => [type, data.bounce_type, data.bounce_category])).toEqual([
     ['email.bounced', 'hard', 'suppressed'],
   ])

@@ -11,6 +11,7 @@ import { FreeSpace } from '../../src/submission/free-space.ts'
 import { IdempotencyKeys } from '../../src/submission/idempotency-keys.ts'
 import { settableClock } from '../support/settable-clock.ts'
 import { contentOf, submissionTo } from '../support/submission-fixture.ts'
+import { suppressAtOnce } from '../support/suppress-at-once.ts'
 import { testDirectory } from '../support/temporary-directory.ts'
 
 const minute = 60_000
@@ -60,14 +61,14 @@ async function startQueue(db: Database): Promise<Relay> {
         db, clock, deliver, log: silentLog, eventsWritten: () => {}, random: () => 0,
         frameFor: () => ({ signingKeys: [], tls: 'opportunistic', fields: [], frameOf: ({ id }) => ({ reversePath: `b${id}@relay.example`, traceFields: '', fields: [] }) }),
       },
-      { retrySchedule: [minute, 5 * minute], viaSmarthost: false },
+      { retrySchedule: [minute, 5 * minute], viaSmarthost: false, suppressionPolicyFor: () => suppressAtOnce },
     )
   const parts: AcceptParts = {
     db, clock,
     queue: newQueue(),
     space: new FreeSpace('/', 0),
     idempotencyKeys: new IdempotencyKeys({ db, clock }),
-    accounts: { accountFor: (id) => (id === 'acc_1' ? { id, name: 'one', plan: 'free', status: 'active', createdAt: 0 } : undefined) },
+    accounts: { accountFor: (id) => (id === 'acc_1' ? { id, name: 'one', plan: 'free', status: 'active', deliveryNotices: false, createdAt: 0 } : undefined) },
     verifiedDomainFor: (_, name) => (name === 'sender.example' ? { id: 'dom_1', name } : null),
     eventsWritten: () => {},
     giveUpAfterMs: 48 * 60 * minute,

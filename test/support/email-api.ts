@@ -19,6 +19,7 @@ import { resendFailed } from '../../src/submission/resend-failed.ts'
 import { TemplateList } from '../../src/template/template-list.ts'
 import { startApiServer } from './api-server.ts'
 import type { ApiAnswer, ApiParts, ApiServer, RequestOptions } from './api-server.ts'
+import { suppressAtOnce } from './suppress-at-once.ts'
 
 const minute = 60_000
 const taken: Outcome = { type: 'delivered', reply: { code: 250, enhancedCode: '2.0.0', text: 'Ok' } }
@@ -120,7 +121,7 @@ const queueFor = (
         for (const { id, forwardPath } of job.recipients) onAttempt(attemptFor(id, outcomes.get(forwardPath)?.shift() ?? taken, clock.now()))
       },
     },
-    { retrySchedule: [minute, 5 * minute], viaSmarthost: false },
+    { retrySchedule: [minute, 5 * minute], viaSmarthost: false, suppressionPolicyFor: () => suppressAtOnce },
   )
 
 const attemptFor = (recipientId: string, outcome: Outcome, startedAt: number): Attempt => ({

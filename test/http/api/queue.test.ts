@@ -25,7 +25,7 @@ async function startApi() {
     return [
       ...queueOperations({ queueAdmin }),
       ...settingOperations({ config }),
-      ...explainOperations({ explain: (address) => explainAddress(address, { db: parts.db, queueAdmin, route }) }),
+      ...explainOperations({ explain: (address) => explainAddress(address, { db: parts.db, clock: parts.clock, queueAdmin, route }) }),
     ]
   })
   const owner = await api.token()

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
 import { suppressionOperations } from '../../../src/http/api/suppressions.ts'
-import { suppressBounced } from '../../../src/suppression/suppression-list.ts'
 import { insertSuppression } from '../../../src/suppression/insert-suppression.ts'
 import { SuppressionEntries } from '../../../src/suppression/suppression-entries.ts'
 import { startApiServer } from '../../support/api-server.ts'
@@ -56,7 +55,7 @@ test('many are added and removed at once, by address or by id', async () => {
 test('an address that is there for several reasons is one to whoever names it', async () => {
   const { call, emails, db, scope } = await startApi()
   await db.write([
-    suppressBounced(scope, { address: 'Ann@example.com', messageId: 'em_1', reason: '550 gone' }, 1000),
+    insertSuppression(scope, { address: 'Ann@example.com', origin: 'bounce', sourceId: 'em_1', reason: '550 gone', createdAt: 1000 }),
     insertSuppression(scope, { address: 'ann@example.com', origin: 'unsubscribe', sourceId: null, reason: null, createdAt: 2000 }),
   ])
   expect((await call('GET', '/ann@example.com')).body).toMatchObject({ origin: 'bounce', source_id: 'em_1', reason: '550 gone' })

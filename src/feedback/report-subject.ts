@@ -1,0 +1,51 @@
+import type { EventSubject } from '../event/event-log.ts'
+import type { RecipientState } from '../queue/recipient-state.ts'
+import type { Database, Row } from '../store/database.ts'
+import type { ReportedOn } from './match-report.ts'
+
+/** A recipient that a report is about: how it stands, and whom events of it concern. */
+export interface ReportSubject extends ReportedOn {
+  event: EventSubject
+  /** Domain of the forward-path. */
+  destination: string
+}
+
+interface RecipientRow extends Row {
+  message_id: string
+  account_id: string
+  forward_path: string
+  destination: string
+  state: RecipientState
+  owner: string | null
+  delivered_at: number | null
+  complained_at: number | null
+  subject: string
+  sandbox: number
+}
+
+/** Null where it is kept no more. */
+export async function readReportSubject(db: Pick<Database, 'read'>, recipientId: string): Promise<ReportSubject | null> {
+  const [row] = await db.read<RecipientRow>(
+    `select r.message_id, r.account_id, r.forward_path, r.destination, r.state, r.owner, r.delivered_at, r.complained_at, m.subject, m.sandbox
+       from recipient r join message m on m.id = r.message_id where r.id = :recipientId`,
+    { recipientId },
+  )
+  return row ? reportedOn(recipientId, row) : null
+}
+
+const reportedOn = (recipientId: string, row: RecipientRow): ReportSubject => ({
+  forwardPath: row.forward_path,
+  destination: row.destination,
+  state: row.state,
+  isInHand: row.owner !== null,
+  deliveredAt: row.delivered_at,
+  complainedAt: row.complained_at,
+  event: {
+    accountId: row.account_id,
+    messageId: row.message_id,
+    recipientId,
+    to: row.forward_path,
+    subject: row.subject,
+    sandbox: row.sandbox === 1,
+  },
+})

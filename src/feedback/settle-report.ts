@@ -1,0 +1,63 @@
+import { simulatorDomain } from '../delivery/simulator.ts'
+import { recordEvent } from '../event/event-log.ts'
+import { bounceLate, complainLate } from '../queue/late-result.ts'
+import type { LateResult } from '../queue/late-result.ts'
+import type { Statement } from '../store/database.ts'
+import { suppressAfterBounce, suppressAfterComplaint } from '../suppression/suppression-policy.ts'
+import type { SuppressionPolicy } from '../suppression/suppression-policy.ts'
+import type { IncomingReport } from './incoming-reports.ts'
+import type { Consequence } from './match-report.ts'
+import type { ReportOutcome } from './report-handler.ts'
+import type { ReportSubject } from './report-subject.ts'
+
+/**
+ * Settles a report. Stands first in its batch: where it is settled already, nothing of the batch is written.
+ * `now`: epoch, ms
+ */
+export const settleReport = ({ id }: Pick<IncomingReport, 'id'>, { result, summary, about }: ReportOutcome, now: number): Statement => ({
+  sql: `update incoming_report
+           set state = 'done', result = :result, summary = :summary, account_id = :accountId, message_id = :messageId,
+               recipient_id = coalesce(:recipientId, recipient_id), settled_at = :now
+         where id = :id and state = 'received'`,
+  params: {
+    id,
+    result,
+    summary: summary === null ? null : JSON.stringify(summary),
+    accountId: about?.accountId ?? null,
+    messageId: about?.messageId ?? null,
+    recipientId: about?.recipientId ?? null,
+    now,
+  },
+  expect: 1,
+})
+
+/** What is to be written of a late bounce: the recipient's move, its event, the suppression. */
+export function settleBounce(
+  { event, forwardPath: address, destination }: ReportSubject,
+  { bounce }: Extract<Consequence, { type: 'bounced' }>,
+  policy: SuppressionPolicy,
+  now: number,
+): Statement[] {
+  const { hard, category, status: enhancedCode, smtpCode, reason } = bounce
+  const late = bounceLate(event.recipientId, { hard, category, enhancedCode, smtpCode, reason }, now)
+  const suppressed = destination === simulatorDomain ? [] : suppressAfterBounce(event, { ...event, address, hard, category, reason }, policy, now)
+  return [...moveAndTell(event, late, now), ...suppressed]
+}
+
+/** The same of a complaint. */
+export function settleComplaint(
+  { event, forwardPath: address, destination }: ReportSubject,
+  { complaint }: Extract<Consequence, { type: 'complained' }>,
+  policy: SuppressionPolicy,
+  now: number,
+): Statement[] {
+  const { feedbackType, reportedBy } = complaint
+  const reason = `Complaint (${feedbackType})${reportedBy === null ? '' : ` reported by ${reportedBy}`}`
+  const suppressed = destination === simulatorDomain ? [] : suppressAfterComplaint(event, { ...event, address, reason }, policy, now)
+  return [...moveAndTell(event, complainLate(event.recipientId, complaint, now), now), ...suppressed]
+}
+
+const moveAndTell = (about: ReportSubject['event'], { guard, event }: LateResult, now: number): Statement[] => [
+  guard,
+  recordEvent(about, event.type, event.data, now),
+]

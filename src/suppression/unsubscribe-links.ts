@@ -1,0 +1,46 @@
+import type { Clock } from '../clock.ts'
+import { ConflictError } from '../store/database.ts'
+import type { Database } from '../store/database.ts'
+import { endSubscription, subscriptionOf } from './unsubscribe.ts'
+import type { UnsubscribeMethod } from './unsubscribe.ts'
+import type { UnsubscribeTarget, UnsubscribeTokens } from './unsubscribe-token.ts'
+
+interface UnsubscribeLinksParts {
+  db: Pick<Database, 'read' | 'write'>
+  clock: Clock
+  tokens: UnsubscribeTokens
+  /** Called after events were written. */
+  eventsWritten(): void
+}
+
+/** Links to unsubscribe: what they say, and what follows of using one. */
+export class UnsubscribeLinks {
+  readonly #parts: UnsubscribeLinksParts
+
+  constructor(parts: UnsubscribeLinksParts) {
+    this.#parts = parts
+  }
+
+  /** What the token of a link says; null where it is none of ours. */
+  read(token: string): UnsubscribeTarget | null {
+    return this.#parts.tokens.decode(token)
+  }
+
+  /** Works also where the message is kept no more. Done again, it changes nothing and costs no write. */
+  async use(target: UnsubscribeTarget, method: UnsubscribeMethod): Promise<void> {
+    const { db, clock, eventsWritten } = this.#parts
+    for (;;) {
+      const subscription = await subscriptionOf(target, db)
+      const batch = subscription ? endSubscription(subscription, method, clock.now()) : []
+      if (batch.length === 0) return
+      try {
+        await db.write(batch)
+        if (subscription?.event) eventsWritten()
+        return
+      } catch (error) {
+        // Of two at once one is first; what is left for the other shows when it looks again.
+        if (!(error instanceof ConflictError)) throw error
+      }
+    }
+  }
+}

@@ -1,0 +1,89 @@
+import { recordEvent } from '../event/event-log.ts'
+import type { EventSubject } from '../event/event-log.ts'
+import { isoTime } from '../iso-time.ts'
+import type { Database, Row, Statement } from '../store/database.ts'
+import { insertSuppression } from './insert-suppression.ts'
+import { suppressionAddress } from './suppression-address.ts'
+import type { UnsubscribeTarget } from './unsubscribe-token.ts'
+
+/** `one_click`: the mail program did it (RFC 8058); `link`: on the page of the link; `mailto`: by a mail. */
+export type UnsubscribeMethod = 'one_click' | 'link' | 'mailto'
+
+/** What somebody wants to end. */
+export interface Subscription {
+  target: UnsubscribeTarget
+  /** Whom the event concerns; null where there is none: the message is kept no more, or the recipient has unsubscribed before. */
+  event: EventSubject | null
+  /** True where the address is on the list for it already. */
+  isEnded: boolean
+}
+
+interface SubscriptionRow extends Row {
+  recipient_id: string | null
+  subject: string | null
+  unsubscribed_at: number | null
+  entries: number
+}
+
+/** What a link names; null where its account is no more. */
+export async function subscriptionOf(target: UnsubscribeTarget, db: Pick<Database, 'read'>): Promise<Subscription | null> {
+  const { accountId, messageId, address, topic } = target
+  const [row] = await db.read<SubscriptionRow>(
+    `select r.id as recipient_id, m.subject, r.unsubscribed_at,
+            (select count(*) from suppression s
+              where s.account_id = a.id and s.address = :listed and s.origin = 'unsubscribe' and s.topic = :topic
+                and s.sandbox = :sandbox) as entries
+       from account a
+       left join recipient r on r.message_id = :messageId and r.forward_path = :address
+       left join message m on m.id = r.message_id
+      where a.id = :accountId and a.status in ('active', 'suspended')`,
+    { accountId, messageId, address, topic, listed: suppressionAddress(address), sandbox: target.sandbox ? 1 : 0 },
+  )
+  return row ? subscriptionFrom(target, row) : null
+}
+
+/**
+ * What the message to this recipient can be unsubscribed from; null where that is nothing, or the recipient or its account
+ * is known no more.
+ */
+export async function subscriptionOfRecipient(recipientId: string, db: Pick<Database, 'read'>): Promise<Subscription | null> {
+  const [row] = await db.read<{ message_id: string; account_id: string; forward_path: string; sandbox: number; topic: string }>(
+    `select r.message_id, r.account_id, r.forward_path, m.sandbox, m.unsubscribe_topic as topic
+       from recipient r join message m on m.id = r.message_id where r.id = :recipientId and m.unsubscribe_topic is not null`,
+    { recipientId },
+  )
+  if (!row) return null
+  const { account_id: accountId, message_id: messageId, forward_path: address, topic } = row
+  return subscriptionOf({ accountId, messageId, address, topic, sandbox: row.sandbox === 1 }, db)
+}
+
+function subscriptionFrom(target: UnsubscribeTarget, row: SubscriptionRow): Subscription {
+  const { accountId, messageId, address, sandbox } = target
+  const { recipient_id: recipientId, subject } = row
+  const isTold = recipientId === null || subject === null || row.unsubscribed_at !== null
+  return { target, isEnded: row.entries > 0, event: isTold ? null : { accountId, messageId, recipientId, to: address, subject, sandbox } }
+}
+
+const inWords: Record<UnsubscribeMethod, string> = {
+  one_click: 'Unsubscribed by one click in the mail program.',
+  link: 'Unsubscribed on the page of the link.',
+  mailto: 'Unsubscribed by a mail.',
+}
+
+/**
+ * What is to be written: mail of that topic from that account is not sent to the address any more, all other mail is.
+ * Where there is an event the first statement guards it: it refuses the batch where somebody was first, and then the
+ * subscription is to be read again.
+ */
+export function endSubscription({ target, event, isEnded }: Subscription, method: UnsubscribeMethod, now: number): Statement[] {
+  const { address, topic, messageId: sourceId } = target
+  const entry = insertSuppression(target, { address, origin: 'unsubscribe', topic, sourceId, reason: inWords[method], createdAt: now })
+  const entries = isEnded ? [] : [entry]
+  if (!event) return entries
+  const once = {
+    sql: 'update recipient set unsubscribed_at = :now where id = :id and unsubscribed_at is null',
+    params: { id: event.recipientId, now },
+    expect: 1,
+  }
+  return [once, ...entries, recordEvent(event, 'email.unsubscribed', { unsubscribed_at: isoTime(now), method }, now)]
+}

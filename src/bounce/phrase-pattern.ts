@@ -12,8 +12,8 @@ export function patternOf(phrases: string[], terms: Record<string, string[]>): R
   return new RegExp(`(?:${phrases.map((phrase) => sourceOf(phrase, terms)).join('|')})(?= )`)
 }
 
-/** The words of a text, each between spaces. */
-export const spacedWords = (text: string): string => ` ${wordsOf(text).join(' ')} `
+/** The words of a text, each between spaces; `longest` in UTF-16 units. */
+export const spacedWords = (text: string, longest?: number): string => ` ${wordsOf(text, longest).join(' ')} `
 
 function sourceOf(phrase: string, terms: Record<string, string[]>): string {
   if (/^\s*…|…\s*$/.test(phrase)) throw new RangeError(`A phrase neither begins nor ends with a gap: ${phrase}`)

@@ -12,7 +12,7 @@ const word =
  * The words of what a mail system said: lower case, without accents, apostrophes and punctuation, an address as `@`, the
  * end of a sentence as `.`. So neither spelling nor line breaks nor the names in a reply decide what it is taken for.
  */
-export function wordsOf(text: string): string[] {
-  const plain = text.slice(0, longestText).replace(address, '@').normalize('NFKD').replace(/\p{M}|['’`´]/gu, '').toLowerCase()
+export function wordsOf(text: string, longest = longestText): string[] {
+  const plain = text.slice(0, longest).replace(address, '@').normalize('NFKD').replace(/\p{M}|['’`´]/gu, '').toLowerCase()
   return Array.from(plain.matchAll(word), ([found]) => (/^[.;!?。]$/.test(found) ? sentenceEnd : found))
 }

@@ -1,18 +1,69 @@
 import { classifyRefusal } from '../bounce/classify-refusal.ts'
+import { domainOf } from '../smtp/address.ts'
+import { isBounceNotice } from './bounce-notice.ts'
+import { saysDelayed } from './bounce-words.ts'
 import { parseDiagnostic } from './diagnostic.ts'
 import type { ReportedRecipient } from './feedback-report.ts'
-import { reportedAddress } from './report-address.ts'
+import { namedRecipients } from './named-recipients.ts'
+import type { NamedRecipient } from './named-recipients.ts'
+import { originalMessage } from './original-message.ts'
+import { reportLines } from './report-text.ts'
 import { headerValue } from './returned-message.ts'
-import type { ReturnedMessage } from './returned-message.ts'
+import type { HeaderField, ReturnedMessage } from './returned-message.ts'
 
-/** What a bounce without a delivery status says of its recipients; none where it is no bounce. */
+/** Characters of a reason. */
+const longestReason = 1000
+const anyAddress = /[^\s<>()[\]"',:;]{1,64}@[^\s<>()[\]"',:;]{1,255}/g
+
+/**
+ * What a report without a delivery status says in its own words; empty for what is no report. A recipient is named hard
+ * only where the text says so plainly. The message that came back tells who sent it, and so who has not failed; its
+ * recipient counts where it had one only and the report names nobody.
+ */
 export function parseBounceText(message: ReturnedMessage): ReportedRecipient[] {
-  const { code, enhancedCode, text } = parseDiagnostic(message.parts[0]?.content.slice(0, 1000) ?? '')
-  const addresses = headerValue(message, 'x-failed-recipients').split(',').map(reportedAddress)
-  return addresses
-    .filter((address) => address !== null)
-    .map((address) => {
-      const { category, hard } = classifyRefusal({ code, enhancedCode, text, remoteHost: null, phase: 'report' })
-      return { address, action: 'failed', hard, status: enhancedCode, category, smtpCode: code, reason: text }
-    })
+  const lines = reportLines(message)
+  const text = lines.join('\n')
+  if (!isBounceNotice(message, text)) return []
+  const isDelayed = saysDelayed(text)
+  return recipientsOf(message, lines).map((recipient) => reported(recipient, text, isDelayed))
 }
+
+function recipientsOf(message: ReturnedMessage, lines: string[]): NamedRecipient[] {
+  const failed = addressesIn(headerValue(message, 'x-failed-recipients'))
+  const original = originalMessage(message).headers
+  const senders = new Set([
+    ...addressesIn(headerValue(message, 'from')),
+    ...addressesIn(headerValue(message, 'to')),
+    ...addressesOf(original, ['from', 'return-path', 'sender', 'reply-to', 'message-id']),
+  ])
+  const named = namedRecipients(lines, (address) => senders.has(address.toLowerCase()))
+  if (failed.length > 0) return failed.map((address) => named.find((one) => one.address.toLowerCase() === address) ?? { address, reason: '' })
+  if (named.length > 0) return named
+  const written = addressesOf(original, ['to'])
+  return written.length === 1 ? written.map((address) => ({ address, reason: '' })) : []
+}
+
+function reported({ address, reason }: NamedRecipient, text: string, isDelayed: boolean): ReportedRecipient {
+  const own = judge(reason, address)
+  const { said, judgement } = own.judgement.category === 'other' ? judge(`${reason}\n${text}`, address) : own
+  return {
+    address,
+    action: isDelayed ? 'delayed' : 'failed',
+    hard: judgement.hard && !isDelayed,
+    status: said.enhancedCode,
+    category: judgement.category,
+    smtpCode: said.code,
+    reason: said.text.slice(0, longestReason),
+  }
+}
+
+function judge(reason: string, address: string) {
+  const said = parseDiagnostic(reason)
+  const remoteHost = /(?:talking to|host|server|by|from)\s{1,3}([a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,8})/i.exec(reason)?.[1]?.toLowerCase()
+  return { said, judgement: classifyRefusal({ ...said, remoteHost: remoteHost ?? domainOf(address).toLowerCase(), phase: 'report' }) }
+}
+
+const addressesIn = (value: string): string[] => value.match(anyAddress)?.map((address) => address.toLowerCase()) ?? []
+
+const addressesOf = (fields: readonly HeaderField[], names: string[]): string[] =>
+  fields.filter(({ name }) => names.includes(name)).flatMap(({ value }) => addressesIn(value))

@@ -1,0 +1,48 @@
+import { textFromHtml } from '../message/text-from-html.ts'
+import type { ReturnedMessage } from './returned-message.ts'
+
+/** UTF-16 units of a report's own words that are read. */
+const longestReport = 32 * 1024
+const mostLines = 600
+
+const messageTypes = /^(?:message\/|text\/(?:rfc822|x-?message|global))/
+/** Lines behind which the message stands that came back, in the words of those who write them. */
+const markers = [
+  /^\W*(?:-{2,}|={2,}|\*{3,})\W*(?:(?:this is |here is |included is |below is |above is )?(?:an? |the |your )?(?:full |complete |partial )?(?:copy|original|returned|unsent|undelivered|undeliverable|failed|bounced|rejected|message (?:text|content|header|body|follows)|text of (?:your|the)|header|body of|content|below this line|forwarded message|start of|begin)).{0,80}$/i,
+  /^\W*(?:(?:the |your )?(?:original|returned|unsent|undelivered|undeliverable|failed|received|bounced|offending|rejected) (?:e-?mail |mail )?(?:message|mail|e-?mail|headers?|text|message headers?|message text)(?: text| headers?| body| content| data)?(?: (?:follows?|is|was|below|attached|included).{0,40})?)\W*$/i,
+  /^\W*(?:message|mail|e-?mail)?\s?(?:headers?|text|contents?|body|source)(?: of (?:the|your) .{0,30})? (?:follows?|below|is|are)(?: .{0,30})?\W*$/i,
+  /^\W*(?:below this line is|(?:this|here|included|below|following|the following) is (?:a|the) (?:copy|header|text|original|beginning)|a copy of (?:the|your)|your (?:original )?message (?:follows|is (?:attached|included|below|returned))|the (?:first|header|text|body|content|message headers?|original message|headers?).{0,40} (?:follows?|below|are|is)\b).{0,80}$/i,
+  /^\W*(?:ursprüngliche (?:nachricht|mail)|originalnachricht|message d'origine|message original|en-?têtes? (?:du message|d'origine)|mensaje original|messaggio originale|mensagem original|oorspronkelijk bericht|исходное (?:сообщение|письмо)|oryginalna wiadomość|原始邮件|原始郵件|元のメッセージ|原メッセージ|転送|오리지널).{0,60}$/i,
+]
+const headerLine = /^[> ]{0,3}(?:Return-Path|Received|Message-ID|DKIM-Signature|MIME-Version|Date|From|To|Subject|Content-Type|X-[A-Za-z0-9-]{1,60}|Delivered-To|Reply-To|Sender):(?:\s|$)/i
+/** A message seldom begins with another field than these, and the words of a report do so seldom. */
+const firstHeaderLine = /^[> ]{0,3}(?:Return-Path|Received|Message-ID|DKIM-Signature|Delivered-To|X-Received|MIME-Version|X-Originating-IP): /i
+
+/** The lines of a report's own words, without the message that came back; trailing white space is left out. */
+export function reportLines({ parts }: ReturnedMessage): string[] {
+  const end = parts.findIndex(({ contentType }) => messageTypes.test(contentType))
+  const own = end < 0 ? parts : parts.slice(0, end)
+  const plain = own.filter(({ contentType, content }) => contentType === 'text/plain' && content.trim() !== '')
+  const texts = plain.length > 0 ? plain : own.filter(({ contentType }) => contentType === 'text/html')
+  const text = texts
+    .slice(0, 4)
+    .map(({ contentType, content }) => (contentType === 'text/html' ? textFromHtml(content) : content))
+    .join('\n\n')
+  const lines = text.slice(0, longestReport).split('\n', mostLines).map((line) => line.slice(0, 2000).trimEnd())
+  const from = lines.findIndex((line) => line.trim() !== '')
+  const start = lines.findIndex((_, index) => index > from && isStartOfOriginal(lines, index))
+  return start < 0 ? lines : lines.slice(0, start)
+}
+
+function isStartOfOriginal(lines: string[], index: number): boolean {
+  const line = lines[index] ?? ''
+  if (line.length > 160 || line.includes('@')) return isHeader(lines, index)
+  return isHeader(lines, index) || markers.some((marker) => marker.test(line))
+}
+
+/** Two fields in a row, the second perhaps after a folded line. */
+function isHeader(lines: string[], index: number): boolean {
+  if (!firstHeaderLine.test(lines[index] ?? '')) return false
+  const next = lines.slice(index + 1, index + 12).find((line) => !/^[> ]{0,2}[ \t]/.test(line))
+  return next !== undefined && headerLine.test(next)
+}

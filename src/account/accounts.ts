@@ -15,8 +15,18 @@ export interface Account {
   plan: string
   /** A suspended account's mail is refused at every door; what is already accepted is still delivered. */
   status: AccountStatus
+  /** Whether those who submit by SMTP are told by mail what became of it (RFC 3464). */
+  deliveryNotices: boolean
   /** Epoch, ms. */
   createdAt: number
+}
+
+/** What can be changed of an account. */
+interface AccountChange {
+  plan?: string | undefined
+  status?: AccountStatus | undefined
+  /** Once on, notices tell of what happens from then on. */
+  deliveryNotices?: boolean | undefined
 }
 
 interface AccountRow extends Row {
@@ -24,6 +34,7 @@ interface AccountRow extends Row {
   name: string
   plan: string
   status: AccountStatus
+  notices_after: number | null
   created_at: number
 }
 
@@ -35,6 +46,7 @@ export class Accounts {
   readonly #db: Database
   readonly #clock: Clock
   readonly #byId = new Map<string, Account>()
+  readonly #wantNotices = new Set<string>()
 
   constructor(parts: { db: Database; clock: Clock }) {
     this.#db = parts.db
@@ -42,9 +54,15 @@ export class Accounts {
   }
 
   async load(): Promise<void> {
-    const rows = await this.#db.read<AccountRow>(`select id, name, plan, status, created_at from account where status in ('active', 'suspended')`)
-    this.#byId.clear()
-    for (const row of rows) this.#byId.set(row.id, accountOf(row))
+    const rows = await this.#db.read<AccountRow>(
+      `select id, name, plan, status, notices_after, created_at from account where status in ('active', 'suspended')`,
+    )
+    for (const row of rows) this.#remember(accountOf(row))
+  }
+
+  /** Whether any account has delivery notices turned on. */
+  get someWantNotices(): boolean {
+    return this.#wantNotices.size > 0
   }
 
   /** The account with this id, from memory. */
@@ -72,7 +90,7 @@ export class Accounts {
   async create(name: string, plan: string): Promise<Account> {
     checkName(name)
     const now = this.#clock.now()
-    const account: Account = { id: newId('acc', now), name, plan, status: 'active', createdAt: now }
+    const account: Account = { id: newId('acc', now), name, plan, status: 'active', deliveryNotices: false, createdAt: now }
     try {
       await this.#db.write([
         {
@@ -84,22 +102,34 @@ export class Accounts {
       if (!(error instanceof UniqueError)) throw error
       throw new SternaError('account_exists', `An account "${name}" exists already.`, { cause: error })
     }
-    this.#byId.set(account.id, account)
-    return account
+    return this.#remember(account)
   }
 
   /** @throws SternaError `not_found` */
-  async change(idOrName: string, change: { plan?: string | undefined; status?: AccountStatus | undefined }): Promise<Account> {
+  async change(idOrName: string, change: AccountChange): Promise<Account> {
     const account = this.getAccount(idOrName)
-    const { plan = account.plan, status = account.status } = change
+    const { plan = account.plan, status = account.status, deliveryNotices = account.deliveryNotices } = change
     const { id } = account
     await this.#db.write([
-      { sql: 'update account set plan = :plan, status = :status where id = :id', params: { id, plan, status }, expect: 1 },
+      {
+        sql: `update account
+                 set plan = :plan, status = :status,
+                     notices_after = case when :deliveryNotices = 0 then null
+                                          else coalesce(notices_after, (select coalesce(max(seq), 0) from event)) end
+               where id = :id`,
+        params: { id, plan, status, deliveryNotices: deliveryNotices ? 1 : 0 },
+        expect: 1,
+      },
     ])
-    const changed = { ...account, plan, status }
-    // Accounts are replaced, never changed in place: a caller that holds one sees one moment.
-    this.#byId.set(id, changed)
-    return changed
+    return this.#remember({ ...account, plan, status, deliveryNotices })
+  }
+
+  /** Accounts are replaced, never changed in place: a caller that holds one sees one moment. */
+  #remember(account: Account): Account {
+    this.#byId.set(account.id, account)
+    if (account.deliveryNotices) this.#wantNotices.add(account.id)
+    else this.#wantNotices.delete(account.id)
+    return account
   }
 
   /**
@@ -112,7 +142,7 @@ export class Accounts {
     try {
       await this.#db.write([
         {
-          sql: `update account set status = 'deleted', name = id
+          sql: `update account set status = 'deleted', name = id, notices_after = null
                  where id = :id and not exists (
                    select 1 from message m join recipient r on r.message_id = m.id
                     where m.account_id = :id and m.id >= :since and r.due_at is not null)`,
@@ -125,6 +155,7 @@ export class Accounts {
       throw error
     }
     this.#byId.delete(id)
+    this.#wantNotices.delete(id)
   }
 
   /**
@@ -149,6 +180,7 @@ const accountOf = (row: AccountRow): Account => ({
   name: row.name,
   plan: row.plan,
   status: row.status,
+  deliveryNotices: row.notices_after !== null,
   createdAt: row.created_at,
 })
 

@@ -1,5 +1,6 @@
 import { removeAccount } from '../account-removal.ts'
 import { checkedPlan } from '../account/plan.ts'
+import { SternaError } from '../errors.ts'
 import { argument, shownTime, table, textOption } from './command.ts'
 import type { Command } from './command.ts'
 
@@ -56,6 +57,20 @@ export const accountCommands: Command[] = [
     async run(input, { accounts, config }) {
       const account = await accounts.change(argument(input, 0), { plan: checkedPlan(argument(input, 1), config.plans) })
       return { stdout: `${account.id}\n`, stderr: `The account ${account.name} has the plan ${account.plan}.\n`, objectId: account.id }
+    },
+  },
+  {
+    name: 'account notices',
+    args: ['ACCOUNT', 'on|off'],
+    options: {},
+    doc:
+      'Turns on or off that whoever submits by SMTP gets a mail when a message fails or is late, at its MAIL FROM address and ' +
+      'as its NOTIFY parameter says (RFC 3461, RFC 3464).',
+    async run(input, { accounts }) {
+      const wanted = argument(input, 1)
+      if (wanted !== 'on' && wanted !== 'off') throw new SternaError('invalid_parameter', `Delivery notices are on or off, not "${wanted}".`)
+      const account = await accounts.change(argument(input, 0), { deliveryNotices: wanted === 'on' })
+      return { stdout: `${account.id}\n`, stderr: `Delivery notices of the account ${account.name} are ${wanted}.\n`, objectId: account.id }
     },
   },
   {

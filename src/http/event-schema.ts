@@ -31,6 +31,7 @@ const bounceCategory = z.enum([
 const ownData = {
   'email.queued': { queued_at: timeAnswer },
   'email.deferred': { deferred_at: timeAnswer, next_attempt_at: timeAnswer, reason: z.string() },
+  'email.relayed': { relayed_at: timeAnswer.describe('When the smarthost took the message.') },
   'email.canceled': { canceled_at: timeAnswer },
   'email.sent': { sent_at: timeAnswer.describe('When the first attempt to deliver was made.') },
   'email.delivered': { delivered_at: timeAnswer.describe("When the recipient's server took the message.") },

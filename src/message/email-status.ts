@@ -86,6 +86,7 @@ export interface NewestEvent {
 export function lastEventOf(event: NewestEvent | undefined, status: EmailStatus): string {
   if (event === undefined || event.type === 'email.queued') return status === 'scheduled' ? 'scheduled' : 'queued'
   if (event.type === 'email.deferred') return 'delivery_delayed'
+  if (event.type === 'email.relayed') return 'sent'
   if (event.type === 'email.bounced' && event.data.bounce_category === 'suppressed') return 'suppressed'
   if (event.type === 'email.bounced' && event.data.bounce_category === 'internal_error') return 'failed'
   return event.type.slice('email.'.length)

@@ -82,7 +82,7 @@ function removeMessages(cutoff: number): Statement[] {
   const params = { before: idFloor('em', cutoff + 1), cutoff, rows: rowsAtOnce }
   const old = `select m.id from message m where m.id < :before and ${isFinal('m.id')} order by m.id limit :rows`
   return [
-    ...['message_tag', 'content', 'attempt'].map((table) => ({ sql: `delete from ${table} where message_id in (${old})`, params })),
+    ...['message_tag', 'content', 'attempt', 'notice'].map((table) => ({ sql: `delete from ${table} where message_id in (${old})`, params })),
     // The recipients last but one: that a message is final is read from them, and of a message without any it is true.
     { sql: `delete from recipient where message_id in (${old})`, params },
     { sql: `delete from message where id in (${old})`, params },

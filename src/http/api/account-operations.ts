@@ -25,6 +25,9 @@ const accountAnswer = z
     name: z.string(),
     plan: z.string(),
     status: z.enum(['active', 'suspended']).describe('A suspended account reads, but nothing is sent for it.'),
+    delivery_notices: z
+      .boolean()
+      .describe('Whether whoever submits by SMTP gets a mail (RFC 3464) when a message fails or is late, at its MAIL FROM address.'),
     rate_limit: z.object({ limit: z.int(), window_seconds: z.int() }).describe('Requests in any such window, over all keys.'),
     created_at: timeAnswer,
   })
@@ -35,12 +38,14 @@ const newAccount = z.object({
   name: z.string().describe('1 to 100 characters, unique on this server.'),
   plan: z.string().optional().describe('One of the setting `plans`; `accounts.default_plan` if left out.'),
 })
-const accountChanges = z.object({ plan: z.string().optional(), status: z.enum(['active', 'suspended']).optional() })
+const deliveryNotices = z.boolean().optional().describe('For messages submitted by SMTP; off unless it is turned on.')
+const accountChanges = z.object({ plan: z.string().optional(), status: z.enum(['active', 'suspended']).optional(), delivery_notices: deliveryNotices })
+const ownAccountChanges = z.object({ delivery_notices: deliveryNotices })
 
 /** `/api/account`, and for operators `/api/accounts`. */
-export const accountOperations = (parts: AccountParts): Operation[] => [ownAccountOperation(parts), ...everyAccountOperations(parts)]
+export const accountOperations = (parts: AccountParts): Operation[] => [...ownAccountOperations(parts), ...everyAccountOperations(parts)]
 
-const ownAccountOperation = (parts: AccountParts): Operation =>
+const ownAccountOperations = (parts: AccountParts): Operation[] => [
   operation(
     {
       id: 'account.get',
@@ -53,7 +58,22 @@ const ownAccountOperation = (parts: AccountParts): Operation =>
       refuses: [],
     },
     (ctx) => accountObject(parts.accounts.getAccount(ctx.state.submitter.accountId), parts),
-  )
+  ),
+  operation(
+    {
+      id: 'account.update',
+      method: 'PATCH',
+      path: '/api/account',
+      tag: 'Account',
+      summary: 'Change the settings of the account that the key belongs to',
+      permission: 'full_access',
+      body: { schema: ownAccountChanges, example: { delivery_notices: true } },
+      answers: [{ status: 200, description: 'The account.', schema: accountAnswer }],
+      refuses: ['validation_error'],
+    },
+    async (ctx, { body }) => accountObject(await parts.accounts.change(ctx.state.submitter.accountId, changesIn(body)), parts),
+  ),
+]
 
 const everyAccountOperations = (parts: AccountParts): Operation[] => [
   operation(
@@ -113,7 +133,7 @@ const oneAccountOperations = (parts: AccountParts): Operation[] => [
       method: 'PATCH',
       path: '/api/accounts/{id}',
       tag: 'Accounts',
-      summary: 'Change the plan of an account, suspend it or resume it',
+      summary: 'Change the plan or the settings of an account, suspend it or resume it',
       description: 'Suspended, it sends no more from this moment on, in open SMTP sessions too. What was accepted is still delivered.',
       permission: 'operator',
       body: { schema: accountChanges, example: { status: 'suspended' } },
@@ -123,7 +143,7 @@ const oneAccountOperations = (parts: AccountParts): Operation[] => [
     async (ctx, { body }) => {
       const { id } = accountOf(ctx, parts)
       if (body.plan !== undefined) checkedPlan(body.plan, parts.plans.byName)
-      return accountObject(await parts.accounts.change(id, body), parts)
+      return accountObject(await parts.accounts.change(id, changesIn(body)), parts)
     },
   ),
   operation(
@@ -154,6 +174,8 @@ const accountOf = (ctx: ApiContext, { accounts }: AccountParts): Account => {
   throw new SternaError('not_found', 'There is no such account.')
 }
 
+const changesIn = ({ delivery_notices: deliveryNotices, ...others }: z.output<typeof accountChanges>) => ({ ...others, deliveryNotices })
+
 const windowSeconds = 60
 
 const accountObject = (account: Account, { plans: { byName, standard } }: AccountParts) => ({
@@ -162,6 +184,7 @@ const accountObject = (account: Account, { plans: { byName, standard } }: Accoun
   name: account.name,
   plan: account.plan,
   status: account.status,
+  delivery_notices: account.deliveryNotices,
   // As the limiter does for an account whose plan is not among the settings any more.
   rate_limit: { limit: byName[account.plan] ?? byName[standard] ?? 0, window_seconds: windowSeconds },
   created_at: isoTime(account.createdAt),

@@ -1,0 +1,61 @@
+import type { BounceCategory } from '../bounce/refusal.ts'
+import type { Notice, NoticeAction, NoticeRecipient } from './notice.ts'
+import type { NewsRow, ToldRow } from './notice-store.ts'
+import { returnedContent } from './returned-content.ts'
+
+/** A recipient to be told of, with what its event says beside the row; null of a warning. */
+export interface Told {
+  row: ToldRow
+  bounce: Bounce | null
+}
+
+interface Bounce {
+  category: BounceCategory
+  enhancedCode: string | null
+  reason: string
+}
+
+/** What the data of an `email.bounced` event say; null of other events. */
+export function bounceOf({ type, data }: NewsRow): Bounce | null {
+  if (type !== 'email.bounced') return null
+  const { bounce_category: category, enhanced_status: enhancedCode, reason } = JSON.parse(data)
+  return { category, enhancedCode, reason }
+}
+
+/**
+ * The notice of what became of some recipients of one message.
+ * @param firstChunk of the content; null where it is gone
+ */
+export function noticeOf(action: NoticeAction, told: [Told, ...Told[]], firstChunk: Uint8Array | null): Notice {
+  const [{ row }] = told
+  const stored = { subject: row.subject, messageIdHeader: row.message_id_header, size: row.size, ret: row.ret, createdAt: row.created_at }
+  return {
+    action,
+    recipients: told.map((one) => recipientOf(action, one)),
+    original: {
+      messageIdHeader: row.message_id_header,
+      subject: row.subject,
+      envid: row.envid,
+      arrivedAt: row.created_at,
+      smtputf8: row.smtputf8 === 1,
+      returned: returnedContent(stored, action, firstChunk),
+    },
+  }
+}
+
+function recipientOf(action: NoticeAction, { row, bounce }: Told): NoticeRecipient {
+  // Who refuses what was taken before is not the host that took it.
+  const isLate = action === 'failed' && row.delivered_at !== null
+  return {
+    address: row.forward_path,
+    orcpt: row.orcpt,
+    enhancedCode: bounce?.enhancedCode ?? row.enhanced_status,
+    smtpCode: row.smtp_code,
+    // The reply as it was; what is told of the end otherwise has words before it.
+    reason: row.last_response ?? bounce?.reason ?? null,
+    category: bounce?.category ?? null,
+    remoteHost: isLate ? null : row.mx_host,
+    lastAttemptAt: isLate ? null : row.attempted_at,
+    retriedUntil: action === 'delayed' ? row.expires_at : null,
+  }
+}

@@ -1,0 +1,174 @@
+import type { EventType } from '../event/event-type.ts'
+import type { RecipientState } from '../queue/recipient-state.ts'
+import type { Database, Row, Statement } from '../store/database.ts'
+import type { NoticeAction } from './notice.ts'
+
+const cursorName = 'notice'
+
+interface Positions extends Row {
+  /** How far the log has been read. */
+  position: number
+  /** The last event. */
+  newest: number
+  /** Nobody wants a notice of an event up to here; null where nobody wants any. */
+  after: number | null
+}
+
+/** A recipient with its message, as notices need them. */
+export interface ToldRow extends Row {
+  recipient_id: string
+  forward_path: string
+  state: RecipientState
+  notify: string | null
+  orcpt: string | null
+  expires_at: number
+  last_response: string | null
+  smtp_code: number | null
+  enhanced_status: string | null
+  delivered_at: number | null
+  /** Of the last attempt; null where no attempt is on record. */
+  mx_host: string | null
+  attempted_at: number | null
+  message_id: string
+  account_id: string
+  reverse_path: string
+  subject: string
+  message_id_header: string
+  size: number
+  smtputf8: number
+  envid: string | null
+  ret: string | null
+  created_at: number
+  scheduled_at: number | null
+}
+
+/** An event whose submitter may want to be told. */
+export interface NewsRow extends ToldRow {
+  seq: number
+  type: EventType
+  data: string
+}
+
+/** A warning whose time has come; `notices_after` is null where the account has turned notices off. */
+export interface DueWarningRow extends ToldRow {
+  notices_after: number | null
+}
+
+/** The cursor in the event log; written once, harmless after that. */
+export const createCursor: Statement = {
+  sql: `insert into cursor (name, position) values ('${cursorName}', 0) on conflict (name) do nothing`,
+}
+
+/** Where the reading stands. */
+export async function readPositions(db: Database): Promise<Positions | undefined> {
+  const [found] = await db.report<Positions>(
+    `select position, (select coalesce(max(seq), 0) from event) as newest,
+            (select min(notices_after) from account where notices_after is not null) as after
+       from cursor where name = '${cursorName}'`,
+  )
+  return found
+}
+
+export const moveCursor = (from: number, to: number): Statement => ({
+  sql: `update cursor set position = :to where name = '${cursorName}' and position = :from`,
+  params: { from, to },
+  expect: 1,
+})
+
+const lastAttempt = (column: string): string => `(select ${column} from attempt t
+   where t.message_id = m.id and t.recipient_id = r.id order by t.id desc limit 1)`
+
+const toldColumns = `r.id as recipient_id, r.forward_path, r.state, r.notify, r.orcpt, r.expires_at, r.last_response, r.smtp_code,
+  r.enhanced_status, r.delivered_at, ${lastAttempt('mx_host')} as mx_host, ${lastAttempt('started_at')} as attempted_at,
+  m.id as message_id, m.account_id, m.reverse_path, m.subject, m.message_id_header, m.size, m.smtputf8, m.envid, m.ret,
+  m.created_at, m.scheduled_at`
+
+/**
+ * The events behind `from`, up to `to`, that concern mail submitted by SMTP with a reverse-path, of accounts that want
+ * notices. Success is looked at only where it was asked for: hardly anybody does.
+ */
+export const newsBetween = (db: Database, from: number, to: number): Promise<NewsRow[]> =>
+  db.report<NewsRow>(
+    `select e.seq, e.type, e.data, ${toldColumns}
+       from event e
+       join account a on a.id = e.account_id
+       join message m on m.id = e.message_id
+       join recipient r on r.id = e.recipient_id
+      where e.seq > :from and e.seq <= :to and e.seq > a.notices_after and e.sandbox = 0
+        and m.source = 'smtp' and m.reverse_path is not null
+        and (e.type in ('email.bounced', 'email.deferred')
+             or (e.type in ('email.delivered', 'email.relayed') and r.notify like '%SUCCESS%'))
+      order by e.seq`,
+    { from, to },
+  )
+
+/** Of these recipients, those that a notice of this action exists for, or will. */
+export async function alreadyTold(db: Database, messageId: string): Promise<Set<string>> {
+  const rows = await db.read<{ recipient_id: string; action: NoticeAction }>(
+    'select recipient_id, action from notice where message_id = :messageId',
+    { messageId },
+  )
+  return new Set(rows.map((row) => `${row.recipient_id} ${row.action}`))
+}
+
+interface Told {
+  recipientId: string
+  action: NoticeAction
+  messageId: string
+  /** The message that the notice goes out as. */
+  noticeMessageId: string
+}
+
+/** Keeps that a recipient was told of. Refused with a `UniqueError` where it was before. */
+export const insertNotice = (told: Told): Statement => ({
+  sql: `insert into notice (recipient_id, action, message_id, notice_message_id)
+        values (:recipientId, :action, :messageId, :noticeMessageId)`,
+  params: { ...told },
+})
+
+/** Plans a warning of a delay, unless there is or was one. */
+export const planWarning = (recipientId: string, messageId: string, dueAt: number): Statement => ({
+  sql: `insert into notice (recipient_id, action, message_id, due_at)
+        values (:recipientId, 'delayed', :messageId, :dueAt)
+        on conflict (recipient_id, action) do nothing`,
+  params: { recipientId, messageId, dueAt },
+})
+
+/** The warnings whose time has come, the oldest first. Uses the partial index notice_due. */
+export const dueWarnings = (db: Database, now: number, limit: number): Promise<DueWarningRow[]> =>
+  db.read<DueWarningRow>(
+    `select ${toldColumns}, a.notices_after
+       from notice n
+       join recipient r on r.id = n.recipient_id
+       join message m on m.id = r.message_id
+       join account a on a.id = m.account_id
+      where n.due_at is not null and n.due_at <= :now
+      order by n.due_at limit :limit`,
+    { now, limit },
+  )
+
+/** Null where none is planned. Uses the partial index notice_due. */
+export async function firstWarningAt(db: Database): Promise<number | null> {
+  const [row] = await db.read<{ due_at: number | null }>('select min(due_at) as due_at from notice where due_at is not null')
+  return row?.due_at ?? null
+}
+
+/** The warning goes out as this message. */
+export const settleWarning = (recipientId: string, noticeMessageId: string): Statement => ({
+  sql: `update notice set due_at = null, notice_message_id = :noticeMessageId
+         where recipient_id = :recipientId and action = 'delayed' and due_at is not null`,
+  params: { recipientId, noticeMessageId },
+  expect: 1,
+})
+
+/** The warning is not wanted any more. */
+export const dropWarning = (recipientId: string): Statement => ({
+  sql: `delete from notice where recipient_id = :recipientId and action = 'delayed' and due_at is not null`,
+  params: { recipientId },
+})
+
+/** The first chunk of a message's content; null where it is gone. */
+export async function firstChunk(db: Database, messageId: string): Promise<Uint8Array | null> {
+  const [row] = await db.read<{ bytes: Uint8Array }>('select bytes from content where message_id = :messageId and chunk = 0', { messageId })
+  return row?.bytes ?? null
+}

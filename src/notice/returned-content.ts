@@ -1,0 +1,41 @@
+import { formatDate, formatTextField } from '../message/format-field.ts'
+import { chunkSize } from '../message/submission.ts'
+import type { NoticeAction, NoticeOriginal } from './notice.ts'
+
+/** What is known of a message whose content may be gone. */
+export interface StoredOriginal {
+  subject: string
+  messageIdHeader: string
+  /** bytes */
+  size: number
+  /** `full`, `hdrs` (RFC 3461 4.3). */
+  ret: string | null
+  /** Epoch, ms. */
+  createdAt: number
+}
+
+/** bytes of a header that go back */
+const longestHeader = 64 * 1024
+
+/**
+ * What goes back of a message: all of it where that was asked for, it has failed (RFC 3461 4.3) and it is small; else its
+ * header, made from what is kept besides where the content is gone.
+ * @param firstChunk of the content; null where it is gone
+ */
+export function returnedContent(stored: StoredOriginal, action: NoticeAction, firstChunk: Uint8Array | null): NoticeOriginal['returned'] {
+  const isWhole = stored.ret === 'full' && action === 'failed' && stored.size <= chunkSize && firstChunk?.length === stored.size
+  if (firstChunk && isWhole) return { isWhole, bytes: Buffer.from(firstChunk) }
+  return { isWhole: false, bytes: firstChunk ? headerOf(firstChunk) : headerFrom(stored) }
+}
+
+/** Without the empty line; a header that is too long ends with its last whole line. */
+function headerOf(content: Uint8Array): Uint8Array {
+  const bytes = Buffer.from(content.subarray(0, longestHeader))
+  const end = bytes.indexOf('\r\n\r\n')
+  return bytes.subarray(0, end === -1 ? bytes.lastIndexOf('\r\n') + 2 : end + 2)
+}
+
+function headerFrom({ subject, messageIdHeader, createdAt }: StoredOriginal): Uint8Array {
+  const fields = [`Date: ${formatDate(createdAt)}`, `Message-ID: ${messageIdHeader}`, formatTextField('Subject', subject)]
+  return Buffer.from(`${fields.join('\r\n')}\r\n`)
+}

@@ -1,9 +1,11 @@
-import { classifyRefusal } from '../bounce/classify-refusal.ts'
-import type { Judgement, Refusal } from '../bounce/refusal.ts'
+import type { Refusal } from '../bounce/refusal.ts'
 import { isGeneric, parseDiagnostic, statusCodeOf } from './diagnostic.ts'
 import type { Diagnostic } from './diagnostic.ts'
 import type { ReportAction, ReportedRecipient } from './feedback-report.ts'
+import { judgeRefusal } from './judge-refusal.ts'
 import { reportedAddress } from './report-address.ts'
+import { reportedPhase } from './reported-phase.ts'
+import { textOf } from './returned-message.ts'
 import type { ReturnedMessage } from './returned-message.ts'
 import { parseStatusFields, statusWithin } from './status-fields.ts'
 import type { StatusFields } from './status-fields.ts'
@@ -15,24 +17,25 @@ const longestReason = 1000
  * What a delivery status (RFC 3464, RFC 6533) says of its recipients, each of them once; null where the message has none.
  * A status is looked for in every part, since systems on the way relabel it.
  */
-export function parseDsn({ parts }: ReturnedMessage): ReportedRecipient[] | null {
-  const labelled = parts.filter(({ contentType }) => /^(?:message|text)\/(?:global-|x-)?delivery-status$/.test(contentType))
-  const contents = labelled.length > 0 ? labelled.map(({ content }) => content) : statusesWithin({ parts })
+export function parseDsn(message: ReturnedMessage): ReportedRecipient[] | null {
+  const labelled = message.parts.filter(({ contentType }) => /^(?:message|text)\/(?:global-|x-)?delivery-status$/.test(contentType))
+  const contents = labelled.length > 0 ? labelled.map(({ content }) => content) : statusesWithin(message)
   if (contents.length === 0) return null
-  return once(contents.flatMap(recipientsOf))
+  const text = textOf(message)
+  return once(contents.flatMap((content) => recipientsOf(content, text)))
 }
 
-function statusesWithin({ parts }: Pick<ReturnedMessage, 'parts'>): string[] {
+function statusesWithin({ parts }: ReturnedMessage): string[] {
   const readable = parts.filter(({ contentType }) => contentType === 'text/plain' || contentType.startsWith('application/'))
   return readable.map(({ content }) => statusWithin(content)).filter((content) => content !== null)
 }
 
 /** The recipients of one status. */
-function recipientsOf(content: string): ReportedRecipient[] {
+function recipientsOf(content: string, text: string): ReportedRecipient[] {
   const { message, recipients } = parseStatusFields(content)
-  if (recipients.length > 0) return recipients.map((fields) => recipientOf(fields, message))
+  if (recipients.length > 0) return recipients.map((fields) => recipientOf(fields, message, text))
   // Nobody is named, yet what the report is about may be known from elsewhere.
-  return message.has('action') || message.has('status') ? [recipientOf(message, message)] : []
+  return message.has('action') || message.has('status') ? [recipientOf(message, message, text)] : []
 }
 
 /** One entry for each address: a final failure is what counts, however the same address is told of elsewhere. */
@@ -51,7 +54,7 @@ const weightOf = ({ action, hard }: ReportedRecipient): number => weights[action
 
 const first = (fields: StatusFields, name: string): string | undefined => fields.get(name)?.[0]
 
-function recipientOf(fields: StatusFields, message: StatusFields): ReportedRecipient {
+function recipientOf(fields: StatusFields, message: StatusFields, text: string): ReportedRecipient {
   const status = statusCodeOf(first(fields, 'status') ?? first(message, 'status') ?? '')
   const diagnostic = diagnosticOf(fields)
   const action = actionOf(first(fields, 'action') ?? first(message, 'action'), status, diagnostic)
@@ -61,23 +64,18 @@ function recipientOf(fields: StatusFields, message: StatusFields): ReportedRecip
     enhancedCode,
     text: diagnostic.text,
     remoteHost: hostOf(first(fields, 'remote-mta') ?? first(message, 'reporting-mta') ?? ''),
-    phase: 'report',
+    phase: reportedPhase(text, diagnostic.text),
   }
-  const { category, hard } = judge(action, refusal)
+  const { category, hard } = judgeRefusal(refusal)
   return {
     address: addressOf(fields),
     action,
-    hard,
+    hard: hard && action === 'failed',
     status: status ?? enhancedCode,
     category,
     smtpCode: diagnostic.code,
     reason: (diagnostic.text || first(fields, 'status') || '').slice(0, longestReason),
   }
-}
-
-const judge = (action: ReportAction, refusal: Refusal): Judgement => {
-  const judgement = classifyRefusal(refusal)
-  return action === 'failed' ? judgement : { ...judgement, hard: false }
 }
 
 /** All of the fields that quote a reply: some systems have one for the reply and one for themselves. */

@@ -12,7 +12,8 @@ export function reportedAddress(value: string): string | null {
   const bare = angled.exec(text)?.[1] ?? text.replace(comment, '').replace(/^<|>$/g, '')
   const written = withoutRoute(bare.trim().replace(/^mailto:/i, ''))
   const address = type.toLowerCase() === 'utf-8' ? unicodeOf(written) : plainOf(written)
-  return address === '' || address === '@' ? null : address
+  // Some systems have only the host there.
+  return address === '' || address.startsWith('@') ? null : address
 }
 
 /** `@a,@b:user@host` (RFC 5321 4.1.1.3) without its route. */

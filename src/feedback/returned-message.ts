@@ -1,3 +1,5 @@
+import { textFromHtml } from '../message/text-from-html.ts'
+
 /** A message that came back to us, as far as it is read: its header and its leaves in order. */
 export interface ReturnedMessage {
   headers: HeaderField[]
@@ -20,3 +22,11 @@ export interface ReturnedPart {
 
 /** The first field of this name, given in lower case; empty where there is none. */
 export const headerValue = ({ headers }: ReturnedMessage, name: string): string => headers.find((field) => field.name === name)?.value ?? ''
+
+/** What a message says for people: its first text, of HTML without the markup; empty where there is none. */
+export function textOf({ parts }: ReturnedMessage): string {
+  const text = parts.find(({ contentType, content }) => contentType === 'text/plain' && content.trim() !== '')
+  if (text) return text.content
+  const html = parts.find(({ contentType }) => contentType === 'text/html')
+  return html ? textFromHtml(html.content) : ''
+}

@@ -1,0 +1,45 @@
+import type { RefusalPhase } from '../bounce/refusal.ts'
+
+/** How the mail systems that quote a dialogue name the command that was refused: Postfix, Exim, Sendmail and Courier. */
+const phrases: [RegExp, RefusalPhase][] = [
+  [/in reply to (?:the )?end of DATA\b|after (?:pipelined )?(?:sending )?(?:end of data|message body|the message)\b|>>> \.(?=\s|$)/gi, 'dot'],
+  [/in reply to (?:the )?DATA\b|after (?:pipelined )?(?:initial )?DATA\b|>>> DATA\b/gi, 'data'],
+  [/in reply to (?:the )?RCPT\b|after (?:pipelined )?RCPT\b|>>> RCPT\b/gi, 'rcpt'],
+  [/in reply to (?:the )?MAIL\b|after (?:pipelined )?(?:sending )?MAIL FROM\b|>>> MAIL\b/gi, 'mail'],
+  [/in reply to (?:the )?(?:EHLO|HELO)\b|after (?:EHLO|HELO)\b|>>> (?:EHLO|HELO)\b/gi, 'ehlo'],
+  [/refused to talk to me\b|after initial connection\b/gi, 'banner'],
+]
+
+/** Characters before and after a quoted reply in which its command is looked for. */
+const nearby = 600
+
+const singleSpaced = (text: string): string => text.replace(/\s+/g, ' ')
+
+/**
+ * At which phase the reply was given that a report quotes, where its words tell: a report names the command before the
+ * reply, or behind it in brackets. `report` where they do not tell.
+ * @param text what the report says for people
+ * @param said the reply, as the report has it elsewhere
+ */
+export function reportedPhase(text: string, said: string): RefusalPhase {
+  const words = singleSpaced(text)
+  const quoted = singleSpaced(said).slice(0, 60).trim()
+  const place = quoted.length < 4 ? -1 : words.indexOf(quoted)
+  const own = phaseIn(singleSpaced(said))
+  if (own || place < 0) return own ?? 'report'
+  const end = place + quoted.length
+  const behind = /^[^<>]{0,400}?\((in reply to [^()]{1,80})\)/i.exec(words.slice(end, end + nearby))?.[1]
+  const found = behind === undefined ? phaseIn(words.slice(Math.max(0, place - nearby), place)) : phaseIn(behind)
+  return found ?? 'report'
+}
+
+/** The phrase that stands last, since a transcript has the command right before its reply. */
+function phaseIn(words: string): RefusalPhase | null {
+  let found: { phase: RefusalPhase; at: number } | null = null
+  for (const [pattern, phase] of phrases) {
+    for (const { index } of words.matchAll(pattern)) {
+      if (!found || index > found.at) found = { phase, at: index }
+    }
+  }
+  return found?.phase ?? null
+}

@@ -41,7 +41,7 @@ export function answer(parts: AnswerParts): Handler {
 }
 
 /** A path as it may be logged: what follows these beginnings is a secret. */
-const shownPath = (path: string): string => path.replace(/\/(setup|invite)\/.*/is, '/$1/…')
+const shownPath = (path: string): string => path.replace(/\/(setup|invite|u)\/.*/is, '/$1/…')
 
 function answerProblem(ctx: ApiContext, error: unknown, { log, baseUrl }: AnswerParts): void {
   const problem = problemOf(error)

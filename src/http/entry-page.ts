@@ -31,6 +31,8 @@ export interface EntryPage {
     /** Null: the address is asked for. */
     email: string | null
   }
+  /** A form of one button, which sends a field of this name. */
+  button?: { text: string; name: string }
 }
 
 /** Answers with a page that needs no script. */
@@ -41,13 +43,13 @@ export function answerEntryPage(ctx: ApiContext, status: number, page: EntryPage
   ctx.body = entryPage(page)
 }
 
-const entryPage = ({ title, text, fault, form }: EntryPage): string => `<!doctype html>
+const entryPage = ({ title, text, fault, form, button }: EntryPage): string => `<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escaped(title)}</title><style>${style}</style></head>
 <body>
 <h1>${escaped(title)}</h1>
 <p>${escaped(text)}</p>
-${fault === undefined ? '' : `<p role="alert">${escaped(fault)}</p>\n`}${form ? formOf(form) : ''}</body>
+${fault === undefined ? '' : `<p role="alert">${escaped(fault)}</p>\n`}${form ? formOf(form) : ''}${button ? buttonOf(button) : ''}</body>
 </html>
 `
 
@@ -57,6 +59,9 @@ const formOf = ({ button, email }: NonNullable<EntryPage['form']>): string => `<
 <button>${escaped(button)}</button>
 </form>
 `
+
+const buttonOf = ({ text, name }: NonNullable<EntryPage['button']>): string =>
+  `<form method="post"><button name="${escaped(name)}" value="yes">${escaped(text)}</button></form>\n`
 
 const escaped = (text: string): string =>
   text.replace(/[&<>"']/g, (character) => `&#${character.codePointAt(0)};`)

@@ -35,6 +35,8 @@ import type { SessionParts } from './session-operations.ts'
 import { settingOperations } from './setting-operations.ts'
 import { suppressionOperations } from './suppressions.ts'
 import { templateOperations } from './templates.ts'
+import { unsubscribeOperations } from './unsubscribe-operations.ts'
+import type { UnsubscribeParts } from './unsubscribe-operations.ts'
 import { userOperations } from './user-operations.ts'
 import type { UserParts } from './user-operations.ts'
 import { webhookOperations } from './webhooks.ts'
@@ -42,7 +44,7 @@ import { webhookOperations } from './webhooks.ts'
 /** What the endpoints of the API need, each resource its own. */
 export interface ApiParts
   extends AnalyticsParts, AuthenticateParts, DoctorOperationsParts, EmailParts, ExplainOperationParts, QueueParts,
-    AccountParts, ApiKeyParts, PasswordParts, SessionParts, UserParts {
+    AccountParts, ApiKeyParts, PasswordParts, SessionParts, UnsubscribeParts, UserParts {
   apiKeys: ApiKeys
   audit: AuditLog
   config: Config
@@ -80,5 +82,6 @@ export function apiOperations(parts: ApiParts): Operation[] {
     ...sessionOperations(parts),
     ...passwordOperations(parts),
     ...entryOperations(parts),
+    ...unsubscribeOperations(parts),
   ]
 }

@@ -1,0 +1,107 @@
+import { z } from 'zod'
+import { SternaError } from '../../errors.ts'
+import type { UnsubscribeLinks } from '../../suppression/unsubscribe-links.ts'
+import type { UnsubscribeTarget } from '../../suppression/unsubscribe-token.ts'
+import type { ApiContext } from '../api-state.ts'
+import { answerEntryPage } from '../entry-page.ts'
+import type { EntryPage } from '../entry-page.ts'
+import { unsubscribeButton, unsubscribeForm } from '../form-body.ts'
+import { operation } from '../operation.ts'
+import type { Operation } from '../operation.ts'
+import { problemOf } from '../problem.ts'
+import type { RateLimitNetworks } from '../rate-limit-networks.ts'
+
+export interface UnsubscribeParts {
+  unsubscribeLinks: UnsubscribeLinks
+  /** For links that are right; wrong ones cost next to nothing. */
+  unsubscribeLimit: RateLimitNetworks
+}
+
+const mediaType = 'text/html'
+const shared = { path: '/u/{token}', tag: 'Suppressions', permission: null } as const
+const body = {
+  schema: z.object({ 'List-Unsubscribe': z.literal('One-Click') }),
+  raw: true,
+  mediaType: 'application/x-www-form-urlencoded',
+  example: { 'List-Unsubscribe': 'One-Click' },
+} as const
+
+/** `/u/…`: where the links of List-Unsubscribe fields lead. Programs that look at links change nothing by it. */
+export const unsubscribeOperations = (parts: UnsubscribeParts): Operation[] => [
+  operation(
+    {
+      ...shared,
+      id: 'unsubscribe.page',
+      method: 'GET',
+      summary: 'Show a page with a button to unsubscribe',
+      description: 'Looking at it changes nothing.',
+      answers: [
+        { status: 200, description: 'The page.', schema: null, mediaType },
+        { status: 404, description: 'A page that says that the link is none of this server.', schema: null, mediaType },
+      ],
+      refuses: [],
+    },
+    (ctx) => {
+      const target = targetOf(ctx, parts)
+      if (target) answerEntryPage(ctx, 200, questionTo(target))
+      else answerUnknown(ctx)
+    },
+  ),
+  operation(
+    {
+      ...shared,
+      id: 'unsubscribe.use',
+      method: 'POST',
+      summary: 'Unsubscribe',
+      description:
+        'One click of a mail program (RFC 8058), or the button of the page. Whoever unsubscribes gets no more mail that this ' +
+        'account sends with `unsubscribe` and the same topic, and all other mail. Doing it again changes nothing.',
+      body,
+      answers: [
+        { status: 200, description: 'A page that says that it is done.', schema: null, mediaType },
+        { status: 404, description: 'A page that says that the link is none of this server.', schema: null, mediaType },
+        { status: 413, description: 'The form is too large.', schema: null, mediaType },
+        { status: 422, description: 'The page, since the form did not say what to do.', schema: null, mediaType },
+        { status: 429, description: 'Too many from one address; Retry-After says when to come again.', schema: null, mediaType },
+      ],
+      refuses: [],
+    },
+    async (ctx) => {
+      const target = targetOf(ctx, parts)
+      if (!target) return answerUnknown(ctx)
+      try {
+        const method = await unsubscribeForm(ctx)
+        if (method === null) throw new SternaError('validation_error', 'Nothing has been changed yet: please press the button.')
+        const retryAfter = parts.unsubscribeLimit.take(ctx.state.clientAddress)
+        if (retryAfter !== null) throw new SternaError('rate_limit_exceeded', 'Too many requests from your address. Please try again in a minute.', { retryAfter })
+        await parts.unsubscribeLinks.use(target, method)
+        answerEntryPage(ctx, 200, { title: 'Unsubscribed', text: `${target.address} gets no more mail ${kindOf(target)}.` })
+      } catch (error) {
+        if (!(error instanceof SternaError)) throw error
+        answerRefusal(ctx, error, { ...questionTo(target), fault: error.message })
+      }
+    },
+  ),
+]
+
+const targetOf = (ctx: ApiContext, { unsubscribeLinks }: UnsubscribeParts): UnsubscribeTarget | null => unsubscribeLinks.read(ctx.params['token'] ?? '')
+
+const kindOf = ({ topic }: UnsubscribeTarget): string => (topic === '' ? 'of this kind' : `of the topic “${topic}”`)
+
+const questionTo = (target: UnsubscribeTarget): EntryPage => ({
+  title: 'Unsubscribe?',
+  text: `${target.address} will get no more mail ${kindOf(target)} from this sender. Other mail, such as receipts, still arrives.`,
+  button: { text: 'Unsubscribe', name: unsubscribeButton },
+})
+
+function answerUnknown(ctx: ApiContext): void {
+  const text = 'This link to unsubscribe is not complete, or not of this server. Please use the one in the mail.'
+  answerRefusal(ctx, new SternaError('not_found', text), { title: 'This link does not work', text })
+}
+
+function answerRefusal(ctx: ApiContext, error: SternaError, page: EntryPage): void {
+  const { status, headers } = problemOf(error)
+  answerEntryPage(ctx, status, page)
+  ctx.set(headers)
+  if (!ctx.req.complete) ctx.req.resume()
+}

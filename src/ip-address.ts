@@ -23,3 +23,16 @@ export function clientNetwork(address: string): string {
 
 /** True for an address of this computer that nobody outside can have. */
 export const isLoopback = (address: string): boolean => ipaddr.isValid(address) && ipaddr.process(address).range() === 'loopback'
+
+/**
+ * Makes the rule that tells whether an address lies in one of these networks.
+ * @param networks in CIDR notation
+ */
+export function networkRule(networks: readonly string[]): (address: string) => boolean {
+  const parsed = networks.map((network) => ipaddr.parseCIDR(network))
+  return (address) => {
+    if (!ipaddr.isValid(address)) return false
+    const ip = ipaddr.process(address)
+    return parsed.some(([base, bits]) => base.kind() === ip.kind() && ip.match(base, bits))
+  }
+}

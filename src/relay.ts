@@ -13,6 +13,9 @@ import type { DoorAddresses, Inside, Stop } from './doors.ts'
 import { EventFollower } from './event/event-follower.ts'
 import { IncomingReports } from './feedback/incoming-reports.ts'
 import { ReportBudget } from './feedback/report-budget.ts'
+import { withoutEffect } from './feedback/report-handler.ts'
+import type { ReportHandler } from './feedback/report-handler.ts'
+import { startFeedback } from './feedback/start-feedback.ts'
 import { dropEveryUpload } from './message/message-store.ts'
 import { sweep } from './message/retention.ts'
 import { NoticeRunner } from './notice/notice-runner.ts'
@@ -21,6 +24,7 @@ import { QueueAdmin } from './queue/queue-admin.ts'
 import { QueueRunner } from './queue/queue-runner.ts'
 import type { QueuedMessage } from './queue/queue-store.ts'
 import { startScheduler } from './scheduler.ts'
+import { sweepSuppressions } from './suppression/suppression-expiry.ts'
 import { UnsubscribeTokens } from './suppression/unsubscribe-token.ts'
 import { accept } from './submission/accept.ts'
 import type { AcceptParts } from './submission/accept.ts'
@@ -31,10 +35,10 @@ import { openWebhooks } from './webhook/open-webhooks.ts'
 import type { Webhooks } from './webhook/open-webhooks.ts'
 
 /**
- * How long attempts and posts to webhooks (which are repeated after the next start) may take when the relay stops, ms, one
- * after the other. The doors have had three seconds before them; a container has ten.
+ * How long reports, attempts and posts to webhooks (which are repeated after the next start) may take when the relay stops,
+ * ms, one after the other. The doors have had three seconds before them; a container has ten.
  */
-const grace = { delivery: 4_000, webhooks: 1_000 }
+const grace = { feedback: 1_000, delivery: 4_000, webhooks: 1_000 }
 
 /** A running relay. */
 export interface Relay {
@@ -73,6 +77,7 @@ export async function startRelay(config: Config, outside: Outside & { version: s
     followers.push(await startNotices(core, entry.systemMail, stops))
     const reports = new IncomingReports({ db, clock, budget: new ReportBudget(clock, config.returnPath.storageLimit) })
     await reports.measure()
+    openFeedback(core, { reports, eventsWritten }, stops)
     const inside = { ...entry, reports, queue, queueAdmin, rollup, webhooks, follower, eventsWritten, version: outside.version }
     const addresses = await openDoors(core, inside, stops)
     startJobs(core, { rollup, reports }, stops)
@@ -136,6 +141,26 @@ async function startNotices(core: CoreParts, systemMail: SystemMailer, stops: St
   return notices
 }
 
+/** What comes of the mail that came in by the return path. */
+function openFeedback(core: CoreParts, { reports, eventsWritten }: { reports: IncomingReports; eventsWritten(): void }, stops: Stop[]): void {
+  const { config, secrets, suppressionPolicies } = core
+  const feedback = startFeedback(
+    {
+      ...core,
+      reports,
+      eventsWritten,
+      tokenKey: secrets.deriveKey('verp'),
+      policyFor: (accountId) => suppressionPolicies.policyFor(accountId),
+      handlers: { dmarc_report: keepAsItIs, tls_report: keepAsItIs, postmaster: keepAsItIs, abuse: keepAsItIs },
+    },
+    { complaintSources: config.returnPath.complaintSources },
+  )
+  stops.push(() => feedback.stop(grace.feedback))
+}
+
+/** Reports that an operator reads. */
+const keepAsItIs: ReportHandler = async () => withoutEffect('stored')
+
 function startJobs(core: CoreParts, { rollup, reports }: { rollup: Rollup; reports: IncomingReports }, stops: Stop[]): void {
   const { config, clock, log, db, apiKeys, audit, people, sendingDomains } = core
   const cron = '* * * * *'
@@ -148,6 +173,7 @@ function startJobs(core: CoreParts, { rollup, reports }: { rollup: Rollup; repor
       // What is swept out must have been counted.
       { name: 'analytics and retention', cron, run: () => rollup.keepUp().then(() => sweep(db, retention, clock.now())) },
       { name: 'report retention', cron, run: () => reports.sweep(retention) },
+      { name: 'suppression expiry', cron, run: () => sweepSuppressions(db, clock.now(), retention.eventMs) },
       { name: 'audit retention', cron, run: () => audit.sweep(clock.now() - retention.eventMs) },
       { name: 'ended sessions', cron, run: () => people.sessions.sweep() },
     ],

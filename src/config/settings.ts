@@ -158,6 +158,12 @@ export const settings = {
     600,
     'Messages that one client address (of IPv6: one /64) may hand over by the return path in a minute; 0 sets no limit.',
   ),
+  'return_path.complaint_sources': setting(
+    type.list(type.network),
+    null,
+    'Networks, such as 192.0.2.0/24, of the providers whose complaints to the feedback loop address are believed. Without it ' +
+      'those of anybody are that bring back the token of a message, which only whoever got it has.',
+  ),
   'return_path.storage_limit': setting(
     type.size,
     '256MB',

@@ -15,11 +15,15 @@ export interface ReportedOn {
   complainedAt: number | null
 }
 
+/** Why a recipient is given up after a server had taken the message. */
+export type LateBounce = Pick<ReportedRecipient, 'hard' | 'category' | 'status' | 'smtpCode' | 'reason'>
+
 /** What a report changes. `wait`: it may be that the message left a moment ago, and this is not known yet. */
 export type Consequence =
-  | { type: 'bounced'; bounce: Pick<ReportedRecipient, 'hard' | 'category' | 'status' | 'smtpCode' | 'reason'> }
+  | { type: 'bounced'; bounce: LateBounce }
   | { type: 'complained'; complaint: Complaint }
-  | { type: 'unsubscribed' }
+  /** Wants no more of it: unsubscribed, or where the message cannot be unsubscribed from as good as a complaint. */
+  | { type: 'opted_out'; complaint: Complaint }
   | { type: 'wait' }
   | { type: 'nothing'; result: NoConsequence }
 
@@ -74,7 +78,7 @@ function matchComplaint(
   if (complainedAt !== null) return nothing('duplicate')
   const arrived = state === 'delivered' || state === 'sent' || (state === 'bounced' && deliveredAt !== null)
   if (!arrived) return unsent(recipient)
-  return optOuts.has(feedbackType) ? { type: 'unsubscribed' } : { type: 'complained', complaint }
+  return { type: optOuts.has(feedbackType) ? 'opted_out' : 'complained', complaint }
 }
 
 /** RFC 6430; reports about authentication (RFC 6591) concern the domain, not the recipient. */

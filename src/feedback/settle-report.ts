@@ -6,7 +6,8 @@ import type { Statement } from '../store/database.ts'
 import { suppressAfterBounce, suppressAfterComplaint } from '../suppression/suppression-policy.ts'
 import type { SuppressionPolicy } from '../suppression/suppression-policy.ts'
 import type { IncomingReport } from './incoming-reports.ts'
-import type { Consequence } from './match-report.ts'
+import type { Complaint } from './feedback-report.ts'
+import type { LateBounce } from './match-report.ts'
 import type { ReportOutcome } from './report-handler.ts'
 import type { ReportSubject } from './report-subject.ts'
 
@@ -34,7 +35,7 @@ export const settleReport = ({ id }: Pick<IncomingReport, 'id'>, { result, summa
 /** What is to be written of a late bounce: the recipient's move, its event, the suppression. */
 export function settleBounce(
   { event, forwardPath: address, destination }: ReportSubject,
-  { bounce }: Extract<Consequence, { type: 'bounced' }>,
+  bounce: LateBounce,
   policy: SuppressionPolicy,
   now: number,
 ): Statement[] {
@@ -47,7 +48,7 @@ export function settleBounce(
 /** The same of a complaint. */
 export function settleComplaint(
   { event, forwardPath: address, destination }: ReportSubject,
-  { complaint }: Extract<Consequence, { type: 'complained' }>,
+  complaint: Complaint,
   policy: SuppressionPolicy,
   now: number,
 ): Statement[] {

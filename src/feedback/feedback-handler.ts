@@ -1,0 +1,82 @@
+import type { Clock } from '../clock.ts'
+import type { Database, Statement } from '../store/database.ts'
+import type { SuppressionPolicy } from '../suppression/suppression-policy.ts'
+import type { Complaint } from './feedback-report.ts'
+import type { FeedbackParser } from './feedback-parser.ts'
+import type { IncomingReport } from './incoming-reports.ts'
+import { matchReport } from './match-report.ts'
+import type { Consequence } from './match-report.ts'
+import { withoutEffect } from './report-handler.ts'
+import type { ReportHandler, ReportOutcome } from './report-handler.ts'
+import { proofOf } from './report-proof.ts'
+import { readReportSubject } from './report-subject.ts'
+import type { ReportSubject } from './report-subject.ts'
+import { settleBounce, settleComplaint } from './settle-report.ts'
+
+interface FeedbackHandlerParts {
+  db: Pick<Database, 'read'>
+  clock: Clock
+  parser: Pick<FeedbackParser, 'parse'>
+  /** Of the tokens of recipients. */
+  tokenKey: Buffer
+  policyFor(accountId: string): SuppressionPolicy
+  /** Whether complaints to the address of the feedback loops are believed that this host brings. */
+  isComplaintSource(remoteAddress: string): boolean
+  /** What unsubscribes the recipient of a report, where the message can be unsubscribed from. */
+  unsubscribe: ReportHandler
+}
+
+/** Recipients of one report that are told; more than those are in no bounce of ours, which has one. */
+const mostShown = 20
+
+/**
+ * Reports on delivery, and complaints: read, matched to the recipient that they prove to be about, and turned into what
+ * follows. Whatever they name in words decides nothing.
+ */
+export const feedbackHandler =
+  (parts: FeedbackHandlerParts): ReportHandler =>
+  async (report, content) => {
+    const reading = await parts.parser.parse(content)
+    const summary = { ...reading, recipients: reading.recipients.slice(0, mostShown) }
+    if (report.purpose === 'complaint') {
+      if (reading.class !== 'complaint') return withoutEffect('no_report', summary)
+      if (!parts.isComplaintSource(report.remoteAddress)) return withoutEffect('source_not_believed', summary)
+    }
+    const proof = proofOf(report, reading.original, parts.tokenKey)
+    if (typeof proof === 'string') return withoutEffect(proof, summary)
+    const subject = await readReportSubject(parts.db, proof.recipientId)
+    if (!subject) return withoutEffect('unknown_recipient', summary)
+    const consequence = matchReport(reading, subject, proof.by)
+    return outcomeOf({ report, content }, { subject, consequence, summary }, parts)
+  }
+
+async function outcomeOf(
+  { report, content }: { report: IncomingReport; content: Uint8Array },
+  { subject, consequence, summary }: { subject: ReportSubject; consequence: Consequence; summary: unknown },
+  parts: FeedbackHandlerParts,
+): Promise<ReportOutcome> {
+  const { accountId, messageId, recipientId } = subject.event
+  const about = { accountId, messageId, recipientId }
+  const policy = parts.policyFor(accountId)
+  const now = parts.clock.now()
+  const changed = (result: ReportOutcome['result'], statements: Statement[]): ReportOutcome => ({
+    ...withoutEffect(result, summary, about),
+    statements,
+    hasEvents: true,
+  })
+  const complained = (complaint: Complaint) => changed('complained', settleComplaint(subject, complaint, policy, now))
+  switch (consequence.type) {
+    case 'nothing':
+      return withoutEffect(consequence.result, summary, about)
+    case 'wait':
+      return { ...withoutEffect('not_sent', summary, about), isProvisional: true }
+    case 'bounced':
+      return changed('bounced', settleBounce(subject, consequence.bounce, policy, now))
+    case 'complained':
+      return complained(consequence.complaint)
+    case 'opted_out': {
+      const unsubscribed = await parts.unsubscribe({ ...report, recipientId }, content)
+      return unsubscribed.about ? { ...unsubscribed, summary } : complained(consequence.complaint)
+    }
+  }
+}

@@ -19,6 +19,8 @@ export const reportResults = [
   'source_not_believed',
   // Not about one recipient.
   'stored',
+  'unknown_domain',
+  'limit_reached',
   'forwarded',
   'not_forwarded',
   'not_understood',

@@ -1,0 +1,130 @@
+import { idFloor } from '../id.ts'
+import type { Database, Statement } from '../store/database.ts'
+import type { DmarcRow, DomainReport, DomainReportKind, TlsRow } from './domain-report.ts'
+
+/** What is kept about one domain in 24 hours: rows, and ten for each report. Anybody can send reports. */
+const dailyRows = 10_000
+const reportCost = 10
+const dayMs = 86_400_000
+/** Rows that one batch removes, so that no commit gets long. */
+const rowsAtOnce = 500
+
+/** How a report came. */
+export interface ReportArrival {
+  /** Of the report as it is kept: `drp_…`. */
+  id: string
+  /** As given; proves nothing. */
+  reversePath: string | null
+  /** Of the host that handed it over. */
+  remoteAddress: string
+  /** Epoch, ms. */
+  receivedAt: number
+}
+
+/**
+ * Keeps a report. One that is there already stays as it is, and where much was reported about the domain within a day
+ * nothing is kept.
+ * @param ourSignatures `domain selector` of each key of ours
+ */
+export function insertDomainReport(report: DomainReport, arrival: ReportArrival, ourSignatures: ReadonlySet<string>): Statement[] {
+  const rows =
+    report.kind === 'dmarc'
+      ? report.rows.map((row, place) => insertDmarcRow(arrival.id, place, { ...row, isSignedHere: row.signatures.some((signature) => ourSignatures.has(signature)) }))
+      : report.rows.map((row, place) => insertTlsRow(arrival.id, place, row))
+  return [insertFrame(report, arrival), ...rows]
+}
+
+const insertFrame = (report: DomainReport, { id, reversePath, remoteAddress, receivedAt }: ReportArrival): Statement => ({
+  sql: `insert into domain_report (id, kind, domain, reporter, contact, report_id, begin_at, end_at, policy, total, failed, row_count,
+          rows_left_out, reverse_path, remote_address, received_at)
+        select :id, :kind, :domain, :reporter, :contact, :reportId, :beginAt, :endAt, :policy, :total, :failed, :rowCount,
+          :rowsLeftOut, :reversePath, :remoteAddress, :receivedAt
+         where (select coalesce(sum(row_count + ${reportCost}), 0) from domain_report where domain = :domain and id >= :since) < ${dailyRows}
+        on conflict (domain, kind, reporter, report_id) do nothing`,
+  params: {
+    id,
+    kind: report.kind,
+    domain: report.domain,
+    reporter: report.reporter,
+    contact: report.contact,
+    reportId: report.reportId,
+    beginAt: report.beginAt,
+    endAt: report.endAt,
+    policy: report.kind === 'dmarc' ? report.policy : null,
+    ...countsOf(report),
+    rowCount: report.rows.length,
+    rowsLeftOut: report.rowsLeftOut,
+    reversePath,
+    remoteAddress,
+    receivedAt,
+    since: idFloor('drp', receivedAt - dayMs),
+  },
+})
+
+/** Messages or sessions, and those of them that did not pass. */
+export const countsOf = (report: DomainReport): { total: number; failed: number } =>
+  report.kind === 'dmarc'
+    ? { total: report.messages, failed: report.messages - report.aligned }
+    : { total: report.sessions, failed: report.failures }
+
+const isKept = 'where exists (select 1 from domain_report where id = :id)'
+
+const insertDmarcRow = (id: string, place: number, row: DmarcRow & { isSignedHere: boolean }): Statement => ({
+  sql: `insert into dmarc_row (report_id, place, source_ip, messages, disposition, dkim_aligned, spf_aligned, overrides, header_from,
+          envelope_from, dkim, spf, signed_here)
+        select :id, :place, :sourceIp, :messages, :disposition, :dkimAligned, :spfAligned, :overrides, :headerFrom,
+          :envelopeFrom, :dkim, :spf, :signedHere ${isKept}`,
+  params: {
+    id,
+    place,
+    sourceIp: row.sourceIp,
+    messages: row.messages,
+    disposition: row.disposition,
+    dkimAligned: row.dkimAligned ? 1 : 0,
+    spfAligned: row.spfAligned ? 1 : 0,
+    overrides: row.overrides,
+    headerFrom: row.headerFrom,
+    envelopeFrom: row.envelopeFrom,
+    dkim: row.dkim,
+    spf: row.spf,
+    signedHere: row.isSignedHere ? 1 : 0,
+  },
+})
+
+const insertTlsRow = (id: string, place: number, row: TlsRow): Statement => ({
+  sql: `insert into tls_row (report_id, place, policy_type, result_type, sessions, sending_mta, receiving_mx, receiving_ip, reason)
+        select :id, :place, :policyType, :resultType, :sessions, :sendingMta, :receivingMx, :receivingIp, :reason ${isKept}`,
+  params: { id, place, ...row },
+})
+
+/** Whether a report is kept, by what is unique of it, and whether there is room for another about the domain. */
+export async function standingOf(
+  db: Pick<Database, 'read'>,
+  { domain, kind, reporter, reportId }: { domain: string; kind: DomainReportKind; reporter: string; reportId: string },
+  now: number,
+): Promise<'new' | 'known' | 'full'> {
+  const [found] = await db.read<{ known: number; used: number }>(
+    `select (select count(*) from domain_report where domain = :domain and kind = :kind and reporter = :reporter and report_id = :reportId) as known,
+            (select cast(coalesce(sum(row_count + ${reportCost}), 0) as bigint) from domain_report where domain = :domain and id >= :since) as used`,
+    { domain, kind, reporter, reportId, since: idFloor('drp', now - dayMs) },
+  )
+  if (found && found.known > 0) return 'known'
+  return found && found.used >= dailyRows ? 'full' : 'new'
+}
+
+/** Removes the reports that came before `cutoff` (epoch, ms), a bounded piece at a time. */
+export async function sweepDomainReports(db: Pick<Database, 'write'>, cutoff: number): Promise<void> {
+  const params = { before: idFloor('drp', cutoff), rows: rowsAtOnce }
+  for (const sql of [
+    `delete from dmarc_row where (report_id, place) in (
+       select report_id, place from dmarc_row where report_id < :before order by report_id limit :rows)`,
+    `delete from tls_row where (report_id, place) in (
+       select report_id, place from tls_row where report_id < :before order by report_id limit :rows)`,
+    'delete from domain_report where id in (select id from domain_report where id < :before order by id limit :rows)',
+  ]) {
+    for (let removed = rowsAtOnce; removed >= rowsAtOnce; ) {
+      const [written] = await db.write([{ sql, params }], { patient: true })
+      removed = written?.changes ?? 0
+    }
+  }
+}

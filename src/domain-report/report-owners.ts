@@ -1,0 +1,20 @@
+import type { Domain } from '../sending-domain/domain.ts'
+import { returnPathOf } from '../sending-domain/domain-records.ts'
+import type { SendingDomains } from '../sending-domain/sending-domains.ts'
+
+/**
+ * The verified domains that a report about `name` concerns: those of that name, in whatever accounts, and those whose
+ * return path is there. A domain that nobody has proved to be his own gets no reports.
+ */
+export function ownersOf(name: string, sendingDomains: Pick<SendingDomains, 'find'>): Domain[] {
+  const parent = name.slice(name.indexOf('.') + 1)
+  const found = [...sendingDomains.find(name), ...sendingDomains.find(parent).filter((domain) => returnPathOf(domain) === name)]
+  return found.filter(({ status, removedAt }) => status === 'verified' && removedAt === null)
+}
+
+/** The names that reports about a domain may have, for a query. */
+export const reportedNames = (domain: Domain): { name: string; returnPath: string } => ({ name: domain.name, returnPath: returnPathOf(domain) })
+
+/** The `domain selector` of each key, also of those that sign no more. */
+export const signaturesOf = (domains: Domain[]): ReadonlySet<string> =>
+  new Set(domains.flatMap(({ name, keys }) => keys.map(({ selector }) => `${name} ${selector}`)))

@@ -1,0 +1,51 @@
+import { countsOf } from '../domain-report/domain-report-store.ts'
+import type { DomainReport } from '../domain-report/domain-report.ts'
+import type { DomainReportReader } from '../domain-report/domain-report-reader.ts'
+import { keepDomainReport } from '../domain-report/keep-domain-report.ts'
+import type { DomainReportFate } from '../domain-report/keep-domain-report.ts'
+import { isoTime } from '../iso-time.ts'
+import type { SendingDomains } from '../sending-domain/sending-domains.ts'
+import type { Database } from '../store/database.ts'
+import { withoutEffect } from './report-handler.ts'
+import type { ReportHandler } from './report-handler.ts'
+import type { ReportResult } from './report-result.ts'
+
+interface DomainReportHandlerParts {
+  db: Pick<Database, 'read'>
+  reader: Pick<DomainReportReader, 'read'>
+  sendingDomains: Pick<SendingDomains, 'find'>
+}
+
+/** What a mail with several reports comes to is the first of these that one of them comes to. */
+const results: [DomainReportFate, ReportResult][] = [
+  ['stored', 'stored'],
+  ['known', 'duplicate'],
+  ['full', 'limit_reached'],
+  ['unknown_domain', 'unknown_domain'],
+]
+
+/**
+ * Mail to the addresses that domains have DMARC and TLS reports sent to. Whichever of the two it came to: a report says
+ * itself what it is. It changes nothing but what the API tells of the domain.
+ */
+export const domainReportHandler =
+  ({ db, reader, sendingDomains }: DomainReportHandlerParts): ReportHandler =>
+  async ({ receivedAt, reversePath, remoteAddress }, content) => {
+    const { reports, faults } = await reader.read(content)
+    const arrival = { receivedAt, reversePath, remoteAddress }
+    const kept = await Promise.all(reports.map((report) => keepDomainReport(report, arrival, { db, sendingDomains })))
+    const [, result = 'not_understood' as const] = results.find(([fate]) => kept.some((each) => each.fate === fate)) ?? []
+    const summary = { reports: reports.map((report, place) => summaryOf(report, kept[place]?.fate)), faults }
+    return { ...withoutEffect(result, summary), statements: kept.flatMap(({ statements }) => statements) }
+  }
+
+const summaryOf = (report: DomainReport, fate: DomainReportFate | undefined) => ({
+  kind: report.kind,
+  domain: report.domain,
+  reporter: report.reporter,
+  report_id: report.reportId,
+  start_date: isoTime(report.beginAt),
+  end_date: isoTime(report.endAt),
+  ...countsOf(report),
+  fate,
+})

@@ -1,8 +1,8 @@
 import { decidingRule, classifyRefusal } from '../bounce/classify-refusal.ts'
 import type { Judgement, Refusal } from '../bounce/refusal.ts'
 
-/** Rules of config/bounce-rules.json that know an unknown user by words alone. */
-const byWords = /^no such address\b/
+/** Rules of config/bounce-rules.json that know an unknown user by words. */
+const byWords = /^(?:no such address|directory block)\b/
 
 /**
  * What a refusal means that a report quotes. A report is second-hand, and not every refusal in it was of the address: it is

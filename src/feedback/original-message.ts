@@ -19,6 +19,7 @@ const field = /^([!-9;-~]{1,76})[ \t]{0,8}:(.*)$/
 const firstField = /^(?:return-path|received|message-id|dkim-signature|from|to|subject|date|mime-version|x-[a-z0-9-]{1,60}):[ \t]/im
 
 const mostFields = 1000
+const mostAddresses = 100
 
 /** The message that came back, with its header where there is one. */
 export function originalMessage({ parts }: ReturnedMessage): OriginalMessage {
@@ -32,6 +33,16 @@ export function originalMessage({ parts }: ReturnedMessage): OriginalMessage {
     messageId: value('message-id'),
     headers,
   }
+}
+
+/** Whom it was addressed to: the addresses of To, each once, as they are written. */
+export const addressedTo = ({ headers }: OriginalMessage): string[] => addressesIn(headers, 'to')
+
+/** The addresses in the fields of this name, each once. */
+export function addressesIn(headers: readonly HeaderField[], name: string): string[] {
+  const values = headers.filter((each) => each.name === name).flatMap(({ value }) => value.split(',', mostAddresses))
+  const addresses = values.map(reportedAddress).filter((address) => address !== null)
+  return [...new Set(addresses.filter((address) => address.includes('@')))].slice(0, mostAddresses)
 }
 
 /** Where the header of the original seems to begin, in a report that is all one text. */

@@ -1,5 +1,5 @@
 import type { Complaint } from './feedback-report.ts'
-import { originalMessage } from './original-message.ts'
+import { addressedTo, addressesIn, originalMessage } from './original-message.ts'
 import type { OriginalMessage } from './original-message.ts'
 import { reportedAddress } from './report-address.ts'
 import { headerValue } from './returned-message.ts'
@@ -12,9 +12,6 @@ export interface ParsedComplaint extends Complaint {
   /** Of the message complained of, as the report has it beside its header. */
   reversePath: string | null
 }
-
-/** A report and its original name no more people than that. */
-const mostAddresses = 100
 
 /**
  * Reads a complaint: a feedback report (RFC 5965), or one of the forms that providers sent before there was a standard.
@@ -54,8 +51,8 @@ const recipientFields = ['originalrcptto', 'originalrcpt', 'originalrecipient', 
 
 function reportComplaint(content: string, original: OriginalMessage): ParsedComplaint {
   const fields = fieldsOf(content)
-  const named = recipientFields.map((name) => fields.get(name)).find((values) => values !== undefined) ?? []
-  const addresses = addressesOf(named)
+  const values = recipientFields.map((name) => fields.get(name)).find((found) => found !== undefined) ?? []
+  const addresses = addressesIn(values.map((value) => ({ name: '', value })), '')
   const type = (fields.get('feedbacktype')?.[0] ?? 'abuse').toLowerCase()
   return {
     feedbackType: /^[a-z0-9-]{1,40}/.exec(type)?.[0] ?? 'other',
@@ -65,15 +62,10 @@ function reportComplaint(content: string, original: OriginalMessage): ParsedComp
   }
 }
 
-const addressesOf = (values: readonly string[]): string[] => {
-  const addresses = values.flatMap((value) => value.split(',')).map((value) => reportedAddress(value))
-  return [...new Set(addresses.filter((address) => address?.includes('@')))].filter((address) => address !== null && address !== undefined).slice(0, mostAddresses)
-}
-
 /** Microsoft names the recipient beside the header; elsewhere it is whom the message was addressed to. */
-function recipientsOf({ headers }: OriginalMessage): string[] {
-  const values = (name: string): string[] => headers.filter((field) => field.name === name).map(({ value }) => value)
-  return [values('x-hmxmroriginalrecipient'), values('to')].map(addressesOf).find((addresses) => addresses.length > 0) ?? []
+function recipientsOf(original: OriginalMessage): string[] {
+  const named = addressesIn(original.headers, 'x-hmxmroriginalrecipient')
+  return named.length > 0 ? named : addressedTo(original)
 }
 
 const complainers = /^(?:fbl|feedback-?loop|scomp|abuse|complaints?|spam-?reports?|no-?reply-?fbl)(?:[+._-][^@]*)?@|^staff@hotmail\.com$|@reports\.spamcop\.net$/i

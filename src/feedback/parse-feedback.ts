@@ -1,9 +1,10 @@
 import { isAutomatic, isDispositionNotification, isPersonalReply } from './automatic-reply.ts'
 import type { FeedbackClass, FeedbackReport, ReportedRecipient } from './feedback-report.ts'
-import { originalMessage } from './original-message.ts'
+import { addressedTo, originalMessage } from './original-message.ts'
 import { parseBounceText } from './parse-bounce-text.ts'
 import { parseComplaint } from './parse-complaint.ts'
 import { parseDsn } from './parse-dsn.ts'
+import { parseSesNotification } from './parse-ses-notification.ts'
 import { headerValue } from './returned-message.ts'
 import type { ReturnedMessage } from './returned-message.ts'
 
@@ -20,6 +21,8 @@ export function parseFeedback(message: ReturnedMessage): FeedbackReport {
     const original = { ...report.original, reversePath: report.original.reversePath ?? reversePath }
     return { ...report, complaint: { feedbackType, reportedBy }, original }
   }
+  const notification = parseSesNotification(message)
+  if (notification) return { ...reportOf(message, notification.class), ...notification }
   if (isDispositionNotification(message)) return reportOf(message, 'autoreply')
   const reported = parseDsn(message)
   if (reported) return deliveryReport(message, reported)
@@ -31,15 +34,23 @@ export function parseFeedback(message: ReturnedMessage): FeedbackReport {
 
 /** A status, and what its text tells of recipients that the status leaves open. */
 function deliveryReport(message: ReturnedMessage, reported: ReportedRecipient[]): FeedbackReport {
-  const isOpen = reported.length === 0 || reported.some(saysNothing)
-  const told = isOpen ? parseBounceText(message) : []
-  if (reported.length === 0) return reportOf(message, told.length > 0 ? classOf(told) : 'not-bounce', told)
+  const told = reported.length === 0 || reported.some(saysNothing) ? parseBounceText(message) : []
+  if (reported.length === 0) return statusWithoutRecipients(message, told)
   const recipients = reported.map((recipient) => (saysNothing(recipient) ? completed(recipient, told, reported.length === 1) : recipient))
   return reportOf(message, classOf(recipients), recipients)
 }
 
-const saysNothing = ({ action, category, address }: ReportedRecipient): boolean =>
-  address === null || (action === 'failed' && category === 'other')
+/** Some reports name nobody; then it is whom the message was addressed to, where that is one. */
+function statusWithoutRecipients(message: ReturnedMessage, told: ReportedRecipient[]): FeedbackReport {
+  if (told.length > 0) return reportOf(message, classOf(told), told)
+  const [address, ...others] = addressedTo(originalMessage(message))
+  if (address === undefined || others.length > 0) return reportOf(message, 'not-bounce')
+  return reportOf(message, 'bounce', [{ address, action: 'failed', hard: false, status: null, category: 'other', smtpCode: null, reason: '' }])
+}
+
+/** True where the status names nobody, or gives no reason in words. */
+const saysNothing = ({ action, category, address, reason }: ReportedRecipient): boolean =>
+  address === null || (action === 'failed' && category === 'other' && !/\p{L}{3}/u.test(reason))
 
 /** The text counts for the same address only; where a report names one recipient and the text one too, it is the same. */
 function completed(recipient: ReportedRecipient, told: readonly ReportedRecipient[], isOnly: boolean): ReportedRecipient {

@@ -6,6 +6,7 @@ import { failed, parseCommand, runCommand } from './command/command-line.ts'
 import type { ParsedCommand } from './command/command-line.ts'
 import { askServer, controlSocketPath, serveControlSocket } from './command/control-socket.ts'
 import type { CommandResult } from './command/control-socket.ts'
+import { parseFeedbackFiles } from './command/feedback-commands.ts'
 import { helpPage } from './command/help-page.ts'
 import { openCommandParts } from './command/open-command-parts.ts'
 import { restoreBackup } from './command/restore.ts'
@@ -40,6 +41,7 @@ async function carryOut({ command, input, configFile }: ParsedCommand, argv: str
   if (command.name === 'help') return result(helpPage(input.args))
   if (command.name === 'version') return result(`${version()}\n`)
   if (command.name === 'bench') return bench()
+  if (command.name === 'feedback parse') return parseFeedbackFiles(input)
   const config = loadConfig({ file: configFile, env: process.env })
   const log = createLog(config.log.level)
   if (command.name === 'serve') return serve(config, log)

@@ -3,6 +3,7 @@ import { backupCommands } from './backup-commands.ts'
 import type { Command } from './command.ts'
 import { doctorCommands } from './doctor-commands.ts'
 import { domainCommands } from './domain-commands.ts'
+import { feedbackCommands } from './feedback-commands.ts'
 import { importCommands } from './import-commands.ts'
 import { keyCommands } from './key-commands.ts'
 import { queueCommands } from './queue-commands.ts'
@@ -19,6 +20,7 @@ export const commands: readonly Command[] = [
   ...webhookCommands,
   ...queueCommands,
   ...importCommands,
+  ...feedbackCommands,
   ...backupCommands,
   ...doctorCommands,
   { name: 'bench', args: [], options: {}, doc: 'Measures this machine on loopback: how fast mail is taken and delivered.' },

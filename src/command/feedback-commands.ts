@@ -1,0 +1,56 @@
+import { readFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { messageOf, SternaError } from '../errors.ts'
+import { startFeedbackParser } from '../feedback/feedback-parser.ts'
+import type { FeedbackParser } from '../feedback/feedback-parser.ts'
+import type { FeedbackReport } from '../feedback/feedback-report.ts'
+import type { Command, CommandInput } from './command.ts'
+import type { CommandResult } from './control-socket.ts'
+
+/** Has no `run`: it needs neither a server nor its data, so main.ts carries it out. */
+export const feedbackCommands: Command[] = [
+  {
+    name: 'feedback parse',
+    args: ['FILE…'],
+    options: {},
+    doc: 'Prints what returned messages mean, a line of JSON for each file: bounce, complaint, autoreply, delivered or not-bounce, and the recipients.',
+  },
+]
+
+/** What a message means that cannot be read. */
+const notUnderstood: Pick<FeedbackReport, 'class' | 'recipients'> = { class: 'not-bounce', recipients: [] }
+
+/** A file that cannot be opened is told on standard error, and the others are printed all the same. */
+export async function parseFeedbackFiles({ args, cwd }: CommandInput): Promise<CommandResult> {
+  const parser = startFeedbackParser()
+  const result: CommandResult = { stdout: '', stderr: '', exitCode: 0 }
+  try {
+    for (const file of args) {
+      try {
+        const document = await readFile(resolve(cwd, file))
+        result.stdout += `${lineOf(file, await understand(parser, document))}\n`
+      } catch (error) {
+        if (error instanceof SternaError) throw error
+        result.stderr += `sterna: ${messageOf(error)}\n`
+        result.exitCode = 1
+      }
+    }
+  } finally {
+    await parser.stop()
+  }
+  return result
+}
+
+async function understand(parser: FeedbackParser, document: Buffer): Promise<Pick<FeedbackReport, 'class' | 'recipients'>> {
+  try {
+    return await parser.parse(document)
+  } catch (error) {
+    if (error instanceof SternaError && error.code === 'invalid_message') return notUnderstood
+    throw error
+  }
+}
+
+function lineOf(file: string, report: Pick<FeedbackReport, 'class' | 'recipients'>): string {
+  const recipients = report.recipients.map(({ address, hard, status, category }) => ({ address, hard, status, category }))
+  return JSON.stringify({ file, class: report.class, recipients })
+}

@@ -50,6 +50,10 @@ const turnNotices = async (on: boolean): Promise<void> => {
   expect([status, body.delivery_notices]).toEqual([200, on])
 }
 
+/** Who has bounced once is not written to again. */
+let last = 0
+const gone = (): string => `gone${++last}@rcpt.example`
+
 interface Mail {
   from?: string
   /** Behind MAIL FROM. */
@@ -100,13 +104,13 @@ const textOf = ({ data }: MxMessage): string => data.toString()
 describe('an account that has not asked for notices', () => {
   test('gets none', async () => {
     expect((await relay.call('GET', '/api/account')).body.delivery_notices).toBe(false)
-    const id = await submit({ to: { 'gone@rcpt.example': ' NOTIFY=FAILURE' } })
-    await reaches(id, 'gone@rcpt.example', 'bounced')
+    const [before, after] = [gone(), gone()]
+    await reaches(await submit({ to: { [before]: ' NOTIFY=FAILURE' } }), before, 'bounced')
     await turnNotices(true)
     // What happened before it was turned on is not told either.
-    await reaches(await submit({ to: { 'gone2@rcpt.example': '' } }), 'gone2@rcpt.example', 'bounced')
+    await submit({ to: { [after]: '' } })
     const [notice] = await notices(1)
-    expect(notice).toContain('gone2@rcpt.example')
+    expect(notice).toContain(after)
   })
 })
 
@@ -114,9 +118,10 @@ describe('an account that wants them', () => {
   beforeAll(() => turnNotices(true))
 
   test('is told of a failure as it asked to be', async () => {
-    const to = { 'gone@rcpt.example': ' NOTIFY=FAILURE,DELAY ORCPT=rfc822;Gone+2Buser@rcpt.example', 'gone3@rcpt.example': ' NOTIFY=FAILURE', 'ann@rcpt.example': '' }
+    const [one, other] = [gone(), gone()]
+    const to = { [one]: ' NOTIFY=FAILURE,DELAY ORCPT=rfc822;Gone+2Buser@rcpt.example', [other]: ' NOTIFY=FAILURE', 'ann@rcpt.example': '' }
     const id = await submit({ mail: ' RET=HDRS ENVID=order+2B7', to, text: 'The body.' })
-    await reaches(id, 'gone@rcpt.example', 'bounced')
+    for (const address of [one, other]) await reaches(id, address, 'bounced')
     await allTold()
     // What is settled within a moment may still be on two sides of it.
     const all = inbox.messages.map(textOf).join('\n')
@@ -131,8 +136,8 @@ describe('an account that wants them', () => {
       'Reporting-MTA: dns; relay.example',
       'Original-Envelope-Id: order+7',
       'Original-Recipient: rfc822; Gone+user@rcpt.example',
-      'Final-Recipient: rfc822; gone@rcpt.example',
-      'Final-Recipient: rfc822; gone3@rcpt.example',
+      `Final-Recipient: rfc822; ${one}`,
+      `Final-Recipient: rfc822; ${other}`,
       'Action: failed',
       'Status: 5.1.1',
       'Remote-MTA: dns; mx.rcpt.example',
@@ -152,7 +157,7 @@ describe('an account that wants them', () => {
   })
 
   test('gets the whole message back with RET=FULL', async () => {
-    await submit({ mail: ' RET=FULL', to: { 'gone@rcpt.example': '' }, text: 'The body.' })
+    await submit({ mail: ' RET=FULL', to: { [gone()]: '' }, text: 'The body.' })
     const [notice] = await notices(1)
     expect(notice).toContain('Content-Type: message/rfc822\r\n')
     expect(notice).toContain('\r\n\r\nThe body.\r\n')
@@ -163,8 +168,8 @@ describe('an account that wants them', () => {
     ['NOTIFY=SUCCESS, which does not ask for failures', 'bounces@sender.example', ' NOTIFY=SUCCESS'],
     ['the null reverse-path', '', ''],
   ])('gets none with %s', async (_, from, rcpt) => {
-    const id = await submit({ from, to: { 'gone@rcpt.example': rcpt } })
-    await reaches(id, 'gone@rcpt.example', 'bounced')
+    const to = gone()
+    await reaches(await submit({ from, to: { [to]: rcpt } }), to, 'bounced')
     await allTold()
     expect(inbox.messages).toEqual([])
   })
@@ -177,7 +182,7 @@ describe('an account that wants them', () => {
     const id = await submit({ from: 'bounces@brief.example', to: { 'later@rcpt.example': '' } })
     await reaches(id, 'later@rcpt.example', 'deferred')
     await sendingDomains.remove(domain.id)
-    await relay.relay.parts.queueAdmin.bounce(id)
+    await relay.relay.parts.queueAdmin.bounce('rcpt.example')
     await reaches(id, 'later@rcpt.example', 'bounced')
     await allTold()
     expect(inbox.messages).toEqual([])
@@ -216,14 +221,13 @@ describe('an account that wants them', () => {
 
   test('is told once however often the server ends in between', async () => {
     inbox.on.dot = () => '451 4.3.0 Later'
-    const id = await submit({ to: { 'gone@rcpt.example': '' } })
-    await reaches(id, 'gone@rcpt.example', 'bounced')
+    const to = gone()
+    const id = await submit({ to: { [to]: '' } })
+    await reaches(id, to, 'bounced')
     const { db } = relay.relay.parts
     await expect.poll(() => db.read('select 1 from notice where message_id = :id', { id }), { timeout: 10_000 }).toHaveLength(1)
     // As if it had ended after the notice was accepted and before the cursor moved.
-    await relay.relay.stop()
-    await relay.restart()
-    await relay.relay.parts.db.write([{ sql: `update cursor set position = 0 where name = 'notice'` }])
+    await db.write([{ sql: `update cursor set position = 0 where name = 'notice'` }])
     inbox.on = {}
     await relay.restart()
     relay.clock.advance(hour)
@@ -233,22 +237,22 @@ describe('an account that wants them', () => {
   })
 
   test('gets none for mail by HTTP, and can do without them again', async () => {
-    const id = await relay.send('gone4@rcpt.example')
-    await reaches(id, 'gone4@rcpt.example', 'bounced')
+    const [byHttp, unwanted, wanted] = [gone(), gone(), gone()]
+    await reaches(await relay.send(byHttp), byHttp, 'bounced')
     await allTold()
     const { exitCode } = await runCommand({ argv: ['account', 'notices', 'test', 'off'], cwd: '/' }, relay.relay.parts)
     expect(exitCode).toBe(0)
-    await reaches(await submit({ to: { 'gone5@rcpt.example': '' } }), 'gone5@rcpt.example', 'bounced')
+    await reaches(await submit({ to: { [unwanted]: '' } }), unwanted, 'bounced')
     await turnNotices(true)
-    await reaches(await submit({ to: { 'gone6@rcpt.example': '' } }), 'gone6@rcpt.example', 'bounced')
+    await submit({ to: { [wanted]: '' } })
     const [notice] = await notices(1)
-    expect(notice).toContain('gone6@rcpt.example')
+    expect(notice).toContain(wanted)
   })
 })
 
 test('a notice that cannot be delivered is dropped, and suppresses nobody', async () => {
   inbox.on.rcpt = () => '550 5.1.1 No such user'
-  await submit({ to: { 'gone@rcpt.example': '' } })
+  await submit({ to: { [gone()]: '' } })
   const { db } = relay.relay.parts
   const failed = `select 1 from recipient where account_id = 'acc_00000000000000000000000000' and state = 'bounced'`
   await expect.poll(() => db.read(failed), { timeout: 10_000 }).toHaveLength(1)

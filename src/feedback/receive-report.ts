@@ -64,12 +64,7 @@ function traceOf(id: string, { client, mail }: Transaction<'anyone'>, now: numbe
 }
 
 async function keep(id: string, { client, mail, recipients: commands }: Transaction<'anyone'>, content: Uint8Array, parts: ReceiveReportParts): Promise<void> {
-  const recipients = commands.map((command) => {
-    const recipient = parts.recipientOf(command)
-    // Its time has ended since it was named.
-    if ('code' in recipient) throw new SmtpRefusal(recipient)
-    return recipient
-  })
+  const recipients = recipientsOf(commands, parts)
   parts.space.require(content.length)
   const isKept = await parts.reports.keep({
     id,
@@ -81,6 +76,18 @@ async function keep(id: string, { client, mail, recipients: commands }: Transact
     content,
   })
   if (!isKept) throw new SmtpRefusal(mailboxFull)
+}
+
+/** Each address once, in whatever case it was given. */
+function recipientsOf(commands: RcptCommand[], parts: ReceiveReportParts): ReportAddress[] {
+  const byAddress = new Map<string, ReportAddress>()
+  for (const command of commands) {
+    const recipient = parts.recipientOf(command)
+    // Its time has ended since it was named.
+    if ('code' in recipient) throw new SmtpRefusal(recipient)
+    byAddress.set(recipient.forwardPath.toLowerCase(), recipient)
+  }
+  return [...byAddress.values()]
 }
 
 const mailboxFull = replyOf(452, '4.2.2', 'The mailbox is full, try again later')

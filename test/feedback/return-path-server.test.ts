@@ -1,0 +1,351 @@
+import { describe, expect, test, vi } from 'vitest'
+import { maxReportBytes } from '../../src/feedback/return-path-server.ts'
+import { StorageFullError } from '../../src/store/database.ts'
+import { startTestReturnPath, tokenHolder } from '../support/return-path.ts'
+import type { SmtpClient } from '../support/smtp-client.ts'
+import { cutsAround, inboundSequences, smuggle, wantedOutcome } from '../support/smuggling-attempt.ts'
+
+const message = 'From: mailer-daemon@mx.example\r\nTo: someone@relay.example\r\nSubject: hi\r\n\r\nhello'
+const postmaster = 'postmaster@relay.example'
+
+describe('a session', async () => {
+  const relay = await startTestReturnPath()
+
+  test('offers no login, and takes none', async () => {
+    const client = await relay.connect()
+    const { lines } = await client.command('EHLO client.example')
+    expect(lines).toEqual(['relay.example', 'PIPELINING', '8BITMIME', 'SMTPUTF8', 'ENHANCEDSTATUSCODES', 'DSN', 'STARTTLS', `SIZE ${maxReportBytes}`])
+    for (const line of ['AUTH PLAIN AGEAYg==', 'AUTH LOGIN', 'AUTH']) expect((await client.command(line)).last).toMatch(/^500 5\.5\.2 /)
+    await client.command('STARTTLS')
+    await client.startTls()
+    expect((await client.command('EHLO client.example')).lines.join()).not.toContain('AUTH')
+    expect((await client.command('AUTH PLAIN AGEAYg==')).last).toMatch(/^500 5\.5\.2 /)
+  })
+
+  test('keeps a bounce with all that is known of it, before it says so', async () => {
+    const client = await relay.greet()
+    await client.command('STARTTLS')
+    await client.startTls()
+    await client.command('EHLO mx.example')
+    const to = `${relay.token('bounce').toUpperCase()}@Send.Customer.Example`
+    expect((await client.send(message, { from: '', to: [to] })).last).toMatch(/^250 2\.0\.0 Ok: taken as rep_[0-9a-z]{26}$/)
+    const [report] = await relay.reports.next(10)
+    expect(report).toMatchObject({
+      purpose: 'bounce',
+      recipientId: tokenHolder,
+      reversePath: null,
+      forwardPath: `${relay.token('bounce').toUpperCase()}@send.customer.example`,
+      remoteAddress: '127.0.0.1',
+    })
+    const [row] = await relay.db.read('select ehlo_name, tls, state from incoming_report where id = :id', { id: report?.id ?? '' })
+    expect(row).toEqual({ ehlo_name: 'mx.example', tls: 1, state: 'received' })
+    expect((await relay.kept())[0]).toMatch(
+      /^Received: from mx\.example \(\[127\.0\.0\.1\]\)\r\n by relay\.example with ESMTPS id rep_[0-9a-z]{26};\r\n .*\r\nFrom: mailer-daemon@mx\.example\r\n.*\r\n\r\nhello\r\n$/s,
+    )
+  })
+
+  test('takes what is not well-formed mail, as long as its lines are', async () => {
+    const client = await relay.greet()
+    for (const text of ['no header', '', ' folded\r\n\r\nbody', ': x\r\n\r\n', `${'x'.repeat(5_000)}\r\n\r\n`, '\r\nbody alone', 'Sübject: ä\r\n\r\nö']) {
+      expect((await client.send(text, { to: [postmaster] })).code, text).toBe(250)
+    }
+  })
+
+  test('discards what was sent in the clear after STARTTLS', async () => {
+    const client = await relay.greet()
+    client.write(`STARTTLS\r\nEHLO injected.example\r\nMAIL FROM:<injected@example.com>\r\nRCPT TO:<${postmaster}>\r\n`)
+    expect((await client.reply()).code).toBe(220)
+    await client.startTls()
+    expect((await client.command('NOOP')).code).toBe(250)
+    expect((await client.command(`RCPT TO:<${postmaster}>`)).last).toMatch(/^503 5\.5\.1 /)
+    expect((await client.command('MAIL FROM:<me@example.com>')).last).toMatch(/^503 5\.5\.1 /)
+  })
+
+  test('pipelines, and goes on after a message', async () => {
+    const client = await relay.greet()
+    const replies = await client.pipeline(['MAIL FROM:<>', 'RCPT TO:<nobody@relay.example>', `RCPT TO:<${postmaster}>`, 'DATA'])
+    expect(replies.map((reply) => reply.slice(0, 9))).toEqual(['250 2.1.0', '550 5.1.1', '250 2.1.5', '354 End d'])
+    client.write(`${message}\r\n.\r\nMAIL FROM:<>\r\nRCPT TO:<abuse@relay.example>\r\n`)
+    for (const code of [250, 250, 250]) expect((await client.reply()).code).toBe(code)
+  })
+})
+
+describe('nobody is relayed for', async () => {
+  const relay = await startTestReturnPath()
+  const token = relay.token('bounce')
+  const late = relay.token('bounce', relay.clock.now() - 40 * 86_400_000)
+
+  const refused: [path: string, reply: RegExp][] = [
+    ...[
+      '<user@example.net>',
+      '<postmaster@example.net>',
+      '<"postmaster"@example.net>',
+      '<abuse@sub.relay.example>',
+      '<postmaster@relay.example.example.net>',
+      '<user@relay.exampl>',
+      '<user@com>',
+      `<${token}@example.net>`,
+      '<user@xn--relay-example-9y7f.net>',
+    ].map((path): [string, RegExp] => [path, /^550 5\.7\.1 Relaying denied/]),
+    ...[
+      '<user%example.net@relay.example>',
+      '<"user%example.net"@relay.example>',
+      '<postmaster%example.net@relay.example>',
+      '<example.net!user@relay.example>',
+      '<relay.example!example.net!user@relay.example>',
+      '<user=example.net@relay.example>',
+      '<user+postmaster@relay.example>',
+      '<postmaster+user@relay.example>',
+      '<|sh@relay.example>',
+      '<*@relay.example>',
+      '<mailer-daemon@relay.example>',
+      `<${token}+x@relay.example>`,
+      `<${token}%example.net@relay.example>`,
+      `<${relay.token('reference')}@relay.example>`,
+    ].map((path): [string, RegExp] => [path, /^550 5\.1\.1 /]),
+    [`<${late}@relay.example>`, /^550 5\.2\.1 .* time for them is over/],
+    ...[
+      '<>',
+      '<user>',
+      '<postmaster@>',
+      '<@relay.example>',
+      '<example.net!user>',
+      '<"user@example.net"@relay.example>',
+      '<"user@example.net">',
+      '<"postmaster\\@example.net"@relay.example>',
+      '<@relay.example:user@example.net>',
+      '<@relay.example,@example.org:user@example.net>',
+      '<@example.net:postmaster@relay.example>',
+      '<user@example.net@relay.example>',
+      '<postmaster@relay.example@example.net>',
+      '<user@[203.0.113.1]>',
+      '<user%example.net@[127.0.0.1]>',
+      '<user@[IPv6:2001:db8::1]>',
+      '<postmaster@relay.example.>',
+      '<postmaster@relay.example,user@example.net>',
+      '<postmaster@relay.example user@example.net>',
+      '<postmaster(comment)@relay.example>',
+      '<postmaster@(comment)relay.example>',
+      '<undisclosed:user@example.net;@relay.example>',
+      '<postmaster@relay.example%example.net>',
+      '<../../../etc/passwd@relay.example>',
+      '<роstmaster@relay.example>',
+    ].map((path): [string, RegExp] => [path, /^553 5\.(1\.3|6\.7) /]),
+    ...['postmaster@relay.example', 'user@example.net', '<postmaster@relay.example', '<postmaster@relay.example> <user@example.net>', '<postmaster@relay.example>,<user@example.net>'].map(
+      (path): [string, RegExp] => [path, /^501 5\.(1\.3|5\.4) /],
+    ),
+  ]
+
+  test.each(refused)('RCPT TO:%s', async (path, reply) => {
+    const client = await relay.greet()
+    for (const from of ['<spammer@example.org>', '<postmaster@relay.example>', '<>', '<> AUTH=<>']) {
+      await client.command('RSET')
+      expect((await client.command(`MAIL FROM:${from}`)).code).toBe(250)
+      expect((await client.command(`RCPT TO:${path}`)).last, from).toMatch(reply)
+      expect((await client.command('DATA')).code).toBe(503)
+    }
+    client.close()
+  })
+
+  test('nor over TLS, nor after a recipient that is taken, nor for a sender of ours', async () => {
+    const client = await relay.greet()
+    await client.command('STARTTLS')
+    await client.startTls()
+    await client.command('EHLO relay.example')
+    await client.command(`MAIL FROM:<${token}@relay.example>`)
+    expect((await client.command(`RCPT TO:<${postmaster}>`)).code).toBe(250)
+    expect((await client.command('RCPT TO:<user@example.net>')).last).toMatch(/^550 5\.7\.1 /)
+    await client.command('DATA')
+    client.write(`To: user@example.net\r\nBcc: other@example.net\r\n\r\n.\r\n`)
+    expect((await client.reply()).code).toBe(250)
+    const addresses = (await relay.reports.next(100)).map(({ forwardPath }) => forwardPath)
+    expect(addresses).toEqual([postmaster])
+  })
+
+  test('and each of these is an address of ours', async () => {
+    const client = await relay.greet()
+    const localParts = ['postmaster', 'Abuse', 'fbl', 'dmarc-reports', 'tls-reports', '"postmaster"', token, relay.token('unsubscribe')]
+    await client.command('MAIL FROM:<>')
+    for (const localPart of localParts) {
+      for (const domain of ['relay.example', 'SEND.customer.example']) {
+        expect((await client.command(`RCPT TO:<${localPart}@${domain}>`)).code, localPart).toBe(250)
+      }
+    }
+    expect((await client.command('RCPT TO:<PostMaster>')).code).toBe(250)
+    await client.command('DATA')
+    client.write(`${message}\r\n.\r\n`)
+    expect((await client.reply()).code).toBe(250)
+    const purposes = (await relay.reports.next(100)).filter(({ forwardPath }) => forwardPath !== postmaster).map(({ purpose }) => purpose)
+    expect(new Set(purposes)).toEqual(new Set(['postmaster', 'abuse', 'complaint', 'dmarc_report', 'tls_report', 'bounce', 'unsubscribe']))
+  })
+})
+
+describe('what hides in a message', async () => {
+  const relay = await startTestReturnPath()
+
+  test.each(inboundSequences.map((sequence) => [JSON.stringify(sequence), sequence] as const))('%s', async (_, sequence) => {
+    for (const place of ['body', 'header'] as const) {
+      for (const cut of [null, 'bytewise', ...(place === 'body' ? cutsAround({ sequence, to: postmaster }) : [])] as const) {
+        await relay.db.write([{ sql: 'delete from incoming_content' }])
+        const client = await relay.greet()
+        const codes = await smuggle(client, { sequence, place, cut, to: postmaster })
+        const wanted = wantedOutcome({ sequence, place })
+        expect(codes.slice(0, wanted.codes.length), `${place} ${cut}`).toEqual(wanted.codes)
+        const subjects = (await relay.kept()).map((text) => /^Subject: (\w+)/m.exec(text)?.[1])
+        expect(subjects, `${place} ${cut}`).toEqual(wanted.taken)
+      }
+    }
+  })
+})
+
+describe('limits', () => {
+  const flooded = async (client: SmtpClient, line: string): Promise<string> => {
+    client.write(`${line}\r\n`.repeat(10_000))
+    return client.untilClosed()
+  }
+
+  test('on commands, on nonsense, and on guesses of addresses', async () => {
+    const relay = await startTestReturnPath()
+    for (const line of ['NOOP', 'RSET', 'VRFY postmaster', 'EHLO x', 'MAIL FROM:<', 'RCPT TO:<guess@relay.example>', 'RCPT TO:<user@example.net>']) {
+      const client = await relay.greet()
+      await client.command('MAIL FROM:<>')
+      const replies = await flooded(client, line)
+      expect(replies, line).toMatch(/\r\n421 4\.7\.0 Too many commands without a message\r\n$/)
+      expect(replies.split('\r\n').length, line).toBeLessThan(1_000)
+    }
+    expect(await flooded(await relay.greet(), 'XYZZY')).toMatch(/421 4\.7\.0 too many unrecognized commands\r\n$/)
+    const endless = await relay.connect()
+    endless.write('x'.repeat(100_000))
+    expect(await endless.untilClosed()).toMatch(/^421 4\.7\.0 Command line too long\r\n$/)
+  })
+
+  test('on size, announced or not', async () => {
+    const relay = await startTestReturnPath()
+    const client = await relay.greet()
+    expect((await client.command(`MAIL FROM:<> SIZE=${maxReportBytes + 1}`)).last).toMatch(/^552 5\.3\.4 /)
+    const line = `${'x'.repeat(998)}\r\n`
+    const head = 'Subject: large\r\n\r\n'
+    expect((await client.send(head + line.repeat(2_200), { from: '', to: [postmaster] })).last).toMatch(/^552 5\.3\.4 /)
+    expect((await client.send(head + line.repeat(2_000), { from: '', to: [postmaster] })).code).toBe(250)
+    expect((await relay.kept()).length).toBe(1)
+  })
+
+  test('on recipients: a hundred get the message, the rest is put off', async () => {
+    const relay = await startTestReturnPath()
+    const client = await relay.greet()
+    const many = Array.from({ length: 102 }, (_, i) => `RCPT TO:<${caseOf(relay.token('bounce'), i)}@relay.example>`)
+    const replies = (await client.pipeline(['MAIL FROM:<>', ...many])).slice(1)
+    expect(replies.slice(0, 100).every((reply) => reply.startsWith('250 '))).toBe(true)
+    expect(replies.slice(100).every((reply) => reply.startsWith('452 4.5.3 '))).toBe(true)
+    await client.command('DATA')
+    client.write(`${message}\r\n.\r\n`)
+    expect((await client.reply()).code).toBe(250)
+    // All of them were the same.
+    expect((await relay.reports.next(1_000)).length).toBe(1)
+  })
+
+  test('on messages a minute, of one address', async () => {
+    const relay = await startTestReturnPath({ messagesPerMinute: 2 })
+    const client = await relay.greet()
+    for (const code of [250, 250, 451]) expect((await client.send(message, { to: [postmaster] })).code).toBe(code)
+    expect((await (await relay.greet()).command('MAIL FROM:<>')).last).toMatch(/^451 4\.7\.1 /)
+    relay.clock.advance(60_000)
+    expect((await client.send(message, { to: [postmaster] })).code).toBe(250)
+  })
+
+  test('on connections of one address and of all', async () => {
+    for (const [limits, text] of [
+      [{ maxConnectionsPerAddress: 1 }, 'Too many connections from your address'],
+      [{ maxConnections: 1 }, 'Too many connections, try again later'],
+    ] as const) {
+      const relay = await startTestReturnPath(limits)
+      const first = await relay.greet()
+      await first.command('STARTTLS')
+      await first.startTls()
+      expect((await (await relay.connect({ greeting: false })).reply()).last).toBe(`421 4.7.0 ${text}`)
+      first.close()
+      await vi.waitFor(async () => expect((await (await relay.connect({ greeting: false })).reply()).code).toBe(220))
+    }
+  })
+
+  test('on time: who hands over nothing within ten minutes must go, however busy', async () => {
+    const relay = await startTestReturnPath()
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    try {
+      const busy = await relay.greet()
+      vi.advanceTimersByTime(300_000)
+      const [idle, served] = [await relay.greet(), await relay.greet()]
+      vi.advanceTimersByTime(299_999)
+      expect((await busy.command('NOOP')).code).toBe(250)
+      expect((await served.send(message, { to: [postmaster] })).code).toBe(250)
+      vi.advanceTimersByTime(1)
+      expect((await busy.reply()).last).toMatch(/^421 4\.4\.2 No message in time/)
+      vi.advanceTimersByTime(300_000)
+      expect((await idle.reply()).last).toMatch(/^421 4\.4\.2 No message in time/)
+      expect((await served.command('NOOP')).code).toBe(250)
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
+  test('on what is kept: a full box refuses, the other one takes, and nothing that is kept goes', async () => {
+    const relay = await startTestReturnPath({ storageLimit: 4_096 })
+    const client = await relay.greet()
+    const bounce = `${relay.token('bounce')}@relay.example`
+    expect((await client.send(message, { to: [postmaster] })).code).toBe(250)
+    expect((await client.send(message, { to: [postmaster] })).last).toMatch(/^452 4\.2\.2 /)
+    expect((await client.send(message, { from: '', to: [bounce] })).code).toBe(250)
+    expect((await client.send(message, { from: '', to: [bounce] })).last).toMatch(/^452 4\.2\.2 /)
+    expect((await relay.kept()).length).toBe(2)
+  })
+
+  test('on the disk: where it is full mail is put off, and nothing is kept', async () => {
+    const relay = await startTestReturnPath()
+    relay.space.require = () => {
+      throw new StorageFullError()
+    }
+    const client = await relay.greet()
+    expect((await client.send(message, { to: [postmaster] })).last).toMatch(/^452 4\.3\.1 /)
+    expect(await relay.kept()).toEqual([])
+  })
+})
+
+describe('trouble', () => {
+  test('a client that leaves in the middle leaves nothing behind', async () => {
+    const relay = await startTestReturnPath()
+    const client = await relay.greet()
+    for (const line of ['MAIL FROM:<>', `RCPT TO:<${postmaster}>`, 'DATA']) await client.command(line)
+    client.write(message)
+    client.close()
+    expect((await (await relay.greet()).send(message, { to: ['abuse@relay.example'] })).code).toBe(250)
+    expect((await relay.reports.next(10)).map(({ purpose }) => purpose)).toEqual(['abuse'])
+  })
+
+  test('a failure of the store is ours: the sender tries again', async () => {
+    const relay = await startTestReturnPath()
+    const client = await relay.greet()
+    await relay.db.write([{ sql: 'drop table incoming_report' }])
+    expect((await client.send(message, { to: [postmaster] })).last).toMatch(/^451 4\.3\.0 /)
+  })
+
+  test('a token whose time ends between RCPT and the end of the message is refused', async () => {
+    const relay = await startTestReturnPath()
+    const client = await relay.greet()
+    for (const line of ['MAIL FROM:<>', `RCPT TO:<${relay.token('bounce')}@relay.example>`, 'DATA']) await client.command(line)
+    relay.clock.advance(40 * 86_400_000)
+    client.write(`${message}\r\n.\r\n`)
+    expect((await client.reply()).last).toMatch(/^550 5\.2\.1 /)
+  })
+
+  test('a port that is taken is told with its setting', async () => {
+    const relay = await startTestReturnPath()
+    await expect(startTestReturnPath({ listen: [{ host: '127.0.0.1', port: relay.port }] })).rejects.toMatchObject({
+      code: 'configuration',
+      message: expect.stringContaining('return_path.listen'),
+    })
+  })
+})
+
+/** The same token in another mixture of capitals. */
+const caseOf = (token: string, mixture: number): string =>
+  Array.from(token, (letter, place) => (mixture & (1 << (place % 8)) ? letter.toUpperCase() : letter)).join('')

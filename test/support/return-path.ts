@@ -1,0 +1,81 @@
+import { afterAll } from 'vitest'
+import { IncomingReports } from '../../src/feedback/incoming-reports.ts'
+import { ReportBudget } from '../../src/feedback/report-budget.ts'
+import { startReturnPathServer } from '../../src/feedback/return-path-server.ts'
+import type { ReturnPathOptions } from '../../src/feedback/return-path-server.ts'
+import { silentLog } from '../../src/log.ts'
+import { encodeToken } from '../../src/smtp/verp.ts'
+import type { TokenPurpose } from '../../src/smtp/verp.ts'
+import { loadOrMakeCertificate } from '../../src/smtp-server/self-signed-certificate.ts'
+import { openDatabase } from '../../src/store/sqlite-database.ts'
+import { settableClock } from './settable-clock.ts'
+import { SmtpClient } from './smtp-client.ts'
+import { temporaryDirectory } from './temporary-directory.ts'
+
+/** The recipient that the tokens of these tests are of. */
+export const tokenHolder = 'rcp_01j8x4m3k2n5p7q9r1s3t5v7w9'
+
+/** The return-path server for `relay.example` and `send.customer.example`, on a port and with a database of its own. */
+export async function startTestReturnPath(options: Partial<ReturnPathOptions> & { storageLimit?: number } = {}) {
+  const { storageLimit = 100_000_000, ...limits } = options
+  const directory = temporaryDirectory()
+  const { path } = directory
+  const db = await openDatabase({
+    directory: path,
+    onFatal: (error) => {
+      throw error
+    },
+  })
+  const tls = await loadOrMakeCertificate({ certFile: null, keyFile: null, directory: path, hostname: 'relay.example', now: Date.now() })
+  const clock = settableClock()
+  const tokenKey = Buffer.alloc(32, 7)
+  const reports = new IncomingReports({ db, clock, budget: new ReportBudget(clock, storageLimit) })
+  const space = { require: (_: number): void => {} }
+  const server = await startReturnPathServer(
+    {
+      clock,
+      log: silentLog,
+      tls,
+      reports,
+      space: { require: (bytes) => space.require(bytes) },
+      tokenKey,
+      isOurs: (domain) => domain === 'relay.example' || domain === 'send.customer.example',
+    },
+    { listen: [{ host: '127.0.0.1', port: 0 }], hostname: 'relay.example', maxConnectionsPerAddress: 100, messagesPerMinute: 0, ...limits },
+  )
+  const clients: SmtpClient[] = []
+  const port = server.addresses[0]?.port ?? 0
+  afterAll(async () => {
+    for (const client of clients) client.close()
+    await server.stop(0)
+    await db.close()
+    directory.remove()
+  })
+  return {
+    server,
+    port,
+    clock,
+    db,
+    reports,
+    /** Its `require` may be replaced, to fill the disk. */
+    space,
+    /** The local part of an address. */
+    token: (purpose: TokenPurpose, createdAt = clock.now()): string => encodeToken(purpose, { recipientId: tokenHolder, createdAt }, tokenKey),
+    async connect(how: { greeting?: boolean } = {}): Promise<SmtpClient> {
+      const client = await SmtpClient.connect(port, how)
+      clients.push(client)
+      return client
+    },
+    /** Connected, and greeted. */
+    async greet(): Promise<SmtpClient> {
+      const client = await this.connect()
+      await client.command('EHLO client.example')
+      return client
+    },
+    /** The messages that are kept. */
+    async kept(): Promise<string[]> {
+      const rows = await db.read<{ bytes: Uint8Array }>('select bytes from incoming_content order by id')
+      return rows.map(({ bytes }) => Buffer.from(bytes).toString('latin1'))
+    },
+  }
+}

@@ -14,6 +14,8 @@ export interface SuppressionRow extends Row {
   id: string
   address: string
   origin: SuppressionOrigin
+  /** Of origin `unsubscribe`; '' where the mail had none. */
+  topic: string
   /** Message id. */
   source_id: string | null
   reason: string | null
@@ -47,7 +49,7 @@ export class SuppressionEntries {
   async find(scope: AccountScope, idOrAddress: string): Promise<SuppressionRow | undefined> {
     const { condition, params } = named(idOrAddress)
     const rows = await this.#db.report<SuppressionRow>(
-      `select id, address, origin, source_id, reason, created_at, expires_at from suppression
+      `select id, address, origin, topic, source_id, reason, created_at, expires_at from suppression
         where account_id = :accountId and sandbox = :sandbox and (expires_at is null or expires_at > :now) and ${condition} order by id`,
       { ...scopeParams(scope), ...params, now: this.#clock.now() },
     )
@@ -71,7 +73,7 @@ export class SuppressionEntries {
     const { condition, order, params } = pageClause(page)
     const ofOrigin = origin === null ? '' : 'and origin = :origin'
     return this.#db.report<SuppressionRow>(
-      `select id, address, origin, source_id, reason, created_at, expires_at from suppression
+      `select id, address, origin, topic, source_id, reason, created_at, expires_at from suppression
         where account_id = :accountId and sandbox = :sandbox and (expires_at is null or expires_at > :now) ${ofOrigin} and ${condition} ${order}`,
       { ...scopeParams(scope), now: this.#clock.now(), ...(origin === null ? {} : { origin }), ...params },
     )

@@ -24,7 +24,7 @@ test('an address is added, read by id and by address however it is written, and 
     object: 'suppression',
     id,
     email: 'ann@example.com',
-    origin: 'manual',
+    origin: 'manual', topic: null,
     source_id: null,
     reason: 'asked by phone',
     created_at: '2026-11-21T06:00:00.000Z',

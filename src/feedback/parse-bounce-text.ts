@@ -8,6 +8,7 @@ import { namedRecipients } from './named-recipients.ts'
 import type { NamedRecipient } from './named-recipients.ts'
 import { originalMessage } from './original-message.ts'
 import { reportLines } from './report-text.ts'
+import { reportedPhase } from './reported-phase.ts'
 import { headerValue } from './returned-message.ts'
 import type { HeaderField, ReturnedMessage } from './returned-message.ts'
 
@@ -31,12 +32,12 @@ export function parseBounceText(message: ReturnedMessage): ReportedRecipient[] {
 function recipientsOf(message: ReturnedMessage, lines: string[]): NamedRecipient[] {
   const failed = addressesIn(headerValue(message, 'x-failed-recipients'))
   const original = originalMessage(message).headers
-  const senders = new Set([
-    ...addressesIn(headerValue(message, 'from')),
-    ...addressesIn(headerValue(message, 'to')),
-    ...addressesOf(original, ['from', 'return-path', 'sender', 'reply-to', 'message-id']),
-  ])
-  const named = namedRecipients(lines, (address) => senders.has(address.toLowerCase()))
+  const systems = addressesIn(headerValue(message, 'from'))
+  const senders = [...addressesIn(headerValue(message, 'to')), ...addressesOf(original, ['from', 'return-path', 'sender', 'reply-to', 'message-id'])]
+  const others = new Set([...systems, ...senders])
+  const strangers = namedRecipients(lines, (address) => others.has(address.toLowerCase()))
+  // Who writes to themselves is sender and recipient.
+  const named = strangers.length > 0 ? strangers : namedRecipients(lines, (address) => systems.includes(address.toLowerCase()))
   if (failed.length > 0) return failed.map((address) => named.find((one) => one.address.toLowerCase() === address) ?? { address, reason: '' })
   if (named.length > 0) return named
   const written = addressesOf(original, ['to'])
@@ -44,8 +45,8 @@ function recipientsOf(message: ReturnedMessage, lines: string[]): NamedRecipient
 }
 
 function reported({ address, reason }: NamedRecipient, text: string, isDelayed: boolean): ReportedRecipient {
-  const own = judge(reason, address)
-  const { said, judgement } = own.judgement.category === 'other' ? judge(`${reason}\n${text}`, address) : own
+  const own = judge(reason, text, address)
+  const { said, judgement } = own.judgement.category === 'other' ? judge(`${reason}\n${text}`, text, address) : own
   return {
     address,
     action: isDelayed ? 'delayed' : 'failed',
@@ -57,10 +58,10 @@ function reported({ address, reason }: NamedRecipient, text: string, isDelayed: 
   }
 }
 
-function judge(reason: string, address: string) {
+function judge(reason: string, text: string, address: string) {
   const said = parseDiagnostic(reason)
   const remoteHost = /(?:talking to|host|server|by|from)\s{1,3}([a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,8})/i.exec(reason)?.[1]?.toLowerCase()
-  return { said, judgement: classifyRefusal({ ...said, remoteHost: remoteHost ?? domainOf(address).toLowerCase(), phase: 'report' }) }
+  return { said, judgement: classifyRefusal({ ...said, remoteHost: remoteHost ?? domainOf(address).toLowerCase(), phase: reportedPhase(text, said.text) }) }
 }
 
 const addressesIn = (value: string): string[] => value.match(anyAddress)?.map((address) => address.toLowerCase()) ?? []

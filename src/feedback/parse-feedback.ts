@@ -78,13 +78,18 @@ const complained = (address: string): ReportedRecipient => ({
   reason: '',
 })
 
+/** Of one report; what we send has one recipient, and nobody is to be kept busy with more. */
+const mostRecipients = 1000
+/** Characters. */
+const longestSubject = 1000
+
 function reportOf(message: ReturnedMessage, feedbackClass: FeedbackClass, recipients: ReportedRecipient[] = []): FeedbackReport {
   const { reference, reversePath, messageId } = originalMessage(message)
   return {
     class: feedbackClass,
-    recipients,
+    recipients: recipients.slice(0, mostRecipients),
     complaint: null,
     original: { reference, reversePath, messageId },
-    subject: headerValue(message, 'subject'),
+    subject: headerValue(message, 'subject').slice(0, longestSubject),
   }
 }

@@ -15,14 +15,19 @@ const nearby = 600
 
 const singleSpaced = (text: string): string => text.replace(/\s+/g, ' ')
 
+/** Characters of a report that are looked at; what follows is the message that came back. */
+const longestText = 32 * 1024
+
+/** The words of a report in the form that `reportedPhase` searches, made once for all of its recipients. */
+export const phaseText = (text: string): string => singleSpaced(text.slice(0, longestText))
+
 /**
  * At which phase the reply was given that a report quotes, where its words tell: a report names the command before the
  * reply, or behind it in brackets. `report` where they do not tell.
- * @param text what the report says for people
+ * @param words what the report says for people, as `phaseText` gives it
  * @param said the reply, as the report has it elsewhere
  */
-export function reportedPhase(text: string, said: string): RefusalPhase {
-  const words = singleSpaced(text)
+export function reportedPhase(words: string, said: string): RefusalPhase {
   const quoted = singleSpaced(said).slice(0, 60).trim()
   const place = quoted.length < 4 ? -1 : words.indexOf(quoted)
   const own = phaseIn(singleSpaced(said))

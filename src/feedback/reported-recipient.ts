@@ -15,9 +15,9 @@ const first = (fields: StatusFields, name: string): string | undefined => fields
 /**
  * What the fields of one recipient say (RFC 3464 2.3).
  * @param message the fields that concern all recipients
- * @param text what the report says for people
+ * @param words what the report says for people, as `phaseText` gives it
  */
-export function reportedRecipient(fields: StatusFields, message: StatusFields, text: string): ReportedRecipient {
+export function reportedRecipient(fields: StatusFields, message: StatusFields, words: string): ReportedRecipient {
   const status = statusCodeOf(first(fields, 'status') ?? first(message, 'status') ?? '')
   const diagnostic = diagnosticOf(fields)
   const action = actionOf(first(fields, 'action') ?? first(message, 'action'), status, diagnostic)
@@ -27,7 +27,7 @@ export function reportedRecipient(fields: StatusFields, message: StatusFields, t
     enhancedCode,
     text: diagnostic.text,
     remoteHost: hostOf(first(fields, 'remote-mta') ?? first(message, 'reporting-mta') ?? ''),
-    phase: reportedPhase(text, diagnostic.text),
+    phase: reportedPhase(words, diagnostic.text),
   }
   const { category, hard } = judgeRefusal(refusal)
   return {

@@ -30,6 +30,7 @@ import { passwordOperations } from './password-operations.ts'
 import type { PasswordParts } from './password-operations.ts'
 import { queueOperations } from './queue.ts'
 import type { QueueParts } from './queue.ts'
+import { serverDomainOperations } from './server-domain.ts'
 import { sessionOperations } from './session-operations.ts'
 import type { SessionParts } from './session-operations.ts'
 import { settingOperations } from './setting-operations.ts'
@@ -78,6 +79,7 @@ export function apiOperations(parts: ApiParts): Operation[] {
     ...queueOperations(parts),
     ...explainOperations(parts),
     ...settingOperations(parts),
+    ...serverDomainOperations(parts),
     ...doctorOperations(parts),
     ...sessionOperations(parts),
     ...passwordOperations(parts),

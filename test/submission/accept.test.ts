@@ -59,7 +59,10 @@ async function startQueue(db: Database): Promise<Relay> {
     new QueueRunner(
       {
         db, clock, deliver, log: silentLog, eventsWritten: () => {}, random: () => 0,
-        frameFor: () => ({ signingKeys: [], tls: 'opportunistic', fields: [], frameOf: ({ id }) => ({ reversePath: `b${id}@relay.example`, traceFields: '', fields: [] }) }),
+        frameFor: ({ createdAt }) => ({
+          signingKeys: [], tls: 'opportunistic', fields: [],
+          frameOf: () => ({ reversePath: `b${createdAt}@relay.example`, traceFields: '', fields: [] }),
+        }),
       },
       { retrySchedule: [minute, 5 * minute], viaSmarthost: false, suppressionPolicyFor: () => suppressAtOnce },
     )
@@ -151,6 +154,8 @@ test('scheduled mail waits for its time', async () => {
   expect(await relay.states()).toEqual({ 'ann@rcpt.example': 'scheduled' })
   relay.clock.advance(10 * minute)
   await expect.poll(relay.states).toEqual({ 'ann@rcpt.example': 'delivered' })
+  // Reports on it are taken for so long from then on, not from when it was handed over.
+  expect(relay.jobs[0]?.recipients).toMatchObject([{ reversePath: `b${scheduledAt}@relay.example` }])
 })
 
 test('a restart takes up what waited and what the dead process had in hand', async () => {

@@ -9,6 +9,7 @@ import type { ExplainParts } from './doctor/explain-address.ts'
 import { EventFeed } from './event/event-feed.ts'
 import type { EventFollower } from './event/event-follower.ts'
 import type { IncomingReports } from './feedback/incoming-reports.ts'
+import { ReportList } from './feedback/report-list.ts'
 import { startReturnPathServer } from './feedback/return-path-server.ts'
 import { EmailComposer } from './http/api/email-composer.ts'
 import type { EmailParts } from './http/api/emails.ts'
@@ -210,6 +211,9 @@ async function openHttp(core: CoreParts, inside: Inside, frame: DoorFrame) {
       templates,
       webhooks,
       suppressions: new SuppressionEntries(core),
+      suppressionPolicies: core.suppressionPolicies,
+      reports: inside.reports,
+      reportList: new ReportList(db),
       eventFeed,
       eventStreams,
     }),

@@ -6,7 +6,8 @@ import type { ReportBox, ReportBudget } from './report-budget.ts'
 import { costOf } from './report-budget.ts'
 
 /** What an address of the return path is for. */
-export type ReportPurpose = 'bounce' | 'complaint' | 'unsubscribe' | 'dmarc_report' | 'tls_report' | 'postmaster' | 'abuse'
+export const reportPurposes = ['bounce', 'complaint', 'unsubscribe', 'dmarc_report', 'tls_report', 'postmaster', 'abuse'] as const
+export type ReportPurpose = (typeof reportPurposes)[number]
 
 /** A message that was let in, on its way to the disk. */
 export interface Arrival {

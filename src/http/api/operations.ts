@@ -26,6 +26,8 @@ import { entryOperations } from './entry-operations.ts'
 import { eventOperations } from './events.ts'
 import { explainOperations } from './explain.ts'
 import type { ExplainOperationParts } from './explain.ts'
+import { feedbackOperations } from './feedback.ts'
+import type { FeedbackOperationParts } from './feedback.ts'
 import { passwordOperations } from './password-operations.ts'
 import type { PasswordParts } from './password-operations.ts'
 import { queueOperations } from './queue.ts'
@@ -34,6 +36,8 @@ import { serverDomainOperations } from './server-domain.ts'
 import { sessionOperations } from './session-operations.ts'
 import type { SessionParts } from './session-operations.ts'
 import { settingOperations } from './setting-operations.ts'
+import { suppressionPolicyOperations } from './suppression-policy.ts'
+import type { SuppressionPolicyParts } from './suppression-policy.ts'
 import { suppressionOperations } from './suppressions.ts'
 import { templateOperations } from './templates.ts'
 import { unsubscribeOperations } from './unsubscribe-operations.ts'
@@ -44,8 +48,8 @@ import { webhookOperations } from './webhooks.ts'
 
 /** What the endpoints of the API need, each resource its own. */
 export interface ApiParts
-  extends AnalyticsParts, AuthenticateParts, DoctorOperationsParts, EmailParts, ExplainOperationParts, QueueParts,
-    AccountParts, ApiKeyParts, PasswordParts, SessionParts, UnsubscribeParts, UserParts {
+  extends AnalyticsParts, AuthenticateParts, DoctorOperationsParts, EmailParts, ExplainOperationParts, FeedbackOperationParts,
+    QueueParts, AccountParts, ApiKeyParts, PasswordParts, SessionParts, SuppressionPolicyParts, UnsubscribeParts, UserParts {
   apiKeys: ApiKeys
   audit: AuditLog
   config: Config
@@ -71,9 +75,11 @@ export function apiOperations(parts: ApiParts): Operation[] {
     ...templateOperations(parts),
     ...webhookOperations(parts),
     ...suppressionOperations(parts),
+    ...feedbackOperations(parts),
     ...eventOperations(parts),
     ...apiKeyOperations(parts),
     ...accountOperations(parts),
+    ...suppressionPolicyOperations(parts),
     ...userOperations(parts),
     ...auditOperations(parts),
     ...queueOperations(parts),

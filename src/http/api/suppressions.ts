@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { SternaError } from '../../errors.ts'
 import { isId } from '../../id.ts'
-import { isoTime } from '../../iso-time.ts'
+import { isoTime, isoTimeOrNull } from '../../iso-time.ts'
 import { parseAddress } from '../../smtp/address.ts'
 import { suppressionOrigins } from '../../suppression/suppression-origin.ts'
 import type { SuppressionRow, SuppressionEntries } from '../../suppression/suppression-entries.ts'
@@ -59,6 +59,7 @@ const suppressionAnswer = z
     source_id: z.string().nullable().describe('The email that it came of.'),
     reason: z.string().nullable(),
     created_at: timeAnswer,
+    expires_at: timeAnswer.nullable().describe('From then on it counts no more; null: until it is removed.'),
   })
   .meta({ id: 'Suppression' })
 
@@ -201,4 +202,5 @@ const suppressionObject = (row: SuppressionRow) => ({
   source_id: row.source_id,
   reason: row.reason,
   created_at: isoTime(row.created_at),
+  expires_at: isoTimeOrNull(row.expires_at),
 })

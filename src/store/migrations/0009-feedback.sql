@@ -19,3 +19,5 @@ create table soft_bounce (
   primary key (account_id, address, sandbox)
 );
 create index soft_bounce_changed on soft_bounce (changed_at);
+
+create index incoming_report_message on incoming_report (message_id);

@@ -28,6 +28,7 @@ test('an address is added, read by id and by address however it is written, and 
     source_id: null,
     reason: 'asked by phone',
     created_at: '2026-11-21T06:00:00.000Z',
+    expires_at: null,
   }
   for (const name of [id, 'ann@example.com', 'ANN%40example.com']) expect(await call('GET', `/${name}`)).toMatchObject({ status: 200, body: entry })
   expect((await call('GET', '')).body).toEqual({ object: 'list', has_more: false, data: [entry] })

@@ -1,0 +1,72 @@
+import type { Database, Row, Value } from '../store/database.ts'
+import { pageClause } from '../store/page-clause.ts'
+import type { Page } from '../store/page-clause.ts'
+import type { ReportPurpose } from './incoming-reports.ts'
+import type { ReportResult } from './report-result.ts'
+
+interface ReportFilter {
+  /** Null: the reports of all accounts, and those that are about none. */
+  accountId: string | null
+  purpose: ReportPurpose | null
+  result: ReportResult | null
+  messageId: string | null
+}
+
+export interface ReportListRow extends Row {
+  id: string
+  received_at: number
+  purpose: ReportPurpose
+  reverse_path: string | null
+  forward_path: string
+  remote_address: string
+  ehlo_name: string
+  tls: number
+  size: number
+  /** Null until it is settled. */
+  result: ReportResult | null
+  account_id: string | null
+  message_id: string | null
+  /** Of the recipient that it is about, where that is known. */
+  recipient: string | null
+  /** JSON. */
+  summary: string | null
+  settled_at: number | null
+}
+
+const columns = `i.id, i.received_at, i.purpose, i.reverse_path, i.forward_path, i.remote_address, i.ehlo_name, i.tls, i.size,
+  i.result, i.account_id, i.message_id, i.summary, i.settled_at,
+  case when i.message_id is null then null else (select r.forward_path from recipient r where r.id = i.recipient_id) end as recipient`
+
+/** What the API shows of reports; it reads the connection for reports, so that no list delays a commit. */
+export class ReportList {
+  readonly #db: Pick<Database, 'report'>
+
+  constructor(db: Pick<Database, 'report'>) {
+    this.#db = db
+  }
+
+  /** `accountId`: as in the filter. */
+  async find(id: string, accountId: string | null): Promise<ReportListRow | undefined> {
+    const [row] = await this.#db.report<ReportListRow>(
+      `select ${columns} from incoming_report i where i.id = :id and (i.account_id = :accountId or :accountId = '')`,
+      { id, accountId: accountId ?? '' },
+    )
+    return row
+  }
+
+  /** A page, newest first. Uses the indexes incoming_report_account and incoming_report_message, or the key. */
+  page(filter: ReportFilter, page: Page): Promise<ReportListRow[]> {
+    const { condition, order, params } = pageClause(page, 'i.id')
+    const wanted: [condition: string, name: string, value: Value][] = [
+      ['i.account_id = :accountId', 'accountId', filter.accountId],
+      ['i.purpose = :purpose', 'purpose', filter.purpose],
+      ['i.result = :result', 'result', filter.result],
+      ['i.message_id = :messageId', 'messageId', filter.messageId],
+    ]
+    const given = wanted.filter(([, , value]) => value !== null)
+    return this.#db.report<ReportListRow>(
+      `select ${columns} from incoming_report i where ${[condition, ...given.map(([each]) => each)].join(' and ')} ${order}`,
+      { ...params, ...Object.fromEntries(given.map(([, name, value]) => [name, value])) },
+    )
+  }
+}

@@ -1,0 +1,102 @@
+import { z } from 'zod'
+import type { Accounts } from '../../account/accounts.ts'
+import { SternaError } from '../../errors.ts'
+import type { SuppressionPolicies } from '../../suppression/suppression-policies.ts'
+import type { ApiContext } from '../api-state.ts'
+import { operation } from '../operation.ts'
+import type { Operation } from '../operation.ts'
+
+export interface SuppressionPolicyParts {
+  accounts: Accounts
+  suppressionPolicies: SuppressionPolicies
+}
+
+/** Ten years, seconds. */
+const longestExpiry = 315_360_000
+
+const hardBounces = z.boolean().describe('Whether a hard bounce suppresses its address.')
+const complaints = z.boolean().describe('Whether a complaint suppresses its address.')
+const softBounces = z.int().min(0).max(1000).describe('So many soft bounces without a delivery between them suppress; 0: never.')
+const expirySeconds = z.int().min(0).max(longestExpiry).describe('How long a suppression after bounces counts; 0: until it is removed.')
+
+const policyAnswer = z
+  .object({
+    object: z.literal('suppression_policy'),
+    account_id: z.string(),
+    hard_bounces: hardBounces,
+    complaints,
+    soft_bounces: softBounces,
+    expiry_seconds: expirySeconds,
+  })
+  .meta({ id: 'SuppressionPolicy', description: 'After what an address is not written to any more.' })
+
+const asSet = ' null: as the settings of the server say.'
+const policyChanges = z.object({
+  hard_bounces: hardBounces.nullish().describe(hardBounces.description + asSet),
+  complaints: complaints.nullish().describe(complaints.description + asSet),
+  soft_bounces: softBounces.nullish().describe(softBounces.description + asSet),
+  expiry_seconds: expirySeconds.nullish().describe(expirySeconds.description + asSet),
+})
+
+/** `/api/accounts/{id}/suppression-policy`: what an account has in place of the settings. */
+export const suppressionPolicyOperations = (parts: SuppressionPolicyParts): Operation[] => [
+  operation(
+    {
+      id: 'suppression_policy.get',
+      method: 'GET',
+      path: '/api/accounts/{id}/suppression-policy',
+      tag: 'Accounts',
+      summary: 'Read after what an account suppresses addresses',
+      permission: 'operator',
+      answers: [{ status: 200, description: 'What holds for the account.', schema: policyAnswer }],
+      refuses: ['not_found'],
+    },
+    (ctx) => policyObject(accountIdIn(ctx, parts), parts),
+  ),
+  operation(
+    {
+      id: 'suppression_policy.update',
+      method: 'PATCH',
+      path: '/api/accounts/{id}/suppression-policy',
+      tag: 'Accounts',
+      summary: 'Change after what an account suppresses addresses',
+      description: 'It holds for what happens from then on; entries that are there stay as they are.',
+      permission: 'operator',
+      body: { schema: policyChanges, example: { soft_bounces: 5, expiry_seconds: 7_776_000 } },
+      answers: [{ status: 200, description: 'What holds for the account.', schema: policyAnswer }],
+      refuses: ['not_found', 'validation_error'],
+    },
+    async (ctx, { body }) => {
+      const accountId = accountIdIn(ctx, parts)
+      await parts.suppressionPolicies.change(accountId, changesIn(body))
+      return policyObject(accountId, parts)
+    },
+  ),
+]
+
+function changesIn({ hard_bounces, complaints, soft_bounces, expiry_seconds }: z.output<typeof policyChanges>) {
+  return {
+    ...(hard_bounces === undefined ? {} : { hardBounces: hard_bounces }),
+    ...(complaints === undefined ? {} : { complaints }),
+    ...(soft_bounces === undefined ? {} : { softBounces: soft_bounces }),
+    ...(expiry_seconds === undefined ? {} : { expiry: expiry_seconds === null ? null : expiry_seconds * 1000 }),
+  }
+}
+
+function accountIdIn(ctx: ApiContext, { accounts }: SuppressionPolicyParts): string {
+  const account = accounts.accountFor(ctx.params['id'] ?? '')
+  if (account) return account.id
+  throw new SternaError('not_found', 'There is no such account.')
+}
+
+function policyObject(accountId: string, { suppressionPolicies }: SuppressionPolicyParts) {
+  const { hardBounces, complaints, softBounces, expiry } = suppressionPolicies.policyFor(accountId)
+  return {
+    object: 'suppression_policy' as const,
+    account_id: accountId,
+    hard_bounces: hardBounces,
+    complaints,
+    soft_bounces: softBounces,
+    expiry_seconds: Math.floor(expiry / 1000),
+  }
+}

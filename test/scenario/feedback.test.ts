@@ -1,0 +1,197 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { startFakeMx } from '../support/fake-mx.ts'
+import type { FakeMx } from '../support/fake-mx.ts'
+import { composeComplaint, composeDsn, composeVacation, headerOf, returnMail } from '../support/returned-mail.ts'
+import { startTestRelay } from '../support/start-relay.ts'
+import type { TestRelay } from '../support/start-relay.ts'
+import { startReceiver, status } from '../support/webhook-receiver.ts'
+
+let mx: FakeMx
+let relay: TestRelay
+
+beforeAll(async () => {
+  mx = await startFakeMx({ host: '127.0.0.3' })
+  relay = await startTestRelay(
+    { delivery_port: String(mx.port), webhooks_allow_private_addresses: 'true', return_path_messages_per_minute: '0' },
+    { 'rcpt.example': { a: ['127.0.0.3'] } },
+  )
+})
+
+afterAll(async () => {
+  await relay.stop()
+  await mx.close()
+})
+
+/** Everybody is somebody new. */
+let people = 0
+let ann = ''
+beforeEach(() => {
+  ann = `ann${++people}@rcpt.example`
+})
+
+interface Delivered {
+  id: string
+  /** The reverse-path, where reports go to. */
+  returnPath: string
+  data: Buffer
+}
+
+/** Mail that the recipient's server took. */
+async function deliver(to = ann): Promise<Delivered> {
+  const id = await relay.send(to)
+  await expect.poll(() => statusOf(id, to), { timeout: 10_000 }).toBe('delivered')
+  const { mailFrom, data } = mx.messages.findLast(({ rcptTo }) => rcptTo[0] === to)!
+  return { id, data, returnPath: mailFrom }
+}
+
+const statusOf = async (id: string, to = ann): Promise<string | undefined> => (await relay.recipients(id))[to]?.status
+
+const report = (to: string, text: string) => returnMail(relay.returnPathPort, to, [text])
+
+interface Shown {
+  id: string
+  purpose: string
+  result: string | null
+  email_id: string | null
+  summary: any
+}
+
+/** What the operator sees of the newest reports, the oldest first. */
+async function shown(count: number): Promise<Shown[]> {
+  const rows = await relay.relay.parts.db.read<{ id: string; state: string }>('select id, state from incoming_report order by id')
+  expect(rows.every(({ state }) => state === 'done')).toBe(true)
+  const { data } = await operator('GET', `/api/feedback?limit=${count}`)
+  return data.toReversed()
+}
+
+let operatorToken = ''
+async function operator(method: string, path: string): Promise<any> {
+  operatorToken ||= (await relay.relay.parts.apiKeys.create({ accountId: relay.relay.parts.accounts.getAccount('test').id, name: 'op', permission: 'operator' })).token
+  const { status: code, body } = await relay.call(method, path, undefined, { authorization: `Bearer ${operatorToken}` })
+  expect(code).toBe(200)
+  return body
+}
+
+const settled = () =>
+  expect.poll(() => relay.relay.parts.db.read("select id from incoming_report where state = 'received'"), { timeout: 20_000 }).toEqual([])
+
+const suppressionOf = async (address = ann): Promise<{ origin: string; source_id: string; reason: string } | null> => {
+  const { status: code, body } = await relay.call('GET', `/api/suppressions/${encodeURIComponent(address)}`)
+  return code === 200 ? body : null
+}
+
+describe('a report that mail did not arrive after all', () => {
+  test('bounces the recipient, hard with a suppression, and is told once', async () => {
+    const receiver = await startReceiver(status(200))
+    await relay.call('POST', '/api/webhooks', { url: receiver.url, events: ['email.bounced'] })
+    const before = (await relay.call('GET', '/api/analytics?metrics=sent,delivered,bounced,bounced_permanent')).body.totals
+    const { id, returnPath } = await deliver()
+    await report(returnPath, composeDsn({ recipient: ann, diagnostic: '550 5.1.1 <ann>: user unknown' }))
+    await expect.poll(() => statusOf(id)).toBe('bounced')
+    expect(await relay.events(id)).toEqual(['email.bounced', 'email.delivered', 'email.sent', 'email.queued'])
+    const { body } = await relay.call('GET', `/api/emails/${id}`)
+    expect(body).toMatchObject({ status: 'bounced', last_event: 'bounced' })
+    expect(body.recipients[0]).toMatchObject({ smtp_code: 550, enhanced_status: '5.1.1', delivered_at: expect.any(String), bounced_at: expect.any(String) })
+    expect(await suppressionOf()).toMatchObject({ origin: 'bounce', source_id: id, reason: expect.stringContaining('user unknown') })
+    await expect.poll(() => receiver.posts.length).toBe(1)
+    expect(Object.keys(JSON.parse(receiver.posts[0]!.body).data)).toEqual([
+      'email_id', 'to', 'subject', 'bounced_at', 'bounce_type', 'bounce_category', 'smtp_code', 'enhanced_status', 'reason',
+    ])
+    expect(JSON.parse(receiver.posts[0]!.body).data).toMatchObject({ to: ann, bounce_type: 'hard', bounce_category: 'invalid_recipient' })
+    const after = (await relay.call('GET', '/api/analytics?metrics=sent,delivered,bounced,bounced_permanent')).body.totals
+    for (const metric of ['sent', 'delivered', 'bounced', 'bounced_permanent']) expect(after[metric] - before[metric]).toBe(1)
+    expect(await relay.send(ann).then((next) => statusOf(next))).toBe('suppressed')
+  })
+
+  test('that comes many times and by ten connections at once has one event, one suppression and one webhook', async () => {
+    const times = Number(process.env['STERNA_REPEATED_REPORTS'] ?? 100)
+    const receiver = await startReceiver(status(200))
+    await relay.call('POST', '/api/webhooks', { url: receiver.url, events: ['email.bounced'] })
+    const { id, returnPath } = await deliver()
+    const text = composeDsn({ recipient: ann })
+    const ofConnection = Array.from({ length: times / 10 }, () => text)
+    const replies = await Promise.all(Array.from({ length: 10 }, () => returnMail(relay.returnPathPort, returnPath, ofConnection)))
+    expect(replies.flat().filter(({ code }) => code === 250)).toHaveLength(times)
+    await settled()
+    expect((await relay.events(id)).filter((type) => type === 'email.bounced')).toHaveLength(1)
+    const { body } = await relay.call('GET', '/api/suppressions?limit=100')
+    expect(body.data.filter(({ email }: { email: string }) => email === ann)).toHaveLength(1)
+    await expect.poll(() => receiver.posts.length).toBe(1)
+    const results = await relay.relay.parts.db.read('select result, count(*) as count from incoming_report where message_id = :id group by result', { id })
+    expect(results).toEqual([{ result: 'bounced', count: 1 }, { result: 'duplicate', count: times - 1 }])
+  })
+
+  test('for a reason that is not the recipient is soft and suppresses nobody', async () => {
+    const { id, returnPath } = await deliver()
+    await report(returnPath, composeDsn({ recipient: ann, status: '5.7.1', diagnostic: '554 5.7.1 blocked using a blocklist' }))
+    await expect.poll(() => statusOf(id)).toBe('bounced')
+    expect(await suppressionOf()).toBeNull()
+  })
+
+  test('of an address that the mail was forwarded to is soft, where it brings our message back', async () => {
+    const { id, returnPath, data } = await deliver()
+    await report(returnPath, composeDsn({ recipient: 'somebody@elsewhere.example', original: headerOf(data) }))
+    await expect.poll(() => statusOf(id)).toBe('bounced')
+    expect(await suppressionOf()).toBeNull()
+  })
+})
+
+describe('what changes nothing is kept and shown', () => {
+  test.each([
+    ['a delay', () => composeDsn({ recipient: ann, action: 'delayed', status: '4.4.1', diagnostic: '451 4.4.1 timed out' }), 'delayed'],
+    ['an automatic reply', composeVacation, 'autoreply'],
+    ['a report of somebody else', () => composeDsn({ recipient: 'bob@rcpt.example' }), 'other_recipient'],
+    ['a report of success', () => composeDsn({ recipient: ann, action: 'delivered', status: '2.0.0', diagnostic: '250 ok' }), 'delivered'],
+    ['anything else', () => 'From: ann@rcpt.example\r\nSubject: Question\r\n\r\nHow do I change my address?\r\n', 'no_report'],
+  ])('%s', async (_, text, result) => {
+    const { id, returnPath } = await deliver()
+    await report(returnPath, text())
+    await settled()
+    expect(await statusOf(id)).toBe('delivered')
+    expect(await relay.events(id)).toEqual(['email.delivered', 'email.sent', 'email.queued'])
+    const [row] = await shown(1)
+    expect(row).toMatchObject({ purpose: 'bounce', result, email_id: id })
+    const response = await fetch(`${relay.baseUrl}/api/feedback/${row!.id}/content`, { headers: { authorization: `Bearer ${operatorToken}` } })
+    expect(response.headers.get('content-type')).toBe('message/rfc822')
+    expect(await response.text()).toContain(text())
+  })
+})
+
+describe('a complaint to the feedback loop address', () => {
+  const redacted = (data: Buffer): string =>
+    data.toString('utf8').replaceAll(ann, 'redacted@rcpt.example').replace(/^(?:return-path|to|received):.*(?:\r\n[ \t].*)*\r\n/gim, '')
+
+  test('that is redacted is matched by the reference of the message', async () => {
+    const { id, data } = await deliver()
+    await report('fbl@relay.example', composeComplaint({ original: redacted(data) }))
+    await expect.poll(() => statusOf(id)).toBe('complained')
+    const { body } = await relay.call('GET', `/api/emails/${id}/events?limit=1`)
+    expect(body.data[0]).toMatchObject({
+      type: 'email.complained',
+      data: { to: ann, feedback_type: 'abuse', reported_by: 'ProviderFBL/1.0', complained_at: expect.any(String) },
+    })
+    expect(await suppressionOf()).toMatchObject({ origin: 'complaint', source_id: id })
+  })
+
+  test.each([
+    ['without a token of the message', () => composeComplaint({ original: `To: ${ann}\r\nSubject: Hello\r\n\r\nHello` }), 'no_token'],
+    ['that calls it no spam', (data: Buffer) => composeComplaint({ type: 'not-spam', original: data.toString('utf8') }), 'no_effect'],
+  ])('%s changes nothing', async (_, compose, result) => {
+    const { id, data } = await deliver()
+    await report('fbl@relay.example', compose(data))
+    await settled()
+    expect(await statusOf(id)).toBe('delivered')
+    expect(await suppressionOf()).toBeNull()
+    expect((await shown(1))[0]).toMatchObject({ purpose: 'complaint', result })
+  })
+
+  test('after a bounce is told, and suppresses', async () => {
+    const { id, returnPath, data } = await deliver()
+    await report(returnPath, composeDsn({ recipient: ann, status: '5.2.2', diagnostic: '552 5.2.2 mailbox full' }))
+    await expect.poll(() => statusOf(id)).toBe('bounced')
+    await report('fbl@relay.example', composeComplaint({ original: redacted(data) }))
+    await expect.poll(() => relay.events(id)).toContain('email.complained')
+    expect(await statusOf(id)).toBe('bounced')
+    expect(await suppressionOf()).toMatchObject({ origin: 'complaint' })
+  })
+})

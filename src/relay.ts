@@ -12,6 +12,7 @@ import { openDoors } from './doors.ts'
 import type { DoorAddresses, Inside, Stop } from './doors.ts'
 import { EventFollower } from './event/event-follower.ts'
 import { IncomingReports } from './feedback/incoming-reports.ts'
+import { operatorHandler } from './feedback/operator-handler.ts'
 import { ReportBudget } from './feedback/report-budget.ts'
 import { withoutEffect } from './feedback/report-handler.ts'
 import type { ReportHandler } from './feedback/report-handler.ts'
@@ -77,7 +78,7 @@ export async function startRelay(config: Config, outside: Outside & { version: s
     followers.push(await startNotices(core, entry.systemMail, stops))
     const reports = new IncomingReports({ db, clock, budget: new ReportBudget(clock, config.returnPath.storageLimit) })
     await reports.measure()
-    openFeedback(core, { reports, eventsWritten }, stops)
+    openFeedback(core, { reports, systemMail: entry.systemMail, eventsWritten }, stops)
     const inside = { ...entry, reports, queue, queueAdmin, rollup, webhooks, follower, eventsWritten, version: outside.version }
     const addresses = await openDoors(core, inside, stops)
     startJobs(core, { rollup, reports }, stops)
@@ -142,8 +143,13 @@ async function startNotices(core: CoreParts, systemMail: SystemMailer, stops: St
 }
 
 /** What comes of the mail that came in by the return path. */
-function openFeedback(core: CoreParts, { reports, eventsWritten }: { reports: IncomingReports; eventsWritten(): void }, stops: Stop[]): void {
+function openFeedback(
+  core: CoreParts,
+  { reports, systemMail, eventsWritten }: { reports: IncomingReports; systemMail: SystemMailer; eventsWritten(): void },
+  stops: Stop[],
+): void {
   const { config, secrets, suppressionPolicies } = core
+  const operator = operatorHandler({ ...core, systemMail }, config)
   const feedback = startFeedback(
     {
       ...core,
@@ -151,7 +157,7 @@ function openFeedback(core: CoreParts, { reports, eventsWritten }: { reports: In
       eventsWritten,
       tokenKey: secrets.deriveKey('verp'),
       policyFor: (accountId) => suppressionPolicies.policyFor(accountId),
-      handlers: { dmarc_report: keepAsItIs, tls_report: keepAsItIs, postmaster: keepAsItIs, abuse: keepAsItIs },
+      handlers: { dmarc_report: keepAsItIs, tls_report: keepAsItIs, postmaster: operator, abuse: operator },
     },
     { complaintSources: config.returnPath.complaintSources },
   )

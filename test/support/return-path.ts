@@ -30,7 +30,7 @@ export async function startTestReturnPath(options: Partial<ReturnPathOptions> & 
   const clock = settableClock()
   const tokenKey = Buffer.alloc(32, 7)
   const reports = new IncomingReports({ db, clock, budget: new ReportBudget(clock, storageLimit) })
-  const space = { require: (_: number): void => {} }
+  const space: { require(bytes: number): void } = { require() {} }
   const server = await startReturnPathServer(
     {
       clock,

@@ -1,0 +1,43 @@
+import { fieldsNamed, parseHeaderBlock } from '../message/header-block.ts'
+import type { HeaderField } from '../message/header-block.ts'
+import { domainOf, parseMailboxList } from '../smtp/address.ts'
+import { decodeHeaderText } from '../smtp/encoded-word.ts'
+
+/** What is seen of a message without opening it. */
+export interface MailHeading {
+  /** Decoded, at most 200 characters each; empty where there is none. */
+  from: string
+  subject: string
+  /** True where this server made it, or handed it on before. */
+  isOwn: boolean
+  /** True where a program sent it without being asked, as far as it says so (RFC 3834 5), or its header cannot be read. */
+  isAutomatic: boolean
+}
+
+/** The field that marks what a server, the one of that name, has handed on. */
+export const forwardedField = 'X-Sterna-Forwarded'
+
+/** @param hostname of this server */
+export function readHeading(content: Uint8Array, hostname: string): MailHeading {
+  const header = parseHeaderBlock(content)
+  if (!header.ok) return { from: '', subject: '', isOwn: false, isAutomatic: true }
+  const { fields } = header
+  const valueOf = (name: string): string => fieldsNamed(fields, name)[0]?.value ?? ''
+  return {
+    from: shortened(valueOf('from')),
+    subject: shortened(valueOf('subject')),
+    isOwn: fieldsNamed(fields, forwardedField).some(({ value }) => value.toLowerCase() === hostname) || isFrom(fields, hostname),
+    isAutomatic: !/^(?:no\b.*)?$/i.test(valueOf('auto-submitted')),
+  }
+}
+
+function isFrom(fields: HeaderField[], hostname: string): boolean {
+  return ['from', 'sender'].some((name) =>
+    fieldsNamed(fields, name).some(({ value }) => {
+      const parsed = parseMailboxList(value, 'lenient')
+      return parsed.ok && parsed.mailboxes.some(({ address }) => domainOf(address) === hostname)
+    }),
+  )
+}
+
+const shortened = (value: string): string => decodeHeaderText(value.slice(0, 2_000)).replace(/[\p{Cc}\u2028\u2029]+/gu, ' ').slice(0, 200)

@@ -1,0 +1,93 @@
+import { isAscii } from 'node:buffer'
+import type { Clock } from '../clock.ts'
+import { isoTime } from '../iso-time.ts'
+import type { Log } from '../log.ts'
+import { textPart, wholePart } from '../message/compose-parts.ts'
+import type { MimePart } from '../message/compose-parts.ts'
+import { MessageRate } from '../smtp-server/message-rate.ts'
+import { UniqueError } from '../store/database.ts'
+import type { SystemMail, SystemMailer } from '../submission/system-mail.ts'
+import type { IncomingReport } from './incoming-reports.ts'
+import { forwardedField, readHeading } from './mail-heading.ts'
+import type { MailHeading } from './mail-heading.ts'
+import { withoutEffect } from './report-handler.ts'
+import type { ReportHandler } from './report-handler.ts'
+
+interface OperatorHandlerParts {
+  clock: Clock
+  log: Log
+  systemMail: Pick<SystemMailer, 'send'>
+}
+
+interface OperatorHandlerSettings {
+  hostname: string
+  /** Null: the mail is only kept. */
+  operatorEmail: string | null
+}
+
+const hourMs = 3_600_000
+/** Messages that are handed on within an hour, and of these, those that programs sent: what goes round in circles is one of them. */
+const perHour = { all: 100, automatic: 20 }
+
+/**
+ * Mail for postmaster and abuse. It is handed on to the operator within a message of the server's own, so that neither
+ * the sender's name nor ours vouches for what is not theirs, and never twice or in circles.
+ */
+export function operatorHandler({ clock, log, systemMail }: OperatorHandlerParts, { hostname, operatorEmail }: OperatorHandlerSettings): ReportHandler {
+  const rate = { all: new MessageRate(clock, perHour.all, hourMs), automatic: new MessageRate(clock, perHour.automatic, hourMs) }
+  const mayForward = (isAutomatic: boolean): boolean => (!isAutomatic || rate.automatic.take('all')) && rate.all.take('all')
+  return async (report, content) => {
+    const heading = readHeading(content, hostname)
+    const summary = { from: heading.from, subject: heading.subject }
+    if (operatorEmail === null) return withoutEffect('stored', summary)
+    if (heading.isOwn || !mayForward(heading.isAutomatic || report.reversePath === null)) {
+      log.warn({ reportId: report.id, isOwn: heading.isOwn }, 'mail for the operator is kept and not handed on: it is our own, or there was too much within an hour')
+      return withoutEffect('not_forwarded', summary)
+    }
+    const mail = composeForward(report, content, heading, { hostname, to: operatorEmail })
+    // One id for one report: where the relay stopped before it was settled, the message is there already.
+    await systemMail.send(mail, [], `em_${report.id.slice('rep_'.length)}`).catch((error: unknown) => {
+      if (!(error instanceof UniqueError)) throw error
+    })
+    return withoutEffect('forwarded', summary)
+  }
+}
+
+function composeForward(report: IncomingReport, content: Uint8Array, heading: MailHeading, { hostname, to }: { hostname: string; to: string }): SystemMail {
+  const { forwardPath, reversePath, remoteAddress, receivedAt } = report
+  const text = [
+    `This mail came to ${forwardPath} at ${hostname}. It is handed on to you because the setting operator_email names you.`,
+    'Whoever wants to answer writes to its author: nobody reads an answer to this message.',
+    '',
+    `Author as the mail has it: ${heading.from || '(none)'}`,
+    `Envelope sender: <${reversePath ?? ''}>`,
+    `Handed over by: ${remoteAddress}`,
+    `Time: ${isoTime(receivedAt)}`,
+    '',
+    'Nothing of this is proved but the last two. The mail is attached as it came.',
+    '',
+  ]
+  return {
+    to,
+    subject: `Mail to ${forwardPath}: ${heading.subject || '(no subject)'}`,
+    autoSubmitted: 'auto-generated',
+    headers: { [forwardedField]: hostname },
+    multipart: 'mixed',
+    parts: [textPart(text.join('\r\n')), attached(content)],
+  }
+}
+
+/** bytes in a line (RFC 5322 2.1.1); a message within a message takes no encoding that would break longer ones */
+const longestLine = /[^\r\n]{999}/
+
+function attached(content: Uint8Array): MimePart {
+  const fields = ['Content-Description: The mail as it came', 'Content-Disposition: attachment; filename="mail.eml"']
+  const bytes = Buffer.from(content)
+  if (!longestLine.test(bytes.toString('latin1'))) return wholePart(isAscii(headerOf(bytes)) ? 'message/rfc822' : 'message/global', bytes, fields)
+  return { contentType: 'application/octet-stream', fields, encoding: 'base64', bytes: Buffer.from(`${bytes.toString('base64').replace(/.{76}/g, '$&\r\n')}\r\n`) }
+}
+
+function headerOf(bytes: Buffer): Buffer {
+  const end = bytes.indexOf('\r\n\r\n')
+  return end === -1 ? bytes : bytes.subarray(0, end)
+}

@@ -1,0 +1,97 @@
+import { simpleParser } from 'mailparser'
+import { expect, test } from 'vitest'
+import type { IncomingReport } from '../../src/feedback/incoming-reports.ts'
+import { operatorHandler } from '../../src/feedback/operator-handler.ts'
+import { newId } from '../../src/id.ts'
+import { silentLog } from '../../src/log.ts'
+import { composeParts } from '../../src/message/compose-parts.ts'
+import { UniqueError } from '../../src/store/database.ts'
+import type { SystemMail } from '../../src/submission/system-mail.ts'
+import { settableClock } from '../support/settable-clock.ts'
+
+function handlerFor(operatorEmail: string | null) {
+  const clock = settableClock()
+  const sent: (SystemMail & { id: string })[] = []
+  const systemMail = {
+    send: async (mail: SystemMail, _: unknown, id = ''): Promise<never> => {
+      if (sent.some((each) => each.id === id)) throw new UniqueError('there already')
+      sent.push({ ...mail, id })
+      return undefined as never
+    },
+  }
+  const handler = operatorHandler({ clock, log: silentLog, systemMail }, { hostname: 'relay.example', operatorEmail })
+  const report = (fields: Partial<IncomingReport> = {}): IncomingReport => ({
+    id: newId('rep', clock.now()),
+    receivedAt: clock.now(),
+    purpose: 'postmaster',
+    recipientId: null,
+    reversePath: 'ann@example.com',
+    forwardPath: 'postmaster@relay.example',
+    remoteAddress: '192.0.2.1',
+    size: 100,
+    ...fields,
+  })
+  return { handler, report, sent, clock }
+}
+
+const person = Buffer.from('From: Ann <ann@example.com>\r\nSubject: =?utf-8?b?w7w=?= help\r\n\r\nI have a question.\r\n')
+
+test('the operator gets the mail as it came, within a message of ours', async () => {
+  const { handler, report, sent } = handlerFor('me@example.com')
+  const first = report()
+  expect(await handler(first, person)).toMatchObject({ result: 'forwarded', summary: { from: 'Ann <ann@example.com>', subject: 'ü help' } })
+  const [mail] = sent
+  expect(mail).toMatchObject({ to: 'me@example.com', subject: 'Mail to postmaster@relay.example: ü help', id: first.id.replace('rep_', 'em_') })
+  expect(mail?.headers).toEqual({ 'X-Sterna-Forwarded': 'relay.example' })
+  const parsed = await simpleParser(composeParts('Subject: x', mail?.multipart ?? '', mail?.parts ?? []))
+  expect(parsed.text).toMatch(/Author as the mail has it: Ann <ann@example\.com>\nEnvelope sender: <ann@example\.com>\nHanded over by: 192\.0\.2\.1/)
+  expect(parsed.attachments.map(({ contentType }) => contentType)).toEqual(['message/rfc822'])
+  expect(parsed.attachments[0]?.content.toString()).toBe(person.toString())
+})
+
+test('a mail with lines that no server takes is attached as a file', async () => {
+  const { handler, report, sent } = handlerFor('me@example.com')
+  const long = Buffer.from(`From: ann@example.com\r\n\r\n${'ä'.repeat(2_000)}\r\n`)
+  await handler(report(), long)
+  const parsed = await simpleParser(composeParts('Subject: x', 'mixed', sent[0]?.parts ?? []))
+  expect(sent[0]?.parts[1]?.contentType).toBe('application/octet-stream')
+  expect(parsed.attachments[0]?.content.equals(long)).toBe(true)
+})
+
+test('a report is handed on once, however often it is taken', async () => {
+  const { handler, report, sent } = handlerFor('me@example.com')
+  const same = report()
+  for (let i = 0; i < 3; i++) expect((await handler(same, person)).result).toBe('forwarded')
+  expect(sent).toHaveLength(1)
+})
+
+test('without an operator it is kept, and told of', async () => {
+  const { handler, report, sent } = handlerFor(null)
+  expect(await handler(report(), person)).toMatchObject({ result: 'stored', summary: { subject: 'ü help' } })
+  expect(sent).toEqual([])
+})
+
+test('what is our own is never handed on', async () => {
+  const { handler, report, sent } = handlerFor('me@example.com')
+  for (const header of ['From: postmaster@relay.example', 'From: fwd@example.com\r\nX-Sterna-Forwarded: relay.example']) {
+    expect((await handler(report(), Buffer.from(`${header}\r\n\r\n`))).result).toBe('not_forwarded')
+  }
+  expect(sent).toEqual([])
+})
+
+test('what programs send is handed on twenty times an hour, what people write a hundred', async () => {
+  const { handler, report, sent, clock } = handlerFor('me@example.com')
+  const results = async (count: number, make: () => [IncomingReport, Buffer]): Promise<string[]> => {
+    const found = []
+    for (let i = 0; i < count; i++) found.push((await handler(...make())).result)
+    return found
+  }
+  const automatic = Buffer.from('From: x@example.com\r\nAuto-Submitted: auto-replied\r\n\r\n')
+  const first = await results(15, () => [report(), automatic])
+  const second = await results(10, () => [report({ reversePath: null }), person])
+  expect([...first, ...second].map((result) => result === 'forwarded')).toEqual([...Array(20).fill(true), ...Array(5).fill(false)])
+  expect((await results(90, () => [report(), person])).filter((result) => result === 'forwarded')).toHaveLength(80)
+  expect(sent).toHaveLength(100)
+  clock.advance(3_600_000)
+  expect((await handler(report(), automatic)).result).toBe('forwarded')
+})

@@ -1,0 +1,95 @@
+import { simpleParser } from 'mailparser'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startFakeMx } from '../support/fake-mx.ts'
+import type { FakeMx } from '../support/fake-mx.ts'
+import { SmtpClient } from '../support/smtp-client.ts'
+import { startTestRelay } from '../support/start-relay.ts'
+import type { TestRelay } from '../support/start-relay.ts'
+
+let mx: FakeMx
+let relay: TestRelay
+
+beforeAll(async () => {
+  mx = await startFakeMx({ host: '127.0.0.4' })
+  relay = await startTestRelay(
+    { delivery_port: String(mx.port), operator_email: 'me@operator.example', return_path_messages_per_minute: '0' },
+    { 'rcpt.example': { a: ['127.0.0.4'] }, 'operator.example': { a: ['127.0.0.4'] }, 'forged.example': { a: ['127.0.0.4'] } },
+  )
+})
+
+afterAll(async () => {
+  await relay.stop()
+  await mx.close()
+})
+
+async function greet(): Promise<SmtpClient> {
+  const client = await SmtpClient.connect(relay.returnPathPort)
+  await client.command('EHLO mx.example')
+  return client
+}
+
+const question = 'From: Ann <ann@forged.example>\r\nSubject: A question\r\n\r\nWhy do you write to me?'
+const mailTo = (address: string) => mx.messages.filter(({ rcptTo }) => rcptTo.includes(address))
+const waiting = () => relay.relay.parts.db.read("select id from incoming_report where state = 'received'")
+
+test('the reverse-path of a message takes what comes back of it, before and after a restart, and no other address does', async () => {
+  const id = await relay.send('ann@rcpt.example')
+  await expect.poll(() => mailTo('ann@rcpt.example').length, { timeout: 10_000 }).toBe(1)
+  const { mailFrom } = mailTo('ann@rcpt.example')[0]!
+  expect(mailFrom).toMatch(/^b[0-9a-z]{46}@relay\.example$/)
+  for (let round = 0; round < 2; round++) {
+    const client = await greet()
+    const changed = mailFrom.replace(/.@/, (end) => (end === 'x@' ? 'y@' : 'x@'))
+    for (const to of [changed, 'app@sender.example', 'b@send.sender.example']) {
+      expect((await client.send(question, { from: '', to: [to] })).code, to).toBe(550)
+      await client.command('RSET')
+    }
+    // Domains that have a return path of their own take it there too.
+    const to = round === 0 ? mailFrom.toUpperCase() : mailFrom.replace('relay.example', 'send.sender.example')
+    expect((await client.send(question, { from: '', to: [to] })).code).toBe(250)
+    client.close()
+    await expect.poll(waiting, { timeout: 10_000 }).toEqual([])
+    const rows = await relay.relay.parts.db.read("select message_id, result from incoming_report where purpose = 'bounce' order by id")
+    // It is no report of a bounce, so nothing comes of it.
+    expect(rows.at(-1)).toEqual({ message_id: id, result: 'no_report' })
+    expect(rows).toHaveLength(round + 1)
+    if (round === 0) await relay.restart()
+  }
+  expect((await relay.recipients(id))['ann@rcpt.example']?.status).toBe('delivered')
+})
+
+test('the operator gets the mail for postmaster as it came, within mail of ours, and never in circles', async () => {
+  const client = await greet()
+  expect((await client.send(question, { from: 'ann@forged.example', to: ['Postmaster@relay.example'] })).code).toBe(250)
+  await expect.poll(() => mailTo('me@operator.example').length, { timeout: 10_000 }).toBe(1)
+  const [forwarded] = mailTo('me@operator.example')
+  expect(forwarded?.mailFrom).toBe('')
+  const parsed = await simpleParser(forwarded!.data)
+  expect(parsed.from?.value[0]?.address).toBe('postmaster@relay.example')
+  expect(parsed.headers.get('auto-submitted')).toBe('auto-generated')
+  expect(parsed.subject).toBe('Mail to Postmaster@relay.example: A question')
+  expect(parsed.attachments[0]?.content.toString()).toMatch(/^Received: from mx\.example .*\r\n\r\nWhy do you write to me\?\r\n$/s)
+  // What a mailbox that sends everything on to us would do.
+  expect((await client.send(forwarded!.data, { from: '', to: ['abuse@send.sender.example'] })).code).toBe(250)
+  await expect.poll(waiting, { timeout: 10_000 }).toEqual([])
+  expect(mailTo('me@operator.example')).toHaveLength(1)
+  const rows = await relay.relay.parts.db.read("select purpose, result from incoming_report where purpose in ('postmaster', 'abuse') order by id")
+  expect(rows).toEqual([{ purpose: 'postmaster', result: 'forwarded' }, { purpose: 'abuse', result: 'not_forwarded' }])
+})
+
+test('nobody gets mail because a stranger forged his name', async () => {
+  const before = mx.messages.length
+  const client = await greet()
+  const bounces = ['fbl', 'dmarc-reports', 'tls-reports'].map((name) => `${name}@relay.example`)
+  for (let i = 0; i < 300; i++) {
+    const to = i % 2 === 0 ? `guess${i}@relay.example` : bounces[i % 3]!
+    const reply = await client.send(`Return-Receipt-To: victim@forged.example\r\nDisposition-Notification-To: victim@forged.example\r\n${question}`, {
+      from: 'victim@forged.example',
+      to: [to],
+    })
+    expect(reply.code, to).toBe(i % 2 === 0 ? 550 : 250)
+    if (i % 2 === 0) await client.command('RSET')
+  }
+  await expect.poll(waiting, { timeout: 20_000 }).toEqual([])
+  expect(mx.messages.length).toBe(before)
+})

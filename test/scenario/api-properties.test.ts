@@ -3,6 +3,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { expect, test } from 'vitest'
 import type { OpenApiDocument } from '../../src/http/openapi.ts'
 import { answerCheck } from '../support/answer-check.ts'
+import { keepReport } from '../support/keep-report.ts'
 import { makeObjects } from '../support/owned-objects.ts'
 import type { Call } from '../support/owned-objects.ts'
 import { fromSchema, hostileValue, idMark, mutated } from '../support/schema-arbitrary.ts'
@@ -124,7 +125,8 @@ test(`${requests} requests made from the document: each answer is a promised one
     const tokens = [...Array<number>(12).fill(0), ...Array<number>(5).fill(1), 2, 3].map((place) => keys[place]!.token).concat('not_a_key')
 
     const ids = new KnownIds([account.id, ...apiKeys.list(account.id).map(({ id }) => id)])
-    const own = { accountId: account.id, domain: 'sender.example', userId: 'usr_01kahk3yq4x8v5t2n7m9b6c1d0' }
+    const reportId = await keepReport(relay.relay.parts.db, account.id)
+    const own = { accountId: account.id, domain: 'sender.example', userId: 'usr_01kahk3yq4x8v5t2n7m9b6c1d0', reportId }
     const call: Call = async (method, path, body) => {
       const headers = { authorization: `Bearer ${tokens[0]}`, 'content-type': 'application/json' }
       const response = await fetch(relay.baseUrl + path, { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) })

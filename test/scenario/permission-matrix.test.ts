@@ -7,6 +7,7 @@ import { servedAnswerCheck } from '../support/answer-check.ts'
 import type { AnswerCheck } from '../support/answer-check.ts'
 import { makeCallers } from '../support/callers.ts'
 import type { Caller } from '../support/callers.ts'
+import { keepReport } from '../support/keep-report.ts'
 import { makeObjects, pathTo } from '../support/owned-objects.ts'
 import { startTestRelay } from '../support/start-relay.ts'
 import type { TestRelay } from '../support/start-relay.ts'
@@ -27,7 +28,8 @@ beforeAll(async () => {
   const { accounts, people } = relay.relay.parts
   const own = accounts.findAccount('test')!.id
   const userId = people.users.list(own).find(({ role }) => role === 'member')!.id
-  objects = await makeObjects((method, path, body) => relay.call(method, path, body), { accountId: own, domain: 'sender.example', userId })
+  const reportId = await keepReport(relay.relay.parts.db, own)
+  objects = await makeObjects((method, path, body) => relay.call(method, path, body), { accountId: own, domain: 'sender.example', userId, reportId })
 })
 
 afterAll(async () => {

@@ -7,7 +7,7 @@ export type Call = (method: string, path: string, body?: unknown) => Promise<{ s
  * Makes one of everything that an account can have, and gives the paths to them by their template: one for every
  * template of the API whose last part is a parameter.
  */
-export async function makeObjects(call: Call, own: { accountId: string; domain: string; userId: string }): Promise<Record<string, string>> {
+export async function makeObjects(call: Call, own: { accountId: string; domain: string; userId: string; reportId: string }): Promise<Record<string, string>> {
   const make = async (path: string, body: unknown): Promise<string> => {
     const { status, body: made } = await call('POST', path, body)
     if (status >= 300) throw new Error(`POST ${path} was refused: ${JSON.stringify(made)}`)
@@ -50,6 +50,7 @@ export async function makeObjects(call: Call, own: { accountId: string; domain: 
     '/api/api-keys/{id}': key,
     '/api/accounts/{id}': own.accountId,
     '/api/users/{id}': own.userId,
+    '/api/feedback/{id}': own.reportId,
     '/api/queue/{domain}': own.domain,
   }
 }

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { waitForPort } from './wait-for-port.ts'
@@ -21,6 +21,13 @@ export function postfixDirectory(): string {
   return directory
 }
 
+/** Postfix's own list of services, listening here. */
+export const postfixServices = (listen: { host: string; port: number }): string =>
+  readFileSync('/usr/share/postfix/master.cf.dist', 'utf8')
+    .replace(/^smtp +inet.*$/m, `${listen.host}:${listen.port} inet n - n - - smtpd`)
+    // Without chroot jails, which would need files copied into the queue directory.
+    .replace(/^(\w\S*\s+(?:unix|fifo|pass)\s+\S+\s+\S+\s+)\S+/gm, '$1n')
+
 /** Debian's Postfix on loopback, in a directory of its own and apart from any other on this machine. */
 export async function startPostfixInstance(
   directory: string,
@@ -29,12 +36,7 @@ export async function startPostfixInstance(
 ): Promise<PostfixInstance> {
   for (const name of ['etc', 'queue', 'data']) mkdirSync(join(directory, name))
   const etc = join(directory, 'etc')
-  copyFileSync('/usr/share/postfix/master.cf.dist', join(etc, 'master.cf'))
-  const services = readFileSync(join(etc, 'master.cf'), 'utf8')
-    .replace(/^smtp +inet.*$/m, `${listen.host}:${listen.port} inet n - n - - smtpd`)
-    // Without chroot jails, which would need files copied into the queue directory.
-    .replace(/^(\w\S*\s+(?:unix|fifo|pass)\s+\S+\s+\S+\s+)\S+/gm, '$1n')
-  writeFileSync(join(etc, 'master.cf'), services)
+  writeFileSync(join(etc, 'master.cf'), postfixServices(listen))
   const all = {
     compatibility_level: '3.6',
     queue_directory: join(directory, 'queue'),

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { messageOf, SternaError } from '../errors.ts'
+import { topicFault } from '../message/send-options.ts'
 import { exportShapes } from '../suppression/export-shape.ts'
 import type { ExportShape } from '../suppression/export-shape.ts'
 import { importSuppressions } from '../suppression/import-suppressions.ts'
@@ -23,6 +24,11 @@ export const importCommands: Command[] = [
         value: 'ORIGIN',
         doc: `What all entries are, whatever the file says: ${suppressionOrigins.join(', ')}.`,
       },
+      topic: {
+        type: 'string',
+        value: 'TOPIC',
+        doc: 'What those who unsubscribed did it from, as mail is sent with `unsubscribe: {topic}`; without it mail that is sent with `unsubscribe: true`.',
+      },
       sandbox: { type: 'boolean', doc: "Into the sandbox's list." },
     },
     doc:
@@ -38,6 +44,7 @@ export const importCommands: Command[] = [
           file: resolve(input.cwd, argument(input, 0)),
           shape: shapeOf(requiredOption(input, 'from')),
           origin: originOf(input),
+          topic: topicOf(input),
         },
       )
       const { imported, known, refused, broken } = report
@@ -62,6 +69,14 @@ function originOf(input: CommandInput): SuppressionOrigin | null {
   const origin = suppressionOrigins.find((known) => known === given)
   if (origin) return origin
   throw new SternaError('validation_error', `There is no origin "${given}"; choose one of ${suppressionOrigins.join(', ')}.`)
+}
+
+function topicOf(input: CommandInput): string {
+  const topic = textOption(input, 'topic')
+  if (topic === undefined) return ''
+  const fault = topicFault(topic)
+  if (fault === null) return topic
+  throw new SternaError('validation_error', fault)
 }
 
 function complaints({ refused, refusals, broken }: ImportReport): string {

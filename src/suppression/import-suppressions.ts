@@ -27,6 +27,8 @@ interface ImportRequest {
   shape: ExportShape
   /** Where the user says what all entries are. */
   origin: SuppressionOrigin | null
+  /** What those who unsubscribed did it from; '': mail without a topic. */
+  topic: string
 }
 
 /** Entries of one batch: a commit of a few milliseconds, between which others have theirs. */
@@ -47,7 +49,7 @@ export async function importSuppressions({ db, clock }: { db: Database; clock: C
   for await (const entry of readable(request, report)) {
     const meant = meaningOf(entry, request, clock.now())
     if ('refused' in meant) refuse(report, entry.line, meant.refused)
-    else batch.push(insertSuppression(request.scope, meant.entry))
+    else batch.push(insertSuppression(request.scope, { ...meant.entry, topic: meant.entry.origin === 'unsubscribe' ? request.topic : '' }))
     if (batch.length === entriesAtOnce) await write()
   }
   if (batch.length > 0) await write()

@@ -120,9 +120,22 @@ test('the user may say what the entries are, and whose sandbox they concern', as
   expect(await parts.db.report('select sandbox from suppression')).toEqual([{ sandbox: 1 }])
 })
 
+test('what somebody unsubscribed from may be named, and stands with those entries only', async () => {
+  const { importFile, parts } = await start()
+  const entries = [`{"EmailAddress":"${ann}","SuppressionReason":"ManualSuppression","Origin":"Recipient"}`, `{"EmailAddress":"${bob}","SuppressionReason":"HardBounce","Origin":"Recipient"}`]
+  const dump = `{"Suppressions":[${entries.join(',')}]}`
+  for (const topic of ['news', 'offers']) await importFile(dump, '--from', 'postmark', '--topic', topic)
+  expect(await parts.db.report('select address, topic from suppression order by address, topic')).toEqual([
+    { address: ann, topic: 'news' },
+    { address: ann, topic: 'offers' },
+    { address: bob, topic: '' },
+  ])
+})
+
 test.each([
   ['Name,Phone\nAnn,1\n', [], 'no column with an address'],
   [`email,created\n${ann},1\n${bob},"1\n`, [], 'cannot be read further'],
+  [`email\n${ann}\n`, ['--topic', 'two words'], 'A topic is'],
   [`email\n${'x'.repeat(70_000)}\n`, [], 'cannot be read further'],
   [`[{"email":"${ann}"},`, [], 'cannot be read further'],
   ['x', ['--from', 'mailchimp'], 'choose one of resend'],

@@ -19,6 +19,7 @@ export interface NativeEmail {
   metadata?: Record<string, string>
   scheduled_at?: string
   tracking?: { opens?: boolean; clicks?: boolean }
+  unsubscribe?: { topic: string }
   template?: { id: string; variables: Record<string, unknown> }
 }
 

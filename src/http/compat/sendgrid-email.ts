@@ -19,7 +19,7 @@ interface SendGridRequest {
 /**
  * The emails of a request in SendGrid's form, one for each personalization.
  *
- * A category becomes a tag of that name, `custom_args` become metadata. `substitutions` are replaced in the subject and
+ * A category becomes a tag of that name, `custom_args` become metadata, the id of an `asm` group a topic to unsubscribe from. `substitutions` are replaced in the subject and
  * the contents as plain text; with a `template_id` those of the form `{{name}}` are the template's variables, since the
  * client sends `dynamic_template_data` only where the id begins with `d-`. Of no effect, and taken: a `disposition`
  * beside a `content_id`, which alone decides; a substitution that stands nowhere; `enable_text`, since links in text
@@ -46,8 +46,8 @@ export function fromSendGrid(body: unknown): SendGridRequest {
 }
 
 /** What the emails of a request have in common. */
-function sharedFields(request: SendGridBody, faults: DoorFault[]): Pick<NativeEmail, 'attachments' | 'tags' | 'tracking' | 'reply_to'> {
-  const { attachments, categories, tracking_settings: tracking, reply_to: one, reply_to_list: list } = request
+function sharedFields(request: SendGridBody, faults: DoorFault[]): Pick<NativeEmail, 'attachments' | 'tags' | 'tracking' | 'unsubscribe' | 'reply_to'> {
+  const { asm, attachments, categories, tracking_settings: tracking, reply_to: one, reply_to_list: list } = request
   if (one && list) faults.push(faultAt('reply_to_list', 'invalid_value', 'Give either `reply_to` or `reply_to_list`, not both.'))
   const opens = tracking?.open_tracking?.enable ?? undefined
   const clicks = tracking?.click_tracking?.enable ?? undefined
@@ -57,6 +57,7 @@ function sharedFields(request: SendGridBody, faults: DoorFault[]): Pick<NativeEm
     ...(attachments ? { attachments: attachments.map(attachmentOf) } : {}),
     // SendGrid takes a category twice as once.
     ...(categories ? { tags: [...new Set(categories)].map(labelTag) } : {}),
+    ...(asm?.group_id ? { unsubscribe: { topic: String(asm.group_id) } } : {}),
     ...(opens === undefined && clicks === undefined
       ? {}
       : { tracking: { ...(opens === undefined ? {} : { opens }), ...(clicks === undefined ? {} : { clicks }) } }),
@@ -136,6 +137,9 @@ function variablesOf(one: Personalization, place: number, faults: DoorFault[]): 
   return { ...Object.fromEntries(variables), ...one.dynamic_template_data }
 }
 
+/** What SendGrid fills in where an email has a group. */
+const groupTag = /<%asm_[a-z_]+%>/
+
 function bodies({ content }: SendGridBody, { values, budget }: { values: Map<string, string>; budget: ReplacementBudget }, faults: DoorFault[]): Pick<NativeEmail, 'html' | 'text'> {
   const found: Pick<NativeEmail, 'html' | 'text'> = {}
   for (const [place, { type, value }] of (content ?? []).entries()) {
@@ -145,6 +149,9 @@ function bodies({ content }: SendGridBody, { values, budget }: { values: Map<str
       faults.push(faultAt(`content.${place}.type`, 'unsupported_field', `The \`content.${place}.type\` field must be text/plain or text/html.`))
     } else if (found[name] !== undefined) {
       faults.push(faultAt(`content.${place}.type`, 'invalid_value', `The \`content.${place}.type\` field is given twice.`))
+    } else if (groupTag.test(value)) {
+      const told = 'holds a link to unsubscribe that is not filled in here: the email gets List-Unsubscribe fields'
+      faults.push(faultAt(`content.${place}.value`, 'unsupported_field', `The \`content.${place}.value\` field ${told}.`))
     } else {
       const replaced = substitute(value, values, budget)
       if (replaced === null) faults.push(faultAt(`content.${place}.value`, 'too_long', `The \`content.${place}.value\` field is too long with its substitutions.`))

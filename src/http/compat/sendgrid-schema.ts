@@ -29,6 +29,12 @@ const attachment = z.strictObject({
   contentId: z.string().nullish(),
 })
 
+/** A group to unsubscribe from. */
+const group = z.strictObject({
+  group_id: z.int().positive().nullish(),
+  groups_to_display: harmless(isNothing, 'is not supported: one unsubscribes from the group of the email'),
+})
+
 /** The body of `/v3/mail/send`. One email for each personalization; a hundred is what the API itself takes at once. */
 export const sendGridSchema = z.strictObject({
   personalizations: listOf(personalization, 100).refine((list) => list.length > 0, { error: 'must have at least one entry', params: { code: 'too_few' } }),
@@ -44,7 +50,7 @@ export const sendGridSchema = z.strictObject({
   custom_args: recordOf(z.string()).nullish(),
   send_at: unixTime.nullish(),
   batch_id: harmless(isNothing, 'is not supported: scheduled emails are canceled by their ids'),
-  asm: harmless(isNothing, 'is not supported: there are no groups to unsubscribe from'),
+  asm: group.nullish(),
   sections: harmless(isNothing, 'is not supported: write the text into the content or the substitutions'),
   ip_pool_name: harmless(isNothing, 'is not supported: the operator of this server decides from which address mail leaves'),
   mail_settings: z

@@ -95,6 +95,7 @@ test.each<[name: string, more: Record<string, unknown>, one: Record<string, unkn
     {},
     [{ ...plain, tracking: { opens: true, clicks: false } }],
   ],
+  ['a group to unsubscribe from', { asm: { group_id: 17, groups_to_display: [] } }, {}, [{ ...plain, unsubscribe: { topic: '17' } }]],
   [
     'settings that turn nothing on',
     { mail_settings: { footer: { enable: false }, bypass_list_management: {} }, tracking_settings: { ganalytics: { enable: false, utm_source: 'x' } }, asm: {}, sections: {} },
@@ -124,7 +125,8 @@ describe('refused, with the field as SendGrid calls it:', () => {
     ['personalizations.0.to.0.email', {}, { to: [{ name: 'Ann' }] }],
     ['content.1.type', { content: [...content, ...content] }],
     ['content.0.type', { content: [{ type: 'text/x-amp-html', value: '<html amp4email>' }] }],
-    ['asm', { asm: { group_id: 1 } }],
+    ['asm.groups_to_display', { asm: { group_id: 1, groups_to_display: [1, 2] } }],
+    ['content.0.value', { asm: { group_id: 1 }, content: [{ type: 'text/plain', value: 'Leave: <%asm_group_unsubscribe_raw_url%>' }] }],
     ['batch_id', { batch_id: 'b' }],
     ['ip_pool_name', { ip_pool_name: 'p' }],
     ['sections', { sections: { '-a-': 'b' } }],

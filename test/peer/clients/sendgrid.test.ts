@@ -148,7 +148,7 @@ test('refusals come in the form that the client shows', async () => {
     code: 400,
     errors: [{ message: expect.stringContaining('`personalizations.0.to.0.email`'), field: 'personalizations.0.to.0.email', help: null }],
   })
-  expect(await refusal(client.send({ ...hello, to, asm: { groupId: 1 } }))).toMatchObject({ code: 400, errors: [{ field: 'asm' }] })
+  expect(await refusal(client.send({ ...hello, to, batchId: 'b' }))).toMatchObject({ code: 400, errors: [{ field: 'batch_id' }] })
   expect(await refusal(client.send({ ...hello, to, from: 'app@elsewhere.example' }))).toMatchObject({ code: 403, errors: [{ field: 'from' }] })
   const raw = { ...hello, to, attachments: [{ content: 'plain text!', filename: 'a.txt' }] }
   expect(await refusal(client.send(raw))).toMatchObject({ code: 400, errors: [{ field: 'attachments.0.content' }] })

@@ -2,7 +2,7 @@ import { dmarcPolicies, mostRows, ReportFault } from './domain-report.ts'
 import type { DmarcPolicy, DmarcReport, DmarcRow } from './domain-report.ts'
 import { childrenOf, readXml, textAt } from './read-xml.ts'
 import type { XmlElement } from './read-xml.ts'
-import { addressField, countField, domainField, neededText, rangeOf, shortText } from './report-field.ts'
+import { addressField, countField, domainField, neededText, rangeOf, shortText, sumOf } from './report-field.ts'
 import { withoutRepetition } from './report-rows.ts'
 
 /** Signatures, and results of SPF, that are kept of a row. */
@@ -30,14 +30,12 @@ export function parseDmarcReport(text: string): DmarcReport {
     domain,
     ...rangeOf(epochMs(textAt(metadata, 'date_range', 'begin')), epochMs(textAt(metadata, 'date_range', 'end'))),
     policy: policyIn(textAt(published, 'p')),
-    messages: sumOf(rows),
-    aligned: sumOf(rows.filter(({ dkimAligned, spfAligned }) => dkimAligned || spfAligned)),
+    messages: sumOf(rows.map(({ messages }) => messages)),
+    aligned: sumOf(rows.filter(({ dkimAligned, spfAligned }) => dkimAligned || spfAligned).map(({ messages }) => messages)),
     rows: rows.toSorted((a, b) => b.messages - a.messages).slice(0, mostRows),
     rowsLeftOut: Math.max(0, rows.length - mostRows),
   }
 }
-
-const sumOf = (rows: DmarcRow[]): number => rows.reduce((sum, { messages }) => sum + messages, 0)
 
 /** Whole seconds by the standard; some write a fraction. */
 const epochMs = (seconds: string | undefined): number => (/^\d{1,12}(?:\.\d{1,9})?$/.test(seconds ?? '') ? Math.floor(Number(seconds)) * 1000 : NaN)

@@ -2,7 +2,7 @@ import { parseIsoTime } from '../iso-time.ts'
 import { JsonShape } from '../json-shape.ts'
 import { mostRows, ReportFault } from './domain-report.ts'
 import type { TlsReport, TlsRow } from './domain-report.ts'
-import { countField, domainField, neededText, rangeOf, shortText } from './report-field.ts'
+import { countField, domainField, neededText, rangeOf, shortText, sumOf } from './report-field.ts'
 import { withoutRepetition } from './report-rows.ts'
 
 /** Policies of one report, and failures of one policy. */
@@ -33,15 +33,15 @@ export function parseTlsReport(text: string): TlsReport[] {
       kind: 'tls' as const,
       ...frame,
       domain,
-      sessions: sumOf(rows),
-      failures: sumOf(failed),
+      sessions: sumOf(sessionsOf(rows)),
+      failures: sumOf(sessionsOf(failed)),
       rows: rows.toSorted((a, b) => b.sessions - a.sessions).slice(0, mostRows),
       rowsLeftOut: Math.max(0, rows.length - mostRows),
     }
   })
 }
 
-const sumOf = (rows: TlsRow[]): number => rows.reduce((sum, { sessions }) => sum + sessions, 0)
+const sessionsOf = (rows: TlsRow[]): number[] => rows.map(({ sessions }) => sessions)
 
 type JsonObject = Record<string, unknown>
 
@@ -85,7 +85,7 @@ function policyIn(value: unknown): { domain: string; rows: TlsRow[] } {
   const rows: TlsRow[] = [
     { ...bare, sessions: countIn(summary['total-successful-session-count'], 'total-successful-session-count') },
     // The summary counts what the details leave out.
-    { ...bare, resultType: 'unspecified', sessions: Math.max(0, failed - sumOf(failures)) },
+    { ...bare, resultType: 'unspecified', sessions: Math.max(0, failed - sumOf(sessionsOf(failures))) },
     ...failures,
   ]
   return { domain: domainField(textIn(policy['policy-domain']), 'policy-domain'), rows: rows.filter(({ sessions }) => sessions > 0) }

@@ -9,7 +9,8 @@ const hour = 3_600_000
 const longestRange = 32 * 24 * hour
 /** Reports were unknown before 2010, and times in seconds go as far as this. */
 const [earliest, latest] = [Date.UTC(2010, 0), Date.UTC(2200, 0)]
-const mostMessages = 1_000_000_000_000
+/** What the largest senders send in a day is a tenth of it; sums of it stay exact. */
+const [mostOfRow, mostOfReport] = [1_000_000_000, 10_000_000_000]
 
 /** On one line, cut; null where nothing is there. It is shown to people, on terminals too. */
 export function shortText(text: string | null | undefined): string | null {
@@ -51,8 +52,8 @@ export function addressField(text: string | null | undefined, field: string): st
  */
 export function countField(text: string | number | null | undefined, field: string): number {
   const count = typeof text === 'number' ? text : /^\s*\d{1,15}\s*$/.test(text ?? '') ? Number(text) : NaN
-  if (Number.isInteger(count) && count >= 0 && count <= mostMessages) return count
-  throw new ReportFault(`The ${field} of the report is not a whole number.`)
+  if (Number.isInteger(count) && count >= 0 && count <= mostOfRow) return count
+  throw new ReportFault(`The ${field} of the report is not a whole number, or beyond all reason.`)
 }
 
 /**
@@ -63,4 +64,14 @@ export function rangeOf(beginAt: number, endAt: number): { beginAt: number; endA
   const isPlausible = beginAt >= earliest && beginAt <= endAt && endAt <= latest && endAt - beginAt <= longestRange
   if (!isPlausible) throw new ReportFault('The date range of the report is missing or not plausible.')
   return { beginAt, endAt }
+}
+
+/**
+ * All of a report's messages or sessions.
+ * @throws ReportFault where nobody can have sent so many
+ */
+export function sumOf(counts: number[]): number {
+  const sum = counts.reduce((total, count) => total + count, 0)
+  if (sum > mostOfReport) throw new ReportFault('The report counts more than anybody can have sent.')
+  return sum
 }

@@ -12,9 +12,6 @@ export function ownersOf(name: string, sendingDomains: Pick<SendingDomains, 'fin
   return found.filter(({ status, removedAt }) => status === 'verified' && removedAt === null)
 }
 
-/** The names that reports about a domain may have, for a query. */
-export const reportedNames = (domain: Domain): { name: string; returnPath: string } => ({ name: domain.name, returnPath: returnPathOf(domain) })
-
 /** The `domain selector` of each key, also of those that sign no more. */
 export const signaturesOf = (domains: Domain[]): ReadonlySet<string> =>
   new Set(domains.flatMap(({ name, keys }) => keys.map(({ selector }) => `${name} ${selector}`)))

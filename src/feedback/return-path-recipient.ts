@@ -1,3 +1,4 @@
+import { reportMailboxes } from '../sending-domain/report-addresses.ts'
 import { domainOf } from '../smtp/address.ts'
 import type { Reply } from '../smtp/reply.ts'
 import { readToken } from '../smtp/verp.ts'
@@ -19,8 +20,8 @@ const mailboxes: ReadonlyMap<string, ReportPurpose> = new Map([
   ['postmaster', 'postmaster'],
   ['abuse', 'abuse'],
   ['fbl', 'complaint'],
-  ['dmarc-reports', 'dmarc_report'],
-  ['tls-reports', 'tls_report'],
+  [reportMailboxes.dmarc, 'dmarc_report'],
+  [reportMailboxes.tls, 'tls_report'],
 ])
 
 /**

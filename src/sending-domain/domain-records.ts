@@ -1,5 +1,6 @@
 import { type Domain, type DomainKey, isSystemDomain, type RecordKind } from './domain.ts'
 import { recordKindOf } from './key-rotation.ts'
+import { firstDmarcRecord } from './report-addresses.ts'
 
 /** Our names, as the records of domains give them. */
 export interface RecordHosts {
@@ -7,6 +8,8 @@ export interface RecordHosts {
   hostname: string
   /** What a tracking sub-domain is an alias of. */
   trackingHost: string
+  /** The domain that reports about domains are taken at; null where none are. */
+  reportDomain: string | null
 }
 
 /** A DNS record for the domain's owner to publish. */
@@ -31,7 +34,7 @@ export const returnPathOf = ({ returnPathLabel, name }: Domain): string => (retu
  * tracking sub-domain). The records of retired keys are left out: see `keyRecordsToKeep`. Of the server's own domain, whose
  * mail has the null reverse-path, SPF counts for the name in EHLO.
  */
-export function recordsFor(domain: Domain, { hostname, trackingHost }: RecordHosts): DnsRecord[] {
+export function recordsFor(domain: Domain, { hostname, trackingHost, reportDomain }: RecordHosts): DnsRecord[] {
   const { name, trackingSubdomain } = domain
   const returnPath = returnPathOf(domain)
   return [
@@ -41,7 +44,7 @@ export function recordsFor(domain: Domain, { hostname, trackingHost }: RecordHos
     }),
     ...(isSystemDomain(domain) ? [] : [{ kind: 'return-path-mx', record: 'SPF', name: returnPath, type: 'MX', value: hostname, priority: 10 } as const]),
     { kind: 'return-path-spf', record: 'SPF', name: returnPath, type: 'TXT', value: `v=spf1 a:${hostname} ~all` },
-    { kind: 'dmarc', record: 'DMARC', name: `_dmarc.${name}`, type: 'TXT', value: 'v=DMARC1; p=none' },
+    { kind: 'dmarc', record: 'DMARC', name: `_dmarc.${name}`, type: 'TXT', value: firstDmarcRecord(reportDomain) },
     ...(trackingSubdomain === null
       ? []
       : [{ kind: 'tracking', record: 'Tracking', name: `${trackingSubdomain}.${name}`, type: 'CNAME', value: trackingHost } as const]),

@@ -20,6 +20,7 @@ import { beginRotation, isRotating, withoutOldKeys } from './key-rotation.ts'
 import { type ChangeableSettings, type DomainSettings, newDomain, newSystemDomain } from './new-domain.ts'
 import { type KeyWishes, newKeys } from './new-keys.ts'
 import { PrivateKeys } from './private-keys.ts'
+import { tlsReportRecord } from './report-addresses.ts'
 import { parseTrackingLabel } from './sending-domain-name.ts'
 
 export interface SendingDomainSettings extends RecordHosts {
@@ -268,6 +269,11 @@ export class SendingDomains {
   /** The records that the domain's owner is to publish. */
   records(domain: Domain): DnsRecord[] {
     return recordsFor(domain, this.#parts.settings)
+  }
+
+  /** The record that has those who send to the domain report on TLS; null where this server takes no reports. */
+  tlsReportRecord(domain: Domain): { name: string; type: 'TXT'; value: string } | null {
+    return tlsReportRecord(domain.name, this.#parts.settings.reportDomain)
   }
 
   /** As the API and the command line show it, with the records to publish. */

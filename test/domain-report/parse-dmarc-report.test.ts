@@ -100,7 +100,8 @@ test.each<[string, string | RegExp, string, RegExp]>([
   ['an address that is none', '192.0.2.25', 'mail.example', /"mail.example" is not an IP address/],
   ['a decimal number for an address', '192.0.2.25', '3221225985', /is not an IP address/],
   ['a count that is none', '<count>7', '<count>-7', /row\/count of the report is not a whole number/],
-  ['a count beyond all reason', '<count>7', '<count>9999999999999999', /row\/count/],
+  ['a count beyond all reason', '<count>7', '<count>9999999999', /row\/count .* beyond all reason/],
+  ['many of them', /<record>.*<\/record>/, Array.from({ length: 11 }, (_, i) => `<record><row><source_ip>192.0.2.${i}</source_ip><count>1000000000</count></row></record>`).join(''), /more than anybody can have sent/],
   ['an end that is missing', '</feedback>', '', /not well-formed/],
 ])('refused with a reason: %s', (_, what, instead, fault) => {
   expect(() => parseDmarcReport(good.replace(what, instead))).toThrow(fault)

@@ -1,0 +1,74 @@
+import { idFloor } from '../id.ts'
+import type { Domain } from '../sending-domain/domain.ts'
+import { returnPathOf } from '../sending-domain/domain-records.ts'
+import type { Database, Row, Value } from '../store/database.ts'
+import { pageClause } from '../store/page-clause.ts'
+import type { Page } from '../store/page-clause.ts'
+import type { DmarcPolicy, DomainReportKind } from './domain-report.ts'
+
+/** Epoch, ms; reports that tell of a part of it count. */
+export interface ReportPeriod {
+  since: number
+  until: number
+}
+
+export interface DomainReportRow extends Row {
+  id: string
+  kind: DomainReportKind
+  domain: string
+  reporter: string
+  contact: string | null
+  report_id: string
+  begin_at: number
+  end_at: number
+  policy: DmarcPolicy | null
+  total: number
+  failed: number
+  row_count: number
+  rows_left_out: number
+  reverse_path: string | null
+  remote_address: string
+  received_at: number
+}
+
+/**
+ * Which reports a domain's account sees: those about its name and its return path, which came since it was added here. To be
+ * joined by `and`, for `domain_report r`. Not for a domain that is not verified: its account has not proved that it is its own.
+ */
+export function reportsOf(domain: Domain): { condition: string; params: Record<string, Value> } {
+  return {
+    condition: 'r.domain in (:name, :returnPath) and r.id >= :addedAt',
+    params: { name: domain.name, returnPath: returnPathOf(domain), addedAt: idFloor('drp', domain.createdAt) },
+  }
+}
+
+/** A page of the reports about a domain with one row more, as `pageClause` has it. */
+export async function listDomainReports(
+  db: Pick<Database, 'report'>,
+  domain: Domain,
+  { kind, since, until }: { kind: DomainReportKind | null } & { [edge in keyof ReportPeriod]: number | null },
+  page: Page,
+): Promise<DomainReportRow[]> {
+  if (domain.status !== 'verified') return []
+  const own = reportsOf(domain)
+  const { condition, order, params } = pageClause(page, 'r.id')
+  const conditions = [
+    own.condition,
+    condition,
+    ...(kind === null ? [] : ['r.kind = :kind']),
+    ...(since === null ? [] : ['r.end_at > :since']),
+    ...(until === null ? [] : ['r.begin_at < :until']),
+  ]
+  return db.report<DomainReportRow>(
+    `select r.id, r.kind, r.domain, r.reporter, r.contact, r.report_id, r.begin_at, r.end_at, r.policy, r.total, r.failed, r.row_count,
+            r.rows_left_out, r.reverse_path, r.remote_address, r.received_at
+       from domain_report r where ${conditions.join(' and ')} ${order}`,
+    {
+      ...own.params,
+      ...params,
+      ...(kind === null ? {} : { kind }),
+      ...(since === null ? {} : { since }),
+      ...(until === null ? {} : { until }),
+    },
+  )
+}

@@ -1,0 +1,134 @@
+import type { Domain } from '../sending-domain/domain.ts'
+import type { Database, Row, Value } from '../store/database.ts'
+import type { DmarcPolicy, DomainReportKind } from './domain-report.ts'
+import { reportsOf } from './domain-report-list.ts'
+import type { ReportPeriod } from './domain-report-list.ts'
+
+/** Lines of one part of a summary. */
+export const mostLines = 500
+
+/** All reports of one kind in the period. */
+export interface ReportTotals extends Row {
+  reports: number
+  /** Messages, or sessions. */
+  total: number
+  failed: number
+  /** Of the first report and the last, epoch ms; null where there is none. */
+  begin_at: number | null
+  end_at: number | null
+}
+
+/** One organisation that reports, as it calls itself. */
+export interface ReporterLine extends Row {
+  reporter: string
+  reports: number
+  total: number
+  failed: number
+}
+
+/** What was reported of one address that mail of the domain came from. */
+export interface SourceLine extends Row {
+  source_ip: string
+  messages: number
+  dkim_aligned: number
+  spf_aligned: number
+  failed: number
+  quarantined: number
+  rejected: number
+  /** Messages with a signature, good or broken, that has a selector of ours. */
+  signed_here: number
+  /** Of any one row of it, of those that failed first: what was verified. */
+  dkim: string
+  spf: string
+  header_from: string
+}
+
+/** What was reported of connections by their policy, result and host. */
+export interface ConnectionLine extends Row {
+  policy_type: string
+  result_type: string
+  receiving_mx: string | null
+  sessions: number
+}
+
+interface Frame<Line> {
+  totals: ReportTotals
+  /** Those with the most messages or sessions first. */
+  reporters: ReporterLine[]
+  lines: Line[]
+}
+
+export interface DmarcSummary extends Frame<SourceLine> {
+  /** As the latest report has it; null where none says. */
+  policy: DmarcPolicy | null
+}
+
+const noTotals: ReportTotals = { reports: 0, total: 0, failed: 0, begin_at: null, end_at: null }
+
+/** What was reported about a domain's mail in a period; what failed most stands first. */
+export async function readDmarcSummary(db: Pick<Database, 'report'>, domain: Domain, period: ReportPeriod): Promise<DmarcSummary> {
+  if (domain.status !== 'verified') return { totals: noTotals, reporters: [], lines: [], policy: null }
+  const { condition, params } = within(domain, period, 'dmarc')
+  const [frame, lines, [latest]] = await Promise.all([
+    readFrame(db, condition, params),
+    db.report<SourceLine>(
+      `select w.source_ip, cast(sum(w.messages) as bigint) as messages,
+              cast(sum(w.messages * w.dkim_aligned) as bigint) as dkim_aligned, cast(sum(w.messages * w.spf_aligned) as bigint) as spf_aligned,
+              cast(sum(case when w.dkim_aligned + w.spf_aligned = 0 then w.messages else 0 end) as bigint) as failed,
+              cast(sum(case when w.disposition = 'quarantine' then w.messages else 0 end) as bigint) as quarantined,
+              cast(sum(case when w.disposition = 'reject' then w.messages else 0 end) as bigint) as rejected,
+              cast(sum(w.messages * w.signed_here) as bigint) as signed_here,
+              coalesce(max(case when w.dkim_aligned + w.spf_aligned = 0 then w.dkim end), max(w.dkim)) as dkim,
+              coalesce(max(case when w.dkim_aligned + w.spf_aligned = 0 then w.spf end), max(w.spf)) as spf,
+              coalesce(max(case when w.dkim_aligned + w.spf_aligned = 0 then w.header_from end), max(w.header_from)) as header_from
+         from domain_report r join dmarc_row w on w.report_id = r.id
+        where ${condition}
+        group by w.source_ip order by failed desc, messages desc, w.source_ip limit ${mostLines}`,
+      params,
+    ),
+    db.report<{ policy: DmarcPolicy }>(
+      `select r.policy from domain_report r where ${condition} and r.policy is not null order by r.end_at desc, r.id desc limit 1`,
+      params,
+    ),
+  ])
+  return { ...frame, lines, policy: latest?.policy ?? null }
+}
+
+/** What was reported about connections to a domain's hosts in a period; failures stand first. */
+export async function readTlsSummary(db: Pick<Database, 'report'>, domain: Domain, period: ReportPeriod): Promise<Frame<ConnectionLine>> {
+  if (domain.status !== 'verified') return { totals: noTotals, reporters: [], lines: [] }
+  const { condition, params } = within(domain, period, 'tls')
+  const [frame, lines] = await Promise.all([
+    readFrame(db, condition, params),
+    db.report<ConnectionLine>(
+      `select w.policy_type, w.result_type, w.receiving_mx, cast(sum(w.sessions) as bigint) as sessions
+         from domain_report r join tls_row w on w.report_id = r.id
+        where ${condition}
+        group by w.policy_type, w.result_type, w.receiving_mx
+        order by case when w.result_type = 'success' then 1 else 0 end, sessions desc, w.policy_type, w.result_type limit ${mostLines}`,
+      params,
+    ),
+  ])
+  return { ...frame, lines }
+}
+
+function within(domain: Domain, { since, until }: ReportPeriod, kind: DomainReportKind): { condition: string; params: Record<string, Value> } {
+  const { condition, params } = reportsOf(domain)
+  return { condition: `${condition} and r.kind = :kind and r.end_at > :since and r.begin_at < :until`, params: { ...params, kind, since, until } }
+}
+
+async function readFrame(db: Pick<Database, 'report'>, condition: string, params: Record<string, Value>): Promise<Pick<Frame<never>, 'totals' | 'reporters'>> {
+  const [totals] = await db.report<ReportTotals>(
+    `select count(*) as reports, cast(coalesce(sum(r.total), 0) as bigint) as total, cast(coalesce(sum(r.failed), 0) as bigint) as failed,
+            min(r.begin_at) as begin_at, max(r.end_at) as end_at
+       from domain_report r where ${condition}`,
+    params,
+  )
+  const reporters = await db.report<ReporterLine>(
+    `select r.reporter, count(*) as reports, cast(sum(r.total) as bigint) as total, cast(sum(r.failed) as bigint) as failed
+       from domain_report r where ${condition}
+      group by r.reporter order by total desc, r.reporter limit ${mostLines}`,
+    params,
+  )
+  return { totals: totals ?? noTotals, reporters }
+}

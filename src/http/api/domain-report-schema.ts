@@ -1,0 +1,124 @@
+import { z } from 'zod'
+import { adviceSteps, sourceOrigins } from '../../domain-report/dmarc-advice.ts'
+import { dmarcPolicies, domainReportKinds } from '../../domain-report/domain-report.ts'
+import { pageParameters } from '../page.ts'
+import { choiceParameter, timeParameter } from '../query.ts'
+import { timeAnswer } from '../time-field.ts'
+
+export const periodParameters = {
+  since: timeParameter.meta({ description: 'A time or a date: reports that end later; 30 days ago if not given.' }),
+  until: timeParameter.meta({ description: 'A time or a date: reports that begin earlier; now if not given.' }),
+}
+
+export const reportParameters = {
+  ...pageParameters,
+  kind: choiceParameter(domainReportKinds),
+  since: timeParameter.meta({ description: 'A time or a date: reports that end later.' }),
+  until: timeParameter.meta({ description: 'A time or a date: reports that begin earlier.' }),
+}
+
+export const domainReportAnswer = z
+  .object({
+    object: z.literal('domain_report'),
+    id: z.string(),
+    kind: z.enum(domainReportKinds),
+    domain: z.string().describe('What is reported about: the domain, or its return path.'),
+    reporter: z.string().describe('Who reports, as they call themselves: nobody has proved it.'),
+    contact: z.string().nullable(),
+    report_id: z.string().describe("The reporter's own id."),
+    start_date: timeAnswer,
+    end_date: timeAnswer,
+    received_at: timeAnswer,
+    policy: z.enum(dmarcPolicies).nullable().describe('Of a DMARC report: the policy that the reporter found.'),
+    total: z.int().describe('Messages of a DMARC report, sessions of a TLS report.'),
+    failed: z.int().describe('Those of them that did not pass.'),
+    rows_left_out: z.int().describe('What the report had beyond the rows that are kept; the totals count it.'),
+    reverse_path: z.string().nullable().describe('Of the mail that brought it; not proved.'),
+    remote_address: z.string().describe('Of the host that handed that mail over.'),
+  })
+  .meta({ id: 'DomainReport' })
+
+const textRecord = z.object({ name: z.string(), type: z.literal('TXT'), value: z.string() }).meta({ id: 'TextRecord' })
+
+const reporters = z
+  .array(
+    z
+      .object({ name: z.string(), reports: z.int(), total: z.int(), failed: z.int() })
+      .meta({ id: 'DomainReporter' }),
+  )
+  .describe('Who reported, as they call themselves.')
+
+const frame = {
+  domain_id: z.string(),
+  domain: z.string(),
+  start_date: timeAnswer,
+  end_date: timeAnswer,
+  reports: z.int(),
+}
+
+const source = z
+  .object({
+    ip_address: z.string(),
+    origin: z
+      .enum(sourceOrigins)
+      .describe('`ours`: an address of this server; `forwarder`: it passes on mail that was signed here; `other`: its mail bears no mark of this server.'),
+    messages: z.int(),
+    failed: z.int().describe('Passed DMARC neither by DKIM nor by SPF.'),
+    dkim_aligned: z.int(),
+    spf_aligned: z.int(),
+    quarantined: z.int(),
+    rejected: z.int(),
+    header_from: z.string().describe('The domain of the From field, of a message that failed if there is one; so are `dkim` and `spf`.'),
+    dkim: z.string().describe('What was verified: result, domain and selector of each signature.'),
+    spf: z.string().describe('The result and the domain.'),
+  })
+  .meta({ id: 'DmarcSource' })
+
+const advice = z
+  .object({
+    step: z.enum(adviceSteps).describe('`tighten`: the domain is ready for a stricter policy; `keep`: there is none.'),
+    policy: z.enum(dmarcPolicies).nullable().describe('The policy to publish next.'),
+    record: textRecord.nullable().describe('The record to publish for it; null where nothing is to change, or the policy is that of the domain above.'),
+    reasons: z.array(z.string()),
+    fix: z.array(z.string()).describe('Addresses of the sources to look at first.'),
+  })
+  .meta({ id: 'DmarcAdvice' })
+
+export const dmarcSummaryAnswer = z
+  .object({
+    object: z.literal('dmarc_summary'),
+    ...frame,
+    policy: z.enum(dmarcPolicies).nullable().describe('As it is published; null where no policy was found.'),
+    record: z.string().nullable().describe('The record at the name of the domain, as the last check found it.'),
+    messages: z.int(),
+    passed: z.int(),
+    pass_rate: z.number(),
+    reporters,
+    sources: z.array(source).describe('The 500 with the most failures, and then those with the most messages.'),
+    advice,
+  })
+  .meta({ id: 'DmarcSummary' })
+
+export const tlsSummaryAnswer = z
+  .object({
+    object: z.literal('tls_summary'),
+    ...frame,
+    sessions: z.int(),
+    failed: z.int(),
+    success_rate: z.number(),
+    reporters,
+    results: z
+      .array(
+        z
+          .object({
+            policy_type: z.string().describe('`sts`, `tlsa`, `no-policy-found` …'),
+            result_type: z.string().describe('`success`, or what went wrong in the words of RFC 8460 4.3; `unspecified` where a report does not say.'),
+            receiving_mx: z.string().nullable(),
+            sessions: z.int(),
+          })
+          .meta({ id: 'TlsResult' }),
+      )
+      .describe('Failures first.'),
+    record: textRecord.nullable().describe('What has such reports sent to this server; null where it takes none.'),
+  })
+  .meta({ id: 'TlsSummary' })

@@ -8,7 +8,7 @@ const replyFields = ['x-autoreply', 'x-autoreply-from', 'x-autorespond', 'x-auto
 const replySubject = new RegExp(
   [
     String.raw`^\W*(?:auto(?:matic|mated)?|automatisk|automaattinen)[ -]?(?:re(?:ply|sponse|sponder)|svar|vastaus|answer)\b`,
-    String.raw`^\W*automati(?:sche|c|que|ca|ska|sk|skt)\b.{0,12}\b(?:antwort|antwoord|r.ponse|risposta|respuesta|resposta|svar|odpov)`,
+    String.raw`^\W*automati(?:sche?|c|que|ca|ska|sk|skt|scher)\b.{0,12}\b(?:antwort|antwoord|r.ponse|risposta|respuesta|resposta|svar|odpov)`,
     String.raw`^\W*(?:autoreply|auto:|autosvar|autoantwort|r.ponse automatique|respuesta autom.tica|resposta autom.tica|risposta automatica|abwesenheits)`,
     String.raw`^\W*(?:automatyczna odpowied|automatick. odpov|automatikus v.lasz|otomatik yan.t|r.spuns automat|samodejni odgovor)`,
     String.raw`^\W*(?:автоматический ответ|автоответ|αυτόματη απάντηση|자동 ?회신|자동 응답|自動(?:応答|返信|回覆|回复)|自动(?:答复|回复)|رد تلقائي|תשובה אוטומטית)`,
@@ -32,6 +32,9 @@ const challengeFields = ['x-tmda-confirm-done', 'x-tmda-fingerprint', 'x-tmda-re
 
 const systemSender = /(?:^|[<"\s])(?:mailer[-_ ]?daemon|postmaster|mail[-_ ]?(?:delivery|system)|delivery[-_ ]?(?:subsystem|system|notification))/i
 
+/** A report of a mail system, whose subject may quote that of the message. */
+const reportSubject = /\b(?:undeliver|non-?deliver|returned mail|mail delivery|delivery (?:status|failure|report)|failure notice|unzustellbar)/i
+
 const hasField = (message: ReturnedMessage, names: readonly string[]): boolean => message.headers.some(({ name }) => names.includes(name))
 
 /** True where the message names itself the word of a mail system, not of somebody's mailbox. */
@@ -45,6 +48,7 @@ export const isFromMailSystem = (message: ReturnedMessage): boolean =>
 export function isPersonalReply(message: ReturnedMessage): boolean {
   if (isFromMailSystem(message)) return false
   const subject = headerValue(message, 'subject').slice(0, 500)
+  if (reportSubject.test(subject)) return false
   if (replySubject.test(subject) || challengeSubject.test(subject)) return true
   if (hasField(message, replyFields) || hasField(message, challengeFields)) return true
   if (/\btmda\b/i.test(headerValue(message, 'x-delivery-agent'))) return true

@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest'
+import { parseFeedback } from '../../src/feedback/parse-feedback.ts'
+import { readReturnedMessage } from '../../src/feedback/read-returned-message.ts'
+
+const classOf = async (...lines: string[]): Promise<string> => {
+  const report = parseFeedback(await readReturnedMessage(Buffer.from(lines.join('\r\n'))))
+  expect(report.recipients.filter(({ action }) => action === 'failed')).toEqual([])
+  return report.class
+}
+
+const person = 'From: Person <person@example.com>'
+const quoted = ['', 'I am away. My mail to you said: 550 5.1.1 user unknown, mailbox full.', 'person@example.com']
+
+describe('an automatic reply is no bounce, whatever it says', () => {
+  it.each([
+    ['RFC 3834', 'Auto-Submitted: auto-replied'],
+    ['RFC 3834 with a parameter', 'Auto-Submitted: auto-replied (vacation)'],
+    ['Outlook', 'X-Auto-Response-Suppress: All'],
+    ['an autoresponder', 'X-Autoreply: yes'],
+    ['an old autoresponder', 'Precedence: auto_reply'],
+    ['a rule of Exchange', 'X-MS-Exchange-Inbox-Rules-Loop: person@example.com'],
+    ['English', 'Subject: Out of Office: your order'],
+    ['English, automatic', 'Subject: Automatic reply: your order'],
+    ['German', 'Subject: Automatische Antwort: Ihre Bestellung'],
+    ['German, absent', 'Subject: Abwesenheitsnotiz'],
+    ['French', 'Subject: =?utf-8?Q?R=C3=A9ponse_automatique_:_commande?='],
+    ['Spanish', 'Subject: =?iso-8859-1?Q?Respuesta_autom=E1tica:_pedido?='],
+    ['Italian', 'Subject: Risposta automatica: ordine'],
+    ['Portuguese', 'Subject: =?utf-8?Q?Resposta_autom=C3=A1tica=3A_pedido?='],
+    ['Dutch', 'Subject: Automatisch antwoord: bestelling'],
+    ['Swedish', 'Subject: Autosvar: order'],
+    ['Polish', 'Subject: =?utf-8?Q?Automatyczna_odpowied=C5=BA=3A_zam=C3=B3wienie?='],
+    ['Russian', `Subject: =?utf-8?B?${Buffer.from('Автоматический ответ: заказ').toString('base64')}?=`],
+    ['Japanese', `Subject: =?utf-8?B?${Buffer.from('自動応答: 注文').toString('base64')}?=`],
+    ['Chinese', `Subject: =?utf-8?B?${Buffer.from('自动答复: 订单').toString('base64')}?=`],
+    ['a challenge', 'Subject: Please confirm your message'],
+    ['TMDA', 'X-Delivery-Agent: TMDA/1.1.12'],
+    ['a challenge with a field', 'X-TMDA-Fingerprint: abc'],
+  ])('%s', async (_, field) => {
+    expect(await classOf('Return-Path: <>', person, field, ...quoted)).toBe('autoreply')
+  })
+
+  it('a read receipt', async () => {
+    const receipt = ['--b', 'Content-Type: message/disposition-notification', '', 'Final-Recipient: rfc822;person@example.com', 'Disposition: manual-action/MDN-sent-manually; deleted', '--b--']
+    expect(await classOf(person, 'Content-Type: multipart/report; report-type=disposition-notification; boundary=b', '', ...receipt)).toBe('autoreply')
+  })
+
+  it('but mail of a person is nothing of all that', async () => {
+    expect(await classOf(person, 'Subject: Re: your order', '', 'Thank you, it has arrived.')).toBe('not-bounce')
+    expect(await classOf('')).toBe('not-bounce')
+  })
+})

@@ -1,0 +1,18 @@
+import { expect, it } from 'vitest'
+import { parseDiagnostic } from '../../src/feedback/diagnostic.ts'
+
+it.each([
+  ['smtp; 550 5.1.1 <a@b.example>: User unknown', 550, '5.1.1', '550 5.1.1 <a@b.example>: User unknown'],
+  ['smtp;550-5.1.1 The account does not exist 550 5.1.1 see below', 550, '5.1.1', '550-5.1.1 The account does not exist 550 5.1.1 see below'],
+  ['X-Postfix; host mx.b.example[192.0.2.1] said: 452 4.2.2 full', 452, '4.2.2', 'host mx.b.example[192.0.2.1] said: 452 4.2.2 full'],
+  ['X-Postfix; connect to mx.b.example[192.0.2.1]:25: Connection refused', null, null, 'connect to mx.b.example[192.0.2.1]:25: Connection refused'],
+  ['smtp; 550 #5.1.0 Address rejected.', 550, '5.1.0', '550 #5.1.0 Address rejected.'],
+  ['Sorry, no mailbox here by that name. (#5.1.1)', null, '5.1.1', 'Sorry, no mailbox here by that name. (#5.1.1)'],
+  ['x-unix; unknown user', null, null, 'unknown user'],
+  ['smtp; 550 4.2.2 contradictory', 550, null, '550 4.2.2 contradictory'],
+  ['smtp; blocked: 5.7.1.9 is listed, 192.0.2.5.1.1', null, null, 'blocked: 5.7.1.9 is listed, 192.0.2.5.1.1'],
+  ['smtp; after 500 seconds', null, null, 'after 500 seconds'],
+  ['', null, null, ''],
+])('%s', (said, code, enhancedCode, text) => {
+  expect(parseDiagnostic(said)).toEqual({ code, enhancedCode, text })
+})

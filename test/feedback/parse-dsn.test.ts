@@ -1,0 +1,122 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { parseDsn } from '../../src/feedback/parse-dsn.ts'
+import type { ReturnedMessage } from '../../src/feedback/returned-message.ts'
+
+const dsn = (status: string, text = ''): ReturnedMessage => ({
+  headers: [],
+  parts: [
+    { contentType: 'text/plain', content: text },
+    { contentType: 'message/delivery-status', content: status },
+  ],
+})
+const only = (fields: string, text = '') => parseDsn(dsn(`Reporting-MTA: dns; mx.relay.example\n\nFinal-Recipient: rfc822; a@b.example\n${fields}\n`, text))?.[0]
+
+describe('the action', () => {
+  it.each([
+    ['Action: failed', 'failed'],
+    ['Action: Failure', 'failed'],
+    ['Action: delayed', 'delayed'],
+    ['Action: relayed\nStatus: 2.0.0', 'relayed'],
+    ['Action: expanded (to a list)', 'expanded'],
+    ['Status: 5.1.1', 'failed'],
+    ['Status: 4.4.7', 'delayed'],
+    ['Status: 2.0.0', 'delivered'],
+    ['Diagnostic-Code: smtp; 550 no', 'failed'],
+    ['', 'failed'],
+    ['Action: unheard-of\nStatus: 4.0.0', 'delayed'],
+    ['Action: delivered\nStatus: 5.1.1\nDiagnostic-Code: smtp; 550 5.1.1 unknown', 'failed'],
+    ['Action: delivered\nStatus: 5.1.1', 'delivered'],
+    ['Action: failed\nStatus: 4.4.7', 'failed'],
+    ['Action: delayed\nStatus: 5.0.0', 'delayed'],
+  ])('%j', (fields, action) => {
+    expect(only(fields)?.action).toBe(action)
+  })
+})
+
+describe('hard is only what is proved', () => {
+  const said = (phase: string) => `<a@b.example>: host mx.b.example said: 550 User unknown (in reply to ${phase} command)`
+  it.each([
+    ['Status: 5.1.1', '', true],
+    ['Status: 5.0.0\nDiagnostic-Code: smtp; 550 5.1.1 User unknown', '', true],
+    ['Status: 5.0.0\nDiagnostic-Code: smtp; 550 User unknown', '', false],
+    ['Status: 5.0.0\nDiagnostic-Code: smtp; 550 User unknown', said('RCPT TO'), true],
+    ['Status: 5.0.0\nDiagnostic-Code: smtp; 550 User unknown', said('end of DATA'), false],
+    ['Status: 5.0.0\nDiagnostic-Code: smtp; 550 User unknown', said('MAIL FROM'), false],
+    ['Status: 5.0.0\nDiagnostic-Code: smtp; 550 User unknown', '>>> RCPT To:<a@b.example>\n<<< 550 User unknown', true],
+    ['Status: 5.0.0\nDiagnostic-Code: smtp; 550 User unknown', '>>> DATA\n<<< 550 User unknown', false],
+    ['Status: 5.0.0\nDiagnostic-Code: smtp; 550 SMTP error from remote mail server after RCPT TO:<a@b.example>: 550 User unknown', '', true],
+    ['Action: delayed\nStatus: 4.1.1\nDiagnostic-Code: smtp; 450 4.1.1 User unknown', '', false],
+    ['Status: 5.2.2\nDiagnostic-Code: smtp; 552 5.2.2 over quota', '', false],
+    ['Status: 5.4.7', '', false],
+  ])('%j %j', (fields, text, hard) => {
+    expect(only(fields, text)?.hard).toBe(hard)
+  })
+})
+
+it('the final recipient counts, and one without a domain only where there is nothing better', () => {
+  expect(only('Original-Recipient: rfc822; o@b.example\nX-Actual-Recipient: rfc822; x@b.example')?.address).toBe('a@b.example')
+  const status = (fields: string) => parseDsn(dsn(`${fields}\nAction: failed\nStatus: 5.1.1`))?.[0]?.address
+  expect(status('Original-Recipient: rfc822; o@b.example\nFinal-Recipient: local; root')).toBe('o@b.example')
+  expect(status('Final-Recipient: local; root')).toBe('root')
+  expect(status('Original-Recipient: rfc822; o@b.example')).toBe('o@b.example')
+  expect(status('Final-Recipient: rfc822;\nReporting-MTA: dns; b.example')).toBe(null)
+})
+
+it('an address that is told of twice is one recipient, and a failure of it is what counts', () => {
+  const blocks = ['delayed', 'failed', 'delivered'].map((action) => `Final-Recipient: rfc822; a@b.example\nAction: ${action}\n`)
+  expect(parseDsn(dsn(blocks.join('\n')))).toEqual([expect.objectContaining({ address: 'a@b.example', action: 'failed' })])
+})
+
+it('a message without a status has none', () => {
+  expect(parseDsn({ headers: [], parts: [{ contentType: 'text/plain', content: 'Action: failed\nStatus: 5.1.1' }] })).toBe(null)
+})
+
+const word = fc.stringMatching(/^[A-Za-z0-9]{1,12}$/)
+const address = fc.tuple(word, word).map(([local, host]) => `${local}@${host}.example`.toLowerCase())
+const folded = fc.array(word, { minLength: 1, maxLength: 8 })
+
+it('reads back what was composed, in any order and folding, with empty lines or without', () => {
+  const recipient = fc.record({
+    address,
+    action: fc.constantFrom('failed', 'delayed', 'delivered', 'relayed', 'expanded'),
+    detail: fc.tuple(fc.integer({ min: 0, max: 9 }), fc.integer({ min: 0, max: 99 })),
+    words: folded,
+    isReversed: fc.boolean(),
+  })
+  const recipients = fc.uniqueArray(recipient, { minLength: 1, maxLength: 8, selector: (each) => each.address })
+  fc.assert(
+    fc.property(recipients, fc.constantFrom('\n', '\n \n\n'), fc.constantFrom('\n  ', '\n\t'), (all, between, fold) => {
+      const expected = all.map((each) => {
+        const digit = { failed: 5, delayed: 4, delivered: 2, relayed: 2, expanded: 2 }[each.action]
+        const status = `${digit}.${each.detail[0]}.${each.detail[1]}`
+        return { ...each, status, code: digit * 100 + 50, reason: `${digit * 100 + 50} ${each.words.join(' ')}` }
+      })
+      const blocks = expected.map(({ address, action, status, code, words, isReversed }) => {
+        const fields = [
+          `Final-Recipient: rfc822; ${address}\n`,
+          `Action: ${action}\n`,
+          `Status: ${status}\n`,
+          `Diagnostic-Code: smtp; ${code} ${words.join(fold)}\n`,
+        ]
+        return (isReversed ? fields.reverse() : fields).join('')
+      })
+      const read = parseDsn(dsn(`Reporting-MTA: dns; mx.relay.example\n${between}${blocks.join(between)}`))
+      expect(read?.map(({ address, action, status, smtpCode, reason }) => ({ address, action, status, smtpCode, reason }))).toEqual(
+        expected.map(({ address, action, status, code, reason }) => ({ address, action, status, smtpCode: code, reason })),
+      )
+    }),
+  )
+})
+
+it('takes whatever text for a status without breaking', () => {
+  const line = fc.oneof(
+    fc.string({ maxLength: 60 }),
+    fc.constantFrom('Final-Recipient: rfc822; a@b', 'Original-Recipient:', 'Action: failed', 'Status: 5', 'Diagnostic-Code: x;', '', ' ', '--x'),
+  )
+  fc.assert(
+    fc.property(fc.array(line, { maxLength: 40 }), (lines) => {
+      for (const recipient of parseDsn(dsn(lines.join('\n'))) ?? []) expect(recipient.reason.length).toBeLessThanOrEqual(1000)
+    }),
+  )
+})

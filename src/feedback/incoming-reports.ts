@@ -70,7 +70,7 @@ interface IncomingReportsParts {
 /** Rows that one batch removes, so that no commit gets long. */
 const rowsAtOnce = 500
 /** Contents are large, and removing them is what takes the time. */
-const contentsAtOnce = 100
+const contentsAtOnce = 32
 
 /** The mail that came in by the return path, kept until somebody has seen what it is. */
 export class IncomingReports {

@@ -6,6 +6,7 @@ import { sweep } from '../../src/message/retention.ts'
 import { cancelClaimed } from '../../src/webhook/webhook-delivery-store.ts'
 import { startFakeMx } from './fake-mx.ts'
 import { keepPeople } from './people-life.ts'
+import { hearBack } from './return-path-life.ts'
 import { SmtpClient } from './smtp-client.ts'
 import { startTestRelay } from './start-relay.ts'
 import type { TestRelay } from './start-relay.ts'
@@ -51,6 +52,7 @@ export async function livedRelay(): Promise<TestRelay> {
   await keepSuppressions(relay)
   await lookAfterWebhooks(relay, { goodId, badId, bad })
   await operate(relay)
+  await hearBack(relay)
   await growOld(relay)
   // Nobody has asked anything for two minutes.
   relay.clock.advance(2 * minute)

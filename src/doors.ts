@@ -6,6 +6,7 @@ import { deliveryOptions } from './delivery/delivery-options.ts'
 import { examination } from './doctor/examination.ts'
 import { explainAddress } from './doctor/explain-address.ts'
 import type { ExplainParts } from './doctor/explain-address.ts'
+import { ownAddresses } from './doctor/own-addresses.ts'
 import { EventFeed } from './event/event-feed.ts'
 import type { EventFollower } from './event/event-follower.ts'
 import type { IncomingReports } from './feedback/incoming-reports.ts'
@@ -204,6 +205,7 @@ async function openHttp(core: CoreParts, inside: Inside, frame: DoorFrame) {
       rollup: inside.rollup,
       clock,
       examineServer: () => examination(core),
+      ownAddresses: () => ownAddresses(core),
       explain: (address) => explainAddress(address, explainParts(core, inside)),
       queueAdmin: inside.queueAdmin,
       config,

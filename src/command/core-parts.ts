@@ -79,7 +79,7 @@ function domainSettings({ hostname, baseUrl, returnPath, delivery }: Config): Se
     hostname,
     trackingHost: isFullName(webHost) && isIP(webHost) === 0 ? webHost : hostname,
     returnPathDomain: returnPath.domain,
-    reportDomain: returnPath.listen.length > 0 && isFullName(returnPath.domain) ? returnPath.domain : null,
+    takesReports: returnPath.listen.length > 0,
     // A receiver may queue what it was given last for as long as we would, and verify it at the end.
     keepOldKeysMs: delivery.giveUpAfter + signatureLifetimeMs,
   }

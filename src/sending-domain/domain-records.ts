@@ -8,8 +8,8 @@ export interface RecordHosts {
   hostname: string
   /** What a tracking sub-domain is an alias of. */
   trackingHost: string
-  /** The domain that reports about domains are taken at; null where none are. */
-  reportDomain: string | null
+  /** Whether reports about domains are taken at their return paths. */
+  takesReports: boolean
 }
 
 /** A DNS record for the domain's owner to publish. */
@@ -34,7 +34,7 @@ export const returnPathOf = ({ returnPathLabel, name }: Domain): string => (retu
  * tracking sub-domain). The records of retired keys are left out: see `keyRecordsToKeep`. Of the server's own domain, whose
  * mail has the null reverse-path, SPF counts for the name in EHLO.
  */
-export function recordsFor(domain: Domain, { hostname, trackingHost, reportDomain }: RecordHosts): DnsRecord[] {
+export function recordsFor(domain: Domain, { hostname, trackingHost, takesReports }: RecordHosts): DnsRecord[] {
   const { name, trackingSubdomain } = domain
   const returnPath = returnPathOf(domain)
   return [
@@ -44,7 +44,7 @@ export function recordsFor(domain: Domain, { hostname, trackingHost, reportDomai
     }),
     ...(isSystemDomain(domain) ? [] : [{ kind: 'return-path-mx', record: 'SPF', name: returnPath, type: 'MX', value: hostname, priority: 10 } as const]),
     { kind: 'return-path-spf', record: 'SPF', name: returnPath, type: 'TXT', value: `v=spf1 a:${hostname} ~all` },
-    { kind: 'dmarc', record: 'DMARC', name: `_dmarc.${name}`, type: 'TXT', value: firstDmarcRecord(reportDomain) },
+    { kind: 'dmarc', record: 'DMARC', name: `_dmarc.${name}`, type: 'TXT', value: firstDmarcRecord(takesReports ? returnPath : null) },
     ...(trackingSubdomain === null
       ? []
       : [{ kind: 'tracking', record: 'Tracking', name: `${trackingSubdomain}.${name}`, type: 'CNAME', value: trackingHost } as const]),

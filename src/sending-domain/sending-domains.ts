@@ -13,7 +13,7 @@ import { DomainChecks } from './domain-checks.ts'
 import { DomainMemory, type SenderDomain } from './domain-memory.ts'
 import { changesToRecord, logChanges } from './domain-notices.ts'
 import { domainObject, type DomainObject } from './domain-object.ts'
-import { type DnsRecord, type RecordHosts, recordsFor } from './domain-records.ts'
+import { type DnsRecord, type RecordHosts, recordsFor, returnPathOf } from './domain-records.ts'
 import { changeDomain, forgetDomain, insertDomain, neededDomains, readDomains, removeDomain } from './domain-store.ts'
 import { DomainTurns } from './domain-turns.ts'
 import { beginRotation, isRotating, withoutOldKeys } from './key-rotation.ts'
@@ -273,7 +273,7 @@ export class SendingDomains {
 
   /** The record that has those who send to the domain report on TLS; null where this server takes no reports. */
   tlsReportRecord(domain: Domain): { name: string; type: 'TXT'; value: string } | null {
-    return tlsReportRecord(domain.name, this.#parts.settings.reportDomain)
+    return this.#parts.settings.takesReports ? tlsReportRecord(domain.name, returnPathOf(domain)) : null
   }
 
   /** As the API and the command line show it, with the records to publish. */

@@ -36,7 +36,7 @@ const domain: Domain = {
   keys: [{ id: 'dk_1', selector: 's1', algorithm: 'rsa-sha256', publicKey: 'MII=', state: 'active', seenAt: 0, keepUntil: null, createdAt: 0 }],
   records: {},
 }
-const records = recordsFor(domain, { hostname: 'mail.shop.test', trackingHost: 'mail.shop.test', reportDomain: null })
+const records = recordsFor(domain, { hostname: 'mail.shop.test', trackingHost: 'mail.shop.test', takesReports: false })
 
 const healthy: FakeNameTable = {
   org: { ns: ['a0.org.test'], secure: true },

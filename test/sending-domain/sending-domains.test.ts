@@ -16,7 +16,7 @@ const [minute, hour] = [60_000, 3_600_000]
 const settings = {
   hostname: 'relay.example',
   trackingHost: 'links.relay.example',
-  reportDomain: 'bounces.relay.example',
+  takesReports: true,
   returnPathDomain: 'bounces.relay.example',
   keepOldKeysMs: 9 * 24 * hour,
 }

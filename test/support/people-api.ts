@@ -48,7 +48,7 @@ export async function startPeopleApi(baseUrl = 'https://mail.example.com'): Prom
 
 function ownersOfThings({ db, clock, audit }: ApiParts) {
   const secrets = secretsFrom(Buffer.alloc(32, 1))
-  const settings = { hostname: 'mail.example.com', trackingHost: 'mail.example.com', returnPathDomain: 'mail.example.com', reportDomain: null, keepOldKeysMs: 1 }
+  const settings = { hostname: 'mail.example.com', trackingHost: 'mail.example.com', returnPathDomain: 'mail.example.com', takesReports: true, keepOldKeysMs: 1 }
   return {
     sendingDomains: new SendingDomains({ db, clock, audit, secrets, log: silentLog, resolver: fakeResolver({}), settings }),
     webhooks: new WebhookList({ db, clock, secrets, onEnabled: () => {} }, { allowHttp: true }),

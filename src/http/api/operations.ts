@@ -19,6 +19,8 @@ import type { ApiKeyParts } from './api-key-operations.ts'
 import { auditOperations } from './audit-operations.ts'
 import { doctorOperations } from './doctor.ts'
 import type { DoctorOperationsParts } from './doctor.ts'
+import { domainReportOperations } from './domain-reports.ts'
+import type { DomainReportParts } from './domain-reports.ts'
 import { domainOperations } from './domains.ts'
 import { emailOperations } from './emails.ts'
 import type { EmailParts } from './emails.ts'
@@ -48,8 +50,8 @@ import { webhookOperations } from './webhooks.ts'
 
 /** What the endpoints of the API need, each resource its own. */
 export interface ApiParts
-  extends AnalyticsParts, AuthenticateParts, DoctorOperationsParts, EmailParts, ExplainOperationParts, FeedbackOperationParts,
-    QueueParts, AccountParts, ApiKeyParts, PasswordParts, SessionParts, SuppressionPolicyParts, UnsubscribeParts, UserParts {
+  extends AnalyticsParts, AuthenticateParts, DoctorOperationsParts, DomainReportParts, EmailParts, ExplainOperationParts,
+    FeedbackOperationParts, QueueParts, AccountParts, ApiKeyParts, PasswordParts, SessionParts, SuppressionPolicyParts, UnsubscribeParts, UserParts {
   apiKeys: ApiKeys
   audit: AuditLog
   config: Config
@@ -72,6 +74,7 @@ export function apiOperations(parts: ApiParts): Operation[] {
     ...analyticsOperations(parts),
     ...emailOperations(parts),
     ...domainOperations(parts),
+    ...domainReportOperations(parts),
     ...templateOperations(parts),
     ...webhookOperations(parts),
     ...suppressionOperations(parts),

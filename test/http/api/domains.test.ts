@@ -8,7 +8,7 @@ import { SendingDomains } from '../../../src/sending-domain/sending-domains.ts'
 import { startApiServer } from '../../support/api-server.ts'
 import { startFakeDns } from '../../support/fake-dns.ts'
 
-const settings = { hostname: 'relay.example', trackingHost: 'web.example', returnPathDomain: 'bounces.example', reportDomain: 'bounces.example', keepOldKeysMs: 86_400_000 }
+const settings = { hostname: 'relay.example', trackingHost: 'web.example', returnPathDomain: 'bounces.example', takesReports: true, keepOldKeysMs: 86_400_000 }
 
 async function startApi() {
   const dns = await startFakeDns()

@@ -1,0 +1,36 @@
+import { describe, expect, it, test } from 'vitest'
+import { bounceRules } from '../../src/bounce/bounce-rules.ts'
+import { classifyRefusal, decidingRule } from '../../src/bounce/classify-refusal.ts'
+import type { Refusal } from '../../src/bounce/refusal.ts'
+
+const { rules, rulesWithoutCode, enhancedCodes } = bounceRules()
+const all = [...rules, ...rulesWithoutCode]
+const refusal = (some: Partial<Refusal>): Refusal => ({ code: null, enhancedCode: null, text: '', remoteHost: null, phase: 'rcpt', ...some })
+
+describe('each rule decides the reply it was made for', () => {
+  it.each(all.map((rule) => [rule.name, rule] as const))('%s', (name, rule) => {
+    expect(decidingRule(refusal(rule.example))).toBe(rule)
+    expect(all.filter((each) => each.name === name)).toHaveLength(1)
+  })
+})
+
+test('the last rule fits everything, and is soft', () => {
+  const { name: _, example, ...rest } = all.at(-1) ?? { name: '', example: null }
+  expect(rest).toEqual({ category: 'other', hard: false })
+  expect(example).not.toBeNull()
+})
+
+test('codes are hard where the address or its domain does not exist, has moved, or takes no mail, and nowhere else', () => {
+  const hard = [...enhancedCodes.keys()].filter((code) => classifyRefusal(refusal({ code: 550, enhancedCode: `5.${code}` })).hard)
+  expect(hard).toEqual(['1.1', '1.2', '1.3', '1.6', '1.10'])
+})
+
+test('every code of RFC 3463 and of the documents that add to it has a meaning', () => {
+  const ofSubject = [1, 11, 5, 7, 8, 7, 11, 31]
+  expect([...enhancedCodes.keys()]).toEqual(ofSubject.flatMap((count, subject) => Array.from({ length: count }, (_, detail) => `${subject}.${detail}`)))
+})
+
+test('a code that is not registered means what its subject means', () => {
+  expect(classifyRefusal(refusal({ code: 550, enhancedCode: '5.7.999' }))).toEqual({ category: 'policy', hard: false })
+  expect(classifyRefusal(refusal({ code: 550, enhancedCode: '5.99.1', text: 'what', phase: 'report' }))).toEqual({ category: 'other', hard: false })
+})

@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest'
+import { patternOf, spacedWords } from '../../src/bounce/phrase-pattern.ts'
+
+const terms = { user: ['user', 'e-mail address'] }
+const isIn = (phrase: string, text: string): boolean => patternOf([phrase], terms).test(spacedWords(text))
+
+describe('a phrase', () => {
+  it.each<[string, string, boolean]>([
+    ['user unknown', 'User-unknown', true],
+    ['user unknown', '<a@b.test>... User\n  UNKNOWN!', true],
+    ['user unknown', 'users unknown', false],
+    ['user unknown', 'User. Unknown', false],
+    ['user unknown', 'user.unknown@example.com', false],
+    ['does not exist', 'doesn’t exist', false],
+    ['doesnt exist', 'doesn’t exist', true],
+    ['ungultig', 'UNGÜLTIG', true],
+    ['(no such|unknown) user', 'no such user', true],
+    ['(|local )user unknown', 'user unknown', true],
+    ['user (is |)unknown', 'user is unknown', true],
+    ['$user unknown', 'e-mail address unknown', true],
+    ['user … unknown', 'user a@b.test of example.com unknown', true],
+    ['user … unknown', 'user one two three four five six unknown', true],
+    ['user … unknown', 'user one two three four five six seven unknown', false],
+    ['user … unknown', 'the user. The host is unknown', false],
+    ['5.7.26', 'code 5.7.26 here', true],
+    ['5.7.2', 'code 5.7.26 here', false],
+    ['用户不存在', '该用户不存在。', true],
+    ['ユーザ … 存在しません', 'ユーザは存在しません', true],
+    ['пользователь не найден', 'Пользователь не найден', true],
+  ])('%s in %s: %s', (phrase, text, expected) => expect(isIn(phrase, text)).toBe(expected))
+
+  it('begins and ends with words', () => {
+    expect(() => patternOf(['… unknown'], terms)).toThrow(RangeError)
+    expect(() => patternOf(['$nobody unknown'], terms)).toThrow(RangeError)
+  })
+})

@@ -1,0 +1,115 @@
+import { describe, expect, test } from 'vitest'
+import type { FeedbackReport, ReportedRecipient } from '../../src/feedback/feedback-report.ts'
+import { matchReport } from '../../src/feedback/match-report.ts'
+import type { ReportedOn } from '../../src/feedback/match-report.ts'
+
+const delivered: ReportedOn = { forwardPath: 'ann@rcpt.example', state: 'delivered', isInHand: false, deliveredAt: 1, complainedAt: null }
+const entry = (changes: Partial<ReportedRecipient> = {}): ReportedRecipient => ({
+  address: 'ann@rcpt.example',
+  action: 'failed',
+  hard: true,
+  status: '5.1.1',
+  category: 'invalid_recipient',
+  smtpCode: 550,
+  reason: '550 5.1.1 no such user',
+  ...changes,
+})
+const reportOf = (changes: Partial<FeedbackReport>): FeedbackReport => ({
+  class: 'bounce',
+  recipients: [],
+  complaint: null,
+  original: { reference: null, reversePath: null, messageId: null },
+  subject: '',
+  ...changes,
+})
+const bounce = (...recipients: ReportedRecipient[]) => reportOf({ recipients })
+const complaint = (feedbackType: string, addresses: string[] = []) =>
+  reportOf({
+    class: 'complaint',
+    complaint: { feedbackType, reportedBy: null },
+    recipients: addresses.map((address) => entry({ address, action: 'delivered', hard: false })),
+  })
+
+describe('a report of failure', () => {
+  test.each([
+    ['of the recipient', [entry()], 'envelope', true],
+    ['that writes the address in capitals', [entry({ address: 'ANN@RCPT.EXAMPLE' })], 'envelope', true],
+    ['that names nobody', [entry({ address: null })], 'envelope', true],
+    ['of several, ours among them', [entry({ address: 'bob@rcpt.example', hard: false }), entry()], 'envelope', true],
+    ['of several, ours late only', [entry({ address: 'bob@rcpt.example' }), entry({ hard: false })], 'envelope', false],
+    ['of an address that it was forwarded to, with our message', [entry({ address: 'ann@elsewhere.example' })], 'message', false],
+    ['that may pass', [entry({ hard: false, category: 'mailbox_full' })], 'envelope', false],
+  ] as const)('%s bounces it', (_, entries, proof, hard) => {
+    expect(matchReport(bounce(...entries), delivered, proof)).toMatchObject({ type: 'bounced', bounce: { hard } })
+  })
+
+  test('is hard only where it is about the address that was written to', () => {
+    const late = entry({ action: 'delayed', hard: false })
+    expect(matchReport(bounce(late, entry({ address: 'bob@rcpt.example' })), delivered, 'message')).toEqual({ type: 'nothing', result: 'delayed' })
+  })
+
+  test.each([
+    ['sent', { type: 'bounced' }],
+    ['bounced', { type: 'nothing', result: 'duplicate' }],
+    ['complained', { type: 'nothing', result: 'duplicate' }],
+    ['queued', { type: 'nothing', result: 'not_sent' }],
+    ['deferred', { type: 'nothing', result: 'not_sent' }],
+    ['scheduled', { type: 'nothing', result: 'not_sent' }],
+    ['suppressed', { type: 'nothing', result: 'not_sent' }],
+    ['canceled', { type: 'nothing', result: 'not_sent' }],
+    ['failed', { type: 'nothing', result: 'not_sent' }],
+  ] as const)('of a recipient that is %s', (state, consequence) => {
+    expect(matchReport(bounce(entry()), { ...delivered, state, deliveredAt: null }, 'envelope')).toMatchObject(consequence)
+  })
+
+  test('of a recipient that is being tried waits for the outcome', () => {
+    expect(matchReport(bounce(entry()), { ...delivered, state: 'queued', isInHand: true }, 'envelope')).toEqual({ type: 'wait' })
+  })
+})
+
+describe('a complaint', () => {
+  test.each([
+    ['abuse', 'complained'],
+    ['fraud', 'complained'],
+    ['virus', 'complained'],
+    ['other', 'complained'],
+    ['something-new', 'complained'],
+    ['opt-out', 'opted_out'],
+    ['not-spam', 'nothing'],
+    ['auth-failure', 'nothing'],
+  ])('of type %s', (type, consequence) => {
+    expect(matchReport(complaint(type), delivered, 'message').type).toBe(consequence)
+  })
+
+  test('that brings our message back may name anybody, or nobody', () => {
+    for (const addresses of [[], ['redacted@rcpt.example'], ['ann@elsewhere.example']]) {
+      expect(matchReport(complaint('abuse', addresses), delivered, 'message').type).toBe('complained')
+    }
+  })
+
+  test('that shows no more than the envelope must not name somebody else', () => {
+    expect(matchReport(complaint('abuse', ['ann@rcpt.example']), delivered, 'envelope').type).toBe('complained')
+    expect(matchReport(complaint('abuse', ['bob@rcpt.example']), delivered, 'envelope')).toEqual({ type: 'nothing', result: 'other_recipient' })
+  })
+
+  test.each([
+    ['a second time', { state: 'complained', complainedAt: 2 }, { type: 'nothing', result: 'duplicate' }],
+    ['after a late bounce', { state: 'bounced' }, { type: 'complained' }],
+    ['of mail that no server took', { state: 'bounced', deliveredAt: null }, { type: 'nothing', result: 'not_sent' }],
+    ['of mail that is being delivered', { state: 'queued', deliveredAt: null, isInHand: true }, { type: 'wait' }],
+  ] as const)('%s', (_, recipient, consequence) => {
+    expect(matchReport(complaint('abuse'), { ...delivered, ...recipient }, 'message')).toMatchObject(consequence)
+  })
+})
+
+test.each([
+  ['a delay', bounce(entry({ action: 'delayed', hard: false })), 'delayed'],
+  ['a report of success', reportOf({ class: 'delivered', recipients: [entry({ action: 'relayed' })] }), 'delivered'],
+  ['an automatic reply', reportOf({ class: 'autoreply', recipients: [entry()] }), 'autoreply'],
+  ['what is no report', reportOf({ class: 'not-bounce', recipients: [entry()] }), 'no_report'],
+  ['a failure of somebody else', bounce(entry({ address: 'bob@rcpt.example' })), 'other_recipient'],
+])('%s changes nothing', (_, report, result) => {
+  for (const state of ['delivered', 'sent', 'deferred', 'bounced'] as const) {
+    expect(matchReport(report, { ...delivered, state }, 'envelope')).toEqual({ type: 'nothing', result })
+  }
+})

@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest'
+import { proofOf } from '../../src/feedback/report-proof.ts'
+import { encodeToken } from '../../src/smtp/verp.ts'
+import type { TokenPurpose } from '../../src/smtp/verp.ts'
+
+const key = Buffer.alloc(32, 7)
+const day = 86_400_000
+const receivedAt = Date.UTC(2026, 10, 21)
+const ann = `rcp_${'a'.repeat(26)}`
+const bob = `rcp_${'b'.repeat(26)}`
+const token = (purpose: TokenPurpose, recipientId: string, ageDays = 1, by = key): string =>
+  encodeToken(purpose, { recipientId, createdAt: receivedAt - ageDays * day }, by)
+const path = (recipientId: string, ageDays = 1): string => `<${token('bounce', recipientId, ageDays)}@send.sender.example>`
+
+test.each([
+  ['its address', ann, null, null, { recipientId: ann, by: 'envelope' }],
+  ['its address and a reference of the same recipient', ann, token('reference', ann), null, { recipientId: ann, by: 'message' }],
+  ['its address, where the reference is too old to count', ann, token('reference', ann, 200), null, { recipientId: ann, by: 'envelope' }],
+  ['a reference alone', null, token('reference', ann), null, { recipientId: ann, by: 'message' }],
+  ['a reference in capitals', null, token('reference', ann).toUpperCase(), null, { recipientId: ann, by: 'message' }],
+  ['the reverse-path of the message', null, null, path(ann), { recipientId: ann, by: 'envelope' }],
+  ['both, of the same recipient', null, token('reference', ann), path(ann), { recipientId: ann, by: 'message' }],
+])('%s proves whom a report is about', (_, recipientId, reference, reversePath, proof) => {
+  expect(proofOf({ recipientId, receivedAt }, { reference, reversePath, messageId: null }, key)).toEqual(proof)
+})
+
+test.each([
+  ['no token at all', null, null, null, 'no_token'],
+  ['a token of somebody else’s making', null, token('reference', ann, 1, Buffer.alloc(32, 8)), null, 'no_token'],
+  ['a token with one letter changed', null, token('reference', ann).replace(/.$/, (last) => (last === '0' ? '1' : '0')), null, 'no_token'],
+  ['an address in words', null, 'ann@rcpt.example', 'ann@rcpt.example', 'no_token'],
+  ['a reference whose time is over', null, token('reference', ann, 200), null, 'expired_token'],
+  ['a reverse-path whose time is over', null, null, path(ann, 60), 'expired_token'],
+  ['an address of one recipient, and the reference of another', ann, token('reference', bob), null, 'other_recipient'],
+  ['an address of one recipient, and an old reference of another', ann, token('reference', bob, 200), null, 'other_recipient'],
+  ['a reference of one recipient, and the reverse-path of another', null, token('reference', ann), path(bob), 'other_recipient'],
+])('%s proves nothing', (_, recipientId, reference, reversePath, why) => {
+  expect(proofOf({ recipientId, receivedAt }, { reference, reversePath, messageId: null }, key)).toBe(why)
+})

@@ -1,0 +1,143 @@
+import { afterAll, beforeEach, expect, onTestFinished, test } from 'vitest'
+import { SternaError } from '../../src/errors.ts'
+import { IncomingReports } from '../../src/feedback/incoming-reports.ts'
+import { ReportBudget } from '../../src/feedback/report-budget.ts'
+import { withoutEffect } from '../../src/feedback/report-handler.ts'
+import type { ReportHandler } from '../../src/feedback/report-handler.ts'
+import { ReportRunner } from '../../src/feedback/report-runner.ts'
+import { newId } from '../../src/id.ts'
+import { silentLog } from '../../src/log.ts'
+import { StorageFullError } from '../../src/store/database.ts'
+import type { Statement } from '../../src/store/database.ts'
+import { openDatabase } from '../../src/store/sqlite-database.ts'
+import { settableClock } from '../support/settable-clock.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
+
+const directory = temporaryDirectory()
+const db = await openDatabase({
+  directory: directory.path,
+  onFatal: (error) => {
+    throw error
+  },
+})
+afterAll(async () => {
+  await db.close()
+  directory.remove()
+})
+const clock = settableClock()
+const reports = new IncomingReports({ db, clock, budget: new ReportBudget(clock, 100_000_000) })
+beforeEach(() => db.write([{ sql: 'delete from incoming_report' }, { sql: 'delete from incoming_content' }]))
+
+/** A runner whose reports are all taken by this handler. */
+function start(handler: ReportHandler, write = (batch: Statement[]) => db.write(batch)): ReportRunner {
+  const handlers = { bounce: handler, complaint: handler, unsubscribe: handler, dmarc_report: handler, tls_report: handler, postmaster: handler, abuse: handler }
+  const runner = new ReportRunner({ db: { write }, clock, log: silentLog, reports, handlers, eventsWritten: () => {} })
+  reports.onArrival(() => runner.reportArrived())
+  onTestFinished(() => runner.stop(1_000))
+  return runner
+}
+
+async function arrive(text = 'Subject: hi\r\n\r\nhello\r\n'): Promise<string> {
+  const id = newId('rep', clock.now())
+  const recipients = [{ forwardPath: 'abuse@relay.example', purpose: 'abuse' as const, recipientId: null }]
+  await reports.keep({ id, reversePath: null, recipients, remoteAddress: '192.0.2.1', ehloName: 'mx.example', tls: true, content: Buffer.from(text) })
+  return id
+}
+
+const results = async (): Promise<Record<string, string | null>> => {
+  const rows = await db.read<{ id: string; result: string | null }>('select id, result from incoming_report order by id')
+  return Object.fromEntries(rows.map(({ id, result }) => [id, result]))
+}
+const settledAs = (wanted: Record<string, string | null>) => expect.poll(results).toEqual(wanted)
+
+test('takes what is there already, and what comes, in order', async () => {
+  const taken: string[] = []
+  const first = await arrive('1')
+  const second = await arrive('2')
+  start(async (_, content) => {
+    taken.push(Buffer.from(content).toString())
+    return withoutEffect('stored')
+  }).reportArrived()
+  const third = await arrive('3')
+  await settledAs({ [first]: 'stored', [second]: 'stored', [third]: 'stored' })
+  expect(taken).toEqual(['1', '2', '3'])
+})
+
+test('keeps what cannot be read as not understood, with the reason, and goes on', async () => {
+  start(async (_, content) => {
+    if (Buffer.from(content).toString() === 'bomb') throw new SternaError('invalid_message', 'It could not be read within 2000 ms.')
+    return withoutEffect('stored')
+  })
+  const bomb = await arrive('bomb')
+  const other = await arrive()
+  await settledAs({ [bomb]: 'not_understood', [other]: 'stored' })
+  const [row] = await db.read<{ summary: string }>('select summary from incoming_report where id = :bomb', { bomb })
+  expect(JSON.parse(row?.summary ?? '')).toEqual({ fault: 'It could not be read within 2000 ms.' })
+})
+
+test('a failure that nobody understands costs no report: it is taken again, others meanwhile', async () => {
+  let isBroken = true
+  start(async (_, content) => {
+    if (isBroken && Buffer.from(content).toString() === 'odd') throw new TypeError('nobody thought of this')
+    return withoutEffect('stored')
+  })
+  const odd = await arrive('odd')
+  const other = await arrive()
+  await settledAs({ [odd]: null, [other]: 'stored' })
+  isBroken = false
+  clock.advance(1_000)
+  await settledAs({ [odd]: 'stored', [other]: 'stored' })
+})
+
+test('a full disk is waited out', async () => {
+  let failures = 1
+  start(async () => withoutEffect('stored'), async (batch) => {
+    if (failures-- > 0) throw new StorageFullError()
+    return db.write(batch)
+  })
+  const id = await arrive()
+  await expect.poll(results, { timeout: 5_000 }).toEqual({ [id]: 'stored' })
+})
+
+test('what may become clear is looked at again, and in the end taken as it is', async () => {
+  let looks = 0
+  start(async () => ({ ...withoutEffect('not_sent'), isProvisional: ++looks !== 3 }))
+  const id = await arrive()
+  for (const seen of [1, 2]) {
+    await expect.poll(() => looks).toBe(seen)
+    expect(await results()).toEqual({ [id]: null })
+    // The look has ended when its successor is waited for.
+    await expect.poll(() => clock.advance(seen * 1_000) ?? looks).toBeGreaterThan(seen)
+  }
+  await settledAs({ [id]: 'not_sent' })
+  looks = 10
+  const other = await arrive()
+  await expect.poll(async () => clock.advance(60_000) ?? (await results())[other], { timeout: 5_000 }).toBe('not_sent')
+})
+
+test('one that was in hand when the relay stopped is taken again by the next, and settled once', async () => {
+  let release = (): void => {}
+  const held = new Promise<void>((resolve) => (release = resolve))
+  const first = start(async () => {
+    await held
+    return withoutEffect('no_report')
+  })
+  const id = await arrive()
+  await first.stop(0)
+  start(async () => withoutEffect('stored')).reportArrived()
+  await settledAs({ [id]: 'stored' })
+  release()
+  await db.write([])
+  expect(await results()).toEqual({ [id]: 'stored' })
+})
+
+test('where somebody else was first, what follows is decided anew', async () => {
+  await db.write([{ sql: "insert into cursor (name, position) values ('raced', 0)" }])
+  let position = 0
+  start(async () => ({
+    ...withoutEffect(position === 0 ? 'bounced' : 'duplicate'),
+    statements: position++ === 0 ? [{ sql: "update cursor set position = 2 where name = 'raced' and position = 1", expect: 1 }] : [],
+  }))
+  const id = await arrive()
+  await settledAs({ [id]: 'duplicate' })
+})

@@ -1,0 +1,135 @@
+import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import type { BounceCategory } from '../../src/bounce/refusal.ts'
+import { openDatabase } from '../../src/store/sqlite-database.ts'
+import { SuppressionEntries } from '../../src/suppression/suppression-entries.ts'
+import { sweepSuppressions } from '../../src/suppression/suppression-expiry.ts'
+import { findSuppressed, noneSuppressed } from '../../src/suppression/suppression-list.ts'
+import { SuppressionPolicies } from '../../src/suppression/suppression-policies.ts'
+import { noteDelivered, suppressAfterBounce, suppressAfterComplaint } from '../../src/suppression/suppression-policy.ts'
+import { settableClock } from '../support/settable-clock.ts'
+import { suppressAtOnce } from '../support/suppress-at-once.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
+
+const day = 86_400_000
+const directory = temporaryDirectory()
+const db = await openDatabase({
+  directory: directory.path,
+  onFatal: (error) => {
+    throw error
+  },
+})
+afterAll(async () => {
+  await db.close()
+  directory.remove()
+})
+const clock = settableClock()
+const scope = { accountId: 'acc_1', sandbox: false }
+const entries = new SuppressionEntries({ db, clock })
+const ann = 'Ann@rcpt.example'
+beforeEach(() => db.write([{ sql: 'delete from suppression' }, { sql: 'delete from soft_bounce' }]))
+
+let mails = 0
+const mail = (recipientId = `rcp_${++mails}`) => ({ address: ann, messageId: 'em_1', recipientId })
+const bounce = (policy: typeof suppressAtOnce, bounced: { hard?: boolean; category?: BounceCategory; recipientId?: string } = {}) => {
+  const { hard = false, category = 'mailbox_full', recipientId } = bounced
+  return db.write(suppressAfterBounce(scope, { ...mail(recipientId), hard, category, reason: 'so it was told' }, policy, clock.now()))
+}
+const deliver = (policy: typeof suppressAtOnce, recipientId?: string) => db.write(noteDelivered(scope, mail(recipientId), policy, clock.now()))
+const isSuppressed = async (): Promise<boolean> => (await findSuppressed(db, scope, { addresses: [ann], now: clock.now() }))(ann, null)
+
+test('as it is unless somebody changes it, hard bounces and complaints suppress, soft ones never do', async () => {
+  for (let i = 0; i < 20; i++) await bounce(suppressAtOnce)
+  expect(await isSuppressed()).toBe(false)
+  await bounce(suppressAtOnce, { hard: true, category: 'invalid_recipient' })
+  expect(await entries.find(scope, ann)).toMatchObject({ address: 'ann@rcpt.example', origin: 'bounce', source_id: 'em_1', reason: 'so it was told', expires_at: null })
+  await db.write(suppressAfterComplaint(scope, { ...mail(), reason: 'spam' }, suppressAtOnce, clock.now()))
+  expect((await entries.page(scope, 'complaint', { limit: 10, after: null, before: null })).length).toBe(1)
+})
+
+test('what is turned off suppresses nobody', async () => {
+  const never = { ...suppressAtOnce, hardBounces: false, complaints: false }
+  await bounce(never, { hard: true, category: 'invalid_recipient' })
+  await db.write(suppressAfterComplaint(scope, { ...mail(), reason: 'spam' }, never, clock.now()))
+  expect(await isSuppressed()).toBe(false)
+})
+
+describe('where three soft bounces suppress', () => {
+  const third = { ...suppressAtOnce, softBounces: 3 }
+
+  test('the third does', async () => {
+    for (const suppressed of [false, false, true]) {
+      await bounce(third)
+      expect(await isSuppressed()).toBe(suppressed)
+    }
+  })
+
+  test('a delivery between them begins the count anew', async () => {
+    for (const _ of [1, 2]) {
+      await bounce(third)
+      await bounce(third)
+      await deliver(third)
+    }
+    expect(await isSuppressed()).toBe(false)
+  })
+
+  test('a delivery that is taken back was none', async () => {
+    await bounce(third)
+    for (const suppressed of [false, true]) {
+      await deliver(third, 'rcp_taken_back')
+      await bounce(third, { recipientId: 'rcp_taken_back' })
+      expect(await isSuppressed()).toBe(suppressed)
+    }
+  })
+
+  test('those that are not about the address do not count', async () => {
+    for (const category of ['policy', 'reputation', 'content_rejected', 'internal_error', 'other'] as const) await bounce(third, { category })
+    expect(await isSuppressed()).toBe(false)
+  })
+})
+
+describe('where suppressions expire', () => {
+  const monthly = { ...suppressAtOnce, expiry: 30 * day }
+  const suppress = () => bounce(monthly, { hard: true, category: 'invalid_recipient' })
+
+  test('one counts until its time is over, for the list, for new mail and for its owner', async () => {
+    await suppress()
+    clock.advance(30 * day - 1)
+    expect(await isSuppressed()).toBe(true)
+    await expect(db.write(noneSuppressed(scope, [{ addresses: [ann], topic: null }], clock.now()))).rejects.toThrow()
+    clock.advance(1)
+    expect(await isSuppressed()).toBe(false)
+    await db.write(noneSuppressed(scope, [{ addresses: [ann], topic: null }], clock.now()))
+    expect(await entries.find(scope, ann)).toBeUndefined()
+    expect(await entries.page(scope, null, { limit: 10, after: null, before: null })).toEqual([])
+  })
+
+  test('the next bounce after that suppresses again', async () => {
+    await suppress()
+    clock.advance(31 * day)
+    await suppress()
+    expect(await isSuppressed()).toBe(true)
+    expect(await entries.find(scope, ann)).toMatchObject({ created_at: clock.now(), expires_at: clock.now() + 30 * day })
+  })
+
+  test('what counts no more is swept out, what does stays', async () => {
+    await suppress()
+    await entries.add(scope, ['bob@rcpt.example'], null)
+    await bounce({ ...suppressAtOnce, softBounces: 3 })
+    clock.advance(31 * day)
+    await sweepSuppressions(db, clock.now(), 10 * day)
+    expect(await db.read('select address from suppression')).toEqual([{ address: 'bob@rcpt.example' }])
+    expect(await db.read('select address from soft_bounce')).toEqual([])
+  })
+})
+
+test('an account may differ from the settings, over a restart too', async () => {
+  await db.write([{ sql: "insert into account (id, name, plan, status, created_at) values ('acc_1', 'one', 'free', 'active', 0)" }])
+  const policies = new SuppressionPolicies(db, suppressAtOnce)
+  await policies.change('acc_1', { softBounces: 5, hardBounces: false })
+  await policies.change('acc_1', { expiry: day, hardBounces: null })
+  const reopened = new SuppressionPolicies(db, { ...suppressAtOnce, complaints: false })
+  await reopened.load()
+  expect(policies.policyFor('acc_1')).toEqual({ hardBounces: true, complaints: true, softBounces: 5, expiry: day })
+  expect(reopened.policyFor('acc_1')).toEqual({ hardBounces: true, complaints: false, softBounces: 5, expiry: day })
+  expect(reopened.policyFor('acc_2')).toEqual({ ...suppressAtOnce, complaints: false })
+})

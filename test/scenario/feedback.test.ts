@@ -65,9 +65,9 @@ async function shown(count: number): Promise<Shown[]> {
 }
 
 let operatorToken = ''
-async function operator(method: string, path: string): Promise<any> {
+async function operator(method: string, path: string, sent?: unknown): Promise<any> {
   operatorToken ||= (await relay.relay.parts.apiKeys.create({ accountId: relay.relay.parts.accounts.getAccount('test').id, name: 'op', permission: 'operator' })).token
-  const { status: code, body } = await relay.call(method, path, undefined, { authorization: `Bearer ${operatorToken}` })
+  const { status: code, body } = await relay.call(method, path, sent, { authorization: `Bearer ${operatorToken}` })
   expect(code).toBe(200)
   return body
 }
@@ -134,6 +134,56 @@ describe('a report that mail did not arrive after all', () => {
     await expect.poll(() => statusOf(id)).toBe('bounced')
     expect(await suppressionOf()).toBeNull()
   })
+})
+
+describe('a suppression that a report leads to', () => {
+  test('stops mail that was accepted before it', async () => {
+    const { returnPath } = await deliver()
+    const later = await relay.send(ann, { scheduled_at: new Date(relay.clock.now() + 3_600_000).toISOString() })
+    await report(returnPath, composeDsn({ recipient: ann }))
+    await expect.poll(() => suppressionOf()).not.toBeNull()
+    relay.clock.advance(3_600_000)
+    await expect.poll(() => statusOf(later)).toBe('suppressed')
+    expect(mx.messages.filter(({ rcptTo }) => rcptTo[0] === ann)).toHaveLength(1)
+  })
+
+  test('is made as the account is set', async () => {
+    const path = `/api/accounts/${relay.relay.parts.accounts.getAccount('test').id}/suppression-policy`
+    expect(await operator('PATCH', path, { hard_bounces: false })).toMatchObject({ hard_bounces: false, complaints: true, soft_bounces: 0, expiry_seconds: 0 })
+    const { id, returnPath } = await deliver()
+    await report(returnPath, composeDsn({ recipient: ann }))
+    await expect.poll(() => statusOf(id)).toBe('bounced')
+    expect(await suppressionOf()).toBeNull()
+    expect(await operator('PATCH', path, { hard_bounces: null, expiry_seconds: 60 })).toMatchObject({ hard_bounces: true })
+    const next = await deliver()
+    await report(next.returnPath, composeDsn({ recipient: ann }))
+    await expect.poll(() => suppressionOf()).toMatchObject({ expires_at: expect.any(String) })
+    relay.clock.advance(60_000)
+    expect(await suppressionOf()).toBeNull()
+    await operator('PATCH', path, { expiry_seconds: null })
+  })
+})
+
+test('a report that was taken, but not looked at when the relay stopped, is looked at by the next', async () => {
+  const delivered = await Promise.all(Array.from({ length: 5 }, (_, i) => deliver(`${i}.${ann}`)))
+  await Promise.all(delivered.map(({ returnPath }, i) => report(returnPath, composeDsn({ recipient: `${i}.${ann}` }))))
+  await relay.restart()
+  for (const [i, { id }] of delivered.entries()) {
+    await expect.poll(() => statusOf(id, `${i}.${ann}`), { timeout: 10_000 }).toBe('bounced')
+    expect((await relay.events(id)).filter((type) => type === 'email.bounced')).toHaveLength(1)
+  }
+})
+
+test('what is made to be hard to read is kept and shown, and the next report is read', async () => {
+  const { id, returnPath } = await deliver()
+  const bomb = `Subject: bomb\r\nContent-Type: multipart/mixed; boundary=x\r\n\r\n${'--x\r\nContent-Type: multipart/mixed; boundary=x\r\n\r\n'.repeat(30_000)}`
+  await report(returnPath, bomb)
+  await report(returnPath, composeDsn({ recipient: ann }))
+  await expect.poll(() => statusOf(id), { timeout: 10_000 }).toBe('bounced')
+  await settled()
+  const [{ id: bombId, result }] = (await shown(2)) as [Shown]
+  expect(['not_understood', 'no_report']).toContain(result)
+  expect((await operator('GET', `/api/feedback/${bombId}`)).id).toBe(bombId)
 })
 
 describe('what changes nothing is kept and shown', () => {

@@ -1,4 +1,4 @@
-import source from '../../config/bounce-rules.json' with { type: 'json' }
+import { readFileSync } from 'node:fs'
 import { patternOf } from './phrase-pattern.ts'
 import type { Judgement, Refusal, RefusalPhase } from './refusal.ts'
 
@@ -44,9 +44,9 @@ export interface BounceRules extends Omit<RuleSource, 'terms' | 'enhancedCodes'>
 
 let compiled: BounceRules | undefined
 
-/** The rules of config/bounce-rules.json, made ready when they are first asked for. */
+/** The rules of config/bounce-rules.json, read and made ready when they are first asked for. */
 export function bounceRules(): BounceRules {
-  compiled ??= compile(source as RuleSource)
+  compiled ??= compile(JSON.parse(readFileSync(new URL('../../config/bounce-rules.json', import.meta.url), 'utf8')) as RuleSource)
   return compiled
 }
 

@@ -10,12 +10,13 @@ import type { Delivery } from './delivery/delivery-threads.ts'
 import { MessageIdentity } from './delivery/message-identity.ts'
 import { openDoors } from './doors.ts'
 import type { DoorAddresses, Inside, Stop } from './doors.ts'
+import { startDomainReportReader } from './domain-report/domain-report-reader.ts'
+import { sweepDomainReports } from './domain-report/domain-report-store.ts'
 import { EventFollower } from './event/event-follower.ts'
+import { domainReportHandler } from './feedback/domain-report-handler.ts'
 import { IncomingReports } from './feedback/incoming-reports.ts'
 import { operatorHandler } from './feedback/operator-handler.ts'
 import { ReportBudget } from './feedback/report-budget.ts'
-import { withoutEffect } from './feedback/report-handler.ts'
-import type { ReportHandler } from './feedback/report-handler.ts'
 import { startFeedback } from './feedback/start-feedback.ts'
 import { dropEveryUpload } from './message/message-store.ts'
 import { sweep } from './message/retention.ts'
@@ -150,6 +151,9 @@ function openFeedback(
 ): void {
   const { config, secrets, suppressionPolicies } = core
   const operator = operatorHandler({ ...core, systemMail }, config)
+  const reader = startDomainReportReader()
+  stops.push(() => reader.stop())
+  const domainReport = domainReportHandler({ ...core, reader })
   const feedback = startFeedback(
     {
       ...core,
@@ -157,15 +161,12 @@ function openFeedback(
       eventsWritten,
       tokenKey: secrets.deriveKey('verp'),
       policyFor: (accountId) => suppressionPolicies.policyFor(accountId),
-      handlers: { dmarc_report: keepAsItIs, tls_report: keepAsItIs, postmaster: operator, abuse: operator },
+      handlers: { dmarc_report: domainReport, tls_report: domainReport, postmaster: operator, abuse: operator },
     },
     { complaintSources: config.returnPath.complaintSources },
   )
   stops.push(() => feedback.stop(grace.feedback))
 }
-
-/** Reports that an operator reads. */
-const keepAsItIs: ReportHandler = async () => withoutEffect('stored')
 
 function startJobs(core: CoreParts, { rollup, reports }: { rollup: Rollup; reports: IncomingReports }, stops: Stop[]): void {
   const { config, clock, log, db, apiKeys, audit, people, sendingDomains } = core
@@ -179,6 +180,7 @@ function startJobs(core: CoreParts, { rollup, reports }: { rollup: Rollup; repor
       // What is swept out must have been counted.
       { name: 'analytics and retention', cron, run: () => rollup.keepUp().then(() => sweep(db, retention, clock.now())) },
       { name: 'report retention', cron, run: () => reports.sweep(retention) },
+      { name: 'domain report retention', cron, run: () => sweepDomainReports(db, clock.now() - retention.eventMs) },
       { name: 'suppression expiry', cron, run: () => sweepSuppressions(db, clock.now(), retention.eventMs) },
       { name: 'audit retention', cron, run: () => audit.sweep(clock.now() - retention.eventMs) },
       { name: 'ended sessions', cron, run: () => people.sessions.sweep() },

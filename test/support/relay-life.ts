@@ -5,11 +5,13 @@ import { dropUpload } from '../../src/message/message-store.ts'
 import { sweep } from '../../src/message/retention.ts'
 import { cancelClaimed } from '../../src/webhook/webhook-delivery-store.ts'
 import { startFakeMx } from './fake-mx.ts'
+import { tellSubmitters } from './notice-life.ts'
 import { keepPeople } from './people-life.ts'
 import { hearBack } from './return-path-life.ts'
 import { SmtpClient } from './smtp-client.ts'
 import { startTestRelay } from './start-relay.ts'
 import type { TestRelay } from './start-relay.ts'
+import { unsubscribe } from './unsubscribe-life.ts'
 import { startReceiver, status } from './webhook-receiver.ts'
 import type { WebhookReceiver } from './webhook-receiver.ts'
 
@@ -47,9 +49,12 @@ export async function livedRelay(): Promise<TestRelay> {
   await sendBySmtp(relay)
   await changeEmails(relay)
   await runQueue(relay)
+  await tellSubmitters(relay, () => isQuiet(relay))
   await readEmails(relay)
   await followEvents(relay)
   await keepSuppressions(relay)
+  await unsubscribe(relay, mx)
+  await isQuiet(relay)
   await lookAfterWebhooks(relay, { goodId, badId, bad })
   await operate(relay)
   await hearBack(relay)
@@ -82,7 +87,7 @@ async function isQuiet(relay: TestRelay): Promise<void> {
   const { db } = relay.relay.parts
   const busy = `select id from recipient where owner is not null
                  union all select id from webhook_delivery where state = 'attempting' or next_attempt_at <= :now
-                 union all select name from cursor where name <> 'analytics' and position < (select max(seq) from event)`
+                 union all select name from cursor where name not in ('analytics', 'notice') and position < (select max(seq) from event)`
   await expect.poll(() => db.read(busy, { now: relay.clock.now() }), { timeout: 10_000 }).toEqual([])
 }
 

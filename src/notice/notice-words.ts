@@ -33,13 +33,13 @@ export function noticeText(notice: Notice, { hostname, operator }: { hostname: s
   const { action, original, recipients } = notice
   const whole = original.returned.isWhole ? 'The message' : 'The header of the message'
   return [
-    `This is the mail server ${hostname}. ${opening(action, recipients.length)}`,
+    wrapped(`This is the mail server ${hostname}. ${opening(action, recipients.length)}`),
     '',
     `  Subject: ${onOneLine(original.subject)}`,
     `  Taken over: ${formatDate(original.arrivedAt)}`,
     '',
     ...recipients.flatMap((recipient) => [...aboutRecipient(action, recipient), '']),
-    `${whole} is attached, and before it a report for programs. The operator of this server is reached at ${operator}.`,
+    wrapped(`${whole} is attached, and before it a report for programs. The operator of this server is reached at ${operator}.`),
     '',
   ].join('\n')
 }
@@ -61,10 +61,13 @@ function opening(action: NoticeAction, count: number): string {
 function aboutRecipient(action: NoticeAction, { address, reason, remoteHost, smtpCode, category, retriedUntil }: NoticeRecipient): string[] {
   const lines = [`<${address}>`]
   const said = reason === null ? '' : onOneLine(reason)
-  if (said !== '') lines.push(smtpCode !== null && remoteHost !== null ? `  ${remoteHost} said: ${said}` : `  ${said}`)
-  if (action === 'failed') lines.push(`  ${advice[category ?? 'other']}`)
+  if (said !== '') lines.push(smtpCode !== null && remoteHost !== null ? wrapped(`${remoteHost} said: ${said}`, '  ') : wrapped(said, '  '))
+  if (action === 'failed') lines.push(wrapped(advice[category ?? 'other'], '  '))
   if (retriedUntil !== null) lines.push(`  It is tried until ${formatDate(retriedUntil)}.`)
   return lines
 }
+
+/** At spaces, into lines of 76 characters where words are short enough. */
+const wrapped = (text: string, indent = ''): string => text.replace(new RegExp(`(.{1,${76 - indent.length}})(?: +|$)|([^ ]+) *`, 'gu'), (_, line = '', long = '') => `${indent}${line || long}\n`).trimEnd()
 
 const onOneLine = (text: string): string => text.replace(/[\p{Cc}\u2028\u2029]+/gu, ' ').trim()

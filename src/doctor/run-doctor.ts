@@ -16,6 +16,7 @@ import { type ExaminedDomain, examineDomains, judgeReturnPath } from './examine-
 import { addressesOf, examineReverseDns, judgeHostName, sendingAddresses } from './examine-host-name.ts'
 import { examinePort25 } from './examine-port-25.ts'
 import { examineResolver } from './examine-resolver.ts'
+import { examineWayBack } from './examine-way-back.ts'
 import { checkNames, type CheckName, type Finding, sayOf } from './finding.ts'
 
 interface DoctorParts {
@@ -80,8 +81,9 @@ async function examineAddresses({ config, resolver, host }: DoctorParts): Promis
 
 async function examineReturnPath({ config, resolver }: DoctorParts): Promise<Finding[]> {
   const { hostname, returnPath } = config
-  const { status, records } = await resolver.txt(returnPath.domain)
-  return [judgeReturnPath({ hostname, returnPathDomain: returnPath.domain }, status === 'servfail' ? null : records)]
+  const names = { hostname, returnPathDomain: returnPath.domain, isListening: returnPath.listen.length > 0 }
+  const [{ status, records }, wayBack] = await Promise.all([resolver.txt(returnPath.domain), examineWayBack(names, resolver)])
+  return [judgeReturnPath(names, status === 'servfail' ? null : records), wayBack]
 }
 
 async function examineCertificate({ config, clock, host }: DoctorParts): Promise<Finding[]> {

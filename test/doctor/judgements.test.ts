@@ -6,6 +6,7 @@ import { judgeDirectory, judgeDisk } from '../../src/doctor/examine-disk.ts'
 import { judgeDmarc, judgeReturnPath } from '../../src/doctor/examine-domains.ts'
 import { judgeHostName, judgeReverse, reverseName, sendingAddresses } from '../../src/doctor/examine-host-name.ts'
 import { judgeTries } from '../../src/doctor/examine-port-25.ts'
+import { judgeWayBack } from '../../src/doctor/examine-way-back.ts'
 import { testCertificate } from '../support/test-certificates.ts'
 
 const host = { host: 'mx.test', port: 25 }
@@ -85,6 +86,26 @@ test.each([
   [[], 'warning'],
   [null, 'skipped'],
 ] as const)('SPF of the return path: %j', (texts, status) => expect(judgeReturnPath(names, texts && [...texts]).status).toBe(status))
+
+test.each([
+  ['ok', ['mail.test'], 'ok'],
+  ['ok', ['backup.test', 'mail.test'], 'ok'],
+  ['ok', ['other.test'], 'warning'],
+  ['ok', [''], 'warning'],
+  ['nodata', [], 'ok'],
+  ['nxdomain', [], 'warning'],
+  ['servfail', [], 'skipped'],
+] as const)('the way back with MX %s %j', (status, exchanges, verdict) => {
+  const records = exchanges.map((exchange) => ({ preference: 10, exchange }))
+  expect(judgeWayBack({ ...names, isListening: true }, { status, records }).status).toBe(verdict)
+})
+
+test('there is no way back to a name without MX that is not the host, nor where nothing listens', () => {
+  const none = { status: 'nodata', records: [] } as const
+  expect(judgeWayBack({ ...names, returnPathDomain: 'bounce.test', isListening: true }, { ...none, records: [] }).status).toBe('warning')
+  expect(judgeWayBack({ ...names, isListening: false }, { status: 'ok', records: [{ preference: 10, exchange: 'mail.test' }] }).status).toBe('warning')
+  expect(judgeWayBack({ hostname: 'localhost', returnPathDomain: 'localhost', isListening: true }, { ...none, records: [] }).status).toBe('skipped')
+})
 
 const day = 86_400_000
 test('certificates', async () => {

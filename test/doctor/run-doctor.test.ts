@@ -79,6 +79,7 @@ const allOk = [
   'host_name ok',
   'reverse_dns ok',
   'return_path ok',
+  'return_path ok',
   'domain ok',
   'domain ok',
   'certificate skipped',

@@ -1,14 +1,16 @@
 import { classifyRefusal } from '../bounce/classify-refusal.ts'
+import type { Refusal } from '../bounce/refusal.ts'
 import { domainOf } from '../smtp/address.ts'
 import { isBounceNotice } from './bounce-notice.ts'
 import { saysDelayed } from './bounce-words.ts'
 import { parseDiagnostic } from './diagnostic.ts'
 import type { ReportedRecipient } from './feedback-report.ts'
+import { judgeRefusal } from './judge-refusal.ts'
 import { namedRecipients } from './named-recipients.ts'
 import type { NamedRecipient } from './named-recipients.ts'
 import { originalMessage } from './original-message.ts'
 import { reportLines } from './report-text.ts'
-import { reportedPhase } from './reported-phase.ts'
+import { phaseText, reportedPhase } from './reported-phase.ts'
 import { headerValue } from './returned-message.ts'
 import type { HeaderField, ReturnedMessage } from './returned-message.ts'
 
@@ -61,7 +63,10 @@ function reported({ address, reason }: NamedRecipient, text: string, isDelayed: 
 function judge(reason: string, text: string, address: string) {
   const said = parseDiagnostic(reason)
   const remoteHost = /(?:talking to|host|server|by|from)\s{1,3}([a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,8})/i.exec(reason)?.[1]?.toLowerCase()
-  return { said, judgement: classifyRefusal({ ...said, remoteHost: remoteHost ?? domainOf(address).toLowerCase(), phase: reportedPhase(text, said.text) }) }
+  const phase = reportedPhase(phaseText(text), said.text)
+  const refusal: Refusal = { ...said, remoteHost: remoteHost ?? domainOf(address).toLowerCase(), phase }
+  // Without a code it is no reply that is quoted, but what the reporting system found out itself.
+  return { said, judgement: said.code === null ? classifyRefusal(refusal) : judgeRefusal(refusal) }
 }
 
 const addressesIn = (value: string): string[] => value.match(anyAddress)?.map((address) => address.toLowerCase()) ?? []

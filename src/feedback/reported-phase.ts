@@ -1,13 +1,22 @@
 import type { RefusalPhase } from '../bounce/refusal.ts'
 
-/** How the mail systems that quote a dialogue name the command that was refused: Postfix, Exim, Sendmail and Courier. */
+/** How the mail systems that quote a dialogue name the command that was refused: Postfix, Exim, Sendmail, Courier, qmail, Yahoo. */
 const phrases: [RegExp, RefusalPhase][] = [
-  [/in reply to (?:the )?end of DATA\b|after (?:pipelined )?(?:sending )?(?:end of data|message body|the message)\b|>>> \.(?=\s|$)/gi, 'dot'],
-  [/in reply to (?:the )?DATA\b|after (?:pipelined )?(?:initial )?DATA\b|>>> DATA\b/gi, 'data'],
-  [/in reply to (?:the )?RCPT\b|after (?:pipelined )?RCPT\b|>>> RCPT\b/gi, 'rcpt'],
-  [/in reply to (?:the )?MAIL\b|after (?:pipelined )?(?:sending )?MAIL FROM\b|>>> MAIL\b/gi, 'mail'],
-  [/in reply to (?:the )?(?:EHLO|HELO)\b|after (?:EHLO|HELO)\b|>>> (?:EHLO|HELO)\b/gi, 'ehlo'],
-  [/refused to talk to me\b|after initial connection\b/gi, 'banner'],
+  [
+    /in reply to (?:the )?end of DATA\b|after (?:pipelined )?(?:sending )?(?:end of data|message body|the message)\b|>>> \.(?=\s|$)|failed after I sent the message\b|\[BODY\]/gi,
+    'dot',
+  ],
+  [/in reply to (?:the )?DATA\b|after (?:pipelined )?(?:initial )?DATA\b|>>> DATA\b|failed on DATA command\b|\[DATA\]/gi, 'data'],
+  [
+    /in reply to (?:the )?RCPT\b|after (?:pipelined )?RCPT\b|>>> RCPT\b|does not like recipient\b|most progress was RCPT\b|\[RCPT[_ ]TO\]/gi,
+    'rcpt',
+  ],
+  [
+    /in reply to (?:the )?MAIL\b|after (?:pipelined )?(?:sending )?MAIL FROM\b|>>> MAIL\b|does not like sender\b|sender was rejected\b|most progress was MAIL\b|\[MAIL[_ ]FROM\]/gi,
+    'mail',
+  ],
+  [/in reply to (?:the )?(?:EHLO|HELO)\b|after (?:EHLO|HELO)\b|>>> (?:EHLO|HELO)\b|my name was rejected\b/gi, 'ehlo'],
+  [/refused to talk to me\b|after initial connection\b|but greeting failed\b|most progress was (?:initial|greeting)\b/gi, 'banner'],
 ]
 
 /** Characters before and after a quoted reply in which its command is looked for. */

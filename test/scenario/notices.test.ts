@@ -64,13 +64,13 @@ interface Mail {
 }
 
 /** Submits by SMTP as an app does; gives the id. */
-async function submit({ from = 'bounces@sender.example', mail = '', to, text = 'Hello.' }: Mail): Promise<string> {
-  const client = await SmtpClient.connect(relay.submissionPort)
+async function submit({ from = 'bounces@sender.example', mail = '', to, text = 'Hello.' }: Mail, by = relay): Promise<string> {
+  const client = await SmtpClient.connect(by.submissionPort)
   try {
     await client.command('EHLO app.example')
     await client.command('STARTTLS')
     await client.startTls()
-    await client.login(relay.token)
+    await client.login(by.token)
     for (const line of [`MAIL FROM:<${from}>${mail}`, ...Object.entries(to).map(([address, rcpt]) => `RCPT TO:<${address}>${rcpt}`), 'DATA']) {
       const { code, last } = await client.command(line)
       if (code >= 400) throw new Error(last)
@@ -236,6 +236,43 @@ describe('an account that wants them', () => {
     expect(inbox.messages).toHaveLength(1)
   })
 
+  test('is told when mail that was taken comes back', async () => {
+    const id = await submit({ mail: ' ENVID=order-9', to: { 'full@rcpt.example': '' } })
+    await reaches(id, 'full@rcpt.example', 'delivered')
+    const taken = receiver.messages.find(({ rcptTo }) => rcptTo.includes('full@rcpt.example'))
+    const client = await SmtpClient.connect(relay.returnPathPort)
+    await client.command('EHLO mx.rcpt.example')
+    const report = `From: MAILER-DAEMON@mx.rcpt.example
+To: ${taken?.mailFrom}
+Subject: Undelivered
+MIME-Version: 1.0
+Content-Type: multipart/report; report-type=delivery-status; boundary=b
+
+--b
+Content-Type: text/plain
+
+It did not arrive.
+--b
+Content-Type: message/delivery-status
+
+Reporting-MTA: dns; store.rcpt.example
+
+Final-Recipient: rfc822; full@rcpt.example
+Action: failed
+Status: 5.2.2
+Diagnostic-Code: smtp; 552 5.2.2 Mailbox full
+--b--`
+    expect((await client.send(report.replaceAll('\n', '\r\n'), { from: '', to: [taken?.mailFrom ?? ''] })).code).toBe(250)
+    client.close()
+    const [notice] = await notices(1)
+    for (const line of ['Original-Envelope-Id: order-9', 'Final-Recipient: rfc822; full@rcpt.example', 'Action: failed', 'Status: 5.2.2']) {
+      expect(notice).toContain(`${line}\r\n`)
+    }
+    expect(notice).toContain('Mailbox full')
+    // The host that took it is not the one that gave it up.
+    expect(notice).not.toContain('Remote-MTA')
+  })
+
   test('gets none for mail by HTTP, and can do without them again', async () => {
     const [byHttp, unwanted, wanted] = [gone(), gone(), gone()]
     await reaches(await relay.send(byHttp), byHttp, 'bounced')
@@ -260,4 +297,21 @@ test('a notice that cannot be delivered is dropped, and suppresses nobody', asyn
   expect(await db.read(`select address from suppression where address = 'bounces@sender.example'`)).toEqual([])
   inbox.on = {}
   expect(inbox.messages).toEqual([])
+})
+
+test('mail that goes on by a smarthost is handed on, not delivered, also where the smarthost was busy at first', async () => {
+  const smarthost = await startFakeMx({ host: '127.0.3.7', on: { rcpt: (address, count) => (address.startsWith('ann') && count === 1 ? '451 4.3.2 Busy' : undefined) } })
+  const other = await startTestRelay({ delivery_smarthost: `127.0.3.7:${smarthost.port}` })
+  try {
+    await other.relay.parts.accounts.change('test', { deliveryNotices: true })
+    const id = await submit({ to: { 'ann@rcpt.example': ' NOTIFY=SUCCESS' } }, other)
+    await expect.poll(async () => (await other.recipients(id))['ann@rcpt.example']?.status, { timeout: 10_000 }).toBe('deferred')
+    other.clock.advance(70_000)
+    const [, notice] = await smarthost.waitForMessages(2)
+    expect(notice?.data.toString()).toContain('Final-Recipient: rfc822; ann@rcpt.example\r\nAction: relayed\r\nStatus: 2.0.0\r\n')
+    expect(await other.events(id)).toContain('email.relayed')
+  } finally {
+    await other.stop()
+    await smarthost.close()
+  }
 })

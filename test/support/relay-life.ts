@@ -4,6 +4,7 @@ import { emailStatuses } from '../../src/message/email-status.ts'
 import { dropUpload } from '../../src/message/message-store.ts'
 import { sweep } from '../../src/message/retention.ts'
 import { cancelClaimed } from '../../src/webhook/webhook-delivery-store.ts'
+import { hearOfDomains } from './domain-report-life.ts'
 import { startFakeMx } from './fake-mx.ts'
 import { tellSubmitters } from './notice-life.ts'
 import { keepPeople } from './people-life.ts'
@@ -58,6 +59,7 @@ export async function livedRelay(): Promise<TestRelay> {
   await lookAfterWebhooks(relay, { goodId, badId, bad })
   await operate(relay)
   await hearBack(relay)
+  await hearOfDomains(relay)
   await growOld(relay)
   // Nobody has asked anything for two minutes.
   relay.clock.advance(2 * minute)

@@ -10,17 +10,22 @@ export class ServerUnderTest {
   readonly #environment: NodeJS.ProcessEnv
   readonly submissionPort: number
   readonly httpPort: number
+  readonly returnPathPort: number
   token = ''
   #process: ChildProcess | undefined
 
-  private constructor(environment: NodeJS.ProcessEnv, submissionPort: number, httpPort: number) {
+  private constructor(environment: NodeJS.ProcessEnv, ports: { submission: number; http: number; returnPath: number }) {
     this.#environment = environment
-    this.submissionPort = submissionPort
-    this.httpPort = httpPort
+    this.submissionPort = ports.submission
+    this.httpPort = ports.http
+    this.returnPathPort = ports.returnPath
   }
 
-  /** Prepares the directory: an account, a verified domain `sender.example`, a key. The server is not started yet. */
-  static async prepare(directory: string, dnsServer: string, mxPort: number): Promise<ServerUnderTest> {
+  /**
+   * Prepares the directory: an account, a verified domain `sender.example`, a key. The server is not started yet.
+   * `settings`: by the names of their variables, beside those that every campaign has.
+   */
+  static async prepare(directory: string, dnsServer: string, mxPort: number, settings: Record<string, string> = {}): Promise<ServerUnderTest> {
     const [submissionPort, httpPort, tlsPort, returnPathPort] = [await freePort(), await freePort(), await freePort(), await freePort()]
     const server = new ServerUnderTest(
       {
@@ -38,9 +43,9 @@ export class ServerUnderTest {
         STERNA_DELIVERY_RETRY_SCHEDULE: '1s',
         STERNA_PLANS: 'unbounded=10000000',
         STERNA_LOG_LEVEL: 'error',
+        ...settings,
       },
-      submissionPort,
-      httpPort,
+      { submission: submissionPort, http: httpPort, returnPath: returnPathPort },
     )
     server.command('account', 'create', 'campaign', '--plan', 'unbounded')
     server.command('domain', 'add', 'sender.example', '--account', 'campaign')
@@ -53,11 +58,11 @@ export class ServerUnderTest {
     return execFileSync(process.execPath, [command, ...words], { env: this.#environment, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
   }
 
-  /** Starts the server; resolves with the ms it took until both doors answered. */
+  /** Starts the server; resolves with the ms it took until every door answered. */
   async start(): Promise<number> {
     const since = performance.now()
     this.#process = spawn(process.execPath, [command, 'serve'], { env: this.#environment, stdio: ['ignore', 'ignore', 'inherit'] })
-    await Promise.all([waitForPort('127.0.0.1', this.submissionPort), waitForPort('127.0.0.1', this.httpPort)])
+    await Promise.all([this.submissionPort, this.httpPort, this.returnPathPort].map((port) => waitForPort('127.0.0.1', port)))
     return performance.now() - since
   }
 

@@ -1,6 +1,7 @@
 import type { CancelTimer, Clock } from '../clock.ts'
 import { SternaError } from '../errors.ts'
 import type { Log } from '../log.ts'
+import { ByteBudget } from '../queue/byte-budget.ts'
 import { ConflictError, StorageFullError } from '../store/database.ts'
 import type { Database } from '../store/database.ts'
 import type { IncomingReport, IncomingReports, ReportPurpose } from './incoming-reports.ts'
@@ -18,8 +19,9 @@ interface ReportRunnerParts {
   eventsWritten(): void
 }
 
-/** Reports in hand: their contents are in memory, and each has at most 2 MB. */
-const atOnce = 8
+/** Reports in hand, and how many bytes of them may be in memory. */
+const atOnce = 50
+const contentLimit = 16 * 1024 * 1024
 /** Reports that are looked at again later. What is provisional beyond that is taken as it is. */
 const mostWaiting = 1_000
 /** The first wait before another look, ms; each further one is twice as long. */
@@ -40,6 +42,7 @@ export class ReportRunner {
   readonly #parts: ReportRunnerParts
   /** Looks that were in vain, and whether it is time for the next. */
   readonly #waiting = new Map<string, { looks: number; isDue: boolean; cancel: CancelTimer }>()
+  readonly #content = new ByteBudget(contentLimit)
   #isNews = false
   #isStopped = false
   #run: Promise<void> | null = null
@@ -97,6 +100,7 @@ export class ReportRunner {
 
   /** Never rejects. */
   async #take(report: IncomingReport): Promise<void> {
+    await this.#content.take(report.size)
     try {
       const outcome = await this.#settle(report)
       if (outcome === 'provisional') this.#lookAgain(report.id)
@@ -105,6 +109,8 @@ export class ReportRunner {
       if (this.#isStopped) return
       this.#parts.log.error({ reportId: report.id, error }, 'a report could not be settled and is taken again')
       if (this.#waiting.has(report.id) || this.#waiting.size < mostWaiting) this.#lookAgain(report.id)
+    } finally {
+      this.#content.giveBack(report.size)
     }
   }
 

@@ -52,10 +52,10 @@ function statusWithoutRecipients(message: ReturnedMessage, told: ReportedRecipie
 const saysNothing = ({ action, category, address, reason }: ReportedRecipient): boolean =>
   address === null || (action === 'failed' && category === 'other' && !/\p{L}{3}/u.test(reason))
 
-/** The text counts for the same address only; where a report names one recipient and the text one too, it is the same. */
+/** The text counts for the same address only; where both tell of one recipient, it is the same one under two names. */
 function completed(recipient: ReportedRecipient, told: readonly ReportedRecipient[], isOnly: boolean): ReportedRecipient {
   const same = told.find(({ address }) => address !== null && address.toLowerCase() === recipient.address?.toLowerCase())
-  const found = same ?? (isOnly && told.length === 1 && (recipient.address === null || told[0]?.address === null) ? told[0] : undefined)
+  const found = same ?? (isOnly && told.length === 1 ? told[0] : undefined)
   if (!found) return recipient
   const address = recipient.address ?? found.address
   if (recipient.action !== 'failed' || found.category === 'other') return { ...recipient, address }

@@ -66,11 +66,19 @@ function headerOf(content: Buffer): string {
   return end < 0 ? text : text.slice(0, end)
 }
 
-/** bytes before the first character of a message: some programs that hand mail on leave line ends there */
-function withoutLeadingLineEnds(document: Buffer): Buffer {
+const damaged = /\r\r\n|^--[^\s][^\r\n]{0,100}[ \t]+\r?$/m
+
+/**
+ * A message without what programs on its way have done to its line ends: added some at the beginning, doubled each CR, left
+ * out each LF, or put spaces behind a delimiter (which RFC 2046 5.1.1 allows, and mailparser does not).
+ */
+function repaired(document: Buffer): Buffer {
   let start = 0
   while (document[start] === 13 || document[start] === 10) start++
-  return document.subarray(start)
+  const text = document.toString('latin1', start)
+  if (!text.includes('\n')) return Buffer.from(text.replaceAll('\r', '\n'), 'latin1')
+  if (!damaged.test(text)) return document.subarray(start)
+  return Buffer.from(text.replace(/\r+\n/g, '\n').replace(/^(--[^\s][^\n]{0,100}?)[ \t]+$/gm, '$1'), 'latin1')
 }
 
 /**
@@ -80,7 +88,7 @@ function withoutLeadingLineEnds(document: Buffer): Buffer {
  * @throws Error where it is no mail that can be read
  */
 export async function readReturnedMessage(bytes: Buffer, forwards = 0): Promise<ReturnedMessage> {
-  const document = withoutLeadingLineEnds(bytes)
+  const document = repaired(bytes)
   const { fields, leaves } = await mimeLeaves(document)
   const inner = forwards < mostForwards ? forwardedReport(leaves) : undefined
   if (inner) return readReturnedMessage(inner, forwards + 1)

@@ -35,11 +35,14 @@ export function reportedRecipient(fields: StatusFields, message: StatusFields, w
     action,
     hard: hard && action === 'failed',
     status: status ?? enhancedCode,
-    category,
+    // What may succeed later, but was given up (RFC 3463 2), has taken too long.
+    category: category === 'other' && action === 'failed' && isTransient(refusal) ? 'expired' : category,
     smtpCode: diagnostic.code,
     reason: (diagnostic.text || first(fields, 'status') || '').slice(0, longestReason),
   }
 }
+
+const isTransient = ({ code, enhancedCode }: Refusal): boolean => (code === null ? enhancedCode?.startsWith('4') === true : code >= 400 && code < 500)
 
 /** All of the fields that quote a reply: some systems have one for the reply and one for themselves. */
 function diagnosticOf(fields: StatusFields): Diagnostic {

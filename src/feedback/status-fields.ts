@@ -74,6 +74,13 @@ function recipientsIn(block: Field[]): Field[][] {
   return [...parts, part]
 }
 
+const looksLike = /^(?:final|original)-recipient[ \t]{0,8}:/im
+const looksIndented = /^[ \t>]{1,8}(?:final|original)-recipient[ \t]{0,8}:/im
+
+/** A status that was quoted as a whole. */
+const withoutIndent = (content: string): string =>
+  !looksLike.test(content) && looksIndented.test(content) ? content.replace(/^[ \t>]{1,8}/gm, '') : content
+
 function add(fields: StatusFields, more: readonly Field[]): void {
   for (const { name, value } of more) {
     const known = fields.get(name)
@@ -88,7 +95,7 @@ function add(fields: StatusFields, more: readonly Field[]): void {
  */
 export function parseStatusFields(content: string): DeliveryStatus {
   const status: DeliveryStatus = { message: new Map(), recipients: [] }
-  for (const block of blocksOf(content)) {
+  for (const block of blocksOf(withoutIndent(content))) {
     if (has(block, recipientFields)) {
       for (const part of recipientsIn(block)) {
         const fields: StatusFields = new Map()
@@ -104,12 +111,12 @@ export function parseStatusFields(content: string): DeliveryStatus {
   return status
 }
 
-const looksLike = /^(?:final|original)-recipient[ \t]{0,8}:/im
 const alsoHas = /^(?:action|status|diagnostic-code)[ \t]{0,8}:/im
 const firstField = /^(?:original-envelope-id|reporting-mta|dsn-gateway|received-from-mta|arrival-date|(?:final|original)-recipient|action|status)[ \t]{0,8}:/im
 
 /** The status that stands within a text which is not labelled as one; null where there is none. */
 export function statusWithin(text: string): string | null {
-  const start = looksLike.test(text) && alsoHas.test(text) ? text.search(firstField) : -1
-  return start < 0 ? null : text.slice(start)
+  const source = withoutIndent(text)
+  const start = looksLike.test(source) && alsoHas.test(source) ? source.search(firstField) : -1
+  return start < 0 ? null : source.slice(start)
 }

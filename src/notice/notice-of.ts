@@ -1,6 +1,6 @@
 import type { BounceCategory } from '../bounce/refusal.ts'
 import type { Notice, NoticeAction, NoticeRecipient } from './notice.ts'
-import type { NewsRow, ToldRow } from './notice-store.ts'
+import type { LastAttempt, NewsRow, ToldRow } from './notice-store.ts'
 import { returnedContent } from './returned-content.ts'
 
 /** A recipient to be told of, with what its event says beside the row; null of a warning. */
@@ -22,16 +22,21 @@ export function bounceOf({ type, data }: NewsRow): Bounce | null {
   return { category, enhancedCode, reason }
 }
 
-/**
- * The notice of what became of some recipients of one message.
- * @param firstChunk of the content; null where it is gone
- */
-export function noticeOf(action: NoticeAction, told: [Told, ...Told[]], firstChunk: Uint8Array | null): Notice {
+/** What else is kept of a message. */
+interface Kept {
+  /** Of the content; null where it is gone. */
+  firstChunk: Uint8Array | null
+  /** By recipient. */
+  lastAttempts: ReadonlyMap<string, LastAttempt>
+}
+
+/** The notice of what became of some recipients of one message. */
+export function noticeOf(action: NoticeAction, told: [Told, ...Told[]], { firstChunk, lastAttempts }: Kept): Notice {
   const [{ row }] = told
   const stored = { subject: row.subject, messageIdHeader: row.message_id_header, size: row.size, ret: row.ret, createdAt: row.created_at }
   return {
     action,
-    recipients: told.map((one) => recipientOf(action, one)),
+    recipients: told.map((one) => recipientOf(action, one, lastAttempts.get(one.row.recipient_id))),
     original: {
       messageIdHeader: row.message_id_header,
       subject: row.subject,
@@ -43,9 +48,9 @@ export function noticeOf(action: NoticeAction, told: [Told, ...Told[]], firstChu
   }
 }
 
-function recipientOf(action: NoticeAction, { row, bounce }: Told): NoticeRecipient {
+function recipientOf(action: NoticeAction, { row, bounce }: Told, attempt: LastAttempt | undefined): NoticeRecipient {
   // Who refuses what was taken before is not the host that took it.
-  const isLate = action === 'failed' && row.delivered_at !== null
+  const last = action === 'failed' && row.delivered_at !== null ? undefined : attempt
   return {
     address: row.forward_path,
     orcpt: row.orcpt,
@@ -54,8 +59,8 @@ function recipientOf(action: NoticeAction, { row, bounce }: Told): NoticeRecipie
     // The reply as it was; what is told of the end otherwise has words before it.
     reason: row.last_response ?? bounce?.reason ?? null,
     category: bounce?.category ?? null,
-    remoteHost: isLate ? null : row.mx_host,
-    lastAttemptAt: isLate ? null : row.attempted_at,
+    remoteHost: last?.mx_host ?? null,
+    lastAttemptAt: last?.started_at ?? null,
     retriedUntil: action === 'delayed' ? row.expires_at : null,
   }
 }

@@ -18,6 +18,7 @@ import {
   firstChunk,
   firstWarningAt,
   insertNotice,
+  lastAttempts,
   moveCursor,
   newsBetween,
   planWarning,
@@ -199,7 +200,8 @@ export class NoticeRunner {
   async #send({ action, told }: Group, keep: (noticeMessageId: string, told: Told) => Statement): Promise<boolean> {
     const { db, log, systemMail } = this.#parts
     const { message_id: messageId, reverse_path: to } = told[0].row
-    const notice = noticeOf(action, told, await firstChunk(db, messageId))
+    const kept = { firstChunk: await firstChunk(db, messageId), lastAttempts: await lastAttempts(db, messageId) }
+    const notice = noticeOf(action, told, kept)
     const id = systemMail.newMessageId()
     const mail = composeNotice(notice, to, { hostname: this.#settings.hostname, operator: systemMail.from.address })
     try {

@@ -26,9 +26,6 @@ export interface ToldRow extends Row {
   smtp_code: number | null
   enhanced_status: string | null
   delivered_at: number | null
-  /** Of the last attempt; null where no attempt is on record. */
-  mx_host: string | null
-  attempted_at: number | null
   message_id: string
   account_id: string
   reverse_path: string
@@ -75,12 +72,8 @@ export const moveCursor = (from: number, to: number): Statement => ({
   expect: 1,
 })
 
-const lastAttempt = (column: string): string => `(select ${column} from attempt t
-   where t.message_id = m.id and t.recipient_id = r.id order by t.id desc limit 1)`
-
 const toldColumns = `r.id as recipient_id, r.forward_path, r.state, r.notify, r.orcpt, r.expires_at, r.last_response, r.smtp_code,
-  r.enhanced_status, r.delivered_at, ${lastAttempt('mx_host')} as mx_host, ${lastAttempt('started_at')} as attempted_at,
-  m.id as message_id, m.account_id, m.reverse_path, m.subject, m.message_id_header, m.size, m.smtputf8, m.envid, m.ret,
+  r.enhanced_status, r.delivered_at, m.id as message_id, m.account_id, m.reverse_path, m.subject, m.message_id_header, m.size, m.smtputf8, m.envid, m.ret,
   m.created_at, m.scheduled_at`
 
 /**
@@ -166,6 +159,23 @@ export const dropWarning = (recipientId: string): Statement => ({
   sql: `delete from notice where recipient_id = :recipientId and action = 'delayed' and due_at is not null`,
   params: { recipientId },
 })
+
+/** An attempt as notices tell of it. */
+export interface LastAttempt extends Row {
+  recipient_id: string
+  mx_host: string | null
+  /** Epoch, ms. */
+  started_at: number
+}
+
+/** The last attempt at each recipient of a message, by recipient; nothing once they are no longer kept. */
+export async function lastAttempts(db: Database, messageId: string): Promise<Map<string, LastAttempt>> {
+  const attempts = await db.report<LastAttempt>(
+    'select recipient_id, mx_host, started_at from attempt where message_id = :messageId order by id',
+    { messageId },
+  )
+  return new Map(attempts.map((attempt) => [attempt.recipient_id, attempt]))
+}
 
 /** The first chunk of a message's content; null where it is gone. */
 export async function firstChunk(db: Database, messageId: string): Promise<Uint8Array | null> {

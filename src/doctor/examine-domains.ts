@@ -4,6 +4,7 @@ import type { Finding as RecordFinding } from '../sending-domain/check-records.t
 import { type Domain, requiredKindsOf } from '../sending-domain/domain.ts'
 import type { DnsRecord } from '../sending-domain/domain-records.ts'
 import { organizationalDomain } from '../sending-domain/sending-domain-name.ts'
+import { examineReportAddresses } from './examine-report-addresses.ts'
 import { type Finding, sayOf } from './finding.ts'
 
 /** So many are looked up, and so many at a time; the server itself checks all of them every six hours. */
@@ -31,18 +32,20 @@ export async function examineDomains(domains: ExaminedDomain[], resolver: Resolv
 
 async function examineDomain({ domain, records }: ExaminedDomain, resolver: Resolver): Promise<Finding[]> {
   const [found, dmarc] = await Promise.all([checkRecords(records, resolver), dmarcOf(domain.name, resolver)])
-  return [judgeRecords(domain, records, found), judgeDmarc(domain, dmarc)]
+  const [record, another] = dmarc?.policies ?? []
+  const reportsTo = dmarc && record !== undefined && another === undefined ? await examineReportAddresses(dmarc.at, record, resolver) : []
+  return [judgeRecords(domain, records, found), judgeDmarc(domain, dmarc?.policies ?? null), ...reportsTo]
 }
 
-/** The DMARC records that receivers find (RFC 7489 6.6.3); null where the DNS gave no answer. */
-async function dmarcOf(name: string, resolver: Resolver): Promise<string[] | null> {
+/** The DMARC records that receivers find (RFC 7489 6.6.3), and where; null where the DNS gave no answer. */
+async function dmarcOf(name: string, resolver: Resolver): Promise<{ at: string; policies: string[] } | null> {
   for (const at of new Set([name, organizationalDomain(name)])) {
     const { status, records } = await resolver.txt(`_dmarc.${at}`)
     if (status === 'servfail') return null
     const policies = records.filter((text) => tagsOf(text).get('v') === 'DMARC1')
-    if (policies.length > 0) return policies
+    if (policies.length > 0) return { at, policies }
   }
-  return []
+  return { at: name, policies: [] }
 }
 
 function judgeRecords(domain: Domain, records: DnsRecord[], found: RecordFinding[]): Finding {

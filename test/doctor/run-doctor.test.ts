@@ -103,6 +103,22 @@ test.each<[string, FakeNameTable, Partial<DoctorHost>, string[]]>([
   ['no DNSSEC', { org: { ns: ['a0.org.test'] } }, {}, ['dnssec warning']],
 ])('%s', async (_, names, changes, expected) => expect(await statuses({ ...healthy, ...names }, changes)).toEqual(but(...expected)))
 
+test.each<[string, FakeNameTable, string[]]>([
+  ['at the return path of the domain', { '_dmarc.shop.test': { txt: ['v=DMARC1; p=none; rua=mailto:dmarc-reports@send.shop.test'] } }, []],
+  ['elsewhere', { '_dmarc.shop.test': { txt: ['v=DMARC1; p=none; rua=mailto:dmarc-reports@bounces.relay.test!10m, mailto:a@shop.test'] } }, ['domain warning']],
+  [
+    'elsewhere, where they are taken',
+    {
+      '_dmarc.shop.test': { txt: ['v=DMARC1; p=none; rua=mailto:dmarc-reports@bounces.relay.test'] },
+      'shop.test._report._dmarc.bounces.relay.test': { txt: ['v=DMARC1'] },
+    },
+    [],
+  ],
+  ['elsewhere, which cannot be looked up', { '_dmarc.shop.test': { txt: ['v=DMARC1; rua=mailto:a@b.test'] }, 'shop.test._report._dmarc.b.test': 'servfail' }, []],
+])('DMARC reports are to go %s', async (_, names, expected) => {
+  expect((await statuses({ ...healthy, ...names })).filter((line) => line.startsWith('domain'))).toEqual(['domain ok', 'domain ok', ...expected])
+})
+
 test('records that are missing, each domain by itself', async () => {
   const { 's1._domainkey.shop.test': _key, '_dmarc.shop.test': _dmarc, ...rest } = healthy
   expect((await statuses(rest)).filter((line) => line.startsWith('domain'))).toEqual(['domain failed', 'domain warning'])

@@ -6,6 +6,7 @@ import { sweep } from '../../src/message/retention.ts'
 import { cancelClaimed } from '../../src/webhook/webhook-delivery-store.ts'
 import { hearOfDomains } from './domain-report-life.ts'
 import { startFakeMx } from './fake-mx.ts'
+import { hearOfMail } from './feedback-life.ts'
 import { tellSubmitters } from './notice-life.ts'
 import { keepPeople } from './people-life.ts'
 import { hearBack } from './return-path-life.ts'
@@ -59,6 +60,7 @@ export async function livedRelay(): Promise<TestRelay> {
   await lookAfterWebhooks(relay, { goodId, badId, bad })
   await operate(relay)
   await hearBack(relay)
+  await hearOfMail(relay, mx)
   await hearOfDomains(relay)
   await growOld(relay)
   // Nobody has asked anything for two minutes.

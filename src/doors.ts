@@ -41,7 +41,7 @@ import { startSubmissionServer } from './submission/submission-server.ts'
 import type { SystemMailer } from './submission/system-mail.ts'
 import { SuppressionEntries } from './suppression/suppression-entries.ts'
 import { UnsubscribeLinks } from './suppression/unsubscribe-links.ts'
-import { UnsubscribeTokens } from './suppression/unsubscribe-token.ts'
+import { unsubscribeKeys, UnsubscribeTokens } from './suppression/unsubscribe-token.ts'
 import { TemplateList } from './template/template-list.ts'
 import type { Webhooks } from './webhook/open-webhooks.ts'
 
@@ -82,7 +82,9 @@ export async function openDoors(core: CoreParts, inside: Inside, stops: Stop[]):
   const messageParser = startMessageParser()
   stops.push(() => messageParser.stop())
   const templates = new TemplateList(core)
-  const composer = new EmailComposer({ clock, templates: templates.live, hostname: config.hostname, messageSizeLimit: config.messageSizeLimit })
+  const { hostname, messageSizeLimit, baseUrl } = config
+  const unsubscribe = { keys: unsubscribeKeys(core.secrets.deriveKey), baseUrl }
+  const composer = new EmailComposer({ clock, templates: templates.live, hostname, messageSizeLimit, unsubscribe })
   stops.push(() => composer.stop())
 
   const rateLimit = new RateLimit(core, { plans: config.plans, defaultPlan: config.accounts.defaultPlan })
@@ -237,7 +239,7 @@ async function openHttp(core: CoreParts, inside: Inside, frame: DoorFrame) {
 const unsubscribesPerMinute = 300
 
 const unsubscribeParts = ({ db, clock, secrets }: CoreParts, { eventsWritten }: Inside): UnsubscribeParts => ({
-  unsubscribeLinks: new UnsubscribeLinks({ db, clock, eventsWritten, tokens: new UnsubscribeTokens(secrets.deriveKey) }),
+  unsubscribeLinks: new UnsubscribeLinks({ db, clock, eventsWritten, tokens: new UnsubscribeTokens(unsubscribeKeys(secrets.deriveKey)) }),
   unsubscribeLimit: new RateLimitNetworks(clock, unsubscribesPerMinute),
 })
 

@@ -27,7 +27,7 @@ import { QueueRunner } from './queue/queue-runner.ts'
 import type { QueuedMessage } from './queue/queue-store.ts'
 import { startScheduler } from './scheduler.ts'
 import { sweepSuppressions } from './suppression/suppression-expiry.ts'
-import { UnsubscribeTokens } from './suppression/unsubscribe-token.ts'
+import { unsubscribeKeys } from './suppression/unsubscribe-token.ts'
 import { accept } from './submission/accept.ts'
 import type { AcceptParts } from './submission/accept.ts'
 import { FreeSpace } from './submission/free-space.ts'
@@ -200,8 +200,7 @@ function newQueue(core: CoreParts, delivery: Delivery, eventsWritten: () => void
   const { config, clock, log, db, secrets, sendingDomains } = core
   const identity = new MessageIdentity({
     tokenKey: secrets.deriveKey('verp'),
-    unsubscribeTokens: new UnsubscribeTokens(secrets.deriveKey),
-    baseUrl: config.baseUrl,
+    unsubscribe: { keys: unsubscribeKeys(secrets.deriveKey), baseUrl: config.baseUrl },
   })
   const given = new Set<string>()
   sendingDomains.onKeyGone((id) => {

@@ -2,7 +2,8 @@ import { feedbackId, listUnsubscribe, traceFieldOf } from '../message/added-fiel
 import type { AddedField } from '../message/added-field.ts'
 import { encodeToken } from '../smtp/verp.ts'
 import type { TokenPurpose } from '../smtp/verp.ts'
-import type { UnsubscribeTokens } from '../suppression/unsubscribe-token.ts'
+import { unsubscribeUrl } from '../suppression/unsubscribe-token.ts'
+import type { UnsubscribeFrame } from '../suppression/unsubscribe-token.ts'
 import type { DeliveryRecipient } from './attempt.ts'
 
 /** What is said of a message in its own header. */
@@ -27,9 +28,7 @@ interface IdentifyingDomain {
 interface IdentityParts {
   /** Of the tokens of recipients. */
   tokenKey: Buffer
-  unsubscribeTokens: UnsubscribeTokens
-  /** Where this server is reached from outside, without a final slash. */
-  baseUrl: string
+  unsubscribe: UnsubscribeFrame
 }
 
 /** By what a message is known again when something comes back: its reverse-path, and fields of its header. */
@@ -51,12 +50,12 @@ export class MessageIdentity {
     { id: recipientId, forwardPath }: Pick<DeliveryRecipient, 'id' | 'forwardPath'>,
     { returnPathDomain }: IdentifyingDomain,
   ): Omit<DeliveryRecipient, 'id' | 'forwardPath'> {
-    const { tokenKey, unsubscribeTokens, baseUrl } = this.#parts
+    const { tokenKey, unsubscribe } = this.#parts
     const token = (purpose: TokenPurpose): string => encodeToken(purpose, { recipientId, createdAt: message.createdAt }, tokenKey)
     const fields: AddedField[] = []
     if (message.unsubscribeTopic !== null) {
       const { accountId, id: messageId, sandbox, unsubscribeTopic: topic } = message
-      const url = `${baseUrl}/u/${unsubscribeTokens.encode({ accountId, messageId, sandbox, address: forwardPath, topic })}`
+      const url = unsubscribeUrl({ accountId, messageId, sandbox, address: forwardPath, topic }, unsubscribe)
       fields.push(listUnsubscribe({ url, mailbox: `${token('unsubscribe')}@${returnPathDomain}` }))
     }
     return { reversePath: `${token('bounce')}@${returnPathDomain}`, traceFields: traceFieldOf(token('reference')), fields }

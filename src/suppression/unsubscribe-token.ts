@@ -11,6 +11,29 @@ export interface UnsubscribeTarget {
   topic: string
 }
 
+/** 32 bytes each. */
+interface UnsubscribeKeys {
+  sealing: Uint8Array
+  nonce: Uint8Array
+}
+
+/** What a link is made with. */
+export interface UnsubscribeFrame {
+  keys: UnsubscribeKeys
+  /** Where this server is reached from outside, without a final slash. */
+  baseUrl: string
+}
+
+/** @param deriveKey gives 32 bytes that are always the same for a purpose */
+export const unsubscribeKeys = (deriveKey: (purpose: string) => Buffer): UnsubscribeKeys => ({
+  sealing: deriveKey('unsubscribe link'),
+  nonce: deriveKey('unsubscribe link nonce'),
+})
+
+/** The link for one recipient of one message: the same wherever and however often it is made. */
+export const unsubscribeUrl = (target: UnsubscribeTarget, { keys, baseUrl }: UnsubscribeFrame): string =>
+  `${baseUrl}/u/${new UnsubscribeTokens(keys).encode(target)}`
+
 const nonceBytes = 12
 const tagBytes = 16
 const version = '1'
@@ -23,19 +46,16 @@ const longestToken = 1000
  * HMAC of the content, so that the same message has the same link at every attempt.
  */
 export class UnsubscribeTokens {
-  readonly #key: Buffer
-  readonly #nonceKey: Buffer
+  readonly #keys: UnsubscribeKeys
 
-  /** @param deriveKey gives 32 bytes that are always the same for a purpose */
-  constructor(deriveKey: (purpose: string) => Buffer) {
-    this.#key = deriveKey('unsubscribe link')
-    this.#nonceKey = deriveKey('unsubscribe link nonce')
+  constructor(keys: UnsubscribeKeys) {
+    this.#keys = keys
   }
 
   encode({ accountId, messageId, sandbox, address, topic }: UnsubscribeTarget): string {
     const plain = [version, accountId, messageId, sandbox ? '1' : '0', topic, address].join(' ')
-    const nonce = createHmac('sha256', this.#nonceKey).update(plain).digest().subarray(0, nonceBytes)
-    const cipher = createCipheriv('aes-256-gcm', this.#key, nonce)
+    const nonce = createHmac('sha256', this.#keys.nonce).update(plain).digest().subarray(0, nonceBytes)
+    const cipher = createCipheriv('aes-256-gcm', this.#keys.sealing, nonce)
     return Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]).toString('base64url')
   }
 
@@ -52,7 +72,7 @@ export class UnsubscribeTokens {
   }
 
   #open(bytes: Buffer): string | null {
-    const decipher = createDecipheriv('aes-256-gcm', this.#key, bytes.subarray(0, nonceBytes), { authTagLength: tagBytes })
+    const decipher = createDecipheriv('aes-256-gcm', this.#keys.sealing, bytes.subarray(0, nonceBytes), { authTagLength: tagBytes })
     decipher.setAuthTag(bytes.subarray(-tagBytes))
     try {
       return decipher.update(bytes.subarray(nonceBytes, -tagBytes), undefined, 'utf8') + decipher.final('utf8')

@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest'
 import { MessageIdentity } from '../../src/delivery/message-identity.ts'
 import { decodeToken } from '../../src/smtp/verp.ts'
-import { UnsubscribeTokens } from '../../src/suppression/unsubscribe-token.ts'
+import { unsubscribeKeys, UnsubscribeTokens } from '../../src/suppression/unsubscribe-token.ts'
 
 const tokenKey = Buffer.alloc(32, 7)
-const unsubscribeTokens = new UnsubscribeTokens((purpose) => Buffer.alloc(32, purpose))
+const keys = unsubscribeKeys((purpose) => Buffer.alloc(32, purpose))
 const createdAt = Date.UTC(2026, 10, 21)
 const domain = { name: 'sender.example', returnPathDomain: 'send.sender.example' }
 const message = { id: `em_${'1'.repeat(26)}`, accountId: `acc_${'2'.repeat(26)}`, sandbox: false, createdAt, feedbackTag: null, unsubscribeTopic: 'news' }
 const recipient = { id: `rcp_${'3'.repeat(26)}`, forwardPath: 'ann@rcpt.example' }
-const identityAt = (baseUrl: string): MessageIdentity => new MessageIdentity({ tokenKey, unsubscribeTokens, baseUrl })
+const identityAt = (baseUrl: string): MessageIdentity => new MessageIdentity({ tokenKey, unsubscribe: { keys, baseUrl } })
 const identity = identityAt('https://mail.example')
 
 test('each token is of the recipient, and for its own purpose', () => {
@@ -21,7 +21,7 @@ test('each token is of the recipient, and for its own purpose', () => {
   const [, url, mailbox = ''] = /^List-Unsubscribe: <https:\/\/mail\.example\/u\/([\w-]+)>,\r\n <mailto:(u\w{46})@send\.sender\.example\?/.exec(fields[0]?.text ?? '') ?? []
   expect(decodeToken(mailbox, 'unsubscribe', tokenKey, createdAt)).toBe(recipient.id)
   const target = { accountId: message.accountId, messageId: message.id, sandbox: false, address: 'ann@rcpt.example', topic: 'news' }
-  expect(unsubscribeTokens.decode(url ?? '')).toEqual(target)
+  expect(new UnsubscribeTokens(keys).decode(url ?? '')).toEqual(target)
 })
 
 test('one click is offered where the link has https', () => {

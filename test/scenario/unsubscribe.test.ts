@@ -100,6 +100,25 @@ describe('what leaves', () => {
     expect(await stateOf(id, ann)).toBe('delivered')
   })
 
+  test('has the link in its body too, where that asks for it', async () => {
+    await relay.send(ann, { unsubscribe: true, html: '<a href="{{unsubscribe_url}}">Leave</a>' })
+    const message = await arrived(ann)
+    const url = `https://mail.example${waysIn(message).path}`
+    const body = message.data.toString('latin1').split('\r\n\r\n').slice(1).join('').replace(/=\r\n/g, '').replaceAll('=3D', '=')
+    expect(body).toContain(`<a href="${url}">Leave</a>`)
+    expect(body).toContain(`Leave [${url}]`)
+
+    await relay.call('POST', '/api/templates', { name: 'News', alias: 'news', subject: 'News', html: '<p>{{title}}: {{unsubscribe_url}}</p>' })
+    await relay.call('POST', '/api/templates/news/publish')
+    const email = { from: 'app@sender.example', to: ann, template: { id: 'news', variables: { title: 'Spring' } } }
+    expect(await relay.call('POST', '/api/send', { ...email, unsubscribe: { topic: 'news' } })).toMatchObject({ status: 200 })
+    const second = await arrived(ann, 2)
+    expect(second.data.toString('latin1').replace(/=\r\n/g, '')).toContain(`<p>Spring: https://mail.example${waysIn(second).path}</p>`)
+    expect(await relay.call('POST', '/api/send', email)).toMatchObject({ status: 422, body: { name: 'missing_template_variable' } })
+    const several = { from: email.from, to: [ann, `b${ann}`], subject: 'News', text: '{{unsubscribe_url}}', unsubscribe: true }
+    expect(await relay.call('POST', '/api/send', several)).toMatchObject({ status: 422, body: { errors: [{ field: 'text' }] } })
+  })
+
   test('says nothing of unsubscribing unless it was sent so', async () => {
     await relay.send(ann)
     const { fields } = await arrived(ann)

@@ -20,6 +20,7 @@ import { TemplateList } from '../../src/template/template-list.ts'
 import { startApiServer } from './api-server.ts'
 import type { ApiAnswer, ApiParts, ApiServer, RequestOptions } from './api-server.ts'
 import { suppressAtOnce } from './suppress-at-once.ts'
+import { unsubscribeFrame } from './submission-fixture.ts'
 
 const minute = 60_000
 const taken: Outcome = { type: 'delivered', reply: { code: 250, enhancedCode: '2.0.0', text: 'Ok' } }
@@ -56,7 +57,7 @@ export async function startEmailApi(options: { messageSizeLimit?: number; hold?:
     const door = doorParts(parts, runner)
     const messageSizeLimit = options.messageSizeLimit ?? 25 * 1024 * 1024
     const templates = new TemplateList(parts)
-    const composer = new EmailComposer({ clock, templates: templates.live, hostname: 'mail.example.com', messageSizeLimit })
+    const composer = new EmailComposer({ clock, templates: templates.live, hostname: 'mail.example.com', messageSizeLimit, unsubscribe: unsubscribeFrame })
     onTestFinished(() => composer.stop())
     const emails = emailOperations({
       ...parts,

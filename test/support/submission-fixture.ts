@@ -1,5 +1,7 @@
 import { newId } from '../../src/id.ts'
 import type { Content, Submission } from '../../src/message/submission.ts'
+import { unsubscribeKeys } from '../../src/suppression/unsubscribe-token.ts'
+import type { UnsubscribeFrame } from '../../src/suppression/unsubscribe-token.ts'
 
 /** The chunks of a small message. */
 export function contentOf(text: string): Content {
@@ -39,3 +41,6 @@ export function submissionTo(addresses: string[], changes: Partial<Submission> =
     ...changes,
   }
 }
+
+/** Links of `https://mail.example.com`. */
+export const unsubscribeFrame: UnsubscribeFrame = { keys: unsubscribeKeys(() => Buffer.alloc(32, 7)), baseUrl: 'https://mail.example.com' }

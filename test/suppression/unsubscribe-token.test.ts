@@ -2,9 +2,9 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { secretsFrom } from '../../src/account/key-file.ts'
 import { newId } from '../../src/id.ts'
-import { UnsubscribeTokens } from '../../src/suppression/unsubscribe-token.ts'
+import { unsubscribeKeys, UnsubscribeTokens } from '../../src/suppression/unsubscribe-token.ts'
 
-const tokens = new UnsubscribeTokens(secretsFrom(Buffer.alloc(32, 7)).deriveKey)
+const tokens = new UnsubscribeTokens(unsubscribeKeys(secretsFrom(Buffer.alloc(32, 7)).deriveKey))
 const target = { accountId: newId('acc', 0), messageId: newId('em', 0), sandbox: false, address: 'ann@rcpt.example', topic: '' }
 
 test('says to us what was put in, and nothing to others', () => {
@@ -41,6 +41,6 @@ test('is not to be made or changed by others: no bit, no other spelling, no othe
     expect(tokens.decode(changed.toString('base64url'))).toBeNull()
   }
   for (const each of [`${token}=`, `${token}A`, token.slice(0, -1), '', 'A', 'A'.repeat(2000), 'ä', `${token} `]) expect(tokens.decode(each)).toBeNull()
-  expect(new UnsubscribeTokens(secretsFrom(Buffer.alloc(32, 8)).deriveKey).decode(token)).toBeNull()
+  expect(new UnsubscribeTokens(unsubscribeKeys(secretsFrom(Buffer.alloc(32, 8)).deriveKey)).decode(token)).toBeNull()
   fc.assert(fc.property(fc.base64String(), (text) => tokens.decode(text) === null))
 })

@@ -3,6 +3,7 @@ import type { Clock } from '../../clock.ts'
 import { SternaError } from '../../errors.ts'
 import type { Submission } from '../../message/submission.ts'
 import { noteShared } from '../../shared-memory.ts'
+import type { UnsubscribeFrame } from '../../suppression/unsubscribe-token.ts'
 import type { LiveTemplates } from '../../template/live-templates.ts'
 import { RenderBudget } from '../../template/render-budget.ts'
 import { smallBody } from '../body-room.ts'
@@ -20,6 +21,7 @@ interface ComposerParts {
   hostname: string
   /** bytes; the setting `message_size_limit` */
   messageSizeLimit: number
+  unsubscribe: UnsubscribeFrame
 }
 
 interface Waiting {
@@ -75,8 +77,8 @@ export class EmailComposer {
   }
 
   #frame(): ComposeJob['frame'] {
-    const { clock, hostname, messageSizeLimit } = this.#parts
-    return { now: clock.now(), hostname, messageSizeLimit }
+    const { clock, hostname, messageSizeLimit, unsubscribe } = this.#parts
+    return { now: clock.now(), hostname, messageSizeLimit, unsubscribe }
   }
 
   /** Here, or on the thread where that would take long: a small request may name a large template. */

@@ -96,7 +96,8 @@ const unsubscribe = z.object({
 
 const unsubscribeText =
   'Lets its recipients unsubscribe: the message gets List-Unsubscribe fields, unless `headers` has its own, and whoever uses ' +
-  'them gets no more mail that is sent with the same topic; `true` is mail without one. Other mail still reaches them.'
+  'them gets no more mail that is sent with the same topic; `true` is mail without one. Other mail still reaches them. ' +
+  '`{{unsubscribe_url}}` in `html`, `text` or the template becomes the link, where the email has one recipient.'
 
 const shape = {
   from: mailbox.optional().describe('Required unless the template has one.'),

@@ -9,9 +9,11 @@ import { parseScheduledAt } from '../../message/send-options.ts'
 import type { Idempotency, Mailbox, Submission, SubmittedRecipient, Submitter, Tag } from '../../message/submission.ts'
 import { displayNameFault, mailboxText, parseAddress, parseMailbox } from '../../smtp/address.ts'
 import type { ParsedMailbox } from '../../smtp/address.ts'
+import type { UnsubscribeFrame } from '../../suppression/unsubscribe-token.ts'
 import { refusal } from '../validate.ts'
 import type { MailboxInput } from './email-schema.ts'
 import type { CompleteEmail } from './email-template.ts'
+import { withUnsubscribeLink } from './unsubscribe-link.ts'
 
 /** What an email takes from the server that it is sent by. */
 export interface EmailFrame {
@@ -21,6 +23,7 @@ export interface EmailFrame {
   hostname: string
   /** bytes */
   messageSizeLimit: number
+  unsubscribe: UnsubscribeFrame
 }
 
 /** to, cc and bcc together */
@@ -36,7 +39,7 @@ type Fault = Parameters<typeof refusal>[0][number]
 export async function submissionFor(
   email: CompleteEmail,
   by: { submitter: Submitter; source: 'api' | 'compat'; idempotency: Idempotency | null },
-  { now, hostname, messageSizeLimit }: EmailFrame,
+  { now, hostname, messageSizeLimit, unsubscribe }: EmailFrame,
 ): Promise<Submission> {
   const faults: Fault[] = []
   const mailboxes = readMailboxes(email, faults)
@@ -48,10 +51,13 @@ export async function submissionFor(
   const { from, to, cc, replyTo } = mailboxes
   const recipients = recipientsOf(mailboxes)
   if (recipients.length > mostRecipients) throw tooManyRecipients(recipients.length)
-  const composed = await compose(outgoingFor(email, { ...mailboxes, from }, attachments), { now, hostname })
+  const id = newId('em', now)
+  const topic = topicOf(email.unsubscribe)
+  const linked = topic === null ? email : withUnsubscribeLink(email, { ...by.submitter, messageId: id, topic, recipients }, unsubscribe)
+  const composed = await compose(outgoingFor(linked, { ...mailboxes, from }, attachments), { now, hostname })
   if (composed.content.length > messageSizeLimit) throw tooLarge(composed.content.length, messageSizeLimit)
   return {
-    id: newId('em', now),
+    id,
     source: by.source,
     submitter: by.submitter,
     reversePath: null,
@@ -71,7 +77,7 @@ export async function submissionFor(
     tags: tagsOf(email.tags),
     metadata: email.metadata ?? {},
     templateId: email.templateId,
-    unsubscribeTopic: topicOf(email.unsubscribe),
+    unsubscribeTopic: topic,
     scheduledAt,
     expiresIn: email.expires_in ?? null,
     idempotency: by.idempotency,

@@ -9,6 +9,7 @@ import type { ParsedContent } from '../../template/template-content.ts'
 import { refusal } from '../validate.ts'
 import { longestSubject } from './email-schema.ts'
 import type { EmailInput, MailboxInput } from './email-schema.ts'
+import { linkVariable } from './unsubscribe-link.ts'
 
 /** A published template with its parts parsed. */
 export interface FoundTemplate {
@@ -54,8 +55,9 @@ export async function withTemplate(email: EmailInput, accountId: string, source:
 function rendered(email: EmailInput, { template, parsed }: FoundTemplate, room: RenderBudget | null): RenderedTemplate {
   // A subject that is not used needs no variables.
   const used = email.subject === undefined ? parsed : { ...parsed, subject: null }
+  const variables = { ...(email.unsubscribe ? linkVariable : {}), ...email.template?.variables }
   try {
-    const filled = renderComplete({ parsed: used, variables: template.variables }, email.template?.variables ?? {}, { field: 'template.variables', room })
+    const filled = renderComplete({ parsed: used, variables: template.variables }, variables, { field: 'template.variables', room })
     const fault = filled.subject === null ? null : subjectFault(filled.subject)
     if (fault !== null) throw refusal([fault])
     return filled

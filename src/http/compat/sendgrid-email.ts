@@ -138,9 +138,10 @@ function variablesOf(one: Personalization, place: number, faults: DoorFault[]): 
 }
 
 /** What SendGrid fills in where an email has a group. */
-const groupTag = /<%asm_[a-z_]+%>/
+const groupLink = /<%asm_group_unsubscribe_raw_url%>/g
+const otherLink = /<%asm_[a-z_]{1,50}%>/
 
-function bodies({ content }: SendGridBody, { values, budget }: { values: Map<string, string>; budget: ReplacementBudget }, faults: DoorFault[]): Pick<NativeEmail, 'html' | 'text'> {
+function bodies({ content, asm }: SendGridBody, { values, budget }: { values: Map<string, string>; budget: ReplacementBudget }, faults: DoorFault[]): Pick<NativeEmail, 'html' | 'text'> {
   const found: Pick<NativeEmail, 'html' | 'text'> = {}
   for (const [place, { type, value }] of (content ?? []).entries()) {
     const kind = /^text\/(html|plain) *(?:; *charset="?utf-?8"? *)?$/i.exec(type)?.[1]?.toLowerCase()
@@ -149,11 +150,11 @@ function bodies({ content }: SendGridBody, { values, budget }: { values: Map<str
       faults.push(faultAt(`content.${place}.type`, 'unsupported_field', `The \`content.${place}.type\` field must be text/plain or text/html.`))
     } else if (found[name] !== undefined) {
       faults.push(faultAt(`content.${place}.type`, 'invalid_value', `The \`content.${place}.type\` field is given twice.`))
-    } else if (groupTag.test(value)) {
-      const told = 'holds a link to unsubscribe that is not filled in here: the email gets List-Unsubscribe fields'
-      faults.push(faultAt(`content.${place}.value`, 'unsupported_field', `The \`content.${place}.value\` field ${told}.`))
     } else {
-      const replaced = substitute(value, values, budget)
+      const linked = asm?.group_id ? value.replaceAll(groupLink, '{{unsubscribe_url}}') : value
+      const tag = otherLink.exec(linked)?.[0]
+      if (tag !== undefined) faults.push(faultAt(`content.${place}.value`, 'unsupported_field', `The \`content.${place}.value\` field holds ${tag}, which is not filled in here.`))
+      const replaced = substitute(linked, values, budget)
       if (replaced === null) faults.push(faultAt(`content.${place}.value`, 'too_long', `The \`content.${place}.value\` field is too long with its substitutions.`))
       else found[name] = replaced
     }

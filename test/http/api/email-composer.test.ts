@@ -2,13 +2,14 @@ import { expect, onTestFinished, test } from 'vitest'
 import { EmailComposer } from '../../../src/http/api/email-composer.ts'
 import { LiveTemplates } from '../../../src/template/live-templates.ts'
 import { settableClock } from '../../support/settable-clock.ts'
+import { unsubscribeFrame } from '../../support/submission-fixture.ts'
 
 const submitter = { accountId: 'acc_1', keyId: 'key_1', domainId: null, sandbox: false }
 const request = { submitter, source: 'api' as const, isStrict: true, idempotencyKey: 'k' }
 const email = { from: 'App <app@sender.example>', to: ['a@x.example', 'B <b@x.example>'], subject: 'Größe', tags: [{ name: 'a', value: 'b' }] }
 
 function startComposer(messageSizeLimit = 25 * 1024 * 1024): EmailComposer {
-  const composer = new EmailComposer({ clock: settableClock(), templates: new LiveTemplates({ read: async () => [] }), hostname: 'mail.example', messageSizeLimit })
+  const composer = new EmailComposer({ clock: settableClock(), templates: new LiveTemplates({ read: async () => [] }), hostname: 'mail.example', messageSizeLimit, unsubscribe: unsubscribeFrame })
   onTestFinished(() => composer.stop())
   return composer
 }

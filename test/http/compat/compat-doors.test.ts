@@ -9,6 +9,7 @@ import { TemplateList } from '../../../src/template/template-list.ts'
 import { startApiServer } from '../../support/api-server.ts'
 import { settableClock } from '../../support/settable-clock.ts'
 import { testDirectory } from '../../support/temporary-directory.ts'
+import { unsubscribeFrame } from '../../support/submission-fixture.ts'
 
 const basic = (key: string): string => `Basic ${Buffer.from(`api:${key}`).toString('base64')}`
 const form = 'application/x-www-form-urlencoded'
@@ -39,7 +40,7 @@ async function serverFailing(error: Error, acceptBatch?: AcceptBatch) {
   const db = await openDatabase({ directory: testDirectory() })
   onTestFinished(() => db.close())
   const templates = new TemplateList({ db, clock })
-  const composer = new EmailComposer({ clock, templates: templates.live, hostname: 'mail.example.com', messageSizeLimit: 1024 * 1024 })
+  const composer = new EmailComposer({ clock, templates: templates.live, hostname: 'mail.example.com', messageSizeLimit: 1024 * 1024, unsubscribe: unsubscribeFrame })
   onTestFinished(() => composer.stop())
   const doors = compatDoors({
     clock,

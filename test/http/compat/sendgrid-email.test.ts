@@ -97,6 +97,12 @@ test.each<[name: string, more: Record<string, unknown>, one: Record<string, unkn
   ],
   ['a group to unsubscribe from', { asm: { group_id: 17, groups_to_display: [] } }, {}, [{ ...plain, unsubscribe: { topic: '17' } }]],
   [
+    'the link to unsubscribe from a group',
+    { asm: { group_id: 17 }, content: [{ type: 'text/plain', value: 'Leave: <%asm_group_unsubscribe_raw_url%>' }] },
+    {},
+    [{ ...plain, text: 'Leave: {{unsubscribe_url}}', unsubscribe: { topic: '17' } }],
+  ],
+  [
     'settings that turn nothing on',
     { mail_settings: { footer: { enable: false }, bypass_list_management: {} }, tracking_settings: { ganalytics: { enable: false, utm_source: 'x' } }, asm: {}, sections: {} },
     {},
@@ -126,7 +132,8 @@ describe('refused, with the field as SendGrid calls it:', () => {
     ['content.1.type', { content: [...content, ...content] }],
     ['content.0.type', { content: [{ type: 'text/x-amp-html', value: '<html amp4email>' }] }],
     ['asm.groups_to_display', { asm: { group_id: 1, groups_to_display: [1, 2] } }],
-    ['content.0.value', { asm: { group_id: 1 }, content: [{ type: 'text/plain', value: 'Leave: <%asm_group_unsubscribe_raw_url%>' }] }],
+    ['content.0.value', { asm: { group_id: 1 }, content: [{ type: 'text/plain', value: 'Leave: <%asm_preferences_raw_url%>' }] }],
+    ['content.0.value', { content: [{ type: 'text/plain', value: 'Leave: <%asm_group_unsubscribe_raw_url%>' }] }],
     ['batch_id', { batch_id: 'b' }],
     ['ip_pool_name', { ip_pool_name: 'p' }],
     ['sections', { sections: { '-a-': 'b' } }],

@@ -1,8 +1,11 @@
 import { startMailSystem } from './mail-system.ts'
 import type { MailSurroundings, MailSystem } from './mail-system.ts'
 
-/** Exim that takes all mail for `exim.example`, knows no mailbox but a full one, and forwards the rest as it is told. */
-export function startBouncingExim({ listen, nameServer, routes }: MailSurroundings, forwards: Record<string, string>): Promise<MailSystem> {
+/**
+ * Exim that takes all mail for `exim.example`, of which it knows no mailbox but `full`, and forwards `forwarded`. It hands on
+ * what is for other domains, and returns what cannot be delivered within a second.
+ */
+export function startBouncingExim({ listen, nameServer, routes, forwardTo }: MailSurroundings): Promise<MailSystem> {
   const routeList = Object.entries(routes).map(([domain, { host, port }]) => `${domain} ${host}::${port}`).join(' ; ')
   const configuration = `
 primary_hostname = mx.exim.example
@@ -28,7 +31,8 @@ onward:
 forward:
   driver = redirect
   domains = exim.example
-  data = \${lookup{$local_part}lsearch{/etc/exim4/forwards}}
+  local_parts = forwarded
+  data = ${forwardTo}
 mailbox:
   driver = accept
   domains = exim.example
@@ -43,7 +47,6 @@ begin transports
 remote:
   driver = smtp
   allow_localhost
-  hosts_avoid_tls = *
 mailbox:
   driver = appendfile
   file = /var/mail/full
@@ -60,10 +63,7 @@ begin rewrite
     nameServer,
     unpackedFrom: 'exim4-daemon-light',
     users: ['Debian-exim'],
-    files: {
-      '/etc/exim4/exim4.conf': configuration,
-      '/etc/exim4/forwards': Object.entries(forwards).map(([localPart, address]) => `${localPart}: ${address}\n`).join(''),
-    },
+    files: { '/etc/exim4/exim4.conf': configuration },
     prepare: `
       mkdir -p /var/spool/exim4 /var/log/exim4 /var/mail
       chown Debian-exim:Debian-exim /var/spool/exim4 /var/log/exim4

@@ -1,19 +1,21 @@
 import { startMailSystem } from './mail-system.ts'
 import type { MailSurroundings, MailSystem } from './mail-system.ts'
 
-/** OpenSMTPD that takes all mail for `opensmtpd.example`, and forwards it as it is told. */
-export function startBouncingOpensmtpd({ listen, nameServer, routes }: MailSurroundings, forwards: Record<string, string>): Promise<MailSystem> {
-  const onward = Object.entries(routes)
+/**
+ * OpenSMTPD that takes `forwarded@opensmtpd.example` and mail for all other domains, hands it on, and returns what cannot be
+ * delivered within three seconds. It refuses unknown users of its own at RCPT, whatever its configuration.
+ */
+export function startBouncingOpensmtpd({ listen, nameServer, routes, forwardTo }: MailSurroundings): Promise<MailSystem> {
+  const hosts = Object.entries(routes)
   const configuration = `
 queue ttl 3s
-smtp max-message-size 50M
-table forwards file:/etc/mail/forwards
+table forwards { "forwarded@opensmtpd.example" = "${forwardTo}" }
 listen on ${listen.host} port ${listen.port} hostname mx.opensmtpd.example
 action "forward" mbox virtual <forwards>
 action "elsewhere" relay
-${onward.map(([, { host, port }], place) => `action "onward${place}" relay host smtp+notls://${host}:${port}`).join('\n')}
+${hosts.map(([, { host, port }], place) => `action "host${place}" relay host smtp://${host}:${port}`).join('\n')}
 match from any for domain "opensmtpd.example" action "forward"
-${onward.map(([domain], place) => `match from any for domain "${domain}" action "onward${place}"`).join('\n')}
+${hosts.map(([domain], place) => `match from any for domain "${domain}" action "host${place}"`).join('\n')}
 match from any for any action "elsewhere"
 `
   return startMailSystem({
@@ -24,7 +26,6 @@ match from any for any action "elsewhere"
     files: {
       '/etc/smtpd.conf': configuration,
       '/etc/mailname': 'mx.opensmtpd.example\n',
-      '/etc/mail/forwards': Object.entries(forwards).map(([localPart, address]) => `${localPart}@opensmtpd.example ${address}\n`).join(''),
     },
     prepare: `
       ln -s /run /var/run

@@ -5,8 +5,11 @@ import type { MailSurroundings, MailSystem } from './mail-system.ts'
 /** Bytes of a mailbox that is full; Postfix wants it no smaller than a message may be. */
 const mailboxLimit = 50_000
 
-/** Postfix that takes all mail for `postfix.example`, knows no mailbox but a full one, and forwards to `<local part>.onward.example`. */
-export function startBouncingPostfix({ listen, nameServer, routes }: MailSurroundings, forwards: Record<string, string>): Promise<MailSystem> {
+/**
+ * Postfix that takes all mail for `postfix.example`, of which it knows no mailbox but `full`, and forwards `forwarded`. It
+ * also takes mail for domains that it hands on, and returns what cannot be delivered at the first attempt.
+ */
+export function startBouncingPostfix({ listen, nameServer, routes, onward, forwardTo }: MailSurroundings): Promise<MailSystem> {
   const settings = {
     compatibility_level: '3.6',
     myhostname: 'mx.postfix.example',
@@ -18,9 +21,10 @@ export function startBouncingPostfix({ listen, nameServer, routes }: MailSurroun
     smtpd_relay_restrictions: 'permit_auth_destination reject',
     // Otherwise unknown users are refused at RCPT, as they should be.
     smtpd_reject_unlisted_recipient: 'no',
-    relay_domains: Object.keys(routes).join(' '),
+    relay_domains: onward.join(' '),
     transport_maps: 'texthash:/etc/postfix/transport',
-    virtual_alias_maps: 'texthash:/etc/postfix/forwards',
+    smtp_tls_security_level: 'may',
+    virtual_alias_maps: `inline:{forwarded@postfix.example=${forwardTo}}`,
     virtual_mailbox_domains: 'postfix.example',
     virtual_mailbox_base: '/var/mail',
     virtual_mailbox_maps: 'inline:{full@postfix.example=full}',
@@ -28,7 +32,6 @@ export function startBouncingPostfix({ listen, nameServer, routes }: MailSurroun
     virtual_gid_maps: 'static:65534',
     virtual_mailbox_limit: String(mailboxLimit),
     message_size_limit: String(mailboxLimit),
-    // One attempt.
     maximal_queue_lifetime: '0',
     bounce_queue_lifetime: '0',
   }
@@ -36,13 +39,9 @@ export function startBouncingPostfix({ listen, nameServer, routes }: MailSurroun
     listen,
     nameServer,
     files: {
-      '/etc/postfix/main.cf': lines(settings, ' = '),
+      '/etc/postfix/main.cf': Object.entries(settings).map(([name, value]) => `${name} = ${value}\n`).join(''),
       '/etc/postfix/master.cf': postfixServices(listen),
-      '/etc/postfix/forwards': lines(prefixed(forwards, '@postfix.example'), ' '),
-      '/etc/postfix/transport': lines(
-        Object.fromEntries(Object.entries(routes).map(([domain, { host, port }]) => [domain, `smtp:[${host}]:${port}`])),
-        ' ',
-      ),
+      '/etc/postfix/transport': Object.entries(routes).map(([domain, { host, port }]) => `${domain} smtp:[${host}]:${port}\n`).join(''),
     },
     prepare: `
       mkdir -p /var/spool/postfix /var/lib/postfix /var/log /var/mail
@@ -53,9 +52,3 @@ export function startBouncingPostfix({ listen, nameServer, routes }: MailSurroun
     logFile: '/var/log/mail.log',
   })
 }
-
-const prefixed = (forwards: Record<string, string>, domain: string): Record<string, string> =>
-  Object.fromEntries(Object.entries(forwards).map(([localPart, address]) => [localPart + domain, address]))
-
-const lines = (values: Record<string, string>, between: string): string =>
-  Object.entries(values).map(([name, value]) => `${name}${between}${value}\n`).join('')

@@ -10,7 +10,7 @@ export type MxAction = string | 'close' | 'reset' | 'hang' | { slowly: string; e
 /** At a phase: undefined does what a willing server does. */
 export interface MxHooks {
   banner?: (connection: MxSession) => MxAction | undefined
-  /** EHLO, HELO and LHLO (RFC 2033); the argument is the whole command. */
+  /** EHLO and HELO; the argument is the whole command. */
   ehlo?: (command: string, connection: MxSession) => MxAction | undefined
   starttls?: (connection: MxSession) => MxAction | undefined
   mail?: (address: string, params: string, connection: MxSession) => MxAction | undefined
@@ -213,7 +213,6 @@ class Conversation {
     const verb = line.split(/[ :]/, 1)[0]?.toUpperCase()
     switch (verb) {
       case 'EHLO':
-      case 'LHLO':
         return this.#act(this.#on.ehlo?.(line, this.#session) ?? this.#greeting())
       case 'HELO':
         return this.#act(this.#on.ehlo?.(line, this.#session) ?? '250 mx.test')

@@ -13,12 +13,11 @@ export interface MailSurroundings {
   /** An address that answers names on port 53. */
   nameServer: string
   /** Where it hands mail on to, by domain, whatever DNS says. */
-  routes: Record<string, MailRoute>
-}
-
-export interface MailRoute {
-  host: string
-  port: number
+  routes: Record<string, { host: string; port: number }>
+  /** Domains that are not its own and that it takes mail for. */
+  onward: string[]
+  /** Where mail for `forwarded` at its own domain goes. */
+  forwardTo: string
 }
 
 export interface MailSystem {

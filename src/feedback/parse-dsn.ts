@@ -1,5 +1,6 @@
 import type { ReportAction, ReportedRecipient } from './feedback-report.ts'
 import { phaseText } from './reported-phase.ts'
+import type { PhaseText } from './reported-phase.ts'
 import { reportedRecipient } from './reported-recipient.ts'
 import { textOf } from './returned-message.ts'
 import type { ReturnedMessage } from './returned-message.ts'
@@ -13,8 +14,8 @@ export function parseDsn(message: ReturnedMessage): ReportedRecipient[] | null {
   const labelled = message.parts.filter(({ contentType }) => /^(?:message|text)\/(?:global-|x-)?delivery-status$/.test(contentType))
   const contents = labelled.length > 0 ? labelled.map(({ content }) => content) : statusesWithin(message)
   if (contents.length === 0) return null
-  const words = phaseText(textOf(message))
-  return once(contents.flatMap((content) => recipientsOf(content, words)))
+  const text = phaseText(textOf(message))
+  return once(contents.flatMap((content) => recipientsOf(content, text)))
 }
 
 function statusesWithin({ parts }: ReturnedMessage): string[] {
@@ -23,11 +24,11 @@ function statusesWithin({ parts }: ReturnedMessage): string[] {
 }
 
 /** The recipients of one status. */
-function recipientsOf(content: string, words: string): ReportedRecipient[] {
+function recipientsOf(content: string, text: PhaseText): ReportedRecipient[] {
   const { message, recipients } = parseStatusFields(content)
-  if (recipients.length > 0) return recipients.map((fields) => reportedRecipient(fields, message, words))
+  if (recipients.length > 0) return recipients.map((fields) => reportedRecipient(fields, message, text))
   // Nobody is named, yet what the report is about may be known from elsewhere.
-  return message.has('action') || message.has('status') ? [reportedRecipient(message, message, words)] : []
+  return message.has('action') || message.has('status') ? [reportedRecipient(message, message, text)] : []
 }
 
 /** One entry for each address: a final failure is what counts, however the same address is told of elsewhere. */

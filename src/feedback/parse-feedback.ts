@@ -1,5 +1,7 @@
+import type { BounceCategory } from '../bounce/refusal.ts'
 import { isAutomatic, isDispositionNotification, isPersonalReply } from './automatic-reply.ts'
 import type { FeedbackClass, FeedbackReport, ReportedRecipient } from './feedback-report.ts'
+import { asGivenUp } from './given-up.ts'
 import { addressedTo, originalMessage } from './original-message.ts'
 import { parseBounceText } from './parse-bounce-text.ts'
 import { parseComplaint } from './parse-complaint.ts'
@@ -25,18 +27,25 @@ export function parseFeedback(message: ReturnedMessage): FeedbackReport {
   if (notification) return { ...reportOf(message, notification.class), ...notification }
   if (isDispositionNotification(message)) return reportOf(message, 'autoreply')
   const reported = parseDsn(message)
-  if (reported) return deliveryReport(message, reported)
+  if (reported) return deliveryReport(message, reported.map((recipient) => asGivenUp(recipient, message)))
   if (isPersonalReply(message)) return reportOf(message, 'autoreply')
   const told = parseBounceText(message)
   if (told.length > 0) return reportOf(message, classOf(told), told)
   return reportOf(message, isAutomatic(message) ? 'autoreply' : 'not-bounce')
 }
 
-/** A status, and what its text tells of recipients that the status leaves open. */
+/** A status, and what its text tells of recipients that the status leaves open or that it contradicts. */
 function deliveryReport(message: ReturnedMessage, reported: ReportedRecipient[]): FeedbackReport {
-  const told = reported.length === 0 || reported.some(saysNothing) ? parseBounceText(message) : []
+  const isClear = reported.length > 0 && !reported.some((recipient) => saysNothing(recipient) || recipient.hard)
+  const told = isClear ? [] : parseBounceText(message)
   if (reported.length === 0) return statusWithoutRecipients(message, told)
-  const recipients = reported.map((recipient) => (saysNothing(recipient) ? completed(recipient, told, reported.length === 1) : recipient))
+  const isOnly = reported.length === 1 && told.length === 1
+  const recipients = reported.map((recipient) => {
+    const same = told.find(({ address }) => address !== null && address.toLowerCase() === recipient.address?.toLowerCase())
+    // Where both tell of one recipient, it is the same one under two names.
+    const found = same ?? (isOnly ? told[0] : undefined)
+    return found ? withText(recipient, found) : recipient
+  })
   return reportOf(message, classOf(recipients), recipients)
 }
 
@@ -52,15 +61,16 @@ function statusWithoutRecipients(message: ReturnedMessage, told: ReportedRecipie
 const saysNothing = ({ action, category, address, reason }: ReportedRecipient): boolean =>
   address === null || (action === 'failed' && category === 'other' && !/\p{L}{3}/u.test(reason))
 
-/** The text counts for the same address only; where both tell of one recipient, it is the same one under two names. */
-function completed(recipient: ReportedRecipient, told: readonly ReportedRecipient[], isOnly: boolean): ReportedRecipient {
-  const same = told.find(({ address }) => address !== null && address.toLowerCase() === recipient.address?.toLowerCase())
-  const found = same ?? (isOnly && told.length === 1 ? told[0] : undefined)
-  if (!found) return recipient
-  const address = recipient.address ?? found.address
-  if (recipient.action !== 'failed' || found.category === 'other') return { ...recipient, address }
-  const { category, hard, reason } = found
-  return { ...recipient, address, category, hard, reason: recipient.reason || reason }
+/** What is hard by its status and plainly something else by its text is not proved to be hard. */
+const contradicting: readonly BounceCategory[] = ['mailbox_full', 'content_rejected', 'policy', 'reputation']
+
+/** A recipient with what the text tells of it. */
+function withText(recipient: ReportedRecipient, told: ReportedRecipient): ReportedRecipient {
+  if (recipient.hard && !told.hard && contradicting.includes(told.category)) return { ...recipient, hard: false, category: told.category }
+  if (!saysNothing(recipient)) return recipient
+  const address = recipient.address ?? told.address
+  if (recipient.action !== 'failed' || told.category === 'other') return { ...recipient, address }
+  return { ...recipient, address, category: told.category, hard: told.hard, reason: recipient.reason || told.reason }
 }
 
 /** Mail that did not arrive, or not yet, outweighs what did. */
@@ -84,12 +94,12 @@ const mostRecipients = 1000
 const longestSubject = 1000
 
 function reportOf(message: ReturnedMessage, feedbackClass: FeedbackClass, recipients: ReportedRecipient[] = []): FeedbackReport {
-  const { reference, reversePath, messageId } = originalMessage(message)
+  const { reference, unsubscribe, reversePath, messageId } = originalMessage(message)
   return {
     class: feedbackClass,
     recipients: recipients.slice(0, mostRecipients),
     complaint: null,
-    original: { reference, reversePath, messageId },
+    original: { reference, unsubscribe, reversePath, messageId },
     subject: headerValue(message, 'subject').slice(0, longestSubject),
   }
 }

@@ -1,4 +1,5 @@
 import type { FeedbackReport, ReportedRecipient } from './feedback-report.ts'
+import { phaseText } from './reported-phase.ts'
 import { reportedRecipient } from './reported-recipient.ts'
 import { textOf } from './returned-message.ts'
 import type { ReturnedMessage } from './returned-message.ts'
@@ -63,7 +64,7 @@ function recipientOf(entry: Json, diagnostic: string): ReportedRecipient {
     ['diagnostic-code', diagnostic],
   ]
   const fields = new Map(values.filter(([, value]) => value !== '').map(([name, value]) => [name, [value]]))
-  return reportedRecipient(fields, new Map(), '')
+  return reportedRecipient(fields, new Map(), phaseText(''))
 }
 
 function bounceOf(bounce: Json): SesNotification {

@@ -3,12 +3,12 @@ import type { RefusalPhase } from '../bounce/refusal.ts'
 /** How the mail systems that quote a dialogue name the command that was refused: Postfix, Exim, Sendmail, Courier, qmail, Yahoo. */
 const phrases: [RegExp, RefusalPhase][] = [
   [
-    /in reply to (?:the )?end of DATA\b|after (?:pipelined )?(?:sending )?(?:end of data|message body|the message)\b|>>> \.(?=\s|$)|failed after I sent the message\b|\[BODY\]/gi,
+    /in reply to (?:the )?end of DATA\b|after (?:pipelined )?(?:sending )?(?:end of data|message body|the message)\b|>>> \.(?=\s|$)|failed after I sent the message\b|did not like our (?:final )?DATA\b|\[BODY\]/gi,
     'dot',
   ],
-  [/in reply to (?:the )?DATA\b|after (?:pipelined )?(?:initial )?DATA\b|>>> DATA\b|failed on DATA command\b|\[DATA\]/gi, 'data'],
+  [/in reply to (?:the )?DATA\b|after (?:pipelined )?(?:initial )?DATA\b|(?:>>>|<<<|-->) DATA\b|for DATA command\b|failed on DATA command\b|\[DATA\]/gi, 'data'],
   [
-    /in reply to (?:the )?RCPT\b|after (?:pipelined )?RCPT\b|>>> RCPT\b|does not like recipient\b|most progress was RCPT\b|\[RCPT[_ ]TO\]/gi,
+    /in reply to (?:the )?RCPT\b|after (?:pipelined )?RCPT\b|(?:>>>|<<<|-->|sent:?) RCPT\b|for RCPT TO command\b|did not like our RCPT\b|does not like recipient\b|most progress was RCPT\b|\[RCPT[_ ]TO\]/gi,
     'rcpt',
   ],
   [
@@ -27,33 +27,41 @@ const singleSpaced = (text: string): string => text.replace(/\s+/g, ' ')
 /** Characters of a report that are looked at; what follows is the message that came back. */
 const longestText = 32 * 1024
 
-/** The words of a report in the form that `reportedPhase` searches, made once for all of its recipients. */
-export const phaseText = (text: string): string => singleSpaced(text.slice(0, longestText))
+/** What a report says for people, in the form that `reportedPhase` searches. */
+export interface PhaseText {
+  words: string
+  /** The phase that all of it is about; `report` where it names several or none. */
+  phase: RefusalPhase
+}
+
+/** Made once for all recipients of a report. */
+export function phaseText(text: string): PhaseText {
+  const words = singleSpaced(text.slice(0, longestText))
+  const [phase = 'report', ...others] = new Set(phasesIn(words))
+  return { words, phase: others.length === 0 ? phase : 'report' }
+}
 
 /**
  * At which phase the reply was given that a report quotes, where its words tell: a report names the command before the
  * reply, or behind it in brackets. `report` where they do not tell.
- * @param words what the report says for people, as `phaseText` gives it
  * @param said the reply, as the report has it elsewhere
  */
-export function reportedPhase(words: string, said: string): RefusalPhase {
-  const quoted = singleSpaced(said).slice(0, 60).trim()
+export function reportedPhase({ words, phase }: PhaseText, said: string): RefusalPhase {
+  const reply = singleSpaced(said)
+  const own = phasesIn(reply).at(-1)
+  if (own) return own
+  const quoted = reply.slice(0, 60).trim()
   const place = quoted.length < 4 ? -1 : words.indexOf(quoted)
-  const own = phaseIn(singleSpaced(said))
-  if (own || place < 0) return own ?? 'report'
+  if (place < 0) return phase
   const end = place + quoted.length
-  const behind = /^[^<>]{0,400}?\((in reply to [^()]{1,80})\)/i.exec(words.slice(end, end + nearby))?.[1]
-  const found = behind === undefined ? phaseIn(words.slice(Math.max(0, place - nearby), place)) : phaseIn(behind)
-  return found ?? 'report'
+  const behind = /^[^<>]{0,400}?(\(in reply to [^()]{1,80}\))/i.exec(words.slice(end, end + nearby))?.[1]
+  // What stands behind another reply is not about this one.
+  const ahead = words.slice(Math.max(0, place - nearby), place).replace(/\(in reply to [^()]{1,80}\)/gi, '')
+  return phasesIn(behind ?? ahead).at(-1) ?? 'report'
 }
 
-/** The phrase that stands last, since a transcript has the command right before its reply. */
-function phaseIn(words: string): RefusalPhase | null {
-  let found: { phase: RefusalPhase; at: number } | null = null
-  for (const [pattern, phase] of phrases) {
-    for (const { index } of words.matchAll(pattern)) {
-      if (!found || index > found.at) found = { phase, at: index }
-    }
-  }
-  return found?.phase ?? null
+/** The phases that are named, in their order: a transcript has the command right before its reply. */
+function phasesIn(words: string): RefusalPhase[] {
+  const found = phrases.flatMap(([pattern, phase]) => Array.from(words.matchAll(pattern), ({ index }) => ({ phase, index })))
+  return found.sort((one, other) => one.index - other.index).map(({ phase }) => phase)
 }

@@ -5,6 +5,7 @@ import type { ReportAction, ReportedRecipient } from './feedback-report.ts'
 import { judgeRefusal } from './judge-refusal.ts'
 import { reportedAddress } from './report-address.ts'
 import { reportedPhase } from './reported-phase.ts'
+import type { PhaseText } from './reported-phase.ts'
 import type { StatusFields } from './status-fields.ts'
 
 /** Characters of a reason. */
@@ -15,9 +16,9 @@ const first = (fields: StatusFields, name: string): string | undefined => fields
 /**
  * What the fields of one recipient say (RFC 3464 2.3).
  * @param message the fields that concern all recipients
- * @param words what the report says for people, as `phaseText` gives it
+ * @param text what the report says for people
  */
-export function reportedRecipient(fields: StatusFields, message: StatusFields, words: string): ReportedRecipient {
+export function reportedRecipient(fields: StatusFields, message: StatusFields, text: PhaseText): ReportedRecipient {
   const status = statusCodeOf(first(fields, 'status') ?? first(message, 'status') ?? '')
   const diagnostic = diagnosticOf(fields)
   const action = actionOf(first(fields, 'action') ?? first(message, 'action'), status, diagnostic)
@@ -27,7 +28,7 @@ export function reportedRecipient(fields: StatusFields, message: StatusFields, w
     enhancedCode,
     text: diagnostic.text,
     remoteHost: hostOf(first(fields, 'remote-mta') ?? first(message, 'reporting-mta') ?? ''),
-    phase: reportedPhase(words, diagnostic.text),
+    phase: reportedPhase(text, diagnostic.text),
   }
   const { category, hard } = judgeRefusal(refusal)
   return {

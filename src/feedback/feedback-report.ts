@@ -40,8 +40,11 @@ export interface FeedbackReport {
   recipients: ReportedRecipient[]
   /** Null unless `class` is `complaint`. */
   complaint: Complaint | null
-  /** Of the message it is about: its `X-Sterna-Ref` field, and its `Return-Path` or envelope sender; null where they are not there. */
-  original: { reference: string | null; reversePath: string | null; messageId: string | null }
+  /**
+   * Of the message it is about: its `X-Sterna-Ref` field, the mailbox in its `List-Unsubscribe` field, and its `Return-Path`
+   * or envelope sender; null where they are not there.
+   */
+  original: { reference: string | null; unsubscribe: string | null; reversePath: string | null; messageId: string | null }
   /** Of the returned message itself, decoded. */
   subject: string
 }

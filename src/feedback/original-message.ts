@@ -5,6 +5,8 @@ import type { HeaderField, ReturnedMessage } from './returned-message.ts'
 export interface OriginalMessage {
   /** Its `X-Sterna-Ref`. */
   reference: string | null
+  /** The mailbox in its `List-Unsubscribe`. */
+  unsubscribe: string | null
   /** Its `Return-Path`, without angle brackets. */
   reversePath: string | null
   /** With angle brackets. */
@@ -29,6 +31,7 @@ export function originalMessage({ parts }: ReturnedMessage): OriginalMessage {
   const value = (name: string): string | null => headers.find((each) => each.name === name)?.value || null
   return {
     reference: value('x-sterna-ref'),
+    unsubscribe: /<mailto:([^?>]{1,320})/i.exec(value('list-unsubscribe') ?? '')?.[1] ?? null,
     reversePath: reportedAddress(value('return-path') ?? ''),
     messageId: value('message-id'),
     headers,

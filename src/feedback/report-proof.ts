@@ -26,21 +26,18 @@ interface Arrival {
  * about. Addresses of people are no proof. Time is that of arrival, so that a report which waited is judged the same.
  */
 export function proofOf({ recipientId, receivedAt }: Arrival, original: FeedbackReport['original'], key: Buffer): ReportProof | Unproven {
-  const reference = tokenIn(original.reference, key, receivedAt)
-  // A token of some other recipient that is expired contradicts all the same.
-  if (recipientId !== null && reference !== null && reference.recipientId !== recipientId) return 'other_recipient'
-  if (recipientId !== null) return { recipientId, by: reference?.isExpired === false ? 'message' : 'envelope' }
-  const reversePath = tokenIn(original.reversePath, key, receivedAt)
-  const found = reference ?? reversePath
-  if (found === null) return 'no_token'
-  if (reference !== null && reversePath !== null && reference.recipientId !== reversePath.recipientId) return 'other_recipient'
-  if (found.isExpired) return 'expired_token'
-  return { recipientId: found.recipientId, by: reference === null ? 'envelope' : 'message' }
+  const tokenIn = (text: string | null) => (text === null ? null : readToken(localPartOf(text), key, receivedAt))
+  const inMessage = [original.reference, original.unsubscribe].map(tokenIn).filter((token) => token !== null)
+  const reversePath = tokenIn(original.reversePath)
+  const found = reversePath === null ? inMessage : [...inMessage, reversePath]
+  // A token of some other recipient contradicts, be its time over or not.
+  const named = new Set([...(recipientId === null ? [] : [recipientId]), ...found.map((token) => token.recipientId)])
+  const [about, another] = named
+  if (about === undefined) return 'no_token'
+  if (another !== undefined) return 'other_recipient'
+  if (inMessage.some(({ isExpired }) => !isExpired)) return { recipientId: about, by: 'message' }
+  return recipientId !== null || reversePath?.isExpired === false ? { recipientId: about, by: 'envelope' } : 'expired_token'
 }
 
-/** A token, or an address whose local part is one. */
-function tokenIn(text: string | null, key: Buffer, now: number) {
-  if (text === null) return null
-  const [localPart = ''] = text.trim().replace(/^</, '').split('@')
-  return readToken(localPart.replace(/>$/, ''), key, now)
-}
+/** Of a token, or of an address whose local part is one. */
+const localPartOf = (text: string): string => text.trim().replace(/^</, '').split('@')[0]?.replace(/>$/, '') ?? ''

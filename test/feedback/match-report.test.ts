@@ -18,7 +18,7 @@ const reportOf = (changes: Partial<FeedbackReport>): FeedbackReport => ({
   class: 'bounce',
   recipients: [],
   complaint: null,
-  original: { reference: null, reversePath: null, messageId: null },
+  original: { reference: null, unsubscribe: null, reversePath: null, messageId: null },
   subject: '',
   ...changes,
 })

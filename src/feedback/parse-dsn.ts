@@ -1,14 +1,16 @@
+import { isBounceNotice } from './bounce-notice.ts'
 import type { ReportAction, ReportedRecipient } from './feedback-report.ts'
 import { phaseText } from './reported-phase.ts'
 import type { PhaseText } from './reported-phase.ts'
 import { reportedRecipient } from './reported-recipient.ts'
-import { textOf } from './returned-message.ts'
+import { headerValue, textOf } from './returned-message.ts'
 import type { ReturnedMessage } from './returned-message.ts'
 import { parseStatusFields, statusWithin } from './status-fields.ts'
 
 /**
  * What a delivery status (RFC 3464, RFC 6533) says of its recipients, each of them once; null where the message has none.
- * A status is looked for in every part, since systems on the way relabel it.
+ * In the report of a mail system it is looked for in every part, since systems on the way relabel it; elsewhere somebody
+ * quotes one.
  */
 export function parseDsn(message: ReturnedMessage): ReportedRecipient[] | null {
   const labelled = message.parts.filter(({ contentType }) => /^(?:message|text)\/(?:global-|x-)?delivery-status$/.test(contentType))
@@ -18,8 +20,10 @@ export function parseDsn(message: ReturnedMessage): ReportedRecipient[] | null {
   return once(contents.flatMap((content) => recipientsOf(content, text)))
 }
 
-function statusesWithin({ parts }: ReturnedMessage): string[] {
-  const readable = parts.filter(({ contentType }) => contentType === 'text/plain' || contentType.startsWith('application/'))
+function statusesWithin(message: ReturnedMessage): string[] {
+  const isReport = /^multipart\/report\b/i.test(headerValue(message, 'content-type')) || isBounceNotice(message, textOf(message))
+  if (!isReport) return []
+  const readable = message.parts.filter(({ contentType }) => contentType === 'text/plain' || contentType.startsWith('application/'))
   return readable.map(({ content }) => statusWithin(content)).filter((content) => content !== null)
 }
 

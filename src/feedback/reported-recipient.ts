@@ -47,7 +47,7 @@ const isTransient = ({ code, enhancedCode }: Refusal): boolean => (code === null
 
 /** All of the fields that quote a reply: some systems have one for the reply and one for themselves. */
 function diagnosticOf(fields: StatusFields): Diagnostic {
-  const all = (fields.get('diagnostic-code') ?? []).map(parseDiagnostic)
+  const all = (fields.get('diagnostic-code') ?? fields.get('x-supplementary-info') ?? fields.get('localized-diagnostic') ?? []).map(parseDiagnostic)
   const quoted = all.find(({ code }) => code !== null) ?? all.find(({ enhancedCode }) => enhancedCode !== null)
   const text = all.map((each) => each.text).join('; ')
   return { code: quoted?.code ?? null, enhancedCode: quoted?.enhancedCode ?? null, text }

@@ -47,6 +47,9 @@ describe('an automatic reply is no bounce, whatever it says', () => {
 
   it('but mail of a person is nothing of all that', async () => {
     expect(await classOf(person, 'Subject: Re: your order', '', 'Thank you, it has arrived.')).toBe('not-bounce')
+    const quotedReport = ['Subject: Re: Undelivered Mail', 'In-Reply-To: <a@b.example>', '', 'What is this?', '> Final-Recipient: rfc822; a@b.example', '> Action: failed', '> Status: 5.1.1']
+    expect(await classOf(person, ...quotedReport)).toBe('not-bounce')
+    expect(await classOf(person, ...quotedReport.map((line) => line.replace('> ', '')))).toBe('not-bounce')
     expect(await classOf('')).toBe('not-bounce')
   })
 })

@@ -89,7 +89,7 @@ test('mail is delivered signed, under a reverse-path of its own, with the attemp
   await life.reaches('delivered')
   await life.endsOnce()
   expect(message?.mailFrom).toMatch(/^b[0-9a-z]{46}@relay\.example$/)
-  expect(message?.data.toString()).toMatch(/^DKIM-Signature: v=1; a=rsa-sha256/)
+  expect(message?.data.toString()).toMatch(/^X-Sterna-Ref: .*\r\nDKIM-Signature: v=1; a=rsa-sha256/)
   expect(message?.data.toString()).toContain('a=ed25519-sha256')
   expect(message?.rcptParams[0]).toContain('NOTIFY=FAILURE')
   const [attempt] = await life.attempts()

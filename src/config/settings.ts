@@ -161,7 +161,7 @@ export const settings = {
   'return_path.complaint_sources': setting(
     type.list(type.network),
     null,
-    'Networks, such as 192.0.2.0/24, of the providers whose complaints to the feedback loop address are believed. Without it ' +
+    'Networks, such as 192.0.2.0/24, of the providers whose complaints are believed. Without it ' +
       'those of anybody are that bring back the token of a message, which only whoever got it has.',
   ),
   'return_path.storage_limit': setting(

@@ -20,7 +20,7 @@ interface FeedbackHandlerParts {
   /** Of the tokens of recipients. */
   tokenKey: Buffer
   policyFor(accountId: string): SuppressionPolicy
-  /** Whether complaints to the address of the feedback loops are believed that this host brings. */
+  /** Whether complaints are believed that this host brings. */
   isComplaintSource(remoteAddress: string): boolean
   /** What unsubscribes the recipient of a report, where the message can be unsubscribed from. */
   unsubscribe: ReportHandler
@@ -38,10 +38,9 @@ export const feedbackHandler =
   async (report, content) => {
     const reading = await parts.parser.parse(content)
     const summary = { ...reading, recipients: reading.recipients.slice(0, mostShown) }
-    if (report.purpose === 'complaint') {
-      if (reading.class !== 'complaint') return withoutEffect('no_report', summary)
-      if (!parts.isComplaintSource(report.remoteAddress)) return withoutEffect('source_not_believed', summary)
-    }
+    if (reading.class === 'complaint' && !parts.isComplaintSource(report.remoteAddress)) return withoutEffect('source_not_believed', summary)
+    // Anybody may write there; bounces have addresses of their own.
+    if (reading.class !== 'complaint' && report.purpose === 'complaint') return withoutEffect('no_report', summary)
     const proof = proofOf(report, reading.original, parts.tokenKey)
     if (typeof proof === 'string') return withoutEffect(proof, summary)
     const subject = await readReportSubject(parts.db, proof.recipientId)

@@ -29,6 +29,8 @@ const firstWaitMs = 1_000
 /** Looks at a report whose outcome is provisional: some four minutes. */
 const mostLooks = 8
 const longestWaitMs = 600_000
+/** When a look that failed is taken again, ms. */
+const unreadMs = 10_000
 /** When an outcome that found the disk full is written again, ms. */
 const fullDiskMs = 1_000
 /** Of attempts to write an outcome that somebody else's change came before. */
@@ -92,8 +94,9 @@ export class ReportRunner {
     try {
       return await reports.next(atOnce, after)
     } catch (error) {
+      if (this.#isStopped) return []
       log.error({ error }, 'the reports that have come in could not be read')
-      clock.at(clock.now() + longestWaitMs, () => this.reportArrived())
+      clock.at(clock.now() + unreadMs, () => this.reportArrived())
       return []
     }
   }

@@ -23,11 +23,12 @@ interface RecipientRow extends Row {
   sandbox: number
 }
 
-/** Null where it is kept no more. */
+/** Null where it is kept no more, or its account has ended. */
 export async function readReportSubject(db: Pick<Database, 'read'>, recipientId: string): Promise<ReportSubject | null> {
   const [row] = await db.read<RecipientRow>(
     `select r.message_id, r.account_id, r.forward_path, r.destination, r.state, r.owner, r.delivered_at, r.complained_at, m.subject, m.sandbox
-       from recipient r join message m on m.id = r.message_id where r.id = :recipientId`,
+       from recipient r join message m on m.id = r.message_id join account a on a.id = r.account_id
+      where r.id = :recipientId and a.status in ('active', 'suspended')`,
     { recipientId },
   )
   return row ? reportedOn(recipientId, row) : null

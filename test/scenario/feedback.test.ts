@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { startFakeMx } from '../support/fake-mx.ts'
 import type { FakeMx } from '../support/fake-mx.ts'
 import { composeComplaint, composeDsn, composeVacation, headerOf, returnMail } from '../support/returned-mail.ts'
@@ -244,4 +244,19 @@ describe('a complaint to the feedback loop address', () => {
     expect(await statusOf(id)).toBe('bounced')
     expect(await suppressionOf()).toMatchObject({ origin: 'complaint' })
   })
+})
+
+test('where the sources of complaints are set, those of others are kept and change nothing', async () => {
+  const particular = await startTestRelay(
+    { delivery_port: String(mx.port), return_path_complaint_sources: '192.0.2.0/24' },
+    { 'rcpt.example': { a: ['127.0.0.3'] } },
+  )
+  onTestFinished(() => particular.stop())
+  const id = await particular.send(ann)
+  await expect.poll(() => particular.events(id), { timeout: 10_000 }).toContain('email.delivered')
+  const { data, mailFrom } = mx.messages.findLast(({ rcptTo }) => rcptTo[0] === ann)!
+  for (const to of ['fbl@relay.example', mailFrom]) await returnMail(particular.returnPathPort, to, [composeComplaint({ original: data.toString('utf8') })])
+  const { db } = particular.relay.parts
+  await expect.poll(() => db.read('select result from incoming_report')).toEqual([{ result: 'source_not_believed' }, { result: 'source_not_believed' }])
+  expect((await particular.recipients(id))[ann]?.status).toBe('delivered')
 })

@@ -3,16 +3,16 @@ import { textOf } from './returned-message.ts'
 import type { ReturnedMessage } from './returned-message.ts'
 
 /**
- * The recipient as failed, where a delay is reported that is the end. OpenSMTPD up to 6.8 takes the action from the class of
- * the status, and has a transient one for what it keeps no longer: it promises another seven days.
+ * The recipients, those as failed of whom a delay is reported that is the end. OpenSMTPD up to 6.8 takes the action from the
+ * class of the status, and has a transient one for what it keeps no longer: it promises another seven days.
  */
-export function asGivenUp(recipient: ReportedRecipient, message: ReturnedMessage): ReportedRecipient {
-  const { action, address } = recipient
-  if (action !== 'delayed' || address === null) return recipient
-  const line = textOf(message)
-    .split('\n')
-    .find((each) => each.startsWith(`${address}: `))
-  const [, reason] = /: (Envelope expired|Loop detected)$/.exec(line ?? '') ?? []
-  if (reason === undefined) return recipient
-  return { ...recipient, action: 'failed', category: reason === 'Envelope expired' ? 'expired' : 'other', reason }
+export function withGivenUp(recipients: ReportedRecipient[], message: ReturnedMessage): ReportedRecipient[] {
+  if (!recipients.some(({ action }) => action === 'delayed')) return recipients
+  const lines = textOf(message).matchAll(/^(\S{1,320}): (Envelope expired|Loop detected)$/gm)
+  const reasons = new Map(Array.from(lines, ([, address = '', reason = '']) => [address, reason]))
+  return recipients.map((recipient) => {
+    const reason = reasons.get(recipient.address ?? '')
+    if (reason === undefined || recipient.action !== 'delayed') return recipient
+    return { ...recipient, action: 'failed', category: reason === 'Envelope expired' ? 'expired' : 'other', reason }
+  })
 }

@@ -1,7 +1,7 @@
 import type { BounceCategory } from '../bounce/refusal.ts'
 import { isAutomatic, isDispositionNotification, isPersonalReply } from './automatic-reply.ts'
 import type { FeedbackClass, FeedbackReport, ReportedRecipient } from './feedback-report.ts'
-import { asGivenUp } from './given-up.ts'
+import { withGivenUp } from './given-up.ts'
 import { addressedTo, originalMessage } from './original-message.ts'
 import { parseBounceText } from './parse-bounce-text.ts'
 import { parseComplaint } from './parse-complaint.ts'
@@ -27,7 +27,7 @@ export function parseFeedback(message: ReturnedMessage): FeedbackReport {
   if (notification) return { ...reportOf(message, notification.class), ...notification }
   if (isDispositionNotification(message)) return reportOf(message, 'autoreply')
   const reported = parseDsn(message)
-  if (reported) return deliveryReport(message, reported.map((recipient) => asGivenUp(recipient, message)))
+  if (reported) return deliveryReport(message, withGivenUp(reported, message))
   if (isPersonalReply(message)) return reportOf(message, 'autoreply')
   const told = parseBounceText(message)
   if (told.length > 0) return reportOf(message, classOf(told), told)

@@ -17,6 +17,9 @@ export interface MailHeading {
 /** The field that marks what a server, the one of that name, has handed on. */
 export const forwardedField = 'X-Sterna-Forwarded'
 
+/** Characters of a list of authors that are looked at: nobody needs more, and thousands of addresses take their time. */
+const longestList = 5_000
+
 /** @param hostname of this server */
 export function readHeading(content: Uint8Array, hostname: string): MailHeading {
   const header = parseHeaderBlock(content)
@@ -33,8 +36,8 @@ export function readHeading(content: Uint8Array, hostname: string): MailHeading 
 
 function isFrom(fields: HeaderField[], hostname: string): boolean {
   return ['from', 'sender'].some((name) =>
-    fieldsNamed(fields, name).some(({ value }) => {
-      const parsed = parseMailboxList(value, 'lenient')
+    fieldsNamed(fields, name).slice(0, 2).some(({ value }) => {
+      const parsed = parseMailboxList(value.slice(0, longestList), 'lenient')
       return parsed.ok && parsed.mailboxes.some(({ address }) => domainOf(address) === hostname)
     }),
   )

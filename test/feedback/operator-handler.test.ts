@@ -95,3 +95,9 @@ test('what programs send is handed on twenty times an hour, what people write a 
   clock.advance(3_600_000)
   expect((await handler(report(), automatic)).result).toBe('forwarded')
 })
+
+test('lines may be as long as servers must take, and no longer', async () => {
+  const { handler, report, sent } = handlerFor('me@example.com')
+  for (const length of [998, 999]) await handler(report(), Buffer.from(`From: ann@example.com\r\n\r\nshort\r\n${'x'.repeat(length)}\r\nshort`))
+  expect(sent.map(({ parts }) => parts[1]?.contentType)).toEqual(['message/rfc822', 'application/octet-stream'])
+})

@@ -3,7 +3,7 @@ import type { Database, Statement } from '../store/database.ts'
 import type { DmarcRow, DomainReport, DomainReportKind, TlsRow } from './domain-report.ts'
 
 /** What is kept about one domain in 24 hours: rows, and ten for each report. Anybody can send reports. */
-const dailyRows = 10_000
+const dailyRows = 5_000
 const reportCost = 10
 const dayMs = 86_400_000
 /** Rows that one batch removes, so that no commit gets long. */

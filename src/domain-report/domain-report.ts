@@ -77,7 +77,7 @@ export interface TlsRow {
 export type DomainReport = DmarcReport | TlsReport
 
 /** Rows that are kept of one mail's reports, those with the most messages first. */
-export const mostRows = 2_000
+export const mostRows = 1_000
 
 /** What is wrong with a report, in a sentence for people. */
 export class ReportFault extends Error {

@@ -7,6 +7,7 @@ import { feedbackCommands } from './feedback-commands.ts'
 import { importCommands } from './import-commands.ts'
 import { keyCommands } from './key-commands.ts'
 import { queueCommands } from './queue-commands.ts'
+import { reportCommands } from './report-commands.ts'
 import { userCommands } from './user-commands.ts'
 import { webhookCommands } from './webhook-commands.ts'
 
@@ -20,6 +21,7 @@ export const commands: readonly Command[] = [
   ...webhookCommands,
   ...queueCommands,
   ...importCommands,
+  ...reportCommands,
   ...feedbackCommands,
   ...backupCommands,
   ...doctorCommands,

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { runCommand } from '../../src/command/command-line.ts'
 import { startFakeMx } from '../support/fake-mx.ts'
 import type { FakeMx } from '../support/fake-mx.ts'
 import { composeComplaint, composeDsn, composeVacation, headerOf, returnMail } from '../support/returned-mail.ts'
@@ -70,6 +71,12 @@ async function operator(method: string, path: string, sent?: unknown): Promise<a
   const { status: code, body } = await relay.call(method, path, sent, { authorization: `Bearer ${operatorToken}` })
   expect(code).toBe(200)
   return body
+}
+
+async function command(...argv: string[]): Promise<string> {
+  const { stdout, stderr, exitCode } = await runCommand({ argv, cwd: '/' }, relay.relay.parts)
+  expect({ stderr, exitCode }).toEqual({ stderr: '', exitCode: 0 })
+  return stdout
 }
 
 const settled = () =>
@@ -204,6 +211,8 @@ describe('what changes nothing is kept and shown', () => {
     const response = await fetch(`${relay.baseUrl}/api/feedback/${row!.id}/content`, { headers: { authorization: `Bearer ${operatorToken}` } })
     expect(response.headers.get('content-type')).toBe('message/rfc822')
     expect(await response.text()).toContain(text())
+    expect(await command('feedback', 'list', '--result', result)).toContain(row!.id)
+    expect(JSON.parse(await command('feedback', 'show', row!.id))).toMatchObject({ id: row!.id, result, message_id: id })
   })
 })
 
@@ -244,6 +253,22 @@ describe('a complaint to the feedback loop address', () => {
     expect(await statusOf(id)).toBe('bounced')
     expect(await suppressionOf()).toMatchObject({ origin: 'complaint' })
   })
+})
+
+test('what a smarthost took bounces by its report, and is not delivered by its word', async () => {
+  const passing = await startTestRelay({ delivery_smarthost: `127.0.0.3:${mx.port}` })
+  onTestFinished(() => passing.stop())
+  const [id, other] = [await passing.send(ann), await passing.send(`other.${ann}`)]
+  const stateOf = async (email: string, address: string) => (await passing.recipients(email))[address]?.status
+  await expect.poll(() => stateOf(id, ann), { timeout: 10_000 }).toBe('sent')
+  await expect.poll(() => stateOf(other, `other.${ann}`), { timeout: 10_000 }).toBe('sent')
+  const returnPathOf = (address: string) => mx.messages.findLast(({ rcptTo }) => rcptTo[0] === address)!.mailFrom
+  const success = composeDsn({ recipient: `other.${ann}`, action: 'delivered', status: '2.0.0', diagnostic: '250 ok' })
+  await returnMail(passing.returnPathPort, returnPathOf(`other.${ann}`), [success])
+  await returnMail(passing.returnPathPort, returnPathOf(ann), [composeDsn({ recipient: ann })])
+  await expect.poll(() => stateOf(id, ann)).toBe('bounced')
+  expect(await passing.events(id)).toContain('email.bounced')
+  expect(await stateOf(other, `other.${ann}`)).toBe('sent')
 })
 
 test('where the sources of complaints are set, those of others are kept and change nothing', async () => {

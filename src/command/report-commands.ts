@@ -1,0 +1,61 @@
+import { SternaError } from '../errors.ts'
+import { ReportList } from '../feedback/report-list.ts'
+import type { ReportListRow } from '../feedback/report-list.ts'
+import { reportResults } from '../feedback/report-result.ts'
+import type { ReportResult } from '../feedback/report-result.ts'
+import { argument, printable, shownTime, table, textOption } from './command.ts'
+import type { Command } from './command.ts'
+
+const everybodys = null
+/** Of one list. */
+const mostRows = 100
+
+export const reportCommands: Command[] = [
+  {
+    name: 'feedback list',
+    reads: true,
+    args: [],
+    options: { result: { type: 'string', value: 'RESULT', doc: `Only those of which this came: ${reportResults.join(', ')}.` } },
+    doc: 'Lists what came back by mail, the newest hundred: for what address, what came of it, the email and recipient it is about.',
+    async run(input, { db }) {
+      const filter = { accountId: everybodys, purpose: null, messageId: null, result: resultIn(textOption(input, 'result')) }
+      const rows = await new ReportList(db).page(filter, { limit: mostRows, after: null, before: null })
+      const cells = rows.slice(0, mostRows).map((row) => [
+        row.id,
+        shownTime(row.received_at),
+        row.purpose,
+        row.result ?? 'waiting',
+        row.message_id ?? '-',
+        printable(row.recipient ?? '-'),
+        row.remote_address,
+      ])
+      return { stdout: table([['ID', 'RECEIVED', 'PURPOSE', 'RESULT', 'EMAIL', 'TO', 'FROM HOST'], ...cells]) }
+    },
+  },
+  {
+    name: 'feedback show',
+    reads: true,
+    args: ['REPORT'],
+    options: {},
+    doc: 'Prints as JSON what came back by mail (rep_…), and what it says.',
+    async run(input, { db }) {
+      const row = await new ReportList(db).find(argument(input, 0), everybodys)
+      if (!row) throw new SternaError('not_found', `There is no report "${argument(input, 0)}".`)
+      return { stdout: `${JSON.stringify(shownReport(row), null, 2)}\n` }
+    },
+  },
+]
+
+function resultIn(text: string | undefined): ReportResult | null {
+  const result = reportResults.find((each) => each === text)
+  if (text !== undefined && !result) throw new SternaError('validation_error', `--result must be one of ${reportResults.join(', ')}.`)
+  return result ?? null
+}
+
+const shownReport = ({ received_at, settled_at, summary, tls, ...row }: ReportListRow) => ({
+  ...row,
+  received_at: shownTime(received_at),
+  settled_at: shownTime(settled_at),
+  tls: tls === 1,
+  says: summary === null ? null : (JSON.parse(summary) as unknown),
+})

@@ -20,6 +20,7 @@ export interface ParsedComplaint extends Complaint {
 export function parseComplaint(message: ReturnedMessage): ParsedComplaint | null {
   const content = feedbackReportIn(message)
   if (content !== null) return reportComplaint(content, originalMessage(message))
+  if (/^true$/i.test(headerValue(message, 'x-apple-unsubscribe'))) return clientOptOut(message)
   return isOlderForm(message) ? olderComplaint(message) : null
 }
 
@@ -66,6 +67,12 @@ function reportComplaint(content: string, original: OriginalMessage): ParsedComp
 function recipientsOf(original: OriginalMessage): string[] {
   const named = addressesIn(original.headers, 'x-hmxmroriginalrecipient')
   return named.length > 0 ? named : addressedTo(original)
+}
+
+/** Apple Mail writes so for its user, to the mailbox of List-Unsubscribe. */
+function clientOptOut(message: ReturnedMessage): ParsedComplaint {
+  const address = reportedAddress(headerValue(message, 'from'))
+  return { feedbackType: 'opt-out', reportedBy: null, addresses: address === null ? [] : [address], reversePath: null }
 }
 
 const complainers = /^(?:fbl|feedback-?loop|scomp|abuse|complaints?|spam-?reports?|no-?reply-?fbl)(?:[+._-][^@]*)?@|^staff@hotmail\.com$|@reports\.spamcop\.net$/i

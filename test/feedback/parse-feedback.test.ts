@@ -20,3 +20,60 @@ describe.each(['dsn', 'arf'])('%s fixtures', (folder) => {
     expect(await understand(withCrlf(document))).toMatchObject(expected)
   })
 })
+
+/** What programs on the way do to messages. */
+const damages: [string, (source: string) => string][] = [
+  ['an mbox line before it', (source) => `From MAILER-DAEMON Sat Nov 21 08:00:00 2026\n${source}`],
+  ['empty lines before it', (source) => `\n\n${source}`],
+  ['a byte order mark', (source) => `\uFEFF${source}`],
+  ['CR alone', (source) => source.replaceAll('\n', '\r')],
+  ['a CR too many', (source) => source.replaceAll('\n', '\r\r\n')],
+  ['spaces behind a delimiter', (source) => source.replace(/^--=_report$/gm, '--=_report  ')],
+  ['no final delimiter', (source) => source.replace('--=_report--\n', '')],
+  ['another label in capitals', (source) => source.replace(/content-type: message\/(?:global-)?delivery-status/i, 'CONTENT-TYPE: Message/Delivery-Status')],
+  ['the label of a file', (source) => source.replace(/content-type: message\/(?:global-)?delivery-status/i, 'Content-Type: application/octet-stream')],
+]
+const withoutCoding: typeof damages = [
+  ['no boundary', (source) => source.replace(/;\n\tboundary="=_report"/, '')],
+  ['a wrong boundary', (source) => source.replace('boundary="=_report"', 'boundary="other"')],
+  ['no content type', (source) => source.replace(/Content-Type: multipart[^]*?boundary="=_report"\n/, '')],
+]
+
+describe.each(['postfix-user-unknown', 'exim-mailbox-full', 'exchange-html-and-base64', 'internationalized'])('%s with', (name) => {
+  const source = readFileSync(join(fixtures, 'dsn', `${name}.eml`), 'utf8')
+  const { recipients } = JSON.parse(readFileSync(join(fixtures, 'dsn', `${name}.json`), 'utf8')) as FeedbackReport
+  const isEncoded = source.includes('base64')
+  it.each(isEncoded ? damages : [...damages, ...withoutCoding])('%s', async (_, damage) => {
+    expect(damage(source)).not.toBe(source)
+    expect(await understand(Buffer.from(damage(source)))).toMatchObject({ class: 'bounce', recipients })
+  })
+})
+
+it('a mail client may ask for its user', async () => {
+  const mail = 'From: Person <person@example.com>\nTo: u0@shop.example\nSubject: Unsubscribe\nX-Apple-Unsubscribe: true\n\n'
+  expect(await understand(Buffer.from(mail))).toMatchObject({ class: 'complaint', complaint: { feedbackType: 'opt-out' }, recipients: [{ address: 'person@example.com' }] })
+})
+
+describe('notifications of Amazon SES', () => {
+  const mail = (text: string): Buffer => Buffer.from(`From: no-reply@sns.amazonaws.com\nSubject: AWS Notification Message\n\n${text}\n\n--\nIf you wish {to stop}\n`)
+  const bounce = (bounceType: string) => ({
+    notificationType: 'Bounce',
+    bounce: { bounceType, bouncedRecipients: [{ emailAddress: 'a@b.example', action: 'failed', status: '5.1.1', diagnosticCode: 'smtp; 550 5.1.1 user unknown' }] },
+  })
+  const about = { recipients: [{ address: 'a@b.example', action: 'delivered', hard: false }] }
+  it.each([
+    [bounce('Permanent'), { class: 'bounce', recipients: [{ address: 'a@b.example', action: 'failed', hard: true, status: '5.1.1' }] }],
+    [bounce('Transient'), { class: 'bounce', recipients: [{ address: 'a@b.example', action: 'failed', hard: false }] }],
+    [{ Type: 'Notification', Message: JSON.stringify(bounce('Permanent')), TopicArn: 'arn' }, { class: 'bounce', recipients: [{ hard: true }] }],
+    [
+      { eventType: 'Complaint', complaint: { complainedRecipients: [{ emailAddress: 'a@b.example' }], complaintFeedbackType: 'abuse' } },
+      { class: 'complaint', complaint: { feedbackType: 'abuse' }, ...about },
+    ],
+    [{ notificationType: 'Delivery', delivery: { recipients: ['a@b.example'], smtpResponse: '250 ok' } }, { class: 'delivered', ...about }],
+    [{ notificationType: 'Bounce', bounce: { bouncedRecipients: 'none' } }, { class: 'bounce', recipients: [] }],
+    [{ notificationType: 'Unheard-of' }, { class: 'not-bounce', recipients: [] }],
+  ])('%j', async (notification, expected) => {
+    expect(await understand(mail(JSON.stringify(notification)))).toMatchObject(expected)
+    expect(await understand(mail(JSON.stringify(notification, null, 2)))).toMatchObject(expected)
+  })
+})

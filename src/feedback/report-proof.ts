@@ -1,4 +1,5 @@
 import { readToken } from '../smtp/verp.ts'
+import type { TokenPurpose } from '../smtp/verp.ts'
 import type { FeedbackReport } from './feedback-report.ts'
 
 /**
@@ -26,9 +27,13 @@ interface Arrival {
  * about. Addresses of people are no proof. Time is that of arrival, so that a report which waited is judged the same.
  */
 export function proofOf({ recipientId, receivedAt }: Arrival, original: FeedbackReport['original'], key: Buffer): ReportProof | Unproven {
-  const tokenIn = (text: string | null) => (text === null ? null : readToken(localPartOf(text), key, receivedAt))
-  const inMessage = [original.reference, original.unsubscribe].map(tokenIn).filter((token) => token !== null)
-  const reversePath = tokenIn(original.reversePath)
+  // One that is for something else proves nothing here: of the reverse-path, hosts know it that never saw the message.
+  const tokenIn = (text: string | null, purpose: TokenPurpose) => {
+    const token = text === null ? null : readToken(localPartOf(text), key, receivedAt)
+    return token?.purpose === purpose ? token : null
+  }
+  const inMessage = [tokenIn(original.reference, 'reference'), tokenIn(original.unsubscribe, 'unsubscribe')].filter((token) => token !== null)
+  const reversePath = tokenIn(original.reversePath, 'bounce')
   const found = reversePath === null ? inMessage : [...inMessage, reversePath]
   // A token of some other recipient contradicts, be its time over or not.
   const named = new Set([...(recipientId === null ? [] : [recipientId]), ...found.map((token) => token.recipientId)])

@@ -28,6 +28,8 @@ test.each([
   ['no token at all', null, null, null, 'no_token'],
   ['a token of somebody else’s making', null, token('reference', ann, 1, Buffer.alloc(32, 8)), null, 'no_token'],
   ['a token with one letter changed', null, token('reference', ann).replace(/.$/, (last) => (last === '0' ? '1' : '0')), null, 'no_token'],
+  ['the token of a reverse-path in the place of the reference', null, token('bounce', ann), null, 'no_token'],
+  ['a reference in the place of the reverse-path', null, null, `${token('reference', ann)}@send.sender.example`, 'no_token'],
   ['an address in words', null, 'ann@rcpt.example', 'ann@rcpt.example', 'no_token'],
   ['a reference whose time is over', null, token('reference', ann, 200), null, 'expired_token'],
   ['a reverse-path whose time is over', null, null, path(ann, 60), 'expired_token'],

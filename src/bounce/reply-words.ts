@@ -3,7 +3,7 @@ const longestText = 2000
 /** Ends a sentence; no phrase reaches over it. */
 export const sentenceEnd = '.'
 
-const address = /[^\s<>()[\]"',:;]{1,128}@[^\s<>()[\]"',:;]{1,255}/g
+const address = /[^\s<>()[\]"',:;]{1,128}@[^\s<>()[\]"',:;]{0,254}[^\s<>()[\]"',:;.!?]/g
 /** A number of several parts is one word; of scripts without spaces each character is. */
 const word =
   /\d+(?:\.\d+)*|(?=[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}])\p{L}|(?:(?![\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}])\p{L})+|@|[.;!?](?!\S)|。/gu

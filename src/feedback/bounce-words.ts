@@ -36,7 +36,7 @@ const later = [
 ]
 
 const finally_ = [
-  'giving up','given up','gave up','will not be retried','no further (attempts|attempt|delivery)','not be (retried|attempted)','permanent','permanently','fatal','has been (returned|removed|deleted|bounced)','stopped trying','no longer (try|trying|be)','undeliverable','expired','(delivery|message|mail|email) (has |)(failed|failure)','final','last attempt','could not be delivered (after|for|within|in)','returned to sender','retry (timeout|time limit|limit|time) (exceeded|reached|expired)','wird zuruckgeschickt','endgultig','definitivement','definitiva','окончательно',
+  'giving up','given up','gave up','will not be retried','no further (attempts|attempt|delivery)','not be (retried|attempted)','permanent','permanently','has been (returned|removed|deleted|bounced)','stopped trying','no longer (try|trying|be)','undeliverable','expired','(delivery|message|mail|email) (has |)(failed|failure)','last attempt','could not be delivered (after|for|within|in)','returned to sender','retry (timeout|time limit|limit|time) (exceeded|reached|expired)','wird zuruckgeschickt','endgultig','definitivement','definitiva','окончательно',
 ]
 
 let compiled: { notDelivered: RegExp; later: RegExp; finally_: RegExp } | undefined

@@ -10,6 +10,8 @@ const diagnosticType = /^\s*([A-Za-z][A-Za-z0-9-]{0,40})\s*;\s*/
 /** At the beginning, or behind what introduces a reply: `said: 550 …`, `<<< 550 …`, `(550 …`. */
 const quotedCode = /(?:^|[:;<>("'[]\s{0,3}|\b(?:said|error|code|reply|response|returned|status)\W{1,3})([245][0-5]\d)(?=[- )\].,:;"']|$)/i
 const codeBeforeEnhanced = /\b([245])[0-5]\d[- ]{1,3}(?=#?\1\.\d{1,3}\.\d{1,3}\b)/
+/** The enhanced code behind the code: `550 5.1.1`, `550-'5.1.1`. */
+const enhancedBehindCode = /\b([245])[0-5]\d[- '"(#]{1,4}(\1\.\d{1,3}\.\d{1,3})(?![\d.]*\d)/
 /** `5.1.1`, `#5.1.1` and `(#5.1.1)`; a longer row of numbers is an address. */
 const enhanced = /(?:^|[^\d.])([245]\.\d{1,3}\.\d{1,3})(?![\d.]*\d)/
 
@@ -18,7 +20,7 @@ export function parseDiagnostic(said: string): Diagnostic {
   const text = said.replace(diagnosticType, '').replace(/\s+/g, ' ').trim()
   const found = quotedCode.exec(text)?.[1] ?? codeBeforeEnhanced.exec(text)?.[0]
   const code = found === undefined ? null : parseInt(found, 10)
-  const enhancedCode = enhanced.exec(text)?.[1] ?? null
+  const enhancedCode = enhancedBehindCode.exec(text)?.[2] ?? enhanced.exec(text)?.[1] ?? null
   const contradicts = code !== null && enhancedCode !== null && enhancedCode[0] !== String(code)[0]
   return { code, enhancedCode: contradicts ? null : enhancedCode, text }
 }

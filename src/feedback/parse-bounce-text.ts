@@ -28,27 +28,31 @@ export function parseBounceText(message: ReturnedMessage): ReportedRecipient[] {
   const text = lines.join('\n')
   if (!isBounceNotice(message, text)) return []
   const isDelayed = saysDelayed(text)
-  return recipientsOf(message, lines).map((recipient) => reported(recipient, text, isDelayed))
+  const recipients = recipientsOf(message, lines)
+  // What is said of nobody in particular is said of the only one.
+  return recipients.map((recipient) => reported(recipient, text, { isDelayed, isOnly: recipients.length === 1 }))
 }
 
 function recipientsOf(message: ReturnedMessage, lines: string[]): NamedRecipient[] {
   const failed = addressesIn(headerValue(message, 'x-failed-recipients'))
   const original = originalMessage(message).headers
-  const systems = addressesIn(headerValue(message, 'from'))
-  const senders = [...addressesIn(headerValue(message, 'to')), ...addressesOf(original, ['from', 'return-path', 'sender', 'reply-to', 'message-id'])]
-  const others = new Set([...systems, ...senders])
-  const strangers = namedRecipients(lines, (address) => others.has(address.toLowerCase()))
+  const written = addressesOf(original, ['to', 'cc', 'x-original-to'])
+  const systems = new Set(addressesIn(headerValue(message, 'from')))
+  const senders = new Set([...addressesIn(headerValue(message, 'to')), ...addressesOf(original, ['from', 'return-path', 'sender', 'reply-to', 'message-id'])])
+  const isWrittenTo = (address: string): boolean => written.includes(address.toLowerCase())
+  const named = [(address: string) => systems.has(address) || senders.has(address), (address: string) => systems.has(address)].map((isOther) =>
+    namedRecipients(lines, { isWrittenTo, isSomebodyElse: (address) => isOther(address.toLowerCase()) }),
+  )
   // Who writes to themselves is sender and recipient.
-  const named = strangers.length > 0 ? strangers : namedRecipients(lines, (address) => systems.includes(address.toLowerCase()))
-  if (failed.length > 0) return failed.map((address) => named.find((one) => one.address.toLowerCase() === address) ?? { address, reason: '' })
-  if (named.length > 0) return named
-  const written = addressesOf(original, ['to'])
+  const found = named.find((recipients) => recipients.length > 0) ?? []
+  if (failed.length > 0) return failed.map((address) => found.find((one) => one.address.toLowerCase() === address) ?? { address, reason: '' })
+  if (found.length > 0) return found
   return written.length === 1 ? written.map((address) => ({ address, reason: '' })) : []
 }
 
-function reported({ address, reason }: NamedRecipient, text: string, isDelayed: boolean): ReportedRecipient {
+function reported({ address, reason }: NamedRecipient, text: string, { isDelayed, isOnly }: { isDelayed: boolean; isOnly: boolean }): ReportedRecipient {
   const own = judge(reason, text, address)
-  const { said, judgement } = own.judgement.category === 'other' ? judge(`${reason}\n${text}`, text, address) : own
+  const { said, judgement } = isOnly && own.judgement.category === 'other' ? judge(`${reason}\n${text}`, text, address) : own
   return {
     address,
     action: isDelayed ? 'delayed' : 'failed',
@@ -60,13 +64,17 @@ function reported({ address, reason }: NamedRecipient, text: string, isDelayed: 
   }
 }
 
+/** What introduces a reply may speak for itself; where the whole cannot be understood, the reply alone counts. */
 function judge(reason: string, text: string, address: string) {
   const said = parseDiagnostic(reason)
-  const remoteHost = /(?:talking to|host|server|by|from)\s{1,3}([a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,8})/i.exec(reason)?.[1]?.toLowerCase()
-  const phase = reportedPhase(phaseText(text), said.text)
-  const refusal: Refusal = { ...said, remoteHost: remoteHost ?? domainOf(address).toLowerCase(), phase }
+  const host = /(?:talking to|host|server|by|from)\s{1,3}([a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,8})/i.exec(reason)?.[1]
+  const remoteHost = (host ?? domainOf(address)).toLowerCase()
+  const refusal: Refusal = { ...said, remoteHost, phase: reportedPhase(phaseText(text), said.text) }
   // Without a code it is no reply that is quoted, but what the reporting system found out itself.
-  return { said, judgement: said.code === null ? classifyRefusal(refusal) : judgeRefusal(refusal) }
+  if (said.code === null) return { said, judgement: classifyRefusal(refusal) }
+  const judgement = judgeRefusal(refusal)
+  const quoted = said.text.slice(said.text.indexOf(String(said.code)))
+  return { said, judgement: judgement.category === 'other' ? judgeRefusal({ ...refusal, text: quoted }) : judgement }
 }
 
 const addressesIn = (value: string): string[] => value.match(anyAddress)?.map((address) => address.toLowerCase()) ?? []

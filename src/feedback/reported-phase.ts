@@ -8,7 +8,7 @@ const phrases: [RegExp, RefusalPhase][] = [
   ],
   [/in reply to (?:the )?DATA\b|after (?:pipelined )?(?:initial )?DATA\b|(?:>>>|<<<|-->) DATA\b|for DATA command\b|failed on DATA command\b|\[DATA\]/gi, 'data'],
   [
-    /in reply to (?:the )?RCPT\b|after (?:pipelined )?RCPT\b|(?:>>>|<<<|-->|sent:?) RCPT\b|for RCPT TO command\b|did not like our RCPT\b|does not like recipient\b|most progress was RCPT\b|\[RCPT[_ ]TO\]/gi,
+    /in reply to (?:the )?RCPT\b|after (?:pipelined )?RCPT\b|(?:>>>|<<<|-->|sent:?) RCPT\b|for RCPT TO command\b|did not like our RCPT\b|does not like recipient\b|(?:address|recipient) was rejected by\b|has rejected (?:the )?(?:address|recipient)\b|most progress was RCPT\b|\[RCPT[_ ]TO\]/gi,
     'rcpt',
   ],
   [

@@ -1,0 +1,61 @@
+/** How an address stands in the words of a report; the later, the more it is a recipient that failed. */
+export const mentionKinds = ['named', 'told', 'quoted', 'addressed', 'listed'] as const
+/**
+ * `named`: it just stands there. `told`: in a sentence about failure. `quoted`: in a reply or a command. `addressed`: behind
+ * `To:`, which may be the header of what came back. `listed`: in a list or a field of recipients.
+ */
+type MentionKind = (typeof mentionKinds)[number]
+
+export interface RecipientMention {
+  address: string
+  line: number
+  kind: MentionKind
+  /** What follows it on its line. */
+  rest: string
+}
+
+const address = /(?:"[^"\s@]{1,64}"|[^\s<>()[\]"',:;|=\\]{1,64})@(?:[\p{L}\p{N}](?:[\p{L}\p{N}_.-]{0,253}[\p{L}\p{N}])?|\[[0-9a-f.:]{3,45}\])/giu
+const scheme = String.raw`(?:mailto:|smtp:|rfc822;\s{0,3})?`
+const opening = String.raw`["'<([]{0,3}`
+const atBeginning = new RegExp(String.raw`^[\s>*•·|#\-–]{0,12}(?:\d{1,3}[.)]\s{1,4})?${opening}${scheme}$`, 'i')
+const recipientField = new RegExp(
+  String.raw`(?:^|[\s>*|,;.])(?:(?:final|failed|intended|undeliverable|rejected|invalid|bad|actual)?[- ]?(?:recipients?|addresse?e?s?|addressee|destination|mailbox|user|e-?mail)(?:[- ]?(?:address|name|s|e-?mail|id|id's))?(?:\(s\))?|` +
+    String.raw`empfänger(?:adresse)?|destinataires?|destinatari[oa]s?|ontvangers?|получател[ья]|адрес|odbiorca|宛先|あて先|送信先|收件人|收件者|수신자|받는 ?사람)\s{0,4}[:：=]\s{0,8}${opening}${scheme}${opening}$`,
+  'iu',
+)
+const toField = new RegExp(String.raw`(?:^|[\s>*|,;.])(?:to|addressed to|original[- ](?:address|recipient)|an|para|pour|aan|à)\s{0,4}[:：=]\s{0,8}${opening}${scheme}${opening}$`, 'iu')
+const command = /\brcpt(?: to)?\s?[:=]?\s?[<[]?$/i
+const reply = /(?:^|[^\d.])[45]\d\d[ \-#]|[45]\.\d{1,3}\.\d{1,3}/
+const aboutFailure =
+  /fail|deliver|reach|reject|refus|unknown|unable|could ?n.t|could not|cannot|can.t|not found|exist|full|quota|bounced|error|invalid|blocked|disabled|undeliv|not accept|denied|zustell|remis|entreg|consegn|recapit|bezorg|достав|dostar|不存在|退|送|届|配信|エラー|반송|전송/i
+/** What comes before somebody to turn to, or whom it came from. */
+const somebodyElse =
+  /(?<![@.\w-])(?:contact|questions?|assistance|help(?:desk)?|support|administrator|report (?:this|it|abuse)|abuse|complain|webmaster|hostmaster|forward (?:this|it)|send (?:this|a|an|mail|e-?mail|your) .{0,40}\bto\b.{0,40}(?:postmaster|help|support)|unsubscribe|whitelist|from|sender|sent by|reply-to|return-path|mail from|received from|originator|absender|expéditeur|remitente|mittente|remetente|afzender|отправитель|message-id|in-reply-to|references|cc|bcc)\b[^@]{0,60}$/i
+const role = /^(?:mailer-?daemon|postmaster|abuse|hostmaster|webmaster|no-?reply|help-?desk|support|spamreport|unblock|delist|removeme)@/i
+
+/** Every address in a line that may be a recipient. */
+export function mentionsIn(line: string, index: number): RecipientMention[] {
+  const found: RecipientMention[] = []
+  let end = 0
+  for (const match of line.matchAll(address)) {
+    const last = found.at(-1)
+    const continues = last?.kind === 'listed' && /^[>"'\])]{0,3}\s?[,;]\s{0,3}["'<]{0,2}$/.test(line.slice(end, match.index))
+    end = match.index + match[0].length
+    const rest = line.slice(end)
+    const kind = continues ? 'listed' : kindOf(match[0], line.slice(0, match.index), rest, line)
+    if (kind) found.push({ address: match[0], line: index, kind, rest })
+  }
+  return found
+}
+
+function kindOf(name: string, before: string, rest: string, line: string): MentionKind | null {
+  if (somebodyElse.test(before.slice(-120)) || /^>? (?:is|was) the (?:sender|administrator)/.test(rest)) return null
+  if (command.test(before)) return 'quoted'
+  if (toField.test(before.slice(-80))) return 'addressed'
+  if (recipientField.test(before.slice(-80))) return 'listed'
+  const isRole = role.test(name)
+  if (atBeginning.test(before)) return isRole && rest.replace(/[>\s]/g, '') === '' ? null : 'listed'
+  if (isRole) return null
+  if (reply.test(line)) return 'quoted'
+  return aboutFailure.test(line) ? 'told' : 'named'
+}

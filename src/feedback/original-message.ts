@@ -17,8 +17,8 @@ export interface OriginalMessage {
 
 const messageTypes = /^(?:message\/(?:rfc822|global|partial|rfc822-headers|global-headers)|text\/(?:rfc822|rfc822-headers|global-headers))$/
 const field = /^([!-9;-~]{1,76})[ \t]{0,8}:(.*)$/
-/** A field that a returned message begins with; words of a report seldom begin a line so. */
-const firstField = /^(?:return-path|received|message-id|dkim-signature|from|to|subject|date|mime-version|x-[a-z0-9-]{1,60}):[ \t]/im
+/** Fields that the header of a message has; words of a report seldom begin a line so. */
+const usualField = /^(?:return-path|received|message-id|dkim-signature|from|to|subject|date|mime-version|x-[a-z0-9-]{1,60}):[ \t]/gim
 
 const mostFields = 1000
 const mostAddresses = 100
@@ -48,9 +48,14 @@ export function addressesIn(headers: readonly HeaderField[], name: string): stri
   return [...new Set(addresses.filter((address) => address.includes('@')))].slice(0, mostAddresses)
 }
 
-/** Where the header of the original seems to begin, in a report that is all one text. */
+/**
+ * The header of the original in a report that is all one text: the first paragraph that looks like one, since reports quote
+ * To and Subject alone too; else what follows the first of its fields.
+ */
 function textOriginal(text: string): string {
-  const start = text.search(firstField)
+  const header = text.split(/\n[ \t]*\n/).find((paragraph) => (paragraph.match(usualField)?.length ?? 0) > 3)
+  if (header !== undefined) return header
+  const start = text.search(usualField)
   return start < 0 ? '' : text.slice(start)
 }
 

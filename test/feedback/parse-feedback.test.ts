@@ -49,6 +49,13 @@ describe.each(['postfix-user-unknown', 'exim-mailbox-full', 'exchange-html-and-b
   })
 })
 
+it('the header of the original is found within a text, behind what the report quotes of it', async () => {
+  const text = ['Your message', '', 'To: a@b.example', 'Subject: Order', '', 'could not be delivered.', '', '--- Below this line is a copy of the message.', '']
+  const original = ['Return-Path: <b0@send.shop.example>', 'Received: from x by y;', '\tSat, 21 Nov 2026 08:00:00 +0000', 'X-Sterna-Ref: r0', 'To: a@b.example', 'Message-ID: <1@shop.example>', '', 'Hi']
+  const report = await understand(Buffer.from(['From: MAILER-DAEMON@b.example', 'Subject: failure notice', '', ...text, ...original].join('\n')))
+  expect(report.original).toMatchObject({ reference: 'r0', reversePath: 'b0@send.shop.example', messageId: '<1@shop.example>' })
+})
+
 it('a mail client may ask for its user', async () => {
   const mail = 'From: Person <person@example.com>\nTo: u0@shop.example\nSubject: Unsubscribe\nX-Apple-Unsubscribe: true\n\n'
   expect(await understand(Buffer.from(mail))).toMatchObject({ class: 'complaint', complaint: { feedbackType: 'opt-out' }, recipients: [{ address: 'person@example.com' }] })

@@ -21,6 +21,7 @@ test('any key reads its account', async () => {
     name: 'acme',
     plan: 'free',
     status: 'active',
+    delivery_notices: false,
     rate_limit: { limit: 100, window_seconds: 60 },
     created_at: new Date(clock.now()).toISOString(),
   })
@@ -40,6 +41,21 @@ test('an operator creates, reads, changes and lists accounts', async () => {
   expect(await call('PATCH', path, { plan: 'gold' })).toMatchObject({ status: 422 })
   expect(await call('PATCH', path, { status: 'gone' })).toMatchObject({ status: 422 })
   expect(await call('GET', '/shop')).toMatchObject({ status: 404 })
+})
+
+test('an account turns its delivery notices on and off, and changes nothing else of itself', async () => {
+  const { request, token, accounts, call } = await start()
+  const key = await token()
+  const change = (body: object) => request('PATCH', '/api/account', { token: key, body })
+  expect(await change({ delivery_notices: true, plan: 'enterprise' })).toMatchObject({ status: 200, body: { delivery_notices: true, plan: 'free' } })
+  await accounts.load()
+  const { id, deliveryNotices } = accounts.getAccount('acme')
+  expect([deliveryNotices, accounts.someWantNotices]).toEqual([true, true])
+  expect(await call('PATCH', `/${id}`, { delivery_notices: false })).toMatchObject({ status: 200, body: { delivery_notices: false } })
+  await accounts.load()
+  expect(accounts.someWantNotices).toBe(false)
+  expect(await change({ delivery_notices: 'yes' })).toMatchObject({ status: 422 })
+  expect(await request('PATCH', '/api/account', { token: await token({ permission: 'sending_access' }), body: {} })).toMatchObject({ status: 403 })
 })
 
 test('a suspended account still reads', async () => {

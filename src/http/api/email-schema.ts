@@ -88,8 +88,8 @@ const template = z.object({
 })
 
 const unsubscribe = z.object({
-  topic: z.string().refine((text) => topicFault(text) === null, {
-    error: 'must have 1 to 64 characters of A-Z, a-z, 0-9, _ and -, and be neither true nor false',
+  topic: z.string().min(1).max(64).refine((text) => topicFault(text) === null, {
+    error: 'may have letters, digits, _ and -, and be neither true nor false',
     params: { code: 'invalid_characters' } satisfies CheckParams,
   }),
 })

@@ -63,6 +63,8 @@ export interface DmarcSummary extends Frame<SourceLine> {
   policy: DmarcPolicy | null
 }
 
+export type TlsSummary = Frame<ConnectionLine>
+
 const noTotals: ReportTotals = { reports: 0, total: 0, failed: 0, begin_at: null, end_at: null }
 
 /** What was reported about a domain's mail in a period; what failed most stands first. */
@@ -95,7 +97,7 @@ export async function readDmarcSummary(db: Pick<Database, 'report'>, domain: Dom
 }
 
 /** What was reported about connections to a domain's hosts in a period; failures stand first. */
-export async function readTlsSummary(db: Pick<Database, 'report'>, domain: Domain, period: ReportPeriod): Promise<Frame<ConnectionLine>> {
+export async function readTlsSummary(db: Pick<Database, 'report'>, domain: Domain, period: ReportPeriod): Promise<TlsSummary> {
   if (domain.status !== 'verified') return { totals: noTotals, reporters: [], lines: [] }
   const { condition, params } = within(domain, period, 'tls')
   const [frame, lines] = await Promise.all([

@@ -21,7 +21,7 @@ export function parseDmarcReport(text: string): DmarcReport {
   const domain = domainField(textAt(published, 'domain'), 'policy_published/domain')
   const records = childrenOf(feedback, 'record')
   if (records.length === 0) throw new ReportFault('The report has no record.')
-  const rows = withoutRepetition(records.map((record) => rowOf(record, domain)))
+  const rows = withoutRepetition(records.map((record) => rowOf(record, domain)), 'messages')
   return {
     kind: 'dmarc',
     reporter: neededText(textAt(metadata, 'org_name'), 'report_metadata/org_name'),

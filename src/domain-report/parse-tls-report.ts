@@ -27,7 +27,7 @@ export function parseTlsReport(text: string): TlsReport[] {
   if (policies.length === 0) throw new ReportFault('The report has no policies.')
   const domains = [...new Set(policies.map(({ domain }) => domain))]
   return domains.map((domain) => {
-    const rows = withoutRepetition(policies.filter((policy) => policy.domain === domain).flatMap((policy) => policy.rows))
+    const rows = withoutRepetition(policies.filter((policy) => policy.domain === domain).flatMap((policy) => policy.rows), 'sessions')
     const failed = rows.filter(({ resultType }) => resultType !== 'success')
     return {
       kind: 'tls' as const,

@@ -5,7 +5,7 @@ import { mostRows, ReportFault } from './domain-report.ts'
 import type { DomainReport } from './domain-report.ts'
 import { parseDmarcReport } from './parse-dmarc-report.ts'
 import { parseTlsReport } from './parse-tls-report.ts'
-import { maybeReport, unpackReport } from './unpack-report.ts'
+import { largestReport, maybeReport, unpackReport } from './unpack-report.ts'
 
 /** Attachments of one mail that are looked into; all receivers but a few send one. */
 const mostAttachments = 10
@@ -18,7 +18,7 @@ export interface ReportMail {
 }
 
 /**
- * Reads the reports that are attached to a mail, or are its body. What a part is, its content says, since declared types
+ * Reads the reports that are attached to a mail, or are its body, as many as unpack to the size of one. What a part is, its content says, since declared types
  * and file names are wrong too often. For a process that may be killed.
  * @throws Error where it is no mail that can be read
  */
@@ -27,9 +27,12 @@ export async function readReportMail(mail: Uint8Array): Promise<ReportMail> {
   const attached = leaves.filter(isCandidate)
   if (attached.length === 0) return { reports: [], faults: ['Nothing in the mail is a report.'] }
   const found: ReportMail = { reports: [], faults: [] }
+  let room = largestReport
   for (const { content } of attached.slice(0, mostAttachments)) {
     try {
-      found.reports.push(...readReport(content))
+      const { language, text, size } = unpackReport(content, room)
+      room -= size
+      found.reports.push(...(language === 'xml' ? [parseDmarcReport(text)] : parseTlsReport(text)))
     } catch (error) {
       if (!(error instanceof ReportFault)) throw error
       found.faults.push(messageOf(error))
@@ -41,12 +44,6 @@ export async function readReportMail(mail: Uint8Array): Promise<ReportMail> {
 
 /** The text for people beside a report may begin like one. */
 const isCandidate = ({ contentType, content }: MimeLeaf): boolean => !/^(?:text\/html|message\/)/i.test(contentType) && maybeReport(content)
-
-/** @throws ReportFault */
-function readReport(content: Buffer): DomainReport[] {
-  const { language, text } = unpackReport(content)
-  return language === 'xml' ? [parseDmarcReport(text)] : parseTlsReport(text)
-}
 
 /** As many rows as one report may have, for all of a mail. */
 function withinBounds(reports: DomainReport[]): DomainReport[] {

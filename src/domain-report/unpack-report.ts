@@ -3,7 +3,7 @@ import { ReportFault } from './domain-report.ts'
 import { onlyZipEntry } from './zip-entry.ts'
 
 /** bytes; what the largest receivers send is a tenth of it */
-const largestReport = 10 * 1024 * 1024
+export const largestReport = 10 * 1024 * 1024
 /** Reports shrink to a twentieth; a bomb to a thousandth. */
 const [largestRatio, smallSize] = [200, 256 * 1024]
 
@@ -29,25 +29,26 @@ export const maybeReport = (bytes: Buffer): boolean => shapeOf(bytes) !== null
 
 /**
  * The text of a report: as it is, in gzip, or the only file of a zip archive.
+ * @param limit bytes
  * @throws ReportFault for what is neither, and for what unpacks to more than any report
  */
-export function unpackReport(bytes: Buffer): ReportText {
+export function unpackReport(bytes: Buffer, limit = largestReport): ReportText & { size: number } {
   const shape = shapeOf(bytes)
-  const report = shape === 'gzip' ? gunzip(bytes) : shape === 'zip' ? onlyZipEntry(bytes, largestReport) : bytes
-  if (report.length > largestReport) throw new ReportFault(`The report has more than ${largestReport} bytes.`)
+  const report = shape === 'gzip' ? gunzip(bytes, limit) : shape === 'zip' ? onlyZipEntry(bytes, limit) : bytes
+  if (report.length > limit) throw new ReportFault(`The report has more than ${limit} bytes.`)
   if (report.length > smallSize && report.length > bytes.length * largestRatio) {
     throw new ReportFault(`The report unpacks to more than ${largestRatio} times its size.`)
   }
   const language = shapeOf(report)
   if (language !== 'xml' && language !== 'json') throw new ReportFault('It is neither XML nor JSON, nor one of them in gzip or zip.')
-  return { language, text: decodeText(report) }
+  return { language, text: decodeText(report), size: report.length }
 }
 
-function gunzip(bytes: Buffer): Buffer {
+function gunzip(bytes: Buffer, limit: number): Buffer {
   try {
-    return gunzipSync(bytes, { maxOutputLength: largestReport })
+    return gunzipSync(bytes, { maxOutputLength: limit })
   } catch (error) {
-    if (error instanceof RangeError) throw new ReportFault(`The gzip file unpacks to more than ${largestReport} bytes.`)
+    if (error instanceof RangeError) throw new ReportFault(`The gzip file unpacks to more than ${limit} bytes.`)
     throw new ReportFault('The gzip file is broken or not whole.')
   }
 }

@@ -20,7 +20,7 @@ import { beginRotation, isRotating, withoutOldKeys } from './key-rotation.ts'
 import { type ChangeableSettings, type DomainSettings, newDomain, newSystemDomain } from './new-domain.ts'
 import { type KeyWishes, newKeys } from './new-keys.ts'
 import { PrivateKeys } from './private-keys.ts'
-import { tlsReportRecord } from './report-addresses.ts'
+import { firstDmarcRecord, tlsReportRecord } from './report-addresses.ts'
 import { parseTrackingLabel } from './sending-domain-name.ts'
 
 export interface SendingDomainSettings extends RecordHosts {
@@ -269,6 +269,11 @@ export class SendingDomains {
   /** The records that the domain's owner is to publish. */
   records(domain: Domain): DnsRecord[] {
     return recordsFor(domain, this.#parts.settings)
+  }
+
+  /** The DMARC record for the domain to begin with. */
+  firstDmarcRecord(domain: Domain): string {
+    return firstDmarcRecord(this.#parts.settings.takesReports ? returnPathOf(domain) : null)
   }
 
   /** The record that has those who send to the domain report on TLS; null where this server takes no reports. */

@@ -27,7 +27,7 @@ test('a charset that is declared, and one that does not exist', () => {
 })
 
 test('JSON', () => {
-  expect(unpackReport(gzipSync('  {"a":1}'))).toEqual({ language: 'json', text: '  {"a":1}' })
+  expect(unpackReport(gzipSync('  {"a":1}'))).toEqual({ language: 'json', text: '  {"a":1}', size: 9 })
 })
 
 const megabytes = (count: number): Buffer => Buffer.alloc(count * 1024 * 1024, ' ')

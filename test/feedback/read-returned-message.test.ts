@@ -1,0 +1,93 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { readReturnedMessage } from '../../src/feedback/read-returned-message.ts'
+
+const read = (...lines: (string | Buffer)[]) => readReturnedMessage(Buffer.concat(lines.map((line) => Buffer.concat([Buffer.from(line), Buffer.from('\r\n')]))))
+
+it('gives the header decoded and the parts in their order, a message within as one of them', async () => {
+  const message = await read(
+    'Subject: =?utf-8?q?Gr=C3=BC=C3=9Fe?=',
+    ' again',
+    'X-Empty:',
+    'Content-Type: multipart/mixed; boundary=a',
+    '',
+    'preamble',
+    '--a',
+    'Content-Type: multipart/alternative; boundary=b',
+    '',
+    '--b',
+    '',
+    'first',
+    '--b',
+    'Content-Type: TEXT/HTML; charset=utf-8',
+    '',
+    '<b>second</b>',
+    '--b--',
+    '--a',
+    'Content-Type: message/rfc822',
+    'Content-Disposition: inline',
+    '',
+    'Subject: third',
+    'Content-Type: text/plain',
+    '',
+    'body',
+    '--a',
+    'Content-Type: text/plain',
+    'Content-Disposition: attachment; filename=a.txt',
+    'Content-Transfer-Encoding: base64',
+    '',
+    Buffer.from('fourth').toString('base64'),
+    '--a--',
+  )
+  expect(message.headers).toEqual([
+    { name: 'subject', value: 'Grüße again' },
+    { name: 'x-empty', value: '' },
+    { name: 'content-type', value: 'multipart/mixed; boundary=a' },
+  ])
+  expect(message.parts).toEqual([
+    { contentType: 'text/plain', content: 'first' },
+    { contentType: 'text/html', content: '<b>second</b>' },
+    { contentType: 'message/rfc822', content: 'Subject: third\nContent-Type: text/plain\n\nbody' },
+    { contentType: 'text/plain', content: 'fourth' },
+  ])
+})
+
+describe('text in', () => {
+  it.each([
+    ['us-ascii', Buffer.from('grüße'), 'grüße'],
+    ['us-ascii', Buffer.from('grüße', 'latin1'), 'grüße'],
+    ['utf-8', Buffer.from('grüße', 'latin1'), 'grüße'],
+    ['iso-8859-1', Buffer.from('grüße'), 'grüße'],
+    ['iso-8859-1', Buffer.from('grüße', 'latin1'), 'grüße'],
+    ['iso-8859-2', Buffer.from([0xbf, 0xb9]), 'żš'],
+    ['koi8-r', Buffer.from([0xce, 0xc5, 0xd4]), 'нет'],
+    ['iso-2022-jp', Buffer.from('\x1b$B$"\x1b(B', 'latin1'), 'あ'],
+    ['shift_jis', Buffer.from([0x82, 0xa0]), 'あ'],
+    ['gb2312', Buffer.from([0xb2, 0xbb]), '不'],
+    ['no-such-charset', Buffer.from('grüße'), 'grüße'],
+    ['""', Buffer.from('plain'), 'plain'],
+  ])('%s', async (charset, bytes, text) => {
+    const { parts } = await read(`Content-Type: text/plain; charset=${charset}`, 'Content-Transfer-Encoding: 8bit', '', bytes)
+    expect(parts[0]?.content.trim()).toBe(text)
+  })
+})
+
+it('what is read of a part, and how many of them, is bounded', async () => {
+  const { parts } = await read('Content-Type: multipart/mixed; boundary=a', '', ...Array.from({ length: 200 }, () => '--a\r\n\r\nx'), '--a--')
+  expect(parts).toHaveLength(64)
+  const long = await read('Content-Type: text/plain', '', 'ü'.repeat(1_000_000))
+  expect(long.parts[0]?.content).toMatch(/^ü{65536}$/)
+})
+
+it('whatever bytes come, they are a message or an error', async () => {
+  const line = fc.oneof(
+    fc.string(),
+    fc.constantFrom('', '--a', '--a--', 'Content-Type: multipart/mixed; boundary=a', 'Content-Type: message/rfc822', 'Content-Transfer-Encoding: base64', ' x', ':'),
+  )
+  await fc.assert(
+    fc.asyncProperty(fc.array(line, { maxLength: 30 }), fc.constantFrom('\n', '\r\n', '\r'), async (lines, end) => {
+      const message = await readReturnedMessage(Buffer.from(lines.join(end)))
+      expect(message.parts.length).toBeGreaterThan(0)
+    }),
+  )
+})

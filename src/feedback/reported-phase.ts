@@ -1,9 +1,9 @@
 import type { RefusalPhase } from '../bounce/refusal.ts'
 
-/** How the mail systems that quote a dialogue name the command that was refused: Postfix, Exim, Sendmail, Courier, qmail, Yahoo. */
+/** How the mail systems that quote a dialogue name the command that was refused: Postfix, Exim, Sendmail, Courier, MDaemon, hMailServer, qmail, Yahoo. */
 const phrases: [RegExp, RefusalPhase][] = [
   [
-    /in reply to (?:the )?end of DATA\b|after (?:pipelined )?(?:sending )?(?:end of data|message body|the message)\b|>>> \.(?=\s|$)|failed after I sent the message\b|did not like our (?:final )?DATA\b|\[BODY\]/gi,
+    /in reply to (?:the )?end of DATA\b|after (?:pipelined )?(?:sending )?(?:end of data|data block|message body|the message)\b|>>> \.(?=\s|$)|failed after I sent the message\b|did not like our (?:final )?DATA\b|\[BODY\]/gi,
     'dot',
   ],
   [/in reply to (?:the )?DATA\b|after (?:pipelined )?(?:initial )?DATA\b|(?:>>>|<<<|-->) DATA\b|for DATA command\b|failed on DATA command\b|\[DATA\]/gi, 'data'],
@@ -12,10 +12,10 @@ const phrases: [RegExp, RefusalPhase][] = [
     'rcpt',
   ],
   [
-    /in reply to (?:the )?MAIL\b|after (?:pipelined )?(?:sending )?MAIL FROM\b|>>> MAIL\b|does not like sender\b|sender was rejected\b|most progress was MAIL\b|\[MAIL[_ ]FROM\]/gi,
+    /in reply to (?:the )?MAIL\b|after (?:pipelined )?(?:sending )?MAIL FROM\b|(?:>>>|-->|Sent:) MAIL\b|does not like sender\b|sender was rejected\b|most progress was MAIL\b|\[MAIL[_ ]FROM\]/gi,
     'mail',
   ],
-  [/in reply to (?:the )?(?:EHLO|HELO)\b|after (?:EHLO|HELO)\b|>>> (?:EHLO|HELO)\b|my name was rejected\b/gi, 'ehlo'],
+  [/in reply to (?:the )?(?:EHLO|HELO)\b|after (?:EHLO|HELO)\b|(?:>>>|-->|Sent:) (?:EHLO|HELO)\b|my name was rejected\b/gi, 'ehlo'],
   [/refused to talk to me\b|after initial connection\b|but greeting failed\b|most progress was (?:initial|greeting)\b/gi, 'banner'],
 ]
 

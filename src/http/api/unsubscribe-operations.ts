@@ -5,11 +5,11 @@ import type { UnsubscribeTarget } from '../../suppression/unsubscribe-token.ts'
 import type { ApiContext } from '../api-state.ts'
 import { answerEntryPage } from '../entry-page.ts'
 import type { EntryPage } from '../entry-page.ts'
-import { unsubscribeButton, unsubscribeForm } from '../form-body.ts'
 import { operation } from '../operation.ts'
 import type { Operation } from '../operation.ts'
 import { problemOf } from '../problem.ts'
 import type { RateLimitNetworks } from '../rate-limit-networks.ts'
+import { unsubscribeButton, unsubscribeForm } from '../unsubscribe-form.ts'
 
 export interface UnsubscribeParts {
   unsubscribeLinks: UnsubscribeLinks

@@ -29,6 +29,8 @@ export interface EnhancedCode extends Judgement {
 
 interface RuleSource {
   terms: Record<string, string[]>
+  /** What systems write before every reply they quote, and what means nothing. */
+  ignored: string[]
   /** What stands above an enhanced code. In order: the first that fits decides. */
   rules: BounceRule[]
   enhancedCodes: EnhancedCode[]
@@ -36,7 +38,8 @@ interface RuleSource {
   rulesWithoutCode: BounceRule[]
 }
 
-export interface BounceRules extends Omit<RuleSource, 'terms' | 'enhancedCodes'> {
+export interface BounceRules extends Omit<RuleSource, 'terms' | 'ignored' | 'enhancedCodes'> {
+  ignored: RegExp
   enhancedCodes: Map<string, EnhancedCode>
   /** Over `spacedWords`: what a rule says, and what it must not say. */
   patterns: Map<BounceRule, { says: RegExp | null; unless: RegExp | null }>
@@ -50,9 +53,10 @@ export function bounceRules(): BounceRules {
   return compiled
 }
 
-function compile({ terms, rules, enhancedCodes, rulesWithoutCode }: RuleSource): BounceRules {
+function compile({ terms, ignored, rules, enhancedCodes, rulesWithoutCode }: RuleSource): BounceRules {
   const pattern = (phrases: string[] | undefined): RegExp | null => (phrases ? patternOf(phrases, terms) : null)
   return {
+    ignored: new RegExp(patternOf(ignored, terms), 'g'),
     rules,
     rulesWithoutCode,
     enhancedCodes: new Map(enhancedCodes.map((entry) => [entry.code, entry])),

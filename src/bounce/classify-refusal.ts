@@ -17,8 +17,8 @@ export function classifyRefusal(refusal: Refusal): Judgement {
 
 /** The rule or the code that decides. */
 export function decidingRule(refusal: Refusal): BounceRule | EnhancedCode {
-  const { rules, enhancedCodes, rulesWithoutCode } = bounceRules()
-  const words = spacedWords(refusal.text)
+  const { ignored, rules, enhancedCodes, rulesWithoutCode } = bounceRules()
+  const words = spacedWords(refusal.text).replace(ignored, '')
   const fitting = (rule: BounceRule): boolean => isFor(rule, refusal) && isSaid(rule, words)
   const found = rules.find(fitting) ?? meaningOf(refusal.enhancedCode, enhancedCodes) ?? rulesWithoutCode.find(fitting)
   if (!found) throw new RangeError('The last rule of rulesWithoutCode must fit every refusal.')

@@ -35,7 +35,9 @@ export const domainReportHandler =
     const arrival = { receivedAt, reversePath, remoteAddress }
     const kept = await Promise.all(reports.map((report) => keepDomainReport(report, arrival, { db, sendingDomains })))
     const [, result = 'not_understood' as const] = results.find(([fate]) => kept.some((each) => each.fate === fate)) ?? []
-    const summary = { reports: reports.map((report, place) => summaryOf(report, kept[place]?.fate)), faults }
+    const strangers = reports.filter((_, place) => kept[place]?.fate === 'unknown_domain')
+    const fault = [...faults, ...strangers.map(({ domain }) => `No domain that is verified here is ${domain}.`)].join(' ')
+    const summary = { reports: reports.map((report, place) => summaryOf(report, kept[place]?.fate)), fault: fault.slice(0, 1000) || null }
     return { ...withoutEffect(result, summary), statements: kept.flatMap(({ statements }) => statements) }
   }
 

@@ -114,17 +114,26 @@ test('TLS reports, sent to whichever address', async () => {
   expect(data.map(({ domain }: { domain: string }) => domain).toSorted()).toEqual(['send.sender.example', 'sender.example'])
 })
 
-describe('what is no report of ours changes nothing', () => {
-  test.each<[string, Buffer, string]>([
-    ['about a domain that nobody has here', gzipped(composeDmarcReport({ domain: 'stranger.example', rows: [{ sourceIp: '192.0.2.1', messages: 1, dkimAligned: true, spfAligned: true }] })), 'unknown_domain'],
-    ['mail without a report', reportMail([]), 'not_understood'],
-    ['a bomb', reportMail([{ type: 'application/gzip', content: gzipSync(Buffer.alloc(100_000_000, '<')) }]), 'not_understood'],
-    ['entities of entities', reportMail([{ type: 'text/xml', content: Buffer.from('<!DOCTYPE a [<!ENTITY b "c">]><feedback>&b;</feedback>') }]), 'not_understood'],
-  ])('%s', async (_, mail, result) => {
+/** What an operator is told to be wrong with the mail that came in last. */
+async function lastFault(): Promise<unknown> {
+  const { accounts, apiKeys } = relay.relay.parts
+  const { token } = await apiKeys.create({ accountId: accounts.getAccount('test').id, name: 'operator', permission: 'operator' })
+  const ask = async (path: string) => (await relay.call('GET', `/api/feedback${path}`, undefined, { authorization: `Bearer ${token}` })).body
+  return (await ask(`/${(await ask('?limit=1')).data[0].id}`)).fault
+}
+
+describe('what is no report of ours changes nothing, and an operator sees why', () => {
+  test.each<[string, Buffer, string, string]>([
+    ['about a domain that nobody has here', gzipped(composeDmarcReport({ domain: 'stranger.example', rows: [{ sourceIp: '192.0.2.1', messages: 1, dkimAligned: true, spfAligned: true }] })), 'unknown_domain', 'No domain that is verified here is stranger.example.'],
+    ['mail without a report', reportMail([]), 'not_understood', 'Nothing in the mail is a report.'],
+    ['a bomb', reportMail([{ type: 'application/gzip', content: gzipSync(Buffer.alloc(100_000_000, '<')) }]), 'not_understood', 'The gzip file unpacks to more than 10485760 bytes.'],
+    ['entities of entities', reportMail([{ type: 'text/xml', content: Buffer.from('<!DOCTYPE a [<!ENTITY b "c">]><feedback>&b;</feedback>') }]), 'not_understood', 'The XML has a document type, which no report needs.'],
+  ])('%s', async (_, mail, result, fault) => {
     const before = await get('dmarc')
     await deliver(mail)
     expect((await results()).at(-1)).toBe(result)
     expect(await get('dmarc')).toEqual(before)
+    expect(await lastFault()).toBe(fault)
   })
 })
 

@@ -10,10 +10,16 @@ export function reportedAddress(value: string): string | null {
   const [prefix = '', type = ''] = addressType.exec(value) ?? []
   const text = value.slice(prefix.length, prefix.length + 2000).trim()
   const bare = angled.exec(text)?.[1] ?? text.replace(comment, '').replace(/^<|>$/g, '')
-  const written = withoutRoute(bare.trim().replace(/^mailto:/i, ''))
+  const written = withoutRoute(addressIn(bare.trim()).replace(/^mailto:/i, ''))
   const address = type.toLowerCase() === 'utf-8' ? unicodeOf(written) : plainOf(written)
   // Some systems have only the host there.
   return address === '' || address.startsWith('@') ? null : address
+}
+
+/** Without what some systems write behind it: punctuation, or a name. */
+function addressIn(text: string): string {
+  const word = text.startsWith('"') ? undefined : text.split(/\s+/).find((each) => each.includes('@'))
+  return (word ?? text).replace(/[,;.]+$/, '')
 }
 
 /** `@a,@b:user@host` (RFC 5321 4.1.1.3) without its route. */

@@ -57,6 +57,8 @@ export class Accounts {
     const rows = await this.#db.read<AccountRow>(
       `select id, name, plan, status, notices_after, created_at from account where status in ('active', 'suspended')`,
     )
+    this.#byId.clear()
+    this.#wantNotices.clear()
     for (const row of rows) this.#remember(accountOf(row))
   }
 

@@ -121,7 +121,7 @@ export class MxConnection {
     if (offers('DSN')) {
       // RFC 3461: reports come to our own reverse-path, where the header is enough to know the message by.
       if (reversePath) from += xtext.test(message.messageId) ? ` RET=HDRS ENVID=${message.messageId}` : ' RET=HDRS'
-      // A report has nobody to be reported to (RFC 3461 6).
+      // A report has nobody to be reported to (RFC 3461 6.1).
       to += reversePath ? ' NOTIFY=FAILURE' : ' NOTIFY=NEVER'
     }
     const steps: Step[] = [

@@ -36,12 +36,12 @@ export const wholePart = (contentType: string, bytes: Uint8Array, fields: string
 export function composeParts(header: string, multipart: string, parts: MimePart[]): Buffer {
   // "=_" and eighteen random bytes occur in no part.
   const boundary = `=_${randomText(18, 'base64url')}`
-  const encoding = parts.some((part) => part.encoding === '8bit') ? '8bit' : '7bit'
+  const isPlain = parts.every(({ encoding }) => encoding !== '8bit')
   const top = [
     header,
     'MIME-Version: 1.0',
     `Content-Type: multipart/${multipart};\r\n boundary="${boundary}"`,
-    `Content-Transfer-Encoding: ${encoding}`,
+    `Content-Transfer-Encoding: ${isPlain ? '7bit' : '8bit'}`,
   ]
   const pieces: Uint8Array[] = [Buffer.from(`${top.join('\r\n')}\r\n`)]
   for (const { contentType, fields = [], encoding, bytes } of parts) {

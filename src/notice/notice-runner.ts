@@ -138,14 +138,15 @@ export class NoticeRunner {
     for (let from = Math.max(position, found.after); from < found.newest && this.#isRunning; ) {
       const to = Math.min(found.newest, from + stepSize)
       const warnings = await this.#tell(await newsBetween(db, from, to))
+      if (!warnings) return
       await db.write([moveCursor(position, to), ...warnings], { patient: true })
       position = to
       from = to
     }
   }
 
-  /** Sends what is to be told at once; gives the statements that plan the warnings. */
-  async #tell(news: NewsRow[]): Promise<Statement[]> {
+  /** Sends what is to be told at once; gives the statements that plan the warnings, or null where it was stopped before the end. */
+  async #tell(news: NewsRow[]): Promise<Statement[] | null> {
     const { delayAfterMs } = this.#settings
     const warnings: Statement[] = []
     const groups = new Map<string, Group>()
@@ -157,7 +158,10 @@ export class NoticeRunner {
       }
       if (action !== null) addTo(groups, action, { row, bounce: bounceOf(row) })
     }
-    for (const group of groups.values()) await this.#tellGroup(group)
+    for (const group of groups.values()) {
+      if (!this.#isRunning) return null
+      await this.#tellGroup(group)
+    }
     return warnings
   }
 
@@ -184,6 +188,7 @@ export class NoticeRunner {
         else over.push(dropWarning(row.recipient_id))
       }
       for (const group of groups.values()) {
+        if (!this.#isRunning) return
         const isSent = await this.#send(group, (id, { row }) => settleWarning(row.recipient_id, id))
         if (!isSent) over.push(...group.told.map(({ row }) => dropWarning(row.recipient_id)))
       }

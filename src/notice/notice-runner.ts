@@ -118,6 +118,7 @@ export class NoticeRunner {
       await this.#arm()
     } catch (error) {
       this.#parts.log.error({ error }, 'delivery notices could not be made; trying again')
+      this.#cancelWarnings()
       this.#cancelWarnings = this.#parts.clock.at(this.#parts.clock.now() + againMs, () => this.#wake(0))
     }
   }

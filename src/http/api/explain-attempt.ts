@@ -1,3 +1,6 @@
+import { classifyRefusal } from '../../bounce/classify-refusal.ts'
+import type { BounceCategory } from '../../bounce/refusal.ts'
+
 /** Who can do something about what happened. */
 export const explanationOwners = ['recipient', 'sender', 'content', 'network', 'us'] as const
 type ExplanationOwner = (typeof explanationOwners)[number]
@@ -21,8 +24,10 @@ interface AttemptFacts {
 interface ExplanationRule extends Explanation {
   /** Matches `5.1.1`; a rule without one fits any status and none. */
   status?: RegExp
-  /** Matches the words of the reply; a rule with both fits where either does. */
+  /** Matches the words of the reply. */
   words?: RegExp
+  /** What the reply is judged to be. A rule fits where any of its three does. */
+  category?: BounceCategory
 }
 
 const waits = 'Nothing needs to be done: it is tried again on schedule.'
@@ -43,6 +48,7 @@ const replyRules: ExplanationRule[] = [
     advice: 'Check the DNS records of the sending domain, and that the PTR record of this server leads to its host name and back.',
   },
   {
+    category: 'reputation',
     words: /blocklist|blacklist|block list|listed (?:at|by|in|on)|spamhaus|barracuda|reputation|poor score|RBL|DNSBL/i,
     cause: 'The receiving server does not trust the IP address or the domain that the mail came from.',
     owner: 'sender',
@@ -56,15 +62,13 @@ const replyRules: ExplanationRule[] = [
     advice: 'Look at links, attachments and wording; send a plain version to the same address to compare.',
   },
   {
-    status: /^\d\.2\.2$/,
-    words: /quota|mailbox (?:is )?full|over ?quota|insufficient storage|out of space/i,
+    category: 'mailbox_full',
     cause: "The recipient's mailbox is full.",
     owner: 'recipient',
     advice: 'Reach the recipient by another way, or send again when they have made room.',
   },
   {
-    status: /^\d\.(?:1\.(?:[0136]|10)|2\.1)$/,
-    words: /user unknown|unknown user|no such (?:user|recipient|mailbox|address)|does not exist|mailbox (?:not found|unavailable|disabled)|recipient (?:not found|rejected)/i,
+    category: 'invalid_recipient',
     cause: 'The receiving server knows no such mailbox, or has closed it.',
     owner: 'recipient',
     advice: 'Check the spelling of the address, and take it off your lists.',
@@ -75,6 +79,12 @@ const replyRules: ExplanationRule[] = [
     cause: 'The message is larger than the receiving server takes.',
     owner: 'content',
     advice: 'Send smaller attachments, or links to the files.',
+  },
+  {
+    category: 'domain_not_found',
+    cause: "The receiving server finds no mail server for the recipient's domain.",
+    owner: 'recipient',
+    advice: 'Check the spelling of the address.',
   },
   {
     status: /^\d\.1\.[78]$/,
@@ -172,8 +182,9 @@ const delivered: Explanation = {
 /** Says what an attempt came to, whose matter it is, and what can be done. */
 export function explainAttempt(facts: AttemptFacts): Explanation {
   if (facts.outcome === 'delivered') return delivered
-  const rules = facts.smtpCode === null ? silenceRules : replyRules
-  const rule = rules.find(({ status, words }) => fits(status, facts.enhancedStatus) || fits(words, facts.reply))
+  const category = facts.smtpCode === null ? null : categoryOf(facts)
+  const rules = category === null ? silenceRules : replyRules
+  const rule = rules.find((each) => fits(each.status, facts.enhancedStatus) || fits(each.words, facts.reply) || (category !== null && each.category === category))
   if (rule) return { cause: rule.cause, owner: rule.owner, advice: rule.advice }
   if (facts.outcome === 'deferred') {
     return { cause: 'The receiving server did not take the message for now.', owner: 'network', advice: waits }
@@ -187,3 +198,7 @@ export function explainAttempt(facts: AttemptFacts): Explanation {
 
 const fits = (pattern: RegExp | undefined, text: string | null): boolean =>
   pattern !== undefined && text !== null && pattern.test(text)
+
+/** As it is judged when it comes to an end, at whatever phase it was said. */
+const categoryOf = ({ smtpCode, enhancedStatus, reply }: AttemptFacts): BounceCategory =>
+  classifyRefusal({ code: smtpCode, enhancedCode: enhancedStatus, text: reply ?? '', remoteHost: null, phase: 'report' }).category

@@ -38,8 +38,8 @@ interface Delivered {
 }
 
 /** Mail that the recipient's server took. */
-async function deliver(to = ann): Promise<Delivered> {
-  const id = await relay.send(to)
+async function deliver(to = ann, fields: Record<string, unknown> = {}): Promise<Delivered> {
+  const id = await relay.send(to, fields)
   await expect.poll(() => statusOf(id, to), { timeout: 10_000 }).toBe('delivered')
   const { mailFrom, data } = mx.messages.findLast(({ rcptTo }) => rcptTo[0] === to)!
   return { id, data, returnPath: mailFrom }
@@ -242,6 +242,17 @@ describe('a complaint to the feedback loop address', () => {
     expect(await statusOf(id)).toBe('delivered')
     expect(await suppressionOf()).toBeNull()
     expect((await shown(1))[0]).toMatchObject({ purpose: 'complaint', result })
+  })
+
+  test('that opts out unsubscribes, where the mail can be unsubscribed from', async () => {
+    const complaint = (data: Buffer): string => composeComplaint({ type: 'opt-out', original: redacted(data) })
+    const newsletter = await deliver(ann, { unsubscribe: { topic: 'news' } })
+    await report('fbl@relay.example', complaint(newsletter.data))
+    await expect.poll(() => relay.events(newsletter.id)).toContain('email.unsubscribed')
+    expect(await statusOf(newsletter.id)).toBe('delivered')
+    const receipt = await deliver()
+    await report('fbl@relay.example', complaint(receipt.data))
+    await expect.poll(() => statusOf(receipt.id)).toBe('complained')
   })
 
   test('after a bounce is told, and suppresses', async () => {

@@ -236,6 +236,16 @@ describe('an account that wants them', () => {
     expect(inbox.messages).toHaveLength(1)
   })
 
+  test('is told in UTF-8 where the addresses are beyond ASCII', async () => {
+    const to = 'gone-jürgen@rcpt.example'
+    await submit({ from: 'bücher@sender.example', mail: ' SMTPUTF8', to: { [to]: ` ORCPT=utf-8;${to}` } })
+    const [notice] = await notices(1)
+    expect(inbox.messages[0]).toMatchObject({ rcptTo: ['bücher@sender.example'], mailParams: expect.stringMatching(/BODY=8BITMIME SMTPUTF8/) })
+    for (const line of ['Content-Type: message/global-delivery-status', `Original-Recipient: utf-8; ${to}`, `Final-Recipient: utf-8; ${to}`, 'Content-Type: message/global-headers']) {
+      expect(notice).toContain(`${line}\r\n`)
+    }
+  })
+
   test('is told when mail that was taken comes back', async () => {
     const id = await submit({ mail: ' ENVID=order-9', to: { 'full@rcpt.example': '' } })
     await reaches(id, 'full@rcpt.example', 'delivered')

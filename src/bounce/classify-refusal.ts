@@ -29,12 +29,13 @@ export function decidingRule(refusal: Refusal): BounceRule | EnhancedCode {
 const isBeforeRecipient = ({ phase, code }: Refusal): boolean =>
   (phase === 'banner' || phase === 'ehlo' || phase === 'starttls' || phase === 'mail') && code !== 521 && code !== 556
 
-/** Of `5.7.606`, which is not registered, what is registered for `5.7.0`. A detail of 0 and what belongs to `other` say nothing. */
+/** Of `5.7.606`, which is not registered, what is registered for `5.7.0`. A detail of 0 and what belongs to `other` say nothing; 4.1.1 alone is not for ever. */
 function meaningOf(enhancedCode: string | null, registered: Map<string, EnhancedCode>): EnhancedCode | undefined {
-  const [, subject, detail] = enhancedCode?.split('.') ?? []
+  const [status, subject, detail] = enhancedCode?.split('.') ?? []
   if (!subject || !detail || detail === '0') return undefined
   const found = registered.get(`${subject}.${detail}`) ?? registered.get(`${subject}.0`)
-  return found?.category === 'other' ? undefined : found
+  if (!found || found.category === 'other') return undefined
+  return { ...found, hard: found.hard && status === '5' }
 }
 
 function isFor({ phases, codes, enhancedCodes, hosts }: BounceRule, { phase, code, enhancedCode, remoteHost }: Refusal): boolean {

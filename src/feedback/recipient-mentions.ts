@@ -14,7 +14,7 @@ export interface RecipientMention {
   rest: string
 }
 
-const address = /(?:"[^"\s@]{1,64}"|[^\s<>()[\]"',:;|=\\]{1,64})@(?:[\p{L}\p{N}](?:[\p{L}\p{N}_.-]{0,253}[\p{L}\p{N}])?|\[[0-9a-f.:]{3,45}\])/giu
+const address = /(?:"[^"\s@]{1,64}"|[^\s<>()[\]"',:;|=\\：；，、。（）【】「」《》“”]{1,64})@(?:[\p{L}\p{N}](?:[\p{L}\p{N}_.-]{0,253}[\p{L}\p{N}])?|\[[0-9a-f.:]{3,45}\])/giu
 const scheme = String.raw`(?:mailto:|smtp:|rfc822;\s{0,3})?`
 const opening = String.raw`["'<([]{0,3}`
 const atBeginning = new RegExp(String.raw`^[\s>*•·|#\-–]{0,12}(?:\d{1,3}[.)]\s{1,4})?${opening}${scheme}$`, 'i')
@@ -31,6 +31,8 @@ const aboutFailure =
 /** What comes before somebody to turn to, or whom it came from. */
 const somebodyElse =
   /(?<![@.\w-])(?:contact|questions?|assistance|help(?:desk)?|support|administrator|report (?:this|it|abuse)|abuse|complain|webmaster|hostmaster|forward (?:this|it)|send (?:this|a|an|mail|e-?mail|your) .{0,40}\bto\b.{0,40}(?:postmaster|help|support)|unsubscribe|whitelist|from|sender|sent by|reply-to|return-path|mail from|received from|originator|absender|expéditeur|remitente|mittente|remetente|afzender|отправитель|message-id|in-reply-to|references|cc|bcc)\b[^@]{0,60}$/i
+/** A word or two before it, such as the name of a protocol or a person. */
+const almostAlone = /^\W{0,12}(?:[\p{L}\p{N}.-]{1,30}\W{1,3}){0,2}$/u
 const role = /^(?:mailer-?daemon|postmaster|abuse|hostmaster|webmaster|no-?reply|help-?desk|support|spamreport|unblock|delist|removeme)@/i
 
 /** Every address in a line that may be a recipient. */
@@ -57,5 +59,5 @@ function kindOf(name: string, before: string, rest: string, line: string): Menti
   if (atBeginning.test(before)) return isRole && rest.replace(/[>\s]/g, '') === '' ? null : 'listed'
   if (isRole) return null
   if (reply.test(line)) return 'quoted'
-  return aboutFailure.test(line) ? 'told' : 'named'
+  return aboutFailure.test(line) || (almostAlone.test(before) && !/\p{L}/u.test(rest)) ? 'told' : 'named'
 }

@@ -23,6 +23,7 @@ test('the last rule fits everything, and is soft', () => {
 test('codes are hard where the address or its domain does not exist, has moved, or takes no mail, and nowhere else', () => {
   const hard = [...enhancedCodes.keys()].filter((code) => classifyRefusal(refusal({ code: 550, enhancedCode: `5.${code}` })).hard)
   expect(hard).toEqual(['1.1', '1.2', '1.3', '1.6', '1.10'])
+  expect([...enhancedCodes.keys()].filter((code) => classifyRefusal(refusal({ code: 450, enhancedCode: `4.${code}` })).hard)).toEqual([])
 })
 
 test('every code of RFC 3463 and of the documents that add to it has a meaning', () => {

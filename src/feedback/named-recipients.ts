@@ -28,27 +28,24 @@ const weightOf = ({ kind }: RecipientMention): number => mentionKinds.indexOf(ki
 export function namedRecipients(lines: readonly string[], known: KnownAddresses): NamedRecipient[] {
   const mentions = lines.flatMap(mentionsIn).filter(({ address, kind }) => !known.isSomebodyElse(address) && (kind !== 'named' || known.isWrittenTo(address)))
   const highest = Math.max(...mentions.map(weightOf))
-  const decisive = mentions.filter((mention) => weightOf(mention) === highest)
-  const addresses = new Map(decisive.map(({ address }) => [address.toLowerCase(), address]))
-  return [...addresses].slice(0, mostRecipients).map(([key, address]) => {
-    const own = mentions.filter((mention) => mention.address.toLowerCase() === key)
-    return { address, reason: reasonOf(own, lines, mentions) }
-  })
+  const byAddress = Map.groupBy(mentions, ({ address }) => address.toLowerCase())
+  const decisive = [...byAddress.values()].filter((own) => own.some((mention) => weightOf(mention) === highest))
+  const places = new Set(mentions.filter(({ kind }) => kind === 'listed').map(({ line }) => line))
+  return decisive.slice(0, mostRecipients).map((own) => ({ address: own[0]?.address ?? '', reason: reasonOf(own, lines, places) }))
 }
 
-function reasonOf(own: RecipientMention[], lines: readonly string[], mentions: readonly RecipientMention[]): string {
+function reasonOf(own: RecipientMention[], lines: readonly string[], places: ReadonlySet<number>): string {
   const ranked = own.toSorted((one, another) => weightOf(another) - weightOf(one) || one.line - another.line)
-  const blocks = ranked.slice(0, mostMentions).map((mention) => saidOf(mention, lines, mentions))
+  const blocks = ranked.slice(0, mostMentions).map((mention) => saidOf(mention, lines, places))
   return [...new Set(blocks)].filter((block) => block !== '').join(' | ')
 }
 
 /** The rest of the line and the lines up to an empty one or the next recipient; of a quoted line all of it. */
-function saidOf({ line, rest, kind }: RecipientMention, lines: readonly string[], mentions: readonly RecipientMention[]): string {
+function saidOf({ line, rest, kind }: RecipientMention, lines: readonly string[], places: ReadonlySet<number>): string {
   const whole = lines[line] ?? ''
   if (kind === 'quoted') return [whole, ...repliesAfter(line, lines)].map((text) => text.trim()).join(' ')
   const said = [kind === 'listed' || kind === 'addressed' ? rest.replace(/^[>"'\])]{0,3}[:\s,.]{0,4}/, '') : whole]
-  const others = new Set(mentions.filter((mention) => mention.kind === 'listed' && mention.line !== line).map((mention) => mention.line))
-  for (let at = line + 1; at < Math.min(lines.length, line + mostLines) && !others.has(at); at++) {
+  for (let at = line + 1; at < Math.min(lines.length, line + mostLines) && !places.has(at); at++) {
     const text = (lines[at] ?? '').trim()
     if (text === '' && said.join('').trim() !== '') break
     said.push(text)

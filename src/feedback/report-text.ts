@@ -8,7 +8,7 @@ const mostLines = 600
 const messageTypes = /^(?:message\/|text\/(?:rfc822|x-?message|global))/
 /** Lines behind which the message stands that came back, in the words of those who write them. */
 const markers = [
-  /^\W*(?:-{2,}|={2,}|\*{3,})\W*(?:(?:this is |here is |included is |below is |above is )?(?:an? |the |your )?(?:full |complete |partial )?(?:copy|original|returned|unsent|(?:undelivered|undeliverable|failed|bounced|rejected) (?:message|mail|e-?mail)|message (?:text|content|header|body|follows)|text of (?:your|the)|header|body of|content|below this line|forwarded message|start of|begin)).{0,80}$/i,
+  /^(?=\W{0,120}?(?:--|==|\*\*\*))\W{2,120}(?:(?:this is |here is |included is |below is |above is )?(?:an? |the |your )?(?:full |complete |partial )?(?:copy|original|returned|unsent|(?:undelivered|undeliverable|failed|bounced|rejected) (?:message|mail|e-?mail)|message (?:text|content|header|body|follows)|text of (?:your|the)|header|body of|content|below this line|forwarded message|start of|begin)).{0,80}$/i,
   /^\W*(?:the |your )?original (?:e-?mail |mail )?(?:message|mail|e-?mail|headers?|text|message headers?|message text)(?: (?:follows?|below|attached|included|is (?:below|attached|included|following)).{0,40})?\W*$/i,
   /^\W*(?:the |your )?(?:returned|unsent|undelivered|undeliverable|failed|received|bounced|offending|rejected) (?:e-?mail |mail )?(?:message|mail|e-?mail|headers?|text)(?: text| headers?| body| content)? (?:follows?|below|attached|included|is (?:below|attached|included|following)).{0,40}$/i,
   /^\W*(?:message|mail|e-?mail)?\s?(?:headers?|text|contents?|body|source)(?: of (?:the|your) .{0,30})? (?:follows?|below|is|are)(?: .{0,30})?\W*$/i,

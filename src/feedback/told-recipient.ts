@@ -1,0 +1,56 @@
+import { classifyRefusal } from '../bounce/classify-refusal.ts'
+import type { Judgement, Refusal } from '../bounce/refusal.ts'
+import { domainOf } from '../smtp/address.ts'
+import { parseDiagnostic } from './diagnostic.ts'
+import type { Diagnostic } from './diagnostic.ts'
+import type { ReportedRecipient } from './feedback-report.ts'
+import { judgeRefusal } from './judge-refusal.ts'
+import type { NamedRecipient } from './named-recipients.ts'
+import { reportedPhase } from './reported-phase.ts'
+import type { PhaseText } from './reported-phase.ts'
+
+/** What a report says of all its recipients. */
+interface ReportWords {
+  text: string
+  phase: PhaseText
+  isDelayed: boolean
+  /** True where it names one recipient only. */
+  isOnly: boolean
+}
+
+interface Understood {
+  said: Diagnostic
+  judgement: Judgement
+}
+
+/** Characters of a reason. */
+const longestReason = 1000
+const remoteSystem = /(?:talking to|host|server|by|from)\s{1,3}([a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,8})/i
+
+/** What a report tells of one recipient in words. What is said of nobody in particular is said of the only one. */
+export function toldRecipient(named: NamedRecipient, report: ReportWords): ReportedRecipient {
+  const own = understand(named, report)
+  const isAll = report.isOnly && own.judgement.category === 'other'
+  const { said, judgement } = isAll ? understand({ ...named, reason: `${named.reason}\n${report.text}` }, report) : own
+  return {
+    address: named.address,
+    action: report.isDelayed ? 'delayed' : 'failed',
+    hard: judgement.hard && !report.isDelayed,
+    status: said.enhancedCode,
+    category: judgement.category,
+    smtpCode: said.code,
+    reason: said.text.slice(0, longestReason),
+  }
+}
+
+/** What introduces a reply may speak for itself; where the whole cannot be understood, the reply alone counts. */
+function understand({ address, reason }: NamedRecipient, { phase }: ReportWords): Understood {
+  const said = parseDiagnostic(reason)
+  const remoteHost = (remoteSystem.exec(reason)?.[1] ?? domainOf(address)).toLowerCase()
+  const refusal: Refusal = { ...said, remoteHost, phase: reportedPhase(phase, said.text) }
+  // Without a code it is no reply that is quoted, but what the reporting system found out itself.
+  if (said.code === null) return { said, judgement: classifyRefusal(refusal) }
+  const judgement = judgeRefusal(refusal)
+  const quoted = said.text.slice(said.text.indexOf(String(said.code)))
+  return { said, judgement: judgement.category === 'other' ? judgeRefusal({ ...refusal, text: quoted }) : judgement }
+}

@@ -181,16 +181,16 @@ test('a report that was taken, but not looked at when the relay stopped, is look
   }
 })
 
-test('what is made to be hard to read is kept and shown, and the next report is read', async () => {
+test('what cannot be read is kept and shown with the reason, and the next report is read', async () => {
   const { id, returnPath } = await deliver()
-  const bomb = `Subject: bomb\r\nContent-Type: multipart/mixed; boundary=x\r\n\r\n${'--x\r\nContent-Type: multipart/mixed; boundary=x\r\n\r\n'.repeat(30_000)}`
-  await report(returnPath, bomb)
+  const manyParts = `Subject: bomb\r\nContent-Type: multipart/mixed; boundary=x\r\n\r\n${'--x\r\n\r\n\r\n'.repeat(150_000)}`
+  await report(returnPath, manyParts)
   await report(returnPath, composeDsn({ recipient: ann }))
   await expect.poll(() => statusOf(id), { timeout: 10_000 }).toBe('bounced')
   await settled()
-  const [{ id: bombId, result }] = (await shown(2)) as [Shown]
-  expect(['not_understood', 'no_report']).toContain(result)
-  expect((await operator('GET', `/api/feedback/${bombId}`)).id).toBe(bombId)
+  const [bomb] = await shown(2)
+  expect(bomb).toMatchObject({ result: 'not_understood', email_id: null })
+  expect(await operator('GET', `/api/feedback/${bomb!.id}`)).toMatchObject({ reading: null, fault: expect.stringContaining('cannot be read') })
 })
 
 describe('what changes nothing is kept and shown', () => {

@@ -66,7 +66,7 @@ function headerOf(content: Buffer): string {
   return end < 0 ? text : text.slice(0, end)
 }
 
-const damaged = /\r\r\n|^--[^\s][^\r\n]{0,100}[ \t]+\r?$/m
+const damaged = /\r\r\n|^--[^\s][^\r\n]{0,100}[ \t]\r?$/m
 
 /**
  * A message without what programs on its way have done to its line ends: added some at the beginning, doubled each CR, left
@@ -78,7 +78,7 @@ function repaired(document: Buffer): Buffer {
   const text = document.toString('latin1', start)
   if (!text.includes('\n')) return Buffer.from(text.replaceAll('\r', '\n'), 'latin1')
   if (!damaged.test(text)) return document.subarray(start)
-  return Buffer.from(text.replace(/\r+\n/g, '\n').replace(/^(--[^\s][^\n]{0,100}?)[ \t]+$/gm, '$1'), 'latin1')
+  return Buffer.from(text.replace(/\r+\n/g, '\n').replace(/^--[^\s][^\n]{0,100}[ \t]$/gm, (line) => line.trimEnd()), 'latin1')
 }
 
 /**

@@ -50,8 +50,8 @@ export interface SessionSettings {
 
 /** Between two messages. */
 const maxCommands = 100
-/** A client that has its list refused beyond the limit sent it in one go; only thousands of those are a flood. */
-const costOfRecipientTooMany = 0.01
+/** Of a recipient beyond the limit, or given again: a client sends its list in one go, so only thousands of those are a flood. */
+const costOfRecipientInVain = 0.01
 
 /** What one connection has said so far: the commands between two messages, and the message that it has begun. */
 export class SmtpSession {
@@ -102,11 +102,12 @@ export class SmtpSession {
     const refusal = mayReceive(recipient)
     if (refusal) return refusal
     const { maxRecipients } = this.#settings
-    if (this.#recipients.size >= maxRecipients && !this.#recipients.has(recipient.forwardPath)) {
-      this.#commands -= 1 - costOfRecipientTooMany
+    const isAgain = this.#recipients.has(recipient.forwardPath)
+    if (this.#recipients.size >= maxRecipients && !isAgain) {
+      this.#commands -= 1 - costOfRecipientInVain
       return replyOf(452, '4.5.3', `A message may have ${maxRecipients} recipients, send another one for the rest`)
     }
-    this.#commands -= 1
+    this.#commands -= isAgain ? 1 - costOfRecipientInVain : 1
     this.#recipients.set(recipient.forwardPath, recipient)
     return replyOf(250, '2.1.5', 'Ok')
   }

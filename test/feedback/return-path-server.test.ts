@@ -199,8 +199,8 @@ describe('what hides in a message', async () => {
 })
 
 describe('limits', () => {
-  const flooded = async (client: SmtpClient, line: string): Promise<string> => {
-    client.write(`${line}\r\n`.repeat(10_000))
+  const flooded = async (client: SmtpClient, line: string, times = 10_000): Promise<string> => {
+    client.write(`${line}\r\n`.repeat(times))
     return client.untilClosed()
   }
 
@@ -214,6 +214,9 @@ describe('limits', () => {
       expect(replies.split('\r\n').length, line).toBeLessThan(1_000)
     }
     expect(await flooded(await relay.greet(), 'XYZZY')).toMatch(/421 4\.7\.0 too many unrecognized commands\r\n$/)
+    const again = await relay.greet()
+    await again.command('MAIL FROM:<>')
+    expect(await flooded(again, 'RCPT TO:<postmaster>', 20_000), 'the same recipient').toMatch(/Too many commands without a message\r\n$/)
     const endless = await relay.connect()
     endless.write('x'.repeat(100_000))
     expect(await endless.untilClosed()).toMatch(/^421 4\.7\.0 Command line too long\r\n$/)

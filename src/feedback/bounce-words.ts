@@ -35,21 +35,34 @@ const later = [
   '(verzogert|verzogerung) ','wird weiterhin versucht','weiter versucht','(retardee|retarde|retard) ','en attente','nouvelle tentative','(retrasado|retraso|demorado) ','se seguira intentando','(ritardo|ritardata|ritardato) ','(atraso|atrasada|atrasado) ','(vertraagd|vertraging)','(задержана|задержка|отложено|отложена)','opozniona','opoznienie','延迟','延遲','遅延','再送','지연',
 ]
 
-const finally_ = [
+const givenUp = [
   'giving up','given up','gave up','will not be retried','no further (attempts|attempt|delivery)','not be (retried|attempted)','permanent','permanently','has been (returned|removed|deleted|bounced)','stopped trying','no longer (try|trying|be)','undeliverable','expired','(delivery|message|mail|email) (has |)(failed|failure)','last attempt','could not be delivered (after|for|within|in)','returned to sender','retry (timeout|time limit|limit|time) (exceeded|reached|expired)','wird zuruckgeschickt','endgultig','definitivement','definitiva','окончательно',
 ]
 
-let compiled: { notDelivered: RegExp; later: RegExp; finally_: RegExp } | undefined
-const patterns = () => (compiled ??= { notDelivered: patternOf(notDelivered, {}), later: patternOf(later, {}), finally_: patternOf(finally_, {}) })
+const arrived = [
+  'successfully (delivered|relayed|sent)','(delivered|relayed|sent) successfully','successful (delivery|mail delivery)','delivery (was |is |to |)(successful|succeeded)','delivery notification success',
+  '(was|were|has been|have been) delivered (to|successfully)','(erfolgreich|wurde) zugestellt','remis avec succes','entregado correctamente','entregue com sucesso','consegnato correttamente','успешно доставлено',
+]
+
+type Patterns = Record<'notDelivered' | 'later' | 'givenUp' | 'arrived', RegExp>
+let compiled: Patterns | undefined
+
+function patterns(): Patterns {
+  const pattern = (phrases: string[]): RegExp => patternOf(phrases, {})
+  compiled ??= { notDelivered: pattern(notDelivered), later: pattern(later), givenUp: pattern(givenUp), arrived: pattern(arrived) }
+  return compiled
+}
 
 /** True where words say that mail has not arrived, or not yet. */
-export const saysNotDelivered = (text: string): boolean => {
+export function saysNotDelivered(text: string): boolean {
   const words = spacedWords(text, longestReport)
   return patterns().notDelivered.test(words) || patterns().later.test(words)
 }
 
-/** True where words say that the mail is still being tried. */
-export const saysDelayed = (text: string): boolean => {
+/** What words say of a message as a whole; `failed` unless they say something else. */
+export function saidAction(text: string): 'failed' | 'delayed' | 'delivered' {
   const words = spacedWords(text, longestReport)
-  return patterns().later.test(words) && !patterns().finally_.test(words)
+  const { notDelivered: failed, later: tried, givenUp: ended, arrived: done } = patterns()
+  if (tried.test(words) && !ended.test(words)) return 'delayed'
+  return done.test(words) && !failed.test(words) ? 'delivered' : 'failed'
 }

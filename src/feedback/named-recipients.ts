@@ -40,7 +40,7 @@ function reasonOf(own: RecipientMention[], lines: readonly string[], places: Rea
   return [...new Set(blocks)].filter((block) => block !== '').join(' | ')
 }
 
-/** The rest of the line and the lines up to an empty one or the next recipient; of a quoted line all of it. */
+/** The rest of the line and the lines up to an empty one or the next recipient, or what stands before it; of a quoted line all of it. */
 function saidOf({ line, rest, kind }: RecipientMention, lines: readonly string[], places: ReadonlySet<number>): string {
   const whole = lines[line] ?? ''
   if (kind === 'quoted') return [whole, ...repliesAfter(line, lines)].map((text) => text.trim()).join(' ')
@@ -50,7 +50,7 @@ function saidOf({ line, rest, kind }: RecipientMention, lines: readonly string[]
     if (text === '' && said.join('').trim() !== '') break
     said.push(text)
   }
-  return said.join(' ').trim()
+  return said.join(' ').trim() || whole.trim()
 }
 
 /** A reply of several lines has its code on each. */

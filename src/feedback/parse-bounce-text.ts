@@ -1,5 +1,5 @@
 import { isBounceNotice } from './bounce-notice.ts'
-import { saysDelayed } from './bounce-words.ts'
+import { saidAction } from './bounce-words.ts'
 import type { ReportedRecipient } from './feedback-report.ts'
 import { namedRecipients } from './named-recipients.ts'
 import type { NamedRecipient } from './named-recipients.ts'
@@ -23,7 +23,7 @@ export function parseBounceText(message: ReturnedMessage): ReportedRecipient[] {
   const text = lines.join('\n')
   if (!isBounceNotice(message, text)) return []
   const recipients = recipientsOf(message, lines)
-  const report = { text, phase: phaseText(text), isDelayed: saysDelayed(text), isOnly: recipients.length === 1 }
+  const report = { text, phase: phaseText(text), action: saidAction(text), isOnly: recipients.length === 1 }
   return recipients.map((recipient) => toldRecipient(recipient, report))
 }
 

@@ -13,7 +13,7 @@ import type { PhaseText } from './reported-phase.ts'
 interface ReportWords {
   text: string
   phase: PhaseText
-  isDelayed: boolean
+  action: 'failed' | 'delayed' | 'delivered'
   /** True where it names one recipient only. */
   isOnly: boolean
 }
@@ -34,8 +34,8 @@ export function toldRecipient(named: NamedRecipient, report: ReportWords): Repor
   const { said, judgement } = isAll ? understand({ ...named, reason: `${named.reason}\n${report.text}` }, report) : own
   return {
     address: named.address,
-    action: report.isDelayed ? 'delayed' : 'failed',
-    hard: judgement.hard && !report.isDelayed,
+    action: report.action,
+    hard: judgement.hard && report.action === 'failed',
     status: said.enhancedCode,
     category: judgement.category,
     smtpCode: said.code,

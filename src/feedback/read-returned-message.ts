@@ -78,7 +78,7 @@ function repaired(document: Buffer): Buffer {
   const text = document.toString('latin1', start)
   if (!text.includes('\n')) return Buffer.from(text.replaceAll('\r', '\n'), 'latin1')
   if (!damaged.test(text)) return document.subarray(start)
-  return Buffer.from(text.replace(/\r+\n/g, '\n').replace(/^--[^\s][^\n]{0,100}[ \t]$/gm, (line) => line.trimEnd()), 'latin1')
+  return Buffer.from(text.replace(/\r{1,8}\n/g, '\n').replace(/^--[^\s][^\n]{0,100}[ \t]$/gm, (line) => line.trimEnd()), 'latin1')
 }
 
 /**

@@ -31,6 +31,8 @@ const bombs: [string, string][] = [
   ['junk for base64', `Content-Transfer-Encoding: base64\r\n\r\n${'!@#$'.repeat(500_000)}`],
   ['junk for quoted-printable', `Content-Transfer-Encoding: quoted-printable\r\n\r\n${'=Z=\r\n='.repeat(400_000)}`],
   ['NUL', `From: a\0b\r\n\r\n${'\0'.repeat(2_000_000)}`],
+  ['CR', `A: b\r\r\n\r\r\n${'\r'.repeat(2_000_000)}`],
+  ['spaces behind a dash', `A: b\n\n--a${' '.repeat(2_000_000)}`],
   ['brackets', `Content-Type: text/plain ${'('.repeat(500_000)}\r\n\r\nhi`],
   ['JSON', `Content-Type: text/plain\r\n\r\n{"notificationType":${'['.repeat(100_000)}`],
 ]

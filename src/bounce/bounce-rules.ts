@@ -8,7 +8,7 @@ export interface BounceRule extends Judgement {
   phases?: RefusalPhase[]
   /** Reply codes; `5` is every one that begins with it. */
   codes?: number[]
-  /** `5.1.1`, or `1.1` of any class. */
+  /** `5.1.1`, or `1.1` of any class, or `1` for its whole subject. */
   enhancedCodes?: string[]
   /** Domains that the remote host is in. */
   hosts?: string[]

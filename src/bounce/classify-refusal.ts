@@ -41,7 +41,7 @@ function meaningOf(enhancedCode: string | null, registered: Map<string, Enhanced
 function isFor({ phases, codes, enhancedCodes, hosts }: BounceRule, { phase, code, enhancedCode, remoteHost }: Refusal): boolean {
   if (phases && !phases.includes(phase)) return false
   if (codes && !(code !== null && (codes.includes(code) || codes.includes(Math.floor(code / 100))))) return false
-  if (enhancedCodes && !(enhancedCode && (enhancedCodes.includes(enhancedCode) || enhancedCodes.includes(enhancedCode.slice(2))))) return false
+  if (enhancedCodes && !formsOf(enhancedCode).some((form) => enhancedCodes.includes(form))) return false
   return !hosts || (remoteHost !== null && hosts.some((domain) => remoteHost === domain || remoteHost.endsWith(`.${domain}`)))
 }
 
@@ -49,3 +49,6 @@ function isSaid(rule: BounceRule, words: string): boolean {
   const { says, unless } = bounceRules().patterns.get(rule) ?? {}
   return (!says || says.test(words)) && !unless?.test(words)
 }
+
+/** `5.1.1` is also `1.1` and `1`. */
+const formsOf = (enhancedCode: string | null): string[] => (enhancedCode === null ? [] : [enhancedCode, enhancedCode.slice(2), enhancedCode.split('.')[1] ?? ''])

@@ -1,5 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
 import { freePort } from '../../bench/free-port.ts'
 import { waitForPort } from '../../bench/wait-for-port.ts'
 
@@ -70,6 +71,13 @@ export class ServerUnderTest {
     return this.#process?.exitCode === null && this.#process.signalCode === null
   }
 
+  /** MB of memory that the server and the processes it started have, on Linux. */
+  memory(): number {
+    const pid = this.#process?.pid ?? 0
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean)
+    return Math.round([String(pid), ...children].reduce((sum, each) => sum + residentBytes(each), 0) / 1024 / 1024)
+  }
+
   /** Sends a signal and waits for the end. */
   async end(signal: NodeJS.Signals): Promise<void> {
     const child = this.#process
@@ -78,4 +86,9 @@ export class ServerUnderTest {
     child.kill(signal)
     await ended
   }
+}
+
+function residentBytes(pid: string): number {
+  const file = `/proc/${pid}/status`
+  return existsSync(file) ? Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(file, 'utf8'))?.[1] ?? 0) * 1024 : 0
 }

@@ -3,7 +3,9 @@ const longestText = 2000
 /** Ends a sentence; no phrase reaches over it. */
 export const sentenceEnd = '.'
 
-const address = /[^\s<>()[\]"',:;]{1,128}@[^\s<>()[\]"',:;]{0,254}[^\s<>()[\]"',:;.!?]/g
+const address = /[^\s<>()[\]"',:;]{1,128}@(?:[\p{L}\p{N}_-]{1,63}(?:\.[\p{L}\p{N}_-]{1,63})*)?/gu
+/** `l'adresse`, `n'existe`: two words, unlike `doesn't`. */
+const elision = /(?<!\p{L})\p{L}['’](?=\p{L})/gu
 /** A number of several parts is one word; of scripts without spaces each character is. */
 const word =
   /\d+(?:\.\d+)*|(?=[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}])\p{L}|(?:(?![\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}])\p{L})+|@|[.;!?](?!\S)|。/gu
@@ -13,6 +15,6 @@ const word =
  * end of a sentence as `.`. So neither spelling nor line breaks nor the names in a reply decide what it is taken for.
  */
 export function wordsOf(text: string, longest = longestText): string[] {
-  const plain = text.slice(0, longest).replace(address, '@').normalize('NFKD').replace(/\p{M}|['’`´]/gu, '').toLowerCase()
+  const plain = text.slice(0, longest).replace(address, '@').replace(elision, ' ').normalize('NFKD').replace(/\p{M}|['’`´]/gu, '').toLowerCase()
   return Array.from(plain.matchAll(word), ([found]) => (/^[.;!?。]$/.test(found) ? sentenceEnd : found))
 }

@@ -39,7 +39,7 @@ const plainName = (name: string): string => name.toLowerCase().replace(/[^a-z]/g
 function fieldsOf(content: string): Map<string, string[]> {
   const fields = new Map<string, string[]>()
   for (const line of content.replace(/\n[ \t]+/g, ' ').split('\n', 10_000)) {
-    const [, name = '', value = ''] = /^([A-Za-z][A-Za-z0-9_ -]{1,60}?)[ \t]*:[ \t]*(.*)$/.exec(line) ?? []
+    const [, name = '', value = ''] = /^([A-Za-z][A-Za-z0-9_ -]{1,60}?)[ \t]{0,8}:(.*)$/s.exec(line) ?? []
     if (name === '' || value.trim() === '') continue
     const known = fields.get(plainName(name))
     if (known) known.push(value.trim())

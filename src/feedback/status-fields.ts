@@ -7,7 +7,7 @@ export interface DeliveryStatus {
   recipients: StatusFields[]
 }
 
-const field = /^([A-Za-z][A-Za-z0-9-]{1,60})[ \t]{0,8}:[ \t]*(.*)$/
+const field = /^([A-Za-z][A-Za-z0-9-]{1,60})[ \t]{0,8}:(.*)$/s
 const statusFieldNames = new Set(
   (
     'original-envelope-id reporting-mta dsn-gateway received-from-mta arrival-date original-recipient final-recipient action status ' +

@@ -120,3 +120,7 @@ it('takes whatever text for a status without breaking', () => {
     }),
   )
 })
+
+it('is read in one pass, also a field of spaces that does not end as a line does', () => {
+  expect(only(`Action: failed\nDiagnostic-Code:${' '.repeat(1_000_000)}\r`)?.action).toBe('failed')
+})

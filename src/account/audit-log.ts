@@ -3,6 +3,7 @@ import { idFloor, newId } from '../id.ts'
 import type { Database, Row, Statement } from '../store/database.ts'
 import { pageClause } from '../store/page-clause.ts'
 import type { Page } from '../store/page-clause.ts'
+import { removeInPieces } from '../store/remove-in-pieces.ts'
 
 /** `server`: nobody; it found something out by itself. */
 export const actorTypes = ['key', 'user', 'command', 'server'] as const
@@ -54,9 +55,6 @@ interface AuditFilter {
   since?: number | null
   until?: number | null
 }
-
-/** Rows that one batch removes. */
-const rowsAtOnce = 500
 
 /** Every change that was made, by whom and from where. */
 export class AuditLog {
@@ -123,17 +121,11 @@ export class AuditLog {
 
   /** Forgets what was recorded before `cutoff` (epoch, ms). */
   async sweep(cutoff: number): Promise<void> {
-    for (let removed = rowsAtOnce; removed >= rowsAtOnce; ) {
-      const [written] = await this.#db.write(
-        [
-          {
-            sql: 'delete from audit where id in (select id from audit where id < :before order by id limit :rows)',
-            params: { before: idFloor('aud', cutoff), rows: rowsAtOnce },
-          },
-        ],
-        { patient: true },
-      )
-      removed = written?.changes ?? 0
-    }
+    await removeInPieces(this.#db, [
+      {
+        sql: 'delete from audit where id in (select id from audit where id < :before order by id limit :rows)',
+        params: { before: idFloor('aud', cutoff) },
+      },
+    ])
   }
 }

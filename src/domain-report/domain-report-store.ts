@@ -1,13 +1,12 @@
 import { idFloor } from '../id.ts'
 import type { Database, Statement } from '../store/database.ts'
+import { removeInPieces } from '../store/remove-in-pieces.ts'
 import type { DmarcRow, DomainReport, DomainReportKind, TlsRow } from './domain-report.ts'
 
 /** What is kept about one domain in 24 hours: rows, and ten for each report. Anybody can send reports. */
 const dailyRows = 5_000
 const reportCost = 10
 const dayMs = 86_400_000
-/** Rows that one batch removes, so that no commit gets long. */
-const rowsAtOnce = 500
 
 /** How a report came. */
 export interface ReportArrival {
@@ -112,9 +111,9 @@ export async function standingOf(
   return found && found.used >= dailyRows ? 'full' : 'new'
 }
 
-/** Removes the reports that came before `cutoff` (epoch, ms), a bounded piece at a time. */
+/** Removes the reports that came before `cutoff` (epoch, ms). */
 export async function sweepDomainReports(db: Pick<Database, 'write'>, cutoff: number): Promise<void> {
-  const params = { before: idFloor('drp', cutoff), rows: rowsAtOnce }
+  const params = { before: idFloor('drp', cutoff) }
   for (const sql of [
     `delete from dmarc_row where (report_id, place) in (
        select report_id, place from dmarc_row where report_id < :before order by report_id limit :rows)`,
@@ -122,9 +121,6 @@ export async function sweepDomainReports(db: Pick<Database, 'write'>, cutoff: nu
        select report_id, place from tls_row where report_id < :before order by report_id limit :rows)`,
     'delete from domain_report where id in (select id from domain_report where id < :before order by id limit :rows)',
   ]) {
-    for (let removed = rowsAtOnce; removed >= rowsAtOnce; ) {
-      const [written] = await db.write([{ sql, params }], { patient: true })
-      removed = written?.changes ?? 0
-    }
+    await removeInPieces(db, [{ sql, params }])
   }
 }

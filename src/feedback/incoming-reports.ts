@@ -2,6 +2,7 @@ import type { Clock } from '../clock.ts'
 import { idFloor, newId } from '../id.ts'
 import { clientNetwork } from '../ip-address.ts'
 import type { Database, Statement } from '../store/database.ts'
+import { removeInPieces } from '../store/remove-in-pieces.ts'
 import type { ReportBox, ReportBudget } from './report-budget.ts'
 import { costOf } from './report-budget.ts'
 
@@ -67,8 +68,6 @@ interface IncomingReportsParts {
   budget: ReportBudget
 }
 
-/** Rows that one batch removes, so that no commit gets long. */
-const rowsAtOnce = 500
 /** Contents are large, and removing them is what takes the time. */
 const contentsAtOnce = 32
 
@@ -135,8 +134,8 @@ export class IncomingReports {
   async sweep({ contentMs, eventMs }: { contentMs: number; eventMs: number }): Promise<void> {
     const { db, clock } = this.#parts
     const now = clock.now()
-    while ((await changesOf(db, removeReports(now - eventMs))) >= rowsAtOnce) continue
-    while ((await changesOf(db, removeContents(now - contentMs))) >= contentsAtOnce) continue
+    await removeInPieces(db, [removeReports(now - eventMs)])
+    await removeInPieces(db, [removeContents(now - contentMs)], contentsAtOnce)
     await this.measure()
   }
 }
@@ -187,12 +186,9 @@ const reportOf = (row: ReportRow): IncomingReport => ({
   size: row.size,
 })
 
-const changesOf = async (db: Database, statement: Statement): Promise<number> =>
-  (await db.write([statement], { patient: true }))[0]?.changes ?? 0
-
 const removeReports = (cutoff: number): Statement => ({
   sql: 'delete from incoming_report where id in (select id from incoming_report where id < :before order by id limit :rows)',
-  params: { before: idFloor('rep', cutoff + 1), rows: rowsAtOnce },
+  params: { before: idFloor('rep', cutoff + 1) },
 })
 
 /** Those that a settled report only has, and those that none has any more. */
@@ -202,5 +198,5 @@ const removeContents = (cutoff: number): Statement => ({
            where c.id < :before
              and not exists (select 1 from incoming_report r where r.content_id = c.id and r.state = 'received')
            order by c.id limit :rows)`,
-  params: { before: idFloor('rep', cutoff + 1), rows: contentsAtOnce },
+  params: { before: idFloor('rep', cutoff + 1) },
 })

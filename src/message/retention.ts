@@ -1,8 +1,6 @@
 import { idFloor } from '../id.ts'
 import type { Database, Statement } from '../store/database.ts'
-
-/** Rows that one batch removes, so that no commit gets long. */
-const rowsAtOnce = 500
+import { removeInPieces } from '../store/remove-in-pieces.ts'
 
 /** How long things are kept, ms. */
 interface Retention {
@@ -21,7 +19,7 @@ const isFinal = (messageId: string): string => `not exists (
  * Removes what has been kept long enough, a bounded piece at a time; ids begin with their time, so what is old is
  * found by its key. Events are removed from the old end only, and the newest one stays: readers' cursors count on it.
  */
-export async function sweep(db: Database, retention: Retention, now: number): Promise<void> {
+export async function sweep(db: Pick<Database, 'write'>, retention: Retention, now: number): Promise<void> {
   const { contentMs, eventMs } = retention
   for (const step of [
     removeContent(now - contentMs),
@@ -31,14 +29,8 @@ export async function sweep(db: Database, retention: Retention, now: number): Pr
     removeMessages(now - eventMs),
     [removeIdempotencyKeys(now)],
   ]) {
-    while (await wasFull(db, step)) continue
+    await removeInPieces(db, step)
   }
-}
-
-/** Writes one piece; true where there may be more, told by the last statement of the step. */
-async function wasFull(db: Database, step: Statement[]): Promise<boolean> {
-  const written = await db.write(step, { patient: true })
-  return (written.at(-1)?.changes ?? 0) >= rowsAtOnce
 }
 
 const removeContent = (cutoff: number): Statement[] => [
@@ -47,7 +39,7 @@ const removeContent = (cutoff: number): Statement[] => [
             select c.message_id from content c
              where c.chunk = 0 and c.message_id < :before and ${isFinal('c.message_id')}
              order by c.message_id limit :rows)`,
-    params: { before: idFloor('em', cutoff + 1), cutoff, rows: rowsAtOnce },
+    params: { before: idFloor('em', cutoff + 1), cutoff },
   },
 ]
 
@@ -57,7 +49,7 @@ const removeAttempts = (cutoff: number): Statement[] => [
             select a.id from attempt a
              where a.id < :before and ${isFinal('a.message_id')}
              order by a.id limit :rows)`,
-    params: { before: idFloor('att', cutoff + 1), cutoff, rows: rowsAtOnce },
+    params: { before: idFloor('att', cutoff + 1), cutoff },
   },
 ]
 
@@ -65,12 +57,12 @@ const removeEvents = (cutoff: number): Statement[] => [
   {
     sql: `delete from event where seq in (
             select seq from event where id < :before and seq < (select max(seq) from event) order by seq limit :rows)`,
-    params: { before: idFloor('evt', cutoff), rows: rowsAtOnce },
+    params: { before: idFloor('evt', cutoff) },
   },
 ]
 
 function removeWebhookDeliveries(cutoff: number): Statement[] {
-  const params = { before: idFloor('whd', cutoff), rows: rowsAtOnce }
+  const params = { before: idFloor('whd', cutoff) }
   const old = 'select id from webhook_delivery where id < :before and next_attempt_at is null order by id limit :rows'
   return [
     { sql: `delete from webhook_attempt where delivery_id in (${old})`, params },
@@ -79,7 +71,7 @@ function removeWebhookDeliveries(cutoff: number): Statement[] {
 }
 
 function removeMessages(cutoff: number): Statement[] {
-  const params = { before: idFloor('em', cutoff + 1), cutoff, rows: rowsAtOnce }
+  const params = { before: idFloor('em', cutoff + 1), cutoff }
   const old = `select m.id from message m where m.id < :before and ${isFinal('m.id')} order by m.id limit :rows`
   return [
     ...['message_tag', 'content', 'attempt', 'notice'].map((table) => ({ sql: `delete from ${table} where message_id in (${old})`, params })),
@@ -92,5 +84,5 @@ function removeMessages(cutoff: number): Statement[] {
 const removeIdempotencyKeys = (now: number): Statement => ({
   sql: `delete from idempotency where (account_id, operation, key) in (
           select account_id, operation, key from idempotency where expires_at <= :now limit :rows)`,
-  params: { now, rows: rowsAtOnce },
+  params: { now },
 })

@@ -1,27 +1,21 @@
 import type { Database, Statement } from '../store/database.ts'
-
-/** Rows that one batch removes, so that no commit gets long. */
-const rowsAtOnce = 500
+import { removeInPieces } from '../store/remove-in-pieces.ts'
 
 /** Removes what counts no more: suppressions whose time is over, and counts of soft bounces as old as `countsMs`. */
 export async function sweepSuppressions(db: Pick<Database, 'write'>, now: number, countsMs: number): Promise<void> {
-  for (const statement of [removeExpired(now), removeCounts(now - countsMs)]) {
-    for (let removed = rowsAtOnce; removed >= rowsAtOnce; ) {
-      const [written] = await db.write([statement], { patient: true })
-      removed = written?.changes ?? 0
-    }
-  }
+  await removeInPieces(db, [removeExpired(now)])
+  await removeInPieces(db, [removeCounts(now - countsMs)])
 }
 
 /** Uses the partial index suppression_expires. */
 const removeExpired = (now: number): Statement => ({
   sql: 'delete from suppression where id in (select id from suppression where expires_at <= :now limit :rows)',
-  params: { now, rows: rowsAtOnce },
+  params: { now },
 })
 
 /** Uses the index soft_bounce_changed. */
 const removeCounts = (cutoff: number): Statement => ({
   sql: `delete from soft_bounce where (account_id, address, sandbox) in (
           select account_id, address, sandbox from soft_bounce where changed_at <= :cutoff limit :rows)`,
-  params: { cutoff, rows: rowsAtOnce },
+  params: { cutoff },
 })

@@ -1,7 +1,5 @@
 import type { Database } from '../store/database.ts'
-
-/** Rows that one batch removes, so that no commit gets long. */
-const rowsAtOnce = 500
+import { removeInPieces } from '../store/remove-in-pieces.ts'
 
 const removals = [
   'delete from suppression where id in (select id from suppression where account_id = :accountId limit :rows)',
@@ -11,10 +9,5 @@ const removals = [
 
 /** Removes every suppression of an account, and what might have led to one, as it ends. */
 export async function removeSuppressionsOf(accountId: string, db: Pick<Database, 'write'>): Promise<void> {
-  for (const sql of removals) {
-    for (let removed = rowsAtOnce; removed >= rowsAtOnce; ) {
-      const [written] = await db.write([{ sql, params: { accountId, rows: rowsAtOnce } }])
-      removed = written?.changes ?? 0
-    }
-  }
+  for (const sql of removals) await removeInPieces(db, [{ sql, params: { accountId } }])
 }

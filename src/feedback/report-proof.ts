@@ -1,6 +1,7 @@
-import { readToken } from '../smtp/verp.ts'
+import { decodeToken } from '../smtp/verp.ts'
 import type { TokenPurpose } from '../smtp/verp.ts'
 import type { FeedbackReport } from './feedback-report.ts'
+import type { IncomingReport } from './incoming-reports.ts'
 
 /**
  * Which recipient a report proves to be about, and by what. `envelope`: by the reverse-path alone, which every host on
@@ -13,26 +14,25 @@ export interface ReportProof {
 }
 
 /** Why a report proves nothing: there is no token in it, its time is over, or its tokens are of different recipients. */
-export type Unproven = 'no_token' | 'expired_token' | 'other_recipient'
-
-interface Arrival {
-  /** The recipient that the address is of which the report came to; null at an address for all. */
-  recipientId: string | null
-  /** Epoch, ms. */
-  receivedAt: number
-}
+type Unproven = 'no_token' | 'expired_token' | 'other_recipient'
 
 /**
  * Looks for the proof: the address that the report came to, and the tokens that it brings back of the message it is
  * about. Addresses of people are no proof. Time is that of arrival, so that a report which waited is judged the same.
  */
-export function proofOf({ recipientId, receivedAt }: Arrival, original: FeedbackReport['original'], key: Buffer): ReportProof | Unproven {
+export function proofOf(
+  { recipientId, receivedAt }: Pick<IncomingReport, 'recipientId' | 'receivedAt'>,
+  original: FeedbackReport['original'],
+  key: Buffer,
+): ReportProof | Unproven {
   // One that is for something else proves nothing here: of the reverse-path, hosts know it that never saw the message.
   const tokenIn = (text: string | null, purpose: TokenPurpose) => {
-    const token = text === null ? null : readToken(localPartOf(text), key, receivedAt)
+    const token = text === null ? null : decodeToken(localPartOf(text), key, receivedAt)
     return token?.purpose === purpose ? token : null
   }
-  const inMessage = [tokenIn(original.reference, 'reference'), tokenIn(original.unsubscribe, 'unsubscribe')].filter((token) => token !== null)
+  // The reference is always ours. List-Unsubscribe may be the sender's own, who could put the token of somebody else there so
+  // that no complaint about his mail counts.
+  const inMessage = [tokenIn(original.reference, 'reference') ?? tokenIn(original.unsubscribe, 'unsubscribe')].filter((token) => token !== null)
   const reversePath = tokenIn(original.reversePath, 'bounce')
   const found = reversePath === null ? inMessage : [...inMessage, reversePath]
   // A token of some other recipient contradicts, be its time over or not.

@@ -1,7 +1,7 @@
 import { reportMailboxes } from '../sending-domain/report-addresses.ts'
 import { domainOf } from '../smtp/address.ts'
 import type { Reply } from '../smtp/reply.ts'
-import { readToken } from '../smtp/verp.ts'
+import { decodeToken } from '../smtp/verp.ts'
 import { replyOf } from '../smtp-server/smtp-refusal.ts'
 import type { ReportAddress, ReportPurpose } from './incoming-reports.ts'
 
@@ -34,7 +34,7 @@ export function returnPathRecipient(forwardPath: string, { isOurs, tokenKey, now
   const localPart = forwardPath.slice(0, -domain.length - 1).toLowerCase()
   const purpose = mailboxes.get(localPart)
   if (purpose) return { forwardPath, purpose, recipientId: null }
-  const token = readToken(localPart, tokenKey, now)
+  const token = decodeToken(localPart, tokenKey, now)
   // A reference stands in a message to be found again there; it is no address.
   if (!token || token.purpose === 'reference') return unknown
   return token.isExpired ? expired : { forwardPath, purpose: token.purpose, recipientId: token.recipientId }

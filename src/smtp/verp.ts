@@ -13,7 +13,7 @@ interface TokenParts {
   createdAt: number
 }
 
-interface ReadToken {
+interface DecodedToken {
   purpose: TokenPurpose
   /** `rcp_…` */
   recipientId: string
@@ -46,20 +46,11 @@ export function encodeToken(purpose: TokenPurpose, { recipientId, createdAt }: T
 }
 
 /**
- * The id of the recipient that the token is of; null where we did not make it, or for another purpose, or where its time
- * is over. Needs no look-up.
+ * What the token says; null where we did not make it. Needs no look-up. Whether its purpose is the one that is wanted, and
+ * its time not over, is for the caller to see: only then is it a reason to act.
  * @param now epoch, ms
  */
-export function decodeToken(text: string, purpose: TokenPurpose, key: Buffer, now: number): string | null {
-  const token = readToken(text, key, now)
-  return token && token.purpose === purpose && !token.isExpired ? token.recipientId : null
-}
-
-/**
- * What the token says, be its time over or not; null where we did not make it. Only `decodeToken` is a reason to act.
- * @param now epoch, ms
- */
-export function readToken(text: string, key: Buffer, now: number): ReadToken | null {
+export function decodeToken(text: string, key: Buffer, now: number): DecodedToken | null {
   // Some systems change the case of what they report to.
   const token = text.toLowerCase()
   const purpose = form.test(token) ? purposes[token.charAt(0)] : undefined

@@ -15,11 +15,13 @@ const identity = identityAt('https://mail.example')
 test('each token is of the recipient, and for its own purpose', () => {
   const { reversePath, traceFields, fields } = identity.frameOf(message, recipient, domain)
   const [bounce = '', at] = reversePath.split('@')
-  expect([decodeToken(bounce, 'bounce', tokenKey, createdAt), at]).toEqual([recipient.id, 'send.sender.example'])
+  const decoded = { recipientId: recipient.id, isExpired: false }
+  expect(decodeToken(bounce, tokenKey, createdAt)).toEqual({ ...decoded, purpose: 'bounce' })
+  expect(at).toBe('send.sender.example')
   const reference = /^X-Sterna-Ref: (r\w{46})\r\n$/.exec(traceFields)?.[1] ?? ''
-  expect(decodeToken(reference, 'reference', tokenKey, createdAt)).toBe(recipient.id)
+  expect(decodeToken(reference, tokenKey, createdAt)).toEqual({ ...decoded, purpose: 'reference' })
   const [, url, mailbox = ''] = /^List-Unsubscribe: <https:\/\/mail\.example\/u\/([\w-]+)>,\r\n <mailto:(u\w{46})@send\.sender\.example\?/.exec(fields[0]?.text ?? '') ?? []
-  expect(decodeToken(mailbox, 'unsubscribe', tokenKey, createdAt)).toBe(recipient.id)
+  expect(decodeToken(mailbox, tokenKey, createdAt)).toEqual({ ...decoded, purpose: 'unsubscribe' })
   const target = { accountId: message.accountId, messageId: message.id, sandbox: false, address: 'ann@rcpt.example', topic: 'news' }
   expect(new UnsubscribeTokens(keys).decode(url ?? '')).toEqual(target)
 })

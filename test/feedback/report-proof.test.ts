@@ -46,3 +46,8 @@ test('the mailbox of List-Unsubscribe counts as the reference does', () => {
   expect(proofOf({ recipientId: null, receivedAt }, { ...original, unsubscribe }, key)).toEqual({ recipientId: ann, by: 'message' })
   expect(proofOf({ recipientId: bob, receivedAt }, { ...original, unsubscribe }, key)).toBe('other_recipient')
 })
+
+test('what a sender writes into List-Unsubscribe does not keep a complaint from counting', () => {
+  const original = { reference: token('reference', ann), unsubscribe: `${token('unsubscribe', bob)}@send.sender.example`, reversePath: null, messageId: null }
+  expect(proofOf({ recipientId: null, receivedAt }, original, key)).toEqual({ recipientId: ann, by: 'message' })
+})

@@ -33,7 +33,7 @@ export class ReportBudget {
 
   /** Counts a report; false, and nothing is counted, where there is no room for it. `source`: a token, or a client's network. */
   take(box: ReportBox, source: string, cost: number): boolean {
-    const now = this.#clock.now()
+    const now = this.#clock.steady()
     const known = this.#bySource.get(source)
     const today = known && known.until > now ? known : { cost: 0, until: now + dayMs }
     // One alone is always within the share, or a small limit would let nothing in.

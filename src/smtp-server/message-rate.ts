@@ -19,7 +19,8 @@ export class MessageRate {
 
   /** Counts one more message, unless the sender has reached its limit: then false, and nothing is counted. */
   take(sender: string): boolean {
-    const now = this.#clock.now()
+    // The time of day may be set back, and nobody must wait for it to come again.
+    const now = this.#clock.steady()
     const recent = this.#startedAt.get(sender) ?? []
     while (recent[0] !== undefined && recent[0] <= now - this.#windowMs) recent.shift()
     if (recent.length >= this.#limit) return false

@@ -1,22 +1,13 @@
-import { afterAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { IncomingReports } from '../../src/feedback/incoming-reports.ts'
 import type { Arrival } from '../../src/feedback/incoming-reports.ts'
 import { ReportBudget } from '../../src/feedback/report-budget.ts'
 import { newId } from '../../src/id.ts'
-import { openDatabase } from '../../src/store/sqlite-database.ts'
+import { fileDatabase } from '../support/file-database.ts'
 import { settableClock } from '../support/settable-clock.ts'
-import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 const hour = 3_600_000
-const fail = (error: Error): void => {
-  throw error
-}
-const directory = temporaryDirectory()
-const db = await openDatabase({ directory: directory.path, onFatal: fail })
-afterAll(async () => {
-  await db.close()
-  directory.remove()
-})
+const db = await fileDatabase()
 const clock = settableClock()
 
 async function freshReports(limit = 1_000_000) {

@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { SternaError } from '../../src/errors.ts'
 import { IncomingReports } from '../../src/feedback/incoming-reports.ts'
 import { ReportBudget } from '../../src/feedback/report-budget.ts'
@@ -9,21 +9,10 @@ import { newId } from '../../src/id.ts'
 import { silentLog } from '../../src/log.ts'
 import { StorageFullError } from '../../src/store/database.ts'
 import type { Statement } from '../../src/store/database.ts'
-import { openDatabase } from '../../src/store/sqlite-database.ts'
+import { fileDatabase } from '../support/file-database.ts'
 import { settableClock } from '../support/settable-clock.ts'
-import { temporaryDirectory } from '../support/temporary-directory.ts'
 
-const directory = temporaryDirectory()
-const db = await openDatabase({
-  directory: directory.path,
-  onFatal: (error) => {
-    throw error
-  },
-})
-afterAll(async () => {
-  await db.close()
-  directory.remove()
-})
+const db = await fileDatabase()
 const clock = settableClock()
 const reports = new IncomingReports({ db, clock, budget: new ReportBudget(clock, 100_000_000) })
 beforeEach(() => db.write([{ sql: 'delete from incoming_report' }, { sql: 'delete from incoming_content' }]))

@@ -18,12 +18,8 @@ async function start(settings: Record<string, string> = {}): Promise<TestRelay &
 }
 
 async function openSession(relay: TestRelay, token: string): Promise<SmtpClient> {
-  const client = await SmtpClient.connect(relay.submissionPort)
+  const client = await SmtpClient.logIn(relay.submissionPort, token)
   onTestFinished(() => client.close())
-  await client.command('EHLO client.example')
-  await client.command('STARTTLS')
-  await client.startTls()
-  await client.login(token)
   return client
 }
 

@@ -110,14 +110,7 @@ test.each(doors)('by %s what could be read in two ways is refused, or goes where
   console.log(`${name}: of ${refusedAddresses.length} texts ${expected.length} were taken: ${expected.join(' ')}`)
 })
 
-async function logIn(): Promise<SmtpClient> {
-  const client = await SmtpClient.connect(relay.submissionPort)
-  await client.command('EHLO client.example')
-  await client.command('STARTTLS')
-  await client.startTls()
-  await client.login(relay.token)
-  return client
-}
+const logIn = (): Promise<SmtpClient> => SmtpClient.logIn(relay.submissionPort, relay.token)
 
 async function begin(client: SmtpClient): Promise<void> {
   await client.command('RSET')

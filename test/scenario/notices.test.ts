@@ -65,12 +65,8 @@ interface Mail {
 
 /** Submits by SMTP as an app does; gives the id. */
 async function submit({ from = 'bounces@sender.example', mail = '', to, text = 'Hello.' }: Mail, by = relay): Promise<string> {
-  const client = await SmtpClient.connect(by.submissionPort)
+  const client = await SmtpClient.logIn(by.submissionPort, by.token)
   try {
-    await client.command('EHLO app.example')
-    await client.command('STARTTLS')
-    await client.startTls()
-    await client.login(by.token)
     for (const line of [`MAIL FROM:<${from}>${mail}`, ...Object.entries(to).map(([address, rcpt]) => `RCPT TO:<${address}>${rcpt}`), 'DATA']) {
       const { code, last } = await client.command(line)
       if (code >= 400) throw new Error(last)

@@ -33,11 +33,7 @@ test('a batch counts once, other doors over HTTP count too, SMTP does not; over 
     expect(await remainingAfter(relay, '/compat/sendgrid/v3/mail/send', compat)).toEqual([429, '0'])
     await relay.restart()
   }
-  const client = await SmtpClient.connect(relay.submissionPort)
-  await client.command('EHLO client.example')
-  await client.command('STARTTLS')
-  await client.startTls()
-  await client.login(relay.token)
+  const client = await SmtpClient.logIn(relay.submissionPort, relay.token)
   const message = 'From: app@sender.example\r\nTo: delivered@simulator.test\r\nSubject: x\r\n\r\nHello\r\n'
   expect((await client.send(message, { from: 'app@sender.example', to: ['delivered@simulator.test'] })).code).toBe(250)
   client.close()

@@ -37,11 +37,7 @@ async function command(...argv: string[]): Promise<{ stdout: string; stderr: str
 /** Has a notice sent: the server's own mail as it comes about. */
 async function notice(): Promise<string> {
   const before = inbox.messages.length
-  const client = await SmtpClient.connect(relay.submissionPort)
-  await client.command('EHLO app.example')
-  await client.command('STARTTLS')
-  await client.startTls()
-  await client.login(relay.token)
+  const client = await SmtpClient.logIn(relay.submissionPort, relay.token)
   const message = 'From: app@sender.example\r\nSubject: Hello\r\n\r\nHello.'
   expect((await client.send(message, { from: 'app@sender.example', to: [`gone${before}@rcpt.example`] })).code).toBe(250)
   client.close()

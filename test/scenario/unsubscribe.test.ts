@@ -136,11 +136,7 @@ describe('what leaves', () => {
   test('by SMTP: the field that asks for it does not leave, and what the message was signed with before still holds', async () => {
     const theirs = 'DKIM-Signature: v=1; a=rsa-sha256; d=own.example; s=x; h=from; bh=; b='
     const text = `${theirs}\r\nFrom: app@sender.example\r\nTo: ${ann}\r\nSubject: news\r\nX-Unsubscribe: spring\r\n\r\nHello\r\n`
-    const client = await SmtpClient.connect(relay.submissionPort)
-    await client.command('EHLO client.example')
-    await client.command('STARTTLS')
-    await client.startTls()
-    await client.login(relay.token)
+    const client = await SmtpClient.logIn(relay.submissionPort, relay.token)
     expect((await client.send(text, { from: 'app@sender.example', to: [ann] })).code).toBe(250)
     client.close()
     const message = await arrived(ann)

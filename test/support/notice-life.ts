@@ -29,11 +29,7 @@ export async function tellSubmitters(relay: TestRelay, isQuiet: () => Promise<vo
 }
 
 async function submit(relay: TestRelay, to: string): Promise<void> {
-  const client = await SmtpClient.connect(relay.submissionPort)
-  await client.command('EHLO client.example')
-  await client.command('STARTTLS')
-  await client.startTls()
-  await client.login(relay.token)
+  const client = await SmtpClient.logIn(relay.submissionPort, relay.token)
   const { code } = await client.send('From: app@sender.example\r\n\r\nHello', { from: 'app@sender.example', to: [to] })
   client.close()
   expect(code).toBe(250)

@@ -186,11 +186,7 @@ async function changeEmails(relay: TestRelay): Promise<void> {
 }
 
 async function sendBySmtp(relay: TestRelay): Promise<void> {
-  const client = await SmtpClient.connect(relay.submissionPort)
-  await client.command('EHLO client.example')
-  await client.command('STARTTLS')
-  await client.startTls()
-  await client.login(relay.token)
+  const client = await SmtpClient.logIn(relay.submissionPort, relay.token)
   const header = 'From: app@sender.example\r\nTo: ann@rcpt.example\r\nSubject: large\r\n\r\n'
   const large = header + `${'x'.repeat(76)}\r\n`.repeat(26_000)
   const envelope = { from: 'app@sender.example', to: ['ann@rcpt.example'] }

@@ -37,6 +37,16 @@ export class SmtpClient {
     return client
   }
 
+  /** Connects to a submission port, and logs in over TLS. */
+  static async logIn(port: number, key: string): Promise<SmtpClient> {
+    const client = await SmtpClient.connect(port)
+    await client.command('EHLO client.example')
+    await client.command('STARTTLS')
+    await client.startTls()
+    await client.login(key)
+    return client
+  }
+
   write(bytes: string | Buffer): void {
     this.#socket.write(typeof bytes === 'string' ? Buffer.from(bytes, 'utf8') : bytes)
   }

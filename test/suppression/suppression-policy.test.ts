@@ -1,27 +1,16 @@
-import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import type { BounceCategory } from '../../src/bounce/refusal.ts'
-import { openDatabase } from '../../src/store/sqlite-database.ts'
 import { SuppressionEntries } from '../../src/suppression/suppression-entries.ts'
 import { sweepSuppressions } from '../../src/suppression/suppression-expiry.ts'
 import { findSuppressed, noneSuppressed } from '../../src/suppression/suppression-list.ts'
 import { SuppressionPolicies } from '../../src/suppression/suppression-policies.ts'
 import { noteDelivered, suppressAfterBounce, suppressAfterComplaint } from '../../src/suppression/suppression-policy.ts'
+import { fileDatabase } from '../support/file-database.ts'
 import { settableClock } from '../support/settable-clock.ts'
 import { suppressAtOnce } from '../support/suppress-at-once.ts'
-import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 const day = 86_400_000
-const directory = temporaryDirectory()
-const db = await openDatabase({
-  directory: directory.path,
-  onFatal: (error) => {
-    throw error
-  },
-})
-afterAll(async () => {
-  await db.close()
-  directory.remove()
-})
+const db = await fileDatabase()
 const clock = settableClock()
 const scope = { accountId: 'acc_1', sandbox: false }
 const entries = new SuppressionEntries({ db, clock })

@@ -1,0 +1,18 @@
+import { afterAll } from 'vitest'
+import type { Database } from '../../src/store/database.ts'
+import { openDatabase } from '../../src/store/sqlite-database.ts'
+import { temporaryDirectory } from './temporary-directory.ts'
+
+/** A database that all tests of a file share; it goes away with the file. */
+export async function fileDatabase(): Promise<Database> {
+  const { path, remove } = temporaryDirectory()
+  const onFatal = (error: Error): void => {
+    throw error
+  }
+  const db = await openDatabase({ directory: path, onFatal })
+  afterAll(async () => {
+    await db.close()
+    remove()
+  })
+  return db
+}

@@ -1,4 +1,3 @@
-import { systemAccountId } from './account/system-account.ts'
 import { Rollup } from './analytics/rollup.ts'
 import type { CommandParts } from './command/command-parts.ts'
 import { openCoreParts } from './command/core-parts.ts'
@@ -7,6 +6,7 @@ import type { Config } from './config/settings.ts'
 import { deliveryOptions } from './delivery/delivery-options.ts'
 import { startDelivery } from './delivery/delivery-threads.ts'
 import type { Delivery } from './delivery/delivery-threads.ts'
+import { JobFrames } from './delivery/job-frames.ts'
 import { MessageIdentity } from './delivery/message-identity.ts'
 import { openDoors } from './doors.ts'
 import type { DoorAddresses, Inside, Stop } from './doors.ts'
@@ -21,10 +21,8 @@ import { startFeedback } from './feedback/start-feedback.ts'
 import { dropEveryUpload } from './message/message-store.ts'
 import { sweep } from './message/retention.ts'
 import { NoticeRunner } from './notice/notice-runner.ts'
-import type { JobFrame } from './queue/dispatch.ts'
 import { QueueAdmin } from './queue/queue-admin.ts'
 import { QueueRunner } from './queue/queue-runner.ts'
-import type { QueuedMessage } from './queue/queue-store.ts'
 import { startScheduler } from './scheduler.ts'
 import { sweepSuppressions } from './suppression/suppression-expiry.ts'
 import { unsubscribeKeys } from './suppression/unsubscribe-token.ts'
@@ -190,9 +188,6 @@ function startJobs(core: CoreParts, { rollup, reports }: { rollup: Rollup; repor
   stops.push(() => scheduler.stop(), () => apiKeys.flush())
 }
 
-/** Of the server's own mail, so that nothing about it comes back. */
-const anonymous = () => ({ reversePath: '', traceFields: '', fields: [] })
-
 /** A webhook that has had no success for so long is disabled, ms. */
 const disableWebhooksAfterMs = 5 * 24 * 3_600_000
 
@@ -202,35 +197,13 @@ function newQueue(core: CoreParts, delivery: Delivery, eventsWritten: () => void
     tokenKey: secrets.deriveKey('verp'),
     unsubscribe: { keys: unsubscribeKeys(secrets.deriveKey), baseUrl: config.baseUrl },
   })
-  const given = new Set<string>()
-  sendingDomains.onKeyGone((id) => {
-    if (given.delete(id)) delivery.dropKey(id)
-  })
-
-  const frameFor = (message: QueuedMessage): JobFrame | null => {
-    const domain = message.domainId === null ? null : sendingDomains.senderDomain(message.domainId)
-    const isOwn = message.accountId === systemAccountId
-    if (isOwn && !domain) return { signingKeys: [], tls: 'opportunistic', fields: [], frameOf: anonymous }
-    if (!domain) return null
-    for (const { id } of domain.signingKeys) {
-      if (given.has(id)) continue
-      delivery.addKey(id, sendingDomains.privateKey(id))
-      given.add(id)
-    }
-    return {
-      signingKeys: domain.signingKeys,
-      tls: domain.tls,
-      fields: isOwn ? [] : identity.fieldsOf(message, domain),
-      frameOf: isOwn ? anonymous : (recipient) => identity.frameOf(message, recipient, domain),
-    }
-  }
-
+  const frames = new JobFrames({ identity, sendingDomains, delivery })
   return new QueueRunner(
     {
       db,
       clock,
       log,
-      frameFor,
+      frameFor: (message) => frames.frameFor(message),
       deliver: (job, onAttempt) => delivery.deliver(job, onAttempt),
       eventsWritten,
       random: Math.random,

@@ -7,7 +7,7 @@ import type { UnsubscribeFrame } from '../suppression/unsubscribe-token.ts'
 import type { DeliveryRecipient } from './attempt.ts'
 
 /** What is said of a message in its own header. */
-interface IdentifiedMessage {
+export interface IdentifiedMessage {
   id: string
   accountId: string
   sandbox: boolean
@@ -31,6 +31,9 @@ interface IdentityParts {
   unsubscribe: UnsubscribeFrame
 }
 
+/** What a message leaves with for one recipient alone. */
+export type RecipientFrame = Omit<DeliveryRecipient, 'id' | 'forwardPath'>
+
 /** By what a message is known again when something comes back: its reverse-path, and fields of its header. */
 export class MessageIdentity {
   readonly #parts: IdentityParts
@@ -49,7 +52,7 @@ export class MessageIdentity {
     message: IdentifiedMessage,
     { id: recipientId, forwardPath }: Pick<DeliveryRecipient, 'id' | 'forwardPath'>,
     { returnPathDomain }: IdentifyingDomain,
-  ): Omit<DeliveryRecipient, 'id' | 'forwardPath'> {
+  ): RecipientFrame {
     const { tokenKey, unsubscribe } = this.#parts
     const token = (purpose: TokenPurpose): string => encodeToken(purpose, { recipientId, createdAt: message.createdAt }, tokenKey)
     const fields: AddedField[] = []

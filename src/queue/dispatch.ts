@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts'
 import { unconnectedAttempt } from '../delivery/attempt.ts'
-import type { Attempt, DeliveryJob, DeliveryRecipient, Outcome, Postponed } from '../delivery/attempt.ts'
+import type { Attempt, DeliveryJob, Outcome, Postponed } from '../delivery/attempt.ts'
+import type { JobFrame } from '../delivery/job-frames.ts'
 import { fateOf, simulatedAttempt, simulatorDomain } from '../delivery/simulator.ts'
 import type { Log } from '../log.ts'
 import { ConflictError, StorageFullError } from '../store/database.ts'
@@ -10,12 +11,6 @@ import { postpone } from './queue-store.ts'
 import type { QueuedMessage, QueuedRecipient } from './queue-store.ts'
 import { recordReactions, settleAttempt, settleUntried } from './settle.ts'
 import type { Settlement } from './settle.ts'
-
-/** How a message leaves: under which return path, with which signatures, and what TLS is demanded. */
-export type JobFrame = Pick<DeliveryJob, 'signingKeys' | 'tls' | 'fields'> & {
-  /** What belongs to one recipient alone. */
-  frameOf(recipient: QueuedRecipient): Omit<DeliveryRecipient, 'id' | 'forwardPath'>
-}
 
 export interface DispatchParts {
   db: Database

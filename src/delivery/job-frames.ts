@@ -1,0 +1,51 @@
+import { systemAccountId } from '../account/system-account.ts'
+import type { SendingDomains } from '../sending-domain/sending-domains.ts'
+import type { DeliveryJob, DeliveryRecipient } from './attempt.ts'
+import type { Delivery } from './delivery-threads.ts'
+import type { IdentifiedMessage, MessageIdentity, RecipientFrame } from './message-identity.ts'
+
+/** How a message leaves: under which reverse-path, with which fields and signatures, and what TLS is demanded. */
+export type JobFrame = Pick<DeliveryJob, 'signingKeys' | 'tls' | 'fields'> & {
+  frameOf(recipient: Pick<DeliveryRecipient, 'id' | 'forwardPath'>): RecipientFrame
+}
+
+interface JobFramesParts {
+  identity: MessageIdentity
+  sendingDomains: Pick<SendingDomains, 'senderDomain' | 'privateKey' | 'onKeyGone'>
+  delivery: Pick<Delivery, 'addKey' | 'dropKey'>
+}
+
+/** Mail of the server's own has nothing that anything about it could come back by. */
+const anonymous = (): RecipientFrame => ({ reversePath: '', traceFields: '', fields: [] })
+
+/** Says how each message leaves, and hands delivery the keys that it is signed with, each once. */
+export class JobFrames {
+  readonly #parts: JobFramesParts
+  /** Ids of keys that delivery has. */
+  readonly #given = new Set<string>()
+
+  constructor(parts: JobFramesParts) {
+    this.#parts = parts
+    parts.sendingDomains.onKeyGone((id) => {
+      if (this.#given.delete(id)) parts.delivery.dropKey(id)
+    })
+  }
+
+  /** Null where the message cannot be signed: its domain is gone. The server's own mail leaves unsigned then. */
+  frameFor(message: IdentifiedMessage & { domainId: string | null }): JobFrame | null {
+    const { identity, sendingDomains } = this.#parts
+    const domain = message.domainId === null ? null : sendingDomains.senderDomain(message.domainId)
+    const isOwn = message.accountId === systemAccountId
+    if (!domain) return isOwn ? { signingKeys: [], tls: 'opportunistic', fields: [], frameOf: anonymous } : null
+    const { signingKeys, tls } = domain
+    for (const { id } of signingKeys) this.#give(id)
+    if (isOwn) return { signingKeys, tls, fields: [], frameOf: anonymous }
+    return { signingKeys, tls, fields: identity.fieldsOf(message, domain), frameOf: (recipient) => identity.frameOf(message, recipient, domain) }
+  }
+
+  #give(keyId: string): void {
+    if (this.#given.has(keyId)) return
+    this.#parts.delivery.addKey(keyId, this.#parts.sendingDomains.privateKey(keyId))
+    this.#given.add(keyId)
+  }
+}

@@ -29,7 +29,10 @@ export function decidingRule(refusal: Refusal): BounceRule | EnhancedCode {
 const isBeforeRecipient = ({ phase, code }: Refusal): boolean =>
   (phase === 'banner' || phase === 'ehlo' || phase === 'starttls' || phase === 'mail') && code !== 521 && code !== 556
 
-/** Of `5.7.606`, which is not registered, what is registered for `5.7.0`. A detail of 0 and what belongs to `other` say nothing; 4.1.1 alone is not for ever. */
+/**
+ * Of `5.7.606`, which is not registered, what is registered for `5.7.0`. A detail of 0 and what belongs to `other` say nothing;
+ * 4.1.1 alone is not for ever.
+ */
 function meaningOf(enhancedCode: string | null, registered: Map<string, EnhancedCode>): EnhancedCode | undefined {
   const [status, subject, detail] = enhancedCode?.split('.') ?? []
   if (!subject || !detail || detail === '0') return undefined
@@ -51,4 +54,6 @@ function isSaid(rule: BounceRule, words: string): boolean {
 }
 
 /** `5.1.1` is also `1.1` and `1`. */
-const formsOf = (enhancedCode: string | null): string[] => (enhancedCode === null ? [] : [enhancedCode, enhancedCode.slice(2), enhancedCode.split('.')[1] ?? ''])
+function formsOf(enhancedCode: string | null): string[] {
+  return enhancedCode === null ? [] : [enhancedCode, enhancedCode.slice(2), enhancedCode.split('.')[1] ?? '']
+}

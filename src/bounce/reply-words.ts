@@ -6,9 +6,9 @@ export const sentenceEnd = '.'
 const address = /[^\s<>()[\]"',:;]{1,128}@(?:[\p{L}\p{N}_-]{1,63}(?:\.[\p{L}\p{N}_-]{1,63})*)?/gu
 /** `l'adresse`, `n'existe`: two words, unlike `doesn't`. */
 const elision = /(?<!\p{L})\p{L}['’](?=\p{L})/gu
+const ideograph = String.raw`[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}]`
 /** A number of several parts is one word; of scripts without spaces each character is. */
-const word =
-  /\d+(?:\.\d+)*|(?=[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}])\p{L}|(?:(?![\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}])\p{L})+|@|[.;!?](?!\S)|。/gu
+const word = new RegExp(String.raw`\d+(?:\.\d+)*|(?=${ideograph})\p{L}|(?:(?!${ideograph})\p{L})+|@|[.;!?](?!\S)|。`, 'gu')
 
 /**
  * The words of what a mail system said: lower case, without accents, apostrophes and punctuation, an address as `@`, the

@@ -4,15 +4,33 @@ import { headerValue } from './returned-message.ts'
 import type { ReturnedMessage } from './returned-message.ts'
 
 /** Senders of reports besides those that `isFromMailSystem` knows. */
-const reportingSender =
-  /mail ?er[-_. ]?daemon|mail(?:er)? ?(?:delivery|administrator|system|service|server|gateway|transport)|postm(?:aster|an)|post ?office|system ?administrator|systemadministrator|mdaemon|mmdf|uucp|smtp(?:[-_. ]?(?:daemon|server|gateway))?@|\badministrator\b|delivery (?:notification|report|subsystem|status)|internet mail|exchange|domino|notes ?server|mail ?sweeper|interscan|imss|scan ?mail|groupwise|imail|mail ?enable|merak|bounce|undeliver|<>|^$/i
+const reportingSender = new RegExp(
+  [
+    'mail ?er[-_. ]?daemon|mail(?:er)? ?(?:delivery|administrator|system|service|server|gateway|transport)',
+    'postm(?:aster|an)|post ?office|system ?administrator|systemadministrator|mdaemon|mmdf|uucp',
+    String.raw`smtp(?:[-_. ]?(?:daemon|server|gateway))?@|\badministrator\b|delivery (?:notification|report|subsystem|status)`,
+    'internet mail|exchange|domino|notes ?server|mail ?sweeper|interscan|imss|scan ?mail|groupwise|imail|mail ?enable',
+    'merak|bounce|undeliver|<>|^$',
+  ].join('|'),
+  'i',
+)
 
 const reportingSubject = new RegExp(
   [
-    String.raw`undeliver|not deliver|non[- ]?deliver|nondeliver|un-?delivered|returned? (?:mail|message|to sender|e-?mail)|(?:mail|message|e-?mail) (?:returned|rejected|refused|bounced|undeliver)`,
-    String.raw`deliver(?:y|ed|ing)?.{0,40}(?:fail|error|problem|status|notif|report|delay|unsuccess|incomplete|warning|impossible)|(?:fail|error|problem|unable|warning|could ?n.t|could not|cannot).{0,40}(?:deliver|send|sent|e-?mail|mail|message)`,
-    String.raw`fail(?:ure|ed)? (?:notice|notification|mail|message|delivery|to deliver)|(?:mail|message|e-?mail|sending|transmission|smtp).{0,20}(?:fail|error|delayed|problem|bounce)|\bbounce|user unknown|unknown (?:user|recipient|address)|rejected|block(?:ed|ing)|virus|infected|content (?:violation|filter)|\bNDN\b|\bNDR\b|\bDSN\b|mail system error|could not be (?:sent|delivered)|mailbox full|over quota|delayed mail|permanent (?:fatal )?error`,
-    String.raw`unzustellbar|nicht zu(?:gestellt|stellbar)|zustell(?:ung|fehler|bericht)|fehlgeschlagen|rückläufer|non remis|non[- ]distribu|échec|remise|erreur|impossible|no se (?:puede|pudo|ha)|entrega|devuelto|devolvido|falha|não (?:foi )?entreg|mancat|mancata|impossibile|errore|consegna|onbestelbaar|niet (?:bezorgd|afgeleverd)|mislukt|недостав|не доставлен|доставк|ошибка|возврат|niedostarcz|nie dostarcz|zwrot|nedoru|olevererbart|kunde inte|leverans|toimitus|teslim|退信|退件|投递|投遞|送达|传递|傳遞|送信|配信|配送|配達|エラー|不達|届|반송|전송|실패|오류|송신`,
+    'undeliver|not deliver|non[- ]?deliver|nondeliver|un-?delivered|returned? (?:mail|message|to sender|e-?mail)',
+    '(?:mail|message|e-?mail) (?:returned|rejected|refused|bounced|undeliver)',
+    'deliver(?:y|ed|ing)?.{0,40}(?:fail|error|problem|status|notif|report|delay|unsuccess|incomplete|warning|impossible)',
+    '(?:fail|error|problem|unable|warning|could ?n.t|could not|cannot).{0,40}(?:deliver|send|sent|e-?mail|mail|message)',
+    'fail(?:ure|ed)? (?:notice|notification|mail|message|delivery|to deliver)',
+    String.raw`(?:mail|message|e-?mail|sending|transmission|smtp).{0,20}(?:fail|error|delayed|problem|bounce)|\bbounce`,
+    'user unknown|unknown (?:user|recipient|address)|rejected|block(?:ed|ing)|virus|infected',
+    String.raw`content (?:violation|filter)|\bNDN\b|\bNDR\b|\bDSN\b|mail system error|could not be (?:sent|delivered)`,
+    'mailbox full|over quota|delayed mail|permanent (?:fatal )?error|unzustellbar|nicht zu(?:gestellt|stellbar)',
+    'zustell(?:ung|fehler|bericht)|fehlgeschlagen|rückläufer|non remis|non[- ]distribu|échec|remise|erreur|impossible',
+    'no se (?:puede|pudo|ha)|entrega|devuelto|devolvido|falha|não (?:foi )?entreg|mancat|mancata|impossibile|errore',
+    'consegna|onbestelbaar|niet (?:bezorgd|afgeleverd)|mislukt|недостав|не доставлен|доставк|ошибка|возврат',
+    'niedostarcz|nie dostarcz|zwrot|nedoru|olevererbart|kunde inte|leverans|toimitus|teslim|退信|退件|投递|投遞|送达|传递|傳遞|送信',
+    '配信|配送|配達|エラー|不達|届|반송|전송|실패|오류|송신',
   ].join('|'),
   'i',
 )

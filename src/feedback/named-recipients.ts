@@ -26,7 +26,9 @@ const weightOf = ({ kind }: RecipientMention): number => mentionKinds.indexOf(ki
  * that there is. An address that just stands there counts only where it is known to have been written to.
  */
 export function namedRecipients(lines: readonly string[], known: KnownAddresses): NamedRecipient[] {
-  const mentions = lines.flatMap(mentionsIn).filter(({ address, kind }) => !known.isSomebodyElse(address) && (kind !== 'named' || known.isWrittenTo(address)))
+  const isCandidate = ({ address, kind }: RecipientMention): boolean =>
+    !known.isSomebodyElse(address) && (kind !== 'named' || known.isWrittenTo(address))
+  const mentions = lines.flatMap(mentionsIn).filter(isCandidate)
   const highest = Math.max(...mentions.map(weightOf))
   const byAddress = Map.groupBy(mentions, ({ address }) => address.toLowerCase())
   const decisive = [...byAddress.values()].filter((own) => own.some((mention) => weightOf(mention) === highest))
@@ -40,7 +42,10 @@ function reasonOf(own: RecipientMention[], lines: readonly string[], places: Rea
   return [...new Set(blocks)].filter((block) => block !== '').join(' | ')
 }
 
-/** The rest of the line and the lines up to an empty one or the next recipient, or what stands before it; of a quoted line all of it. */
+/**
+ * The rest of the line and the lines up to an empty one or the next recipient, or what stands before it; of a quoted line
+ * all of it.
+ */
 function saidOf({ line, rest, kind }: RecipientMention, lines: readonly string[], places: ReadonlySet<number>): string {
   const whole = lines[line] ?? ''
   if (kind === 'quoted') return [whole, ...repliesAfter(line, lines)].map((text) => text.trim()).join(' ')

@@ -10,6 +10,8 @@ import { headerValue } from './returned-message.ts'
 import type { HeaderField, ReturnedMessage } from './returned-message.ts'
 import { toldRecipient } from './told-recipient.ts'
 
+/** Of the message that came back; a Message-ID looks like an address. */
+const senderFields = ['from', 'return-path', 'sender', 'reply-to', 'message-id']
 const mostRecipients = 1000
 const anyAddress = /[^\s<>()[\]"',:;]{1,64}@[^\s<>()[\]"',:;]{1,255}/g
 
@@ -31,7 +33,7 @@ function recipientsOf(message: ReturnedMessage, lines: string[]): NamedRecipient
   const original = originalMessage(message).headers
   const written = addressesOf(original, ['to', 'cc', 'x-original-to'])
   const systems = new Set(addressesIn(headerValue(message, 'from')))
-  const senders = new Set([...addressesIn(headerValue(message, 'to')), ...addressesOf(original, ['from', 'return-path', 'sender', 'reply-to', 'message-id'])])
+  const senders = new Set(addressesIn(headerValue(message, 'to')).concat(addressesOf(original, senderFields)))
   const isWrittenTo = (address: string): boolean => written.includes(address.toLowerCase())
   const strangers = namedRecipients(lines, { isWrittenTo, isSomebodyElse: (address) => isIn(systems, address) || isIn(senders, address) })
   // Who writes to themselves is sender and recipient.

@@ -14,23 +14,41 @@ export interface RecipientMention {
   rest: string
 }
 
-const address = /(?:"[^"\s@]{1,64}"|[^\s<>()[\]"',:;|=\\：；，、。（）【】「」《》“”]{1,64})@(?:[\p{L}\p{N}](?:[\p{L}\p{N}_.-]{0,253}[\p{L}\p{N}])?|\[[0-9a-f.:]{3,45}\])/giu
-const scheme = String.raw`(?:mailto:|smtp:|rfc822;\s{0,3})?`
-const opening = String.raw`["'<([]{0,3}`
-const atBeginning = new RegExp(String.raw`^[\s>*•·|#\-–]{0,12}(?:\d{1,3}[.)]\s{1,4})?${opening}${scheme}$`, 'i')
-const recipientField = new RegExp(
-  String.raw`(?:^|[\s>*|,;.])(?:(?:final|failed|intended|undeliverable|rejected|invalid|bad|actual)?[- ]?(?:recipients?|addresse?e?s?|addressee|destination|mailbox|user|e-?mail)(?:[- ]?(?:address|name|s|e-?mail|id|id's))?(?:\(s\))?|` +
-    String.raw`empfänger(?:adresse)?|destinataires?|destinatari[oa]s?|ontvangers?|получател[ья]|адрес|odbiorca|宛先|あて先|送信先|收件人|收件者|수신자|받는 ?사람)\s{0,4}[:：=]\s{0,8}${opening}${scheme}${opening}$`,
-  'iu',
-)
-const toField = new RegExp(String.raw`(?:^|[\s>*|,;.])(?:to|addressed to|original[- ](?:address|recipient)|an|para|pour|aan|à)\s{0,4}[:：=]\s{0,8}${opening}${scheme}${opening}$`, 'iu')
+const localPart = String.raw`(?:"[^"\s@]{1,64}"|[^\s<>()[\]"',:;|=\\：；，、。（）【】「」《》“”]{1,64})`
+const domain = String.raw`(?:[\p{L}\p{N}](?:[\p{L}\p{N}_.-]{0,253}[\p{L}\p{N}])?|\[[0-9a-f.:]{3,45}\])`
+const address = new RegExp(`${localPart}@${domain}`, 'giu')
+const opening = String.raw`["'<([]{0,3}(?:mailto:|smtp:|rfc822;\s{0,3})?["'<([]{0,3}$`
+const atBeginning = new RegExp(String.raw`^[\s>*•·|#\-–]{0,12}(?:\d{1,3}[.)]\s{1,4})?${opening}`, 'i')
+const field = (names: string[]): RegExp => new RegExp(String.raw`(?:^|[\s>*|,;.])(?:${names.join('|')})\s{0,4}[:：=]\s{0,8}${opening}`, 'iu')
+const recipientField = field([
+  '(?:final|failed|intended|undeliverable|rejected|invalid|bad|actual)?[- ]?' +
+    '(?:recipients?|addresse?e?s?|addressee|destination|mailbox|user|e-?mail)' +
+    String.raw`(?:[- ]?(?:address|name|s|e-?mail|id|id's))?(?:\(s\))?`,
+  'empfänger(?:adresse)?|destinataires?|destinatari[oa]s?|ontvangers?|получател[ья]|адрес|odbiorca',
+  '宛先|あて先|送信先|收件人|收件者|수신자|받는 ?사람',
+])
+const toField = field(['to|addressed to|original[- ](?:address|recipient)|an|para|pour|aan|à'])
 const command = /\brcpt(?: to)?\s?[:=]?\s?[<[]?$/i
 const reply = /(?:^|[^\d.])[45]\d\d[ \-#]|[45]\.\d{1,3}\.\d{1,3}/
-const aboutFailure =
-  /fail|deliver|reach|reject|refus|unknown|unable|could ?n.t|could not|cannot|can.t|not found|exist|full|quota|bounced|error|invalid|blocked|disabled|undeliv|not accept|denied|zustell|remis|entreg|consegn|recapit|bezorg|достав|dostar|不存在|退|送|届|配信|エラー|반송|전송/i
+const aboutFailure = new RegExp(
+  [
+    'fail|deliver|reach|reject|refus|unknown|unable|could ?n.t|could not|cannot|can.t|not found|exist|full|quota',
+    'bounced|error|invalid|blocked|disabled|undeliv|not accept|denied|zustell|remis|entreg|consegn|recapit|bezorg',
+    'достав|dostar|不存在|退|送|届|配信|エラー|반송|전송',
+  ].join('|'),
+  'i',
+)
 /** What comes before somebody to turn to, or whom it came from. */
-const somebodyElse =
-  /(?<![@.\w-])(?:contact|questions?|assistance|help(?:desk)?|support|administrator|report (?:this|it|abuse)|abuse|complain|webmaster|hostmaster|forward (?:this|it)|send (?:this|a|an|mail|e-?mail|your) .{0,40}\bto\b.{0,40}(?:postmaster|help|support)|unsubscribe|whitelist|from|sender|sent by|reply-to|return-path|mail from|received from|originator|absender|expéditeur|remitente|mittente|remetente|afzender|отправитель|message-id|in-reply-to|references|cc|bcc)\b[^@]{0,60}$/i
+const somebodyElse = new RegExp(
+  String.raw`(?<![@.\w-])(?:${[
+    'contact|questions?|assistance|help(?:desk)?|support|administrator|report (?:this|it|abuse)|abuse|complain',
+    'webmaster|hostmaster|forward (?:this|it)',
+    String.raw`send (?:this|a|an|mail|e-?mail|your) .{0,40}\bto\b.{0,40}(?:postmaster|help|support)|unsubscribe|whitelist|from`,
+    'sender|sent by|reply-to|return-path|mail from|received from|originator|absender|expéditeur|remitente|mittente',
+    'remetente|afzender|отправитель|message-id|in-reply-to|references|cc|bcc',
+  ].join('|')})\b[^@]{0,60}$`,
+  'i',
+)
 /** A word or two before it, such as the name of a protocol or a person. */
 const almostAlone = /^\W{0,12}(?:[\p{L}\p{N}.-]{1,30}\W{1,3}){0,2}$/u
 const role = /^(?:mailer-?daemon|postmaster|abuse|hostmaster|webmaster|no-?reply|help-?desk|support|spamreport|unblock|delist|removeme)@/i

@@ -7,15 +7,44 @@ const mostLines = 600
 
 const messageTypes = /^(?:message\/|text\/(?:rfc822|x-?message|global))/
 /** Lines behind which the message stands that came back, in the words of those who write them. */
+const mail = '(?:e-?mail |mail )?(?:message|mail|e-?mail|headers?|text)'
+const follows = '(?:follows?|below|attached|included|is (?:below|attached|included|following))'
+const anyOf = (pieces: string[]): string => `(?:${pieces.join('|')})`
 const markers = [
-  /^(?=\W{0,120}?(?:--|==|\*\*\*))\W{2,120}(?:(?:this is |here is |included is |below is |above is )?(?:an? |the |your )?(?:full |complete |partial )?(?:copy|original|returned|unsent|(?:undelivered|undeliverable|failed|bounced|rejected) (?:message|mail|e-?mail)|message (?:text|content|header|body|follows)|text of (?:your|the)|header|body of|content|below this line|forwarded message|start of|begin)).{0,80}$/i,
-  /^\W*(?:the |your )?original (?:e-?mail |mail )?(?:message|mail|e-?mail|headers?|text|message headers?|message text)(?: (?:follows?|below|attached|included|is (?:below|attached|included|following)).{0,40})?\W*$/i,
-  /^\W*(?:the |your )?(?:returned|unsent|undelivered|undeliverable|failed|received|bounced|offending|rejected) (?:e-?mail |mail )?(?:message|mail|e-?mail|headers?|text)(?: text| headers?| body| content)? (?:follows?|below|attached|included|is (?:below|attached|included|following)).{0,40}$/i,
-  /^\W*(?:message|mail|e-?mail)?\s?(?:headers?|text|contents?|body|source)(?: of (?:the|your) .{0,30})? (?:follows?|below|is|are)(?: .{0,30})?\W*$/i,
-  /^\W*(?:below this line is|(?:this|here|included|below|following|the following) is (?:a|the) (?:copy|header|text|original|beginning)|a copy of (?:the|your)|your (?:original )?message (?:follows|is (?:attached|included|below|returned))|the (?:first|header|text|body|content|message headers?|original message|headers?).{0,40} (?:follows?|below|are|is)\b).{0,80}$/i,
-  /^\W*(?:ursprüngliche (?:nachricht|mail)|originalnachricht|message d'origine|message original|en-?têtes? (?:du message|d'origine)|mensaje original|messaggio originale|mensagem original|oorspronkelijk bericht|исходное (?:сообщение|письмо)|oryginalna wiadomość|原始邮件|原始郵件|元のメッセージ|原メッセージ|転送|오리지널).{0,60}$/i,
+  // Between rules.
+  String.raw`(?=\W{0,120}?(?:--|==|\*\*\*))\W{2,120}` +
+    '(?:this is |here is |included is |below is |above is )?(?:an? |the |your )?(?:full |complete |partial )?' +
+    anyOf([
+      'copy|original|returned|unsent|(?:undelivered|undeliverable|failed|bounced|rejected) (?:message|mail|e-?mail)',
+      'message (?:text|content|header|body|follows)|text of (?:your|the)|header|body of|content|below this line',
+      'forwarded message|start of|begin',
+    ]) +
+    '.{0,80}',
+  // On a line of their own.
+  String.raw`\W*(?:the |your )?original ${mail}(?: headers?| text)?(?: ${follows}.{0,40})?\W*`,
+  String.raw`\W*(?:the |your )?(?:returned|unsent|undelivered|undeliverable|failed|received|bounced|offending|rejected) ${mail}` +
+    `(?: text| headers?| body| content)? ${follows}.{0,40}`,
+  String.raw`\W*(?:message|mail|e-?mail)?\s?(?:headers?|text|contents?|body|source)(?: of (?:the|your) .{0,30})? (?:follows?|below|is|are)(?: .{0,30})?\W*`,
+  String.raw`\W*` +
+    anyOf([
+      'below this line is|(?:this|here|included|below|following|the following) is (?:a|the) (?:copy|header|text|original|beginning)',
+      'a copy of (?:the|your)|your (?:original )?message (?:follows|is (?:attached|included|below|returned))',
+      String.raw`the (?:first|header|text|body|content|message headers?|original message|headers?).{0,40} (?:follows?|below|are|is)\b`,
+    ]) +
+    '.{0,80}',
+  String.raw`\W*` +
+    anyOf([
+      "ursprüngliche (?:nachricht|mail)|originalnachricht|message d'origine|message original|en-?têtes? (?:du message|d'origine)",
+      'mensaje original|messaggio originale|mensagem original|oorspronkelijk bericht|исходное (?:сообщение|письмо)',
+      'oryginalna wiadomość|原始邮件|原始郵件|元のメッセージ|原メッセージ|転送|오리지널',
+    ]) +
+    '.{0,60}',
+].map((pattern) => new RegExp(`^${pattern}$`, 'i'))
+const fieldNames = [
+  'Return-Path|Received|Message-ID|DKIM-Signature|MIME-Version|Date|From|To|Subject|Content-Type|X-[A-Za-z0-9-]{1,60}',
+  'Delivered-To|Reply-To|Sender',
 ]
-const headerLine = /^[> ]{0,3}(?:Return-Path|Received|Message-ID|DKIM-Signature|MIME-Version|Date|From|To|Subject|Content-Type|X-[A-Za-z0-9-]{1,60}|Delivered-To|Reply-To|Sender):(?:\s|$)/i
+const headerLine = new RegExp(String.raw`^[> ]{0,3}(?:${fieldNames.join('|')}):(?:\s|$)`, 'i')
 /** A message seldom begins with another field than these, and the words of a report do so seldom. */
 const firstHeaderLine = /^[> ]{0,3}(?:Return-Path|Received|Message-ID|DKIM-Signature|Delivered-To|X-Received|MIME-Version|X-Originating-IP): /i
 

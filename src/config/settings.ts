@@ -167,8 +167,9 @@ export const settings = {
   'return_path.storage_limit': setting(
     type.size,
     '256MB',
-    'How much is kept of what came in by the return path: so much of mail to the addresses that single messages have, and ' +
-      'so much again of mail to those that anybody can know, such as postmaster. Beyond it mail is answered 452 4.2.2.',
+    'How much is kept of what came in by the return path: so much of mail to the addresses that single messages have, so much ' +
+      'again of reports to those that anybody can know, and again of mail for postmaster and abuse. Beyond it the oldest reports ' +
+      'that are settled leave; mail for postmaster and abuse is answered 452 4.2.2.',
   ),
   operator_email: setting(
     type.optional(type.emailAddress),

@@ -5,6 +5,7 @@ import type { Database, Statement } from '../store/database.ts'
 import { removeInPieces } from '../store/remove-in-pieces.ts'
 import type { ReportBox, ReportBudget } from './report-budget.ts'
 import { costOf } from './report-budget.ts'
+import { contentsAtOnce, ReportRoom } from './report-room.ts'
 
 /** What an address of the return path is for. */
 export const reportPurposes = ['bounce', 'complaint', 'unsubscribe', 'dmarc_report', 'tls_report', 'postmaster', 'abuse'] as const
@@ -68,16 +69,15 @@ interface IncomingReportsParts {
   budget: ReportBudget
 }
 
-/** Contents are large, and removing them is what takes the time. */
-const contentsAtOnce = 32
-
 /** The mail that came in by the return path, kept until somebody has seen what it is. */
 export class IncomingReports {
   readonly #parts: IncomingReportsParts
+  readonly #room: ReportRoom
   #arrived = (): void => {}
 
   constructor(parts: IncomingReportsParts) {
     this.#parts = parts
+    this.#room = new ReportRoom(parts)
   }
 
   /** Has `listener` called after each message that was kept. */
@@ -93,11 +93,16 @@ export class IncomingReports {
   async keep(arrival: Arrival): Promise<boolean> {
     const { db, clock, budget } = this.#parts
     const box = boxOf(arrival.recipients)
-    const cost = costOf(arrival.content.length)
-    if (!budget.take(box, sourceOf(arrival, box), cost)) return false
+    const cost = costOf(arrival.content.length, arrival.recipients.length)
+    if (!(await this.#room.take(box, sourceOf(arrival, box), cost))) return false
     const now = clock.now()
     const rows = arrival.recipients.map((address, place) => insertReport(place === 0 ? arrival.id : newId('rep', now), { arrival, address, now }))
-    await db.write([insertContent(arrival.id, { box, cost, bytes: arrival.content }), ...rows])
+    try {
+      await db.write([insertContent(arrival.id, { box, cost, bytes: arrival.content }), ...rows])
+    } catch (error) {
+      budget.giveBack(box, cost)
+      throw error
+    }
     this.#arrived()
     return true
   }
@@ -127,7 +132,7 @@ export class IncomingReports {
       'select box, cast(sum(cost) as bigint) as cost from incoming_content group by box',
     )
     const costIn = (box: ReportBox): number => rows.find((row) => row.box === box)?.cost ?? 0
-    this.#parts.budget.measured({ proved: costIn('proved'), open: costIn('open') })
+    this.#parts.budget.measured({ proved: costIn('proved'), open: costIn('open'), operator: costIn('operator') })
   }
 
   /** Removes what has been kept long enough: contents after `contentMs` once they are settled, everything after `eventMs`. */
@@ -140,7 +145,10 @@ export class IncomingReports {
   }
 }
 
-const boxOf = (recipients: ReportAddress[]): ReportBox => (recipients.every(({ recipientId }) => recipientId !== null) ? 'proved' : 'open')
+function boxOf(recipients: ReportAddress[]): ReportBox {
+  if (recipients.some(({ purpose }) => purpose === 'postmaster' || purpose === 'abuse')) return 'operator'
+  return recipients.every(({ recipientId }) => recipientId !== null) ? 'proved' : 'open'
+}
 
 /** Who has a share of the box: whoever knows the token, or the client's network. */
 const sourceOf = ({ recipients, remoteAddress }: Arrival, box: ReportBox): string =>

@@ -1,8 +1,11 @@
 import { BoundedMap } from '../bounded-map.ts'
 import type { Clock } from '../clock.ts'
 
-/** Mail to addresses that carry a token of ours, and mail to those that anybody can know, so that neither crowds out the other. */
-export type ReportBox = 'proved' | 'open'
+/**
+ * Mail to addresses that carry a token of ours, reports to those that anybody can know, and mail for the operator, so that none
+ * crowds out another.
+ */
+export type ReportBox = 'proved' | 'open' | 'operator'
 
 /** What one report costs at least, bytes: the pages and rows around it. */
 const smallestCost = 4096
@@ -12,18 +15,21 @@ const shareOfSource = 1 / 16
 /** Sources that are remembered. */
 const maxSources = 10_000
 
-/** The bytes that a report of this size counts for. */
-export const costOf = (size: number): number => Math.max(size, smallestCost)
+/** The bytes that a message of this size counts for: each of its recipients has it read, and something kept of it. */
+export const costOf = (size: number, recipients: number): number => Math.max(size, smallestCost) * recipients
 
-/**
- * How much of what strangers send is kept: so much in each box, and of that a small part from one source in a day. What
- * lies there stays, what comes is refused, so that a flood washes nothing away.
- */
+/** What one source has had kept. `until`: of its day, by the clock that goes evenly. */
+interface SourceShare {
+  cost: number
+  until: number
+}
+
+/** How much of what strangers send is kept: so much in each box, and of that a small part from one source in a day. */
 export class ReportBudget {
   readonly #clock: Clock
   readonly #limit: number
-  #kept: Record<ReportBox, number> = { proved: 0, open: 0 }
-  readonly #bySource = new BoundedMap<string, { cost: number; until: number }>(maxSources)
+  #kept: Record<ReportBox, number> = { proved: 0, open: 0, operator: 0 }
+  readonly #bySource = new BoundedMap<string, SourceShare>(maxSources)
 
   /** `limit`: of each box, bytes */
   constructor(clock: Clock, limit: number) {
@@ -33,16 +39,33 @@ export class ReportBudget {
 
   /** Counts a report; false, and nothing is counted, where there is no room for it. `source`: a token, or a client's network. */
   take(box: ReportBox, source: string, cost: number): boolean {
-    const now = this.#clock.steady()
-    const known = this.#bySource.get(source)
-    const today = known && known.until > now ? known : { cost: 0, until: now + dayMs }
-    // One alone is always within the share, or a small limit would let nothing in.
-    const isAboveShare = today.cost > 0 && today.cost + cost > this.#limit * shareOfSource
-    if (isAboveShare || this.#kept[box] + cost > this.#limit) return false
+    const today = this.#todayOf(source)
+    if (this.#isAboveShare(today, cost) || this.#kept[box] + cost > this.#limit) return false
     this.#kept[box] += cost
     today.cost += cost
     this.#bySource.put(source, today)
     return true
+  }
+
+  /** Whether `take` could succeed if the box were empty. */
+  mayEverTake(source: string, cost: number): boolean {
+    return cost <= this.#limit && !this.#isAboveShare(this.#todayOf(source), cost)
+  }
+
+  /** Of what is no longer kept. */
+  giveBack(box: ReportBox, cost: number): void {
+    this.#kept[box] -= cost
+  }
+
+  #todayOf(source: string): SourceShare {
+    const now = this.#clock.steady()
+    const known = this.#bySource.get(source)
+    return known && known.until > now ? known : { cost: 0, until: now + dayMs }
+  }
+
+  /** One alone is always within the share, or a small limit would let nothing in. */
+  #isAboveShare(today: SourceShare, cost: number): boolean {
+    return today.cost > 0 && today.cost + cost > this.#limit * shareOfSource
   }
 
   /** What is kept now. */

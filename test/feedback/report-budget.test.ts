@@ -17,13 +17,13 @@ test('one source gets its part of a box in a day, and another one its own', () =
 
 test('a full box lets nothing in and leaves the other one alone, until something has gone', () => {
   const budget = new ReportBudget(settableClock(), megabyte)
-  budget.measured({ open: megabyte - 10, proved: 0 })
+  budget.measured({ open: megabyte - 10, proved: 0, operator: 0 })
   expect([budget.take('open', 'a', 11), budget.take('proved', 'a', 11), budget.take('open', 'b', 10)]).toEqual([false, true, true])
   expect(budget.take('open', 'c', 1)).toBe(false)
-  budget.measured({ open: 0, proved: 0 })
+  budget.measured({ open: 0, proved: 0, operator: 0 })
   expect(budget.take('open', 'c', 1)).toBe(true)
 })
 
-test('the smallest message costs what its rows do', () => {
-  expect([costOf(1), costOf(5_000)]).toEqual([4_096, 5_000])
+test('the smallest message costs what its rows do, and each at every recipient', () => {
+  expect([costOf(1, 1), costOf(5_000, 1), costOf(5_000, 3)]).toEqual([4_096, 5_000, 15_000])
 })

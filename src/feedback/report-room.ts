@@ -1,0 +1,58 @@
+import type { Database, Statement } from '../store/database.ts'
+import type { ReportBox, ReportBudget } from './report-budget.ts'
+
+interface ReportRoomParts {
+  db: Pick<Database, 'report' | 'write'>
+  budget: ReportBudget
+}
+
+/** Contents that one batch removes: they are large, and removing them is what takes the time. */
+export const contentsAtOnce = 32
+
+/**
+ * Finds room for what comes. Where a box is full the oldest contents leave that are settled, so that nobody who fills it
+ * keeps the reports of others out: what came of a report is written down, and its content is only for looking it up. Of the
+ * operator's mail nothing leaves: that is for a person, who may not have seen it yet.
+ */
+export class ReportRoom {
+  readonly #parts: ReportRoomParts
+  readonly #clearing = new Map<ReportBox, Promise<boolean>>()
+
+  constructor(parts: ReportRoomParts) {
+    this.#parts = parts
+  }
+
+  /** Counts a report; false, and nothing is counted, where there is no room for it. `source`: a token, or a client's network. */
+  async take(box: ReportBox, source: string, cost: number): Promise<boolean> {
+    const { budget } = this.#parts
+    while (!budget.take(box, source, cost)) {
+      if (box === 'operator' || !budget.mayEverTake(source, cost) || !(await this.#clear(box))) return false
+    }
+    return true
+  }
+
+  /** One piece at a time, whoever waits for it. */
+  #clear(box: ReportBox): Promise<boolean> {
+    const clearing = this.#clearing.get(box) ?? this.#removeOldest(box).finally(() => this.#clearing.delete(box))
+    this.#clearing.set(box, clearing)
+    return clearing
+  }
+
+  /** False where there was nothing to remove. */
+  async #removeOldest(box: ReportBox): Promise<boolean> {
+    const { db, budget } = this.#parts
+    const oldest = await db.report<{ id: string; cost: number }>(
+      `select c.id, c.cost from incoming_content c
+        where c.box = :box and not exists (select 1 from incoming_report r where r.content_id = c.id and r.state = 'received')
+        order by c.id limit ${contentsAtOnce}`,
+      { box },
+    )
+    if (oldest.length === 0) return false
+    const written = await db.write(oldest.map(removeContent), { patient: true })
+    // One that was swept out meanwhile is counted there.
+    budget.giveBack(box, oldest.reduce((sum, { cost }, place) => sum + (written[place]?.changes ? cost : 0), 0))
+    return true
+  }
+}
+
+const removeContent = ({ id }: { id: string }): Statement => ({ sql: 'delete from incoming_content where id = :id', params: { id } })

@@ -1,0 +1,3 @@
+-- The oldest of a box make room for what comes, and what a box costs is still read from the index alone.
+drop index incoming_content_cost;
+create index incoming_content_age on incoming_content (box, id, cost);

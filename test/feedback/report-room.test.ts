@@ -1,0 +1,66 @@
+import { expect, test } from 'vitest'
+import { IncomingReports } from '../../src/feedback/incoming-reports.ts'
+import type { ReportAddress, ReportPurpose } from '../../src/feedback/incoming-reports.ts'
+import { ReportBudget } from '../../src/feedback/report-budget.ts'
+import { newId } from '../../src/id.ts'
+import { fileDatabase } from '../support/file-database.ts'
+import { settableClock } from '../support/settable-clock.ts'
+
+const db = await fileDatabase()
+
+/** Room for ten of the smallest messages in each box. */
+async function tenPlaces() {
+  await db.write([{ sql: 'delete from incoming_report' }, { sql: 'delete from incoming_content' }])
+  const clock = settableClock()
+  const reports = new IncomingReports({ db, clock, budget: new ReportBudget(clock, 10 * 4_096) })
+  let sources = 0
+  /** Each from another source. */
+  const keep = async (purpose: ReportPurpose, { settled }: { settled: boolean }, count = 1): Promise<string | null> => {
+    clock.advance(1)
+    const id = newId('rep', clock.now())
+    const address = (place: number): ReportAddress => ({
+      forwardPath: `a${place}@relay.example`,
+      purpose,
+      recipientId: purpose === 'bounce' ? `rcp_${sources}` : null,
+    })
+    const isKept = await reports.keep({
+      id,
+      reversePath: null,
+      recipients: Array.from({ length: count }, (_, place) => address(place)),
+      remoteAddress: `192.0.2.${sources++}`,
+      ehloName: 'mx.example',
+      tls: true,
+      content: Buffer.from('Subject: hi\r\n\r\nhello\r\n'),
+    })
+    if (settled) await db.write([{ sql: "update incoming_report set state = 'done' where content_id = :id", params: { id } }])
+    return isKept ? id : null
+  }
+  const contents = async () => (await db.read<{ id: string }>('select id from incoming_content order by id')).map(({ id }) => id)
+  return { keep, contents }
+}
+
+test.each<ReportPurpose>(['bounce', 'complaint', 'dmarc_report'])('whoever fills the room keeps no %s of others out: the oldest that is settled leaves', async (purpose) => {
+  const { keep, contents } = await tenPlaces()
+  const waiting = await keep(purpose, { settled: false })
+  for (let i = 0; i < 9; i++) await keep(purpose, { settled: true })
+  const next = await Promise.all([keep(purpose, { settled: false }), keep(purpose, { settled: false })])
+  expect(next).not.toContain(null)
+  expect(await contents()).toEqual(expect.arrayContaining([waiting, ...next]))
+})
+
+test('what waits never leaves, nor does mail for a person', async () => {
+  const { keep, contents } = await tenPlaces()
+  for (let i = 0; i < 10; i++) await keep('bounce', { settled: false })
+  expect(await keep('bounce', { settled: false })).toBe(null)
+  for (let i = 0; i < 10; i++) await keep('postmaster', { settled: true })
+  expect(await keep('abuse', { settled: true })).toBe(null)
+  expect(await contents()).toHaveLength(20)
+  expect(await keep('complaint', { settled: true })).not.toBe(null)
+})
+
+test('what cannot be kept whatever leaves makes nothing leave', async () => {
+  const { keep, contents } = await tenPlaces()
+  for (let i = 0; i < 10; i++) await keep('bounce', { settled: true })
+  expect(await keep('bounce', { settled: true }, 11)).toBe(null)
+  expect(await contents()).toHaveLength(10)
+})

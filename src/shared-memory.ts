@@ -28,3 +28,14 @@ export function sharedBytes(size: number): Uint8Array<SharedArrayBuffer> {
   noteShared(size)
   return new Uint8Array(new SharedArrayBuffer(size))
 }
+
+/** The pieces one after the other, in fresh shared memory. */
+export function joinShared(pieces: readonly Uint8Array[]): Uint8Array<SharedArrayBuffer> {
+  const whole = sharedBytes(pieces.reduce((size, { length }) => size + length, 0))
+  let at = 0
+  for (const piece of pieces) {
+    whole.set(piece, at)
+    at += piece.length
+  }
+  return whole
+}

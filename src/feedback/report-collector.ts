@@ -1,4 +1,4 @@
-import { sharedBytes } from '../shared-memory.ts'
+import { joinShared } from '../shared-memory.ts'
 import type { MessageCollector } from '../smtp-server/read-message.ts'
 import { SmtpRefusal, replyOf } from '../smtp-server/smtp-refusal.ts'
 
@@ -44,12 +44,7 @@ export class ReportCollector implements MessageCollector {
 
   /** The message, in shared memory, so that the thread that stores it needs no copy. */
   finish(): Uint8Array {
-    const whole = sharedBytes(this.#size)
-    let at = 0
-    for (const piece of this.#pieces) {
-      whole.set(piece, at)
-      at += piece.length
-    }
+    const whole = joinShared(this.#pieces)
     this.#pieces = []
     return whole
   }

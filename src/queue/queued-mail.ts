@@ -1,5 +1,5 @@
 import type { Tag } from '../message/submission.ts'
-import { noteShared, sharedBytes } from '../shared-memory.ts'
+import { joinShared, noteShared } from '../shared-memory.ts'
 import type { Database, Row } from '../store/database.ts'
 import type { ClaimedRow, QueuedMessage, QueuedRecipient } from './queue-store.ts'
 
@@ -70,13 +70,8 @@ export const queuedRecipientOf = (row: ClaimedRow, destination: string): QueuedR
 function joined(chunks: Uint8Array[]): Uint8Array {
   const [first] = chunks
   if (first && chunks.length === 1 && first.buffer instanceof SharedArrayBuffer) return first
-  const whole = sharedBytes(chunks.reduce((size, chunk) => size + chunk.length, 0))
+  const whole = joinShared(chunks)
   // The pieces were shared too.
   noteShared(whole.length)
-  let place = 0
-  for (const chunk of chunks) {
-    whole.set(chunk, place)
-    place += chunk.length
-  }
   return whole
 }

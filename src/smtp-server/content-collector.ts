@@ -1,6 +1,6 @@
 import type { Content } from '../message/submission.ts'
 import { chunkSize } from '../message/submission.ts'
-import { sharedBytes } from '../shared-memory.ts'
+import { joinShared } from '../shared-memory.ts'
 
 /** Complete chunks that may lie in memory before they have to be stored. */
 const maxWaiting = 4
@@ -64,12 +64,7 @@ export class ContentCollector {
   }
 
   #join(): Uint8Array {
-    const chunk = sharedBytes(this.#pieceBytes)
-    let at = 0
-    for (const piece of this.#pieces) {
-      chunk.set(piece, at)
-      at += piece.length
-    }
+    const chunk = joinShared(this.#pieces)
     this.#pieces = []
     this.#pieceBytes = 0
     return chunk

@@ -31,6 +31,8 @@ describe('whose matter it is', () => {
     ['mailbox_full', 'rcpt', '550 5.1.1 The mailbox is full'],
     ['mailbox_full', 'rcpt', '452 4.2.2 over quota'],
     ['reputation', 'rcpt', '550 5.1.1 rejected: listed at bl.spamcop.net'],
+    ['mailbox_full', 'report', 'Skrzynka odbiorcy jest przepełniona'],
+    ['policy', 'rcpt', '550 The recipient has exceeded the number of messages they can receive per hour'],
     ['policy', 'rcpt', '550 5.1.1 Relaying denied'],
     ['policy', 'rcpt', '450 4.7.1 Greylisted'],
     ['policy', 'rcpt', '550 5.1.8 Sender address rejected: Domain not found'],
@@ -38,6 +40,7 @@ describe('whose matter it is', () => {
     ['content_rejected', 'dot', '554 Message looks like spam'],
     ['content_rejected', 'dot', '552 5.3.4 too big'],
     ['expired', 'report', '4.4.7 Delivery time expired'],
+    ['expired', 'report', 'CNAME lookup failed temporarily. (#4.4.3) This message has been in the queue too long.'],
     ['timeout', 'report', '4.4.1 connect to mx.test: Connection timed out'],
     ['other', 'report', 'we are sorry'],
   ])('%s at %s: %s', (category, phase, reply) => expect(judge(phase, reply).category).toBe(category))

@@ -17,7 +17,7 @@ export interface Arrival {
   id: string
   /** As given with MAIL FROM; null for the null reverse-path. */
   reversePath: string | null
-  recipients: ReportAddress[]
+  recipients: ReturnPathRecipient[]
   remoteAddress: string
   ehloName: string
   tls: boolean
@@ -26,7 +26,7 @@ export interface Arrival {
 }
 
 /** An address of ours that a message came to. */
-export interface ReportAddress {
+export interface ReturnPathRecipient {
   forwardPath: string
   purpose: ReportPurpose
   /** Of whom the token in the address is, which is proved by it; null where the address has none. */
@@ -145,7 +145,7 @@ export class IncomingReports {
   }
 }
 
-function boxOf(recipients: ReportAddress[]): ReportBox {
+function boxOf(recipients: ReturnPathRecipient[]): ReportBox {
   if (recipients.some(({ purpose }) => purpose === 'postmaster' || purpose === 'abuse')) return 'operator'
   return recipients.every(({ recipientId }) => recipientId !== null) ? 'proved' : 'open'
 }
@@ -161,7 +161,7 @@ const insertContent = (id: string, { box, cost, bytes }: { box: ReportBox; cost:
 
 interface NewReport {
   arrival: Arrival
-  address: ReportAddress
+  address: ReturnPathRecipient
   now: number
 }
 

@@ -1,4 +1,4 @@
-import { reportedAddress } from './report-address.ts'
+import { reportedAddress } from './reported-address.ts'
 import type { HeaderField, ReturnedMessage } from './returned-message.ts'
 
 /** Of the message that a report is about, what the report still shows. */

@@ -1,7 +1,7 @@
 import type { Complaint } from './feedback-report.ts'
 import { addressedTo, addressesIn, originalMessage } from './original-message.ts'
 import type { OriginalMessage } from './original-message.ts'
-import { reportedAddress } from './report-address.ts'
+import { reportedAddress } from './reported-address.ts'
 import { headerValue } from './returned-message.ts'
 import type { ReturnedMessage } from './returned-message.ts'
 

@@ -9,7 +9,7 @@ import type { RcptCommand } from '../smtp-server/envelope-command.ts'
 import type { Transaction } from '../smtp-server/smtp-session.ts'
 import { traceField } from '../smtp-server/trace-field.ts'
 import type { FreeSpace } from '../submission/free-space.ts'
-import type { IncomingReports, ReportAddress } from './incoming-reports.ts'
+import type { IncomingReports, ReturnPathRecipient } from './incoming-reports.ts'
 import { ReportCollector } from './report-collector.ts'
 import type { ReportMemory } from './report-collector.ts'
 
@@ -20,7 +20,7 @@ export interface ReceiveReportParts {
   reports: Pick<IncomingReports, 'keep'>
   memory: ReportMemory
   /** What an address is for, or why it is refused. */
-  recipientOf(recipient: RcptCommand): ReportAddress | Reply
+  recipientOf(recipient: RcptCommand): ReturnPathRecipient | Reply
 }
 
 interface ReceiveReportOptions {
@@ -79,8 +79,8 @@ async function keep(id: string, { client, mail, recipients: commands }: Transact
 }
 
 /** Each address once, in whatever case it was given. */
-function recipientsOf(commands: RcptCommand[], parts: ReceiveReportParts): ReportAddress[] {
-  const byAddress = new Map<string, ReportAddress>()
+function recipientsOf(commands: RcptCommand[], parts: ReceiveReportParts): ReturnPathRecipient[] {
+  const byAddress = new Map<string, ReturnPathRecipient>()
   for (const command of commands) {
     const recipient = parts.recipientOf(command)
     // Its time has ended since it was named.

@@ -3,7 +3,7 @@ import { domainOf } from '../smtp/address.ts'
 import type { Reply } from '../smtp/reply.ts'
 import { decodeToken } from '../smtp/verp.ts'
 import { replyOf } from '../smtp-server/smtp-refusal.ts'
-import type { ReportAddress, ReportPurpose } from './incoming-reports.ts'
+import type { ReturnPathRecipient, ReportPurpose } from './incoming-reports.ts'
 
 /** By what an address of ours is told from others. */
 export interface ReturnPathFrame {
@@ -28,7 +28,7 @@ const mailboxes: ReadonlyMap<string, ReportPurpose> = new Map([
  * What mail to this address is for, or why it is refused. Needs no look-up: a token proves itself.
  * @param forwardPath `local@domain`, as `parseAddress` gave it
  */
-export function returnPathRecipient(forwardPath: string, { isOurs, tokenKey, now }: ReturnPathFrame): ReportAddress | Reply {
+export function returnPathRecipient(forwardPath: string, { isOurs, tokenKey, now }: ReturnPathFrame): ReturnPathRecipient | Reply {
   const domain = domainOf(forwardPath)
   if (!isOurs(domain)) return notOurs
   const localPart = forwardPath.slice(0, -domain.length - 1).toLowerCase()

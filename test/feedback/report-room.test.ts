@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { IncomingReports } from '../../src/feedback/incoming-reports.ts'
-import type { ReportAddress, ReportPurpose } from '../../src/feedback/incoming-reports.ts'
+import type { ReturnPathRecipient, ReportPurpose } from '../../src/feedback/incoming-reports.ts'
 import { ReportBudget } from '../../src/feedback/report-budget.ts'
 import { newId } from '../../src/id.ts'
 import { fileDatabase } from '../support/file-database.ts'
@@ -18,7 +18,7 @@ async function tenPlaces() {
   const keep = async (purpose: ReportPurpose, { settled }: { settled: boolean }, count = 1): Promise<string | null> => {
     clock.advance(1)
     const id = newId('rep', clock.now())
-    const address = (place: number): ReportAddress => ({
+    const address = (place: number): ReturnPathRecipient => ({
       forwardPath: `a${place}@relay.example`,
       purpose,
       recipientId: purpose === 'bounce' ? `rcp_${sources}` : null,

@@ -1,5 +1,6 @@
 import { isAscii } from 'node:buffer'
 import type { Clock } from '../clock.ts'
+import { clientNetwork } from '../ip-address.ts'
 import { isoTime } from '../iso-time.ts'
 import type { Log } from '../log.ts'
 import { textPart, wholePart } from '../message/compose-parts.ts'
@@ -26,21 +27,26 @@ interface OperatorHandlerSettings {
 }
 
 const hourMs = 3_600_000
-/** Messages that are handed on within an hour, and of these, those that programs sent: what goes round in circles is one of them. */
-const perHour = { all: 100, automatic: 20 }
+/**
+ * Messages that are handed on within an hour, and of these, those that programs sent (what goes round in circles is one of them),
+ * and those of one network, so that nobody alone keeps the mail of all others from the operator.
+ */
+const perHour = { all: 100, automatic: 20, ofNetwork: 20 }
 
 /**
  * Mail for postmaster and abuse. It is handed on to the operator within a message of the server's own, so that neither
  * the sender's name nor ours vouches for what is not theirs, and never twice or in circles.
  */
 export function operatorHandler({ clock, log, systemMail }: OperatorHandlerParts, { hostname, operatorEmail }: OperatorHandlerSettings): ReportHandler {
-  const rate = { all: new MessageRate(clock, perHour.all, hourMs), automatic: new MessageRate(clock, perHour.automatic, hourMs) }
-  const mayForward = (isAutomatic: boolean): boolean => (!isAutomatic || rate.automatic.take('all')) && rate.all.take('all')
+  const rateOf = (limit: number): MessageRate => new MessageRate(clock, limit, hourMs)
+  const rate = { all: rateOf(perHour.all), automatic: rateOf(perHour.automatic), ofNetwork: rateOf(perHour.ofNetwork) }
+  const mayForward = (isAutomatic: boolean, network: string): boolean =>
+    rate.ofNetwork.take(network) && (!isAutomatic || rate.automatic.take('all')) && rate.all.take('all')
   return async (report, content) => {
     const heading = readHeading(content, hostname)
     const summary = { from: heading.from, subject: heading.subject }
     if (operatorEmail === null) return withoutEffect('stored', summary)
-    if (heading.isOwn || !mayForward(heading.isAutomatic || report.reversePath === null)) {
+    if (heading.isOwn || !mayForward(heading.isAutomatic || report.reversePath === null, clientNetwork(report.remoteAddress))) {
       log.warn({ reportId: report.id, isOwn: heading.isOwn }, 'mail for the operator is kept and not handed on: it is our own, or there was too much within an hour')
       return withoutEffect('not_forwarded', summary)
     }
@@ -71,7 +77,7 @@ function composeForward(report: IncomingReport, content: Uint8Array, heading: Ma
     to,
     subject: `Mail to ${forwardPath}: ${heading.subject || '(no subject)'}`,
     autoSubmitted: 'auto-generated',
-    headers: { [forwardedField]: hostname },
+    headers: { [forwardedField]: [...heading.forwardedBy, hostname].join(', ') },
     multipart: 'mixed',
     parts: [textPart(text.join('\r\n')), attached(content)],
   }

@@ -9,7 +9,7 @@ import { UniqueError } from '../../src/store/database.ts'
 import type { SystemMail } from '../../src/submission/system-mail.ts'
 import { settableClock } from '../support/settable-clock.ts'
 
-function handlerFor(operatorEmail: string | null) {
+function handlerFor(operatorEmail: string | null, hostname = 'relay.example') {
   const clock = settableClock()
   const sent: (SystemMail & { id: string })[] = []
   const systemMail = {
@@ -19,7 +19,7 @@ function handlerFor(operatorEmail: string | null) {
       return undefined as never
     },
   }
-  const handler = operatorHandler({ clock, log: silentLog, systemMail }, { hostname: 'relay.example', operatorEmail })
+  const handler = operatorHandler({ clock, log: silentLog, systemMail }, { hostname, operatorEmail })
   const report = (fields: Partial<IncomingReport> = {}): IncomingReport => ({
     id: newId('rep', clock.now()),
     receivedAt: clock.now(),
@@ -87,10 +87,12 @@ test('what programs send is handed on twenty times an hour, what people write a 
     return found
   }
   const automatic = Buffer.from('From: x@example.com\r\nAuto-Submitted: auto-replied\r\n\r\n')
-  const first = await results(15, () => [report(), automatic])
-  const second = await results(10, () => [report({ reversePath: null }), person])
+  let networks = 0
+  const from = (fields: Partial<IncomingReport> = {}): IncomingReport => report({ remoteAddress: `192.0.2.${networks++}`, ...fields })
+  const first = await results(15, () => [from(), automatic])
+  const second = await results(10, () => [from({ reversePath: null }), person])
   expect([...first, ...second].map((result) => result === 'forwarded')).toEqual([...Array(20).fill(true), ...Array(5).fill(false)])
-  expect((await results(90, () => [report(), person])).filter((result) => result === 'forwarded')).toHaveLength(80)
+  expect((await results(90, () => [from(), person])).filter((result) => result === 'forwarded')).toHaveLength(80)
   expect(sent).toHaveLength(100)
   clock.advance(3_600_000)
   expect((await handler(report(), automatic)).result).toBe('forwarded')
@@ -100,4 +102,23 @@ test('lines may be as long as servers must take, and no longer', async () => {
   const { handler, report, sent } = handlerFor('me@example.com')
   for (const length of [998, 999]) await handler(report(), Buffer.from(`From: ann@example.com\r\n\r\nshort\r\n${'x'.repeat(length)}\r\nshort`))
   expect(sent.map(({ parts }) => parts[1]?.contentType)).toEqual(['message/rfc822', 'application/octet-stream'])
+})
+
+test('nobody alone keeps the mail of others from the operator', async () => {
+  const { handler, report, sent } = handlerFor('me@example.com')
+  for (let i = 0; i < 100; i++) await handler(report({ remoteAddress: '2001:db8::1' }), person)
+  expect(sent).toHaveLength(20)
+  expect((await handler(report({ remoteAddress: '192.0.2.9' }), person)).result).toBe('forwarded')
+})
+
+test('two servers whose operator is the postmaster of the other do not send a mail round and round', async () => {
+  const one = handlerFor('postmaster@two.example')
+  await one.handler(one.report(), person)
+  const asMail = ({ headers }: SystemMail): string => Object.entries(headers ?? {}).map(([name, value]) => `${name}: ${value}\r\n`).join('')
+  const two = handlerFor('postmaster@relay.example', 'two.example')
+  await two.handler(two.report(), Buffer.from(`From: postmaster@relay.example\r\n${asMail(one.sent[0]!)}\r\n`))
+  expect(two.sent[0]?.headers).toEqual({ 'X-Sterna-Forwarded': 'relay.example, two.example' })
+  await one.handler(one.report(), Buffer.from(`From: postmaster@two.example\r\n${asMail(two.sent[0]!)}\r\n`))
+  expect(one.sent).toHaveLength(1)
+  expect((await one.handler(one.report(), Buffer.from('From: a@b.example\r\nX-Sterna-Forwarded: a.example, b.example, c.example, d.example\r\n\r\n'))).result).toBe('not_forwarded')
 })

@@ -24,8 +24,18 @@ export function pathIn(document: OpenApiDocument, path: string): string | undefi
   return Object.keys(document.paths).filter(fits).sort((a, b) => (literals(a) < literals(b) ? -1 : 1))[0]
 }
 
+/** By the document: it takes longer to make one than to answer a request. */
+const checks = new Map<string, AnswerCheck>()
+
 /** The check for a document. Undeclared paths must be errors. */
 export function answerCheck(document: OpenApiDocument): AnswerCheck {
+  const text = JSON.stringify(document)
+  const check = checks.get(text) ?? newAnswerCheck(document)
+  checks.set(text, check)
+  return check
+}
+
+function newAnswerCheck(document: OpenApiDocument): AnswerCheck {
   const ajv = new Ajv2020({ strict: false, allErrors: true })
   addFormats.default(ajv)
   ajv.addSchema(document as object, 'document')

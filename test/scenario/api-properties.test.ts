@@ -125,7 +125,7 @@ test(`${requests} requests made from the document: each answer is a promised one
     const tokens = [...Array<number>(12).fill(0), ...Array<number>(5).fill(1), 2, 3].map((place) => keys[place]!.token).concat('not_a_key')
 
     const ids = new KnownIds([account.id, ...apiKeys.list(account.id).map(({ id }) => id)])
-    const reportId = await keepReport(relay.relay.parts.db, account.id)
+    const reportId = await keepReport(relay.relay.parts, account.id)
     const own = { accountId: account.id, domain: 'sender.example', userId: 'usr_01kahk3yq4x8v5t2n7m9b6c1d0', reportId }
     const call: Call = async (method, path, body) => {
       const headers = { authorization: `Bearer ${tokens[0]}`, 'content-type': 'application/json' }

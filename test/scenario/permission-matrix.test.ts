@@ -28,7 +28,7 @@ beforeAll(async () => {
   const { accounts, people } = relay.relay.parts
   const own = accounts.findAccount('test')!.id
   const userId = people.users.list(own).find(({ role }) => role === 'member')!.id
-  const reportId = await keepReport(relay.relay.parts.db, own)
+  const reportId = await keepReport(relay.relay.parts, own)
   objects = await makeObjects((method, path, body) => relay.call(method, path, body), { accountId: own, domain: 'sender.example', userId, reportId })
 })
 

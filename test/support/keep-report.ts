@@ -1,15 +1,18 @@
+import type { Clock } from '../../src/clock.ts'
+import { newId } from '../../src/id.ts'
 import type { Database } from '../../src/store/database.ts'
 
-/** A report that came by mail and was about an email of this account; gives its id. */
-export async function keepReport(db: Pick<Database, 'write'>, accountId: string): Promise<string> {
-  const id = 'rep_01kahk3yq4x8v5t2n7m9b6c1d0'
+/** A report that came by mail just now and was about an email of this account; gives its id. */
+export async function keepReport({ db, clock }: { db: Pick<Database, 'write'>; clock: Clock }, accountId: string): Promise<string> {
+  const now = clock.now()
+  const id = newId('rep', now)
   await db.write([
     { sql: `insert into incoming_content (id, box, cost, bytes) values (:id, 'proved', 4096, :bytes)`, params: { id, bytes: Buffer.from('Subject: Hi\r\n\r\nHello\r\n') } },
     {
       sql: `insert into incoming_report
               (id, received_at, purpose, forward_path, remote_address, ehlo_name, tls, size, content_id, state, result, account_id, settled_at)
-            values (:id, 0, 'bounce', 'b@relay.example', '192.0.2.1', 'mx.example', 0, 22, :id, 'done', 'no_report', :accountId, 0)`,
-      params: { id, accountId },
+            values (:id, :now, 'bounce', 'b@relay.example', '192.0.2.1', 'mx.example', 0, 22, :id, 'done', 'no_report', :accountId, :now)`,
+      params: { id, accountId, now },
     },
   ])
   return id

@@ -36,12 +36,13 @@ import { accept } from './submission/accept.ts'
 import type { AcceptParts } from './submission/accept.ts'
 import type { FreeSpace } from './submission/free-space.ts'
 import { resendFailed } from './submission/resend-failed.ts'
+import type { Address } from './smtp/address.ts'
 import { loadOrMakeCertificate } from './smtp-server/self-signed-certificate.ts'
 import { startSubmissionServer } from './submission/submission-server.ts'
 import type { SystemMailer } from './submission/system-mail.ts'
 import { SuppressionEntries } from './suppression/suppression-entries.ts'
 import { UnsubscribeLinks } from './suppression/unsubscribe-links.ts'
-import { unsubscribeKeys, UnsubscribeTokens } from './suppression/unsubscribe-token.ts'
+import { unsubscribeKeys } from './suppression/unsubscribe-token.ts'
 import { TemplateList } from './template/template-list.ts'
 import type { Webhooks } from './webhook/open-webhooks.ts'
 
@@ -176,10 +177,8 @@ function emailParts({ config, clock, log, db }: CoreParts, inside: Inside, { com
 }
 
 async function openHttp(core: CoreParts, inside: Inside, frame: DoorFrame) {
-  const { webhooks, follower, space, door, version } = inside
-  const { tls, templates, rateLimit } = frame
+  const { follower, space, door, version } = inside
   const { config, clock, log, db, apiKeys, audit, people } = core
-  const { sessions } = people
   const emails = emailParts(core, inside, frame)
   const eventFeed = new EventFeed(db)
   const eventStreams = new EventStreams({ feed: eventFeed, follower, clock })
@@ -189,38 +188,17 @@ async function openHttp(core: CoreParts, inside: Inside, frame: DoorFrame) {
     version,
     apiKeys,
     audit,
-    sessions,
+    sessions: people.sessions,
     trustedProxies: config.http.trustedProxies,
-    rateLimit,
+    rateLimit: frame.rateLimit,
     rateLimitFailures: new RateLimitFailures(clock, config.http.failedAuthenticationsPerMinute),
     baseUrl: config.baseUrl,
     listen: config.http.listen,
     tlsListen: config.http.tlsListen,
-    tls,
+    tls: frame.tls,
     health: () => ({ accepting: space.isEnough }),
     docs: config.http.docs,
-    operations: apiOperations({
-      ...emails,
-      ...peopleParts(core, webhooks),
-      ...unsubscribeParts(core, inside),
-      db,
-      rollup: inside.rollup,
-      clock,
-      examineServer: () => examination(core),
-      ownAddresses: () => ownAddresses(core),
-      explain: (address) => explainAddress(address, explainParts(core, inside)),
-      queueAdmin: inside.queueAdmin,
-      config,
-      sessions,
-      templates,
-      webhooks,
-      suppressions: new SuppressionEntries(core),
-      suppressionPolicies: core.suppressionPolicies,
-      reports: inside.reports,
-      reportList: new ReportList(db),
-      eventFeed,
-      eventStreams,
-    }),
+    operations: apiOperations({ ...apiParts(core, inside), ...emails, templates: frame.templates, eventFeed, eventStreams }),
     doors: config.compat.enabled
       ? compatDoors({ ...emails, ...chunkParts(db), hostname: config.hostname, messageSizeLimit: config.messageSizeLimit, verifiedDomainFor: door.verifiedDomainFor })
       : [],
@@ -235,11 +213,34 @@ async function openHttp(core: CoreParts, inside: Inside, frame: DoorFrame) {
   }
 }
 
+/** What the endpoints work on, but for mail, templates and the feed of events. */
+function apiParts(core: CoreParts, inside: Inside) {
+  const { config, clock, db, suppressionPolicies } = core
+  const { queueAdmin, reports, rollup, webhooks } = inside
+  return {
+    ...peopleParts(core, webhooks),
+    ...unsubscribeParts(core, inside),
+    config,
+    clock,
+    db,
+    queueAdmin,
+    reports,
+    rollup,
+    suppressionPolicies,
+    webhooks,
+    examineServer: () => examination(core),
+    ownAddresses: () => ownAddresses(core),
+    explain: (address: Address) => explainAddress(address, explainParts(core, inside)),
+    reportList: new ReportList(db),
+    suppressions: new SuppressionEntries(core),
+  }
+}
+
 /** Mail programs send the clicks of many from a few addresses. */
 const unsubscribesPerMinute = 300
 
 const unsubscribeParts = ({ db, clock, secrets }: CoreParts, { eventsWritten }: Inside): UnsubscribeParts => ({
-  unsubscribeLinks: new UnsubscribeLinks({ db, clock, eventsWritten, tokens: new UnsubscribeTokens(unsubscribeKeys(secrets.deriveKey)) }),
+  unsubscribeLinks: new UnsubscribeLinks({ db, clock, eventsWritten, keys: unsubscribeKeys(secrets.deriveKey) }),
   unsubscribeLimit: new RateLimitNetworks(clock, unsubscribesPerMinute),
 })
 

@@ -3,12 +3,13 @@ import { ConflictError } from '../store/database.ts'
 import type { Database } from '../store/database.ts'
 import { endSubscription, subscriptionOf } from './unsubscribe.ts'
 import type { UnsubscribeMethod } from './unsubscribe.ts'
-import type { UnsubscribeTarget, UnsubscribeTokens } from './unsubscribe-token.ts'
+import { decodeUnsubscribeToken } from './unsubscribe-token.ts'
+import type { UnsubscribeKeys, UnsubscribeTarget } from './unsubscribe-token.ts'
 
 interface UnsubscribeLinksParts {
   db: Pick<Database, 'read' | 'write'>
   clock: Clock
-  tokens: UnsubscribeTokens
+  keys: UnsubscribeKeys
   /** Called after events were written. */
   eventsWritten(): void
 }
@@ -23,7 +24,7 @@ export class UnsubscribeLinks {
 
   /** What the token of a link says; null where it is none of ours. */
   read(token: string): UnsubscribeTarget | null {
-    return this.#parts.tokens.decode(token)
+    return decodeUnsubscribeToken(token, this.#parts.keys)
   }
 
   /** Works also where the message is kept no more. Done again, it changes nothing and costs no write. */

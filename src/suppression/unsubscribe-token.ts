@@ -12,7 +12,7 @@ export interface UnsubscribeTarget {
 }
 
 /** 32 bytes each. */
-interface UnsubscribeKeys {
+export interface UnsubscribeKeys {
   sealing: Uint8Array
   nonce: Uint8Array
 }
@@ -32,7 +32,7 @@ export const unsubscribeKeys = (deriveKey: (purpose: string) => Buffer): Unsubsc
 
 /** The link for one recipient of one message: the same wherever and however often it is made. */
 export const unsubscribeUrl = (target: UnsubscribeTarget, { keys, baseUrl }: UnsubscribeFrame): string =>
-  `${baseUrl}/u/${new UnsubscribeTokens(keys).encode(target)}`
+  `${baseUrl}/u/${encodeUnsubscribeToken(target, keys)}`
 
 const nonceBytes = 12
 const tagBytes = 16
@@ -41,44 +41,36 @@ const version = '1'
 const longestToken = 1000
 
 /**
- * Tokens in links to unsubscribe, sealed (AES-256-GCM), so that nobody can make one, change one or read an address out of
- * one. They carry all that is needed and need no row: a link works for as long as the key file is the same. The nonce is an
- * HMAC of the content, so that the same message has the same link at every attempt.
+ * The token of a link to unsubscribe, sealed (AES-256-GCM), so that nobody can make one, change one or read an address out
+ * of one. It carries all that is needed and needs no row: a link works for as long as the key file is the same. The nonce is
+ * an HMAC of the content, so that the same message has the same link at every attempt.
  */
-export class UnsubscribeTokens {
-  readonly #keys: UnsubscribeKeys
+export function encodeUnsubscribeToken({ accountId, messageId, sandbox, address, topic }: UnsubscribeTarget, keys: UnsubscribeKeys): string {
+  const plain = [version, accountId, messageId, sandbox ? '1' : '0', topic, address].join(' ')
+  const nonce = createHmac('sha256', keys.nonce).update(plain).digest().subarray(0, nonceBytes)
+  const cipher = createCipheriv('aes-256-gcm', keys.sealing, nonce)
+  return Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]).toString('base64url')
+}
 
-  constructor(keys: UnsubscribeKeys) {
-    this.#keys = keys
-  }
+/** What the token says; null where it is none of ours. */
+export function decodeUnsubscribeToken(token: string, keys: UnsubscribeKeys): UnsubscribeTarget | null {
+  if (token.length > longestToken || !/^[\w-]+$/.test(token)) return null
+  const bytes = Buffer.from(token, 'base64url')
+  // Another spelling of the same bytes is not the one that we made.
+  if (bytes.length < nonceBytes + tagBytes || bytes.toString('base64url') !== token) return null
+  const plain = opened(bytes, keys)
+  if (plain === null) return null
+  const [, accountId = '', messageId = '', sandbox, topic = '', ...address] = plain.split(' ')
+  return { accountId, messageId, sandbox: sandbox === '1', topic, address: address.join(' ') }
+}
 
-  encode({ accountId, messageId, sandbox, address, topic }: UnsubscribeTarget): string {
-    const plain = [version, accountId, messageId, sandbox ? '1' : '0', topic, address].join(' ')
-    const nonce = createHmac('sha256', this.#keys.nonce).update(plain).digest().subarray(0, nonceBytes)
-    const cipher = createCipheriv('aes-256-gcm', this.#keys.sealing, nonce)
-    return Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]).toString('base64url')
-  }
-
-  /** Null where it is none of ours. */
-  decode(token: string): UnsubscribeTarget | null {
-    if (token.length > longestToken || !/^[\w-]+$/.test(token)) return null
-    const bytes = Buffer.from(token, 'base64url')
-    // Another spelling of the same bytes is not the one that we made.
-    if (bytes.length < nonceBytes + tagBytes || bytes.toString('base64url') !== token) return null
-    const plain = this.#open(bytes)
-    if (plain === null) return null
-    const [, accountId = '', messageId = '', sandbox, topic = '', ...address] = plain.split(' ')
-    return { accountId, messageId, sandbox: sandbox === '1', topic, address: address.join(' ') }
-  }
-
-  #open(bytes: Buffer): string | null {
-    const decipher = createDecipheriv('aes-256-gcm', this.#keys.sealing, bytes.subarray(0, nonceBytes), { authTagLength: tagBytes })
-    decipher.setAuthTag(bytes.subarray(-tagBytes))
-    try {
-      return decipher.update(bytes.subarray(nonceBytes, -tagBytes), undefined, 'utf8') + decipher.final('utf8')
-    } catch {
-      // The tag does not fit.
-      return null
-    }
+function opened(bytes: Buffer, { sealing }: UnsubscribeKeys): string | null {
+  const decipher = createDecipheriv('aes-256-gcm', sealing, bytes.subarray(0, nonceBytes), { authTagLength: tagBytes })
+  decipher.setAuthTag(bytes.subarray(-tagBytes))
+  try {
+    return decipher.update(bytes.subarray(nonceBytes, -tagBytes), undefined, 'utf8') + decipher.final('utf8')
+  } catch {
+    // The tag does not fit.
+    return null
   }
 }

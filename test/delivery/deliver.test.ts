@@ -171,7 +171,7 @@ describe('what a host may do at each phase', () => {
     ['mail', 'reset', 'deferred other'],
     ['rcpt', '421 4.7.0 slow down', 'deferred policy'],
     ['rcpt', '550 5.1.1 unknown', 'bounced hard invalid_recipient'],
-    ['rcpt', '450 4.2.0 greylisted', 'deferred other'],
+    ['rcpt', '450 4.2.0 greylisted', 'deferred policy'],
     ['rcpt', 'close', 'deferred other'],
     ['rcpt', 'raw:250\0\x01\x02\r\n', 'deferred other'],
     ['rcpt', 'raw:nonsense\r\n', 'deferred other'],

@@ -1,6 +1,6 @@
 import { SternaError } from '../errors.ts'
 import { ReportList } from '../feedback/report-list.ts'
-import type { ReportListRow } from '../feedback/report-list.ts'
+import { reportDetailObject } from '../feedback/report-object.ts'
 import { reportResults } from '../feedback/report-result.ts'
 import type { ReportResult } from '../feedback/report-result.ts'
 import { argument, printable, shownTime, table, textOption } from './command.ts'
@@ -37,11 +37,11 @@ export const reportCommands: Command[] = [
     reads: true,
     args: ['REPORT'],
     options: {},
-    doc: 'Prints as JSON what came back by mail (rep_…), and what it says.',
+    doc: 'Prints what came back by mail (rep_…) and what it says, as JSON as the API does.',
     async run(input, { db }) {
       const row = await new ReportList(db).find(argument(input, 0), everybodys)
       if (!row) throw new SternaError('not_found', `There is no report "${argument(input, 0)}".`)
-      return { stdout: `${JSON.stringify(shownReport(row), null, 2)}\n` }
+      return { stdout: `${JSON.stringify(reportDetailObject(row), null, 2)}\n` }
     },
   },
 ]
@@ -51,11 +51,3 @@ function resultIn(text: string | undefined): ReportResult | null {
   if (text !== undefined && !result) throw new SternaError('validation_error', `--result must be one of ${reportResults.join(', ')}.`)
   return result ?? null
 }
-
-const shownReport = ({ received_at, settled_at, summary, tls, ...row }: ReportListRow) => ({
-  ...row,
-  received_at: shownTime(received_at),
-  settled_at: shownTime(settled_at),
-  tls: tls === 1,
-  says: summary === null ? null : (JSON.parse(summary) as unknown),
-})

@@ -212,7 +212,15 @@ describe('what changes nothing is kept and shown', () => {
     expect(response.headers.get('content-type')).toBe('message/rfc822')
     expect(await response.text()).toContain(text())
     expect(await command('feedback', 'list', '--result', result)).toContain(row!.id)
-    expect(JSON.parse(await command('feedback', 'show', row!.id))).toMatchObject({ id: row!.id, result, message_id: id })
+    expect(JSON.parse(await command('feedback', 'show', row!.id))).toEqual(await operator('GET', `/api/feedback/${row!.id}`))
+  })
+
+  test('mail for the postmaster, with who wrote it and about what', async () => {
+    await report('postmaster@relay.example', 'From: Ann <ann@rcpt.example>\r\nSubject: Question\r\n\r\nWhy do you write to me?\r\n')
+    await settled()
+    const [row] = await shown(1)
+    expect(row).toMatchObject({ purpose: 'postmaster', result: 'stored', email_id: null })
+    expect(await operator('GET', `/api/feedback/${row!.id}`)).toMatchObject({ reading: null, heading: { from: expect.stringContaining('ann@rcpt.example'), subject: 'Question' } })
   })
 })
 

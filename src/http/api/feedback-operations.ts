@@ -1,12 +1,11 @@
 import { z } from 'zod'
 import { SternaError } from '../../errors.ts'
-import type { FeedbackReport } from '../../feedback/feedback-report.ts'
 import { feedbackClasses } from '../../feedback/feedback-report.ts'
 import { reportPurposes } from '../../feedback/incoming-reports.ts'
 import type { IncomingReports } from '../../feedback/incoming-reports.ts'
 import type { ReportList, ReportListRow } from '../../feedback/report-list.ts'
+import { reportDetailObject, reportObject } from '../../feedback/report-object.ts'
 import { reportResults } from '../../feedback/report-result.ts'
-import { isoTime, isoTimeOrNull } from '../../iso-time.ts'
 import { mayDo } from '../api-state.ts'
 import type { ApiContext } from '../api-state.ts'
 import { operation } from '../operation.ts'
@@ -64,6 +63,10 @@ const readingAnswer = z
 const detailAnswer = reportAnswer
   .extend({
     reading: readingAnswer.nullable().describe('What it says, whether or not it is believed; null where it was not read as a report on one email.'),
+    heading: z
+      .object({ from: z.string(), subject: z.string() })
+      .nullable()
+      .describe('Of mail for postmaster and abuse, as the mail has it; null for everything else.'),
     fault: z.string().nullable().describe('Why it could not be read.'),
   })
   .meta({ id: 'FeedbackReportDetail' })
@@ -106,7 +109,7 @@ export const feedbackOperations = (parts: FeedbackOperationParts): Operation[] =
       answers: [{ status: 200, description: 'The report.', schema: detailAnswer }],
       refuses: ['not_found'],
     },
-    async (ctx) => detailObject(await findReport(ctx, parts)),
+    async (ctx) => reportDetailObject(await findReport(ctx, parts)),
   ),
   operation(
     {
@@ -142,49 +145,3 @@ async function findReport(ctx: ApiContext, { reportList }: FeedbackOperationPart
   if (row) return row
   throw new SternaError('not_found', 'There is no such report.')
 }
-
-const reportObject = (row: ReportListRow) => ({
-  object: 'feedback_report' as const,
-  id: row.id,
-  received_at: isoTime(row.received_at),
-  purpose: row.purpose,
-  address: row.forward_path,
-  result: row.result,
-  settled_at: isoTimeOrNull(row.settled_at),
-  account_id: row.account_id,
-  email_id: row.message_id,
-  to: row.recipient,
-  reverse_path: row.reverse_path,
-  remote_address: row.remote_address,
-  ehlo_name: row.ehlo_name,
-  tls: row.tls === 1,
-  size: row.size,
-})
-
-function detailObject(row: ReportListRow) {
-  const summary: unknown = row.summary === null ? null : JSON.parse(row.summary)
-  return { ...reportObject(row), reading: isReading(summary) ? readingObject(summary) : null, fault: faultIn(summary) }
-}
-
-/** Reports for other purposes have summaries of other shapes. */
-const isReading = (summary: unknown): summary is FeedbackReport => typeof summary === 'object' && summary !== null && 'class' in summary
-
-const faultIn = (summary: unknown): string | null =>
-  typeof summary === 'object' && summary !== null && 'fault' in summary && typeof summary.fault === 'string' ? summary.fault : null
-
-const readingObject = ({ class: kind, subject, recipients, complaint, original }: FeedbackReport) => ({
-  class: kind,
-  subject,
-  recipients: recipients.map(({ address, action, hard, category, status, smtpCode, reason }) => ({
-    address,
-    action,
-    hard,
-    category,
-    status,
-    smtp_code: smtpCode,
-    reason,
-  })),
-  feedback_type: complaint?.feedbackType ?? null,
-  reported_by: complaint?.reportedBy ?? null,
-  message_id: original.messageId,
-})

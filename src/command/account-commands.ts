@@ -64,8 +64,8 @@ export const accountCommands: Command[] = [
     args: ['ACCOUNT', 'on|off'],
     options: {},
     doc:
-      'Turns on or off that whoever submits by SMTP gets a mail when a message fails or is late, at its MAIL FROM address and ' +
-      'as its NOTIFY parameter says (RFC 3461, RFC 3464).',
+      'Turns delivery notices on or off: mail to the MAIL FROM address when a message that came by SMTP fails or is late. ' +
+      'Its NOTIFY parameter says which (RFC 3461, RFC 3464).',
     async run(input, { accounts }) {
       const wanted = argument(input, 1)
       if (wanted !== 'on' && wanted !== 'off') throw new SternaError('invalid_parameter', `Delivery notices are on or off, not "${wanted}".`)

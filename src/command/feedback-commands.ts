@@ -31,7 +31,7 @@ export async function parseFeedbackFiles({ args, cwd }: CommandInput): Promise<C
         result.stdout += `${lineOf(file, await understand(parser, document))}\n`
       } catch (error) {
         if (error instanceof SternaError) throw error
-        result.stderr += `sterna: ${messageOf(error)}\n`
+        result.stderr += `sterna: ${unreadable(file, error)}\n`
         result.exitCode = 1
       }
     }
@@ -39,6 +39,12 @@ export async function parseFeedbackFiles({ args, cwd }: CommandInput): Promise<C
     await parser.stop()
   }
   return result
+}
+
+function unreadable(file: string, error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : null
+  if (code === 'ENOENT') return `There is no file ${file}.`
+  return `${file} cannot be read: ${messageOf(error)}`
 }
 
 async function understand(parser: FeedbackParser, document: Buffer): Promise<Pick<FeedbackReport, 'class' | 'recipients'>> {

@@ -13,9 +13,9 @@ const introduction = [
 /** What `sterna help` prints: the list of the commands, or one command or group in full. */
 export function helpPage(words: readonly string[]): string {
   if (words.length === 0) {
-    const rows = commands.map((command) => [`  ${command.name}`, command.doc])
+    const rows = commands.map((command) => [`  ${command.name}`, firstSentence(command.doc)])
     const title = 'sterna: an SMTP relay with an email API'
-    return [title, '', table(rows), ...introduction, '', 'sterna help COMMAND shows its options.', ''].join('\n')
+    return [title, '', table(rows), ...introduction, '', 'sterna help COMMAND says more of one and shows its options.', ''].join('\n')
   }
   const wanted = words.join(' ')
   const found = commands.filter(({ name }) => name === wanted || name.startsWith(`${wanted} `))
@@ -56,6 +56,8 @@ export function commandsPage(): string {
     '',
   ].join('\n')
 }
+
+const firstSentence = (doc: string): string => doc.split(/(?<=\.) /)[0] ?? doc
 
 const optionsOf = (options: Command['options']): [usage: string, doc: string][] =>
   Object.entries(options).map(([name, { value, doc }]) => [value === undefined ? `--${name}` : `--${name} ${value}`, doc])

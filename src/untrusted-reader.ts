@@ -13,7 +13,7 @@ interface UntrustedReaderOptions {
 }
 
 /** What the child made of a document. */
-export interface Reading<Answer> {
+interface Reading<Answer> {
   answer: Answer
   /** What the child sent before its answer, in order. */
   pieces: Uint8Array[]

@@ -38,7 +38,7 @@ interface RuleSource {
   rulesWithoutCode: BounceRule[]
 }
 
-export interface BounceRules extends Omit<RuleSource, 'terms' | 'ignored' | 'enhancedCodes'> {
+interface BounceRules extends Omit<RuleSource, 'terms' | 'ignored' | 'enhancedCodes'> {
   ignored: RegExp
   enhancedCodes: Map<string, EnhancedCode>
   /** Over `spacedWords`: what a rule says, and what it must not say. */

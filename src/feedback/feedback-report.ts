@@ -10,6 +10,11 @@ export type FeedbackClass = (typeof feedbackClasses)[number]
 /** Of RFC 3464 2.3.3. */
 export type ReportAction = 'failed' | 'delayed' | 'delivered' | 'relayed' | 'expanded'
 
+/** Recipients of one report; what we send has one, and nobody is to be kept busy with more. */
+export const mostRecipients = 1000
+/** Characters of a reason. */
+export const longestReason = 1000
+
 /** What a report says of one recipient. */
 export interface ReportedRecipient {
   /** As the report has it: the final recipient, else the original one; null where it names none. */
@@ -22,7 +27,7 @@ export interface ReportedRecipient {
   category: BounceCategory
   /** Of RFC 5321, where the report quotes a reply. */
   smtpCode: number | null
-  /** What the remote system said, or else what the report says itself; on one line, at most 1000 characters. */
+  /** What the remote system said, or else what the report says itself; on one line, at most `longestReason`. */
   reason: string
 }
 

@@ -28,7 +28,7 @@ export type Consequence =
   | { type: 'nothing'; result: NoConsequence }
 
 /** Why a report that was understood, and is proven to be about a recipient of ours, changes nothing. */
-export type NoConsequence = 'delayed' | 'delivered' | 'autoreply' | 'no_report' | 'no_effect' | 'duplicate' | 'not_sent' | 'other_recipient'
+type NoConsequence = 'delayed' | 'delivered' | 'autoreply' | 'no_report' | 'no_effect' | 'duplicate' | 'not_sent' | 'other_recipient'
 
 const nothing = (result: NoConsequence): Consequence => ({ type: 'nothing', result })
 

@@ -1,3 +1,4 @@
+import { mostRecipients } from './feedback-report.ts'
 import { mentionKinds, mentionsIn } from './recipient-mentions.ts'
 import type { RecipientMention } from './recipient-mentions.ts'
 
@@ -7,14 +8,13 @@ export interface NamedRecipient {
   reason: string
 }
 
-export interface KnownAddresses {
+interface KnownAddresses {
   /** Of those who sent what came back, and of the system that reports. */
   isSomebodyElse(address: string): boolean
   /** Of those it was sent to, as far as that is known. */
   isWrittenTo(address: string): boolean
 }
 
-const mostRecipients = 1000
 /** Places where one recipient is mentioned, and lines after each, that are read for a reason. */
 const mostMentions = 6
 const mostLines = 14

@@ -1,5 +1,6 @@
 import { isBounceNotice } from './bounce-notice.ts'
 import { saidAction } from './bounce-words.ts'
+import { mostRecipients } from './feedback-report.ts'
 import type { ReportedRecipient } from './feedback-report.ts'
 import { namedRecipients } from './named-recipients.ts'
 import type { NamedRecipient } from './named-recipients.ts'
@@ -12,7 +13,6 @@ import { toldRecipient } from './told-recipient.ts'
 
 /** Of the message that came back; a Message-ID looks like an address. */
 const senderFields = ['from', 'return-path', 'sender', 'reply-to', 'message-id']
-const mostRecipients = 1000
 const anyAddress = /[^\s<>()[\]"',:;]{1,64}@[^\s<>()[\]"',:;]{1,255}/g
 
 /**

@@ -6,7 +6,7 @@ import { headerValue } from './returned-message.ts'
 import type { ReturnedMessage } from './returned-message.ts'
 
 /** What a complaint says, as far as it says it. */
-export interface ParsedComplaint extends Complaint {
+interface ParsedComplaint extends Complaint {
   /** As the report has them: a redacted address is one too. */
   addresses: string[]
   /** Of the message complained of, as the report has it beside its header. */

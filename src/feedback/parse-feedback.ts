@@ -1,5 +1,6 @@
 import type { BounceCategory } from '../bounce/refusal.ts'
 import { isAutomatic, isDispositionNotification, isPersonalReply } from './automatic-reply.ts'
+import { mostRecipients } from './feedback-report.ts'
 import type { FeedbackClass, FeedbackReport, ReportedRecipient } from './feedback-report.ts'
 import { withGivenUp } from './given-up.ts'
 import { addressedTo, originalMessage } from './original-message.ts'
@@ -88,8 +89,6 @@ const complained = (address: string): ReportedRecipient => ({
   reason: '',
 })
 
-/** Of one report; what we send has one recipient, and nobody is to be kept busy with more. */
-const mostRecipients = 1000
 /** Characters. */
 const longestSubject = 1000
 

@@ -1,3 +1,4 @@
+import { mostRecipients } from './feedback-report.ts'
 import type { FeedbackReport, ReportedRecipient } from './feedback-report.ts'
 import { phaseText } from './reported-phase.ts'
 import { reportedRecipient } from './reported-recipient.ts'
@@ -5,11 +6,9 @@ import { textOf } from './returned-message.ts'
 import type { ReturnedMessage } from './returned-message.ts'
 
 /** What a notification says, in the shape of a report. */
-export type SesNotification = Pick<FeedbackReport, 'class' | 'recipients' | 'complaint'>
+type SesNotification = Pick<FeedbackReport, 'class' | 'recipients' | 'complaint'>
 
 type Json = Record<string, unknown>
-
-const mostRecipients = 1000
 
 /**
  * A notification of Amazon SES (its developer guide: "Notification contents"), which serves as a smarthost for some and

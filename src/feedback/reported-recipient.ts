@@ -1,15 +1,13 @@
 import type { Refusal } from '../bounce/refusal.ts'
 import { isGeneric, parseDiagnostic, statusCodeOf } from './diagnostic.ts'
 import type { Diagnostic } from './diagnostic.ts'
+import { longestReason } from './feedback-report.ts'
 import type { ReportAction, ReportedRecipient } from './feedback-report.ts'
 import { judgeRefusal } from './judge-refusal.ts'
 import { reportedAddress } from './reported-address.ts'
 import { reportedPhase } from './reported-phase.ts'
 import type { PhaseText } from './reported-phase.ts'
 import type { StatusFields } from './status-fields.ts'
-
-/** Characters of a reason. */
-const longestReason = 1000
 
 const first = (fields: StatusFields, name: string): string | undefined => fields.get(name)?.[0]
 

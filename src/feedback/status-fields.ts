@@ -2,7 +2,7 @@
 export type StatusFields = Map<string, string[]>
 
 /** A delivery status (RFC 3464 2.1): what concerns the message, and a block for each recipient. */
-export interface DeliveryStatus {
+interface DeliveryStatus {
   message: StatusFields
   recipients: StatusFields[]
 }

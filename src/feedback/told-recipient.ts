@@ -3,6 +3,7 @@ import type { Judgement, Refusal } from '../bounce/refusal.ts'
 import { domainOf } from '../smtp/address.ts'
 import { parseDiagnostic } from './diagnostic.ts'
 import type { Diagnostic } from './diagnostic.ts'
+import { longestReason } from './feedback-report.ts'
 import type { ReportedRecipient } from './feedback-report.ts'
 import { judgeRefusal } from './judge-refusal.ts'
 import type { NamedRecipient } from './named-recipients.ts'
@@ -23,8 +24,6 @@ interface Understood {
   judgement: Judgement
 }
 
-/** Characters of a reason. */
-const longestReason = 1000
 const remoteSystem = /(?:talking to|host|server|by|from)\s{1,3}([a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,8})/i
 
 /** What a report tells of one recipient in words. What is said of nobody in particular is said of the only one. */

@@ -39,6 +39,7 @@ describe('a report of failure', () => {
     ['of several, ours late only', [entry({ address: 'bob@rcpt.example' }), entry({ hard: false })], 'envelope', false],
     ['of an address that it was forwarded to, with our message', [entry({ address: 'ann@elsewhere.example' })], 'message', false],
     ['that may pass', [entry({ hard: false, category: 'mailbox_full' })], 'envelope', false],
+    ['that was late before', [entry({ action: 'delayed', hard: false }), entry(), entry({ action: 'relayed', hard: false })], 'envelope', true],
   ] as const)('%s bounces it', (_, entries, proof, hard) => {
     expect(matchReport(bounce(...entries), delivered, proof)).toMatchObject({ type: 'bounced', bounce: { hard } })
   })
@@ -104,6 +105,7 @@ describe('a complaint', () => {
 
 test.each([
   ['a delay', bounce(entry({ action: 'delayed', hard: false })), 'delayed'],
+  ['a success among failures of others', bounce(entry({ action: 'relayed', hard: false }), entry({ address: 'bob@rcpt.example' })), 'delivered'],
   ['a report of success', reportOf({ class: 'delivered', recipients: [entry({ action: 'relayed' })] }), 'delivered'],
   ['an automatic reply', reportOf({ class: 'autoreply', recipients: [entry()] }), 'autoreply'],
   ['what is no report', reportOf({ class: 'not-bounce', recipients: [entry()] }), 'no_report'],

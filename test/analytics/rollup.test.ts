@@ -174,7 +174,7 @@ test('what is kept equals a recount of the events, whatever is asked for, with r
         }
       },
     ),
-    { numRuns: 40 },
+    { numRuns: 15 },
   )
 })
 

@@ -159,6 +159,6 @@ test('whatever stands in it, it is read or refused as a fault of the report', ()
         expect((error as Error).name).toBe('ReportFault')
       }
     }),
-    { numRuns: 2000 },
+    { numRuns: 400 },
   )
 })

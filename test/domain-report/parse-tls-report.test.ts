@@ -70,6 +70,6 @@ test('whatever JSON it is, it is read or refused as a fault of the report', () =
         expect((error as Error).name).toBe('ReportFault')
       }
     }),
-    { numRuns: 1000 },
+    { numRuns: 300 },
   )
 })

@@ -89,7 +89,7 @@ describe('refused with a reason', () => {
           expect((error as Error).name).toBe('ReportFault')
         }
       }),
-      { numRuns: 2000 },
+      { numRuns: 400 },
     )
   })
 })

@@ -48,7 +48,7 @@ test('any text is a template, or has a fault at one of its lines', () => {
       expect(parsed.line).toBeGreaterThanOrEqual(1)
       expect(parsed.line).toBeLessThanOrEqual(text.split('\n').length)
     }),
-    { numRuns: 1000 },
+    { numRuns: 300 },
   )
 })
 

@@ -12,7 +12,7 @@ export interface MimeLeaf {
   content: Buffer
 }
 
-export interface MimeMessage {
+interface MimeMessage {
   /** `name` in lower case; `line` is the field as it came, folding included. */
   fields: { name: string; line: string }[]
   leaves: MimeLeaf[]
@@ -28,6 +28,9 @@ const options = {
   ignoreEmbedded: true,
 }
 
+/** Not among its types. */
+const { processHeaders } = MailParser.prototype as unknown as { processHeaders(this: MailParser, lines: { key: string }[]): Map<string, unknown> }
+
 async function bytesOf(stream: Readable): Promise<Buffer> {
   const chunks: Buffer[] = []
   for await (const chunk of stream) chunks.push(chunk as Buffer)
@@ -42,8 +45,12 @@ async function bytesOf(stream: Readable): Promise<Buffer> {
 export function mimeLeaves(document: Uint8Array): Promise<MimeMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<MimeMessage>()
   const parser = new MailParser(options as ConstructorParameters<typeof MailParser>[0])
-  // Text would be gathered into one piece without order or type; what is no text type is handed over part by part.
-  Object.assign(parser, { textTypes: [] })
+  Object.assign(parser, {
+    // Text would be gathered into one piece without order or type; what is no text type is handed over part by part.
+    textTypes: [],
+    // It would read every field, a list of many thousand addresses for seconds, and nobody asks it for them.
+    processHeaders: (lines: { key: string }[]) => processHeaders.call(parser, lines.filter(({ key }) => key === 'content-type')),
+  })
   const message: MimeMessage = { fields: [], leaves: [] }
   parser.on('headerLines', (lines) => {
     message.fields = lines.map(({ key, line }) => ({ name: key, line }))

@@ -56,3 +56,8 @@ it('reads what is cut off anywhere', async () => {
 it('what is too large is not even sent to the child', async () => {
   await expect(parser.parse(new Uint8Array(33 * 1024 * 1024))).rejects.toMatchObject({ code: 'invalid_message' })
 })
+
+it('reads a report whatever stands in address fields that it does not ask for', async () => {
+  const report = await parser.parse(Buffer.from(`Cc: x${':'.repeat(800_000)}\r\nMIME-Version: 1.0\r\n${withStatus(recipient)}`))
+  expect(report).toMatchObject({ class: 'bounce', recipients: [{ address: 'a@b.example', hard: true }] })
+})

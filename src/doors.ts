@@ -39,7 +39,6 @@ import { resendFailed } from './submission/resend-failed.ts'
 import type { Address } from './smtp/address.ts'
 import { loadOrMakeCertificate } from './smtp-server/self-signed-certificate.ts'
 import { startSubmissionServer } from './submission/submission-server.ts'
-import type { SystemMailer } from './submission/system-mail.ts'
 import { SuppressionEntries } from './suppression/suppression-entries.ts'
 import { UnsubscribeLinks } from './suppression/unsubscribe-links.ts'
 import { unsubscribeKeys } from './suppression/unsubscribe-token.ts'
@@ -70,8 +69,6 @@ export interface Inside {
   space: FreeSpace
   /** Through which every message gets in. */
   door: AcceptParts
-  /** Mail of the server's own. */
-  systemMail: SystemMailer
   /** What comes back by mail. */
   reports: IncomingReports
   version: string

@@ -73,11 +73,11 @@ export async function startRelay(config: Config, outside: Outside & { version: s
     const rollup = new Rollup(core)
     const noteWaiting = (destination: string, dueAt: number): void => queue.noteWaiting(destination, dueAt)
     const queueAdmin = new QueueAdmin({ db, clock, noteWaiting, eventsWritten })
-    const entry = await openEntry(core, { queue, eventsWritten }, stops)
-    followers.push(await startNotices(core, entry.systemMail, stops))
+    const { systemMail, ...entry } = await openEntry(core, { queue, eventsWritten }, stops)
+    followers.push(await startNotices(core, systemMail, stops))
     const reports = new IncomingReports({ db, clock, budget: new ReportBudget(clock, config.returnPath.storageLimit) })
     await reports.measure()
-    openFeedback(core, { reports, systemMail: entry.systemMail, eventsWritten }, stops)
+    openFeedback(core, { reports, systemMail, eventsWritten }, stops)
     const inside = { ...entry, reports, queue, queueAdmin, rollup, webhooks, follower, eventsWritten, version: outside.version }
     const addresses = await openDoors(core, inside, stops)
     startJobs(core, { rollup, reports }, stops)
@@ -109,7 +109,7 @@ async function openEntry(
   core: CoreParts,
   behind: { queue: QueueRunner; eventsWritten(): void },
   stops: Stop[],
-): Promise<Pick<Inside, 'space' | 'door' | 'systemMail'>> {
+): Promise<Pick<Inside, 'space' | 'door'> & { systemMail: SystemMailer }> {
   const { config, clock, db, accounts, sendingDomains } = core
   const space = new FreeSpace(config.dataDir, config.storage.reserve)
   await space.start()
@@ -133,9 +133,8 @@ async function openEntry(
 }
 
 async function startNotices(core: CoreParts, systemMail: SystemMailer, stops: Stop[]): Promise<NoticeRunner> {
-  const { config, sendingDomains } = core
-  const verifiedDomainFor = (accountId: string, name: string) => sendingDomains.verifiedDomainFor(accountId, name)
-  const notices = new NoticeRunner({ ...core, systemMail, verifiedDomainFor }, { hostname: config.hostname, delayAfterMs: config.notices.delayAfter })
+  const { hostname, notices: settings } = core.config
+  const notices = new NoticeRunner({ ...core, systemMail }, { hostname, delayAfterMs: settings.delayAfter })
   await notices.start()
   stops.push(() => notices.stop())
   return notices

@@ -1,6 +1,7 @@
 import type { Accounts } from '../account/accounts.ts'
 import type { CancelTimer, Clock } from '../clock.ts'
 import type { Log } from '../log.ts'
+import type { SendingDomains } from '../sending-domain/sending-domains.ts'
 import { domainOf } from '../smtp/address.ts'
 import { StorageFullError } from '../store/database.ts'
 import type { Database, Statement } from '../store/database.ts'
@@ -33,8 +34,7 @@ interface NoticeParts {
   log: Log
   accounts: Pick<Accounts, 'someWantNotices'>
   systemMail: Pick<SystemMailer, 'send' | 'newMessageId' | 'from'>
-  /** The verified domain of this account that is `name` or a parent of it. */
-  verifiedDomainFor(accountId: string, name: string): object | null
+  sendingDomains: Pick<SendingDomains, 'verifiedDomainFor'>
 }
 
 interface NoticeSettings {
@@ -199,7 +199,7 @@ export class NoticeRunner {
 
   /** Only to whom the submitter proved to be. */
   #mayTell({ account_id: accountId, reverse_path: reversePath }: ToldRow): boolean {
-    return this.#parts.verifiedDomainFor(accountId, domainOf(reversePath)) !== null
+    return this.#parts.sendingDomains.verifiedDomainFor(accountId, domainOf(reversePath)) !== null
   }
 
   /** Hands the notice over, with what keeps it from being sent again. False where it cannot be made. */

@@ -68,6 +68,9 @@ function aboutRecipient(action: NoticeAction, { address, reason, remoteHost, smt
 }
 
 /** At spaces, into lines of 76 characters where words are short enough. */
-const wrapped = (text: string, indent = ''): string => text.replace(new RegExp(`(.{1,${76 - indent.length}})(?: +|$)|([^ ]+) *`, 'gu'), (_, line = '', long = '') => `${indent}${line || long}\n`).trimEnd()
+function wrapped(text: string, indent = ''): string {
+  const lineOrLongWord = new RegExp(`(.{1,${76 - indent.length}})(?: +|$)|([^ ]+) *`, 'gu')
+  return text.replace(lineOrLongWord, (_, line = '', long = '') => `${indent}${line || long}\n`).trimEnd()
+}
 
 const onOneLine = (text: string): string => text.replace(/[\p{Cc}\u2028\u2029]+/gu, ' ').trim()

@@ -18,8 +18,8 @@ export interface ReportMail {
 }
 
 /**
- * Reads the reports that are attached to a mail, or are its body, as many as unpack to the size of one. What a part is, its content says, since declared types
- * and file names are wrong too often. For a process that may be killed.
+ * Reads the reports that are attached to a mail, or are its body, as many as unpack to the size of one. What a part is, its
+ * content says, since declared types and file names are wrong too often. For a process that may be killed.
  * @throws Error where it is no mail that can be read
  */
 export async function readReportMail(mail: Uint8Array): Promise<ReportMail> {

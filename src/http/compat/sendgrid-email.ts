@@ -19,11 +19,12 @@ interface SendGridRequest {
 /**
  * The emails of a request in SendGrid's form, one for each personalization.
  *
- * A category becomes a tag of that name, `custom_args` become metadata, the id of an `asm` group a topic to unsubscribe from. `substitutions` are replaced in the subject and
- * the contents as plain text; with a `template_id` those of the form `{{name}}` are the template's variables, since the
- * client sends `dynamic_template_data` only where the id begins with `d-`. Of no effect, and taken: a `disposition`
- * beside a `content_id`, which alone decides; a substitution that stands nowhere; `enable_text`, since links in text
- * are treated as those in html. Everything else that would have to be left undone is refused.
+ * A category becomes a tag of that name, `custom_args` become metadata, the id of an `asm` group a topic to unsubscribe
+ * from. `substitutions` are replaced in the subject and the contents as plain text; with a `template_id` those of the form
+ * `{{name}}` are the template's variables, since the client sends `dynamic_template_data` only where the id begins with
+ * `d-`. Of no effect, and taken: a `disposition` beside a `content_id`, which alone decides; a substitution that stands
+ * nowhere; `enable_text`, since links in text are treated as those in html. Everything else that would have to be left
+ * undone is refused.
  *
  * @throws SternaError with faults that name the members of SendGrid's body; `payload_too_large` where the emails
  *   together are far larger than the request

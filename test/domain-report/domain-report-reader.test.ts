@@ -5,7 +5,8 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { startDomainReportReader } from '../../src/domain-report/domain-report-reader.ts'
 import { composeDmarcReport, reportMail, zipOf } from '../support/compose-report.ts'
 
-const reader = startDomainReportReader()
+// However busy the machine is.
+const reader = startDomainReportReader({ timeoutMs: 15_000 })
 afterAll(() => reader.stop())
 
 const fixture = (name: string): Buffer => readFileSync(join(import.meta.dirname, '../fixtures', name))

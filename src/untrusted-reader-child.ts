@@ -6,8 +6,12 @@ export type ReaderRequest<Request> = { request: Request }
 /** From the child: `ready` once, then pieces and an answer, or a fault, for each document. */
 export type ReaderAnswer<Answer> = { ready: true } | { piece: Uint8Array } | { answer: Answer } | { fault: string }
 
-/** bytes; what leaves at once keeps whoever reads it busy for no longer */
+/** bytes; what leaves at once keeps whoever sends and whoever reads it busy for no longer */
 const pieceSize = 256 * 1024
+
+/** Views of these bytes, one after the other, each small enough to leave at once. */
+export const inPieces = (bytes: Uint8Array): Uint8Array[] =>
+  Array.from({ length: Math.ceil(bytes.length / pieceSize) }, (_, place) => bytes.subarray(place * pieceSize, (place + 1) * pieceSize))
 
 /**
  * The whole life of a child of `UntrustedReader`: reads one document after the other. What `read` throws is told as the
@@ -19,10 +23,8 @@ export function readUntrusted<Request, Answer>(
 ): void {
   const send = (message: ReaderAnswer<Answer>): void => void process.send?.(message)
   const sendBytes = (bytes: Uint8Array): void => {
-    for (let start = 0; start < bytes.length; start += pieceSize) {
-      // A copy: a view would take all of its buffer with it.
-      send({ piece: new Uint8Array(bytes.subarray(start, start + pieceSize)) })
-    }
+    // Copies: a view would take all of its buffer with it.
+    for (const piece of inPieces(bytes)) send({ piece: new Uint8Array(piece) })
   }
   const answer = async (document: Buffer, request: Request): Promise<void> => {
     try {

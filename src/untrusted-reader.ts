@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { SternaError } from './errors.ts'
+import { inPieces } from './untrusted-reader-child.ts'
 import type { ReaderAnswer, ReaderRequest } from './untrusted-reader-child.ts'
 
 interface UntrustedReaderOptions {
@@ -19,7 +20,7 @@ interface Reading<Answer> {
   pieces: Uint8Array[]
 }
 
-/** Gives a document in pieces; none where there is no such document. */
+/** Gives a document, in one piece or as many as it is kept in; none where there is no such document. */
 export type Load = () => Promise<Uint8Array[]>
 
 interface Job<Request, Answer> {
@@ -105,7 +106,7 @@ export class UntrustedReader<Request, Answer> {
     if (job !== this.#current) return
     const child = (this.#child ??= this.#start())
     if (this.#isReady) this.#limit(child)
-    this.#send(child, [...pieces, { request: job.request }], 0)
+    this.#send(child, [...pieces.flatMap(inPieces), { request: job.request }], 0)
   }
 
   /** Starts the time of the document in hand. */

@@ -14,14 +14,6 @@ export interface FeedbackParser {
 
 /** bytes; what the return-path server takes is far below */
 const largestDocument = 32 * 1024 * 1024
-/** bytes that are copied to the child at once */
-const pieceSize = 256 * 1024
-
-function inPieces(document: Uint8Array): Uint8Array[] {
-  const pieces = [document.subarray(0, pieceSize)]
-  for (let start = pieceSize; start < document.length; start += pieceSize) pieces.push(document.subarray(start, start + pieceSize))
-  return pieces
-}
 
 /** Starts nothing until the first message comes. */
 export function startFeedbackParser({ timeoutMs = 2000, maxOldSpaceMb = 256 } = {}): FeedbackParser {
@@ -29,7 +21,7 @@ export function startFeedbackParser({ timeoutMs = 2000, maxOldSpaceMb = 256 } = 
   const reader = new UntrustedReader<null, FeedbackReport>({ child, timeoutMs, maxOldSpaceMb })
   return {
     async parse(document) {
-      const reading = document.length > largestDocument ? null : await reader.read(async () => inPieces(document), null)
+      const reading = document.length > largestDocument ? null : await reader.read(async () => [document], null)
       if (!reading) throw new SternaError('invalid_message', 'It is too large to be read.')
       return reading.answer
     },

@@ -94,6 +94,8 @@ const unsubscribe = z.object({
   }),
 })
 
+const unsubscribeWith = <T extends z.ZodType>(topic: T) => z.union([z.boolean(), topic], { error: 'must be true, false or {topic}' }).nullish()
+
 const unsubscribeText =
   'Lets its recipients unsubscribe: the message gets List-Unsubscribe fields, unless `headers` has its own, and whoever uses ' +
   'them gets no more mail that is sent with the same topic; `true` is mail without one. Other mail still reaches them. ' +
@@ -118,7 +120,7 @@ const shape = {
   scheduled_at: z.string().max(64).nullish(),
   expires_in: z.int().min(sendLimits.shortestExpiry).max(sendLimits.longestExpiry).nullish(),
   template: template.nullish().describe('In the place of `html` and `text`.'),
-  unsubscribe: z.union([z.boolean(), unsubscribe], { error: 'must be true, false or {topic}' }).nullish().describe(unsubscribeText),
+  unsubscribe: unsubscribeWith(unsubscribe).describe(unsubscribeText),
   tracking: unsupported(isTrackingOff, 'cannot be turned on in this version: leave it out'),
   topic_id: z.unknown().optional().describe("Known to other services' clients, and of no effect."),
 }
@@ -150,7 +152,7 @@ export const strictEmailSchema = consistent(
     ...shape,
     attachments: atMost(100, z.array(z.strictObject(attachment.shape))).nullish(),
     template: z.strictObject(template.shape).nullish(),
-    unsubscribe: z.union([z.boolean(), z.strictObject(unsubscribe.shape)], { error: 'must be true, false or {topic}' }).nullish(),
+    unsubscribe: unsubscribeWith(z.strictObject(unsubscribe.shape)),
   }),
 )
 

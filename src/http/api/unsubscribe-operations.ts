@@ -75,7 +75,7 @@ export const unsubscribeOperations = (parts: UnsubscribeParts): Operation[] => [
         const retryAfter = parts.unsubscribeLimit.take(ctx.state.clientAddress)
         if (retryAfter !== null) throw new SternaError('rate_limit_exceeded', 'Too many requests from your address. Please try again in a minute.', { retryAfter })
         await parts.unsubscribeLinks.use(target, method)
-        answerEntryPage(ctx, 200, { title: 'Unsubscribed', text: `${target.address} gets no more mail ${kindOf(target)}.` })
+        answerEntryPage(ctx, 200, answerTo(target))
       } catch (error) {
         if (!(error instanceof SternaError)) throw error
         answerRefusal(ctx, error, { ...questionTo(target), fault: error.message })
@@ -86,12 +86,17 @@ export const unsubscribeOperations = (parts: UnsubscribeParts): Operation[] => [
 
 const targetOf = (ctx: ApiContext, { unsubscribeLinks }: UnsubscribeParts): UnsubscribeTarget | null => unsubscribeLinks.read(ctx.params['token'] ?? '')
 
-const kindOf = ({ topic }: UnsubscribeTarget): string => (topic === '' ? 'of this kind' : `of the topic “${topic}”`)
+const kindOf = ({ topic }: UnsubscribeTarget): string => (topic === '' ? 'of this kind' : `on the topic “${topic}”`)
 
 const questionTo = (target: UnsubscribeTarget): EntryPage => ({
   title: 'Unsubscribe?',
   text: `${target.address} will get no more mail ${kindOf(target)} from this sender. Other mail, such as receipts, still arrives.`,
   button: { text: 'Unsubscribe', name: unsubscribeButton },
+})
+
+const answerTo = (target: UnsubscribeTarget): EntryPage => ({
+  title: 'Unsubscribed',
+  text: `${target.address} gets no more mail ${kindOf(target)} from this sender. If that was a mistake, ask the sender to undo it.`,
 })
 
 function answerUnknown(ctx: ApiContext): void {

@@ -67,9 +67,9 @@ export async function deliver(job: DeliveryJob, onAttempt: OnAttempt, parts: Del
     if ('outcome' in route) return settleAll(route.outcome)
     if (!isCleanContent(job.content)) return settleAll(bounce('5.6.0 the message has bare CR or LF, or NUL', 'internal_error'))
     const headerFor = headersOf(job, parts)
+    const { messageId, content, bodyType, smtputf8 } = job
     const failed = new Map()
     for (const recipient of job.recipients) {
-      const { messageId, content, bodyType, smtputf8 } = job
       const message = { messageId, header: await headerFor(recipient), content, bodyType, smtputf8 }
       const result = await attemptAt(parts.pool.inOrder(route.hosts), recipient, { job, parts, message, failed })
       settle(result)

@@ -16,11 +16,11 @@ export interface ReportedOn {
 }
 
 /** Why a recipient is given up after a server had taken the message. */
-export type LateBounce = Pick<ReportedRecipient, 'hard' | 'category' | 'status' | 'smtpCode' | 'reason'>
+export type ReportedBounce = Pick<ReportedRecipient, 'hard' | 'category' | 'status' | 'smtpCode' | 'reason'>
 
 /** What a report changes. `wait`: it may be that the message left a moment ago, and this is not known yet. */
 export type Consequence =
-  | { type: 'bounced'; bounce: LateBounce }
+  | { type: 'bounced'; bounce: ReportedBounce }
   | { type: 'complained'; complaint: Complaint }
   /** Wants no more of it: unsubscribed, or where the message cannot be unsubscribed from as good as a complaint. */
   | { type: 'opted_out'; complaint: Complaint }

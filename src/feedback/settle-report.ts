@@ -7,7 +7,7 @@ import { suppressAfterBounce, suppressAfterComplaint } from '../suppression/supp
 import type { SuppressionPolicy } from '../suppression/suppression-policy.ts'
 import type { IncomingReport } from './incoming-reports.ts'
 import type { Complaint } from './feedback-report.ts'
-import type { LateBounce } from './match-report.ts'
+import type { ReportedBounce } from './match-report.ts'
 import type { ReportOutcome } from './report-handler.ts'
 import type { ReportSubject } from './report-subject.ts'
 
@@ -35,7 +35,7 @@ export const settleReport = ({ id }: Pick<IncomingReport, 'id'>, { result, summa
 /** What is to be written of a late bounce: the recipient's move, its event, the suppression. */
 export function settleBounce(
   { event, forwardPath: address, destination }: ReportSubject,
-  bounce: LateBounce,
+  bounce: ReportedBounce,
   policy: SuppressionPolicy,
   now: number,
 ): Statement[] {

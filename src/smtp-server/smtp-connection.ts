@@ -10,8 +10,8 @@ import { isLoopback } from '../ip-address.ts'
 import type { ConnectionSeats } from './connection-seats.ts'
 import { mended } from './data-parser.ts'
 import { replyOf } from './smtp-refusal.ts'
-import { SmtpSession } from './smtp-session.ts'
-import type { SessionSettings, SmtpAccess, SmtpClient, SmtpHandlers } from './smtp-session.ts'
+import { SmtpSession, isOpen } from './smtp-session.ts'
+import type { SessionSettings, SmtpClient, SmtpHandlers } from './smtp-session.ts'
 
 export interface SmtpPortSettings extends SessionSettings {
   /** Our name in greetings. */
@@ -40,8 +40,6 @@ export const loginMs = 2 * 60_000
 /** How long a client that need not log in may take for a message, ms, however busy it looks: its own 2 MB at 4 KB a second. */
 const messageMs = 10 * 60_000
 
-const isOpen = <User>(access: SmtpAccess<User>): boolean => 'anyone' in access
-
 /**
  * One connection of a client: the library's, with our own words and codes in place of its own, addresses parsed by our
  * own grammar, and bounds on what a client may do.
@@ -69,7 +67,7 @@ export class SmtpConnection<User> extends SMTPConnection {
   /** Null before the login, where there is one. */
   get #user(): User | null {
     const { access } = this.#port.handlers
-    return 'anyone' in access ? access.anyone : (this.session.user as User | undefined) || null
+    return isOpen(access) ? access.anyone : (this.session.user as User | undefined) || null
   }
 
   get #mayLogIn(): boolean {

@@ -11,6 +11,7 @@ import type {
 import type { SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js'
 import { messageOf } from '../errors.ts'
 import type { Reply } from '../smtp/reply.ts'
+import { isOpen } from './smtp-session.ts'
 import type { SmtpHandlers } from './smtp-session.ts'
 import { SmtpConnection, loginMs, strangerIdleMs, textOf } from './smtp-connection.ts'
 import type { SmtpPort, SmtpPortSettings } from './smtp-connection.ts'
@@ -23,7 +24,7 @@ export class SmtpListener<User> extends SMTPServer implements SmtpPort<User> {
   isStopping = false
 
   constructor(settings: SmtpPortSettings, handlers: SmtpHandlers<User>) {
-    super(libraryOptions(settings, 'anyone' in handlers.access))
+    super(libraryOptions(settings, isOpen(handlers.access)))
     this.settings = settings
     this.handlers = handlers
     this.on('error', (error) => settings.log.debug({ reason: messageOf(error) }, 'SMTP connection failed'))
@@ -96,7 +97,7 @@ export class SmtpListener<User> extends SMTPServer implements SmtpPort<User> {
   ): void {
     const connection = this.#open.get(session)
     const { access } = this.handlers
-    if (!connection || 'anyone' in access) return
+    if (!connection || isOpen(access)) return
     const answer = access.login(auth.password ?? '', connection.client)
     if (isReply(answer)) return done(errorOf(answer))
     done(null, { user: answer })
@@ -132,7 +133,7 @@ function turnAway(socket: Socket, text: string): void {
   socket.once('close', () => clearTimeout(timer))
 }
 
-const libraryOptions = (settings: SmtpPortSettings, isOpen: boolean): SMTPServerOptions => ({
+const libraryOptions = (settings: SmtpPortSettings, needsNoLogin: boolean): SMTPServerOptions => ({
   name: settings.hostname,
   heloResponse: '%s',
   secure: settings.implicitTls,
@@ -140,10 +141,10 @@ const libraryOptions = (settings: SmtpPortSettings, isOpen: boolean): SMTPServer
   cert: settings.tls.cert,
   // The library would offer TLS 1.0.
   minVersion: 'TLSv1.2',
-  authMethods: isOpen ? [] : ['PLAIN', 'LOGIN'],
+  authMethods: needsNoLogin ? [] : ['PLAIN', 'LOGIN'],
   // Whether a connection may log in without TLS is decided by its address.
   allowInsecureAuth: true,
-  disabledCommands: ['WIZ', 'SHELL', 'KILL', 'XCLIENT', 'XFORWARD', ...(isOpen ? ['AUTH'] : [])],
+  disabledCommands: ['WIZ', 'SHELL', 'KILL', 'XCLIENT', 'XFORWARD', ...(needsNoLogin ? ['AUTH'] : [])],
   size: settings.maxMessageBytes,
   hideDSN: false,
   hideENHANCEDSTATUSCODES: false,

@@ -30,6 +30,9 @@ export type SmtpAccess<User> =
     }
   | { anyone: User }
 
+/** True where nobody logs in. */
+export const isOpen = <User>(access: SmtpAccess<User>): access is { anyone: User } => 'anyone' in access
+
 /** What the port does with what the protocol brings. */
 export interface SmtpHandlers<User> {
   access: SmtpAccess<User>

@@ -14,13 +14,13 @@ import { settableClock } from '../support/settable-clock.ts'
 
 const db = await fileDatabase()
 const clock = settableClock()
-const reports = new IncomingReports({ db, clock, budget: new ReportBudget(clock, 100_000_000) })
+const reports = new IncomingReports({ db, clock, budget: new ReportBudget(clock, 1_000_000_000) })
 beforeEach(() => db.write([{ sql: 'delete from incoming_report' }, { sql: 'delete from incoming_content' }]))
 
 /** A runner whose reports are all taken by this handler. */
-function start(handler: ReportHandler, write = (batch: Statement[]) => db.write(batch)): ReportRunner {
+function start(handler: ReportHandler, write = (batch: Statement[]) => db.write(batch), eventsWritten = (): void => {}): ReportRunner {
   const handlers = { bounce: handler, complaint: handler, unsubscribe: handler, dmarc_report: handler, tls_report: handler, postmaster: handler, abuse: handler }
-  const runner = new ReportRunner({ db: { write }, clock, log: silentLog, reports, handlers, eventsWritten: () => {} })
+  const runner = new ReportRunner({ db: { write }, clock, log: silentLog, reports, handlers, eventsWritten })
   reports.onArrival(() => runner.reportArrived())
   onTestFinished(() => runner.stop(1_000))
   return runner
@@ -29,7 +29,7 @@ function start(handler: ReportHandler, write = (batch: Statement[]) => db.write(
 async function arrive(text = 'Subject: hi\r\n\r\nhello\r\n'): Promise<string> {
   const id = newId('rep', clock.now())
   const recipients = [{ forwardPath: 'abuse@relay.example', purpose: 'abuse' as const, recipientId: null }]
-  await reports.keep({ id, reversePath: null, recipients, remoteAddress: '192.0.2.1', ehloName: 'mx.example', tls: true, content: Buffer.from(text) })
+  expect(await reports.keep({ id, reversePath: null, recipients, remoteAddress: '192.0.2.1', ehloName: 'mx.example', tls: true, content: Buffer.from(text) })).toBe(true)
   return id
 }
 
@@ -116,7 +116,8 @@ test('one that was in hand when the relay stopped is taken again by the next, an
   start(async () => withoutEffect('stored')).reportArrived()
   await settledAs({ [id]: 'stored' })
   release()
-  await db.write([])
+  // Until what it had in hand is written, or refused.
+  await first.stop(10_000)
   expect(await results()).toEqual({ [id]: 'stored' })
 })
 
@@ -129,4 +130,28 @@ test('where somebody else was first, what follows is decided anew', async () => 
   }))
   const id = await arrive()
   await settledAs({ [id]: 'duplicate' })
+})
+
+test('those who read events hear of new ones', async () => {
+  let heard = 0
+  start(async (_, content) => ({ ...withoutEffect('bounced'), hasEvents: Buffer.from(content).toString() === 'loud' }), undefined, () => void heard++)
+  const quiet = await arrive('quiet')
+  await settledAs({ [quiet]: 'bounced' })
+  expect(heard).toBe(0)
+  const loud = await arrive('loud')
+  await settledAs({ [quiet]: 'bounced', [loud]: 'bounced' })
+  await expect.poll(() => heard).toBe(1)
+})
+
+test('one whose content is kept no more is not understood', async () => {
+  const id = await arrive()
+  await db.write([{ sql: 'delete from incoming_content' }])
+  start(async () => withoutEffect('stored')).reportArrived()
+  await settledAs({ [id]: 'not_understood' })
+})
+
+test('more than fits into memory at once is taken bit by bit', async () => {
+  for (let i = 0; i < 12; i++) await arrive('x'.repeat(2_000_000))
+  start(async () => withoutEffect('stored')).reportArrived()
+  await expect.poll(async () => Object.values(await results()), { timeout: 10_000 }).toEqual(Array.from({ length: 12 }, () => 'stored'))
 })

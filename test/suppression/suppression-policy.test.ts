@@ -70,6 +70,20 @@ describe('where three soft bounces suppress', () => {
     }
   })
 
+  test.each(['invalid_recipient', 'mailbox_full', 'domain_not_found', 'timeout', 'expired'] as const)('those of %s count', async (category) => {
+    for (const _ of [1, 2, 3]) await bounce(third, { category })
+    expect(await isSuppressed()).toBe(true)
+  })
+
+  test('they do so again when the time of the suppression is over', async () => {
+    const monthly = { ...third, expiry: 30 * day }
+    for (const _ of [1, 2, 3]) await bounce(monthly)
+    clock.advance(30 * day)
+    expect(await isSuppressed()).toBe(false)
+    await bounce(monthly)
+    expect(await isSuppressed()).toBe(true)
+  })
+
   test('those that are not about the address do not count', async () => {
     for (const category of ['policy', 'reputation', 'content_rejected', 'internal_error', 'other'] as const) await bounce(third, { category })
     expect(await isSuppressed()).toBe(false)
@@ -100,13 +114,20 @@ describe('where suppressions expire', () => {
     expect(await entries.find(scope, ann)).toMatchObject({ created_at: clock.now(), expires_at: clock.now() + 30 * day })
   })
 
+  test('a complaint counts until somebody removes it', async () => {
+    await db.write(suppressAfterComplaint(scope, { ...mail(), reason: 'spam' }, monthly, clock.now()))
+    clock.advance(1_000 * day)
+    expect(await isSuppressed()).toBe(true)
+  })
+
   test('what counts no more is swept out, what does stays', async () => {
     await suppress()
+    await db.write(suppressAfterBounce(scope, { ...mail(), address: 'late@rcpt.example', hard: true, category: 'invalid_recipient', reason: '' }, { ...monthly, expiry: 32 * day }, clock.now()))
     await entries.add(scope, ['bob@rcpt.example'], null)
     await bounce({ ...suppressAtOnce, softBounces: 3 })
     clock.advance(31 * day)
     await sweepSuppressions(db, clock.now(), 10 * day)
-    expect(await db.read('select address from suppression')).toEqual([{ address: 'bob@rcpt.example' }])
+    expect(await db.read('select address from suppression order by address')).toEqual([{ address: 'bob@rcpt.example' }, { address: 'late@rcpt.example' }])
     expect(await db.read('select address from soft_bounce')).toEqual([])
   })
 })

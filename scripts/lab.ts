@@ -76,8 +76,8 @@ A lab is running, with the verified domain shop.example. In another terminal:
     -d '{"from":"Shop <orders@shop.example>","to":"you@anywhere.example","subject":"Your order","html":"<p>Thank you.</p>"}'
 
 Or point an app at smtp://127.0.0.1:${submissionPort} (STARTTLS, any user, password ${token}).
-What arrives is shown here and kept in data/lab/mailbox; unknown@anywhere.example is refused. To bring a bounce afterwards, as
-other mail servers do, to the reverse-path that was shown:
+What arrives is shown here and kept in data/lab/mailbox; unknown@anywhere.example is refused. To have an email to
+you@anywhere.example bounce after it was delivered, bring the report of that to the reverse-path that is shown with it:
 
   curl smtp://127.0.0.1:${returnPathPort} --mail-from '' --mail-rcpt REVERSE-PATH -T data/lab/bounce.eml
   STERNA_DATA_DIR=data/lab/data npx sterna feedback list

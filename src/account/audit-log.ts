@@ -110,11 +110,11 @@ export class AuditLog {
          from audit where ${conditions.join(' and ')} ${order}`,
       {
         ...params,
-        ...(accountId === null ? {} : { accountId }),
-        ...(actor === null ? {} : { actor }),
-        ...(operation === null ? {} : { operation }),
-        ...(since === null ? {} : { since: idFloor('aud', since) }),
-        ...(until === null ? {} : { until: idFloor('aud', until) }),
+        accountId,
+        actor,
+        operation,
+        since: since === null ? null : idFloor('aud', since),
+        until: until === null ? null : idFloor('aud', until),
       },
     )
   }

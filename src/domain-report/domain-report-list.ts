@@ -63,12 +63,6 @@ export async function listDomainReports(
     `select r.id, r.kind, r.domain, r.reporter, r.contact, r.report_id, r.begin_at, r.end_at, r.policy, r.total, r.failed, r.row_count,
             r.rows_left_out, r.reverse_path, r.remote_address, r.received_at
        from domain_report r where ${conditions.join(' and ')} ${order}`,
-    {
-      ...own.params,
-      ...params,
-      ...(kind === null ? {} : { kind }),
-      ...(since === null ? {} : { since }),
-      ...(until === null ? {} : { until }),
-    },
+    { ...own.params, ...params, kind, since, until },
   )
 }

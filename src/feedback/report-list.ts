@@ -1,4 +1,4 @@
-import type { Database, Row, Value } from '../store/database.ts'
+import type { Database, Row } from '../store/database.ts'
 import { pageClause } from '../store/page-clause.ts'
 import type { Page } from '../store/page-clause.ts'
 import type { ReportPurpose } from './incoming-reports.ts'
@@ -57,16 +57,16 @@ export class ReportList {
   /** A page, newest first. Uses the indexes incoming_report_account and incoming_report_message, or the key. */
   page(filter: ReportFilter, page: Page): Promise<ReportListRow[]> {
     const { condition, order, params } = pageClause(page, 'i.id')
-    const wanted: [condition: string, name: string, value: Value][] = [
-      ['i.account_id = :accountId', 'accountId', filter.accountId],
-      ['i.purpose = :purpose', 'purpose', filter.purpose],
-      ['i.result = :result', 'result', filter.result],
-      ['i.message_id = :messageId', 'messageId', filter.messageId],
+    const conditions = [
+      condition,
+      ...(filter.accountId === null ? [] : ['i.account_id = :accountId']),
+      ...(filter.purpose === null ? [] : ['i.purpose = :purpose']),
+      ...(filter.result === null ? [] : ['i.result = :result']),
+      ...(filter.messageId === null ? [] : ['i.message_id = :messageId']),
     ]
-    const given = wanted.filter(([, , value]) => value !== null)
-    return this.#db.report<ReportListRow>(
-      `select ${columns} from incoming_report i where ${[condition, ...given.map(([each]) => each)].join(' and ')} ${order}`,
-      { ...params, ...Object.fromEntries(given.map(([, name, value]) => [name, value])) },
-    )
+    return this.#db.report<ReportListRow>(`select ${columns} from incoming_report i where ${conditions.join(' and ')} ${order}`, {
+      ...filter,
+      ...params,
+    })
   }
 }

@@ -3,8 +3,8 @@ export type Value = string | number | Uint8Array | null
 export type Row = Record<string, Value>
 
 /**
- * One SQL statement with named parameters (`:name`). Lower-case SQL that SQLite and PostgreSQL both know:
- * upserts, `returning`, no JSON functions, no deferred foreign keys.
+ * One SQL statement with named parameters (`:name`); values that it does not name are passed over. Lower-case SQL that
+ * SQLite and PostgreSQL both know: upserts, `returning`, no JSON functions, no deferred foreign keys.
  */
 export interface Statement {
   sql: string

@@ -19,7 +19,7 @@ export function pageClause(
   column = 'id',
 ): { condition: string; order: string; params: Record<string, Value> } {
   const edge = page.after ?? page.before
-  const params: Record<string, Value> = { pageLimit: page.limit + 1, ...(edge === null ? {} : { pageEdge: edge }) }
+  const params: Record<string, Value> = { pageLimit: page.limit + 1, pageEdge: edge }
   const condition = edge === null ? '1 = 1' : `${column} ${page.after === null ? '>' : '<'} :pageEdge`
   return { condition, order: `order by ${column} ${page.before === null ? 'desc' : 'asc'} limit :pageLimit`, params }
 }

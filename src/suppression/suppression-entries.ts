@@ -75,7 +75,7 @@ export class SuppressionEntries {
     return this.#db.report<SuppressionRow>(
       `select id, address, origin, topic, source_id, reason, created_at, expires_at from suppression
         where account_id = :accountId and sandbox = :sandbox and (expires_at is null or expires_at > :now) ${ofOrigin} and ${condition} ${order}`,
-      { ...scopeParams(scope), now: this.#clock.now(), ...(origin === null ? {} : { origin }), ...params },
+      { ...scopeParams(scope), now: this.#clock.now(), origin, ...params },
     )
   }
 }

@@ -242,6 +242,7 @@ describe('a complaint to the feedback loop address', () => {
 
   test.each([
     ['without a token of the message', () => composeComplaint({ original: `To: ${ann}\r\nSubject: Hello\r\n\r\nHello` }), 'no_token'],
+    ['that is a report of failure', (data: Buffer) => composeDsn({ recipient: ann, original: headerOf(data) }), 'no_report'],
     ['that calls it no spam', (data: Buffer) => composeComplaint({ type: 'not-spam', original: data.toString('utf8') }), 'no_effect'],
   ])('%s changes nothing', async (_, compose, result) => {
     const { id, data } = await deliver()

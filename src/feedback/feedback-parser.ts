@@ -15,10 +15,13 @@ export interface FeedbackParser {
 /** bytes; what the return-path server takes is far below */
 const largestDocument = 32 * 1024 * 1024
 
+/** Of one message. */
+const limits = { timeoutMs: 2000, maxOldSpaceMb: 256 }
+
 /** Starts nothing until the first message comes. */
-export function startFeedbackParser({ timeoutMs = 2000, maxOldSpaceMb = 256 } = {}): FeedbackParser {
+export function startFeedbackParser(): FeedbackParser {
   const child = new URL('./feedback-parser-process.ts', import.meta.url)
-  const reader = new UntrustedReader<null, FeedbackReport>({ child, timeoutMs, maxOldSpaceMb })
+  const reader = new UntrustedReader<null, FeedbackReport>({ child, ...limits })
   return {
     async parse(document) {
       const reading = document.length > largestDocument ? null : await reader.read(async () => [document], null)

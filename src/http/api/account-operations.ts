@@ -168,7 +168,11 @@ const oneAccountOperations = (parts: AccountParts): Operation[] => [
   ),
 ]
 
-const accountOf = (ctx: ApiContext, { accounts }: AccountParts): Account => {
+/**
+ * The account that the path names.
+ * @throws SternaError `not_found`
+ */
+export function accountOf(ctx: ApiContext, { accounts }: Pick<AccountParts, 'accounts'>): Account {
   const account = accounts.accountFor(ctx.params['id'] ?? '')
   if (account) return account
   throw new SternaError('not_found', 'There is no such account.')

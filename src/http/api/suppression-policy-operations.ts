@@ -1,10 +1,9 @@
 import { z } from 'zod'
 import type { Accounts } from '../../account/accounts.ts'
-import { SternaError } from '../../errors.ts'
 import type { SuppressionPolicies } from '../../suppression/suppression-policies.ts'
-import type { ApiContext } from '../api-state.ts'
 import { operation } from '../operation.ts'
 import type { Operation } from '../operation.ts'
+import { accountOf } from './account-operations.ts'
 
 export interface SuppressionPolicyParts {
   accounts: Accounts
@@ -51,7 +50,7 @@ export const suppressionPolicyOperations = (parts: SuppressionPolicyParts): Oper
       answers: [{ status: 200, description: 'What holds for the account.', schema: policyAnswer }],
       refuses: ['not_found'],
     },
-    (ctx) => policyObject(accountIdIn(ctx, parts), parts),
+    (ctx) => policyObject(accountOf(ctx, parts).id, parts),
   ),
   operation(
     {
@@ -67,7 +66,7 @@ export const suppressionPolicyOperations = (parts: SuppressionPolicyParts): Oper
       refuses: ['not_found', 'validation_error'],
     },
     async (ctx, { body }) => {
-      const accountId = accountIdIn(ctx, parts)
+      const { id: accountId } = accountOf(ctx, parts)
       await parts.suppressionPolicies.change(accountId, changesIn(body))
       return policyObject(accountId, parts)
     },
@@ -81,12 +80,6 @@ function changesIn({ hard_bounces, complaints, soft_bounces, expiry_seconds }: z
     ...(soft_bounces === undefined ? {} : { softBounces: soft_bounces }),
     ...(expiry_seconds === undefined ? {} : { expiry: expiry_seconds === null ? null : expiry_seconds * 1000 }),
   }
-}
-
-function accountIdIn(ctx: ApiContext, { accounts }: SuppressionPolicyParts): string {
-  const account = accounts.accountFor(ctx.params['id'] ?? '')
-  if (account) return account.id
-  throw new SternaError('not_found', 'There is no such account.')
 }
 
 function policyObject(accountId: string, { suppressionPolicies }: SuppressionPolicyParts) {

@@ -4,7 +4,7 @@ import type { Statement } from '../store/database.ts'
 import { insertSuppression } from './insert-suppression.ts'
 import { countDelivery, countSoftBounce, suppressFrequent } from './soft-bounces.ts'
 
-/** After what an address is not written to any more. */
+/** What puts an address on the list. */
 export interface SuppressionPolicy {
   /** A hard bounce suppresses. */
   hardBounces: boolean

@@ -27,7 +27,7 @@ const policyAnswer = z
     soft_bounces: softBounces,
     expiry_seconds: expirySeconds,
   })
-  .meta({ id: 'SuppressionPolicy', description: 'After what an address is not written to any more.' })
+  .meta({ id: 'SuppressionPolicy', description: 'What puts an address on the suppression list of an account.' })
 
 const asSet = ' null: as the settings of the server say.'
 const policyChanges = z.object({
@@ -45,7 +45,7 @@ export const suppressionPolicyOperations = (parts: SuppressionPolicyParts): Oper
       method: 'GET',
       path: '/api/accounts/{id}/suppression-policy',
       tag: 'Accounts',
-      summary: 'Read after what an account suppresses addresses',
+      summary: 'Read what puts an address on the suppression list of an account',
       permission: 'operator',
       answers: [{ status: 200, description: 'What holds for the account.', schema: policyAnswer }],
       refuses: ['not_found'],
@@ -58,7 +58,7 @@ export const suppressionPolicyOperations = (parts: SuppressionPolicyParts): Oper
       method: 'PATCH',
       path: '/api/accounts/{id}/suppression-policy',
       tag: 'Accounts',
-      summary: 'Change after what an account suppresses addresses',
+      summary: 'Change what puts an address on the suppression list of an account',
       description: 'It holds for what happens from then on; entries that are there stay as they are.',
       permission: 'operator',
       body: { schema: policyChanges, example: { soft_bounces: 5, expiry_seconds: 7_776_000 } },

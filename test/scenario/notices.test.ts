@@ -18,8 +18,9 @@ beforeAll(async () => {
   receiver = await startFakeMx({
     host: '127.0.3.1',
     on: {
-      rcpt: (address) => {
+      rcpt: (address, count) => {
         if (address.startsWith('gone')) return '550 5.1.1 No such user here'
+        if (address.startsWith('soon') && count === 1) return '451 4.7.1 Greylisted, come back soon'
         return address.startsWith('later') ? '451 4.7.1 Greylisted, come back later' : undefined
       },
     },
@@ -213,6 +214,39 @@ describe('an account that wants them', () => {
     relay.clock.advance(2 * day)
     await reaches(id, 'later2@rcpt.example', 'bounced')
     await expect.poll(() => inbox.messages.map(textOf).join().match(/Action: \w+/g)?.toSorted(), { timeout: 10_000 }).toEqual(['Action: delayed', 'Action: failed', 'Action: failed'])
+  })
+
+  test('is not warned of a delay that ended well, nor when it wants no notices any more', async () => {
+    const { db } = relay.relay.parts
+    const planned = (id: string) => db.read('select due_at from notice where message_id = :id', { id })
+    const delayedMail = async (to: string): Promise<string> => {
+      const id = await submit({ to: { [to]: ' NOTIFY=DELAY' } })
+      await reaches(id, to, 'deferred')
+      await expect.poll(() => planned(id), { timeout: 10_000 }).toHaveLength(1)
+      return id
+    }
+    const soon = await delayedMail('soon@rcpt.example')
+    const later = await delayedMail('later3@rcpt.example')
+    relay.clock.advance(hour)
+    await reaches(soon, 'soon@rcpt.example', 'delivered')
+    await turnNotices(false)
+    relay.clock.advance(4 * hour)
+    await expect.poll(async () => [await planned(soon), await planned(later)], { timeout: 10_000 }).toEqual([[], []])
+    expect(inbox.messages).toEqual([])
+    await relay.relay.parts.queueAdmin.bounce('rcpt.example')
+    await reaches(later, 'later3@rcpt.example', 'bounced')
+    await turnNotices(true)
+  })
+
+  test('gets none in the sandbox', async () => {
+    const { apiKeys, accounts, db } = relay.relay.parts
+    const { token } = await apiKeys.create({ accountId: accounts.getAccount('test').id, name: 'sandbox', permission: 'full_access', sandbox: true })
+    const id = await submit({ to: { 'bounced@simulator.test': '' } }, { ...relay, token })
+    await expect.poll(() => db.read('select state from recipient where message_id = :id', { id }), { timeout: 10_000 }).toEqual([{ state: 'bounced' }])
+    const to = gone()
+    await submit({ to: { [to]: '' } })
+    const [notice] = await notices(1)
+    expect(notice).toContain(to)
   })
 
   test('is told once however often the server ends in between', async () => {

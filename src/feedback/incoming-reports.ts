@@ -73,15 +73,15 @@ interface IncomingReportsParts {
 export class IncomingReports {
   readonly #parts: IncomingReportsParts
   readonly #room: ReportRoom
-  #arrived = (): void => {}
+  #arrived: (purposes: ReadonlySet<ReportPurpose>) => void = () => {}
 
   constructor(parts: IncomingReportsParts) {
     this.#parts = parts
     this.#room = new ReportRoom(parts)
   }
 
-  /** Has `listener` called after each message that was kept. */
-  onArrival(listener: () => void): void {
+  /** Has `listener` called after each message that was kept, with what it is for. */
+  onArrival(listener: (purposes: ReadonlySet<ReportPurpose>) => void): void {
     this.#arrived = listener
   }
 
@@ -103,16 +103,16 @@ export class IncomingReports {
       budget.giveBack(box, cost)
       throw error
     }
-    this.#arrived()
+    this.#arrived(new Set(arrival.recipients.map(({ purpose }) => purpose)))
     return true
   }
 
-  /** Those that nobody has settled yet, the oldest first, from behind `after` on. */
-  async next(limit: number, after = ''): Promise<IncomingReport[]> {
+  /** Those of a purpose that nobody has settled yet, the oldest first, from behind `after` on. */
+  async next(purpose: ReportPurpose, limit: number, after = ''): Promise<IncomingReport[]> {
     const rows = await this.#parts.db.read<ReportRow>(
       `select id, received_at, purpose, recipient_id, reverse_path, forward_path, remote_address, size
-         from incoming_report where state = 'received' and id > :after order by id limit :limit`,
-      { after, limit },
+         from incoming_report where state = 'received' and purpose = :purpose and id > :after order by id limit :limit`,
+      { purpose, after, limit },
     )
     return rows.map(reportOf)
   }

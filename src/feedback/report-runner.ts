@@ -14,14 +14,16 @@ interface ReportRunnerParts {
   clock: Clock
   log: Log
   reports: Pick<IncomingReports, 'next' | 'content'>
-  handlers: Record<ReportPurpose, ReportHandler>
+  /** Which reports it takes. */
+  purpose: ReportPurpose
+  handler: ReportHandler
   /** Called after events were written. */
   eventsWritten(): void
 }
 
 /** Reports in hand, and how many bytes of them may be in memory. */
 const atOnce = 50
-const contentLimit = 16 * 1024 * 1024
+const contentLimit = 4 * 1024 * 1024
 /** Reports that are looked at again later. What is provisional beyond that is taken as it is. */
 const mostWaiting = 1_000
 /** The first wait before another look, ms; each further one is twice as long. */
@@ -37,8 +39,9 @@ const fullDiskMs = 1_000
 const mostConflicts = 10
 
 /**
- * Takes the reports that have come in, the oldest first, and writes down what follows of each, once. One that could not
- * be settled, because the disk was full or the relay stopped, is taken again.
+ * Takes the reports of one purpose that have come in, the oldest first, and writes down what follows of each, once. One that
+ * could not be settled, because the disk was full or the relay stopped, is taken again. Those of other purposes have runners of
+ * their own and do not wait for it.
  */
 export class ReportRunner {
   readonly #parts: ReportRunnerParts
@@ -90,9 +93,9 @@ export class ReportRunner {
 
   /** None where they cannot be read: then another look is taken in a while. */
   async #next(after: string): Promise<IncomingReport[]> {
-    const { reports, clock, log } = this.#parts
+    const { reports, purpose, clock, log } = this.#parts
     try {
-      return await reports.next(atOnce, after)
+      return await reports.next(purpose, atOnce, after)
     } catch (error) {
       if (this.#isStopped) return []
       log.error({ error }, 'the reports that have come in could not be read')
@@ -151,11 +154,11 @@ export class ReportRunner {
   }
 
   async #outcomeOf(report: IncomingReport): Promise<ReportOutcome> {
-    const { reports, handlers } = this.#parts
+    const { reports, handler } = this.#parts
     const content = await reports.content(report.id)
     if (!content) return withoutEffect('not_understood')
     try {
-      return await handlers[report.purpose](report, content)
+      return await handler(report, content)
     } catch (error) {
       if (error instanceof SternaError && error.code === 'invalid_message') {
         return withoutEffect('not_understood', { fault: error.message })

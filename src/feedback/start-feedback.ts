@@ -5,6 +5,8 @@ import type { Database } from '../store/database.ts'
 import type { SuppressionPolicy } from '../suppression/suppression-policy.ts'
 import { feedbackHandler } from './feedback-handler.ts'
 import { startFeedbackParser } from './feedback-parser.ts'
+import type { FeedbackParser } from './feedback-parser.ts'
+import { reportPurposes } from './incoming-reports.ts'
 import type { IncomingReports, ReportPurpose } from './incoming-reports.ts'
 import type { ReportHandler } from './report-handler.ts'
 import { ReportRunner } from './report-runner.ts'
@@ -28,22 +30,27 @@ interface FeedbackParts {
 
 /** Takes what has come in by the return path, and what comes from now on. `complaintSources`: networks; none: anybody. */
 export function startFeedback(parts: FeedbackParts, { complaintSources }: { complaintSources: string[] }) {
-  const parser = startFeedbackParser()
+  // Anybody can write to the address for complaints; bounces do not wait for what he sends there.
+  const parsers = { bounce: startFeedbackParser(), complaint: startFeedbackParser() }
   const isKnownSource = networkRule(complaintSources)
   const unsubscribe = unsubscribeHandler(parts)
-  const feedback = feedbackHandler({
-    ...parts,
-    parser,
+  const isComplaintSource = (address: string): boolean => complaintSources.length === 0 || isKnownSource(address)
+  const handlerWith = (parser: FeedbackParser): ReportHandler => feedbackHandler({ ...parts, parser, unsubscribe, isComplaintSource })
+  const handlers: Record<ReportPurpose, ReportHandler> = {
+    ...parts.handlers,
+    bounce: handlerWith(parsers.bounce),
+    complaint: handlerWith(parsers.complaint),
     unsubscribe,
-    isComplaintSource: (address) => complaintSources.length === 0 || isKnownSource(address),
+  }
+  const runners = new Map(reportPurposes.map((purpose) => [purpose, new ReportRunner({ ...parts, purpose, handler: handlers[purpose] })]))
+  parts.reports.onArrival((purposes) => {
+    for (const purpose of purposes) runners.get(purpose)?.reportArrived()
   })
-  const runner = new ReportRunner({ ...parts, handlers: { ...parts.handlers, bounce: feedback, complaint: feedback, unsubscribe } })
-  parts.reports.onArrival(() => runner.reportArrived())
-  runner.reportArrived()
+  for (const runner of runners.values()) runner.reportArrived()
   return {
     async stop(graceMs: number): Promise<void> {
-      await runner.stop(graceMs)
-      await parser.stop()
+      await Promise.all([...runners.values()].map((runner) => runner.stop(graceMs)))
+      await Promise.all([parsers.bounce.stop(), parsers.complaint.stop()])
     },
   }
 }

@@ -1,6 +1,7 @@
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { SternaError } from '../../src/errors.ts'
 import { IncomingReports } from '../../src/feedback/incoming-reports.ts'
+import type { ReportPurpose } from '../../src/feedback/incoming-reports.ts'
 import { ReportBudget } from '../../src/feedback/report-budget.ts'
 import { withoutEffect } from '../../src/feedback/report-handler.ts'
 import type { ReportHandler } from '../../src/feedback/report-handler.ts'
@@ -17,18 +18,17 @@ const clock = settableClock()
 const reports = new IncomingReports({ db, clock, budget: new ReportBudget(clock, 1_000_000_000) })
 beforeEach(() => db.write([{ sql: 'delete from incoming_report' }, { sql: 'delete from incoming_content' }]))
 
-/** A runner whose reports are all taken by this handler. */
+/** A runner for mail to abuse. */
 function start(handler: ReportHandler, write = (batch: Statement[]) => db.write(batch), eventsWritten = (): void => {}): ReportRunner {
-  const handlers = { bounce: handler, complaint: handler, unsubscribe: handler, dmarc_report: handler, tls_report: handler, postmaster: handler, abuse: handler }
-  const runner = new ReportRunner({ db: { write }, clock, log: silentLog, reports, handlers, eventsWritten })
+  const runner = new ReportRunner({ db: { write }, clock, log: silentLog, reports, purpose: 'abuse', handler, eventsWritten })
   reports.onArrival(() => runner.reportArrived())
   onTestFinished(() => runner.stop(1_000))
   return runner
 }
 
-async function arrive(text = 'Subject: hi\r\n\r\nhello\r\n'): Promise<string> {
+async function arrive(text = 'Subject: hi\r\n\r\nhello\r\n', purpose: ReportPurpose = 'abuse'): Promise<string> {
   const id = newId('rep', clock.now())
-  const recipients = [{ forwardPath: 'abuse@relay.example', purpose: 'abuse' as const, recipientId: null }]
+  const recipients = [{ forwardPath: 'any@relay.example', purpose, recipientId: null }]
   expect(await reports.keep({ id, reversePath: null, recipients, remoteAddress: '192.0.2.1', ehloName: 'mx.example', tls: true, content: Buffer.from(text) })).toBe(true)
   return id
 }
@@ -154,4 +154,13 @@ test('more than fits into memory at once is taken bit by bit', async () => {
   for (let i = 0; i < 12; i++) await arrive('x'.repeat(2_000_000))
   start(async () => withoutEffect('stored')).reportArrived()
   await expect.poll(async () => Object.values(await results()), { timeout: 10_000 }).toEqual(Array.from({ length: 12 }, () => 'stored'))
+})
+
+test('takes what it is for and leaves the rest, so that one slow to read keeps nothing of another purpose waiting', async () => {
+  const slow = await arrive('slow', 'dmarc_report')
+  const other = await arrive()
+  start(async (_, content) => (Buffer.from(content).toString() === 'slow' ? new Promise<never>(() => {}) : withoutEffect('stored'))).reportArrived()
+  await settledAs({ [slow]: null, [other]: 'stored' })
+  const next = await arrive()
+  await settledAs({ [slow]: null, [other]: 'stored', [next]: 'stored' })
 })

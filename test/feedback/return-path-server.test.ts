@@ -29,7 +29,7 @@ describe('a session', async () => {
     await client.command('EHLO mx.example')
     const to = `${relay.token('bounce').toUpperCase()}@Send.Customer.Example`
     expect((await client.send(message, { from: '', to: [to] })).last).toMatch(/^250 2\.0\.0 Ok: taken as rep_[0-9a-z]{26}$/)
-    const [report] = await relay.reports.next(10)
+    const [report] = await relay.reports.next('bounce', 10)
     expect(report).toMatchObject({
       purpose: 'bounce',
       recipientId: tokenHolder,
@@ -158,8 +158,7 @@ describe('nobody is relayed for', async () => {
     await client.command('DATA')
     client.write(`To: user@example.net\r\nBcc: other@example.net\r\n\r\n.\r\n`)
     expect((await client.reply()).code).toBe(250)
-    const addresses = (await relay.reports.next(100)).map(({ forwardPath }) => forwardPath)
-    expect(addresses).toEqual([postmaster])
+    expect((await relay.waiting()).map(({ forward_path: forwardPath }) => forwardPath)).toEqual([postmaster])
   })
 
   test('and each of these is an address of ours', async () => {
@@ -175,7 +174,7 @@ describe('nobody is relayed for', async () => {
     await client.command('DATA')
     client.write(`${message}\r\n.\r\n`)
     expect((await client.reply()).code).toBe(250)
-    const purposes = (await relay.reports.next(100)).filter(({ forwardPath }) => forwardPath !== postmaster).map(({ purpose }) => purpose)
+    const purposes = (await relay.waiting()).filter(({ forward_path: forwardPath }) => forwardPath !== postmaster).map(({ purpose }) => purpose)
     expect(new Set(purposes)).toEqual(new Set(['postmaster', 'abuse', 'complaint', 'dmarc_report', 'tls_report', 'bounce', 'unsubscribe']))
   })
 })
@@ -244,7 +243,7 @@ describe('limits', () => {
     client.write(`${message}\r\n.\r\n`)
     expect((await client.reply()).code).toBe(250)
     // All of them were the same.
-    expect((await relay.reports.next(1_000)).length).toBe(1)
+    expect((await relay.waiting()).length).toBe(1)
   })
 
   test('on messages a minute, of one address', async () => {
@@ -321,7 +320,7 @@ describe('trouble', () => {
     client.write(message)
     client.close()
     expect((await (await relay.greet()).send(message, { to: ['abuse@relay.example'] })).code).toBe(250)
-    expect((await relay.reports.next(10)).map(({ purpose }) => purpose)).toEqual(['abuse'])
+    expect((await relay.waiting()).map(({ purpose }) => purpose)).toEqual(['abuse'])
   })
 
   test('a failure of the store is ours: the sender tries again', async () => {

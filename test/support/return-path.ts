@@ -72,6 +72,8 @@ export async function startTestReturnPath(options: Partial<ReturnPathOptions> & 
       await client.command('EHLO client.example')
       return client
     },
+    /** The reports that nobody has settled. */
+    waiting: () => db.read<{ forward_path: string; purpose: string }>("select forward_path, purpose from incoming_report where state = 'received' order by id"),
     /** The messages that are kept. */
     async kept(): Promise<string[]> {
       const rows = await db.read<{ bytes: Uint8Array }>('select bytes from incoming_content order by id')

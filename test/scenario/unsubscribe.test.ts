@@ -162,7 +162,8 @@ describe('one click', () => {
   ])('%s ends mail of that kind, once, and nothing else', async (_, body) => {
     const id = await relay.send(ann, { unsubscribe: true })
     const { path } = waysIn(await arrived(ann))
-    const answers = [await oneClick(path, body()), ...(await Promise.all(Array.from({ length: 20 }, () => oneClick(path, body()))))]
+    // Of those at once one is first.
+    const answers = [...(await Promise.all(Array.from({ length: 20 }, () => oneClick(path, body())))), await oneClick(path, body())]
     for (const { status, headers } of answers) expect([status, headers.has('set-cookie'), headers.has('location')]).toEqual([200, false, false])
     expect(await unsubscribed(id)).toMatchObject([{ method: 'one_click' }])
     const { body: email } = await relay.call('GET', `/api/emails/${id}`)

@@ -44,7 +44,7 @@ export interface SourceLine extends Row {
 }
 
 /** What was reported of connections by their policy, result and host. */
-export interface ConnectionLine extends Row {
+interface ConnectionLine extends Row {
   policy_type: string
   result_type: string
   receiving_mx: string | null

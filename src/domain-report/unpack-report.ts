@@ -8,7 +8,7 @@ export const largestReport = 10 * 1024 * 1024
 const [largestRatio, smallSize] = [200, 256 * 1024]
 
 /** A report as text, with the language it is in. */
-export interface ReportText {
+interface ReportText {
   language: 'xml' | 'json'
   text: string
 }

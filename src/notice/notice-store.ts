@@ -47,7 +47,7 @@ export interface NewsRow extends ToldRow {
 }
 
 /** A warning whose time has come; `notices_after` is null where the account has turned notices off. */
-export interface DueWarningRow extends ToldRow {
+interface DueWarningRow extends ToldRow {
   notices_after: number | null
 }
 
@@ -95,7 +95,7 @@ export const newsBetween = (db: Database, from: number, to: number): Promise<New
     { from, to },
   )
 
-/** Of these recipients, those that a notice of this action exists for, or will. */
+/** What the recipients of a message were told of, or are to be: `rcp_… failed` for each. */
 export async function alreadyTold(db: Database, messageId: string): Promise<Set<string>> {
   const rows = await db.read<{ recipient_id: string; action: NoticeAction }>(
     'select recipient_id, action from notice where message_id = :messageId',
@@ -104,7 +104,7 @@ export async function alreadyTold(db: Database, messageId: string): Promise<Set<
   return new Set(rows.map((row) => `${row.recipient_id} ${row.action}`))
 }
 
-interface Told {
+interface NewNotice {
   recipientId: string
   action: NoticeAction
   messageId: string
@@ -113,10 +113,10 @@ interface Told {
 }
 
 /** Keeps that a recipient was told of. Refused with a `UniqueError` where it was before. */
-export const insertNotice = (told: Told): Statement => ({
+export const insertNotice = (notice: NewNotice): Statement => ({
   sql: `insert into notice (recipient_id, action, message_id, notice_message_id)
         values (:recipientId, :action, :messageId, :noticeMessageId)`,
-  params: { ...told },
+  params: { ...notice },
 })
 
 /** Plans a warning of a delay, unless there is or was one. */

@@ -3,7 +3,7 @@ import { chunkSize } from '../message/submission.ts'
 import type { NoticeAction, NoticeOriginal } from './notice.ts'
 
 /** What is known of a message whose content may be gone. */
-export interface StoredOriginal {
+interface StoredOriginal {
   subject: string
   messageIdHeader: string
   /** bytes */

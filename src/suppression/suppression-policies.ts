@@ -2,7 +2,7 @@ import type { Database, Row, Value } from '../store/database.ts'
 import type { SuppressionPolicy } from './suppression-policy.ts'
 
 /** What an account has of its own; null: as the settings say. */
-export type OwnSuppressionPolicy = { [K in keyof SuppressionPolicy]: SuppressionPolicy[K] | null }
+type OwnSuppressionPolicy = { [K in keyof SuppressionPolicy]: SuppressionPolicy[K] | null }
 
 interface PolicyRow extends Row {
   id: string

@@ -10,7 +10,7 @@ import type { UnsubscribeTarget } from './unsubscribe-token.ts'
 export type UnsubscribeMethod = 'one_click' | 'link' | 'mailto'
 
 /** What somebody wants to end. */
-export interface Subscription {
+interface Subscription {
   target: UnsubscribeTarget
   /** Whom the event concerns; null where there is none: the message is kept no more, or the recipient has unsubscribed before. */
   event: EventSubject | null

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { adviceSteps, sourceOrigins } from '../../domain-report/dmarc-advice.ts'
 import { dmarcPolicies, domainReportKinds } from '../../domain-report/domain-report.ts'
+import { mostLines } from '../../domain-report/domain-report-summary.ts'
 import { pageParameters } from '../page.ts'
 import { choiceParameter, timeParameter } from '../query.ts'
 import { timeAnswer } from '../time-field.ts'
@@ -94,7 +95,7 @@ export const dmarcSummaryAnswer = z
     passed: z.int(),
     pass_rate: z.number(),
     reporters,
-    sources: z.array(source).describe('The 500 with the most failures, and then those with the most messages.'),
+    sources: z.array(source).describe(`The ${mostLines} with the most failures, and then those with the most messages.`),
     advice,
   })
   .meta({ id: 'DmarcSummary' })

@@ -66,7 +66,8 @@ function headerOf(content: Buffer): string {
   return end < 0 ? text : text.slice(0, end)
 }
 
-const damaged = /\r\r\n|^--[^\s][^\r\n]{0,100}[ \t]\r?$/m
+/** A long row of CRs is cut short too: it takes mailparser a time that grows with its square. */
+const damaged = /\r\r\n|\r{9}|^--[^\s][^\r\n]{0,100}[ \t]\r?$/m
 
 /**
  * A message without what programs on its way have done to its line ends: added some at the beginning, doubled each CR, left
@@ -78,7 +79,8 @@ function repaired(document: Buffer): Buffer {
   const text = document.toString('latin1', start)
   if (!text.includes('\n')) return Buffer.from(text.replaceAll('\r', '\n'), 'latin1')
   if (!damaged.test(text)) return document.subarray(start)
-  return Buffer.from(text.replace(/\r{1,8}\n/g, '\n').replace(/^--[^\s][^\n]{0,100}[ \t]$/gm, (line) => line.trimEnd()), 'latin1')
+  const lines = text.replace(/\r{9,}/g, '\r').replace(/\r{1,8}\n/g, '\n')
+  return Buffer.from(lines.replace(/^--[^\s][^\n]{0,100}[ \t]$/gm, (line) => line.trimEnd()), 'latin1')
 }
 
 /**

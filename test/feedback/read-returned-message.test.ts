@@ -91,3 +91,7 @@ it('whatever bytes come, they are a message or an error', async () => {
     }),
   )
 })
+
+it('is done in one pass, also with a row of CRs that never ends', async () => {
+  expect((await read(`Subject: a${'\r'.repeat(1_000_000)}b`, '', 'body')).parts[0]?.content).toBe('body\n')
+})

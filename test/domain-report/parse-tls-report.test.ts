@@ -73,3 +73,18 @@ test('whatever JSON it is, it is read or refused as a fault of the report', () =
     { numRuns: 300 },
   )
 })
+
+test('of many policies and failures so many are kept, those with the most sessions first', () => {
+  const policy = (domain: string, failures: object[]) => ({
+    policy: { 'policy-type': 'sts', 'policy-domain': domain },
+    summary: { 'total-successful-session-count': 1, 'total-failure-session-count': 0 },
+    'failure-details': failures,
+  })
+  const failures = Array.from({ length: 1500 }, (_, i) => ({ 'result-type': 'validation-failure', 'failed-session-count': i + 2, 'receiving-mx-hostname': `mx${i}.a.example` }))
+  const [report] = parseTlsReport(JSON.stringify({ ...good, policies: [policy('a.example', failures)] }))
+  expect(report?.rows).toHaveLength(1000)
+  expect(report?.rows[0]).toMatchObject({ sessions: 1501, receivingMx: 'mx1499.a.example' })
+  expect(report?.rowsLeftOut).toBe(501)
+  const many = Array.from({ length: 150 }, (_, i) => policy(`d${i}.example`, []))
+  expect(parseTlsReport(JSON.stringify({ ...good, policies: many }))).toHaveLength(100)
+})

@@ -1,20 +1,27 @@
 import { expect } from 'vitest'
 import { IncomingReports } from '../../src/feedback/incoming-reports.ts'
 import { ReportBudget } from '../../src/feedback/report-budget.ts'
+import { ReportRoom } from '../../src/feedback/report-room.ts'
 import { SmtpClient } from './smtp-client.ts'
 import type { TestRelay } from './start-relay.ts'
 
 const day = 86_400_000
 
-/** Mail comes in by the return path, and is swept out when it is old. */
+/** Mail comes in by the return path, makes room for other mail, and is swept out when it is old. */
 export async function hearBack(relay: TestRelay): Promise<void> {
   const { db } = relay.relay.parts
   const client = await SmtpClient.connect(relay.returnPathPort)
   await client.command('EHLO mx.rcpt.example')
-  const { code } = await client.send('From: ann@rcpt.example\r\nSubject: Hi\r\n\r\nHello', { to: ['postmaster@relay.example', 'abuse@relay.example'] })
+  for (const to of [['postmaster@relay.example', 'abuse@relay.example'], ['fbl@relay.example']]) {
+    const { code } = await client.send('From: ann@rcpt.example\r\nSubject: Hi\r\n\r\nHello', { to })
+    expect(code).toBe(250)
+  }
   client.close()
-  expect(code).toBe(250)
   await expect.poll(() => db.read("select id from incoming_report where state = 'received'"), { timeout: 10_000 }).toEqual([])
+  // A box that is full of one: it leaves, since it is settled.
+  const budget = new ReportBudget(relay.clock, 4_096)
+  budget.take('open', '192.0.2.1', 4_096)
+  expect(await new ReportRoom({ db, budget }).take('open', '192.0.2.2', 4_096)).toBe(true)
   relay.clock.advance(10 * day)
   const reports = new IncomingReports({ db, clock: relay.clock, budget: new ReportBudget(relay.clock, 1_000_000) })
   await reports.sweep({ contentMs: day, eventMs: 20 * day })

@@ -107,11 +107,14 @@ test('what may become clear is looked at again, and in the end taken as it is', 
 test('one that was in hand when the relay stopped is taken again by the next, and settled once', async () => {
   let release = (): void => {}
   const held = new Promise<void>((resolve) => (release = resolve))
+  let isInHand = false
   const first = start(async () => {
+    isInHand = true
     await held
     return withoutEffect('no_report')
   })
   const id = await arrive()
+  await expect.poll(() => isInHand).toBe(true)
   await first.stop(0)
   start(async () => withoutEffect('stored')).reportArrived()
   await settledAs({ [id]: 'stored' })

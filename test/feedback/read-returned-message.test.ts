@@ -92,6 +92,12 @@ it('whatever bytes come, they are a message or an error', async () => {
   )
 })
 
-it('is done in one pass, also with a row of CRs that never ends', async () => {
-  expect((await read(`Subject: a${'\r'.repeat(1_000_000)}b`, '', 'body')).parts[0]?.content).toBe('body\n')
+describe('is done in one pass', () => {
+  it.each([
+    ['a row of CRs that never ends', `Subject: a${'\r'.repeat(1_000_000)}b`],
+    ['a field folded into lines without end', `Subject: a\r\n${' b\r\n'.repeat(300_000)} c`],
+    ['a line folded without end that is no field', `Subject\r\n${' b\n'.repeat(300_000)} c`],
+  ])('also with %s', async (_, header) => {
+    expect((await read(header, '', 'body')).parts[0]?.content).toBe('body\n')
+  })
 })

@@ -56,9 +56,9 @@ export const createCursor: Statement = {
   sql: `insert into cursor (name, position) values ('${cursorName}', 0) on conflict (name) do nothing`,
 }
 
-/** Where the reading stands. */
+/** Where the reading stands. Asked at every start, so not over the connection for reports: it would stay open for nothing. */
 export async function readPositions(db: Database): Promise<Positions | undefined> {
-  const [found] = await db.report<Positions>(
+  const [found] = await db.read<Positions>(
     `select position, (select coalesce(max(seq), 0) from event) as newest,
             (select min(notices_after) from account where notices_after is not null) as after
        from cursor where name = '${cursorName}'`,

@@ -12,15 +12,19 @@ const day = 24 * hour
 /** Mail servers of those who are written to, and of the app that gets the notices. */
 let receiver: FakeMx
 let inbox: FakeMx
+const greylisted = new Set<string>()
 let relay: TestRelay
 
 beforeAll(async () => {
   receiver = await startFakeMx({
     host: '127.0.3.1',
     on: {
-      rcpt: (address, count) => {
+      rcpt: (address) => {
         if (address.startsWith('gone')) return '550 5.1.1 No such user here'
-        if (address.startsWith('soon') && count === 1) return '451 4.7.1 Greylisted, come back soon'
+        if (address.startsWith('soon') && !greylisted.has(address)) {
+          greylisted.add(address)
+          return '451 4.7.1 Greylisted, come back soon'
+        }
         return address.startsWith('later') ? '451 4.7.1 Greylisted, come back later' : undefined
       },
     },

@@ -14,7 +14,7 @@ export interface MxHooks {
   ehlo?: (command: string, connection: MxSession) => MxAction | undefined
   starttls?: (connection: MxSession) => MxAction | undefined
   mail?: (address: string, params: string, connection: MxSession) => MxAction | undefined
-  /** `count`: how often this address was given to RCPT so far, from 1. */
+  /** `count`: how often this address was given to RCPT on this connection, from 1. */
   rcpt?: (address: string, count: number, connection: MxSession) => MxAction | undefined
   data?: (connection: MxSession) => MxAction | undefined
   /** Once so many bytes of message data have come. */

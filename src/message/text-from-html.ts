@@ -18,6 +18,12 @@ const deepestIndent = 8
 /** Most text between two tags has single spaces only, and is taken as it is. */
 const hasMuchSpace = /[\t\r\n\f]| {2}/
 
+/** A run is taken in pieces: one of some megabytes would exceed what the regular expression may remember of its way. */
+function singleSpaced(text: string): string {
+  const shorter = text.replace(/[ \t\r\n\f]{1,1000}/g, ' ')
+  return shorter.includes('  ') ? singleSpaced(shorter) : shorter
+}
+
 /** Gathers text, keeping white space as a browser shows it. */
 class TextOutput {
   readonly #pieces: string[] = []
@@ -49,7 +55,7 @@ class TextOutput {
   }
 
   flowed(text: string): void {
-    const trimmed = hasMuchSpace.test(text) ? text.replace(/[ \t\r\n\f]+/g, ' ') : text
+    const trimmed = hasMuchSpace.test(text) ? singleSpaced(text) : text
     if (trimmed === '') return
     if (trimmed.startsWith(' ')) this.#space = true
     const inner = trimmed.slice(trimmed.startsWith(' ') ? 1 : 0, trimmed.length > 1 && trimmed.endsWith(' ') ? -1 : undefined)

@@ -12,7 +12,7 @@ export interface DomainReportReader {
 }
 
 /** Starts nothing until the first mail comes. */
-export function startDomainReportReader({ timeoutMs = 2000, maxOldSpaceMb = 256 } = {}): DomainReportReader {
+export function startDomainReportReader({ timeoutMs = 2000, maxOldSpaceMb = 128 } = {}): DomainReportReader {
   const child = new URL('./domain-report-process.ts', import.meta.url)
   const reader = new UntrustedReader<null, ReportMail>({ child, timeoutMs, maxOldSpaceMb })
   return {

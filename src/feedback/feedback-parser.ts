@@ -16,7 +16,7 @@ export interface FeedbackParser {
 const largestDocument = 32 * 1024 * 1024
 
 /** Of one message. */
-const limits = { timeoutMs: 2000, maxOldSpaceMb: 256 }
+const limits = { timeoutMs: 2000, maxOldSpaceMb: 128 }
 
 /** Starts nothing until the first message comes. */
 export function startFeedbackParser(): FeedbackParser {

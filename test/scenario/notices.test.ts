@@ -344,7 +344,13 @@ test('a notice that cannot be delivered is dropped, and suppresses nobody', asyn
 })
 
 test('mail that goes on by a smarthost is handed on, not delivered, also where the smarthost was busy at first', async () => {
-  const smarthost = await startFakeMx({ host: '127.0.3.7', on: { rcpt: (address, count) => (address.startsWith('ann') && count === 1 ? '451 4.3.2 Busy' : undefined) } })
+  let isBusy = true
+  const rcpt = (address: string): string | undefined => {
+    if (!isBusy || !address.startsWith('ann')) return undefined
+    isBusy = false
+    return '451 4.3.2 Busy'
+  }
+  const smarthost = await startFakeMx({ host: '127.0.3.7', on: { rcpt } })
   const other = await startTestRelay({ delivery_smarthost: `127.0.3.7:${smarthost.port}` })
   try {
     await other.relay.parts.accounts.change('test', { deliveryNotices: true })

@@ -13,13 +13,13 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { openKeyFile } from '../src/account/key-file.ts'
-import { openReader } from '../src/store/sqlite-connection.ts'
 import { startFakeDns } from '../test/support/fake-dns.ts'
 import { startFakeMx } from '../test/support/fake-mx.ts'
 import { composeComplaint, composeDsn, headerOf, returnMail } from '../test/support/returned-mail.ts'
 import { SmtpClient } from '../test/support/smtp-client.ts'
 import { forgeries } from './campaign/forged-reports.ts'
 import type { KnownRecipient } from './campaign/forged-reports.ts'
+import { rowsIn, until } from './campaign/database-rows.ts'
 import { ServerUnderTest } from './campaign/server-under-test.ts'
 
 const { values } = parseArgs({ options: { count: { type: 'string', default: '100000' } } })
@@ -37,19 +37,8 @@ const server = await ServerUnderTest.prepare(directory, dns.server, mx.port, {
 })
 await server.start()
 
-/** Rows of the database itself. */
-function rows<R>(sql: string): R[] {
-  const connection = openReader(directory)
-  try {
-    return connection.prepare<[], R>(sql).all()
-  } finally {
-    connection.close()
-  }
-}
+const rows = rowsIn(directory)
 
-const until = async (isMet: () => boolean): Promise<void> => {
-  while (!isMet()) await pause(50)
-}
 const recipientsIn = (state: string): KnownRecipient[] =>
   rows<KnownRecipient>(`select r.id, r.forward_path as address, m.created_at as createdAt from recipient r join message m on m.id = r.message_id where r.state = '${state}'`)
 const mailTo = (address: string) => mx.messages.find(({ rcptTo }) => rcptTo[0] === address)!

@@ -11,12 +11,12 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { openReader } from '../src/store/sqlite-connection.ts'
 import { startFakeDns } from '../test/support/fake-dns.ts'
 import { startFakeMx } from '../test/support/fake-mx.ts'
 import { SmtpClient } from '../test/support/smtp-client.ts'
 import { HealthWatch } from './campaign/health-watch.ts'
 import { hostileMails } from './campaign/hostile-mails.ts'
+import { rowsIn } from './campaign/database-rows.ts'
 import { ServerUnderTest } from './campaign/server-under-test.ts'
 
 /** ms, far above what a free machine takes: a reader has two seconds, and the machine may be busy. */
@@ -33,14 +33,7 @@ const server = await ServerUnderTest.prepare(directory, dns.server, mx.port, {
 await server.start()
 const health = new HealthWatch(server.httpPort)
 
-function rows<R>(sql: string): R[] {
-  const connection = openReader(directory)
-  try {
-    return connection.prepare<[], R>(sql).all()
-  } finally {
-    connection.close()
-  }
-}
+const rows = rowsIn(directory)
 
 async function send(to: string): Promise<void> {
   const headers = { authorization: `Bearer ${server.token}`, 'content-type': 'application/json' }

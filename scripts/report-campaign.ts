@@ -11,11 +11,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { openReader } from '../src/store/sqlite-connection.ts'
 import { startFakeDns } from '../test/support/fake-dns.ts'
 import { startFakeMx } from '../test/support/fake-mx.ts'
 import { composeDsn } from '../test/support/returned-mail.ts'
 import { SmtpClient } from '../test/support/smtp-client.ts'
+import { rowsIn, until } from './campaign/database-rows.ts'
 import { ServerUnderTest } from './campaign/server-under-test.ts'
 
 const { values } = parseArgs({ options: { kills: { type: 'string', default: '5' } } })
@@ -28,18 +28,7 @@ const dns = await startFakeDns({ 'rcpt.example': { a: ['127.0.0.2'], ttl: 60 } }
 const server = await ServerUnderTest.prepare(directory, dns.server, mx.port, { STERNA_RETURN_PATH_MESSAGES_PER_MINUTE: '0' })
 await server.start()
 
-function rows<R>(sql: string): R[] {
-  const connection = openReader(directory)
-  try {
-    return connection.prepare<[], R>(sql).all()
-  } finally {
-    connection.close()
-  }
-}
-
-async function until(isMet: () => boolean): Promise<void> {
-  for (const end = Date.now() + 60_000; !isMet() && Date.now() < end; ) await pause(50)
-}
+const rows = rowsIn(directory)
 
 async function send(number: number): Promise<void> {
   const email = { from: 'app@sender.example', to: `person${number}@rcpt.example`, subject: 'Hello', text: 'Hello' }

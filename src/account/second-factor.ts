@@ -105,7 +105,7 @@ export class SecondFactors {
     users.keep({ ...users.get(userId), totpSecret: null, totpPending: null, hasSecondFactor: false })
   }
 
-  /** A code that somebody else has used meanwhile is as wrong as any. */
+  /** @throws SternaError as for a wrong code, where another request has used it meanwhile */
   async #write(batch: Statement[]): Promise<void> {
     try {
       await this.#parts.db.write(batch)

@@ -200,7 +200,7 @@ const removeReports = (cutoff: number): Statement => ({
   params: { before: idFloor('rep', cutoff + 1) },
 })
 
-/** Those that a settled report only has, and those that none has any more. */
+/** Contents whose reports are all settled, or are gone. */
 const removeContents = (cutoff: number): Statement => ({
   sql: `delete from incoming_content where id in (
           select c.id from incoming_content c

@@ -38,7 +38,7 @@ export interface Operation {
   summary: string
   /** Markdown. */
   description?: string
-  /** Null: any key that is in force may do this (or, outside `/api/`, anybody). */
+  /** What the key must be allowed to do; null under `/api/` where every valid key will do, and elsewhere where none is asked for. */
   permission: Right | null
   query?: QueryShape
   body?: {

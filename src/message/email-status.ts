@@ -18,7 +18,7 @@ interface Rule {
   status: EmailStatus
   /** One of each of these groups must occur. */
   some: string[][]
-  /** No other state may occur; left out: any. */
+  /** The only states that may occur; where it is left out, any state may. */
   only?: string[]
   /** One of these occurs wherever the rule fits, and an index leads to it; left out where there may be none. */
   mark?: string[]

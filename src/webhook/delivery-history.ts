@@ -37,7 +37,7 @@ export interface AttemptRow extends Row {
   error: string | null
 }
 
-/** Null: any. */
+/** What deliveries are asked for; a member that is null does not narrow them. */
 export interface DeliveryFilter {
   state: DeliveryState | null
   type: string | null

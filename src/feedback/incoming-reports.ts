@@ -51,6 +51,14 @@ export interface IncomingReport {
   size: number
 }
 
+/** Where reports come from: the network of the client, or the account whose recipient's token is in the address; `none`. */
+export interface ReportSource {
+  by: 'network' | 'account'
+  name: string
+}
+
+const sourceColumns: Record<ReportSource['by'], string> = { network: 'network', account: 'token_account' }
+
 interface ReportRow {
   [column: string]: string | number | null
   id: string
@@ -107,12 +115,22 @@ export class IncomingReports {
     return true
   }
 
-  /** Those of a purpose that nobody has settled yet, the oldest first, from behind `after` on. */
-  async next(purpose: ReportPurpose, limit: number, after = ''): Promise<IncomingReport[]> {
+  /** Whose unsettled reports of a purpose come next, in the order of their names, behind this one; null where nobody's do. */
+  async nextSource(purpose: ReportPurpose, { by, name }: ReportSource): Promise<string | null> {
+    const column = sourceColumns[by]
+    const [row] = await this.#parts.db.read<{ name: string | null }>(
+      `select min(${column}) as name from incoming_report where state = 'received' and purpose = :purpose and ${column} > :name`,
+      { purpose, name },
+    )
+    return row?.name ?? null
+  }
+
+  /** The unsettled reports of a purpose from one source, the oldest first. */
+  async waitingFrom(purpose: ReportPurpose, { by, name }: ReportSource, limit: number): Promise<IncomingReport[]> {
     const rows = await this.#parts.db.read<ReportRow>(
       `select id, received_at, purpose, recipient_id, reverse_path, forward_path, remote_address, size
-         from incoming_report where state = 'received' and purpose = :purpose and id > :after order by id limit :limit`,
-      { purpose, after, limit },
+         from incoming_report where state = 'received' and purpose = :purpose and ${sourceColumns[by]} = :name order by id limit :limit`,
+      { purpose, name, limit },
     )
     return rows.map(reportOf)
   }
@@ -168,9 +186,11 @@ interface NewReport {
 
 const insertReport = (id: string, { arrival, address, now }: NewReport): Statement => ({
   sql: `insert into incoming_report
-          (id, received_at, purpose, recipient_id, reverse_path, forward_path, remote_address, ehlo_name, tls, size, content_id, state)
+          (id, received_at, purpose, recipient_id, reverse_path, forward_path, remote_address, ehlo_name, tls, size, content_id, state,
+           network, token_account)
         values
-          (:id, :now, :purpose, :recipientId, :reversePath, :forwardPath, :remoteAddress, :ehloName, :tls, :size, :contentId, 'received')`,
+          (:id, :now, :purpose, :recipientId, :reversePath, :forwardPath, :remoteAddress, :ehloName, :tls, :size, :contentId, 'received',
+           :network, coalesce((select account_id from recipient where id = :recipientId), 'none'))`,
   params: {
     id,
     now,
@@ -181,6 +201,7 @@ const insertReport = (id: string, { arrival, address, now }: NewReport): Stateme
     tls: arrival.tls ? 1 : 0,
     size: arrival.content.length,
     contentId: arrival.id,
+    network: clientNetwork(arrival.remoteAddress),
   },
 })
 

@@ -7,13 +7,14 @@ import type { Database } from '../store/database.ts'
 import type { IncomingReport, IncomingReports, ReportPurpose } from './incoming-reports.ts'
 import { withoutEffect } from './report-handler.ts'
 import type { ReportHandler, ReportOutcome } from './report-handler.ts'
+import { ReportTurns } from './report-turns.ts'
 import { settleReport } from './settle-report.ts'
 
 interface ReportRunnerParts {
   db: Pick<Database, 'write'>
   clock: Clock
   log: Log
-  reports: Pick<IncomingReports, 'next' | 'content'>
+  reports: Pick<IncomingReports, 'nextSource' | 'waitingFrom' | 'content'>
   /** Which reports it takes. */
   purpose: ReportPurpose
   handler: ReportHandler
@@ -21,14 +22,17 @@ interface ReportRunnerParts {
   eventsWritten(): void
 }
 
+/** Reports that one source gets taken in a turn, and how long a turn goes on, ms: its last reports may take it beyond that. */
+const mostInTurn = 50
+const turnMs = 100
 /** Reports in hand, and how many bytes of them may be in memory. */
 const atOnce = 50
 const contentLimit = 4 * 1024 * 1024
-/** Reports that are looked at again later. What is provisional beyond that is taken as it is. */
+/** Reports that wait for another look. What is provisional beyond that is taken as it is. */
 const mostWaiting = 1_000
 /** The first wait before another look, ms; each further one is twice as long. */
 const firstWaitMs = 1_000
-/** Looks at a report whose outcome is provisional: some four minutes. */
+/** Further looks at a report whose outcome is provisional: some four minutes. */
 const mostLooks = 8
 const longestWaitMs = 600_000
 /** When a look that failed is taken again, ms. */
@@ -39,14 +43,19 @@ const fullDiskMs = 1_000
 const mostConflicts = 10
 
 /**
- * Takes the reports of one purpose that have come in, the oldest first, and writes down what follows of each, once. One that
- * could not be settled, because the disk was full or the relay stopped, is taken again. Those of other purposes have runners of
- * their own and do not wait for it.
+ * Takes the reports of one purpose that have come in, those of each source the oldest first, and writes down what follows of
+ * each, once. One that could not be settled, because the disk was full or the relay stopped, is taken again. Those of other
+ * purposes have runners of their own and do not wait for it.
  */
 export class ReportRunner {
   readonly #parts: ReportRunnerParts
-  /** Looks that were in vain, and whether it is time for the next. */
-  readonly #waiting = new Map<string, { looks: number; isDue: boolean; cancel: CancelTimer }>()
+  readonly #turns: ReportTurns
+  /** In hand, or not to be looked at for a while. */
+  readonly #held = new Set<string>()
+  /** What the outcomes of reports in hand are written by. */
+  readonly #settling = new Set<Promise<void>>()
+  /** Looks that were in vain. */
+  readonly #waiting = new Map<string, { looks: number; cancel: CancelTimer }>()
   readonly #content = new ByteBudget(contentLimit)
   #isNews = false
   #isStopped = false
@@ -54,6 +63,7 @@ export class ReportRunner {
 
   constructor(parts: ReportRunnerParts) {
     this.#parts = parts
+    this.#turns = new ReportTurns(parts.reports, parts.purpose)
   }
 
   /** To be called at the start, and whenever a report has been kept. */
@@ -72,57 +82,83 @@ export class ReportRunner {
     for (const { cancel } of this.#waiting.values()) cancel()
     this.#waiting.clear()
     const late = new Promise<void>((resolve) => setTimeout(resolve, graceMs).unref())
-    if (this.#run) await Promise.race([this.#run, late])
+    await Promise.race([this.#ended(), late])
+  }
+
+  async #ended(): Promise<void> {
+    await this.#run
+    await Promise.all(this.#settling)
   }
 
   async #takeAll(): Promise<void> {
-    while (this.#isNews && !this.#isStopped) {
+    for (let isWork = true; (isWork || this.#isNews) && !this.#isStopped; ) {
       this.#isNews = false
-      // From the oldest each time: of two that arrive together, the one with the lower id may be on disk later.
-      let after = ''
-      for (;;) {
-        const reports = await this.#next(after)
-        const last = reports.at(-1)
-        if (!last || this.#isStopped) break
-        after = last.id
-        const due = reports.filter(({ id }) => this.#waiting.get(id)?.isDue !== false)
-        await Promise.all(due.map((report) => this.#take(report)))
-      }
+      isWork = await this.#takeRound()
     }
   }
 
-  /** None where they cannot be read: then another look is taken in a while. */
-  async #next(after: string): Promise<IncomingReport[]> {
-    const { reports, purpose, clock, log } = this.#parts
+  /** Each source has its turn; false where there was nothing to take. */
+  async #takeRound(): Promise<boolean> {
+    for (let isWork = false; ; ) {
+      const reports = await this.#next()
+      if (!reports || this.#isStopped) return isWork
+      const due = reports.filter(({ id }) => !this.#held.has(id)).slice(0, mostInTurn)
+      isWork ||= due.length > 0
+      await this.#takeTurn(due)
+    }
+  }
+
+  /** Null where a round is over, and where they cannot be read: then another look is taken in a while. */
+  async #next(): Promise<IncomingReport[] | null> {
+    const { clock, log } = this.#parts
     try {
-      return await reports.next(purpose, atOnce, after)
+      return await this.#turns.next(mostInTurn + Math.min(this.#held.size, atOnce + mostWaiting))
     } catch (error) {
-      if (this.#isStopped) return []
+      if (this.#isStopped) return null
       log.error({ error }, 'the reports that have come in could not be read')
       clock.at(clock.now() + unreadMs, () => this.reportArrived())
-      return []
+      return null
     }
+  }
+
+  /** More at once the quicker it goes: of a source whose mail takes long, one is taken, and then others have their turn. */
+  async #takeTurn(reports: IncomingReport[]): Promise<void> {
+    const { clock } = this.#parts
+    const end = clock.steady() + turnMs
+    for (let place = 0, count = 1; place < reports.length && clock.steady() < end && !this.#isStopped; place += count, count *= 2) {
+      await Promise.all(reports.slice(place, place + count).map((report) => this.#take(report)))
+      while (this.#settling.size >= atOnce) await Promise.race(this.#settling)
+    }
+  }
+
+  /** Resolves once it is known what follows; that is written while others are taken. Never rejects. */
+  async #take(report: IncomingReport): Promise<void> {
+    this.#held.add(report.id)
+    await this.#content.take(report.size)
+    const decided = this.#outcomeOf(report)
+    const settling = this.#finish(report, decided).finally(() => {
+      this.#content.giveBack(report.size)
+      this.#settling.delete(settling)
+    })
+    this.#settling.add(settling)
+    await Promise.allSettled([decided])
   }
 
   /** Never rejects. */
-  async #take(report: IncomingReport): Promise<void> {
-    await this.#content.take(report.size)
+  async #finish(report: IncomingReport, decided: Promise<ReportOutcome>): Promise<void> {
     try {
-      const outcome = await this.#settle(report)
-      if (outcome === 'provisional') this.#lookAgain(report.id)
-      else this.#waiting.delete(report.id)
+      if ((await this.#settle(report, decided)) === 'provisional') return this.#lookAgain(report.id)
+      this.#waiting.delete(report.id)
+      this.#held.delete(report.id)
     } catch (error) {
       if (this.#isStopped) return
       this.#parts.log.error({ reportId: report.id, error }, 'a report could not be settled and is taken again')
-      if (this.#waiting.has(report.id) || this.#waiting.size < mostWaiting) this.#lookAgain(report.id)
-    } finally {
-      this.#content.giveBack(report.size)
+      this.#lookAgain(report.id)
     }
   }
 
-  async #settle(report: IncomingReport): Promise<'settled' | 'provisional'> {
-    for (let conflicts = 0; ; ) {
-      const outcome = await this.#outcomeOf(report)
+  async #settle(report: IncomingReport, decided: Promise<ReportOutcome>): Promise<'settled' | 'provisional'> {
+    for (let conflicts = 0, outcome = await decided; ; outcome = await this.#outcomeOf(report)) {
       if (outcome.isProvisional && this.#mayWait(report.id)) return 'provisional'
       try {
         await this.#write(report, outcome)
@@ -169,7 +205,7 @@ export class ReportRunner {
 
   #mayWait(id: string): boolean {
     const looks = this.#waiting.get(id)?.looks
-    return looks === undefined ? this.#waiting.size < mostWaiting : looks + 1 < mostLooks
+    return looks === undefined ? this.#waiting.size < mostWaiting : looks < mostLooks
   }
 
   #lookAgain(id: string): void {
@@ -178,10 +214,9 @@ export class ReportRunner {
     const looks = (this.#waiting.get(id)?.looks ?? 0) + 1
     const waitMs = Math.min(firstWaitMs * 2 ** (looks - 1), longestWaitMs)
     const cancel = clock.at(clock.now() + waitMs, () => {
-      const entry = this.#waiting.get(id)
-      if (entry) entry.isDue = true
+      this.#held.delete(id)
       this.reportArrived()
     })
-    this.#waiting.set(id, { looks, isDue: false, cancel })
+    this.#waiting.set(id, { looks, cancel })
   }
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { IncomingReports } from '../../src/feedback/incoming-reports.ts'
-import type { Arrival } from '../../src/feedback/incoming-reports.ts'
+import type { Arrival, ReportPurpose } from '../../src/feedback/incoming-reports.ts'
 import { ReportBudget } from '../../src/feedback/report-budget.ts'
 import { newId } from '../../src/id.ts'
 import { fileDatabase } from '../support/file-database.ts'
@@ -30,6 +30,7 @@ const arrival = (fields: Partial<Arrival> = {}): Arrival => ({
   ...fields,
 })
 const settle = (id: string) => db.write([{ sql: "update incoming_report set state = 'done' where id = :id", params: { id } }])
+const waitingOf = (reports: IncomingReports, purpose: ReportPurpose) => reports.waitingFrom(purpose, { by: 'account', name: 'none' }, 10)
 const contentsLeft = async () => (await db.read('select id from incoming_content')).length
 
 const kept = async (reports: IncomingReports): Promise<string> => {
@@ -44,12 +45,11 @@ test('a message is a report for each of its recipients, with one content between
   const message = arrival({ recipients: [token, { forwardPath: 'fbl@relay.example', purpose: 'complaint', recipientId: null }] })
   expect(await reports.keep(message)).toBe(true)
   expect(arrivals()).toBe(1)
-  const found = [...(await reports.next('bounce', 10)), ...(await reports.next('complaint', 10))]
+  const found = [...(await waitingOf(reports, 'bounce')), ...(await waitingOf(reports, 'complaint'))]
   expect(found.map(({ purpose }) => purpose)).toEqual(['bounce', 'complaint'])
   expect(found[0]).toEqual({ id: message.id, receivedAt: clock.now(), ...token, reversePath: null, remoteAddress: '192.0.2.1', size: 22 })
   for (const { id } of found) expect(Buffer.from((await reports.content(id)) ?? []).toString()).toContain('hello')
   expect(await contentsLeft()).toBe(1)
-  expect(await reports.next('bounce', 1, message.id)).toEqual([])
 })
 
 test('what is settled is not given out again', async () => {
@@ -57,7 +57,7 @@ test('what is settled is not given out again', async () => {
   const first = await kept(reports)
   const second = await kept(reports)
   await settle(first)
-  expect((await reports.next('abuse', 10)).map(({ id }) => id)).toEqual([second])
+  expect((await waitingOf(reports, 'abuse')).map(({ id }) => id)).toEqual([second])
 })
 
 test('contents go when they are old and settled, reports when they are old', async () => {
@@ -85,7 +85,7 @@ test('a full box refuses, also after a restart, and takes again what has gone', 
   const again = new IncomingReports({ db, clock, budget: new ReportBudget(clock, 8_192) })
   await again.measure()
   expect(await again.keep(arrival({ remoteAddress: '192.0.2.3' }))).toBe(false)
-  for (const { id } of await again.next('abuse', 10)) await settle(id)
+  for (const { id } of await waitingOf(again, 'abuse')) await settle(id)
   clock.advance(hour)
   await again.sweep({ contentMs: hour, eventMs: 10 * hour })
   expect(await again.keep(arrival({ remoteAddress: '192.0.2.3' }))).toBe(true)

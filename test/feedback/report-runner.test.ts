@@ -1,4 +1,5 @@
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import type { Clock } from '../../src/clock.ts'
 import { SternaError } from '../../src/errors.ts'
 import { IncomingReports } from '../../src/feedback/incoming-reports.ts'
 import type { ReportPurpose } from '../../src/feedback/incoming-reports.ts'
@@ -19,17 +20,23 @@ const reports = new IncomingReports({ db, clock, budget: new ReportBudget(clock,
 beforeEach(() => db.write([{ sql: 'delete from incoming_report' }, { sql: 'delete from incoming_content' }]))
 
 /** A runner for mail to abuse. */
-function start(handler: ReportHandler, write = (batch: Statement[]) => db.write(batch), eventsWritten = (): void => {}): ReportRunner {
-  const runner = new ReportRunner({ db: { write }, clock, log: silentLog, reports, purpose: 'abuse', handler, eventsWritten })
+function start(handler: ReportHandler, write = (batch: Statement[]) => db.write(batch), eventsWritten = (): void => {}, runnerClock: Clock = clock): ReportRunner {
+  const runner = new ReportRunner({ db: { write }, clock: runnerClock, log: silentLog, reports, purpose: 'abuse', handler, eventsWritten })
   reports.onArrival(() => runner.reportArrived())
   onTestFinished(() => runner.stop(1_000))
   return runner
 }
 
-async function arrive(text = 'Subject: hi\r\n\r\nhello\r\n', purpose: ReportPurpose = 'abuse'): Promise<string> {
+interface Arrived {
+  purpose?: ReportPurpose
+  remoteAddress?: string
+  recipientId?: string | null
+}
+
+async function arrive(text = 'Subject: hi\r\n\r\nhello\r\n', { purpose = 'abuse', remoteAddress = '192.0.2.1', recipientId = null }: Arrived = {}): Promise<string> {
   const id = newId('rep', clock.now())
-  const recipients = [{ forwardPath: 'any@relay.example', purpose, recipientId: null }]
-  expect(await reports.keep({ id, reversePath: null, recipients, remoteAddress: '192.0.2.1', ehloName: 'mx.example', tls: true, content: Buffer.from(text) })).toBe(true)
+  const recipients = [{ forwardPath: 'any@relay.example', purpose, recipientId }]
+  expect(await reports.keep({ id, reversePath: null, recipients, remoteAddress, ehloName: 'mx.example', tls: true, content: Buffer.from(text) })).toBe(true)
   return id
 }
 
@@ -99,9 +106,26 @@ test('what may become clear is looked at again, and in the end taken as it is', 
     await expect.poll(() => clock.advance(seen * 1_000) ?? looks).toBeGreaterThan(seen)
   }
   await settledAs({ [id]: 'not_sent' })
-  looks = 10
-  const other = await arrive()
-  await expect.poll(async () => clock.advance(60_000) ?? (await results())[other], { timeout: 5_000 }).toBe('not_sent')
+})
+
+test('looks come quickly at first and go on for four minutes, by when a slow commit is there; then it is taken as it is', async () => {
+  const since = clock.now()
+  let nextLookAt = 0
+  const seconds: number[] = []
+  const at: Clock['at'] = (time, fire) => clock.at((nextLookAt = time), fire)
+  const handler: ReportHandler = async () => {
+    seconds.push((clock.now() - since) / 1_000)
+    return { ...withoutEffect('not_sent'), isProvisional: true }
+  }
+  start(handler, undefined, undefined, { ...clock, at })
+  const id = await arrive()
+  for (let look = 1; look <= 8; look++) {
+    await expect.poll(() => nextLookAt, { interval: 5 }).toBeGreaterThan(clock.now())
+    expect(await results()).toEqual({ [id]: null })
+    clock.set(nextLookAt)
+  }
+  await settledAs({ [id]: 'not_sent' })
+  expect(seconds).toEqual([0, 1, 3, 7, 15, 31, 63, 127, 255])
 })
 
 test('one that was in hand when the relay stopped is taken again by the next, and settled once', async () => {
@@ -160,10 +184,53 @@ test('more than fits into memory at once is taken bit by bit', async () => {
 })
 
 test('takes what it is for and leaves the rest, so that one slow to read keeps nothing of another purpose waiting', async () => {
-  const slow = await arrive('slow', 'dmarc_report')
+  const slow = await arrive('slow', { purpose: 'dmarc_report' })
   const other = await arrive()
   start(async (_, content) => (Buffer.from(content).toString() === 'slow' ? new Promise<never>(() => {}) : withoutEffect('stored'))).reportArrived()
   await settledAs({ [slow]: null, [other]: 'stored' })
   const next = await arrive()
   await settledAs({ [slow]: null, [other]: 'stored', [next]: 'stored' })
 })
+
+test('a flood from one network, of mail that takes long to read, keeps nobody of another waiting for more than a turn', async () => {
+  for (let i = 0; i < 20; i++) await arrive('flood')
+  await arrive('genuine', { remoteAddress: '192.0.2.2' })
+  const taken = await takenInOrder()
+  expect(taken.indexOf('genuine')).toBeLessThanOrEqual(2)
+})
+
+test('nor does one about the mail of one account, from however many networks it comes', async () => {
+  await db.write(['flooded', 'genuine'].flatMap(mailOf))
+  for (let i = 0; i < 20; i++) await arrive('flood', { remoteAddress: `198.51.100.${i}`, recipientId: 'rcp_flooded' })
+  await arrive('genuine', { remoteAddress: '203.0.113.1', recipientId: 'rcp_genuine' })
+  const taken = await takenInOrder()
+  expect(taken.indexOf('genuine')).toBeLessThanOrEqual(3)
+})
+
+/** What all that waits is taken in, where each mail of a flood takes its reader two seconds. */
+async function takenInOrder(): Promise<string[]> {
+  const taken: string[] = []
+  start(async (_, content) => {
+    const text = Buffer.from(content).toString()
+    taken.push(text)
+    if (text === 'flood') clock.advance(2_000)
+    return withoutEffect('stored')
+  }).reportArrived()
+  await expect.poll(() => taken.length).toBe(21)
+  return taken
+}
+
+const mailOf = (name: string): Statement[] => [
+  { sql: "insert into account (id, name, plan, status, created_at) values (:id, :id, 'free', 'active', 0)", params: { id: `acc_${name}` } },
+  {
+    sql: `insert into message (id, account_id, source, sandbox, header_from, header_to, header_cc, reply_to, subject,
+                               message_id_header, size, body_type, smtputf8, tags, metadata, created_at)
+          values (:id, :account, 'api', 0, '', '[]', '[]', '[]', '', '', 0, '7bit', 0, '[]', '{}', 0)`,
+    params: { id: `em_${name}`, account: `acc_${name}` },
+  },
+  {
+    sql: `insert into recipient (id, message_id, account_id, forward_path, destination, type, state, expires_at)
+          values (:id, :message, :account, 'ann@example.com', 'example.com', 'to', 'delivered', 0)`,
+    params: { id: `rcp_${name}`, message: `em_${name}`, account: `acc_${name}` },
+  },
+]

@@ -29,7 +29,7 @@ describe('a session', async () => {
     await client.command('EHLO mx.example')
     const to = `${relay.token('bounce').toUpperCase()}@Send.Customer.Example`
     expect((await client.send(message, { from: '', to: [to] })).last).toMatch(/^250 2\.0\.0 Ok: taken as rep_[0-9a-z]{26}$/)
-    const [report] = await relay.reports.next('bounce', 10)
+    const [report] = await relay.reports.waitingFrom('bounce', { by: 'network', name: '127.0.0.1' }, 10)
     expect(report).toMatchObject({
       purpose: 'bounce',
       recipientId: tokenHolder,

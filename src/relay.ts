@@ -75,7 +75,8 @@ export async function startRelay(config: Config, outside: Outside & { version: s
     const queueAdmin = new QueueAdmin({ db, clock, noteWaiting, eventsWritten })
     const { systemMail, ...entry } = await openEntry(core, { queue, eventsWritten }, stops)
     followers.push(await startNotices(core, systemMail, stops))
-    const reports = new IncomingReports({ db, clock, budget: new ReportBudget(clock, config.returnPath.storageLimit) })
+    const { storageLimit, complaintSources } = config.returnPath
+    const reports = new IncomingReports({ db, clock, budget: new ReportBudget(clock, storageLimit), complaintSources })
     await reports.measure()
     openFeedback(core, { reports, systemMail, eventsWritten }, stops)
     const inside = { ...entry, reports, queue, queueAdmin, rollup, webhooks, follower, eventsWritten, version: outside.version }

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts'
 import { idFloor, newId } from '../id.ts'
-import { clientNetwork } from '../ip-address.ts'
+import { clientNetwork, networkRule } from '../ip-address.ts'
 import type { Database, Statement } from '../store/database.ts'
 import { removeInPieces } from '../store/remove-in-pieces.ts'
 import type { ReportBox, ReportBudget } from './report-budget.ts'
@@ -75,17 +75,21 @@ interface IncomingReportsParts {
   db: Database
   clock: Clock
   budget: ReportBudget
+  /** Networks that bring complaints by agreement; nobody's unless given. */
+  complaintSources?: readonly string[]
 }
 
 /** The mail that came in by the return path, kept until somebody has seen what it is. */
 export class IncomingReports {
   readonly #parts: IncomingReportsParts
   readonly #room: ReportRoom
+  readonly #isComplaintSource: (address: string) => boolean
   #arrived: (purposes: ReadonlySet<ReportPurpose>) => void = () => {}
 
   constructor(parts: IncomingReportsParts) {
     this.#parts = parts
     this.#room = new ReportRoom(parts)
+    this.#isComplaintSource = networkRule(parts.complaintSources ?? [])
   }
 
   /** Has `listener` called after each message that was kept, with what it is for. */
@@ -102,7 +106,7 @@ export class IncomingReports {
     const { db, clock, budget } = this.#parts
     const box = boxOf(arrival.recipients)
     const cost = costOf(arrival.content.length, arrival.recipients.length)
-    if (!(await this.#room.take(box, sourceOf(arrival, box), cost))) return false
+    if (!(await this.#room.take(box, this.#sourceOf(arrival, box), cost))) return false
     const now = clock.now()
     const rows = arrival.recipients.map((address, place) => insertReport(place === 0 ? arrival.id : newId('rep', now), { arrival, address, now }))
     try {
@@ -113,6 +117,16 @@ export class IncomingReports {
     }
     this.#arrived(new Set(arrival.recipients.map(({ purpose }) => purpose)))
     return true
+  }
+
+  /**
+   * Who has a share of the box: whoever knows the token, or the client's network. Null, no share being set, for the complaints
+   * of those who bring them by agreement: a large provider's are many.
+   */
+  #sourceOf({ recipients, remoteAddress }: Arrival, box: ReportBox): string | null {
+    if (box === 'proved' && recipients[0]?.recipientId) return recipients[0].recipientId
+    if (recipients.every(({ purpose }) => purpose === 'complaint') && this.#isComplaintSource(remoteAddress)) return null
+    return clientNetwork(remoteAddress)
   }
 
   /** Whose unsettled reports of a purpose come next, in the order of their names, behind this one; null where nobody's do. */
@@ -168,10 +182,6 @@ function boxOf(recipients: ReturnPathRecipient[]): ReportBox {
   if (recipients.some(({ purpose }) => purpose === 'postmaster' || purpose === 'abuse')) return 'operator'
   return recipients.every(({ recipientId }) => recipientId !== null) ? 'proved' : 'open'
 }
-
-/** Who has a share of the box: whoever knows the token, or the client's network. */
-const sourceOf = ({ recipients, remoteAddress }: Arrival, box: ReportBox): string =>
-  (box === 'proved' ? recipients[0]?.recipientId : null) ?? clientNetwork(remoteAddress)
 
 const insertContent = (id: string, { box, cost, bytes }: { box: ReportBox; cost: number; bytes: Uint8Array }): Statement => ({
   sql: 'insert into incoming_content (id, box, cost, bytes) values (:id, :box, :cost, :bytes)',

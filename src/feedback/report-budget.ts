@@ -37,19 +37,23 @@ export class ReportBudget {
     this.#limit = limit
   }
 
-  /** Counts a report; false, and nothing is counted, where there is no room for it. `source`: a token, or a client's network. */
-  take(box: ReportBox, source: string, cost: number): boolean {
-    const today = this.#todayOf(source)
-    if (this.#isAboveShare(today, cost) || this.#kept[box] + cost > this.#limit) return false
+  /**
+   * Counts a report; false, and nothing is counted, where there is no room for it. `source`: a token, or a client's network;
+   * null for one that no share is set for.
+   */
+  take(box: ReportBox, source: string | null, cost: number): boolean {
+    if (this.#isAboveShare(source, cost) || this.#kept[box] + cost > this.#limit) return false
     this.#kept[box] += cost
+    if (source === null) return true
+    const today = this.#todayOf(source)
     today.cost += cost
     this.#bySource.put(source, today)
     return true
   }
 
   /** Whether `take` could succeed if the box were empty. */
-  mayEverTake(source: string, cost: number): boolean {
-    return cost <= this.#limit && !this.#isAboveShare(this.#todayOf(source), cost)
+  mayEverTake(source: string | null, cost: number): boolean {
+    return cost <= this.#limit && !this.#isAboveShare(source, cost)
   }
 
   /** Of what is no longer kept. */
@@ -64,7 +68,9 @@ export class ReportBudget {
   }
 
   /** One alone is always within the share, or a small limit would let nothing in. */
-  #isAboveShare(today: SourceShare, cost: number): boolean {
+  #isAboveShare(source: string | null, cost: number): boolean {
+    if (source === null) return false
+    const today = this.#todayOf(source)
     return today.cost > 0 && today.cost + cost > this.#limit * shareOfSource
   }
 

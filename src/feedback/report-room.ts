@@ -22,8 +22,8 @@ export class ReportRoom {
     this.#parts = parts
   }
 
-  /** Counts a report; false, and nothing is counted, where there is no room for it. `source`: a token, or a client's network. */
-  async take(box: ReportBox, source: string, cost: number): Promise<boolean> {
+  /** Counts a report; false, and nothing is counted, where there is no room for it. `source`: as of `ReportBudget`. */
+  async take(box: ReportBox, source: string | null, cost: number): Promise<boolean> {
     const { budget } = this.#parts
     while (!budget.take(box, source, cost)) {
       if (box === 'operator' || !budget.mayEverTake(source, cost) || !(await this.#clear(box))) return false

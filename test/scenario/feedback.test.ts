@@ -291,6 +291,19 @@ test('what a smarthost took bounces by its report, and is not delivered by its w
   expect(await stateOf(other, `other.${ann}`)).toBe('sent')
 })
 
+test.each([
+  ['192.0.2.0/24', 'get the share of any network', [250, 452, 452]],
+  ['127.0.0.0/8', 'are taken, however many come in a day', [250, 250, 250]],
+])('where %s is the source of complaints, those from 127.0.0.1 %s, and other reports their share', async (complaint_sources, _, codes) => {
+  const small = await startTestRelay({ return_path_complaint_sources: complaint_sources, return_path_storage_limit: '64KB' })
+  onTestFinished(() => small.stop())
+  const complaint = composeComplaint({ original: 'From: app@sender.example\r\nSubject: Hello' })
+  const answers = async (to: string): Promise<number[]> =>
+    (await returnMail(small.returnPathPort, to, [complaint, complaint, complaint])).map(({ code }) => code)
+  expect(await answers('fbl@relay.example')).toEqual(codes)
+  expect(await answers('dmarc-reports@relay.example')).toContain(452)
+})
+
 test('where the sources of complaints are set, those of others are kept and change nothing', async () => {
   const particular = await startTestRelay(
     { delivery_port: String(mx.port), return_path_complaint_sources: '192.0.2.0/24' },

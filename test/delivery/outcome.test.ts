@@ -18,6 +18,23 @@ const told = (phase: Phase, line: string): string => {
   return [...words, ...(nextHost ? ['next'] : [])].join(' ')
 }
 
+describe('a reply that means something at one provider alone', () => {
+  const line = '550 5.5.0 Requested action not taken: mailbox unavailable (S2017062302)'
+
+  it.each<[string | null, boolean]>([
+    ['outlook.com', true],
+    ['mx1.outlook.com', true],
+    ['hotmail-com.olc.protection.outlook.com', true],
+    ['notoutlook.com', false],
+    ['mx.notoutlook.com', false],
+    ['outlook.com.example', false],
+    ['com', false],
+    [null, false],
+  ])('of %s: hard is %s', (host, hard) => {
+    expect(verdictOf('rcpt', replyOf(line), host).outcome).toMatchObject({ type: 'bounced', hard })
+  })
+})
+
 describe('one reply', () => {
   it.each<[Phase, string, string]>([
     ['dot', '250 2.0.0 Ok', 'delivered'],

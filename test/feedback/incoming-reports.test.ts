@@ -9,6 +9,7 @@ import { settableClock } from '../support/settable-clock.ts'
 const hour = 3_600_000
 const db = await fileDatabase()
 const clock = settableClock()
+const smallestCost = 4_096
 
 async function freshReports(limit = 1_000_000) {
   await db.write([{ sql: 'delete from incoming_report' }, { sql: 'delete from incoming_content' }])
@@ -89,4 +90,25 @@ test('a full box refuses, also after a restart, and takes again what has gone', 
   clock.advance(hour)
   await again.sweep({ contentMs: hour, eventMs: 10 * hour })
   expect(await again.keep(arrival({ remoteAddress: '192.0.2.3' }))).toBe(true)
+})
+
+test('a token has its share of a day from wherever its mail comes, a network its own at addresses that anybody knows', async () => {
+  const { reports } = await freshReports(16 * smallestCost)
+  const fbl = { forwardPath: 'fbl@relay.example', purpose: 'complaint', recipientId: null } as const
+  const token = (name: string) => ({ forwardPath: `b${name}@relay.example`, purpose: 'bounce', recipientId: `rcp_${name}` }) as const
+  const keep = async (remoteAddress: string, ...recipients: Arrival['recipients']) => {
+    const message = arrival({ remoteAddress, recipients })
+    const isKept = await reports.keep(message)
+    await db.write([{ sql: "update incoming_report set state = 'done'" }])
+    return isKept
+  }
+  expect([await keep('192.0.2.1', token('one')), await keep('192.0.2.2', token('one')), await keep('192.0.2.1', token('two'))]).toEqual([true, false, true])
+  expect([await keep('192.0.2.1', fbl), await keep('192.0.2.1', fbl), await keep('192.0.2.2', fbl)]).toEqual([true, false, true])
+  expect([await keep('2001:db8::1', fbl), await keep('2001:db8::2', fbl), await keep('2001:db8:1::1', fbl)]).toEqual([true, false, true])
+  // Somebody with tokens gets no more at the others by them.
+  expect(await keep('192.0.2.1', token('three'), fbl)).toBe(false)
+  clock.advance(24 * hour - 1)
+  expect([await keep('192.0.2.3', token('one')), await keep('192.0.2.1', fbl)]).toEqual([false, false])
+  clock.advance(1)
+  expect([await keep('192.0.2.3', token('one')), await keep('192.0.2.1', fbl)]).toEqual([true, true])
 })

@@ -15,6 +15,16 @@ test('one source gets its part of a box in a day, and another one its own', () =
   expect(budget.take('open', 'a', 2 * megabyte)).toBe(true)
 })
 
+test('a day is over a day after its first report, whatever came since', () => {
+  const clock = settableClock()
+  const budget = new ReportBudget(clock, 32 * megabyte)
+  budget.take('open', 'a', megabyte)
+  clock.advance(80_000_000)
+  expect(budget.take('open', 'a', megabyte)).toBe(true)
+  clock.advance(6_400_000)
+  expect(budget.take('open', 'a', 2 * megabyte)).toBe(true)
+})
+
 test('a full box lets nothing in and leaves the other one alone, until something has gone', () => {
   const budget = new ReportBudget(settableClock(), megabyte)
   budget.measured({ open: megabyte - 10, proved: 0, operator: 0 })

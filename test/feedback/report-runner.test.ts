@@ -108,24 +108,85 @@ test('what may become clear is looked at again, and in the end taken as it is', 
   await settledAs({ [id]: 'not_sent' })
 })
 
+/** A clock that tells for when the newest timer is set. */
+function watchedClock() {
+  let next = 0
+  const at: Clock['at'] = (time, fire) => clock.at((next = time), fire)
+  /** Waits until a timer is set, and sets the clock to its time. */
+  const goOn = async (): Promise<void> => {
+    await expect.poll(() => next, { interval: 5 }).toBeGreaterThan(clock.now())
+    clock.set(next)
+  }
+  return { clock: { ...clock, at }, goOn }
+}
+
 test('looks come quickly at first and go on for four minutes, by when a slow commit is there; then it is taken as it is', async () => {
+  const watched = watchedClock()
   const since = clock.now()
-  let nextLookAt = 0
   const seconds: number[] = []
-  const at: Clock['at'] = (time, fire) => clock.at((nextLookAt = time), fire)
   const handler: ReportHandler = async () => {
     seconds.push((clock.now() - since) / 1_000)
     return { ...withoutEffect('not_sent'), isProvisional: true }
   }
-  start(handler, undefined, undefined, { ...clock, at })
+  start(handler, undefined, undefined, watched.clock)
   const id = await arrive()
   for (let look = 1; look <= 8; look++) {
-    await expect.poll(() => nextLookAt, { interval: 5 }).toBeGreaterThan(clock.now())
+    await watched.goOn()
     expect(await results()).toEqual({ [id]: null })
-    clock.set(nextLookAt)
   }
   await settledAs({ [id]: 'not_sent' })
   expect(seconds).toEqual([0, 1, 3, 7, 15, 31, 63, 127, 255])
+})
+
+test('one that fails for hours is tried every ten minutes, so that it is settled soon after whatever was wrong is not any more', async () => {
+  const watched = watchedClock()
+  const times: number[] = []
+  const handler: ReportHandler = async () => {
+    if (times.push(clock.now()) < 20) throw new TypeError('nobody thought of this')
+    return withoutEffect('stored')
+  }
+  start(handler, undefined, undefined, watched.clock)
+  const id = await arrive()
+  for (let failure = 1; failure < 20; failure++) await watched.goOn()
+  await settledAs({ [id]: 'stored' })
+  expect(times[19]! - times[18]!).toBe(600_000)
+})
+
+test('where the reports cannot be read they are looked for again soon', async () => {
+  const watched = watchedClock()
+  let failures = 1
+  const sometimes: Pick<IncomingReports, 'nextSource' | 'waitingFrom' | 'content'> = {
+    nextSource: async (purpose, source) => {
+      if (failures-- > 0) throw new Error('the disk does not answer')
+      return reports.nextSource(purpose, source)
+    },
+    waitingFrom: (purpose, source, limit) => reports.waitingFrom(purpose, source, limit),
+    content: (id) => reports.content(id),
+  }
+  const handler: ReportHandler = async () => withoutEffect('stored')
+  const runner = new ReportRunner({ db, clock: watched.clock, log: silentLog, reports: sometimes, purpose: 'abuse', handler, eventsWritten() {} })
+  onTestFinished(() => runner.stop(1_000))
+  reports.onArrival(() => {})
+  const id = await arrive()
+  const since = clock.now()
+  runner.reportArrived()
+  await watched.goOn()
+  await settledAs({ [id]: 'stored' })
+  expect(clock.now() - since).toBeLessThanOrEqual(10_000)
+})
+
+test('those that are quickly read are read several at a time, from one network too', async () => {
+  const ids: string[] = []
+  for (let i = 0; i < 20; i++) ids.push(await arrive())
+  let [atOnce, most] = [0, 0]
+  start(async () => {
+    most = Math.max(most, ++atOnce)
+    await db.read('select 1')
+    atOnce--
+    return withoutEffect('stored')
+  }).reportArrived()
+  await settledAs(Object.fromEntries(ids.map((id) => [id, 'stored'])))
+  expect(most).toBeGreaterThan(4)
 })
 
 test('one that was in hand when the relay stopped is taken again by the next, and settled once', async () => {

@@ -296,3 +296,41 @@ describe('a mail to the mailbox of the message', () => {
     expect(await entries()).toEqual([])
   })
 })
+
+describe('in the sandbox', () => {
+  /** The link in the body of an email that was sent with this key. */
+  async function pathIn(id: string, key: string): Promise<string> {
+    const { body } = await relay.call('GET', `/api/emails/${id}`, undefined, { authorization: `Bearer ${key}` })
+    return /https:\/\/mail\.example(\/u\/[\w-]+)/.exec(body.text)?.[1] ?? ''
+  }
+
+  test('whoever unsubscribes gets live mail all the same, and the other way round', async () => {
+    const { accounts, apiKeys } = relay.relay.parts
+    const { token: sandboxKey } = await apiKeys.create({ accountId: accounts.getAccount('test').id, name: 'sandbox', permission: 'full_access', sandbox: true })
+    const keys = { live: relay.token, sandbox: sandboxKey }
+    const send = async (mode: keyof typeof keys, to: string): Promise<{ id: string; path: string; isSuppressed: boolean }> => {
+      const email = { from: 'app@sender.example', to, subject: 'News', text: '{{unsubscribe_url}}', unsubscribe: true }
+      const { body } = await relay.call('POST', '/api/emails', email, { authorization: `Bearer ${keys[mode]}` })
+      return { id: body.id, path: await pathIn(body.id, keys[mode]), isSuppressed: body.recipients[0].status === 'suppressed' }
+    }
+    const listed = async (mode: keyof typeof keys, address: string): Promise<(string | null)[]> => {
+      const { body } = await relay.call('GET', '/api/suppressions?limit=100', undefined, { authorization: `Bearer ${keys[mode]}` })
+      return body.data.filter(({ email }: { email: string }) => email === address).map(({ source_id }: { source_id: string | null }) => source_id)
+    }
+    const told = async (mode: keyof typeof keys): Promise<string[]> => {
+      const { body } = await relay.call('GET', '/api/events?type=email.unsubscribed&limit=100', undefined, { authorization: `Bearer ${keys[mode]}` })
+      return body.data.map(({ data }: { data: { email_id: string } }) => data.email_id)
+    }
+    for (const [first, second, address] of [['sandbox', 'live', ann], ['live', 'sandbox', `b${ann}`]] as const) {
+      const [one, other] = [await send(first, address), await send(second, address)]
+      expect((await oneClick(one.path)).status).toBe(200)
+      expect([await listed(first, address), await listed(second, address)]).toEqual([[one.id], []])
+      expect([await told(first), await told(second)]).toEqual([expect.arrayContaining([one.id]), expect.not.arrayContaining([one.id])])
+      expect([(await send(first, address)).isSuppressed, (await send(second, address)).isSuppressed]).toEqual([true, false])
+      // Being on one list is no reason to be passed over for the other.
+      expect((await oneClick(other.path)).status).toBe(200)
+      expect(await listed(second, address)).toEqual([other.id])
+      expect((await send(second, address)).isSuppressed).toBe(true)
+    }
+  })
+})

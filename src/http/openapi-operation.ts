@@ -72,8 +72,8 @@ const parameterText: Record<string, string> = {
 
 function queryParameters({ query }: Operation, { components }: OperationFrame): JsonSchema[] {
   return Object.entries(query ?? {}).map(([name, parameter]) => {
-    const { description, ...schema } = components.add(parameter, 'input')
-    return { name, in: 'query', required: false, ...(description === undefined ? {} : { description }), schema }
+    const { description, required = false, ...schema } = components.add(parameter, 'input')
+    return { name, in: 'query', required, ...(description === undefined ? {} : { description }), schema }
   })
 }
 

@@ -3,7 +3,10 @@ import { SternaError } from '../errors.ts'
 import { parseIsoTime } from '../iso-time.ts'
 import type { ApiContext } from './api-state.ts'
 
-/** The parameters of a query string by name, each a schema over its text. All may be absent. */
+/**
+ * The parameters of a query string by name, each a schema over its text. All may be absent, as far as it is for us to
+ * tell: a handler that needs one refuses without it, and its parameter has `.meta({ required: true })` for the document.
+ */
 export type QueryShape = Record<string, z.ZodType<unknown, string>>
 
 /** Any text. */

@@ -1,5 +1,6 @@
 import { Router } from '@koa/router'
 import { expect, test } from 'vitest'
+import { publicEventTypes } from '../../src/event/event-type.ts'
 import type { ApiState } from '../../src/http/api-state.ts'
 import { apiOperations } from '../../src/http/api/operations.ts'
 import type { ApiParts } from '../../src/http/api/operations.ts'
@@ -53,6 +54,22 @@ test('every error that can reach a caller is told of, and every one that an endp
   const refused = new Set(operations.flatMap((declared) => refusalsOf(declared)))
   // What is not in the document has no method to be wrong.
   expect(errorNames.filter((name) => !refused.has(name))).toEqual(['method_not_allowed'])
+})
+
+test('a parameter that a handler does without is not demanded, and one that it needs is', () => {
+  const demanded = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).flatMap(([method, { parameters = [] }]) =>
+      (parameters as Json[]).filter((parameter) => parameter.in === 'query' && parameter.required).map(({ name }) => `${method} ${path}?${String(name)}`),
+    ),
+  )
+  expect(demanded).toEqual(['get /api/explain?to'])
+})
+
+test('where a body names events, the document says which there are', () => {
+  type Content = { content: Record<string, { schema: { properties: Record<string, Json> } }> }
+  const bodyOf = (path: string) => (document.paths[path]!.post!.requestBody as Content).content['application/json']?.schema.properties
+  expect(bodyOf('/api/webhooks/{id}/test')?.type).toEqual({ type: 'string', enum: publicEventTypes, description: '`email.delivered` if left out.' })
+  expect(bodyOf('/api/webhooks')?.events).toMatchObject({ anyOf: [{ type: 'array', minItems: 1, items: { type: 'string', enum: publicEventTypes } }, { type: 'null' }] })
 })
 
 test('an id names one operation', () => {

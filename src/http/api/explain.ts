@@ -56,7 +56,7 @@ export const explainOperations = (parts: ExplainOperationParts): Operation[] => 
       summary: 'Tell what would happen to mail for an address',
       description: 'Names are looked up, but nobody is connected to.',
       permission: 'operator',
-      query: { to: textParameter.meta({ description: 'The address. It must be given.' }) },
+      query: { to: textParameter.meta({ description: 'The address.', required: true }) },
       answers: [{ status: 200, description: 'Where it would go, and what stands in its way.', schema: explanation }],
       refuses: ['invalid_parameter'],
     },

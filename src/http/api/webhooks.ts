@@ -23,7 +23,12 @@ interface WebhookParts {
 const webhookRequest = z.object({
   url: z.string().optional().describe('Absolute, http or https.'),
   endpoint: z.string().optional().describe('Another name for `url`; where both are given, `url` counts.'),
-  events: z.array(z.string()).max(100).nullish().describe(`Some of ${publicEventTypes.join(', ')}; all of them if left out or null.`),
+  events: z
+    .array(z.string().meta({ enum: publicEventTypes }))
+    .max(100)
+    .meta({ minItems: 1 })
+    .nullish()
+    .describe('All of them if left out or null.'),
   description: z.string().max(500).nullish(),
   status: z.enum(['enabled', 'disabled']).optional(),
   payload: z.enum(['standard', 'extended']).optional(),
@@ -42,14 +47,14 @@ const rotationRequest = z.object({
 
 const eventType = z
   .string()
-  .meta({ description: `One of ${publicEventTypes.join(', ')}.` })
+  .meta({ enum: publicEventTypes })
   .transform((name, ctx) => {
     if (isPublicEventType(name)) return name
     const params: CheckParams = { code: 'invalid_event_type', error: 'invalid_event_type' }
     ctx.addIssue({ code: 'custom', message: `must be one of ${publicEventTypes.join(', ')}`, params })
     return z.NEVER
   })
-const testRequest = z.object({ type: eventType.default('email.delivered') })
+const testRequest = z.object({ type: eventType.default('email.delivered').describe('`email.delivered` if left out.') })
 
 /** `/api/webhooks` with their deliveries. */
 export const webhookOperations = (parts: WebhookParts): Operation[] => [

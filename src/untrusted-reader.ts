@@ -1,13 +1,17 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { SternaError } from './errors.ts'
+import { cpuTimeOf } from './process-cpu-time.ts'
 import { inPieces } from './untrusted-reader-child.ts'
 import type { ReaderAnswer, ReaderRequest } from './untrusted-reader-child.ts'
 
 interface UntrustedReaderOptions {
   /** The module the child runs, `new URL('./x.ts', import.meta.url)`; it calls `readUntrusted` and nothing else. */
   child: URL
-  /** For one document, from its first byte to the end of its answer. */
+  /**
+   * For one document, from its first byte to the end of its answer: time that the child was running, so that no document is
+   * refused because the machine was busy with something else. Where the system does not tell that, all time counts.
+   */
   timeoutMs: number
   /** Of the child's heap of JavaScript values; buffers come on top, so the size of documents must be bounded too. */
   maxOldSpaceMb: number
@@ -33,6 +37,9 @@ interface Job<Request, Answer> {
 
 /** An idle child holds 50 MB; starting one takes a tenth of a second. */
 const idleMs = 30_000
+
+/** How many times longer it may take than the child may be running. */
+const mostBusy = 4
 
 /** A child that is not ready by then never will be, however busy the machine is. */
 const startMs = 15_000
@@ -111,9 +118,19 @@ export class UntrustedReader<Request, Answer> {
 
   /** Starts the time of the document in hand. */
   #limit(child: ChildProcess): void {
-    clearTimeout(this.#timer)
     const { timeoutMs } = this.#options
-    this.#timer = setTimeout(() => this.#fail(child, invalid(`It could not be read within ${timeoutMs} ms.`)), timeoutMs)
+    const begin = performance.now()
+    const cpuBefore = cpuTimeOf(child.pid ?? 0)
+    const check = (): void => {
+      const passedMs = performance.now() - begin
+      const cpuNow = cpuTimeOf(child.pid ?? 0)
+      const ranMs = cpuBefore === null || cpuNow === null ? passedMs : cpuNow - cpuBefore
+      const leftMs = Math.min(timeoutMs - ranMs, mostBusy * timeoutMs - passedMs)
+      if (leftMs > 0) this.#timer = setTimeout(check, Math.ceil(leftMs))
+      else this.#fail(child, invalid(`It could not be read within ${timeoutMs} ms.`))
+    }
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(check, timeoutMs)
   }
 
   /** One piece after the other, since each is copied here before it leaves; the request ends them. */

@@ -1,12 +1,39 @@
 import { afterEach, expect, it } from 'vitest'
 import { UntrustedReader } from '../src/untrusted-reader.ts'
 
-let reader: UntrustedReader<null, unknown>
+let reader: { stop(): Promise<void> }
 afterEach(() => reader.stop())
+const load = async () => [Buffer.from('a document')]
+
+/** Of a child that does what it is asked for. */
+function start(timeoutMs: number): UntrustedReader<{ busyMs: number; idleMs: number }, string> {
+  const started = new UntrustedReader<{ busyMs: number; idleMs: number }, string>({
+    child: new URL('./support/untrusted-reader-process.ts', import.meta.url),
+    timeoutMs,
+    maxOldSpaceMb: 64,
+  })
+  reader = started
+  return started
+}
 
 it('a child that cannot be started is no fault of the document', async () => {
-  reader = new UntrustedReader({ child: new URL('./no-such-module.ts', import.meta.url), timeoutMs: 2000, maxOldSpaceMb: 64 })
-  const load = async () => [Buffer.from('a document')]
-  await expect(reader.read(load, null)).rejects.toMatchObject({ code: 'service_unavailable' })
-  await expect(reader.read(load, null)).rejects.toMatchObject({ code: 'service_unavailable' })
+  const none = new UntrustedReader({ child: new URL('./no-such-module.ts', import.meta.url), timeoutMs: 2000, maxOldSpaceMb: 64 })
+  reader = none
+  await expect(none.read(load, null)).rejects.toMatchObject({ code: 'service_unavailable' })
+  await expect(none.read(load, null)).rejects.toMatchObject({ code: 'service_unavailable' })
+})
+
+it('time in which others have the processor does not count', async () => {
+  await expect(start(500).read(load, { busyMs: 0, idleMs: 800 })).resolves.toMatchObject({ answer: 'a document' })
+})
+
+it.each([
+  ['keeps the processor busy', { busyMs: 900, idleMs: 0 }],
+  ['does nothing and does not end either', { busyMs: 0, idleMs: 60_000 }],
+])('a document whose reader %s is refused, and the next one read', async (_, request) => {
+  const started = start(300)
+  const next = (): Promise<unknown> => started.read(load, { busyMs: 0, idleMs: 0 })
+  const [first, second] = await Promise.allSettled([started.read(load, request), next()])
+  expect(first).toMatchObject({ status: 'rejected', reason: { code: 'invalid_message', message: 'It could not be read within 300 ms.' } })
+  expect(second).toMatchObject({ status: 'fulfilled', value: { answer: 'a document' } })
 })

@@ -1,0 +1,9 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { readUntrusted } from '../../src/untrusted-reader-child.ts'
+
+/** Does what it is asked for: to have the processor for so many ms, or to leave it to others, and to answer then. */
+readUntrusted<{ busyMs: number; idleMs: number }, string>(async (document, { busyMs, idleMs }) => {
+  for (const begin = process.cpuUsage(); process.cpuUsage(begin).user < busyMs * 1_000; );
+  if (idleMs > 0) await pause(idleMs)
+  return document.toString()
+})

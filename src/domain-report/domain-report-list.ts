@@ -42,6 +42,17 @@ export function reportsOf(domain: Domain): { condition: string; params: Record<s
   }
 }
 
+const columns = `r.id, r.kind, r.domain, r.reporter, r.contact, r.report_id, r.begin_at, r.end_at, r.policy, r.total, r.failed, r.row_count,
+  r.rows_left_out, r.reverse_path, r.remote_address, r.received_at`
+
+/** One report that a domain's account sees; undefined where there is none of that id, or it is about something else. */
+export async function findDomainReport(db: Pick<Database, 'report'>, domain: Domain, id: string): Promise<DomainReportRow | undefined> {
+  if (domain.status !== 'verified') return undefined
+  const { condition, params } = reportsOf(domain)
+  const [row] = await db.report<DomainReportRow>(`select ${columns} from domain_report r where r.id = :id and ${condition}`, { ...params, id })
+  return row
+}
+
 /** A page of the reports about a domain with one row more, as `pageClause` has it. */
 export async function listDomainReports(
   db: Pick<Database, 'report'>,
@@ -59,10 +70,11 @@ export async function listDomainReports(
     ...(since === null ? [] : ['r.end_at > :since']),
     ...(until === null ? [] : ['r.begin_at < :until']),
   ]
-  return db.report<DomainReportRow>(
-    `select r.id, r.kind, r.domain, r.reporter, r.contact, r.report_id, r.begin_at, r.end_at, r.policy, r.total, r.failed, r.row_count,
-            r.rows_left_out, r.reverse_path, r.remote_address, r.received_at
-       from domain_report r where ${conditions.join(' and ')} ${order}`,
-    { ...own.params, ...params, kind, since, until },
-  )
+  return db.report<DomainReportRow>(`select ${columns} from domain_report r where ${conditions.join(' and ')} ${order}`, {
+    ...own.params,
+    ...params,
+    kind,
+    since,
+    until,
+  })
 }

@@ -19,7 +19,8 @@ export const pageParameters = {
  * The page that a query asks for.
  * @throws SternaError `invalid_parameter` where both directions are asked for
  */
-export function pageOf({ limit, after, before }: { limit: number | null; after: string | null; before: string | null }): Page {
+export function pageOf<Edge extends string | number>(asked: { limit: number | null; after: Edge | null; before: Edge | null }): Page<Edge> {
+  const { limit, after, before } = asked
   if (after !== null && before !== null) {
     throw new SternaError('invalid_parameter', 'Give either after or before, not both.')
   }
@@ -27,7 +28,7 @@ export function pageOf({ limit, after, before }: { limit: number | null; after: 
 }
 
 /** The answer of a list, from the rows that a query with `pageClause` gave. */
-export function listBody<R, T>(rows: R[], page: Page, toObject: (row: R) => T): { object: 'list'; has_more: boolean; data: T[] } {
+export function listBody<R, T>(rows: R[], page: Page<string | number>, toObject: (row: R) => T): { object: 'list'; has_more: boolean; data: T[] } {
   const data = rows.slice(0, page.limit).map(toObject)
   if (page.before !== null) data.reverse()
   return { object: 'list', has_more: rows.length > page.limit, data }

@@ -114,6 +114,41 @@ test('TLS reports, sent to whichever address', async () => {
   expect(data.map(({ domain }: { domain: string }) => domain).toSorted()).toEqual(['send.sender.example', 'sender.example'])
 })
 
+test('one report is read by itself, with its rows by page, and under no domain but its own', async () => {
+  const overrides = (place: number): string[] => (place === 2 ? ['forwarded', 'mailing_list'] : [])
+  const row = (place: number) => ({ sourceIp: `198.51.100.${place}`, messages: 5 - place, dkimAligned: place > 1, spfAligned: false, overrides: overrides(place) })
+  await deliver(gzipped(composeDmarcReport({ reportId: 'rows', beginAt: midnight(1), rows: [0, 1, 2, 3, 4].map(row) })))
+  await results()
+  const { data: reports } = await get('reports?limit=100')
+  const report = reports.find(({ report_id }: { report_id: string }) => report_id === 'rows')
+  expect(await get(`reports/${report.id}`)).toEqual(report)
+
+  const page = async (query: string): Promise<[places: number[], hasMore: boolean]> => {
+    const { data, has_more } = await get(`reports/${report.id}/rows?${query}`)
+    return [data.map(({ place }: { place: number }) => place), has_more]
+  }
+  expect(await page('')).toEqual([[0, 1, 2, 3, 4], false])
+  expect(await page('limit=2')).toEqual([[0, 1], true])
+  expect(await page('limit=2&after=1')).toEqual([[2, 3], true])
+  expect(await page('limit=2&after=3')).toEqual([[4], false])
+  expect(await page('limit=2&before=3')).toEqual([[1, 2], true])
+  expect(await page('before=2')).toEqual([[0, 1], false])
+  const { data: rows } = await get(`reports/${report.id}/rows`)
+  expect(rows.slice(1, 3)).toMatchObject([
+    { object: 'dmarc_row', ip_address: '198.51.100.1', messages: 4, dkim_aligned: false, spf_aligned: false, disposition: 'none', overrides: [], signed_here: false },
+    { object: 'dmarc_row', ip_address: '198.51.100.2', messages: 3, dkim_aligned: true, spf_aligned: false, overrides: ['forwarded', 'mailing_list'] },
+  ])
+  const tls = reports.find(({ kind }: { kind: string }) => kind === 'tls')
+  expect((await get(`reports/${tls.id}/rows?limit=1`)).data[0]).toMatchObject({ object: 'tls_row', place: 0, sessions: expect.any(Number) })
+
+  const other = await relay.call('POST', '/api/domains', { name: 'other.example' })
+  await relay.relay.parts.sendingDomains.verifyManually(other.body.id)
+  for (const path of [`other.example/reports/${report.id}`, `other.example/reports/${report.id}/rows`, `sender.example/reports/drp_${'0'.repeat(26)}/rows`]) {
+    expect(await relay.call('GET', `/api/domains/${path}`)).toMatchObject({ status: 404, body: { name: 'not_found' } })
+  }
+  expect((await relay.call('GET', `/api/domains/sender.example/reports/${report.id}/rows?after=1&before=3`)).status).toBe(422)
+})
+
 /** What an operator is told to be wrong with the mail that came in last. */
 async function lastFault(): Promise<unknown> {
   const { accounts, apiKeys } = relay.relay.parts

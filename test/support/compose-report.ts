@@ -9,6 +9,8 @@ interface WrittenRow {
   spfAligned: boolean
   /** Of the signature. */
   selector?: string
+  /** Why the receiver did otherwise than the policy asks for. */
+  overrides?: string[]
 }
 
 interface WrittenReport {
@@ -28,11 +30,11 @@ const passOrFail = (passed: boolean): string => (passed ? 'pass' : 'fail')
 /** An aggregate report of DMARC about one day. */
 export function composeDmarcReport({ reporter = 'receiver.example', reportId = '1', domain = 'sender.example', beginAt = Date.UTC(2026, 10, 20), policy = 'none', rows }: WrittenReport): string {
   const records = rows.map(
-    ({ sourceIp, messages, disposition = 'none', dkimAligned, spfAligned, selector = 's1' }) => `
+    ({ sourceIp, messages, disposition = 'none', dkimAligned, spfAligned, selector = 's1', overrides = [] }) => `
   <record>
     <row>
       <source_ip>${sourceIp}</source_ip><count>${messages}</count>
-      <policy_evaluated><disposition>${disposition}</disposition><dkim>${passOrFail(dkimAligned)}</dkim><spf>${passOrFail(spfAligned)}</spf></policy_evaluated>
+      <policy_evaluated><disposition>${disposition}</disposition><dkim>${passOrFail(dkimAligned)}</dkim><spf>${passOrFail(spfAligned)}</spf>${overrides.map((type) => `<reason><type>${type}</type></reason>`).join('')}</policy_evaluated>
     </row>
     <identifiers><header_from>${domain}</header_from></identifiers>
     <auth_results>

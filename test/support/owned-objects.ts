@@ -37,10 +37,12 @@ export async function makeObjects(call: Call, own: { accountId: string; domain: 
   const delivery = await first(`/api/webhooks/${webhook}/deliveries`)
   const event = await first(`/api/webhooks/${webhook}/events`)
   const domain = await first('/api/domains')
+  const domainReport = await first(`/api/domains/${domain}/reports`)
   return {
     '/api/emails/{id}': email,
     '/api/emails/{id}/attachments/{attachment_id}': attachment,
     '/api/domains/{idOrName}': domain,
+    '/api/domains/{idOrName}/reports/{id}': domainReport,
     '/api/templates/{idOrAlias}': template,
     '/api/webhooks/{id}': webhook,
     '/api/webhooks/{id}/deliveries/{delivery_id}': delivery,

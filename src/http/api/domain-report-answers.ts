@@ -2,6 +2,7 @@ import { adviseDmarc } from '../../domain-report/dmarc-advice.ts'
 import type { DmarcAdvice } from '../../domain-report/dmarc-advice.ts'
 import { withPolicy } from '../../domain-report/dmarc-record.ts'
 import type { DomainReportRow, ReportPeriod } from '../../domain-report/domain-report-list.ts'
+import type { DmarcRowRow, TlsRowRow } from '../../domain-report/domain-report-rows.ts'
 import type { DmarcSummary, ReporterLine, ReportTotals, SourceLine, TlsSummary } from '../../domain-report/domain-report-summary.ts'
 import { observeDomain, originOf } from '../../domain-report/observe-domain.ts'
 import type { PublishedPolicy } from '../../domain-report/observe-domain.ts'
@@ -32,6 +33,34 @@ export const reportObject = (row: DomainReportRow) => ({
   rows_left_out: row.rows_left_out,
   reverse_path: row.reverse_path,
   remote_address: row.remote_address,
+})
+
+export const dmarcRowObject = (row: DmarcRowRow) => ({
+  object: 'dmarc_row' as const,
+  place: row.place,
+  ip_address: row.source_ip,
+  messages: row.messages,
+  disposition: row.disposition,
+  dkim_aligned: row.dkim_aligned === 1,
+  spf_aligned: row.spf_aligned === 1,
+  overrides: row.overrides === '' ? [] : row.overrides.split(', '),
+  header_from: row.header_from,
+  envelope_from: row.envelope_from,
+  dkim: row.dkim,
+  spf: row.spf,
+  signed_here: row.signed_here === 1,
+})
+
+export const tlsRowObject = (row: TlsRowRow) => ({
+  object: 'tls_row' as const,
+  place: row.place,
+  policy_type: row.policy_type,
+  result_type: row.result_type,
+  sessions: row.sessions,
+  sending_mta: row.sending_mta,
+  receiving_mx: row.receiving_mx,
+  receiving_ip: row.receiving_ip,
+  reason: row.reason,
 })
 
 /**

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { adviceSteps, sourceOrigins } from '../../domain-report/dmarc-advice.ts'
-import { dmarcPolicies, domainReportKinds } from '../../domain-report/domain-report.ts'
+import { dmarcPolicies, domainReportKinds, mostRows } from '../../domain-report/domain-report.ts'
 import { mostLines } from '../../domain-report/domain-report-summary.ts'
 import { pageParameters } from '../page.ts'
-import { choiceParameter, timeParameter } from '../query.ts'
+import { choiceParameter, numberParameter, timeParameter } from '../query.ts'
 import { timeAnswer } from '../time-field.ts'
 
 export const periodParameters = {
@@ -38,6 +38,49 @@ export const domainReportAnswer = z
     remote_address: z.string().describe('Of the host that handed that mail over.'),
   })
   .meta({ id: 'DomainReport' })
+
+/** Rows have places for ids: they are few, and stay in their order. */
+export const rowParameters = {
+  limit: pageParameters.limit,
+  after: numberParameter(0, mostRows).meta({ description: 'Continues behind the row with this `place`, the last one of the page before.' }),
+  before: numberParameter(0, mostRows).meta({ description: 'The page that ends before the row with this `place`.' }),
+}
+
+const place = z.int().describe('Which row it is, from 0 on.')
+
+const dmarcRow = z
+  .object({
+    object: z.literal('dmarc_row'),
+    place,
+    ip_address: z.string().describe('Where the messages came from.'),
+    messages: z.int(),
+    disposition: z.enum(dmarcPolicies).describe('What the receiver did with them.'),
+    dkim_aligned: z.boolean().describe('DKIM passed for a domain that is aligned with the one of the From field.'),
+    spf_aligned: z.boolean().describe('So did SPF.'),
+    overrides: z.array(z.string()).describe('Why the receiver did otherwise than the policy asks for: `forwarded`, `mailing_list` …'),
+    header_from: z.string().describe('The domain of the From field.'),
+    envelope_from: z.string().nullable(),
+    dkim: z.string().describe('What was verified: result, domain and selector of each signature.'),
+    spf: z.string().describe('The result and the domain.'),
+    signed_here: z.boolean().describe('A signature, good or broken, has a selector of this server.'),
+  })
+  .meta({ id: 'DmarcRow' })
+
+const tlsRow = z
+  .object({
+    object: z.literal('tls_row'),
+    place,
+    policy_type: z.string().describe('`sts`, `tlsa`, `no-policy-found` …'),
+    result_type: z.string().describe('`success`, or what went wrong in the words of RFC 8460 4.3; `unspecified` where the report does not say.'),
+    sessions: z.int(),
+    sending_mta: z.string().nullable(),
+    receiving_mx: z.string().nullable(),
+    receiving_ip: z.string().nullable(),
+    reason: z.string().nullable(),
+  })
+  .meta({ id: 'TlsRow' })
+
+export const domainReportRowAnswer = z.discriminatedUnion('object', [dmarcRow, tlsRow])
 
 const textRecord = z.object({ name: z.string(), type: z.literal('TXT'), value: z.string() }).meta({ id: 'TextRecord' })
 

@@ -1,6 +1,7 @@
 import type { Clock } from '../../clock.ts'
-import { listDomainReports } from '../../domain-report/domain-report-list.ts'
-import type { ReportPeriod } from '../../domain-report/domain-report-list.ts'
+import { findDomainReport, listDomainReports } from '../../domain-report/domain-report-list.ts'
+import type { DomainReportRow, ReportPeriod } from '../../domain-report/domain-report-list.ts'
+import { readDmarcRows, readTlsRows } from '../../domain-report/domain-report-rows.ts'
 import { readDmarcSummary, readTlsSummary } from '../../domain-report/domain-report-summary.ts'
 import { SternaError } from '../../errors.ts'
 import type { Domain } from '../../sending-domain/domain.ts'
@@ -9,8 +10,9 @@ import type { Database } from '../../store/database.ts'
 import type { ApiContext } from '../api-state.ts'
 import { type Operation, operation } from '../operation.ts'
 import { listBody, listOf, pageOf } from '../page.ts'
-import { dmarcSummaryObject, reportObject, tlsSummaryObject } from './domain-report-answers.ts'
-import { dmarcSummaryAnswer, domainReportAnswer, periodParameters, reportParameters, tlsSummaryAnswer } from './domain-report-schema.ts'
+import { dmarcRowObject, dmarcSummaryObject, reportObject, tlsRowObject, tlsSummaryObject } from './domain-report-answers.ts'
+import { dmarcSummaryAnswer, domainReportAnswer, domainReportRowAnswer, tlsSummaryAnswer } from './domain-report-schema.ts'
+import { periodParameters, reportParameters, rowParameters } from './domain-report-schema.ts'
 
 export interface DomainReportParts {
   db: Database
@@ -45,6 +47,39 @@ export const domainReportOperations = (parts: DomainReportParts): Operation[] =>
       const { kind, since, until, ...asked } = query
       const page = pageOf(asked)
       return listBody(await listDomainReports(parts.db, domainIn(ctx, parts), { kind, since, until }, page), page, reportObject)
+    },
+  ),
+  operation(
+    {
+      id: 'domains.report',
+      method: 'GET',
+      path: `${path}/reports/{id}`,
+      tag,
+      summary: 'Read one report about a domain',
+      permission: 'read_access',
+      answers: [{ status: 200, description: 'The report, without its rows.', schema: domainReportAnswer }],
+      refuses: ['not_found'],
+    },
+    async (ctx) => reportObject(await reportIn(ctx, parts)),
+  ),
+  operation(
+    {
+      id: 'domains.report_rows',
+      method: 'GET',
+      path: `${path}/reports/{id}/rows`,
+      tag,
+      summary: 'List the rows of a report about a domain',
+      description: 'Of a DMARC report what became of the messages from each address, of a TLS report the results of sessions.',
+      permission: 'read_access',
+      query: rowParameters,
+      answers: [{ status: 200, description: 'A page of rows.', schema: listOf(domainReportRowAnswer) }],
+      refuses: ['not_found', 'invalid_parameter'],
+    },
+    async (ctx, { query }) => {
+      const page = pageOf(query)
+      const { id, kind } = await reportIn(ctx, parts)
+      if (kind === 'dmarc') return listBody(await readDmarcRows(parts.db, id, page), page, dmarcRowObject)
+      return listBody(await readTlsRows(parts.db, id, page), page, tlsRowObject)
     },
   ),
   operation(
@@ -91,6 +126,13 @@ export const domainReportOperations = (parts: DomainReportParts): Operation[] =>
 /** Of the caller's own account; of anybody else's as if it did not exist. */
 const domainIn = (ctx: ApiContext, { sendingDomains }: DomainReportParts): Domain =>
   sendingDomains.get(ctx.state.submitter.accountId, ctx.params['idOrName'] ?? '')
+
+/** @throws SternaError `not_found` where the domain's account sees no such report */
+async function reportIn(ctx: ApiContext, parts: DomainReportParts): Promise<DomainReportRow> {
+  const report = await findDomainReport(parts.db, domainIn(ctx, parts), ctx.params['id'] ?? '')
+  if (!report) throw new SternaError('not_found', 'There is no such report.')
+  return report
+}
 
 /** @throws SternaError `invalid_parameter` */
 function periodOf({ since, until }: { since: number | null; until: number | null }, now: number): ReportPeriod {

@@ -1,0 +1,58 @@
+import type { Database, Row, Value } from '../store/database.ts'
+import type { Page } from '../store/page-clause.ts'
+import type { DmarcPolicy } from './domain-report.ts'
+
+/** A row of a DMARC report: messages from one address with the same results. */
+export interface DmarcRowRow extends Row {
+  /** From 0 on, in the order in which they are kept. */
+  place: number
+  source_ip: string
+  messages: number
+  disposition: DmarcPolicy
+  dkim_aligned: number
+  spf_aligned: number
+  /** With `, ` between; empty mostly. */
+  overrides: string
+  header_from: string
+  envelope_from: string | null
+  dkim: string
+  spf: string
+  signed_here: number
+}
+
+/** A row of a TLS report: sessions with the same result. */
+export interface TlsRowRow extends Row {
+  place: number
+  policy_type: string
+  result_type: string
+  sessions: number
+  sending_mta: string | null
+  receiving_mx: string | null
+  receiving_ip: string | null
+  reason: string | null
+}
+
+/** A page of the rows of a DMARC report, the first of them first, with one more, as `listBody` has it. `reportId`: `drp_…` */
+export function readDmarcRows(db: Pick<Database, 'report'>, reportId: string, page: Page<number>): Promise<DmarcRowRow[]> {
+  const { clause, params } = byPlace(page)
+  return db.report<DmarcRowRow>(
+    `select place, source_ip, messages, disposition, dkim_aligned, spf_aligned, overrides, header_from, envelope_from, dkim, spf, signed_here
+       from dmarc_row where report_id = :reportId and ${clause}`,
+    { reportId, ...params },
+  )
+}
+
+/** The same of a TLS report. */
+export function readTlsRows(db: Pick<Database, 'report'>, reportId: string, page: Page<number>): Promise<TlsRowRow[]> {
+  const { clause, params } = byPlace(page)
+  return db.report<TlsRowRow>(
+    `select place, policy_type, result_type, sessions, sending_mta, receiving_mx, receiving_ip, reason
+       from tls_row where report_id = :reportId and ${clause}`,
+    { reportId, ...params },
+  )
+}
+
+function byPlace({ limit, after, before }: Page<number>): { clause: string; params: Record<string, Value> } {
+  const [comparison, direction] = before === null ? ['>', 'asc'] : ['<', 'desc']
+  return { clause: `place ${comparison} :edge order by place ${direction} limit :rows`, params: { edge: before ?? after ?? -1, rows: limit + 1 } }
+}

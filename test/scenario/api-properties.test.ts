@@ -141,8 +141,8 @@ test(`${requests} requests made from the document: each answer is a promised one
     const rarest = [...succeeded].toSorted(([, a], [, b]) => a - b)
     const never = rarest.filter(([, count]) => count === 0).map(([name]) => name)
     console.log(
-      `${requests} requests in ${seconds} s to ${endpoints.length} endpoints, ${endpoints.length - never.length} of them with success, ` +
-        `the rarest ${rarest.slice(0, 3).map(([name, count]) => `${count} of ${name}`).join(', ')}; ` +
+      `${requests} requests in ${seconds} s to ${endpoints.length} endpoints, ${endpoints.length - never.length} of them with success` +
+        `${never.length > 0 ? '' : `, the rarest ${rarest.slice(0, 3).map(([name, count]) => `${count} of ${name}`).join(', ')}`}; ` +
         `longest wait of the main thread ${(delay.max / 1e6).toFixed(0)} ms; seed ${seed}`,
     )
     console.log([...statuses].toSorted(([a], [b]) => a - b).map(([status, count]) => `${status}: ${count}`).join(', '))

@@ -23,6 +23,7 @@ const domainName = word.map((label) => `${label.replaceAll('_', '-').replace(/-+
 const own = (name: string): fc.Arbitrary<string> => fc.constant(`<own ${name}>`)
 const template = fc.oneof(own('template'), knownId)
 const author = fc.oneof({ weight: 2, arbitrary: mailbox }, { weight: 1, arbitrary: fc.constant('App <app@sender.example>') })
+const variables = fc.dictionary(fc.oneof(word, mailbox), fc.dictionary(word, word, { maxKeys: 2 }), { maxKeys: 3 }).map((held) => JSON.stringify(held))
 const rawMessage = fc.tuple(author, word).map(([from, subject]) => ({ filename: 'message', content: `From: ${from}\r\nSubject: ${subject}\r\n\r\nHello\r\n` }))
 
 /** What fields of these names are about, which their schemas cannot say. */
@@ -60,6 +61,8 @@ const byName: Record<string, fc.Arbitrary<unknown>> = {
   after: knownId,
   before: knownId,
   scheduled_at: fc.oneof({ weight: 3, arbitrary: soon.map((at) => at.toISOString()) }, { weight: 1, arbitrary: time }),
+  't:variables': variables,
+  'recipient-variables': variables,
   'o:deliverytime': soon.map((at) => at.toUTCString()),
   expires_at: time,
   since: time,

@@ -1,72 +1,88 @@
-import type { Statement as Prepared } from 'better-sqlite3'
-import type { Statement, Value, Written } from './database.ts'
+import type { Row, Written } from './database.ts'
 import { SternaError, messageOf } from '../errors.ts'
+import type { PreparedStatements } from './prepared-statements.ts'
 import type { Connection } from './sqlite-connection.ts'
-import type { ThreadError } from './thread-messages.ts'
+import type { NumberedStatement, ThreadError } from './thread-messages.ts'
 
 type BatchResult = { written: Written[] } | { error: ThreadError }
 
-class Unmet extends Error {}
-
-/** Statements by their text: preparing one costs more than running it. */
-type Statements = (sql: string) => Prepared<[Record<string, Value>], Record<string, Value>>
-
-export function statementCache(connection: Connection): Statements {
-  const cache = new Map<string, Prepared<[Record<string, Value>], Record<string, Value>>>()
-  return (sql) => {
-    let prepared = cache.get(sql)
-    if (!prepared) {
-      prepared = connection.prepare<[Record<string, Value>], Record<string, Value>>(sql)
-      cache.set(sql, prepared)
-    }
-    return prepared
-  }
-}
+/** How many groups are written batch by batch after one in which a batch was refused. */
+const apartAfterRefusal = 8
 
 /**
- * Writes batches in one durable commit; a batch that fails is rolled back alone, by a savepoint of its own.
- * Where SQLite gave up the whole transaction (disk full, I/O error), every batch of the group has failed.
+ * Writes batches in one durable commit; a batch that fails is rolled back alone. It is expected that none fails, because
+ * a savepoint for each costs a fifth of all writing: SQLite copies every page that is changed behind one. Where a batch
+ * is refused all the same, the group is rolled back and written again with savepoints, and so are the next few groups,
+ * since refusals come in numbers.
  */
-export function commitGroup(connection: Connection, statements: Statements, batches: Statement[][]): BatchResult[] {
-  const results: BatchResult[] = []
-  let reached = 0
-  try {
-    connection.exec('begin immediate')
-    for (; reached < batches.length; reached++) results.push(runBatch(connection, statements, batches[reached] as Statement[]))
-    connection.exec('commit')
-    return results
-  } catch (error) {
-    if (connection.inTransaction) connection.exec('rollback')
-    const failure = threadErrorOf(error, 0)
-    return batches.map(() => ({ error: failure }))
-  }
-}
+export class GroupCommit {
+  readonly #connection: Connection
+  readonly #statements: PreparedStatements
+  #apart = 0
 
-function runBatch(connection: Connection, statements: Statements, batch: Statement[]): BatchResult {
-  statements('savepoint batch').run({})
-  let index = 0
-  try {
+  constructor(connection: Connection, statements: PreparedStatements) {
+    this.#connection = connection
+    this.#statements = statements
+  }
+
+  /** Where SQLite gave up the whole transaction (disk full, I/O error), every batch of the group has failed. */
+  commit(batches: NumberedStatement[][]): BatchResult[] {
+    try {
+      this.#connection.exec('begin immediate')
+      const results = this.#runTogether(batches) ?? batches.map((batch) => this.#runApart(batch))
+      this.#connection.exec('commit')
+      return results
+    } catch (error) {
+      if (this.#connection.inTransaction) this.#connection.exec('rollback')
+      const failure = threadErrorOf(error, 0)
+      return batches.map(() => ({ error: failure }))
+    }
+  }
+
+  /** Null where a batch was refused, and nothing is written. */
+  #runTogether(batches: NumberedStatement[][]): BatchResult[] | null {
+    if (this.#apart > 0) {
+      this.#apart--
+      return null
+    }
+    try {
+      return batches.map((batch) => ({ written: batch.map((statement) => this.#run(statement)) }))
+    } catch (error) {
+      if (!this.#connection.inTransaction) throw error
+      this.#connection.exec('rollback')
+      this.#connection.exec('begin immediate')
+      this.#apart = apartAfterRefusal
+      return null
+    }
+  }
+
+  #runApart(batch: NumberedStatement[]): BatchResult {
+    this.#connection.exec('savepoint batch')
     const written: Written[] = []
-    for (; index < batch.length; index++) written.push(runStatement(statements, batch[index] as Statement))
-    statements('release batch').run({})
-    return { written }
-  } catch (error) {
-    // After a full disk or an I/O error the whole transaction is gone, and with it the batches before this one.
-    if (!connection.inTransaction) throw error
-    statements('rollback to batch').run({})
-    statements('release batch').run({})
-    return { error: threadErrorOf(error, index) }
+    try {
+      for (const statement of batch) written.push(this.#run(statement))
+      this.#connection.exec('release batch')
+      return { written }
+    } catch (error) {
+      // After a full disk or an I/O error the whole transaction is gone, and with it the batches before this one.
+      if (!this.#connection.inTransaction) throw error
+      this.#connection.exec('rollback to batch')
+      this.#connection.exec('release batch')
+      return { error: threadErrorOf(error, written.length) }
+    }
+  }
+
+  #run([number, values, expect]: NumberedStatement): Written {
+    const prepared = this.#statements.at(number)
+    const written = prepared.reader ? returned(prepared.all(values)) : { rows: [], changes: prepared.run(values).changes }
+    if (expect !== undefined && written.changes !== expect) throw new Unmet()
+    return written
   }
 }
 
-function runStatement(statements: Statements, { sql, params = {}, expect }: Statement): Written {
-  const prepared = statements(sql)
-  const written = prepared.reader ? returned(prepared.all(params)) : { rows: [], changes: prepared.run(params).changes }
-  if (expect !== undefined && written.changes !== expect) throw new Unmet()
-  return written
-}
+class Unmet extends Error {}
 
-const returned = (rows: Record<string, Value>[]): Written => ({ rows, changes: rows.length })
+const returned = (rows: Row[]): Written => ({ rows, changes: rows.length })
 
 const uniqueCodes = new Set(['SQLITE_CONSTRAINT_UNIQUE', 'SQLITE_CONSTRAINT_PRIMARYKEY'])
 // Shared memory that cannot grow means a full disk, unlike every other I/O error.

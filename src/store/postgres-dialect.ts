@@ -1,7 +1,6 @@
-/** Text in quotes, names in quotes, comments and casts: what looks like a parameter or a type in them is none. */
-const opaque = String.raw`'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|::`
-const parameter = new RegExp(`${opaque}|:([a-z_]\\w*)`, 'gi')
-const columnType = new RegExp(`${opaque}|\\b(?:integer primary key|blob|text)\\b`, 'gi')
+import { opaqueSql, withPlaceholders } from './named-parameters.ts'
+
+const columnType = new RegExp(`${opaqueSql}|\\b(?:integer primary key|blob|text)\\b`, 'gi')
 
 /** A statement as PostgreSQL's protocol takes it. */
 interface PostgresStatement {
@@ -17,8 +16,7 @@ interface PostgresStatement {
  */
 export function postgresStatement(sql: string): PostgresStatement {
   const names: string[] = []
-  const numbered = sql.replace(parameter, (found: string, name?: string) => {
-    if (name === undefined) return found
+  const numbered = withPlaceholders(sql, (name) => {
     if (!names.includes(name)) names.push(name)
     return `$${names.indexOf(name) + 1}`
   })

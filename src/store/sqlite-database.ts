@@ -2,8 +2,9 @@ import { Worker } from 'node:worker_threads'
 import { SternaError } from '../errors.ts'
 import { ConflictError, StorageFullError, UniqueError } from './database.ts'
 import type { Database, Row, Statement, Value, Written } from './database.ts'
+import { StatementNumbers } from './statement-numbers.ts'
 import { openId } from './thread-messages.ts'
-import type { Answer, Request, ThreadData, ThreadError } from './thread-messages.ts'
+import type { Answer, Request, Requests, ThreadData, ThreadError } from './thread-messages.ts'
 
 /** How long a patient batch waits for company, ms. */
 const patienceMs = 20
@@ -14,6 +15,7 @@ type Settled = { resolve: (answer: Answer) => void; reject: (error: Error) => vo
 /** One store thread as seen from the main thread; requests of one turn of the event loop travel together. */
 class StoreThread {
   readonly opened: Promise<void>
+  readonly statements = new StatementNumbers()
   readonly #worker: Worker
   readonly #settle = new Map<number, Settled>()
   readonly #onFatal: (error: Error) => void
@@ -64,7 +66,9 @@ class StoreThread {
     const requests = this.#patient.concat(this.#outgoing)
     this.#patient = []
     this.#outgoing = []
-    if (requests.length > 0) this.#worker.postMessage(requests)
+    if (requests.length === 0) return
+    const message: Requests = { texts: this.statements.takeUntold(), requests }
+    this.#worker.postMessage(message)
   }
 
   #answered(answer: Answer): void {
@@ -122,14 +126,14 @@ export async function openDatabase(options: { directory: string; onFatal?: (erro
     return reader
   }
   const rowsFrom = async <R extends Row>(thread: StoreThread, sql: string, params: Record<string, Value>): Promise<R[]> => {
-    const answer = await thread.request({ type: 'read', sql, params })
+    const answer = await thread.request({ type: 'read', statement: thread.statements.numbered({ sql, params }) })
     return ('rows' in answer ? answer.rows : []) as R[]
   }
   return {
     read: (sql, params = {}) => rowsFrom(writer, sql, params),
     report: async (sql, params = {}) => rowsFrom(await openReader(), sql, params),
     async write(batch: Statement[], { patient = false } = {}): Promise<Written[]> {
-      const answer = await writer.request({ type: 'write', batch }, patient)
+      const answer = await writer.request({ type: 'write', batch: batch.map((each) => writer.statements.numbered(each)) }, patient)
       return 'written' in answer ? answer.written : []
     },
     async backup(file) {

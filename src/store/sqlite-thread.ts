@@ -5,13 +5,14 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import type { MessagePort } from 'node:worker_threads'
 import { messageOf } from '../errors.ts'
-import type { Row, Statement, Value } from './database.ts'
-import { commitGroup, statementCache, threadErrorOf } from './group-commit.ts'
+import type { Row, Value } from './database.ts'
+import { GroupCommit, threadErrorOf } from './group-commit.ts'
 import { migrate } from './migrate.ts'
+import { PreparedStatements } from './prepared-statements.ts'
 import { lockDirectory, openReader, openWriter } from './sqlite-connection.ts'
 import { noteShared, sharedBytes } from '../shared-memory.ts'
 import { openId } from './thread-messages.ts'
-import type { Answer, Request, ThreadData, ThreadError } from './thread-messages.ts'
+import type { Answer, NumberedStatement, Request, Requests, ThreadData, ThreadError } from './thread-messages.ts'
 
 /** Batches of one commit: bounded, so that one commit never holds the others up for long. */
 const groupSize = 256
@@ -39,7 +40,8 @@ function serve(): () => void {
   const lock = role === 'writer' ? lockDirectory(directory) : undefined
   const connection = role === 'writer' ? openWriter(directory) : openReader(directory)
   if (role === 'writer') migrate(connection)
-  const statements = statementCache(connection)
+  const statements = new PreparedStatements(connection)
+  const group = new GroupCommit(connection, statements)
   let waiting: Request[] = []
   let scheduled = false
 
@@ -54,10 +56,10 @@ function serve(): () => void {
     waiting = []
     const writes = requests.filter((request) => request.type === 'write')
     for (let i = 0; i < writes.length; i += groupSize) {
-      const group = writes.slice(i, i + groupSize)
-      for (const { batch } of group) noteBlobs(batch)
-      const results = commitGroup(connection, statements, group.map((request) => request.batch))
-      group.forEach((request, place) => answers.push({ id: request.id, ...(results[place] as (typeof results)[number]) }))
+      const together = writes.slice(i, i + groupSize)
+      for (const { batch } of together) noteBlobs(batch)
+      const results = group.commit(together.map((request) => request.batch))
+      together.forEach((request, place) => answers.push({ id: request.id, ...(results[place] as (typeof results)[number]) }))
       send()
     }
     for (const request of requests) if (request.type !== 'write') answerOther(request)
@@ -68,7 +70,8 @@ function serve(): () => void {
     const { id } = request
     try {
       if (request.type === 'read') {
-        answers.push({ id, rows: statements(request.sql).all(request.params).map(shareBlobs) })
+        const [number, values] = request.statement
+        answers.push({ id, rows: statements.at(number).all(values).map(shareBlobs) })
       } else if (request.type === 'backup') {
         const { file } = request
         connection.backup(file).then(
@@ -86,7 +89,8 @@ function serve(): () => void {
     }
   }
 
-  port.on('message', (requests: Request[]) => {
+  port.on('message', ({ texts, requests }: Requests) => {
+    statements.learn(texts)
     waiting.push(...requests)
     if (!scheduled) {
       scheduled = true
@@ -103,10 +107,9 @@ const backupErrorOf = (error: unknown, file: string): ThreadError => ({
   statement: 0,
 })
 
-function noteBlobs(batch: Statement[]): void {
-  for (const { params } of batch) {
-    for (const name in params) {
-      const value = params[name]
+function noteBlobs(batch: NumberedStatement[]): void {
+  for (const [, values] of batch) {
+    for (const value of values) {
       if (value instanceof Uint8Array) noteShared(value.length)
     }
   }

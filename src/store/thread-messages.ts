@@ -1,4 +1,4 @@
-import type { Statement, Value, Written } from './database.ts'
+import type { Value, Written } from './database.ts'
 
 /** How a store thread is started: the one writer, or a reader beside it. */
 export interface ThreadData {
@@ -6,10 +6,19 @@ export interface ThreadData {
   role: 'writer' | 'reader'
 }
 
-/** What the main thread asks of a store thread. Messages travel in arrays, one a turn of the event loop. */
+/** A statement by its number, its values in their order, and how many rows it must change or return. */
+export type NumberedStatement = [number: number, values: Value[], expect?: number]
+
+/** What the main thread asks of a store thread in a turn of the event loop. */
+export interface Requests {
+  /** Texts of statements that the thread does not know yet; they get the next numbers, from 0 on. */
+  texts: string[]
+  requests: Request[]
+}
+
 export type Request =
-  | { id: number; type: 'write'; batch: Statement[] }
-  | { id: number; type: 'read'; sql: string; params: Record<string, Value> }
+  | { id: number; type: 'write'; batch: NumberedStatement[] }
+  | { id: number; type: 'read'; statement: NumberedStatement }
   | { id: number; type: 'backup'; file: string }
   | { id: number; type: 'close' }
 

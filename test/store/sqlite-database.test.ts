@@ -44,6 +44,30 @@ test('a batch is written whole or not at all, and a refused one leaves its neigh
   expect(rows.map(({ name }) => name)).toEqual(['a1', 'a2', 'e1', 'taken'])
 })
 
+test('groups with and without refused batches follow each other, and each is written as if it were alone', async () => {
+  const db = await openStore()
+  const expected: string[] = []
+  for (let round = 0; round < 30; round++) {
+    const isRefused = round % 10 === 3
+    const batches = [[put(`${round} a`)], [put(`${round} b`), ...(isRefused ? [put('0 a')] : [])], [put(`${round} c`)]]
+    const results = await Promise.allSettled(batches.map((batch) => db.write(batch)))
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', isRefused ? 'rejected' : 'fulfilled', 'fulfilled'])
+    expected.push(`${round} a`, ...(isRefused ? [] : [`${round} b`]), `${round} c`)
+  }
+  const rows = await db.read<{ name: string }>('select name from cursor')
+  expect(rows.map(({ name }) => name).toSorted()).toEqual(expected.toSorted())
+})
+
+test('a parameter without a value is refused, one used twice has one value, and what looks like one is none', async () => {
+  const db = await openStore()
+  await expect(db.write([{ sql: 'insert into cursor (name, position) values (:name, :position)', params: { name: 'a' } }])).rejects.toThrow(':position')
+  const read = db.read<{ one: string; two: string; quoted: string }>(
+    "select :name as one, :name as two, ':name ''::name' as quoted -- :nothing",
+    { name: 'x', unused: 1 },
+  )
+  expect(await read).toEqual([{ one: 'x', two: 'x', quoted: ":name '::name" }])
+})
+
 test('of many writers that want the same row exactly one gets it', async () => {
   const db = await openStore()
   await db.write([put('claim')])

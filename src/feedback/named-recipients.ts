@@ -1,6 +1,7 @@
 import { mostRecipients } from './feedback-report.ts'
 import { mentionKinds, mentionsIn } from './recipient-mentions.ts'
 import type { RecipientMention } from './recipient-mentions.ts'
+import { isDialogue } from './smtp-transcript.ts'
 
 /** A recipient that a report names, and what it says of them. */
 export interface NamedRecipient {
@@ -55,7 +56,8 @@ function saidOf({ line, rest, kind }: RecipientMention, lines: readonly string[]
     if (text === '' && said.join('').trim() !== '') break
     said.push(text)
   }
-  return said.join(' ').trim() || whole.trim()
+  const dialogue = said.filter(isDialogue)
+  return (dialogue.length > 0 ? dialogue : said).join(' ').trim() || whole.trim()
 }
 
 /** A reply of several lines has its code on each. */

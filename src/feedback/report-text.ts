@@ -1,5 +1,6 @@
 import { textFromHtml } from '../message/text-from-html.ts'
 import type { ReturnedMessage } from './returned-message.ts'
+import { withRefusedDialogue } from './smtp-transcript.ts'
 
 /** UTF-16 units of a report's own words that are read. */
 const longestReport = 32 * 1024
@@ -61,7 +62,7 @@ export function reportLines({ parts }: ReturnedMessage): string[] {
   const lines = text.slice(0, longestReport).split('\n', mostLines).map((line) => line.slice(0, 2000).trimEnd())
   const from = lines.findIndex((line) => line.trim() !== '')
   const start = lines.findIndex((_, index) => index > from && isStartOfOriginal(lines, index))
-  return start < 0 ? lines : lines.slice(0, start)
+  return withRefusedDialogue(start < 0 ? lines : lines.slice(0, start))
 }
 
 function isStartOfOriginal(lines: string[], index: number): boolean {

@@ -1,14 +1,14 @@
 import type { RefusalPhase } from '../bounce/refusal.ts'
 
-/** How the mail systems that quote a dialogue name the command that was refused: Postfix, Exim, Sendmail, Courier, MDaemon, hMailServer, qmail, Yahoo. */
+/** How the mail systems that quote a dialogue name the command that was refused: Postfix, Exim, Sendmail, Courier, MDaemon, hMailServer, qmail, Yahoo, Gmail by number. */
 const phrases: [RegExp, RefusalPhase][] = [
   [
-    /in reply to (?:the )?end of DATA\b|after (?:pipelined )?(?:sending )?(?:end of data|data block|message body|the message)\b|>>> \.(?=\s|$)|failed after I sent the message\b|did not like our (?:final )?DATA\b|\[BODY\]/gi,
+    /in reply to (?:the )?end of DATA\b|after (?:pipelined )?(?:sending )?(?:end of data|data block|message body|the message)\b|>>> \.(?=\s|$)|failed after I sent the message\b|did not like our (?:final )?DATA\b|\[BODY\]|\(state 1[78]\)/gi,
     'dot',
   ],
-  [/in reply to (?:the )?DATA\b|after (?:pipelined )?(?:initial )?DATA\b|(?:>>>|<<<|-->) DATA\b|for DATA command\b|failed on DATA command\b|\[DATA\]/gi, 'data'],
+  [/in reply to (?:the )?DATA\b|after (?:pipelined )?(?:initial )?DATA\b|(?:>>>|<<<|-->) DATA\b|for DATA command\b|failed on DATA command\b|\[DATA\]|\(state 15\)/gi, 'data'],
   [
-    /in reply to (?:the )?RCPT\b|after (?:pipelined )?RCPT\b|(?:>>>|<<<|-->|sent:?) RCPT\b|for RCPT TO command\b|did not like our RCPT\b|does not like recipient\b|(?:address|recipient) was rejected by\b|has rejected (?:the )?(?:address|recipient)\b|most progress was RCPT\b|\[RCPT[_ ]TO\]/gi,
+    /in reply to (?:the )?RCPT\b|after (?:pipelined )?RCPT\b|(?:>>>|<<<|-->|sent:?) RCPT\b|for RCPT TO command\b|did not like our RCPT\b|does not like recipient\b|(?:address|recipient) was rejected by\b|has rejected (?:the )?(?:address|recipient)\b|most progress was RCPT\b|\[RCPT[_ ]TO\]|\(state 14\)/gi,
     'rcpt',
   ],
   [
@@ -51,13 +51,27 @@ export function reportedPhase({ words, phase }: PhaseText, said: string): Refusa
   const own = phasesIn(reply).at(-1)
   if (own) return own
   const quoted = reply.slice(0, 60).trim()
-  const place = quoted.length < 4 ? -1 : words.indexOf(quoted)
-  if (place < 0) return phase
-  const end = place + quoted.length
+  const places = quoted.length < 4 ? [] : placesOf(quoted, words)
+  if (places.length === 0) return phase
+  const told = new Set(places.map((place) => phaseAt(words, place, place + quoted.length)).filter((found) => found !== undefined))
+  const [only = 'report', ...others] = told
+  return others.length === 0 ? only : 'report'
+}
+
+/** Places where a report says the same that are looked at. */
+const mostPlaces = 8
+
+function placesOf(quoted: string, words: string): number[] {
+  const places: number[] = []
+  for (let at = words.indexOf(quoted); at >= 0 && places.length < mostPlaces; at = words.indexOf(quoted, at + quoted.length)) places.push(at)
+  return places
+}
+
+function phaseAt(words: string, start: number, end: number): RefusalPhase | undefined {
   const behind = /^[^<>]{0,400}?(\(in reply to [^()]{1,80}\))/i.exec(words.slice(end, end + nearby))?.[1]
   // What stands behind another reply is not about this one.
-  const ahead = words.slice(Math.max(0, place - nearby), place).replace(/\(in reply to [^()]{1,80}\)/gi, '')
-  return phasesIn(behind ?? ahead).at(-1) ?? 'report'
+  const ahead = words.slice(Math.max(0, start - nearby), start).replace(/\(in reply to [^()]{1,80}\)/gi, '')
+  return phasesIn(behind ?? ahead).at(-1)
 }
 
 /** The phases that are named, in their order: a transcript has the command right before its reply. */

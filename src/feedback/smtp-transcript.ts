@@ -1,0 +1,44 @@
+const commandVerb = /^(?:EHLO|HELO|STARTTLS|AUTH|MAIL FROM|RCPT TO|DATA|BDAT|QUIT|RSET|NOOP)\b/i
+const reply = /^([1-5])\d\d(?:[ -]|$)/
+/** A time or the like, and who speaks: `--> RCPT`, `<<< 550`, `C: RCPT`, `SMTP<< 550`, `Sent: RCPT`. */
+const direction = /^.{0,60}?(?:^|[\s:\])>*|])(?:(?:SMTP ?)?(?:-{1,3}>|<-{1,3}|>{1,3}|<{1,3}|=+>|<=+)|(?:sent|send|received|recv|client|server|[CS])\s?:)\s{0,4}/i
+
+type Spoken = { kind: 'command' | 'reply'; text: string } | null
+
+function spokenIn(line: string): Spoken {
+  const text = line.slice(direction.exec(line)?.[0].length ?? line.length).trim()
+  if (commandVerb.test(text)) return { kind: 'command', text }
+  return reply.test(text) ? { kind: 'reply', text } : null
+}
+
+/**
+ * The lines, and of the dialogue that some systems append to a report only what was refused, in the form of Sendmail's:
+ * `>>> RCPT To:<a@b.example>` and the `<<< 550 …` to it. The rest would be taken for the reason: greetings, the names of
+ * hosts, and commands that succeeded. A refusal behind a 354 is of the message.
+ */
+export function withRefusedDialogue(lines: string[]): string[] {
+  const spoken = lines.map(spokenIn)
+  const kinds = new Set(spoken.map((each) => each?.kind))
+  if (!kinds.has('command') || !kinds.has('reply')) return lines
+  let command: string | null = null
+  return lines.flatMap((line, index) => {
+    const said = spoken[index]
+    if (!said) return [line]
+    if (said.kind === 'command') {
+      command = said.text
+      return []
+    }
+    const [, digit = ''] = reply.exec(said.text) ?? []
+    if (digit < '4') {
+      command = digit === '3' && /^(?:DATA|BDAT)/i.test(command ?? '') ? '.' : null
+      return []
+    }
+    const refused = command === null ? [] : [`>>> ${command}`]
+    // Further lines of the same reply.
+    command = null
+    return [...refused, `<<< ${said.text}`]
+  })
+}
+
+/** True for what `withRefusedDialogue` leaves of a dialogue. */
+export const isDialogue = (line: string): boolean => /^(?:>>>|<<<) /.test(line)

@@ -1,5 +1,5 @@
 import { isFromMailSystem } from './automatic-reply.ts'
-import { saysNotDelivered } from './bounce-words.ts'
+import { saysNotDelivered, speaksToReader } from './bounce-words.ts'
 import { headerValue } from './returned-message.ts'
 import type { ReturnedMessage } from './returned-message.ts'
 
@@ -29,6 +29,8 @@ const reportingSubject = new RegExp(
     'zustell(?:ung|fehler|bericht)|fehlgeschlagen|rückläufer|non remis|non[- ]distribu|échec|remise|erreur|impossible',
     'no se (?:puede|pudo|ha)|entrega|devuelto|devolvido|falha|não (?:foi )?entreg|mancat|mancata|impossibile|errore',
     'consegna|onbestelbaar|niet (?:bezorgd|afgeleverd)|mislukt|недостав|не доставлен|доставк|ошибка|возврат',
+    'вирус|заблокирован|отклонен|відхилен|не доставл|wirus|odrzucon|zablokowan|abgelehnt|abgewiesen|zurückgewiesen|blockiert',
+    'rejet|refus|bloqu|rechaz|rifiutat|bloccat|recusad|geweigerd|geblokkeerd|avvisad|afvist|vírus|病毒|拒收|拒绝|拒絕|ウイルス|拒否|차단|바이러스',
     'niedostarcz|nie dostarcz|zwrot|nedoru|olevererbart|kunde inte|leverans|toimitus|teslim|退信|退件|投递|投遞|送达|传递|傳遞|送信',
     '配信|配送|配達|エラー|不達|届|반송|전송|실패|오류|송신',
   ].join('|'),
@@ -36,6 +38,8 @@ const reportingSubject = new RegExp(
 )
 /** Is the same in every language. */
 const refusal = /(?<![\d.])[45]\d\d[ -][45]\.\d{1,3}\.\d{1,3}(?![\d.]*\d)/
+/** A reply that a report quotes, at the beginning of a line or behind what introduces it. */
+const quotedReply = /(?:^|[:<>("'])[ \t]{0,8}[45][0-5]\d[ -]/m
 const answerSubject = /^\s*(?:re|fwd?|aw|tr|rv|sv|antw|wg)\s*:/i
 /** What people write to each other about bounces, and what lists send out. */
 const conversation = ['in-reply-to', 'references']
@@ -48,6 +52,7 @@ const listFields = ['list-id', 'list-unsubscribe', 'list-post', 'mailing-list', 
 export function isBounceNotice(message: ReturnedMessage, text: string): boolean {
   const has = (names: string[]): boolean => message.headers.some(({ name }) => names.includes(name))
   if (has(['x-failed-recipients'])) return true
+  if (isForReader(message, text)) return false
   const subject = headerValue(message, 'subject').slice(0, 300)
   const isAboutDelivery = reportingSubject.test(subject)
   if (isFromMailSystem(message)) return isAboutDelivery || saysNotDelivered(text) || refusal.test(text)
@@ -55,6 +60,15 @@ export function isBounceNotice(message: ReturnedMessage, text: string): boolean 
   const isFromSystem = reportingSender.test(headerValue(message, 'from')) || hasNullReversePath(message)
   if (isFromSystem) return isAboutDelivery || refusal.test(text)
   return isAboutDelivery && !answerSubject.test(subject) && !has(conversation) && saysNotDelivered(text)
+}
+
+/**
+ * What a mail system tells the owner of a mailbox or its operator: that the mailbox is nearly full, that mail to it had a
+ * virus. It quotes no refusal and returns no message; where the one or the other is there, somebody's words are quoted.
+ */
+function isForReader(message: ReturnedMessage, text: string): boolean {
+  const returns = message.parts.some(({ contentType }) => /^(?:message\/|text\/rfc822)/.test(contentType))
+  return !returns && !refusal.test(text) && !quotedReply.test(text) && speaksToReader(text)
 }
 
 const hasNullReversePath = (message: ReturnedMessage): boolean => /^<\s*>/.test(headerValue(message, 'return-path'))

@@ -5,7 +5,7 @@ import { patternOf, spacedWords } from '../bounce/phrase-pattern.ts'
 const longestReport = 16 * 1024
 
 /** The lists of config/report-phrases.json, as patterns over `spacedWords`. */
-type Patterns = Record<'notDelivered' | 'later' | 'givenUp' | 'arrived', RegExp>
+type Patterns = Record<'notDelivered' | 'later' | 'givenUp' | 'arrived' | 'toReader' | 'ofReader', RegExp>
 
 let compiled: Patterns | undefined
 
@@ -16,17 +16,25 @@ function patterns(): Patterns {
   return compiled
 }
 
-const compile = ({ notDelivered, later, givenUp, arrived }: Record<keyof Patterns, string[]>): Patterns => ({
+const compile = ({ notDelivered, later, givenUp, arrived, toReader, ofReader }: Record<keyof Patterns, string[]>): Patterns => ({
   notDelivered: patternOf(notDelivered, {}),
   later: patternOf(later, {}),
   givenUp: patternOf(givenUp, {}),
   arrived: patternOf(arrived, {}),
+  toReader: patternOf(toReader, {}),
+  ofReader: patternOf(ofReader, {}),
 })
 
 /** True where words say that mail has not arrived, or not yet. */
 export function saysNotDelivered(text: string): boolean {
   const words = spacedWords(text, longestReport)
   return patterns().notDelivered.test(words) || patterns().later.test(words)
+}
+
+/** True where words speak of the reader's own mailbox, or of mail to the reader, and not of mail that the reader sent. */
+export function speaksToReader(text: string): boolean {
+  const words = spacedWords(text, longestReport)
+  return patterns().toReader.test(words) && !patterns().ofReader.test(words)
 }
 
 /** What words say of a message as a whole; `failed` unless they say something else. */

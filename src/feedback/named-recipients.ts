@@ -44,20 +44,47 @@ function reasonOf(own: RecipientMention[], lines: readonly string[], places: Rea
 }
 
 /**
- * The rest of the line and the lines up to an empty one or the next recipient, or what stands before it; of a quoted line
- * all of it.
+ * The rest of the line and the lines up to an empty one or the next recipient; of a quoted line all of it. Where nothing
+ * follows, what is said of the whole list: behind it, or as its introduction.
  */
 function saidOf({ line, rest, kind }: RecipientMention, lines: readonly string[], places: ReadonlySet<number>): string {
   const whole = lines[line] ?? ''
   if (kind === 'quoted') return [whole, ...repliesAfter(line, lines)].map((text) => text.trim()).join(' ')
-  const said = [kind === 'listed' || kind === 'addressed' ? rest.replace(/^[>"'\])]{0,3}[:\s,.]{0,4}/, '') : whole]
+  const own = kind === 'listed' || kind === 'addressed' ? rest.replace(/^[>"'\])]{0,3}[:\s,.]{0,4}/, '') : whole
+  const said = [own, ...linesAfter(line, own.trim() !== '', lines, places)]
+  const dialogue = said.filter(isDialogue)
+  return (dialogue.length > 0 ? dialogue : said).join(' ').trim() || saidOfList(line, lines, places) || whole.trim()
+}
+
+function linesAfter(line: number, hasWords: boolean, lines: readonly string[], places: ReadonlySet<number>): string[] {
+  const said: string[] = []
   for (let at = line + 1; at < Math.min(lines.length, line + mostLines) && !places.has(at); at++) {
     const text = (lines[at] ?? '').trim()
-    if (text === '' && said.join('').trim() !== '') break
+    if (text === '' && (hasWords || said.join('') !== '')) break
+    if (introducesNext(at, lines, places)) break
     said.push(text)
   }
-  const dialogue = said.filter(isDialogue)
-  return (dialogue.length > 0 ? dialogue : said).join(' ').trim() || whole.trim()
+  return said
+}
+
+/** True for what ends with a colon right before another recipient. */
+function introducesNext(line: number, lines: readonly string[], places: ReadonlySet<number>): boolean {
+  if (!/[:：]$/.test(lines[line] ?? '')) return false
+  let next = line + 1
+  while ((lines[next] ?? '-').trim() === '') next++
+  return places.has(next)
+}
+
+/** Behind a list whose lines have an address only, after an empty line; or before it, with a colon at the end. */
+function saidOfList(line: number, lines: readonly string[], places: ReadonlySet<number>): string {
+  let last = line
+  while (places.has(last + 1)) last++
+  const isBare = lines.slice(line, last + 1).every((text) => !/\s/.test(text.trim()))
+  const behind = last > line && isBare && (lines[last + 1] ?? '').trim() === '' ? linesAfter(last, false, lines, places).join(' ').trim() : ''
+  if (behind !== '') return behind
+  let first = line
+  while (first > 0 && (places.has(first - 1) || (lines[first - 1] ?? '').trim() === '')) first--
+  return introducesNext(first - 1, lines, places) ? (lines[first - 1] ?? '').trim() : ''
 }
 
 /** A reply of several lines has its code on each. */

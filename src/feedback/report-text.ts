@@ -19,6 +19,10 @@ const markers = [
       'copy|original|returned|unsent|(?:undelivered|undeliverable|failed|bounced|rejected) (?:message|mail|e-?mail)',
       'message (?:text|content|header|body|follows)|text of (?:your|the)|header|body of|content|below this line',
       'forwarded message|start of|begin',
+      'ursprüngliche|originalnachricht|kopie (?:der|ihrer)|nachrichten?kopf|kopfzeilen|en-?têtes?|message (?:original|d.origine|renvoyé)|copie d',
+      'mensaje (?:original|devuelto)|encabezados|cabeceras|copia d|messaggio originale|intestazion|mensagem (?:original|devolvida)|cabeçalhos?',
+      'oorspronkelijk|berichtkop|kop(?:ie|teksten)|исходн|оригинал|заголовк|копия|nagłówki|oryginaln|treść (?:oryginal|wiadomo)|kopia',
+      'originalmeddelande|oprindelig|opprinnelig|původní|eredeti|özgün|orijinal|原始|原邮件|原郵件|以下(?:是|は)|元の|原文|受信した|원본|원문',
     ]) +
     '.{0,80}',
   // On a line of their own.

@@ -62,6 +62,87 @@ describe('a reply that is quoted', () => {
   ])('%s', (_, content, hard) => expect(parseBounceText(notice(content))).toMatchObject([{ address: 'a@them.test', smtpCode: 550, hard }]))
 })
 
+describe('what is said of a list', () => {
+  it.each<[string, string, string[]]>([
+    ['one reason behind it', 'Not delivered to:\na@them.test\nc@them.test\n\nReason: the domain them.test does not exist', ['a@them.test failed hard', 'c@them.test failed hard']],
+    ['a reason before each', 'The following users are unknown:\n  a@them.test\n\nThe mailbox of these is full:\n  c@them.test', ['a@them.test failed hard', 'c@them.test failed']],
+    ['the other way round', 'The mailbox of these is full:\n  a@them.test\n\nThe following users are unknown:\n  c@them.test', ['a@them.test failed', 'c@them.test failed hard']],
+    ['a reason each', 'Failed:\n\na@them.test - user unknown\nc@them.test - mailbox is full', ['a@them.test failed hard', 'c@them.test failed']],
+    ['a reason of the last one only', 'Failed:\n\na@them.test\nc@them.test\n  user unknown', ['a@them.test failed', 'c@them.test failed hard']],
+  ])('%s', (_, content, expected) => expect(recipients(content, { subject: 'Undelivered mail' })).toEqual(expected))
+})
+
+describe('a dialogue counts by the last command', () => {
+  const dialogue = (prefix: string, sent: string, received: string, last: string[]): string =>
+    [`${sent} EHLO us.test`, `${received} 250-them.test`, `${received} 250 SIZE 9`, `${sent} MAIL From:<b@us.test>`, `${received} 250 OK`, `${sent} RCPT To:<a@them.test>`]
+      .concat(last, `${sent} QUIT`)
+      .map((line) => ` ${prefix}${line}`)
+      .join('\n')
+  const forms = [
+    ['Fri 2015-03-02 10:00:00: [12:1] ', '-->', '<--'],
+    ['', '>>>', '<<<'],
+    ['', '<<<', '>>>'],
+    ['10:00:00 ', '=>', '<='],
+    ['', 'C:', 'S:'],
+    ['[10:00:00] ', 'Sent:', 'Received:'],
+    ['', 'SMTP>>', 'SMTP<<'],
+  ] as const
+
+  it.each(forms)('%s%s and %s', (prefix, sent, received) => {
+    const said = (last: string[]): string[] => recipients(`Failed address: a@them.test\n\n--- Session Transcript ---\n${dialogue(prefix, sent, received, last)}`)
+    expect(said([`${received} 550 No such user here`])).toEqual(['a@them.test failed hard'])
+    expect(said([`${received} 550-sorry`, `${received} 550 No such user here`])).toEqual(['a@them.test failed hard'])
+    expect(said([`${received} 250 OK`, `${sent} DATA`, `${received} 354 go`, `${received} 550 No such user here`])).toEqual(['a@them.test failed'])
+    expect(said([`${received} 250 OK`, `${sent} DATA`, `${received} 550 No such user here`])).toEqual(['a@them.test failed'])
+  })
+})
+
+describe('what the reporting system found out itself of a domain', () => {
+  it.each([
+    'an MX or SRV record indicated no SMTP service',
+    'There are no DNS entries for the hostname them.test. I cannot determine where to send this message.',
+    "No mail servers appear to exist for the recipient's address.",
+    'ponieważ domena them.test nie istnieje.',
+    'Die Domain them.test existiert nicht.',
+    "Le domaine them.test n'existe pas.",
+    'El dominio them.test no existe.',
+    'O domínio them.test não foi encontrado.',
+    'Il dominio them.test non esiste.',
+    'Het domein them.test bestaat niet.',
+    'Домен them.test не существует.',
+    'Domänen them.test finns inte.',
+    '域名 them.test 不存在',
+    'ドメイン them.test は存在しません',
+    'them.test 도메인이 존재하지 않습니다',
+  ])('%s', (reason) => expect(recipients(`Delivery failed:\n\n<a@them.test>:\n  ${reason}`)).toEqual(['a@them.test failed hard']))
+
+  it.each([
+    'host mx.them.test said: 550 Domain not found',
+    'host mx.them.test said: 550 5.7.27 <b@us.test>: Sender address rejected: Domain us.test does not accept mail (nullMX) (in reply to RCPT TO command)',
+    'host mx.them.test said: 550 Domena nadawcy us.test nie istnieje (in reply to RCPT TO command)',
+    'host mx.them.test said: 550 Die Domain des Absenders existiert nicht (in reply to RCPT TO command)',
+    'host mx.them.test said: 550 5.1.1 <a@them.test>: Recipient address rejected: undeliverable address: mail for them.test loops back to myself (in reply to RCPT TO command)',
+    'The domain them.test does not exist, or the name server is temporarily unavailable. Try again later.',
+  ])('soft: %s', (reason) => expect(recipients(`Delivery failed:\n\n<a@them.test>:\n  ${reason}`)).toEqual(['a@them.test failed']))
+})
+
+describe('what a mail system tells the owner of a mailbox, or its operator, names nobody', () => {
+  it.each([
+    ['Mail quota warning', 'Your mailbox is now more than 90% full. When it is full, mail for a@them.test will be returned.'],
+    ['Your mailbox is over its size limit', 'Your mailbox has exceeded its size limit. Mail to a@them.test will be rejected.'],
+    ['Warnung', 'Ihr Postfach a@them.test ist zu 95 % belegt. Neue Mails können bald nicht mehr zugestellt werden.'],
+    ['Avertissement', 'Votre boîte a@them.test est presque pleine. Les messages ne pourront plus être remis.'],
+    ['Virus Alert', 'A virus was found in a message addressed to you.\n\nFrom: x@elsewhere.test\nTo: a@them.test\nAction: deleted'],
+    ['Virus detected', 'Notification to the administrator: infected mail was blocked.\nRecipient: a@them.test'],
+  ])('%s: %s', (subject, content) => expect(recipients(content, { subject })).toEqual([]))
+
+  it.each([
+    ['Virus detected', 'Your message to a@them.test contained a virus and was not delivered. Your mailbox is nearly full.'],
+    ['Обнаружен вирус', 'Ваше письмо для <a@them.test> содержит вирус и не было доставлено.'],
+    ['Undelivered mail', '<a@them.test>: host mx.them.test said: 552 your mailbox is nearly full'],
+  ])('unless it is told the sender: %s', (subject, content) => expect(recipients(content, { subject })).toEqual(['a@them.test failed']))
+})
+
 test('whatever is written there, nothing is hard without an address', () => {
   const lines = fc.constantFrom('<a@b.test>: user unknown', '', '   ----- Transcript of session follows -----', '>>> RCPT To:<a@b.test>', '<<< 550 no', '@', 'To: <', 'will be retried')
   const content = fc.oneof(fc.string({ unit: 'binary', maxLength: 2000 }), fc.array(lines, { maxLength: 60 }).map((some) => some.join('\n')))

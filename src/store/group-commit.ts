@@ -19,10 +19,24 @@ export class GroupCommit {
   readonly #connection: Connection
   readonly #statements: PreparedStatements
   #apart = 0
+  #copies = 0
 
   constructor(connection: Connection, statements: PreparedStatements) {
     this.#connection = connection
     this.#statements = statements
+  }
+
+  /**
+   * Has no group rolled back until this copy of the database is made: SQLite makes a copy from its beginning again after
+   * each rollback, and while batches are refused it would never be ready.
+   */
+  async spareCopy<T>(copy: Promise<T>): Promise<T> {
+    this.#copies++
+    try {
+      return await copy
+    } finally {
+      this.#copies--
+    }
   }
 
   /** Where SQLite gave up the whole transaction (disk full, I/O error), every batch of the group has failed. */
@@ -39,8 +53,9 @@ export class GroupCommit {
     }
   }
 
-  /** Null where a batch was refused, and nothing is written. */
+  /** Null where a batch was refused, or was to be expected to be, and nothing is written. */
   #runTogether(batches: NumberedStatement[][]): BatchResult[] | null {
+    if (this.#copies > 0) return null
     if (this.#apart > 0) {
       this.#apart--
       return null

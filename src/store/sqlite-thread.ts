@@ -74,7 +74,7 @@ function serve(): () => void {
         answers.push({ id, rows: statements.at(number).all(values).map(shareBlobs) })
       } else if (request.type === 'backup') {
         const { file } = request
-        connection.backup(file).then(
+        group.spareCopy(connection.backup(file)).then(
           () => port.postMessage([{ id, done: true }]),
           (error: unknown) => port.postMessage([{ id, error: backupErrorOf(error, file) }]),
         )

@@ -164,6 +164,18 @@ test('a backup holds what was written before it while writing goes on', async ()
   copy.close()
 })
 
+test('a backup gets ready while batches are refused all the time', async () => {
+  const directory = testDirectory()
+  const db = await openStore(directory)
+  const content = { sql: "insert into incoming_content (id, box, cost, bytes) values (:id, 'open', 1, :bytes)" }
+  for (let i = 0; i < 16; i++) await db.write([{ ...content, params: { id: `rep_${i}`, bytes: new Uint8Array(2_000_000) } }, put(`${i}`)])
+  let isReady = false
+  const backup = db.backup(join(directory, 'copy.db')).then(() => (isReady = true))
+  for (let refused = 0; refused < 2_000 && !isReady; refused++) await expect(db.write([put('new'), put('0')])).rejects.toThrow(UniqueError)
+  expect(isReady).toBe(true)
+  await backup
+})
+
 test('a backup that cannot be written fails alone', async () => {
   const directory = testDirectory()
   const fatal: Error[] = []

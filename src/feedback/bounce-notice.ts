@@ -31,6 +31,7 @@ const reportingSubject = new RegExp(
     'consegna|onbestelbaar|niet (?:bezorgd|afgeleverd)|mislukt|недостав|не доставлен|доставк|ошибка|возврат',
     'вирус|заблокирован|отклонен|відхилен|не доставл|wirus|odrzucon|zablokowan|abgelehnt|abgewiesen|zurückgewiesen|blockiert',
     'rejet|refus|bloqu|rechaz|rifiutat|bloccat|recusad|geweigerd|geblokkeerd|avvisad|afvist|vírus|病毒|拒收|拒绝|拒絕|ウイルス|拒否|차단|바이러스',
+    'kunne ikke|lever(?:es|ing|eras)|ei voi|kézbesít|αποτυχία|παράδοσ|nelivr|nu a (?:putut|fost)|nepodař|nepodar|edileme|не вдалося|помилка',
     'niedostarcz|nie dostarcz|zwrot|nedoru|olevererbart|kunde inte|leverans|toimitus|teslim|退信|退件|投递|投遞|送达|传递|傳遞|送信',
     '配信|配送|配達|エラー|不達|届|반송|전송|실패|오류|송신',
   ].join('|'),

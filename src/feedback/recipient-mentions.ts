@@ -35,7 +35,7 @@ const aboutFailure = new RegExp(
     'fail|deliver|reach|reject|refus|unknown|unable|could ?n.t|could not|cannot|can.t|not found|exist|full|quota',
     'bounced|error|invalid|blocked|disabled|undeliv|not accept|denied|zustell|remis|entreg|consegn|recapit|bezorg',
     'zugestell|unbekannt|abgelehnt|abgewiesen|fehl|erreich|distribu|livr|inconnu|introuvable|rejet|échou|enviad|enviar|rechaz|devuelt',
-    'inviat|rifiut|scono|recus|rejeit|devolvid|falh|afgelever|geweiger|onbekend|verzond|levere|toimit|teslim|doruč|kézbes',
+    'inviat|rifiut|scono|recus|rejeit|devolvid|falh|afgelever|geweiger|onbekend|verzond|levere|toimit|teslim|doruč|kézbes|leveres|levert|iletile|παραδ|παράδ',
     'отправ|отклон|существ|неизвест|doręcz|wysła|odrzuc|nieznan|istnie',
     'достав|dostar|不存在|退|送|届|配信|配達|配送|エラー|반송|전송|배달|拒|失败|失敗|投递|投遞|無法|无法',
   ].join('|'),

@@ -62,6 +62,29 @@ describe('a reply that is quoted', () => {
   ])('%s', (_, content, hard) => expect(parseBounceText(notice(content))).toMatchObject([{ address: 'a@them.test', smtpCode: 550, hard }]))
 })
 
+describe('reports in many languages', () => {
+  it.each([
+    ['Meddelandet kunde inte levereras', 'Ditt meddelande till a@them.test kunde inte levereras. Mottagaren finns inte.'],
+    ['Meddelelsen kunne ikke leveres', 'Din meddelelse til a@them.test kunne ikke leveres. Modtageren findes ikke.'],
+    ['Meldingen kunne ikke leveres', 'Meldingen til a@them.test kunne ikke leveres. Ukjent mottaker.'],
+    ['Viestiä ei voitu toimittaa', 'Viestiä vastaanottajalle a@them.test ei voitu toimittaa. Vastaanottajaa ei löydy.'],
+    ['Nedoručená zpráva', 'Vaši zprávu pro a@them.test se nepodařilo doručit. Uživatel neexistuje.'],
+    ['Kézbesíthetetlen levél', 'Az a@them.test címre küldött levél nem kézbesíthető. A felhasználó nem létezik.'],
+    ['Teslim edilemedi', 'a@them.test adresine gönderdiğiniz ileti teslim edilemedi. Kullanıcı bulunamadı.'],
+    ['Лист не доставлено', 'Ваш лист для a@them.test не доставлено. Користувача не існує.'],
+    ['Αποτυχία παράδοσης', 'Το μήνυμά σας προς a@them.test δεν παραδόθηκε. Ο παραλήπτης δεν υπάρχει.'],
+    ['Unzustellbar', 'Ihre Nachricht an a@them.test konnte nicht zugestellt werden. Der Empfänger ist unbekannt.'],
+    ['Mensaje devuelto', 'No se ha podido entregar su mensaje a a@them.test porque la dirección de correo no existe.'],
+    ['Messaggio non recapitato', 'Il messaggio inviato a a@them.test non è stato recapitato: indirizzo inesistente.'],
+    ['Письмо не доставлено', 'Ваше письмо не может быть доставлено получателю a@them.test, такого пользователя не существует.'],
+    ['系统退信', '您发往 a@them.test 的邮件被退回。原因：收件人邮箱不存在。'],
+    ['送信エラー', 'a@them.test 宛のメールは届きませんでした。宛先のユーザーが見つかりません。'],
+    ['메일 전송 실패', 'a@them.test 로 보낸 메일이 반송되었습니다. 수신자가 존재하지 않습니다.'],
+  ])('%s: %s', (subject, content) => {
+    expect(recipients(content, { from: 'postmaster@us.test', subject })).toEqual(['a@them.test failed hard'])
+  })
+})
+
 describe('what is said of a list', () => {
   it.each<[string, string, string[]]>([
     ['one reason behind it', 'Not delivered to:\na@them.test\nc@them.test\n\nReason: the domain them.test does not exist', ['a@them.test failed hard', 'c@them.test failed hard']],

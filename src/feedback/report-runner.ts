@@ -69,6 +69,7 @@ export class ReportRunner {
   /** To be called at the start, and whenever a report has been kept. */
   reportArrived(): void {
     this.#isNews = true
+    this.#turns.wake()
     if (this.#run || this.#isStopped) return
     this.#run = this.#takeAll().finally(() => {
       this.#run = null
@@ -104,6 +105,7 @@ export class ReportRunner {
       if (!reports || this.#isStopped) return isWork
       const due = reports.filter(({ id }) => !this.#held.has(id)).slice(0, mostInTurn)
       isWork ||= due.length > 0
+      this.#turns.took(due.length)
       await this.#takeTurn(due)
     }
   }

@@ -268,6 +268,36 @@ test('nor does one about the mail of one account, from however many networks it 
   expect(taken.indexOf('genuine')).toBeLessThanOrEqual(3)
 })
 
+test('those that wait for another look are not all read again at the turn of each network', async () => {
+  let rows = 0
+  const counted: Pick<IncomingReports, 'nextSource' | 'waitingFrom' | 'content'> = {
+    nextSource: (purpose, source) => reports.nextSource(purpose, source),
+    waitingFrom: async (purpose, source, limit) => {
+      const found = await reports.waitingFrom(purpose, source, limit)
+      rows += found.length
+      return found
+    },
+    content: (id) => reports.content(id),
+  }
+  let looks = 0
+  const handler: ReportHandler = async (_, content) => {
+    looks++
+    return { ...withoutEffect('not_sent'), isProvisional: Buffer.from(content).toString() === 'early' }
+  }
+  const runner = new ReportRunner({ db, clock, log: silentLog, reports: counted, purpose: 'abuse', handler, eventsWritten() {} })
+  reports.onArrival(() => {})
+  for (let i = 0; i < 250; i++) await arrive('early', { remoteAddress: `198.51.100.${i}` })
+  runner.reportArrived()
+  await expect.poll(() => looks).toBe(250)
+  rows = 0
+  const next = await arrive('next')
+  runner.reportArrived()
+  await expect.poll(async () => (await results())[next]).toBe('not_sent')
+  await runner.stop(10_000)
+  // Each round of the networks reads each report once, each turn of their one account reads them all.
+  expect(rows).toBeLessThan(3_000)
+})
+
 /** What all that waits is taken in, where each mail of a flood takes its reader two seconds. */
 async function takenInOrder(): Promise<string[]> {
   const taken: string[] = []

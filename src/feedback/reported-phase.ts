@@ -1,23 +1,34 @@
 import type { RefusalPhase } from '../bounce/refusal.ts'
 
-/** How the mail systems that quote a dialogue name the command that was refused: Postfix, Exim, Sendmail, Courier, MDaemon, hMailServer, qmail, Yahoo, Gmail by number. */
-const phrases: [RegExp, RefusalPhase][] = [
+/** `in reply to RCPT TO`, `after pipelined DATA`, `SMTP error, RCPT TO`. */
+const at = String.raw`\b(?:in (?:reply|response) to|after|during|at|on|while sending|SMTP error,) (?:the )?(?:pipelined )?(?:initial )?`
+/** A command in a dialogue. */
+const sent = '(?:>>>|<<<|-->|sent:?) '
+
+/** How the mail systems that quote a dialogue name the command that was refused: Postfix, Exim, Sendmail, Courier, MDaemon, hMailServer, qmail, Yahoo, Coremail, Gmail by number. */
+const phrases = (
   [
-    /in reply to (?:the )?end of DATA\b|after (?:pipelined )?(?:sending )?(?:end of data|data block|message body|the message)\b|>>> \.(?=\s|$)|failed after I sent the message\b|did not like our (?:final )?DATA\b|\[BODY\]|\(state 1[78]\)/gi,
-    'dot',
-  ],
-  [/in reply to (?:the )?DATA\b|after (?:pipelined )?(?:initial )?DATA\b|(?:>>>|<<<|-->) DATA\b|for DATA command\b|failed on DATA command\b|\[DATA\]|\(state 15\)/gi, 'data'],
-  [
-    /in reply to (?:the )?RCPT\b|after (?:pipelined )?RCPT\b|(?:>>>|<<<|-->|sent:?) RCPT\b|for RCPT TO command\b|did not like our RCPT\b|does not like recipient\b|(?:address|recipient) was rejected by\b|has rejected (?:the )?(?:address|recipient)\b|most progress was RCPT\b|\[RCPT[_ ]TO\]|\(state 14\)/gi,
-    'rcpt',
-  ],
-  [
-    /in reply to (?:the )?MAIL\b|after (?:pipelined )?(?:sending )?MAIL FROM\b|(?:>>>|-->|Sent:) MAIL\b|does not like sender\b|sender was rejected\b|most progress was MAIL\b|\[MAIL[_ ]FROM\]/gi,
-    'mail',
-  ],
-  [/in reply to (?:the )?(?:EHLO|HELO)\b|after (?:EHLO|HELO)\b|(?:>>>|-->|Sent:) (?:EHLO|HELO)\b|my name was rejected\b/gi, 'ehlo'],
-  [/refused to talk to me\b|after initial connection\b|but greeting failed\b|most progress was (?:initial|greeting)\b/gi, 'banner'],
-]
+    [
+      `${at}(?:sending )?(?:end of data|data block|message body)\\b|after (?:sending )?the message\\b`,
+      String.raw`>>> \.(?=\s|$)|failed after I sent the message\b|did not like our (?:final )?DATA\b|\[BODY\]|\(state 1[78]\)`,
+      'dot',
+    ],
+    [`${at}DATA\\b`, String.raw`${sent}DATA\b|for DATA command\b|failed on DATA command\b|\[DATA\]|\(state 15\)`, 'data'],
+    [
+      `${at}RCPT\\b`,
+      String.raw`${sent}RCPT\b|for RCPT TO command\b|did not like our RCPT\b|does not like recipient\b|(?:address|recipient) was rejected by\b|` +
+        String.raw`has rejected (?:the )?(?:address|recipient)\b|most progress was RCPT\b|\[RCPT[_ ]TO\]|\(state 14\)`,
+      'rcpt',
+    ],
+    [
+      `${at}(?:sending )?MAIL FROM\\b|in reply to (?:the )?MAIL\\b`,
+      String.raw`${sent}MAIL\b|does not like sender\b|sender was rejected\b|most progress was MAIL\b|\[MAIL[_ ]FROM\]`,
+      'mail',
+    ],
+    [`${at}(?:EHLO|HELO)\\b`, String.raw`${sent}(?:EHLO|HELO)\b|my name was rejected\b`, 'ehlo'],
+    ['after initial connection\\b', String.raw`refused to talk to me\b|but greeting failed\b|most progress was (?:initial|greeting)\b`, 'banner'],
+  ] as const
+).map(([named, shown, phase]): [RegExp, RefusalPhase] => [new RegExp(`${named}|${shown}`, 'gi'), phase])
 
 /** Characters before and after a quoted reply in which its command is looked for. */
 const nearby = 600

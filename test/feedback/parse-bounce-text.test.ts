@@ -55,6 +55,9 @@ describe('who has failed', () => {
 describe('a reply that is quoted', () => {
   it.each<[string, string, boolean]>([
     ['at RCPT', '<a@them.test>: host mx.test said: 550 User unknown (in reply to RCPT TO command)', true],
+    ['at RCPT, as Coremail has it', '<a@them.test>\nSMTP error, RCPT TO: Host mx.test(192.0.2.1) said 550 User unknown', true],
+    ['at RCPT, as Gmail numbers it', '<a@them.test>\nThe error that the other server returned was: 550 550 User unknown (state 14).', true],
+    ['after the data, as Gmail numbers it', '<a@them.test>\nThe error that the other server returned was: 550 550 User unknown (state 17).', false],
     ['with a code of the address', '<a@them.test>: host mx.test said: 550 5.1.1 User unknown', true],
     ['after the data', '<a@them.test>: host mx.test said: 550 User unknown (in reply to end of DATA command)', false],
     ['nobody knows where', '<a@them.test>: host mx.test said: 550 User unknown', false],
@@ -83,6 +86,21 @@ describe('reports in many languages', () => {
   ])('%s: %s', (subject, content) => {
     expect(recipients(content, { from: 'postmaster@us.test', subject })).toEqual(['a@them.test failed hard'])
   })
+})
+
+describe('what may be so is not proved', () => {
+  it.each([
+    'The address may not exist.',
+    'Possible reasons: user unknown, server down.',
+    'If the user does not exist, contact them by other means.',
+    'Please check whether the address is valid.',
+    'Möglicherweise existiert die Adresse nicht.',
+    "Il se peut que l'adresse n'existe pas.",
+    'Es posible que la dirección no exista: usuario desconocido.',
+    'Возможно, пользователь не существует.',
+    '收件人可能不存在',
+    '宛先のアドレスが存在しない可能性があります。',
+  ])('%s', (reason) => expect(recipients(`Your message to a@them.test could not be delivered. ${reason}`)).toEqual(['a@them.test failed']))
 })
 
 describe('what is said of a list', () => {

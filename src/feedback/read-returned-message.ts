@@ -76,6 +76,9 @@ function cutShort(folded: string): string {
   return end < 0 ? folded : folded.slice(0, end)
 }
 
+/** Long rows of blanks are cut short: libqp takes a time for each that grows with its square. */
+const blanks = /[\t ]{33,}/g
+
 /** A long row of CRs is cut short too: it takes mailparser a time that grows with its square. */
 const damaged = /\r\r\n|\r{9}|^--[^\s][^\r\n]{0,100}[ \t]\r?$/m
 
@@ -88,7 +91,7 @@ function repaired(document: Buffer): Buffer {
   while (document[start] === 13 || document[start] === 10) start++
   const asItCame = document.toString('latin1', start)
   if (!asItCame.includes('\n')) return Buffer.from(asItCame.replaceAll('\r', '\n'), 'latin1')
-  const text = asItCame.replace(foldedLines, cutShort)
+  const text = asItCame.replace(foldedLines, cutShort).replace(blanks, (row) => row.slice(0, 32))
   if (text === asItCame && !damaged.test(text)) return document.subarray(start)
   const lines = text.replace(/\r{9,}/g, '\r').replace(/\r{1,8}\n/g, '\n')
   return Buffer.from(lines.replace(/^--[^\s][^\n]{0,100}[ \t]$/gm, (line) => line.trimEnd()), 'latin1')

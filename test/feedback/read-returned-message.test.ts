@@ -100,4 +100,9 @@ describe('is done in one pass', () => {
   ])('also with %s', async (_, header) => {
     expect((await read(header, '', 'body')).parts[0]?.content).toBe('body\n')
   })
+
+  it('also with a row of blanks within a line', async () => {
+    const text = `Content-Transfer-Encoding: quoted-printable\r\n\r\nbefore${' \t'.repeat(500_000)}behind\r\n`
+    expect((await readReturnedMessage(Buffer.from(text))).parts[0]?.content).toMatch(/^before\s{32}behind$/m)
+  })
 })

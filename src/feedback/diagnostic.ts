@@ -9,6 +9,8 @@ export interface Diagnostic {
 const diagnosticType = /^\s*([A-Za-z][A-Za-z0-9-]{0,40})\s*;\s*/
 /** At the beginning, or behind what introduces a reply: `said: 550 …`, `<<< 550 …`, `(550 …`. */
 const quotedCode = /(?:^|[:;<>("'[]\s{0,3}|\b(?:said|error|code|reply|response|returned|status)\W{1,3})([245][0-5]\d)(?=[- )\].,:;"']|$)/i
+/** How Exchange Online introduces what another server said: by a code and words of its own, which only sort it. */
+const introduced = /^.{0,40}\bremote server returned\b[^>]{0,200}-> ?(?=\S)/i
 const codeBeforeEnhanced = /\b([245])[0-5]\d[- ]{1,3}(?=#?\1\.\d{1,3}\.\d{1,3}\b)/
 /** The enhanced code behind the code: `550 5.1.1`, `550-'5.1.1`. */
 const enhancedBehindCode = /\b([245])[0-5]\d[- '"(#]{1,4}(\1\.\d{1,3}\.\d{1,3})(?![\d.]*\d)/
@@ -17,7 +19,7 @@ const enhanced = /(?:^|[^\d.])([245]\.\d{1,3}\.\d{1,3})(?![\d.]*\d)/
 
 /** Reads what a mail system said. An enhanced code must be of the class of the reply that stands with it. */
 export function parseDiagnostic(said: string): Diagnostic {
-  const text = said.replace(diagnosticType, '').replace(/\s+/g, ' ').trim()
+  const text = said.replace(diagnosticType, '').replace(/\s+/g, ' ').trim().replace(introduced, '')
   const found = quotedCode.exec(text)?.[1] ?? codeBeforeEnhanced.exec(text)?.[0]
   const code = found === undefined ? null : parseInt(found, 10)
   const enhancedCode = enhancedBehindCode.exec(text)?.[2] ?? enhanced.exec(text)?.[1] ?? null

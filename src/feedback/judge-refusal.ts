@@ -14,7 +14,7 @@ const addressByWords = /^(?:no such address\b|directory block.* in words alone$)
 export function judgeRefusal(refusal: Refusal): Judgement {
   const judgement = classifyRefusal(refusal)
   const { phase, code, enhancedCode } = refusal
-  if (!judgement.hard || phase === 'rcpt' || /^[245]\.1\.[1-9]/.test(enhancedCode ?? '')) return judgement
+  if (!judgement.hard || phase === 'rcpt' || /^[245]\.1\.(?:[1-9]|10)$/.test(enhancedCode ?? '')) return judgement
   const rule = decidingRule(refusal)
   if (!('name' in rule) || 'hosts' in rule) return judgement
   const isDomain = rule.name === 'no such domain' && code !== null && !/^[245]\.4\./.test(enhancedCode ?? '')

@@ -49,6 +49,17 @@ describe('hard is only what is proved', () => {
     ['Action: delayed\nStatus: 4.1.1\nDiagnostic-Code: smtp; 450 4.1.1 User unknown', '', false],
     ['Status: 5.2.2\nDiagnostic-Code: smtp; 552 5.2.2 over quota', '', false],
     ['Status: 5.4.7', '', false],
+    ['Status: 5.0.0\nDiagnostic-Code: smtp; 550 User unknown', `${said('RCPT TO')}\n\n${said('end of DATA')}`, false],
+    ['Status: 5.5.0\nDiagnostic-Code: smtp; 550 User unknown', '(reason: 550 User unknown)\n\n>>> RCPT To:<a@b.example>\n<<< 550 User unknown', true],
+    ['Status: 5.4.1\nDiagnostic-Code: smtp; 550 5.4.1 Recipient address rejected: Access denied. AS(201806281)', '', true],
+    ['Status: 5.4.1\nDiagnostic-Code: smtp; 550 5.4.1 Recipient address rejected: Access denied. See https://aka.ms/EXOSmtpErrors', '', false],
+    ['Status: 5.0.0\nDiagnostic-Code: smtp; 550 Domain not found', '', false],
+    ['Status: 5.1.2\nDiagnostic-Code: smtp; 550 Host unknown', '', true],
+    ['Status: 5.4.310\nDiagnostic-Code: smtp; 550 5.4.310 DNS domain b.example does not exist', '', true],
+    ['Status: 5.0.0\nDiagnostic-Code: X-Postfix; Host or domain name not found', '', true],
+    ['Status: 5.1.351\nDiagnostic-Code: smtp; 550 5.1.351 Remote server returned unknown recipient or mailbox unavailable -> 554 5.7.1 policy', '', false],
+    ['Status: 5.1.351\nDiagnostic-Code: smtp; 550 5.1.351 Remote server returned unknown recipient or mailbox unavailable -> 550 5.1.1 User unknown', '', true],
+    ['Status: 5.5.0\nDiagnostic-Code: smtp; 550 5.5.0 Requested action not taken: mailbox unavailable (S2017062302).', '', false],
   ])('%j %j', (fields, text, hard) => {
     expect(only(fields, text)?.hard).toBe(hard)
   })

@@ -8,6 +8,7 @@ it.each([
   ['X-Postfix; connect to mx.b.example[192.0.2.1]:25: Connection refused', null, null, 'connect to mx.b.example[192.0.2.1]:25: Connection refused'],
   ['smtp; 550 #5.1.0 Address rejected.', 550, '5.1.0', '550 #5.1.0 Address rejected.'],
   ['Sorry, no mailbox here by that name. (#5.1.1)', null, '5.1.1', 'Sorry, no mailbox here by that name. (#5.1.1)'],
+  ['smtp; 550 5.0.350 Remote server returned an error -> 550 5.2.2 full', 550, '5.2.2', '550 5.2.2 full'],
   ['x-unix; unknown user', null, null, 'unknown user'],
   ['smtp; 550 4.2.2 contradictory', 550, null, '550 4.2.2 contradictory'],
   ['smtp; blocked: 5.7.1.9 is listed, 192.0.2.5.1.1', null, null, 'blocked: 5.7.1.9 is listed, 192.0.2.5.1.1'],

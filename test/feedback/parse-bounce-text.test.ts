@@ -175,6 +175,10 @@ describe('what a mail system tells the owner of a mailbox, or its operator, name
     ['Avertissement', 'Votre boîte a@them.test est presque pleine. Les messages ne pourront plus être remis.'],
     ['Virus Alert', 'A virus was found in a message addressed to you.\n\nFrom: x@elsewhere.test\nTo: a@them.test\nAction: deleted'],
     ['Virus detected', 'Notification to the administrator: infected mail was blocked.\nRecipient: a@them.test'],
+    ['Virus gefunden', 'In einer an Sie gerichteten E-Mail wurde ein Virus gefunden. Sie wurde nicht zugestellt.\nVon: x@elsewhere.test\nAn: a@them.test'],
+    ['Message blocked', 'A message sent to you was placed in quarantine.\nTo: a@them.test\nReason: spam'],
+    ['Quota', 'Ваш почтовый ящик a@them.test почти заполнен. Новые письма не будут доставлены.'],
+    ['邮箱容量提醒', '您的邮箱 a@them.test 即将满，新邮件将被退回。'],
   ])('%s: %s', (subject, content) => expect(recipients(content, { subject })).toEqual([]))
 
   it.each([

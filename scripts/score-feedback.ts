@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { concernedRecipients } from '../src/feedback/feedback-report.ts'
 import type { FeedbackReport } from '../src/feedback/feedback-report.ts'
 import { parseFeedback } from '../src/feedback/parse-feedback.ts'
 import { readReturnedMessage } from '../src/feedback/read-returned-message.ts'
@@ -63,7 +64,7 @@ const hasRecipients = (scored: Scored): boolean => labelled(scored).every(({ add
 
 function isRightBounce(scored: Scored): boolean {
   const expected = labelled(scored)
-  const reported = scored.report?.recipients ?? []
+  const reported = scored.report ? concernedRecipients(scored.report) : []
   if (scored.report?.class !== 'bounce' || !hasRecipients(scored)) return false
   if (expected.length > 0 && reported.length !== expected.length) return false
   return expected.every(({ address, hard }) => found(scored, address)?.hard === hard)

@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { messageOf, SternaError } from '../errors.ts'
 import { startFeedbackParser } from '../feedback/feedback-parser.ts'
 import type { FeedbackParser } from '../feedback/feedback-parser.ts'
+import { concernedRecipients } from '../feedback/feedback-report.ts'
 import type { FeedbackReport } from '../feedback/feedback-report.ts'
 import type { Command, CommandInput } from './command.ts'
 import type { CommandResult } from './control-socket.ts'
@@ -13,7 +14,7 @@ export const feedbackCommands: Command[] = [
     name: 'feedback parse',
     args: ['FILE…'],
     options: {},
-    doc: 'Prints what returned messages mean, a line of JSON for each file: bounce, complaint, autoreply, delivered or not-bounce, and the recipients.',
+    doc: 'Prints what returned messages mean, a line of JSON for each file: bounce, complaint, autoreply, delivered or not-bounce, and the recipients that it is about.',
   },
 ]
 
@@ -57,6 +58,6 @@ async function understand(parser: FeedbackParser, document: Buffer): Promise<Pic
 }
 
 function lineOf(file: string, report: Pick<FeedbackReport, 'class' | 'recipients'>): string {
-  const recipients = report.recipients.map(({ address, hard, status, category }) => ({ address, hard, status, category }))
+  const recipients = concernedRecipients(report).map(({ address, hard, status, category }) => ({ address, hard, status, category }))
   return JSON.stringify({ file, class: report.class, recipients })
 }

@@ -53,3 +53,7 @@ export interface FeedbackReport {
   /** Of the returned message itself, decoded. */
   subject: string
 }
+
+/** Whom a report is about: in a bounce those whom the message did not reach, or not yet; the others in it are well. */
+export const concernedRecipients = ({ class: feedbackClass, recipients }: Pick<FeedbackReport, 'class' | 'recipients'>): ReportedRecipient[] =>
+  feedbackClass === 'bounce' ? recipients.filter(({ action }) => action === 'failed' || action === 'delayed') : recipients

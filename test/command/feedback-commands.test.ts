@@ -17,7 +17,7 @@ const parse = (...files: string[]) => {
 }
 
 test('a line of JSON for each file, without a data directory', async () => {
-  const status = 'Final-Recipient: rfc822; a@b.example\nAction: failed\nStatus: 5.1.1\n'
+  const status = 'Final-Recipient: rfc822; a@b.example\nAction: failed\nStatus: 5.1.1\n\nFinal-Recipient: rfc822; well@b.example\nAction: delivered\nStatus: 2.0.0\n'
   writeFileSync(join(directory, 'a bounce.eml'), `Content-Type: multipart/report; boundary=b\n\n--b\nContent-Type: message/delivery-status\n\n${status}\n--b--\n`)
   writeFileSync(join(directory, 'person.eml'), 'From: a@b.example\nSubject: Hello\n\nHi.\n')
   writeFileSync(join(directory, 'unreadable.eml'), `X: ${'x'.repeat(2_000_000)}\n\n`)

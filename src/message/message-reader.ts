@@ -112,13 +112,12 @@ export class MessageReader {
    * recipient_state, the key of message_tag.
    */
   list(scope: AccountScope, filter: MessageFilter, page: Page): Promise<MessageRow[]> {
-    const { condition, order, params } = pageClause(page)
     const wanted = filterConditions(filter)
     return this.#db.report<MessageRow>(
       `select ${messageColumns} from message
-        where ${['account_id = :accountId', 'sandbox = :sandbox', condition, ...wanted.conditions].join(' and ')}
-        ${order}`,
-      { ...scopeParams(scope), ...params, ...wanted.params },
+        where ${['account_id = :accountId', 'sandbox = :sandbox', withinBounds, ...wanted.conditions].join(' and ')}
+        order by id ${page.before === null ? 'desc' : 'asc'} limit :rows`,
+      { ...scopeParams(scope), ...boundsOf(filter, page), ...wanted.params, rows: page.limit + 1 },
     )
   }
 
@@ -217,11 +216,27 @@ function filterConditions(filter: MessageFilter): { conditions: string[]; params
       ...(value === null ? {} : { tagValue: value }),
     })
   }
-  // An id is minted a little before its message is accepted, and leads to the right place.
-  if (filter.since !== null) add('created_at >= :since and id >= :sinceId', { since: filter.since, sinceId: idFloor('em', filter.since - longestAcceptanceMs) })
-  if (filter.until !== null) add('created_at < :until and id < :untilId', { until: filter.until, untilId: idFloor('em', filter.until) })
   return { conditions, params }
 }
+
+const withinBounds = 'id > :above and id < :below and created_at >= :since and created_at < :until'
+
+/**
+ * What the page and the times of the filter leave. Always the same condition: each text of a statement stays prepared, with
+ * 30 KB, and of two bounds on one side SQLite would look for either. An id is minted a little before its message is accepted.
+ */
+function boundsOf({ since, until }: MessageFilter, { after, before }: Page): Record<string, Value> {
+  const above = since === null ? '' : idFloor('em', since - longestAcceptanceMs)
+  const below = until === null ? behindAllIds : idFloor('em', until)
+  return {
+    above: before !== null && before > above ? before : above,
+    below: after !== null && after < below ? after : below,
+    since: since ?? 0,
+    until: until ?? Number.MAX_SAFE_INTEGER,
+  }
+}
+
+const behindAllIds = 'em_~'
 
 /** No submission takes longer than this from its first byte. */
 const longestAcceptanceMs = 24 * 3_600_000

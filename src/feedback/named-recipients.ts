@@ -61,29 +61,32 @@ function linesAfter(line: number, hasWords: boolean, lines: readonly string[], p
   for (let at = line + 1; at < Math.min(lines.length, line + mostLines) && !places.has(at); at++) {
     const text = (lines[at] ?? '').trim()
     if (text === '' && (hasWords || said.join('') !== '')) break
-    if (introducesNext(at, lines, places)) break
+    if (text !== '' && introducesNext(at, lines, places)) break
     said.push(text)
   }
   return said
 }
 
-/** True for what ends with a colon right before another recipient. */
+const isEmpty = (lines: readonly string[], line: number): boolean => (lines[line] ?? '').trim() === ''
+
+/** True for what ends with a colon before another recipient, and for a line between an empty one and a recipient. */
 function introducesNext(line: number, lines: readonly string[], places: ReadonlySet<number>): boolean {
-  if (!/[:：]$/.test(lines[line] ?? '')) return false
   let next = line + 1
-  while ((lines[next] ?? '-').trim() === '') next++
+  if (isEmpty(lines, line - 1) && places.has(next)) return true
+  if (!/[:：]$/.test(lines[line] ?? '')) return false
+  while (next < lines.length && isEmpty(lines, next)) next++
   return places.has(next)
 }
 
-/** Behind a list whose lines have an address only, after an empty line; or before it, with a colon at the end. */
+/** Behind a list whose lines have an address only, after an empty line; or what introduces it. */
 function saidOfList(line: number, lines: readonly string[], places: ReadonlySet<number>): string {
   let last = line
   while (places.has(last + 1)) last++
   const isBare = lines.slice(line, last + 1).every((text) => !/\s/.test(text.trim()))
-  const behind = last > line && isBare && (lines[last + 1] ?? '').trim() === '' ? linesAfter(last, false, lines, places).join(' ').trim() : ''
+  const behind = last > line && isBare && isEmpty(lines, last + 1) ? linesAfter(last, false, lines, places).join(' ').trim() : ''
   if (behind !== '') return behind
   let first = line
-  while (first > 0 && (places.has(first - 1) || (lines[first - 1] ?? '').trim() === '')) first--
+  while (first > 0 && (places.has(first - 1) || isEmpty(lines, first - 1))) first--
   return introducesNext(first - 1, lines, places) ? (lines[first - 1] ?? '').trim() : ''
 }
 

@@ -1,13 +1,17 @@
+import type { Clock } from '../clock.ts'
 import type { Database, Statement } from '../store/database.ts'
 import type { ReportBox, ReportBudget } from './report-budget.ts'
 
 interface ReportRoomParts {
   db: Pick<Database, 'report' | 'write'>
+  clock: Clock
   budget: ReportBudget
 }
 
 /** Contents that one batch removes: they are large, and removing them is what takes the time. */
 export const contentsAtOnce = 32
+/** How long nobody looks again where nothing could leave, ms: to find that out, all that waits is gone through. */
+const inVainMs = 1_000
 
 /**
  * Finds room for what comes. Where a box is full the oldest contents leave that are settled, so that nobody who fills it
@@ -17,6 +21,8 @@ export const contentsAtOnce = 32
 export class ReportRoom {
   readonly #parts: ReportRoomParts
   readonly #clearing = new Map<ReportBox, Promise<boolean>>()
+  /** Until when nothing can leave a box, by the clock that goes evenly. */
+  readonly #inVainUntil = new Map<ReportBox, number>()
 
   constructor(parts: ReportRoomParts) {
     this.#parts = parts
@@ -40,14 +46,18 @@ export class ReportRoom {
 
   /** False where there was nothing to remove. */
   async #removeOldest(box: ReportBox): Promise<boolean> {
-    const { db, budget } = this.#parts
+    const { db, clock, budget } = this.#parts
+    if ((this.#inVainUntil.get(box) ?? 0) > clock.steady()) return false
     const oldest = await db.report<{ id: string; cost: number }>(
       `select c.id, c.cost from incoming_content c
         where c.box = :box and not exists (select 1 from incoming_report r where r.content_id = c.id and r.state = 'received')
         order by c.id limit ${contentsAtOnce}`,
       { box },
     )
-    if (oldest.length === 0) return false
+    if (oldest.length === 0) {
+      this.#inVainUntil.set(box, clock.steady() + inVainMs)
+      return false
+    }
     const written = await db.write(oldest.map(removeContent), { patient: true })
     // One that was swept out meanwhile is counted there.
     budget.giveBack(box, oldest.reduce((sum, { cost }, place) => sum + (written[place]?.changes ? cost : 0), 0))

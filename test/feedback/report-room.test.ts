@@ -3,6 +3,7 @@ import { IncomingReports } from '../../src/feedback/incoming-reports.ts'
 import type { ReturnPathRecipient, ReportPurpose } from '../../src/feedback/incoming-reports.ts'
 import { ReportBudget } from '../../src/feedback/report-budget.ts'
 import { newId } from '../../src/id.ts'
+import type { Database } from '../../src/store/database.ts'
 import { fileDatabase } from '../support/file-database.ts'
 import { settableClock } from '../support/settable-clock.ts'
 
@@ -12,7 +13,9 @@ const db = await fileDatabase()
 async function tenPlaces() {
   await db.write([{ sql: 'delete from incoming_report' }, { sql: 'delete from incoming_content' }])
   const clock = settableClock()
-  const reports = new IncomingReports({ db, clock, budget: new ReportBudget(clock, 10 * 4_096) })
+  let looks = 0
+  const report: Database['report'] = (sql, params) => (looks++, db.report(sql, params))
+  const reports = new IncomingReports({ db: { ...db, report }, clock, budget: new ReportBudget(clock, 10 * 4_096) })
   let sources = 0
   /** Each from another source. */
   const keep = async (purpose: ReportPurpose, { settled }: { settled: boolean }, count = 1): Promise<string | null> => {
@@ -36,7 +39,7 @@ async function tenPlaces() {
     return isKept ? id : null
   }
   const contents = async () => (await db.read<{ id: string }>('select id from incoming_content order by id')).map(({ id }) => id)
-  return { keep, contents }
+  return { keep, contents, clock, looks: () => looks }
 }
 
 test.each<ReportPurpose>(['bounce', 'complaint', 'dmarc_report'])('whoever fills the room keeps no %s of others out: the oldest that is settled leaves', async (purpose) => {
@@ -56,6 +59,17 @@ test('what waits never leaves, nor does mail for a person', async () => {
   expect(await keep('abuse', { settled: true })).toBe(null)
   expect(await contents()).toHaveLength(20)
   expect(await keep('complaint', { settled: true })).not.toBe(null)
+})
+
+test('where nothing can leave it is looked for once a second, however much comes, and what is settled then leaves', async () => {
+  const { keep, contents, clock, looks } = await tenPlaces()
+  for (let i = 0; i < 10; i++) await keep('bounce', { settled: false })
+  for (let i = 0; i < 20; i++) expect(await keep('bounce', { settled: false })).toBe(null)
+  expect(looks()).toBe(1)
+  await db.write([{ sql: "update incoming_report set state = 'done'" }])
+  clock.advance(1_000)
+  const next = await keep('bounce', { settled: false })
+  expect(await contents()).toEqual([next])
 })
 
 test('what cannot be kept whatever leaves makes nothing leave', async () => {

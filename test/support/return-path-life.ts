@@ -21,7 +21,7 @@ export async function hearBack(relay: TestRelay): Promise<void> {
   // A box that is full of one: it leaves, since it is settled.
   const budget = new ReportBudget(relay.clock, 4_096)
   budget.take('open', '192.0.2.1', 4_096)
-  expect(await new ReportRoom({ db, budget }).take('open', '192.0.2.2', 4_096)).toBe(true)
+  expect(await new ReportRoom({ db, clock: relay.clock, budget }).take('open', '192.0.2.2', 4_096)).toBe(true)
   relay.clock.advance(10 * day)
   const reports = new IncomingReports({ db, clock: relay.clock, budget: new ReportBudget(relay.clock, 1_000_000) })
   await reports.sweep({ contentMs: day, eventMs: 20 * day })

@@ -26,10 +26,15 @@ function sourceOf(phrase: string, terms: Record<string, string[]>): string {
   }).join('')
 }
 
+/** Of each list of terms, made once: many rules name the same. */
+const termsSources = new WeakMap<string[], string>()
+
 function termsSource(name: string, terms: Record<string, string[]>): string {
   const found = terms[name]
   if (!found) throw new RangeError(`No terms are called ${name}.`)
-  return `(?:${found.map(wordsSource).join('|')})`
+  const source = termsSources.get(found) ?? `(?:${found.map(wordsSource).join('|')})`
+  termsSources.set(found, source)
+  return source
 }
 
 /** Words are letters and digits, an `@`, or a full stop. */

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { afterEach, expect, it } from 'vitest'
 import { UntrustedReader } from '../src/untrusted-reader.ts'
 
@@ -25,6 +26,20 @@ it('a child that cannot be started is no fault of the document', async () => {
 
 it('time in which others have the processor does not count', async () => {
   await expect(start(500).read(load, { busyMs: 0, idleMs: 800 })).resolves.toMatchObject({ answer: 'a document' })
+})
+
+it('nor does time in which this process is held up, while the answer is there and not read yet', async () => {
+  const started = start(200)
+  await started.read(load, { busyMs: 0, idleMs: 0 })
+  const reading = started.read(load, { busyMs: 20, idleMs: 0 })
+  await pause(5)
+  await new Promise<void>((resolve) =>
+    setImmediate(() => {
+      for (const begin = performance.now(); performance.now() - begin < 1_000; );
+      resolve()
+    }),
+  )
+  await expect(reading).resolves.toMatchObject({ answer: 'a document' })
 })
 
 it.each([

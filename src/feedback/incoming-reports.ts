@@ -34,17 +34,13 @@ export interface ReturnPathRecipient {
 }
 
 /** A message that came to one address of ours, as it is kept. */
-export interface IncomingReport {
+export interface IncomingReport extends ReturnPathRecipient {
   /** `rep_…` */
   id: string
   /** Epoch, ms. */
   receivedAt: number
-  purpose: ReportPurpose
-  /** Of whom the token in its address is, which is proved by it; null where its address has none. */
-  recipientId: string | null
   /** As given with MAIL FROM; null for the null reverse-path. Proves nothing. */
   reversePath: string | null
-  forwardPath: string
   /** The host that handed it over. */
   remoteAddress: string
   /** bytes */
@@ -52,7 +48,7 @@ export interface IncomingReport {
 }
 
 /** Where reports come from: the network of the client, or the account whose recipient's token is in the address; `none`. */
-export interface ReportSource {
+interface ReportSource {
   by: 'network' | 'account'
   name: string
 }

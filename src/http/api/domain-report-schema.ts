@@ -48,6 +48,16 @@ export const rowParameters = {
 
 const place = z.int().describe('Which row it is, from 0 on.')
 
+const authResults = {
+  dkim: z.string().describe('What was verified: result, domain and selector of each signature.'),
+  spf: z.string().describe('The result and the domain.'),
+}
+
+const policyType = z.string().describe('`sts`, `tlsa`, `no-policy-found` …')
+const resultType = z
+  .string()
+  .describe('`success`, or what went wrong in the words of RFC 8460 4.3; `unspecified` where the report does not say.')
+
 const dmarcRow = z
   .object({
     object: z.literal('dmarc_row'),
@@ -60,8 +70,7 @@ const dmarcRow = z
     overrides: z.array(z.string()).describe('Why the receiver did otherwise than the policy asks for: `forwarded`, `mailing_list` …'),
     header_from: z.string().describe('The domain of the From field.'),
     envelope_from: z.string().nullable(),
-    dkim: z.string().describe('What was verified: result, domain and selector of each signature.'),
-    spf: z.string().describe('The result and the domain.'),
+    ...authResults,
     signed_here: z.boolean().describe('A signature, good or broken, has a selector of this server.'),
   })
   .meta({ id: 'DmarcRow' })
@@ -70,8 +79,8 @@ const tlsRow = z
   .object({
     object: z.literal('tls_row'),
     place,
-    policy_type: z.string().describe('`sts`, `tlsa`, `no-policy-found` …'),
-    result_type: z.string().describe('`success`, or what went wrong in the words of RFC 8460 4.3; `unspecified` where the report does not say.'),
+    policy_type: policyType,
+    result_type: resultType,
     sessions: z.int(),
     sending_mta: z.string().nullable(),
     receiving_mx: z.string().nullable(),
@@ -113,8 +122,7 @@ const source = z
     quarantined: z.int(),
     rejected: z.int(),
     header_from: z.string().describe('The domain of the From field, of a message that failed if there is one; so are `dkim` and `spf`.'),
-    dkim: z.string().describe('What was verified: result, domain and selector of each signature.'),
-    spf: z.string().describe('The result and the domain.'),
+    ...authResults,
   })
   .meta({ id: 'DmarcSource' })
 
@@ -155,8 +163,8 @@ export const tlsSummaryAnswer = z
       .array(
         z
           .object({
-            policy_type: z.string().describe('`sts`, `tlsa`, `no-policy-found` …'),
-            result_type: z.string().describe('`success`, or what went wrong in the words of RFC 8460 4.3; `unspecified` where a report does not say.'),
+            policy_type: policyType,
+            result_type: resultType,
             receiving_mx: z.string().nullable(),
             sessions: z.int(),
           })

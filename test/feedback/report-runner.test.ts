@@ -19,13 +19,23 @@ const clock = settableClock()
 const reports = new IncomingReports({ db, clock, budget: new ReportBudget(clock, 1_000_000_000) })
 beforeEach(() => db.write([{ sql: 'delete from incoming_report' }, { sql: 'delete from incoming_content' }]))
 
+type RunnerParts = ConstructorParameters<typeof ReportRunner>[0]
+
 /** A runner for mail to abuse. */
-function start(handler: ReportHandler, write = (batch: Statement[]) => db.write(batch), eventsWritten = (): void => {}, runnerClock: Clock = clock): ReportRunner {
-  const runner = new ReportRunner({ db: { write }, clock: runnerClock, log: silentLog, reports, purpose: 'abuse', handler, eventsWritten })
+function start(handler: ReportHandler, parts: Partial<RunnerParts> = {}): ReportRunner {
+  const runner = new ReportRunner({ db, clock, log: silentLog, reports, purpose: 'abuse', handler, eventsWritten() {}, ...parts })
   reports.onArrival(() => runner.reportArrived())
   onTestFinished(() => runner.stop(1_000))
   return runner
 }
+
+/** The reports that have come in, read in another way as far as it is given. */
+const reportsWith = (reading: Partial<RunnerParts['reports']>): RunnerParts['reports'] => ({
+  nextSource: (purpose, source) => reports.nextSource(purpose, source),
+  waitingFrom: (purpose, source, limit) => reports.waitingFrom(purpose, source, limit),
+  content: (id) => reports.content(id),
+  ...reading,
+})
 
 interface Arrived {
   purpose?: ReportPurpose
@@ -87,10 +97,11 @@ test('a failure that nobody understands costs no report: it is taken again, othe
 
 test('a full disk is waited out', async () => {
   let failures = 1
-  start(async () => withoutEffect('stored'), async (batch) => {
+  const write = async (batch: Statement[]) => {
     if (failures-- > 0) throw new StorageFullError()
     return db.write(batch)
-  })
+  }
+  start(async () => withoutEffect('stored'), { db: { write } })
   const id = await arrive()
   await expect.poll(results, { timeout: 5_000 }).toEqual({ [id]: 'stored' })
 })
@@ -128,7 +139,7 @@ test('looks come quickly at first and go on for four minutes, by when a slow com
     seconds.push((clock.now() - since) / 1_000)
     return { ...withoutEffect('not_sent'), isProvisional: true }
   }
-  start(handler, undefined, undefined, watched.clock)
+  start(handler, { clock: watched.clock })
   const id = await arrive()
   for (let look = 1; look <= 8; look++) {
     await watched.goOn()
@@ -145,7 +156,7 @@ test('one that fails for hours is tried every ten minutes, so that it is settled
     if (times.push(clock.now()) < 20) throw new TypeError('nobody thought of this')
     return withoutEffect('stored')
   }
-  start(handler, undefined, undefined, watched.clock)
+  start(handler, { clock: watched.clock })
   const id = await arrive()
   for (let failure = 1; failure < 20; failure++) await watched.goOn()
   await settledAs({ [id]: 'stored' })
@@ -155,21 +166,15 @@ test('one that fails for hours is tried every ten minutes, so that it is settled
 test('where the reports cannot be read they are looked for again soon', async () => {
   const watched = watchedClock()
   let failures = 1
-  const sometimes: Pick<IncomingReports, 'nextSource' | 'waitingFrom' | 'content'> = {
+  const sometimes = reportsWith({
     nextSource: async (purpose, source) => {
       if (failures-- > 0) throw new Error('the disk does not answer')
       return reports.nextSource(purpose, source)
     },
-    waitingFrom: (purpose, source, limit) => reports.waitingFrom(purpose, source, limit),
-    content: (id) => reports.content(id),
-  }
-  const handler: ReportHandler = async () => withoutEffect('stored')
-  const runner = new ReportRunner({ db, clock: watched.clock, log: silentLog, reports: sometimes, purpose: 'abuse', handler, eventsWritten() {} })
-  onTestFinished(() => runner.stop(1_000))
-  reports.onArrival(() => {})
+  })
   const id = await arrive()
   const since = clock.now()
-  runner.reportArrived()
+  start(async () => withoutEffect('stored'), { clock: watched.clock, reports: sometimes }).reportArrived()
   await watched.goOn()
   await settledAs({ [id]: 'stored' })
   expect(clock.now() - since).toBeLessThanOrEqual(10_000)
@@ -222,7 +227,7 @@ test('where somebody else was first, what follows is decided anew', async () => 
 
 test('those who read events hear of new ones', async () => {
   let heard = 0
-  start(async (_, content) => ({ ...withoutEffect('bounced'), hasEvents: Buffer.from(content).toString() === 'loud' }), undefined, () => void heard++)
+  start(async (_, content) => ({ ...withoutEffect('bounced'), hasEvents: Buffer.from(content).toString() === 'loud' }), { eventsWritten: () => void heard++ })
   const quiet = await arrive('quiet')
   await settledAs({ [quiet]: 'bounced' })
   expect(heard).toBe(0)
@@ -270,28 +275,24 @@ test('nor does one about the mail of one account, from however many networks it 
 
 test('those that wait for another look are not all read again at the turn of each network', async () => {
   let rows = 0
-  const counted: Pick<IncomingReports, 'nextSource' | 'waitingFrom' | 'content'> = {
-    nextSource: (purpose, source) => reports.nextSource(purpose, source),
+  const counted = reportsWith({
     waitingFrom: async (purpose, source, limit) => {
       const found = await reports.waitingFrom(purpose, source, limit)
       rows += found.length
       return found
     },
-    content: (id) => reports.content(id),
-  }
+  })
   let looks = 0
   const handler: ReportHandler = async (_, content) => {
     looks++
     return { ...withoutEffect('not_sent'), isProvisional: Buffer.from(content).toString() === 'early' }
   }
-  const runner = new ReportRunner({ db, clock, log: silentLog, reports: counted, purpose: 'abuse', handler, eventsWritten() {} })
-  reports.onArrival(() => {})
   for (let i = 0; i < 250; i++) await arrive('early', { remoteAddress: `198.51.100.${i}` })
+  const runner = start(handler, { reports: counted })
   runner.reportArrived()
   await expect.poll(() => looks).toBe(250)
   rows = 0
   const next = await arrive('next')
-  runner.reportArrived()
   await expect.poll(async () => (await results())[next]).toBe('not_sent')
   await runner.stop(10_000)
   // Each round of the networks reads each report once, each turn of their one account reads them all.

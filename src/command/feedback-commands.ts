@@ -14,7 +14,9 @@ export const feedbackCommands: Command[] = [
     name: 'feedback parse',
     args: ['FILE…'],
     options: {},
-    doc: 'Prints what returned messages mean, a line of JSON for each file: bounce, complaint, autoreply, delivered or not-bounce, and the recipients that it is about.',
+    doc:
+      'Prints what returned messages mean, a line of JSON for each file: bounce, complaint, autoreply, delivered or not-bounce, ' +
+      'and the recipients that it is about, of a bounce those whom the mail has not reached.',
   },
 ]
 

@@ -161,15 +161,16 @@ export const settings = {
   'return_path.complaint_sources': setting(
     type.list(type.network),
     null,
-    'Networks, such as 192.0.2.0/24, of the providers whose complaints are believed. Without it ' +
+    'Networks, such as 192.0.2.0/24, of the providers whose complaints are believed, however many come in a day. Without it ' +
       'those of anybody are that bring back the token of a message, which only whoever got it has.',
   ),
   'return_path.storage_limit': setting(
     type.size,
     '256MB',
     'How much is kept of what came in by the return path: so much of mail to the addresses that single messages have, so much ' +
-      'again of reports to those that anybody can know, and again of mail for postmaster and abuse. Beyond it the oldest reports ' +
-      'that are settled leave; mail for postmaster and abuse is answered 452 4.2.2.',
+      'again of reports to those that anybody can know, and again of mail for postmaster and abuse. A sixteenth of it in a day is ' +
+      'for one address that a message has, or for one network. Beyond it the oldest reports that are settled leave; mail for ' +
+      'postmaster and abuse is answered 452 4.2.2.',
   ),
   operator_email: setting(
     type.optional(type.emailAddress),

@@ -79,13 +79,13 @@ interface IncomingReportsParts {
 export class IncomingReports {
   readonly #parts: IncomingReportsParts
   readonly #room: ReportRoom
-  readonly #isComplaintSource: (address: string) => boolean
+  readonly #isListedSource: (address: string) => boolean
   #arrived: (purposes: ReadonlySet<ReportPurpose>) => void = () => {}
 
   constructor(parts: IncomingReportsParts) {
     this.#parts = parts
     this.#room = new ReportRoom(parts)
-    this.#isComplaintSource = networkRule(parts.complaintSources ?? [])
+    this.#isListedSource = networkRule(parts.complaintSources ?? [])
   }
 
   /** Has `listener` called after each message that was kept, with what it is for. */
@@ -121,7 +121,7 @@ export class IncomingReports {
    */
   #sourceOf({ recipients, remoteAddress }: Arrival, box: ReportBox): string | null {
     if (box === 'proved' && recipients[0]?.recipientId) return recipients[0].recipientId
-    if (recipients.every(({ purpose }) => purpose === 'complaint') && this.#isComplaintSource(remoteAddress)) return null
+    if (recipients.every(({ purpose }) => purpose === 'complaint') && this.#isListedSource(remoteAddress)) return null
     return clientNetwork(remoteAddress)
   }
 

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { patternOf } from './phrase-pattern.ts'
 import type { Judgement, Refusal, RefusalPhase } from './refusal.ts'
+import { phrasesOf } from './said-phrases.ts'
+import type { Phrases } from './said-phrases.ts'
 
 /** A rule as it is written in config/bounce-rules.json; everything that it names must fit. */
 export interface BounceRule extends Judgement {
@@ -41,25 +43,25 @@ interface RuleSource {
 interface BounceRules extends Omit<RuleSource, 'terms' | 'ignored' | 'enhancedCodes'> {
   ignored: RegExp
   enhancedCodes: Map<string, EnhancedCode>
-  /** Over `spacedWords`: what a rule says, and what it must not say. */
-  patterns: Map<BounceRule, { says: RegExp | null; unless: RegExp | null }>
+  /** What a rule says, and what it must not say. */
+  phrases: Map<BounceRule, { says: Phrases | null; unless: Phrases | null }>
 }
 
 let compiled: BounceRules | undefined
 
-/** The rules of config/bounce-rules.json, read and made ready when they are first asked for. */
+/** The rules of config/bounce-rules.json, read when they are first asked for; their patterns are made when a text needs them. */
 export function bounceRules(): BounceRules {
   compiled ??= compile(JSON.parse(readFileSync(new URL('../../config/bounce-rules.json', import.meta.url), 'utf8')) as RuleSource)
   return compiled
 }
 
 function compile({ terms, ignored, rules, enhancedCodes, rulesWithoutCode }: RuleSource): BounceRules {
-  const pattern = (phrases: string[] | undefined): RegExp | null => (phrases ? patternOf(phrases, terms) : null)
+  const prepare = (phrases: string[] | undefined): Phrases | null => (phrases ? phrasesOf(phrases, terms) : null)
   return {
     ignored: new RegExp(patternOf(ignored, terms), 'g'),
     rules,
     rulesWithoutCode,
     enhancedCodes: new Map(enhancedCodes.map((entry) => [entry.code, entry])),
-    patterns: new Map([...rules, ...rulesWithoutCode].map((rule) => [rule, { says: pattern(rule.says), unless: pattern(rule.unless) }])),
+    phrases: new Map([...rules, ...rulesWithoutCode].map((rule) => [rule, { says: prepare(rule.says), unless: prepare(rule.unless) }])),
   }
 }

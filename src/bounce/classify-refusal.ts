@@ -1,7 +1,8 @@
 import { bounceRules } from './bounce-rules.ts'
 import type { BounceRule, EnhancedCode } from './bounce-rules.ts'
-import { spacedWords } from './phrase-pattern.ts'
 import type { Judgement, Refusal } from './refusal.ts'
+import { saidWords } from './said-phrases.ts'
+import type { SaidWords } from './said-phrases.ts'
 
 /**
  * What a refusal means, the same for a reply and for a report: the first rule of config/bounce-rules.json that fits, else
@@ -9,7 +10,11 @@ import type { Judgement, Refusal } from './refusal.ts'
  * judged hard too; whether the mail is given up for it is for the caller to say.
  */
 export function classifyRefusal(refusal: Refusal): Judgement {
-  const { category, hard } = decidingRule(refusal)
+  return judgedBy(decidingRule(refusal), refusal)
+}
+
+/** What a refusal means that this rule or code decides. */
+export function judgedBy({ category, hard }: BounceRule | EnhancedCode, refusal: Refusal): Judgement {
   // Whether an address exists is told at RCPT or, by some, after the data; a refusal before that is about us.
   if (hard && isBeforeRecipient(refusal)) return { category: 'policy', hard: false }
   return { category, hard }
@@ -18,8 +23,8 @@ export function classifyRefusal(refusal: Refusal): Judgement {
 /** The rule or the code that decides. */
 export function decidingRule(refusal: Refusal): BounceRule | EnhancedCode {
   const { ignored, rules, enhancedCodes, rulesWithoutCode } = bounceRules()
-  const words = spacedWords(refusal.text).replace(ignored, '')
-  const fitting = (rule: BounceRule): boolean => isFor(rule, refusal) && isSaid(rule, words)
+  const said = saidWords(refusal.text, undefined, ignored)
+  const fitting = (rule: BounceRule): boolean => isFor(rule, refusal) && isSaid(rule, said)
   const found = rules.find(fitting) ?? meaningOf(refusal.enhancedCode, enhancedCodes) ?? rulesWithoutCode.find(fitting)
   if (!found) throw new RangeError('The last rule of rulesWithoutCode must fit every refusal.')
   return found
@@ -48,9 +53,9 @@ function isFor({ phases, codes, enhancedCodes, hosts }: BounceRule, { phase, cod
   return !hosts || (remoteHost !== null && hosts.some((domain) => remoteHost === domain || remoteHost.endsWith(`.${domain}`)))
 }
 
-function isSaid(rule: BounceRule, words: string): boolean {
-  const { says, unless } = bounceRules().patterns.get(rule) ?? {}
-  return (!says || says.test(words)) && !unless?.test(words)
+function isSaid(rule: BounceRule, said: SaidWords): boolean {
+  const { says, unless } = bounceRules().phrases.get(rule) ?? {}
+  return (!says || says(said)) && !unless?.(said)
 }
 
 /** `5.1.1` is also `1.1` and `1`. */

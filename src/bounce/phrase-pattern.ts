@@ -3,8 +3,10 @@ import { wordsOf } from './reply-words.ts'
 /** Up to six words of the same sentence. A word counts up to its fortieth character, so that a gap cannot be long. */
 const gap = '(?: [^ .][^ ]{0,39}){0,6}?'
 
+const pieces = /[(|)…]|\$\w+|[^(|)…$]+/g
+
 /**
- * A pattern for phrases over `spacedWords` of a text. In a phrase `(a|b c|)` stands for any of these, `…` for up to six
+ * A pattern for phrases over the words of a text, each between spaces. In a phrase `(a|b c|)` stands for any of these, `…` for up to six
  * words, `$name` for a list of terms. Nothing else can be repeated, so that no text takes long. Throws RangeError for what
  * is no phrase.
  */
@@ -12,29 +14,60 @@ export function patternOf(phrases: string[], terms: Record<string, string[]>): R
   return new RegExp(`(?:${phrases.map((phrase) => sourceOf(phrase, terms)).join('|')})(?= )`)
 }
 
-/** The words of a text, each between spaces; `longest` in UTF-16 units. */
-export const spacedWords = (text: string, longest?: number): string => ` ${wordsOf(text, longest).join(' ')} `
+/** The words that a phrase can begin with; a text that has none of them does not say it. Throws RangeError for what is no phrase. */
+export function firstWordsOf(phrase: string, terms: Record<string, string[]>): string[] {
+  const found: string[] = []
+  // Of each bracket that is open: whether what it holds can come first, and whether one of its alternatives so far can be empty.
+  const open = [{ isFirst: true, isEmpty: false }]
+  let isFirst = true
+  for (const [piece] of phrase.matchAll(pieces)) {
+    if (!isFirst && open.length === 1) break
+    const bracket = open.at(-1) ?? { isFirst: false, isEmpty: false }
+    if (piece === '(') open.push({ isFirst, isEmpty: false })
+    else if (piece === '|') {
+      bracket.isEmpty ||= isFirst
+      isFirst = bracket.isFirst
+    } else if (piece === ')') {
+      isFirst ||= bracket.isEmpty
+      open.pop()
+    } else if (isFirst) {
+      const words = piece.startsWith('$') ? prepared(piece.slice(1), terms).first : wordsOf(piece).slice(0, 1)
+      found.push(...words)
+      isFirst = words.length === 0
+    }
+  }
+  if (isFirst) throw new RangeError(`A phrase has words: ${phrase}`)
+  return found
+}
 
 function sourceOf(phrase: string, terms: Record<string, string[]>): string {
   if (/^\s*…|…\s*$/.test(phrase)) throw new RangeError(`A phrase neither begins nor ends with a gap: ${phrase}`)
-  return Array.from(phrase.matchAll(/[(|)…]|\$\w+|[^(|)…$]+/g), ([piece]) => {
+  return Array.from(phrase.matchAll(pieces), ([piece]) => {
     if (piece === '(') return '(?:'
     if (piece === '|' || piece === ')') return piece
     if (piece === '…') return gap
-    if (piece.startsWith('$')) return termsSource(piece.slice(1), terms)
+    if (piece.startsWith('$')) return prepared(piece.slice(1), terms).source
     return wordsSource(piece)
   }).join('')
 }
 
-/** Of each list of terms, made once: many rules name the same. */
-const termsSources = new WeakMap<string[], string>()
+interface PreparedTerms {
+  source: string
+  first: string[]
+}
 
-function termsSource(name: string, terms: Record<string, string[]>): string {
-  const found = terms[name]
-  if (!found) throw new RangeError(`No terms are called ${name}.`)
-  const source = termsSources.get(found) ?? `(?:${found.map(wordsSource).join('|')})`
-  termsSources.set(found, source)
-  return source
+/** Of each list of terms, made once: many rules name the same. */
+const preparedTerms = new WeakMap<string[], PreparedTerms>()
+
+function prepared(name: string, terms: Record<string, string[]>): PreparedTerms {
+  const list = terms[name]
+  if (!list) throw new RangeError(`No terms are called ${name}.`)
+  const known = preparedTerms.get(list)
+  if (known) return known
+  const first = new Set(list.flatMap((term) => wordsOf(term).slice(0, 1)))
+  const made = { source: `(?:${list.map(wordsSource).join('|')})`, first: [...first] }
+  preparedTerms.set(list, made)
+  return made
 }
 
 /** Words are letters and digits, an `@`, or a full stop. */

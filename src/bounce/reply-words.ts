@@ -8,7 +8,9 @@ const address = /[^\s<>()[\]"',:;]{1,128}@(?:[\p{L}\p{N}_-]{1,63}(?:\.[\p{L}\p{N
 const elision = /(?<!\p{L})\p{L}['’](?=\p{L})/gu
 const ideograph = String.raw`[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}]`
 /** A number of several parts is one word; of scripts without spaces each character is. */
-const word = new RegExp(String.raw`\d+(?:\.\d+)*|(?=${ideograph})\p{L}|(?:(?!${ideograph})\p{L})+|@|[.;!?](?!\S)|。`, 'gu')
+const word = new RegExp(String.raw`\d+(?:\.\d+)*|[\p{L}&&${ideograph}]|[\p{L}--${ideograph}]+|@|[.;!?](?!\S)|。`, 'gv')
+/** The same of ASCII, which is what most systems write. */
+const asciiWord = /\d+(?:\.\d+)*|[a-z]+|@|[.;!?](?!\S)/g
 
 /** Letters that Unicode does not decompose, as they are written without them. */
 const undecomposed: Record<string, string> = { ł: 'l', ß: 'ss', ø: 'o', œ: 'oe', æ: 'ae' }
@@ -18,7 +20,16 @@ const undecomposed: Record<string, string> = { ł: 'l', ß: 'ss', ø: 'o', œ: '
  * end of a sentence as `.`. So neither spelling nor line breaks nor the names in a reply decide what it is taken for.
  */
 export function wordsOf(text: string, longest = longestText): string[] {
-  const bare = text.slice(0, longest).replace(address, '@').replace(elision, ' ').normalize('NFKD').replace(/\p{M}|['’`´]/gu, '')
-  const plain = bare.toLowerCase().replace(/[łßøœæ]/g, (letter) => undecomposed[letter] ?? letter)
-  return Array.from(plain.matchAll(word), ([found]) => (/^[.;!?。]$/.test(found) ? sentenceEnd : found))
+  const read = text.slice(0, longest)
+  const unnamed = read.includes('@') ? read.replace(address, '@') : read
+  const whole = /['’]/.test(unnamed) ? unnamed.replace(elision, ' ') : unnamed
+  const found = isAscii(whole) ? whole.toLowerCase().replace(/['`]/g, '').match(asciiWord) : plainLetters(whole).match(word)
+  return found?.map((each) => (/^[.;!?。]$/.test(each) ? sentenceEnd : each)) ?? []
+}
+
+const isAscii = (text: string): boolean => /^[\0-\x7f]*$/.test(text)
+
+function plainLetters(text: string): string {
+  const bare = text.normalize('NFKD').replace(/\p{M}|['’`´]/gu, '')
+  return bare.toLowerCase().replace(/[łßøœæ]/g, (letter) => undecomposed[letter] ?? letter)
 }

@@ -1,5 +1,6 @@
+import type { SaidWords } from '../bounce/said-phrases.ts'
 import { isFromMailSystem } from './automatic-reply.ts'
-import { saysNotDelivered, speaksToReader } from './bounce-words.ts'
+import { reportWords, saysNotDelivered, speaksToReader } from './bounce-words.ts'
 import { headerValue } from './returned-message.ts'
 import type { ReturnedMessage } from './returned-message.ts'
 
@@ -50,26 +51,26 @@ const listFields = ['list-id', 'list-unsubscribe', 'list-post', 'mailing-list', 
  * True where a message without a delivery status calls itself the report of a mail system, by its sender and its subject,
  * and its own words say that mail did not arrive. The words alone do not count: people and lists write about bounces too.
  */
-export function isBounceNotice(message: ReturnedMessage, text: string): boolean {
+export function isBounceNotice(message: ReturnedMessage, text: string, words: SaidWords = reportWords(text)): boolean {
   const has = (names: string[]): boolean => message.headers.some(({ name }) => names.includes(name))
   if (has(['x-failed-recipients'])) return true
-  if (isForReader(message, text)) return false
+  if (isForReader(message, text, words)) return false
   const subject = headerValue(message, 'subject').slice(0, 300)
   const isAboutDelivery = reportingSubject.test(subject)
-  if (isFromMailSystem(message)) return isAboutDelivery || saysNotDelivered(text) || refusal.test(text)
+  if (isFromMailSystem(message)) return isAboutDelivery || saysNotDelivered(words) || refusal.test(text)
   if (has(listFields)) return false
   const isFromSystem = reportingSender.test(headerValue(message, 'from')) || hasNullReversePath(message)
   if (isFromSystem) return isAboutDelivery || refusal.test(text)
-  return isAboutDelivery && !answerSubject.test(subject) && !has(conversation) && saysNotDelivered(text)
+  return isAboutDelivery && !answerSubject.test(subject) && !has(conversation) && saysNotDelivered(words)
 }
 
 /**
  * What a mail system tells the owner of a mailbox or its operator: that the mailbox is nearly full, that mail to it had a
  * virus. It quotes no refusal and returns no message; where the one or the other is there, somebody's words are quoted.
  */
-function isForReader(message: ReturnedMessage, text: string): boolean {
+function isForReader(message: ReturnedMessage, text: string, words: SaidWords): boolean {
   const returns = message.parts.some(({ contentType }) => /^(?:message\/|text\/rfc822)/.test(contentType))
-  return !returns && !refusal.test(text) && !quotedReply.test(text) && speaksToReader(text)
+  return !returns && !refusal.test(text) && !quotedReply.test(text) && speaksToReader(words)
 }
 
 const hasNullReversePath = (message: ReturnedMessage): boolean => /^<\s*>/.test(headerValue(message, 'return-path'))

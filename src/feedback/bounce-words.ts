@@ -1,46 +1,43 @@
 import { readFileSync } from 'node:fs'
-import { patternOf, spacedWords } from '../bounce/phrase-pattern.ts'
+import { phrasesOf, saidWords } from '../bounce/said-phrases.ts'
+import type { Phrases, SaidWords } from '../bounce/said-phrases.ts'
 
 /** UTF-16 units of a report that are looked through for phrases. */
 const longestReport = 16 * 1024
 
-/** The lists of config/report-phrases.json, as patterns over `spacedWords`. */
-type Patterns = Record<'notDelivered' | 'later' | 'givenUp' | 'arrived' | 'toReader' | 'ofReader', RegExp>
+/** The lists of config/report-phrases.json. */
+type Lists<T> = Record<'notDelivered' | 'later' | 'givenUp' | 'arrived' | 'toReader' | 'ofReader', T>
 
-let compiled: Patterns | undefined
+let prepared: Lists<Phrases> | undefined
 
-function patterns(): Patterns {
-  if (compiled) return compiled
+function lists(): Lists<Phrases> {
+  if (prepared) return prepared
   const source = readFileSync(new URL('../../config/report-phrases.json', import.meta.url), 'utf8')
-  compiled = compile(JSON.parse(source) as Record<keyof Patterns, string[]>)
-  return compiled
+  prepared = prepare(JSON.parse(source) as Lists<string[]>)
+  return prepared
 }
 
-const compile = ({ notDelivered, later, givenUp, arrived, toReader, ofReader }: Record<keyof Patterns, string[]>): Patterns => ({
-  notDelivered: patternOf(notDelivered, {}),
-  later: patternOf(later, {}),
-  givenUp: patternOf(givenUp, {}),
-  arrived: patternOf(arrived, {}),
-  toReader: patternOf(toReader, {}),
-  ofReader: patternOf(ofReader, {}),
+const prepare = ({ notDelivered, later, givenUp, arrived, toReader, ofReader }: Lists<string[]>): Lists<Phrases> => ({
+  notDelivered: phrasesOf(notDelivered, {}),
+  later: phrasesOf(later, {}),
+  givenUp: phrasesOf(givenUp, {}),
+  arrived: phrasesOf(arrived, {}),
+  toReader: phrasesOf(toReader, {}),
+  ofReader: phrasesOf(ofReader, {}),
 })
 
+/** The words of a report, made once for all that is asked of them. */
+export const reportWords = (text: string): SaidWords => saidWords(text, longestReport)
+
 /** True where words say that mail has not arrived, or not yet. */
-export function saysNotDelivered(text: string): boolean {
-  const words = spacedWords(text, longestReport)
-  return patterns().notDelivered.test(words) || patterns().later.test(words)
-}
+export const saysNotDelivered = (words: SaidWords): boolean => lists().notDelivered(words) || lists().later(words)
 
 /** True where words speak of the reader's own mailbox, or of mail to the reader, and not of mail that the reader sent. */
-export function speaksToReader(text: string): boolean {
-  const words = spacedWords(text, longestReport)
-  return patterns().toReader.test(words) && !patterns().ofReader.test(words)
-}
+export const speaksToReader = (words: SaidWords): boolean => lists().toReader(words) && !lists().ofReader(words)
 
 /** What words say of a message as a whole; `failed` unless they say something else. */
-export function saidAction(text: string): 'failed' | 'delayed' | 'delivered' {
-  const words = spacedWords(text, longestReport)
-  const { notDelivered: failed, later: tried, givenUp: ended, arrived: done } = patterns()
-  if (tried.test(words) && !ended.test(words)) return 'delayed'
-  return done.test(words) && !failed.test(words) ? 'delivered' : 'failed'
+export function saidAction(words: SaidWords): 'failed' | 'delayed' | 'delivered' {
+  const { notDelivered, later, givenUp, arrived } = lists()
+  if (later(words) && !givenUp(words)) return 'delayed'
+  return arrived(words) && !notDelivered(words) ? 'delivered' : 'failed'
 }

@@ -1,4 +1,4 @@
-import { decidingRule, classifyRefusal } from '../bounce/classify-refusal.ts'
+import { decidingRule, judgedBy } from '../bounce/classify-refusal.ts'
 import type { Judgement, Refusal } from '../bounce/refusal.ts'
 
 /** Rules of config/bounce-rules.json that know by words that there is no such address. */
@@ -12,10 +12,10 @@ const addressByWords = /^(?:no such address\b|directory block.* in words alone$)
  * code about the route proves it too, and what is no reply is what the reporting system found out itself.
  */
 export function judgeRefusal(refusal: Refusal): Judgement {
-  const judgement = classifyRefusal(refusal)
+  const rule = decidingRule(refusal)
+  const judgement = judgedBy(rule, refusal)
   const { phase, code, enhancedCode } = refusal
   if (!judgement.hard || phase === 'rcpt' || /^[245]\.1\.(?:[1-9]|10)$/.test(enhancedCode ?? '')) return judgement
-  const rule = decidingRule(refusal)
   if (!('name' in rule) || 'hosts' in rule) return judgement
   const isDomain = rule.name === 'no such domain' && code !== null && !/^[245]\.4\./.test(enhancedCode ?? '')
   return isDomain || addressByWords.test(rule.name) ? { ...judgement, hard: false } : judgement

@@ -1,5 +1,5 @@
 import { isBounceNotice } from './bounce-notice.ts'
-import { saidAction } from './bounce-words.ts'
+import { reportWords, saidAction } from './bounce-words.ts'
 import { mostRecipients } from './feedback-report.ts'
 import type { ReportedRecipient } from './feedback-report.ts'
 import { namedRecipients } from './named-recipients.ts'
@@ -23,9 +23,10 @@ const anyAddress = /[^\s<>()[\]"',:;]{1,64}@[^\s<>()[\]"',:;]{1,255}/g
 export function parseBounceText(message: ReturnedMessage): ReportedRecipient[] {
   const lines = reportLines(message)
   const text = lines.join('\n')
-  if (!isBounceNotice(message, text)) return []
+  const words = reportWords(text)
+  if (!isBounceNotice(message, text, words)) return []
   const recipients = recipientsOf(message, lines)
-  const report = { text, phase: phaseText(text), action: saidAction(text), isOnly: recipients.length === 1 }
+  const report = { text, phase: phaseText(text), action: saidAction(words), isOnly: recipients.length === 1 }
   return recipients.map((recipient) => toldRecipient(recipient, report))
 }
 

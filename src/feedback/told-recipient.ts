@@ -1,7 +1,7 @@
 import { classifyRefusal } from '../bounce/classify-refusal.ts'
 import type { Judgement, Refusal } from '../bounce/refusal.ts'
 import { domainOf } from '../smtp/address.ts'
-import { saidAction } from './bounce-words.ts'
+import { reportWords, saidAction } from './bounce-words.ts'
 import { parseDiagnostic } from './diagnostic.ts'
 import type { Diagnostic } from './diagnostic.ts'
 import { longestReason } from './feedback-report.ts'
@@ -32,7 +32,7 @@ export function toldRecipient(named: NamedRecipient, report: ReportWords): Repor
   const own = understand(named, report)
   const isAll = report.isOnly && own.judgement.category === 'other'
   const { said, judgement } = isAll ? understand({ ...named, reason: `${named.reason}\n${report.text}` }, report) : own
-  const action = saidAction(named.reason) === 'delivered' ? 'delivered' : report.action
+  const action = saidAction(reportWords(named.reason)) === 'delivered' ? 'delivered' : report.action
   return {
     address: named.address,
     action,

@@ -1,6 +1,8 @@
+import { readFileSync } from 'node:fs'
 import { describe, expect, it, test } from 'vitest'
 import { bounceRules } from '../../src/bounce/bounce-rules.ts'
 import { classifyRefusal, decidingRule } from '../../src/bounce/classify-refusal.ts'
+import { firstWordsOf, patternOf } from '../../src/bounce/phrase-pattern.ts'
 import type { Refusal } from '../../src/bounce/refusal.ts'
 
 const { rules, rulesWithoutCode, enhancedCodes } = bounceRules()
@@ -12,6 +14,12 @@ describe('each rule decides the reply it was made for', () => {
     expect(decidingRule(refusal(rule.example))).toBe(rule)
     expect(all.filter((each) => each.name === name)).toHaveLength(1)
   })
+})
+
+test('whatever a rule says or must not say is a phrase', () => {
+  const { terms } = JSON.parse(readFileSync(new URL('../../config/bounce-rules.json', import.meta.url), 'utf8')) as { terms: Record<string, string[]> }
+  const phrases = all.flatMap(({ says = [], unless = [] }) => [...says, ...unless])
+  for (const phrase of phrases) expect([patternOf([phrase], terms), firstWordsOf(phrase, terms).length > 0]).toEqual([expect.any(RegExp), true])
 })
 
 test('the last rule fits everything, and is soft', () => {

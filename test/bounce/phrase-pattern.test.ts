@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { patternOf, spacedWords } from '../../src/bounce/phrase-pattern.ts'
+import { firstWordsOf, patternOf } from '../../src/bounce/phrase-pattern.ts'
+import { phrasesOf, saidWords } from '../../src/bounce/said-phrases.ts'
 
 const terms = { user: ['user', 'e-mail address'] }
-const isIn = (phrase: string, text: string): boolean => patternOf([phrase], terms).test(spacedWords(text))
+const isIn = (phrase: string, text: string): boolean => phrasesOf([phrase], terms)(saidWords(text))
 
 describe('a phrase', () => {
   it.each<[string, string, boolean]>([
@@ -18,6 +19,10 @@ describe('a phrase', () => {
     ['(|local )user unknown', 'user unknown', true],
     ['user (is |)unknown', 'user is unknown', true],
     ['$user unknown', 'e-mail address unknown', true],
+    ['(the |)(|$user )unknown (a|b)', 'e-mail address unknown b', true],
+    ['(the |)(|$user )unknown (a|b)', 'unknown b', true],
+    ['((the|a) |)no such user', 'a no such user', true],
+    ['((the|a) |)no such user', 'no such user', true],
     ['user … unknown', 'user a@b.test of example.com unknown', true],
     ['user … unknown', 'user one two three four five six unknown', true],
     ['user … unknown', 'user one two three four five six seven unknown', false],
@@ -32,5 +37,6 @@ describe('a phrase', () => {
   it('begins and ends with words', () => {
     expect(() => patternOf(['… unknown'], terms)).toThrow(RangeError)
     expect(() => patternOf(['$nobody unknown'], terms)).toThrow(RangeError)
+    expect(() => firstWordsOf('(|user)', terms)).toThrow(RangeError)
   })
 })

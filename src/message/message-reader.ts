@@ -1,25 +1,12 @@
 import { scopeParams } from '../account/account-scope.ts'
 import type { AccountScope } from '../account/account-scope.ts'
-import { idFloor, isId } from '../id.ts'
+import { isId } from '../id.ts'
 import type { Database, Row, Value } from '../store/database.ts'
 import { pageClause } from '../store/page-clause.ts'
 import type { Page } from '../store/page-clause.ts'
-import { statusCondition } from './email-status.ts'
-import type { EmailStatus, NewestEvent } from './email-status.ts'
-
-export interface MessageFilter {
-  status: EmailStatus | null
-  /** Bare address of a recipient. */
-  to: string | null
-  /** Bare address in the From field. */
-  from: string | null
-  domainId: string | null
-  tag: { name: string; value: string | null } | null
-  /** Accepted at or after; epoch, ms. */
-  since: number | null
-  /** Accepted before; epoch, ms. */
-  until: number | null
-}
+import type { NewestEvent } from './email-status.ts'
+import { filterClause } from './message-filter.ts'
+import type { MessageFilter } from './message-filter.ts'
 
 export interface MessageRow extends Row {
   id: string
@@ -108,16 +95,15 @@ export class MessageReader {
   }
 
   /**
-   * A page, newest first; `listBody` makes the answer of it. Uses the index message_account, and for the filters that have one theirs:
-   * recipient_state, the key of message_tag.
+   * A page, newest first; `listBody` makes the answer of it. Uses the index message_account, and for the filters that have one
+   * theirs: recipient_state, the key of message_tag.
    */
   list(scope: AccountScope, filter: MessageFilter, page: Page): Promise<MessageRow[]> {
-    const wanted = filterConditions(filter)
+    const { condition, params } = filterClause(filter, page)
     return this.#db.report<MessageRow>(
-      `select ${messageColumns} from message
-        where ${['account_id = :accountId', 'sandbox = :sandbox', withinBounds, ...wanted.conditions].join(' and ')}
+      `select ${messageColumns} from message where account_id = :accountId and sandbox = :sandbox and ${condition}
         order by id ${page.before === null ? 'desc' : 'asc'} limit :rows`,
-      { ...scopeParams(scope), ...boundsOf(filter, page), ...wanted.params, rows: page.limit + 1 },
+      { ...scopeParams(scope), ...params, rows: page.limit + 1 },
     )
   }
 
@@ -194,49 +180,3 @@ function placesFor(ids: string[]): { places: string; params: Record<string, Valu
   })
   return { places: places.join(', '), params }
 }
-
-function filterConditions(filter: MessageFilter): { conditions: string[]; params: Record<string, Value> } {
-  const conditions: string[] = []
-  const params: Record<string, Value> = {}
-  const add = (condition: string, values: Record<string, Value | null>): void => {
-    conditions.push(condition)
-    Object.assign(params, values)
-  }
-  if (filter.status !== null) conditions.push(statusCondition(filter.status))
-  if (filter.to !== null) {
-    add('exists (select 1 from recipient where message_id = message.id and lower(forward_path) = lower(:to))', { to: filter.to })
-  }
-  if (filter.from !== null) add('author = lower(:from)', { from: filter.from })
-  if (filter.domainId !== null) add('domain_id = :domainId', { domainId: filter.domainId })
-  if (filter.tag !== null) {
-    const { name, value } = filter.tag
-    const withValue = value === null ? '' : ' and value = :tagValue'
-    add(`id in (select message_id from message_tag where account_id = :accountId and name = :tagName${withValue})`, {
-      tagName: name,
-      ...(value === null ? {} : { tagValue: value }),
-    })
-  }
-  return { conditions, params }
-}
-
-const withinBounds = 'id > :above and id < :below and created_at >= :since and created_at < :until'
-
-/**
- * What the page and the times of the filter leave. Always the same condition: each text of a statement stays prepared, with
- * 30 KB, and of two bounds on one side SQLite would look for either. An id is minted a little before its message is accepted.
- */
-function boundsOf({ since, until }: MessageFilter, { after, before }: Page): Record<string, Value> {
-  const above = since === null ? '' : idFloor('em', since - longestAcceptanceMs)
-  const below = until === null ? behindAllIds : idFloor('em', until)
-  return {
-    above: before !== null && before > above ? before : above,
-    below: after !== null && after < below ? after : below,
-    since: since ?? 0,
-    until: until ?? Number.MAX_SAFE_INTEGER,
-  }
-}
-
-const behindAllIds = 'em_~'
-
-/** No submission takes longer than this from its first byte. */
-const longestAcceptanceMs = 24 * 3_600_000

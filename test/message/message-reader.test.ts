@@ -1,8 +1,8 @@
 import { beforeAll, expect, test } from 'vitest'
 import { newId } from '../../src/id.ts'
 import { emailStatuses } from '../../src/message/email-status.ts'
+import type { MessageFilter } from '../../src/message/message-filter.ts'
 import { MessageReader } from '../../src/message/message-reader.ts'
-import type { MessageFilter } from '../../src/message/message-reader.ts'
 import type { Database, Row } from '../../src/store/database.ts'
 import { fileDatabase } from '../support/file-database.ts'
 

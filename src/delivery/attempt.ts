@@ -32,7 +32,8 @@ export interface Attempt {
   tls: TlsUsed | null
   /** DKIM selectors whose signatures the message left with. */
   selectors: string[]
-  transcript: TranscriptLine[]
+  /** JSON of `TranscriptLine[]`: from thread to thread one text takes less than its lines. */
+  transcript: string
 }
 
 export interface DeliveryRecipient {
@@ -90,5 +91,5 @@ export const unconnectedAttempt = (recipientId: string, outcome: Outcome, starte
   address: null,
   tls: null,
   selectors: [],
-  transcript: [],
+  transcript: '[]',
 })

@@ -180,6 +180,6 @@ function attemptOf(draft: Draft, outcome: Outcome): Attempt {
     address: draft.host?.address ?? null,
     tls: tls ? { version: tls.version, cipher: tls.cipher, verified: tls.verified } : null,
     selectors: draft.selectors,
-    transcript: draft.transcript.lines,
+    transcript: JSON.stringify(draft.transcript.lines),
   }
 }

@@ -203,7 +203,7 @@ export function insertAttempt(attempt: Attempt, messageId: string, now: number):
       reply: outcome.type === 'delivered' ? outcome.reply.text : outcome.reason,
       code: outcome.reply?.code ?? null,
       enhancedCode: outcome.reply?.enhancedCode ?? null,
-      transcript: JSON.stringify(attempt.transcript),
+      transcript: attempt.transcript,
     },
   }
 }

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { Attempt } from '../../src/delivery/attempt.ts'
-import { jobOf, testDelivery, testMx } from '../support/delivery-fixture.ts'
+import { jobOf, linesOf, testDelivery, testMx } from '../support/delivery-fixture.ts'
 import type { MxHooks } from '../support/fake-mx.ts'
 import { testCertificate } from '../support/test-certificates.ts'
 import type { TestCertificate } from '../support/test-certificates.ts'
@@ -46,7 +46,7 @@ describe('TLS where it is offered', () => {
       ['EHLO relay.test', 'STARTTLS'],
       ['EHLO relay.test', expect.stringMatching(/^MAIL/)],
     ])
-    expect(attempt.transcript.some(([, , line]) => line.startsWith('(TLS handshake failed'))).toBe(true)
+    expect(linesOf(attempt).some(([, , line]) => line.startsWith('(TLS handshake failed'))).toBe(true)
   })
 
   it('of an old version counts as a failed handshake', async () => {

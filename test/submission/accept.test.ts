@@ -51,7 +51,7 @@ async function startQueue(db: Database): Promise<Relay> {
       const outcome = outcomes.get(forwardPath)?.shift() ?? taken
       onAttempt({
         recipientId: id, outcome, startedAt: clock.now(), durationMs: 5, mxHost: 'mx.example', address: '192.0.2.1',
-        tls: null, selectors: ['s1'], transcript: [],
+        tls: null, selectors: ['s1'], transcript: '[]',
       })
     }
   }

@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest'
-import type { Attempt, DeliveryJob, Postponed } from '../../src/delivery/attempt.ts'
+import type { Attempt, DeliveryJob, Postponed, TranscriptLine } from '../../src/delivery/attempt.ts'
 import { ConnectionPool } from '../../src/delivery/connection-pool.ts'
 import type { PoolLimits } from '../../src/delivery/connection-pool.ts'
 import { deliver } from '../../src/delivery/deliver.ts'
@@ -109,3 +109,5 @@ export function testDelivery(hosts: { host: string; port: number }[], { timeouts
     },
   }
 }
+
+export const linesOf = ({ transcript }: Pick<Attempt, 'transcript'>): TranscriptLine[] => JSON.parse(transcript) as TranscriptLine[]

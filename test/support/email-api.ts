@@ -134,8 +134,5 @@ const attemptFor = (recipientId: string, outcome: Outcome, startedAt: number): A
   address: '192.0.2.1',
   tls: { version: 'TLSv1.3', cipher: 'TLS_AES_256_GCM_SHA384', verified: true },
   selectors: ['s1', 's2'],
-  transcript: [
-    [0, 's', '220 mx.example'],
-    [1, 'c', 'EHLO mail.example.com'],
-  ],
+  transcript: '[[0,"s","220 mx.example"],[1,"c","EHLO mail.example.com"]]',
 })

@@ -6,8 +6,8 @@ import type { OpenApiDocument } from '../../src/http/openapi.ts'
 import { answerCheck } from '../support/answer-check.ts'
 import type { AnswerCheck } from '../support/answer-check.ts'
 import { encodedBody } from '../support/encoded-body.ts'
+import type { Fitting } from '../support/fitting.ts'
 import { fittingObjects } from '../support/fitting-objects.ts'
-import type { Fitting } from '../support/fitting-objects.ts'
 import { keepReport } from '../support/keep-report.ts'
 import { KnownPaths } from '../support/known-paths.ts'
 import { makeObjects, pathTo } from '../support/owned-objects.ts'
@@ -40,6 +40,8 @@ const callWith = (token: string, { baseUrl }: TestRelay, check: AnswerCheck): Ca
   return { status: response.status, body: JSON.parse(text) }
 }
 
+type Concrete = ReturnType<typeof concrete>
+
 /** The request as it is sent, its marks replaced by what is known and what was made for it. */
 function concrete(request: GeneratedRequest, known: KnownPaths, { parameters = {}, headers = {}, own = {} }: Fitting) {
   const fill = (text: string): string =>
@@ -59,8 +61,32 @@ function concrete(request: GeneratedRequest, known: KnownPaths, { parameters = {
   }
 }
 
+/** Sends it with this key; `text` is null of a stream, which does not end. */
+async function exchange({ baseUrl }: TestRelay, { method, template }: GeneratedRequest, { path, headers, body }: Concrete, token: string) {
+  const response = await fetch(baseUrl + path, {
+    method,
+    headers: { ...headers, ...credentials(template, token) },
+    redirect: 'manual',
+    ...(body === undefined ? {} : { body }),
+    signal: AbortSignal.timeout(20_000),
+  })
+  if (!response.headers.get('content-type')?.startsWith('text/event-stream')) return { response, text: await response.text() }
+  await response.body!.cancel()
+  return { response, text: null }
+}
+
 /** In some answers to a batch each email has its own, and it was of no use where all of them are refusals. */
-const isSuccess = ({ ok }: Response, text: string, template: string): boolean => ok && (!/postmark.*batch/i.test(template) || text.includes('"ErrorCode":0'))
+const isSuccess = ({ ok }: Response, text: string | null, template: string): boolean => ok && (!/postmark.*batch/i.test(template) || text?.includes('"ErrorCode":0') === true)
+
+const countIn = <K>(map: Map<K, number>, key: K): unknown => map.set(key, (map.get(key) ?? 0) + 1)
+
+/** How often there was success where it was rarest, and how often each status. */
+function summaryOf(succeeded: Map<string, number>, statuses: Map<number, number>): string {
+  const rarest = [...succeeded].toSorted(([, a], [, b]) => a - b).filter(([, count]) => count > 0)
+  const rare = rarest.slice(0, 3).map(([name, count]) => `${count} of ${name}`).join(', ')
+  const answers = [...statuses].toSorted(([a], [b]) => a - b).map(([status, count]) => `${status}: ${count}`).join(', ')
+  return `${rarest.length} of ${succeeded.size} endpoints with success, the rarest ${rare}\n${answers}`
+}
 
 /** Somebody of every permission, what there is from the beginning, and what can be made and known of it. */
 async function prepare(relay: TestRelay, document: OpenApiDocument, check: AnswerCheck) {
@@ -87,7 +113,7 @@ async function prepare(relay: TestRelay, document: OpenApiDocument, check: Answe
     const { id: event = '' } = known.parametersFor('/api/events/{id}', number)
     return { template, account, name: `new${number}.example`, alias: `new-${number}`, email: `new${number}@example.com`, event }
   }
-  return { tokens, known, own, makerFor: fittingObjects({ relay, call, keep: (id) => known.keep(id) }, document) }
+  return { tokens, known, own, makerFor: fittingObjects({ relay, call, keep: (id) => known.keep(id), document }) }
 }
 
 const settings = {
@@ -106,7 +132,6 @@ test(`${requests} requests made from the document: each answer is a promised one
     const endpoints = Object.entries(document.paths).flatMap(([template, methods]) => Object.keys(methods).map((method) => ({ template, method })))
     const succeeded = new Map(endpoints.map(({ template, method }) => [`${method.toUpperCase()} ${template}`, 0]))
     const statuses = new Map<number, number>()
-    const countIn = <K>(map: Map<K, number>, key: K): unknown => map.set(key, (map.get(key) ?? 0) + 1)
     const delay = monitorEventLoopDelay({ resolution: 10 })
     delay.enable()
     const startedAt = performance.now()
@@ -115,37 +140,23 @@ test(`${requests} requests made from the document: each answer is a promised one
       const { method, template } = request
       const maker = makerFor(method, template)
       const fitting = maker && request.luck < maker.share * madeFor ? await maker.make() : {}
-      const { path, parameters, headers, body } = concrete(request, known, { ...fitting, own: { ...own(), ...fitting.own } })
-      const response = await fetch(relay.baseUrl + path, {
-        method,
-        headers: { ...headers, ...credentials(template, tokens[request.token]!) },
-        redirect: 'manual',
-        ...(body === undefined ? {} : { body }),
-        signal: AbortSignal.timeout(20_000),
-      })
-      const { status, ok } = response
+      const sent = concrete(request, known, { ...fitting, own: { ...own(), ...fitting.own } })
+      const { response, text } = await exchange(relay, request, sent, tokens[request.token]!)
+      const { status, ok, headers } = response
       countIn(statuses, status)
-      const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') ?? false
-      const text = isStream ? await response.body!.cancel().then(() => '') : await response.text()
       if (isSuccess(response, text, template)) countIn(succeeded, `${method} ${template}`)
-      if (isStream) return
-      if (status >= 500) throw new Error(`${method} ${path} answered ${status}: ${text}`)
+      if (text === null) return
+      if (status >= 500) throw new Error(`${method} ${sent.path} answered ${status}: ${text}`)
       // Some paths become others: a segment of dots is taken out before the request is sent.
-      check(method, new URL(response.url).pathname, { status, headers: response.headers, text })
-      known.learn(text, { ok, template, parameters })
+      check(method, new URL(response.url).pathname, { status, headers, text })
+      known.learn(text, { ok, template, parameters: sent.parameters })
     })
     await fc.assert(property, { numRuns: requests, endOnFailure: true, seed })
     delay.disable()
     expect((await fetch(`${relay.baseUrl}/healthz`)).status).toBe(200)
     const seconds = ((performance.now() - startedAt) / 1000).toFixed(1)
-    const rarest = [...succeeded].toSorted(([, a], [, b]) => a - b)
-    const never = rarest.filter(([, count]) => count === 0).map(([name]) => name)
-    console.log(
-      `${requests} requests in ${seconds} s to ${endpoints.length} endpoints, ${endpoints.length - never.length} of them with success` +
-        `${never.length > 0 ? '' : `, the rarest ${rarest.slice(0, 3).map(([name, count]) => `${count} of ${name}`).join(', ')}`}; ` +
-        `longest wait of the main thread ${(delay.max / 1e6).toFixed(0)} ms; seed ${seed}`,
-    )
-    console.log([...statuses].toSorted(([a], [b]) => a - b).map(([status, count]) => `${status}: ${count}`).join(', '))
+    console.log(`${requests} requests in ${seconds} s, longest wait of the main thread ${(delay.max / 1e6).toFixed(0)} ms, seed ${seed}; ${summaryOf(succeeded, statuses)}`)
+    const never = [...succeeded].filter(([, count]) => count === 0).map(([name]) => name)
     if (requests >= enoughForAll) expect(never, 'every endpoint can do what it is for').toEqual([])
   } finally {
     await relay.stop()

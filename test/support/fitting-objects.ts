@@ -1,49 +1,17 @@
-import { vi } from 'vitest'
-import { roles } from '../../src/account/permission.ts'
-import { totpCode, totpStepAt } from '../../src/account/totp.ts'
-import { deleteUser } from '../../src/account/user-changes.ts'
-import type { StoredUser } from '../../src/account/user.ts'
-import type { OpenApiDocument } from '../../src/http/openapi.ts'
-import { sessionCookie } from '../../src/http/session-cookie.ts'
-import { fromBase32 } from './base32.ts'
+import { exampleOf } from './fitting.ts'
+import type { Fitting, MakerParts, Makers } from './fitting.ts'
+import { emails, queues, webhooks } from './fitting-mail.ts'
+import { links, sessions } from './fitting-people.ts'
 import type { Call } from './owned-objects.ts'
-import type { TestRelay } from './start-relay.ts'
-import { startReceiver, status } from './webhook-receiver.ts'
 
-/** What was made so that a request can succeed. */
-export interface Fitting {
-  parameters?: Record<string, string>
-  headers?: Record<string, string>
-  /** What the marks `<own …>` in its body stand for. */
-  own?: Record<string, string>
-}
-
-export interface FittingMaker {
+interface FittingMaker {
   /** percent of the requests that it is made for */
   share: number
-  make(): Promise<Fitting>
-}
-
-type Makers = Record<string, FittingMaker['make']>
-
-interface MakerParts {
-  relay: TestRelay
-  /** As an operator with a sandbox key. */
-  call: Call
-  /** Has others leave the object with this id alone. */
-  keep(id: string): void
-  /** A new number at each call. */
-  next(): number
-}
-
-async function made(call: Call, path: string, body: unknown): Promise<any> {
-  const answer = await call('POST', path, body)
-  if (answer.status >= 300) throw new Error(`POST ${path} was refused: ${JSON.stringify(answer.body)}`)
-  return answer.body
+  make: Makers[string]
 }
 
 /** The maker for the longest beginning of the template that there is one for. */
-const inside = (makers: Makers, template: string): FittingMaker['make'] | undefined => {
+const inside = (makers: Makers, template: string): Makers[string] | undefined => {
   const [place] = Object.keys(makers).filter((known) => template === known || template.startsWith(`${known}/`)).toSorted((a, b) => b.length - a.length)
   return place === undefined ? undefined : makers[place]
 }
@@ -52,11 +20,11 @@ const inside = (makers: Makers, template: string): FittingMaker['make'] | undefi
  * What makes that which a request to an endpoint of the document is to find, in the state that the endpoint needs;
  * undefined where there is nothing to make.
  */
-export function fittingObjects(parts: Omit<MakerParts, 'next'>, document: OpenApiDocument): (method: string, template: string) => FittingMaker | undefined {
+export function fittingObjects(given: Omit<MakerParts, 'next'>): (method: string, template: string) => FittingMaker | undefined {
   let count = 0
-  const withNumbers = { ...parts, next: () => ++count }
-  const special = { ...emails(withNumbers), ...queues(withNumbers), ...webhooks(withNumbers), ...links(withNumbers), ...sessions(withNumbers, document), ...examples(withNumbers, document) }
-  const any = everything(withNumbers)
+  const parts = { ...given, next: () => ++count }
+  const special: Makers = { ...emails(parts), ...queues(parts), ...webhooks(parts), ...links(parts), ...sessions(parts), ...examples(parts) }
+  const any = everything(parts)
   return (method, template) => {
     const make = special[`${method} ${template}`] ?? inside(special, template)
     if (make) return { share: 85, make }
@@ -80,7 +48,7 @@ function everything({ call, next }: MakerParts): Makers {
   }
   const makers = Object.fromEntries(
     Object.entries(bodies).map(([place, body]) => {
-      const [, path = '', name = ''] = /^(.*)\/\{(\w+)\}$/.exec(place) ?? []
+      const [path = '', name = ''] = place.slice(0, -1).split('/{')
       return [
         place,
         async (): Promise<Fitting> => {
@@ -95,7 +63,7 @@ function everything({ call, next }: MakerParts): Makers {
 }
 
 /** What the document's examples make is there once. */
-function examples({ call }: MakerParts, document: OpenApiDocument): Makers {
+function examples({ call, document }: MakerParts): Makers {
   const { name } = exampleOf(document, '/api/domains') as { name: string }
   const { alias } = exampleOf(document, '/api/templates') as { alias: string }
   const without = (path: string) => async (): Promise<Fitting> => {
@@ -112,142 +80,3 @@ async function withRoom(call: Call): Promise<Fitting> {
   for (const { id } of generated.slice(30)) await call('DELETE', `/api/webhooks/${id}`)
   return {}
 }
-
-function emails({ relay, call, next }: MakerParts): Makers {
-  const send = async (fields: Record<string, unknown>): Promise<string> =>
-    (await made(call, '/api/emails', { from: 'app@sender.example', to: `delivered+${next()}@simulator.test`, subject: 'Hello', text: 'Hello', ...fields })).id
-  const scheduled = async (): Promise<Fitting> => ({ parameters: { id: await send({ scheduled_at: new Date(relay.clock.now() + 3_600_000).toISOString() }) } })
-  return {
-    'PATCH /api/emails/{id}': scheduled,
-    'POST /api/emails/{id}/cancel': scheduled,
-    'POST /api/emails/{id}/resend': async () => {
-      const id = await send({ to: `softbounced+${next()}@simulator.test` })
-      await eventually(async () => (await call('GET', `/api/emails/${id}`)).body.recipients[0].status === 'bounced')
-      return { parameters: { id } }
-    },
-  }
-}
-
-/** Live mail to a destination whose servers cannot be looked up. */
-function queues({ relay, call, next }: MakerParts): Makers {
-  const waiting = async (): Promise<Fitting> => {
-    const domain = `waiting${next()}.example`
-    relay.dns.zone[domain] = 'servfail'
-    await relay.send(`user@${domain}`)
-    await eventually(async () => {
-      const { body } = await call('GET', `/api/queue/${domain}`)
-      return body.in_hand === 0 && body.last_response !== null
-    })
-    return { parameters: { domain } }
-  }
-  return {
-    '/api/queue/{domain}': waiting,
-    '/api/queue/{domain}/release': async () => {
-      const fitting = await waiting()
-      await made(call, `/api/queue/${fitting.parameters?.domain}/hold`, undefined)
-      return fitting
-    },
-  }
-}
-
-const eventually = (isSo: () => Promise<boolean>): Promise<void> =>
-  vi.waitFor(async () => {
-    if (!(await isSo())) throw new Error('it is not so yet')
-  }, patience)
-
-/** A webhook that takes what it is sent: of the same event one delivery after the other, each of them ended. */
-function webhooks({ call, keep, next }: MakerParts): Makers {
-  let webhook: Promise<string> | undefined
-  const make = async (): Promise<string> => {
-    const receiver = await startReceiver(status(200))
-    const { id } = await made(call, '/api/webhooks', { url: receiver.url, events: ['email.complained'] })
-    keep(id)
-    await made(call, '/api/emails', { from: 'app@sender.example', to: `complained+${next()}@simulator.test`, subject: 'Hello', text: 'Hello' })
-    return id
-  }
-  const delivered = async (): Promise<Fitting> => {
-    const id = await (webhook ??= make())
-    return vi.waitFor(async () => {
-      const { body } = await call('GET', `/api/webhooks/${id}/deliveries?limit=1`)
-      const [last] = body.data
-      if (last?.status !== 'success') throw new Error(`the last delivery is ${last?.status}`)
-      return { parameters: { id, delivery_id: last.id, event_id: last.event_id } }
-    }, patience)
-  }
-  return { '/api/webhooks/{id}/deliveries/{delivery_id}': delivered, '/api/webhooks/{id}/events/{event_id}': delivered }
-}
-
-/** Links as people get them, in a mail or from somebody else. */
-function links({ relay, call, next }: MakerParts): Makers {
-  const { db, people } = relay.relay.parts
-  return {
-    '/setup/{token}': async () => {
-      // The link of the first day works until somebody owns the server.
-      for (const { id } of people.users.list()) {
-        await db.write(deleteUser(id))
-        await people.sessions.endAll(id)
-      }
-      await people.users.load()
-      return { parameters: { token: (await people.setupLink.renew()) ?? '' }, own: { email: `owner${next()}@people.example` } }
-    },
-    '/invite/{token}': async () => {
-      const number = next()
-      const invited = await made(call, '/api/users', { email: `invited${number}@people.example`, role: 'member' })
-      const { invitation_url: url } = number % 2 === 0 ? invited : await made(call, `/api/users/${invited.id}/invitation`, undefined)
-      return { parameters: { token: url.split('/').at(-1) } }
-    },
-    '/u/{token}': async () => {
-      const html = '<a href="{{unsubscribe_url}}">No more</a>'
-      const { id } = await made(call, '/api/emails', { from: 'app@sender.example', to: `reader${next()}@example.com`, subject: 'News', html, unsubscribe: true })
-      const { body } = await call('GET', `/api/emails/${id}`)
-      return { parameters: { token: /\/u\/([^"]+)/.exec(body.html)?.[1] ?? '' } }
-    },
-  }
-}
-
-/** Somebody who is logged in; the password is that of the document's example. */
-function sessions({ relay, next }: MakerParts, document: OpenApiDocument): Makers {
-  const { accounts, clock, config, people } = relay.relay.parts
-  const { users } = people
-  const shown = exampleOf(document, '/session') as { email: string; password: string }
-  const accountId = accounts.findAccount('test')!.id
-  let hash: Promise<string> | undefined
-  const add = async (email = `user${next()}@people.example`): Promise<StoredUser> => {
-    const { user } = users.newUser({ accountId, email, role: roles[next() % roles.length]!, operator: false })
-    const added = { ...user, password: await (hash ??= people.passwords.hash(shown.password)), status: 'active' as const }
-    await users.add(added, [])
-    return added
-  }
-  const logIn = async (user: StoredUser) => {
-    const { session, secret } = await people.sessions.begin(user, { address: '127.0.0.1', userAgent: 'generated' })
-    const cookie = sessionCookie(config.baseUrl).give(secret).replace(/;.*/, '')
-    return { id: session.id, fitting: { headers: { cookie }, own: { email: user.email, password: shown.password } } }
-  }
-  const code = async ({ id }: StoredUser): Promise<string> => totpCode(fromBase32((await people.secondFactors.begin(id)).secret), totpStepAt(clock.now()))
-  return {
-    '/session': async () => (await logIn(await add())).fitting,
-    'POST /session': async () => {
-      const user = users.findByEmail(shown.email) ? await add() : await add(shown.email)
-      return { own: { email: user.email, password: shown.password } }
-    },
-    '/session/all/{id}': async () => {
-      const user = await add()
-      return { ...(await logIn(user)).fitting, parameters: { id: (await logIn(user)).id } }
-    },
-    '/session/totp/confirm': async () => {
-      const user = await add()
-      const { fitting } = await logIn(user)
-      return { ...fitting, own: { code: await code(user) } }
-    },
-    '/session/totp/remove': async () => {
-      const user = await add()
-      await people.secondFactors.confirm(user.id, await code(user))
-      return (await logIn(user)).fitting
-    },
-  }
-}
-
-const exampleOf = (document: OpenApiDocument, path: string): unknown =>
-  (document.paths[path]!.post!.requestBody as { content: { 'application/json': { example: unknown } } }).content['application/json'].example
-
-const patience = { timeout: 10_000, interval: 5 }

@@ -2,7 +2,8 @@ import fc from 'fast-check'
 import type { OpenApiDocument } from '../../src/http/openapi.ts'
 import { doorBodies } from './door-bodies.ts'
 import { contentTypeOf } from './encoded-body.ts'
-import { fromSchema, hostileValue, mutated, overlaid } from './schema-arbitrary.ts'
+import { hostileValue, mutated } from './hostile-value.ts'
+import { fromSchema, knownId, overlaid } from './schema-arbitrary.ts'
 
 type Json = Record<string, unknown>
 
@@ -26,10 +27,8 @@ const awkwardText = fc.oneof(
   fc.constantFrom('%00', '..', '.', 'x'.repeat(3000), "'", '*', 'constructor', '%ff', 'a/b', '?', '#', 'EM_0', 'em_01kahk3yq4x8v5t2n7m9b6c1d0'),
   fc.string({ unit: 'binary', maxLength: 40 }),
 )
-const someId = fc.oneof({ weight: 6, arbitrary: fc.nat({ max: 9999 }).map((n) => `<id ${n}>`) }, { weight: 1, arbitrary: awkwardText })
-
-const fromParameter = (schema: Json, root: Json, name: string): fc.Arbitrary<string> =>
-  fc.oneof({ weight: 6, arbitrary: fromSchema(schema, root, name).map(String) }, { weight: 1, arbitrary: awkwardText })
+const orAwkward = (usual: fc.Arbitrary<string>): fc.Arbitrary<string> => fc.oneof({ weight: 6, arbitrary: usual }, { weight: 1, arbitrary: awkwardText })
+const someId = orAwkward(knownId)
 
 const headersFor = (mediaType: string): fc.Arbitrary<Record<string, string>> =>
   fc.record(
@@ -75,7 +74,7 @@ export function requestsTo(document: OpenApiDocument, template: string, method: 
     query: fc
       .tuple(
         fc.oneof(fc.constant(demanded), fc.subarray(names, { maxLength: Math.min(3, names.length) })),
-        fc.record(Object.fromEntries(inQuery.map(({ name, schema: own }) => [name, fromParameter(own, root, name)]))),
+        fc.record(Object.fromEntries(inQuery.map(({ name, schema: own }) => [name, orAwkward(fromSchema(own, root, name).map(String))]))),
       )
       .map(([chosen, values]) => chosen.map((name): [string, string] => [name, (values as Record<string, string>)[name] ?? ''])),
     token: fc.nat({ max: 19 }),

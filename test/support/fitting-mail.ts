@@ -1,0 +1,68 @@
+import { inTheEnd, made } from './fitting.ts'
+import type { Fitting, MakerParts, Makers } from './fitting.ts'
+import { startReceiver, status } from './webhook-receiver.ts'
+
+/** Emails in the state that a change of them needs. */
+export function emails({ relay, call, next }: MakerParts): Makers {
+  const send = async (fields: Record<string, unknown>): Promise<string> =>
+    (await made(call, '/api/emails', { from: 'app@sender.example', to: `delivered+${next()}@simulator.test`, subject: 'Hello', text: 'Hello', ...fields })).id
+  const scheduled = async (): Promise<Fitting> => ({ parameters: { id: await send({ scheduled_at: new Date(relay.clock.now() + 3_600_000).toISOString() }) } })
+  return {
+    'PATCH /api/emails/{id}': scheduled,
+    'POST /api/emails/{id}/cancel': scheduled,
+    'POST /api/emails/{id}/resend': async () => {
+      const id = await send({ to: `softbounced+${next()}@simulator.test` })
+      await untilSo(async () => (await call('GET', `/api/emails/${id}`)).body.recipients[0].status === 'bounced')
+      return { parameters: { id } }
+    },
+  }
+}
+
+/** Live mail to a destination whose servers cannot be looked up. */
+export function queues({ relay, call, next }: MakerParts): Makers {
+  const waiting = async (): Promise<Fitting> => {
+    const domain = `waiting${next()}.example`
+    relay.dns.zone[domain] = 'servfail'
+    await relay.send(`user@${domain}`)
+    await untilSo(async () => {
+      const { body } = await call('GET', `/api/queue/${domain}`)
+      return body.in_hand === 0 && body.last_response !== null
+    })
+    return { parameters: { domain } }
+  }
+  return {
+    '/api/queue/{domain}': waiting,
+    '/api/queue/{domain}/release': async () => {
+      const fitting = await waiting()
+      await made(call, `/api/queue/${fitting.parameters?.domain}/hold`, undefined)
+      return fitting
+    },
+  }
+}
+
+const untilSo = (isSo: () => Promise<boolean>): Promise<void> =>
+  inTheEnd(async () => {
+    if (!(await isSo())) throw new Error('it is not so yet')
+  })
+
+/** A webhook that takes what it is sent: of the same event one delivery after the other, each of them ended. */
+export function webhooks({ call, keep, next }: MakerParts): Makers {
+  let webhook: Promise<string> | undefined
+  const make = async (): Promise<string> => {
+    const receiver = await startReceiver(status(200))
+    const { id } = await made(call, '/api/webhooks', { url: receiver.url, events: ['email.complained'] })
+    keep(id)
+    await made(call, '/api/emails', { from: 'app@sender.example', to: `complained+${next()}@simulator.test`, subject: 'Hello', text: 'Hello' })
+    return id
+  }
+  const delivered = async (): Promise<Fitting> => {
+    const id = await (webhook ??= make())
+    return inTheEnd(async () => {
+      const { body } = await call('GET', `/api/webhooks/${id}/deliveries?limit=1`)
+      const [last] = body.data
+      if (last?.status !== 'success') throw new Error(`the last delivery is ${last?.status}`)
+      return { parameters: { id, delivery_id: last.id, event_id: last.event_id } }
+    })
+  }
+  return { '/api/webhooks/{id}/deliveries/{delivery_id}': delivered, '/api/webhooks/{id}/events/{event_id}': delivered }
+}

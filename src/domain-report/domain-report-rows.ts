@@ -1,4 +1,5 @@
-import type { Database, Row, Value } from '../store/database.ts'
+import type { Database, Row } from '../store/database.ts'
+import { pageClause } from '../store/page-clause.ts'
 import type { Page } from '../store/page-clause.ts'
 import type { DmarcPolicy } from './domain-report.ts'
 
@@ -32,27 +33,22 @@ export interface TlsRowRow extends Row {
   reason: string | null
 }
 
-/** A page of the rows of a DMARC report, the first of them first, with one more, as `listBody` has it. `reportId`: `drp_…` */
+/** A page of the rows of a DMARC report, the first of them first, with one more, as `pageClause` has it. `reportId`: `drp_…` */
 export function readDmarcRows(db: Pick<Database, 'report'>, reportId: string, page: Page<number>): Promise<DmarcRowRow[]> {
-  const { clause, params } = byPlace(page)
+  const { condition, order, params } = pageClause(page, 'place', 'asc')
   return db.report<DmarcRowRow>(
     `select place, source_ip, messages, disposition, dkim_aligned, spf_aligned, overrides, header_from, envelope_from, dkim, spf, signed_here
-       from dmarc_row where report_id = :reportId and ${clause}`,
+       from dmarc_row where report_id = :reportId and ${condition} ${order}`,
     { reportId, ...params },
   )
 }
 
 /** The same of a TLS report. */
 export function readTlsRows(db: Pick<Database, 'report'>, reportId: string, page: Page<number>): Promise<TlsRowRow[]> {
-  const { clause, params } = byPlace(page)
+  const { condition, order, params } = pageClause(page, 'place', 'asc')
   return db.report<TlsRowRow>(
     `select place, policy_type, result_type, sessions, sending_mta, receiving_mx, receiving_ip, reason
-       from tls_row where report_id = :reportId and ${clause}`,
+       from tls_row where report_id = :reportId and ${condition} ${order}`,
     { reportId, ...params },
   )
-}
-
-function byPlace({ limit, after, before }: Page<number>): { clause: string; params: Record<string, Value> } {
-  const [comparison, direction] = before === null ? ['>', 'asc'] : ['<', 'desc']
-  return { clause: `place ${comparison} :edge order by place ${direction} limit :rows`, params: { edge: before ?? after ?? -1, rows: limit + 1 } }
 }

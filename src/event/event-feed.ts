@@ -1,6 +1,8 @@
 import { scopeParams } from '../account/account-scope.ts'
 import type { AccountScope } from '../account/account-scope.ts'
 import type { Database, Row, Value } from '../store/database.ts'
+import { pageClause } from '../store/page-clause.ts'
+import type { Page } from '../store/page-clause.ts'
 import { publicEventTypes } from './event-type.ts'
 import type { PublicEventType } from './event-type.ts'
 
@@ -15,13 +17,9 @@ interface EventFilter {
   until: number | null
 }
 
-/** A piece of the log, by places in it. At most one of `after` and `before` is set; they are meant in the order of the piece. */
-export interface FeedPage {
+/** A piece of the log, by places in it. */
+export interface FeedPage extends Page<number> {
   order: 'asc' | 'desc'
-  /** 1 … 100 */
-  limit: number
-  after: number | null
-  before: number | null
 }
 
 export interface FeedRow extends Row {
@@ -74,26 +72,17 @@ export class EventFeed {
     return row?.seq ?? 0
   }
 
-  /**
-   * A page and one row more, which tells that there is more. With `before` the rows come in the opposite order, those
-   * next to that place first. Uses the index event_feed, or event_message where one email is asked for.
-   */
+  /** A page with one row more, as `pageClause` has it. Uses the index event_feed, or event_message where one email is asked for. */
   page(scope: AccountScope, page: FeedPage, filter = everything): Promise<FeedRow[]> {
-    const isUpward = (page.order === 'asc') === (page.before === null)
-    const edge = page.after ?? page.before
-    const conditions = ['account_id = :accountId', 'sandbox = :sandbox', isPublic]
-    const params: Record<string, Value> = { ...scopeParams(scope), pageLimit: page.limit + 1 }
-    if (edge !== null) {
-      conditions.push(isUpward ? 'seq > :edge' : 'seq < :edge')
-      params.edge = edge
-    }
+    const piece = pageClause(page, 'seq', page.order)
+    const conditions = ['account_id = :accountId', 'sandbox = :sandbox', isPublic, piece.condition]
+    const params: Record<string, Value> = { ...scopeParams(scope), ...piece.params }
     for (const [condition, name, value] of conditionsOf(filter)) {
       conditions.push(condition)
       params[name] = value
     }
     return this.#db.report<FeedRow>(
-      `select seq, id, type, created_at, data from event
-        where ${conditions.join(' and ')} order by seq ${isUpward ? 'asc' : 'desc'} limit :pageLimit`,
+      `select seq, id, type, created_at, data from event where ${conditions.join(' and ')} ${piece.order}`,
       params,
     )
   }

@@ -10,7 +10,8 @@ const db = await fileDatabase()
 const scope = { accountId: 'acc_1', sandbox: false }
 const everything: MessageFilter = { status: null, to: null, from: null, domainId: null, tag: null, since: null, until: null }
 const times = [1_000, 2_000, 3_000, 4_000, 5_000, 6_000]
-const mail = times.map((at) => ({ id: newId('em', at), at }))
+/** An id is older than the time at which its message was accepted. */
+const mail = times.map((at) => ({ id: newId('em', at - 600), at }))
 const newestFirst = mail.toReversed()
 
 beforeAll(() =>

@@ -12,7 +12,7 @@ const replySubject = new RegExp(
     String.raw`^\W*(?:autoreply|auto:|autosvar|autoantwort|r.ponse automatique|respuesta autom.tica|resposta autom.tica|risposta automatica|abwesenheits)`,
     String.raw`^\W*(?:automatyczna odpowied|automatick. odpov|automatikus v.lasz|otomatik yan.t|r.spuns automat|samodejni odgovor)`,
     String.raw`^\W*(?:автоматический ответ|автоответ|αυτόματη απάντηση|자동 ?회신|자동 응답|自動(?:応答|返信|回覆|回复)|自动(?:答复|回复)|رد تلقائي|תשובה אוטומטית)`,
-    String.raw`\bout of (?:the )?office\b|\bon (?:vacation|holiday|leave)\b|\bvacation (?:reply|message|notice)\b|^away (?:from|until)\b|\bnot in the office\b`,
+    String.raw`\bout of (?:the )?office\b|\bon (?:(?:maternity|paternity|parental|sick|annual) )?(?:vacation|holiday|leave)\b|\b(?:maternity|paternity|parental|sick|annual) leave\b|\bvacation (?:reply|message|notice)\b|^away (?:from|until)\b|\bnot in the office\b`,
     String.raw`\babwesen(?:d|heit)|\bnicht im (?:haus|b.ro)\b|\bim urlaub\b|\babsen(?:ce|t) d(?:u|e)\b|\ben cong.s\b|\bfuera de (?:la )?oficina\b|\bfuori (?:sede|ufficio)\b`,
     String.raw`\bafwezig(?:heid)?\b|\bniet op kantoor\b|\bfrav.r\b|\bpoissa\b|\bpoza biurem\b|\bmimo kancel|\bfora do escrit.rio\b|\bвне офиса\b|不在(?:通知|届)`,
   ].join('|'),
@@ -47,10 +47,11 @@ export const isFromMailSystem = (message: ReturnedMessage): boolean =>
  */
 export function isPersonalReply(message: ReturnedMessage): boolean {
   if (isFromMailSystem(message)) return false
+  if (hasField(message, replyFields)) return true
   const subject = headerValue(message, 'subject').slice(0, 500)
   if (reportSubject.test(subject)) return false
   if (replySubject.test(subject) || challengeSubject.test(subject)) return true
-  if (hasField(message, replyFields) || hasField(message, challengeFields)) return true
+  if (hasField(message, challengeFields)) return true
   if (/\btmda\b/i.test(headerValue(message, 'x-delivery-agent'))) return true
   return /^auto[-_ ]?reply/i.test(headerValue(message, 'precedence'))
 }

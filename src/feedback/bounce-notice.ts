@@ -1,5 +1,5 @@
 import type { SaidWords } from '../bounce/said-phrases.ts'
-import { isFromMailSystem } from './automatic-reply.ts'
+import { isAutomatic, isFromMailSystem } from './automatic-reply.ts'
 import { reportWords, saysNotDelivered, speaksToReader } from './bounce-words.ts'
 import { headerValue } from './returned-message.ts'
 import type { ReturnedMessage } from './returned-message.ts'
@@ -43,6 +43,7 @@ const refusal = /(?<![\d.])[45]\d\d[ -][45]\.\d{1,3}\.\d{1,3}(?![\d.]*\d)/
 /** A reply that a report quotes, at the beginning of a line or behind what introduces it. */
 const quotedReply = /(?:^|[:<>("'])[ \t]{0,8}[45][0-5]\d[ -]/m
 const answerSubject = /^\s*(?:re|fwd?|aw|tr|rv|sv|antw|wg)\s*:/i
+const mailProgram = /thunderbird|\bmutt\b|apple mail|iphone mail|ipad mail|microsoft outlook|evolution|kmail|roundcube|squirrelmail|horde|claws mail|\bpine\b|eudora|the bat!|k-9 mail/i
 /** What people write to each other about bounces, and what lists send out. */
 const conversation = ['in-reply-to', 'references']
 const listFields = ['list-id', 'list-unsubscribe', 'list-post', 'mailing-list', 'x-mailing-list', 'feedback-id', 'x-campaign', 'x-campaignid']
@@ -56,13 +57,22 @@ export function isBounceNotice(message: ReturnedMessage, text: string, words: Sa
   if (has(['x-failed-recipients'])) return true
   if (isForReader(message, text, words)) return false
   const subject = headerValue(message, 'subject').slice(0, 300)
+  const hasNull = hasNullReversePath(message)
+  if (!hasNull && !isAutomatic(message) && (isWrittenByHand(message) || (answerSubject.test(subject) && has(conversation)))) return false
   const isAboutDelivery = reportingSubject.test(subject)
   if (isFromMailSystem(message)) return isAboutDelivery || saysNotDelivered(words) || refusal.test(text)
   if (has(listFields)) return false
-  const isFromSystem = reportingSender.test(headerValue(message, 'from')) || hasNullReversePath(message)
+  const isFromSystem = reportingSender.test(headerValue(message, 'from')) || hasNull
   if (isFromSystem) return isAboutDelivery || refusal.test(text)
-  return isAboutDelivery && !answerSubject.test(subject) && !has(conversation) && saysNotDelivered(words)
+  return isAboutDelivery && !answerSubject.test(subject) && !has(conversation) && saysNotDelivered(reportWords(withoutQuotes(text)))
 }
+
+/** True where a person's mail program wrote the message; what it says of delivery is a conversation. */
+const isWrittenByHand = (message: ReturnedMessage): boolean =>
+  mailProgram.test(headerValue(message, 'user-agent')) || mailProgram.test(headerValue(message, 'x-mailer'))
+
+/** Lines that somebody quotes say nothing of their own; `>>>` begins a command. */
+const withoutQuotes = (text: string): string => text.replace(/^ ?>(?!>>).*$/gm, '')
 
 /**
  * What a mail system tells the owner of a mailbox or its operator: that the mailbox is nearly full, that mail to it had a

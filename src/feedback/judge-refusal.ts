@@ -15,7 +15,7 @@ export function judgeRefusal(refusal: Refusal): Judgement {
   const rule = decidingRule(refusal)
   const judgement = judgedBy(rule, refusal)
   const { phase, code, enhancedCode } = refusal
-  if (!judgement.hard || phase === 'rcpt' || /^[245]\.1\.(?:[1-9]|10)$/.test(enhancedCode ?? '')) return judgement
+  if (!judgement.hard || phase === 'rcpt' || /^(?:[245]\.1\.(?:[1-9]|10)|5\.1\.0)$/.test(enhancedCode ?? '')) return judgement
   if (!('name' in rule) || 'hosts' in rule) return judgement
   const isDomain = rule.name === 'no such domain' && code !== null && !/^[245]\.4\./.test(enhancedCode ?? '')
   return isDomain || addressByWords.test(rule.name) ? { ...judgement, hard: false } : judgement

@@ -1,5 +1,5 @@
 import { mostRecipients } from './feedback-report.ts'
-import { mentionKinds, mentionsIn } from './recipient-mentions.ts'
+import { mentionKinds, mentionsIn, ownReason } from './recipient-mentions.ts'
 import type { RecipientMention } from './recipient-mentions.ts'
 import { isDialogue } from './smtp-transcript.ts'
 
@@ -38,23 +38,27 @@ export function namedRecipients(lines: readonly string[], known: KnownAddresses)
 }
 
 function reasonOf(own: RecipientMention[], lines: readonly string[], places: ReadonlySet<number>): string {
-  const ranked = own.toSorted((one, another) => weightOf(another) - weightOf(one) || one.line - another.line)
-  const blocks = ranked.slice(0, mostMentions).map((mention) => saidOf(mention, lines, places))
+  const ranked = own.toSorted((one, another) => weightOf(another) - weightOf(one) || one.line - another.line).slice(0, mostMentions)
+  // What a reply says of one recipient is not said of the whole list.
+  const isQuoted = ranked.some(({ kind }) => kind === 'quoted')
+  const blocks = ranked.map((mention) => saidOf(mention, lines, places) || (isQuoted ? '' : saidOfAll(mention, lines, places)))
   return [...new Set(blocks)].filter((block) => block !== '').join(' | ')
 }
 
-/**
- * The rest of the line and the lines up to an empty one or the next recipient; of a quoted line all of it. Where nothing
- * follows, what is said of the whole list: behind it, or as its introduction.
- */
+/** The rest of the line and the lines up to an empty one or the next recipient; of a quoted line all of it. */
 function saidOf({ line, rest, kind }: RecipientMention, lines: readonly string[], places: ReadonlySet<number>): string {
   const whole = lines[line] ?? ''
   if (kind === 'quoted') return [whole, ...repliesAfter(line, lines)].map((text) => text.trim()).join(' ')
-  const own = kind === 'listed' || kind === 'addressed' ? rest.replace(/^[>"'\])]{0,3}[:\s,.]{0,4}/, '') : whole
+  const behind = kind === 'listed' || kind === 'addressed' ? rest.replace(/^[>"'\])]{0,3}[:\s,.]{0,4}/, '') : whole
+  const own = behind === '' && places.has(line - 1) && ownReason.test(whole.slice(0, whole.indexOf('@'))) ? whole : behind
   const said = [own, ...linesAfter(line, own.trim() !== '', lines, places)]
   const dialogue = said.filter(isDialogue)
-  return (dialogue.length > 0 ? dialogue : said).join(' ').trim() || saidOfList(line, lines, places) || whole.trim()
+  return (dialogue.length > 0 ? dialogue : said).join(' ').trim()
 }
+
+/** Where nothing follows a recipient: what is said of the whole list, behind it or as its introduction, else its line. */
+const saidOfAll = ({ line }: RecipientMention, lines: readonly string[], places: ReadonlySet<number>): string =>
+  saidOfList(line, lines, places) || (lines[line] ?? '').trim()
 
 function linesAfter(line: number, hasWords: boolean, lines: readonly string[], places: ReadonlySet<number>): string[] {
   const said: string[] = []

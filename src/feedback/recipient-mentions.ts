@@ -10,7 +10,7 @@ export interface RecipientMention {
   address: string
   line: number
   kind: MentionKind
-  /** What follows it on its line. */
+  /** What follows it on its line, or, where nothing does, a reason that stands ahead of it. */
   rest: string
 }
 
@@ -32,7 +32,7 @@ const command = /\brcpt(?: to)?\s?[:=]?\s?[<[]?$/i
 const reply = /(?:^|[^\d.])[45]\d\d[ \-#]|[45]\.\d{1,3}\.\d{1,3}/
 const aboutFailure = new RegExp(
   [
-    'fail|deliver|reach|reject|refus|unknown|unable|could ?n.t|could not|cannot|can.t|not found|exist|full|quota',
+    'fail|deliver|reach|exceed|reject|refus|unknown|unable|could ?n.t|could not|cannot|can.t|not found|exist|full|quota',
     'bounced|error|invalid|blocked|disabled|undeliv|not accept|denied|zustell|remis|entreg|consegn|recapit|bezorg',
     'zugestell|unbekannt|abgelehnt|abgewiesen|fehl|erreich|distribu|livr|inconnu|introuvable|rejet|échou|enviad|enviar|rechaz|devuelt',
     'inviat|rifiut|scono|recus|rejeit|devolvid|falh|afgelever|geweiger|onbekend|verzond|levere|toimit|teslim|doruč|kézbes|leveres|levert|iletile|παραδ|παράδ',
@@ -41,6 +41,10 @@ const aboutFailure = new RegExp(
   ].join('|'),
   'i',
 )
+/** Says for itself why there is no delivery: `Unknown user: a@b.example`. */
+export const ownReason = /(?:unknown|no such|exist|exceed|full|quota|not found|invalid|disabled|unbekannt|voll|inconnu|plein|sconosciut|piena|desconoc|llen[oa]|chei[oa])[^@]*[:：][^@]*$/i
+/** Three words or more, a colon and the address: `mailbox exceeds allowed size: a@b.example`. */
+const sentenceAhead = new RegExp(String.raw`^\s{0,8}(?:[\p{L}\p{N}'’()-]{1,30}[ ,]{1,2}){2,12}[\p{L}\p{N}'’()-]{1,30}\s?[:：]\s{0,8}${opening}`, 'iu')
 /** What comes before somebody to turn to, or whom it came from. */
 const somebodyElse = new RegExp(
   String.raw`(?<![@.\w-])(?:${[
@@ -54,6 +58,8 @@ const somebodyElse = new RegExp(
 )
 /** A word or two before it, such as the name of a protocol or a person. */
 const almostAlone = /^\W{0,12}(?:[\p{L}\p{N}.-]{1,30}\W{1,3}){0,2}$/u
+const behindCode = /(?:^|\s)[45]\d\d[ -](?:[45]\.\d{1,3}\.\d{1,3} )?<?$/
+/** Somebody to turn to, unless a reply begins with them. */
 const role = /^(?:mailer-?daemon|postmaster|abuse|hostmaster|webmaster|no-?reply|help-?desk|support|spamreport|unblock|delist|removeme)@/i
 
 /** Every address in a line that may be a recipient. */
@@ -65,20 +71,24 @@ export function mentionsIn(line: string, index: number): RecipientMention[] {
     const continues = last?.kind === 'listed' && /^[>"'\])]{0,3}\s?[,;]\s{0,3}["'<]{0,2}$/.test(line.slice(end, match.index))
     end = match.index + match[0].length
     const rest = line.slice(end)
-    const kind = continues ? 'listed' : kindOf(match[0], line.slice(0, match.index), rest, line)
-    if (kind) found.push({ address: match[0], line: index, kind, rest })
+    const before = line.slice(0, match.index)
+    const kind = continues ? 'listed' : kindOf(match[0], before, rest, line)
+    if (kind === 'told' && isReason(before, rest)) found.push({ address: match[0], line: index, kind: 'listed', rest: before })
+    else if (kind) found.push({ address: match[0], line: index, kind, rest })
   }
   return found
 }
+
+const isReason = (before: string, rest: string): boolean => !/[^>"'\])\s.,]/.test(rest) && ownReason.test(before) && sentenceAhead.test(before)
 
 function kindOf(name: string, before: string, rest: string, line: string): MentionKind | null {
   if (somebodyElse.test(before.slice(-120)) || /^>? (?:is|was) the (?:sender|administrator)/.test(rest)) return null
   if (command.test(before)) return 'quoted'
   if (toField.test(before.slice(-80))) return 'addressed'
-  if (recipientField.test(before.slice(-80))) return 'listed'
+  if (recipientField.test(before.slice(-80))) return reply.test(before) ? 'quoted' : 'listed'
   const isRole = role.test(name)
   if (atBeginning.test(before)) return isRole && rest.replace(/[>\s]/g, '') === '' ? null : 'listed'
-  if (isRole) return null
+  if (isRole) return behindCode.test(before) ? 'quoted' : null
   if (reply.test(line)) return 'quoted'
   return aboutFailure.test(line) || (almostAlone.test(before) && !/\p{L}/u.test(rest)) ? 'told' : 'named'
 }

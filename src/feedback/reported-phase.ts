@@ -3,7 +3,7 @@ import type { RefusalPhase } from '../bounce/refusal.ts'
 /** `in reply to RCPT TO`, `after pipelined DATA`, `SMTP error, RCPT TO`. */
 const at = String.raw`\b(?:in (?:reply|response) to|after|during|at|on|while sending|SMTP error,) (?:the )?(?:pipelined )?(?:initial )?`
 /** A command in a dialogue. */
-const sent = '(?:>>>|<<<|-->|sent:?) '
+const sent = '(?:>>>|<<<|-->|sent:?|command:) '
 
 /** How the mail systems that quote a dialogue name the command that was refused: Postfix, Exim, Sendmail, Courier, MDaemon, hMailServer, qmail, Yahoo, Coremail, Gmail by number. */
 const phrases = (

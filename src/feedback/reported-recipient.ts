@@ -1,3 +1,4 @@
+import { classifyRefusal } from '../bounce/classify-refusal.ts'
 import type { Refusal } from '../bounce/refusal.ts'
 import { isGeneric, parseDiagnostic, statusCodeOf } from './diagnostic.ts'
 import type { Diagnostic } from './diagnostic.ts'
@@ -28,7 +29,7 @@ export function reportedRecipient(fields: StatusFields, message: StatusFields, t
     remoteHost: hostOf(first(fields, 'remote-mta') ?? first(message, 'reporting-mta') ?? ''),
     phase: reportedPhase(text, diagnostic.text),
   }
-  const { category, hard } = judgeRefusal(refusal)
+  const { category, hard } = isOwnFinding(fields, diagnostic) ? classifyRefusal(refusal) : judgeRefusal(refusal)
   return {
     address: addressOf(fields),
     action,
@@ -49,6 +50,12 @@ function diagnosticOf(fields: StatusFields): Diagnostic {
   const quoted = all.find(({ code }) => code !== null) ?? all.find(({ enhancedCode }) => enhancedCode !== null)
   const text = all.map((each) => each.text).join('; ')
   return { code: quoted?.code ?? null, enhancedCode: quoted?.enhancedCode ?? null, text }
+}
+
+/** True where what is said is no reply, but what the reporting system found out itself: `X-Notes; User a not listed in Domino Directory`. */
+function isOwnFinding(fields: StatusFields, { code }: Diagnostic): boolean {
+  const said = fields.get('diagnostic-code') ?? []
+  return code === null && said.length > 0 && said.every((value) => /^\s*x-?[a-z0-9-]{1,40}\s*;/i.test(value))
 }
 
 /** What the remote system said itself, unless the status of the report tells more. */

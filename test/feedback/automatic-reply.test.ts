@@ -21,6 +21,8 @@ describe('an automatic reply is no bounce, whatever it says', () => {
     ['a rule of Exchange', 'X-MS-Exchange-Inbox-Rules-Loop: person@example.com'],
     ['English', 'Subject: Out of Office: your order'],
     ['English, automatic', 'Subject: Automatic reply: your order'],
+    ['English, away for long', 'Subject: Maternity leave, Re: your order'],
+    ['an autoresponder that has a subject of reports', 'X-Autoreply: yes\r\nSubject: Undeliverable: I am away'],
     ['German', 'Subject: Automatische Antwort: Ihre Bestellung'],
     ['German, absent', 'Subject: Abwesenheitsnotiz'],
     ['French', 'Subject: =?utf-8?Q?R=C3=A9ponse_automatique_:_commande?='],

@@ -30,6 +30,7 @@ describe('who has failed', () => {
   it.each<[string, string, string[]]>([
     ['not the sender that the report names', 'The message from b@us.test to a@them.test could not be delivered: user unknown', ['a@them.test failed hard']],
     ['not whom to turn to', 'Delivery failed:\n\n<a@them.test>\n  user unknown\n\nQuestions? Contact help@them.test.', ['a@them.test failed hard']],
+    ['a role that a reply begins with', '<webmaster@them.test>:\nSMTP error from remote mailer after RCPT TO:\n<webmaster@them.test>: host mx.them.test:\n550 <webmaster@them.test>... User unknown', ['webmaster@them.test failed hard']],
     ['nobody in what came back', '<a@them.test>: user unknown\n\n--- Original message ---\n\nFrom: b@us.test\nTo: c@them.test\n', ['a@them.test failed hard']],
     ['nobody without a word of failure', 'We have met a@them.test and c@them.test there.', []],
     ['each of a list, once', '<a@them.test>, <c@them.test>: user unknown\n<a@them.test>: user unknown', ['a@them.test failed hard', 'c@them.test failed hard']],
@@ -57,6 +58,9 @@ describe('a reply that is quoted', () => {
     ['at RCPT', '<a@them.test>: host mx.test said: 550 User unknown (in reply to RCPT TO command)', true],
     ['at RCPT, as Coremail has it', '<a@them.test>\nSMTP error, RCPT TO: Host mx.test(192.0.2.1) said 550 User unknown', true],
     ['at RCPT, as Gmail numbers it', '<a@them.test>\nThe error that the other server returned was: 550 550 User unknown (state 14).', true],
+    ['at RCPT, as GroupWise shows it', 'Undeliverable:\n\ta@them.test (550 No such recipient)\n\nTranscript of session follows:\n   Command: RCPT TO:<a@them.test>\n   Response: 550 No such recipient', true],
+    ['at RCPT, its command alone', 'Undeliverable:\n\ta@them.test (550 No such recipient)\n\n   Command: RCPT TO:<a@them.test>', true],
+    ['after the data, as GroupWise shows it', 'Undeliverable:\n\ta@them.test (550 No such recipient)\n\n   Command: DATA\n   Response: 550 No such recipient', false],
     ['after the data, as Gmail numbers it', '<a@them.test>\nThe error that the other server returned was: 550 550 User unknown (state 17).', false],
     ['with a code of the address', '<a@them.test>: host mx.test said: 550 5.1.1 User unknown', true],
     ['after the data', '<a@them.test>: host mx.test said: 550 User unknown (in reply to end of DATA command)', false],
@@ -112,6 +116,10 @@ describe('what is said of a list', () => {
     ['a field of the reason before each', 'Reason: mailbox is full\nRecipient: a@them.test\n\nReason: user unknown\nRecipient: c@them.test', ['a@them.test failed', 'c@them.test failed hard']],
     ['one that was delivered', 'The message was delivered to:\n  a@them.test\n\nIt could not be delivered to:\n  c@them.test: user unknown', ['a@them.test delivered', 'c@them.test failed hard']],
     ['one of two, nobody knows which', 'Delivery to a@them.test and c@them.test failed: one of the users is unknown.', ['a@them.test failed', 'c@them.test failed']],
+    ['a reason ahead of each, on its line', 'Unknown user: a@them.test\nuser mailbox exceeds allowed size: c@them.test\n\nThis is all we know.', ['a@them.test failed hard', 'c@them.test failed']],
+    ['a reason ahead of each, the other way round', 'user mailbox exceeds allowed size: a@them.test\nUnknown user: c@them.test\n\nThis is all we know.', ['a@them.test failed', 'c@them.test failed hard']],
+    ['a reply of its own for one', 'Fatal errors:\n<a@them.test>\nc@them.test\n\n550 <a@them.test>... Host unknown (Name server: them.test: host not found)\n... while talking to mx.test:\n>>> MAIL From:<b@us.test>\n<<< 552 5.3.4 Message too big\n554 c@them.test... Service unavailable', ['a@them.test failed hard', 'c@them.test failed']],
+    ['a reply that begins with a label', 'Failed:\n\n  a@them.test\n    after RCPT TO:<a@them.test>:\n    host mx.test: 550 Unknown user: a@them.test\n  c@them.test\n    mailbox is full', ['a@them.test failed hard', 'c@them.test failed']],
     ['a reason of the last one only', 'Failed:\n\na@them.test\nc@them.test\n  user unknown', ['a@them.test failed', 'c@them.test failed hard']],
   ])('%s', (_, content, expected) => expect(recipients(content, { subject: 'Undelivered mail' })).toEqual(expected))
 })
@@ -181,6 +189,8 @@ describe('what a mail system tells the owner of a mailbox, or its operator, name
     ['Virus gefunden', 'In einer an Sie gerichteten E-Mail wurde ein Virus gefunden. Sie wurde nicht zugestellt.\nVon: x@elsewhere.test\nAn: a@them.test'],
     ['Message blocked', 'A message sent to you was placed in quarantine.\nTo: a@them.test\nReason: spam'],
     ['Quota', 'Ваш почтовый ящик a@them.test почти заполнен. Новые письма не будут доставлены.'],
+    ['VIRUS IN MAIL TO YOU', 'VIRUS ALERT\n\nOur content checker found a virus in an email to you from <x@elsewhere.test>.\nSubject of the mail was: Mail Delivery (failure a@them.test)'],
+    ['Quarantine summary: 2 messages not delivered to you', 'The following messages were addressed to you@us.test and are held in quarantine:\n\n 1. x@elsewhere.test  "Delivery failed"\n 2. a@them.test "Transfer"'],
     ['邮箱容量提醒', '您的邮箱 a@them.test 即将满，新邮件将被退回。'],
   ])('%s: %s', (subject, content) => expect(recipients(content, { subject })).toEqual([]))
 

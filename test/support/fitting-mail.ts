@@ -1,5 +1,6 @@
-import { inTheEnd, made } from './fitting.ts'
+import { inTheEnd } from './fitting.ts'
 import type { Fitting, MakerParts, Makers } from './fitting.ts'
+import { made } from './owned-objects.ts'
 import { startReceiver, status } from './webhook-receiver.ts'
 
 /** Emails in the state that a change of them needs. */

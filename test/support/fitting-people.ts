@@ -4,8 +4,9 @@ import { deleteUser } from '../../src/account/user-changes.ts'
 import type { StoredUser } from '../../src/account/user.ts'
 import { sessionCookie } from '../../src/http/session-cookie.ts'
 import { fromBase32 } from './base32.ts'
-import { exampleOf, made } from './fitting.ts'
+import { exampleOf } from './fitting.ts'
 import type { MakerParts, Makers } from './fitting.ts'
+import { made } from './owned-objects.ts'
 
 /** Links as people get them, in a mail or from somebody else. */
 export function links({ relay, call, next }: MakerParts): Makers {

@@ -25,12 +25,6 @@ export interface MakerParts {
   document: OpenApiDocument
 }
 
-export async function made(call: Call, path: string, body: unknown): Promise<any> {
-  const answer = await call('POST', path, body)
-  if (answer.status >= 300) throw new Error(`POST ${path} was refused: ${JSON.stringify(answer.body)}`)
-  return answer.body
-}
-
 /** What is found in the end: until then it throws. */
 export const inTheEnd = <T>(find: () => Promise<T>): Promise<T> => vi.waitFor(find, { timeout: 10_000, interval: 5 })
 

@@ -3,16 +3,19 @@ import { vi } from 'vitest'
 /** Calls the API as the holder of something. */
 export type Call = (method: string, path: string, body?: unknown) => Promise<{ status: number; body: any }>
 
+/** What is made by this body; where it is refused, the test has failed. */
+export async function made(call: Call, path: string, body: unknown): Promise<any> {
+  const answer = await call('POST', path, body)
+  if (answer.status >= 300) throw new Error(`POST ${path} was refused: ${JSON.stringify(answer.body)}`)
+  return answer.body
+}
+
 /**
  * Makes one of everything that an account can have, and gives the paths to them by their template: one for every
  * template of the API whose last part is a parameter.
  */
 export async function makeObjects(call: Call, own: { accountId: string; domain: string; userId: string; reportId: string }): Promise<Record<string, string>> {
-  const make = async (path: string, body: unknown): Promise<string> => {
-    const { status, body: made } = await call('POST', path, body)
-    if (status >= 300) throw new Error(`POST ${path} was refused: ${JSON.stringify(made)}`)
-    return made.id
-  }
+  const make = async (path: string, body: unknown): Promise<string> => (await made(call, path, body)).id
   const webhook = await make('/api/webhooks', { url: 'https://hooks.example/in' })
   const template = await make('/api/templates', { name: 'Welcome', subject: 'Hello', html: '<p>Hello</p>' })
   const key = await make('/api/api-keys', { name: 'made' })

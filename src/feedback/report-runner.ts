@@ -34,6 +34,7 @@ const mostWaiting = 1_000
 const firstWaitMs = 1_000
 /** Further looks at a report whose outcome is provisional: some four minutes. */
 const mostLooks = 8
+/** The longest wait before another look, ms: at one that fails again and again. */
 const longestWaitMs = 600_000
 /** When a look that failed is taken again, ms. */
 const unreadMs = 10_000

@@ -1,6 +1,6 @@
 import type { SaidWords } from '../bounce/said-phrases.ts'
 import { isAutomatic, isFromMailSystem } from './automatic-reply.ts'
-import { reportWords, saysNotDelivered, speaksToReader } from './bounce-words.ts'
+import { isAboutOtherThings, reportWords, saysNotDelivered, speaksToReader } from './bounce-words.ts'
 import { headerValue } from './returned-message.ts'
 import type { ReturnedMessage } from './returned-message.ts'
 
@@ -29,11 +29,11 @@ const reportingSubject = new RegExp(
     'mailbox full|over quota|delayed mail|permanent (?:fatal )?error|unzustellbar|nicht zu(?:gestellt|stellbar)',
     'zustell(?:ung|fehler|bericht)|fehlgeschlagen|rückläufer|non remis|non[- ]distribu|échec|remise|erreur|impossible',
     'no se (?:puede|pudo|ha)|entrega|devuelto|devolvido|falha|não (?:foi )?entreg|mancat|mancata|impossibile|errore',
-    'consegna|onbestelbaar|niet (?:bezorgd|afgeleverd)|mislukt|недостав|не доставлен|доставк|ошибка|возврат',
+    'consegna|recapit|inoltrat|onbestelbaar|niet (?:bezorgd|afgeleverd)|mislukt|недостав|не доставлен|доставк|ошибка|возврат',
     'вирус|заблокирован|отклонен|відхилен|не доставл|wirus|odrzucon|zablokowan|abgelehnt|abgewiesen|zurückgewiesen|blockiert',
     'rejet|refus|bloqu|rechaz|rifiutat|bloccat|recusad|geweigerd|geblokkeerd|avvisad|afvist|vírus|病毒|拒收|拒绝|拒絕|ウイルス|拒否|차단|바이러스',
     'kunne ikke|lever(?:es|ing|eras)|ei voi|kézbesít|αποτυχία|παράδοσ|nelivr|nu a (?:putut|fost)|nepodař|nepodar|edileme|не вдалося|помилка',
-    'niedostarcz|nie dostarcz|zwrot|nedoru|olevererbart|kunde inte|leverans|toimitus|teslim|退信|退件|投递|投遞|送达|传递|傳遞|送信',
+    'niedostarcz|nie (?:została|zostało|mogła|może|udało|mogło).{0,30}(?:dostarcz|doręcz|wysłan)|nie dostarcz|pas (?:été|pu|être).{0,20}(?:remis|livré|délivré|distribué|envoyé|achemin)|zwrot|nedoru|olevererbart|kunde inte|leverans|toimitus|teslim|退信|退件|投递|投遞|送达|传递|傳遞|送信',
     '配信|配送|配達|エラー|不達|届|반송|전송|실패|오류|송신',
   ].join('|'),
   'i',
@@ -43,6 +43,8 @@ const refusal = /(?<![\d.])[45]\d\d[ -][45]\.\d{1,3}\.\d{1,3}(?![\d.]*\d)/
 /** A reply that a report quotes, at the beginning of a line or behind what introduces it. */
 const quotedReply = /(?:^|[:<>("'])[ \t]{0,8}[45][0-5]\d[ -]/m
 const answerSubject = /^\s*(?:re|fwd?|aw|tr|rv|sv|antw|wg)\s*:/i
+/** Programs that tell of what they watch. */
+const otherProgram = /\b(?:nagios|icinga|zabbix|prtg|sensu|grafana|prometheus|alertmanager|pagerduty|munin|monit|cron|anacron|logwatch|fail2ban|backup|veeam|bacula|wordpress|jira|redmine|zendesk|otrs|jenkins|gitlab|github)\b|^root@|<root@/i
 const mailProgram = /thunderbird|\bmutt\b|apple mail|iphone mail|ipad mail|microsoft outlook|evolution|kmail|roundcube|squirrelmail|horde|claws mail|\bpine\b|eudora|the bat!|k-9 mail/i
 /** What people write to each other about bounces, and what lists send out. */
 const conversation = ['in-reply-to', 'references']
@@ -62,17 +64,21 @@ export function isBounceNotice(message: ReturnedMessage, text: string, words: Sa
   const isAboutDelivery = reportingSubject.test(subject)
   if (isFromMailSystem(message)) return isAboutDelivery || saysNotDelivered(words) || refusal.test(text)
   if (has(listFields)) return false
+  // Not by the names of hosts.
+  if (otherProgram.test(headerValue(message, 'from').replace(/@[^>\s]*/g, '@'))) return false
   const isFromSystem = reportingSender.test(headerValue(message, 'from')) || hasNull
   if (isFromSystem) return isAboutDelivery || refusal.test(text)
-  return isAboutDelivery && !answerSubject.test(subject) && !has(conversation) && saysNotDelivered(reportWords(withoutQuotes(text)))
+  if (!isAboutDelivery || answerSubject.test(subject) || has(conversation)) return false
+  const own = reportWords(withoutQuotes(text))
+  return saysNotDelivered(own) && !isAboutOtherThings(own)
 }
 
 /** True where a person's mail program wrote the message; what it says of delivery is a conversation. */
 const isWrittenByHand = (message: ReturnedMessage): boolean =>
   mailProgram.test(headerValue(message, 'user-agent')) || mailProgram.test(headerValue(message, 'x-mailer'))
 
-/** Lines that somebody quotes say nothing of their own; `>>>` begins a command. */
-const withoutQuotes = (text: string): string => text.replace(/^ ?>(?!>>).*$/gm, '')
+/** Lines that somebody quotes, and the subject of a message, say nothing of their own; `>>>` begins a command. */
+const withoutQuotes = (text: string): string => text.replace(/^ ?>(?!>>).*$|^.{0,8}?\b(?:subject|betreff|objet|asunto|oggetto|assunto|onderwerp|temat)\b.*$|^.{0,8}?(?:тема|主题|主旨|件名|제목).*$|"[^"\n]{1,200}"/gim, '')
 
 /**
  * What a mail system tells the owner of a mailbox or its operator: that the mailbox is nearly full, that mail to it had a

@@ -92,6 +92,17 @@ describe('reports in many languages', () => {
   })
 })
 
+describe('a report of a sender that is no known system', () => {
+  it.each([
+    ['Mancata consegna del messaggio', 'Non è stato possibile recapitare il suo messaggio al destinatario a@them.test.\nMotivo: la casella non esiste'],
+    ['NON RECAPITATO: ciao', 'Il messaggio non è stato recapitato a:\n a@them.test\nMotivo: utente sconosciuto'],
+    ['Wiadomość nie została dostarczona', 'Twoja wiadomość do a@them.test nie została dostarczona.\nPowód: użytkownik nie istnieje'],
+    ["Votre message n'a pas été remis", "Votre message à a@them.test n'a pas pu être remis.\nRaison : utilisateur inconnu"],
+    ['Mail returned: Your order 1188', 'Subject: Your order 1188\nTo: a@them.test\n\nThis mail could not be delivered: no such user'],
+    ['Delivery problem', 'The message with the subject\n  Your order 1188\ncould not be delivered to a@them.test: no such user'],
+  ])('%s', (subject, content) => expect(recipients(content, { from: 'Mail <mail@x.test>', subject })).toEqual(['a@them.test failed hard']))
+})
+
 describe('what may be so is not proved', () => {
   it.each([
     'The address may not exist.',

@@ -1,0 +1,111 @@
+import { messageOf } from '../errors.ts'
+import { noteShared, sharedBytes } from '../shared-memory.ts'
+import type { Row, Value } from './database.ts'
+import { GroupCommit, threadErrorOf } from './group-commit.ts'
+import { PreparedStatements } from './prepared-statements.ts'
+import type { Connection } from './sqlite-connection.ts'
+import type { Answer, NumberedStatement, Request, Requests, ThreadError } from './thread-messages.ts'
+
+type Write = Extract<Request, { type: 'write' }>
+
+/** Batches of one commit: bounded, so that one commit never holds the others up for long. */
+const groupSize = 256
+/** Larger values leave in shared memory, which is not copied again on its way to the delivery thread. */
+const shareFrom = 1024
+
+/** Carries out what a store thread is asked for: it commits what has gathered since its last commit as one group, then reads. */
+export class RequestServer {
+  readonly #connection: Connection
+  readonly #statements: PreparedStatements
+  readonly #group: GroupCommit
+  readonly #send: (answers: Answer[]) => void
+  readonly #close: () => void
+  #waiting: Request[] = []
+
+  /** @param close called for the request to close, before its answer */
+  constructor(connection: Connection, { send, close }: { send(answers: Answer[]): void; close(): void }) {
+    this.#connection = connection
+    this.#statements = new PreparedStatements(connection)
+    this.#group = new GroupCommit(connection, this.#statements)
+    this.#send = send
+    this.#close = close
+  }
+
+  take({ texts, requests }: Requests): void {
+    this.#statements.learn(texts)
+    if (this.#waiting.length === 0) setImmediate(() => this.#run())
+    this.#waiting.push(...requests)
+  }
+
+  #run(): void {
+    const requests = this.#waiting
+    this.#waiting = []
+    const writes = requests.filter((request) => request.type === 'write')
+    for (let i = 0; i < writes.length; i += groupSize) this.#send(this.#write(writes.slice(i, i + groupSize)))
+    const answers = requests.flatMap((request) => (request.type === 'write' ? [] : this.#answer(request)))
+    if (answers.length > 0) this.#send(answers)
+  }
+
+  #write(writes: Write[]): Answer[] {
+    for (const { batch } of writes) noteBlobs(batch)
+    const results = this.#group.commit(writes.map(({ batch }) => batch))
+    return writes.map(({ id }, place) => ({ id, ...(results[place] as (typeof results)[number]) }))
+  }
+
+  /** The answer; none where it follows later. */
+  #answer(request: Exclude<Request, Write>): Answer[] {
+    const { id } = request
+    try {
+      switch (request.type) {
+        case 'read': {
+          const [number, values] = request.statement
+          return [{ id, rows: this.#statements.at(number).all(values).map(shareBlobs) }]
+        }
+        case 'backup':
+          void this.#copy(id, request.file)
+          return []
+        case 'close':
+          this.#close()
+          return [{ id, done: true }]
+      }
+    } catch (error) {
+      return [{ id, error: threadErrorOf(error, 0) }]
+    }
+  }
+
+  async #copy(id: number, file: string): Promise<void> {
+    try {
+      await this.#group.spareCopy(this.#connection.backup(file))
+      this.#send([{ id, done: true }])
+    } catch (error) {
+      this.#send([{ id, error: backupErrorOf(error, file) }])
+    }
+  }
+}
+
+/** What fails here is the writing of the copy: it says nothing about the database, which must go on. */
+const backupErrorOf = (error: unknown, file: string): ThreadError => ({
+  kind: 'configuration',
+  message: `The backup cannot be written to ${file}: ${messageOf(error)}.`,
+  statement: 0,
+})
+
+function noteBlobs(batch: NumberedStatement[]): void {
+  for (const [, values] of batch) {
+    for (const value of values) {
+      if (value instanceof Uint8Array) noteShared(value.length)
+    }
+  }
+}
+
+function shareBlobs(row: Row): Row {
+  for (const name in row) {
+    const value = row[name] as Value
+    if (value instanceof Uint8Array && value.length >= shareFrom) {
+      const shared = sharedBytes(value.length)
+      shared.set(value)
+      row[name] = shared
+    }
+  }
+  return row
+}

@@ -33,7 +33,9 @@ const reportingSubject = new RegExp(
     'вирус|заблокирован|отклонен|відхилен|не доставл|wirus|odrzucon|zablokowan|abgelehnt|abgewiesen|zurückgewiesen|blockiert',
     'rejet|refus|bloqu|rechaz|rifiutat|bloccat|recusad|geweigerd|geblokkeerd|avvisad|afvist|vírus|病毒|拒收|拒绝|拒絕|ウイルス|拒否|차단|바이러스',
     'kunne ikke|lever(?:es|ing|eras)|ei voi|kézbesít|αποτυχία|παράδοσ|nelivr|nu a (?:putut|fost)|nepodař|nepodar|edileme|не вдалося|помилка',
-    'niedostarcz|nie (?:została|zostało|mogła|może|udało|mogło).{0,30}(?:dostarcz|doręcz|wysłan)|nie dostarcz|pas (?:été|pu|être).{0,20}(?:remis|livré|délivré|distribué|envoyé|achemin)|zwrot|nedoru|olevererbart|kunde inte|leverans|toimitus|teslim|退信|退件|投递|投遞|送达|传递|傳遞|送信',
+    'nie (?:została|zostało|mogła|może|udało|mogło).{0,30}(?:dostarcz|doręcz|wysłan)',
+    'pas (?:été|pu|être).{0,20}(?:remis|livré|délivré|distribué|envoyé|achemin)',
+    'niedostarcz|nie dostarcz|zwrot|nedoru|olevererbart|kunde inte|leverans|toimitus|teslim|退信|退件|投递|投遞|送达|传递|傳遞|送信',
     '配信|配送|配達|エラー|不達|届|반송|전송|실패|오류|송신',
   ].join('|'),
   'i',
@@ -44,8 +46,30 @@ const refusal = /(?<![\d.])[45]\d\d[ -][45]\.\d{1,3}\.\d{1,3}(?![\d.]*\d)/
 const quotedReply = /(?:^|[:<>("'])[ \t]{0,8}[45][0-5]\d[ -]/m
 const answerSubject = /^\s*(?:re|fwd?|aw|tr|rv|sv|antw|wg)\s*:/i
 /** Programs that tell of what they watch. */
-const otherProgram = /\b(?:nagios|icinga|zabbix|prtg|sensu|grafana|prometheus|alertmanager|pagerduty|munin|monit|cron|anacron|logwatch|fail2ban|backup|veeam|bacula|wordpress|jira|redmine|zendesk|otrs|jenkins|gitlab|github)\b|^root@|<root@/i
-const mailProgram = /thunderbird|\bmutt\b|apple mail|iphone mail|ipad mail|microsoft outlook|evolution|kmail|roundcube|squirrelmail|horde|claws mail|\bpine\b|eudora|the bat!|k-9 mail/i
+const otherProgram = new RegExp(
+  String.raw`\b(?:nagios|icinga|zabbix|prtg|sensu|grafana|prometheus|alertmanager|pagerduty|munin|monit|cron|anacron|logwatch|fail2ban` +
+    String.raw`|backup|veeam|bacula|wordpress|jira|redmine|zendesk|otrs|jenkins|gitlab|github)\b|^root@|<root@`,
+  'i',
+)
+/** What a system sums up for its operator. */
+const operatorSubject = new RegExp(
+  String.raw`^\W*(?:\[[^\]]{1,40}\] ?)?(?:your |the )?(?:daily|weekly|monthly|nightly|hourly|tägliche[rs]?|wöchentliche[rs]?|monatliche[rs]?)` +
+    String.raw`\b.{0,40}\b(?:report|statistics|stats|summary|overview|log|bericht|statistik)`,
+  'i',
+)
+const mailProgram = new RegExp(
+  'thunderbird|apple mail|iphone mail|ipad mail|microsoft outlook|evolution|kmail|roundcube|squirrelmail|horde|claws mail' +
+    String.raw`|\bmutt\b|\bpine\b|eudora|the bat!|k-9 mail`,
+  'i',
+)
+/** Lines that somebody quotes, and the subject of a message, say nothing of their own; `>>>` begins a command. */
+const quotedWords = new RegExp(
+  [
+    '^ ?>(?!>>).*$|"[^"\\n]{1,200}"',
+    String.raw`^.{0,8}?\b(?:subject|betreff|objet|asunto|oggetto|assunto|onderwerp|temat)\b.*$|^.{0,8}?(?:тема|主题|主旨|件名|제목).*$`,
+  ].join('|'),
+  'gim',
+)
 /** What people write to each other about bounces, and what lists send out. */
 const conversation = ['in-reply-to', 'references']
 const listFields = ['list-id', 'list-unsubscribe', 'list-post', 'mailing-list', 'x-mailing-list', 'feedback-id', 'x-campaign', 'x-campaignid']
@@ -77,8 +101,7 @@ export function isBounceNotice(message: ReturnedMessage, text: string, words: Sa
 const isWrittenByHand = (message: ReturnedMessage): boolean =>
   mailProgram.test(headerValue(message, 'user-agent')) || mailProgram.test(headerValue(message, 'x-mailer'))
 
-/** Lines that somebody quotes, and the subject of a message, say nothing of their own; `>>>` begins a command. */
-const withoutQuotes = (text: string): string => text.replace(/^ ?>(?!>>).*$|^.{0,8}?\b(?:subject|betreff|objet|asunto|oggetto|assunto|onderwerp|temat)\b.*$|^.{0,8}?(?:тема|主题|主旨|件名|제목).*$|"[^"\n]{1,200}"/gim, '')
+const withoutQuotes = (text: string): string => text.replace(quotedWords, '')
 
 /**
  * What a mail system tells the owner of a mailbox or its operator: that the mailbox is nearly full, that mail to it had a
@@ -86,6 +109,7 @@ const withoutQuotes = (text: string): string => text.replace(/^ ?>(?!>>).*$|^.{0
  */
 function isForReader(message: ReturnedMessage, text: string, words: SaidWords): boolean {
   const returns = message.parts.some(({ contentType }) => /^(?:message\/|text\/rfc822)/.test(contentType))
+  if (!returns && operatorSubject.test(headerValue(message, 'subject'))) return true
   return !returns && !refusal.test(text) && !quotedReply.test(text) && speaksToReader(words)
 }
 

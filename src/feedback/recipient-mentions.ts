@@ -42,7 +42,11 @@ const aboutFailure = new RegExp(
   'i',
 )
 /** Says for itself why there is no delivery: `Unknown user: a@b.example`. */
-export const ownReason = /(?:unknown|no such|exist|exceed|full|quota|not found|invalid|disabled|unbekannt|voll|inconnu|plein|sconosciut|piena|desconoc|llen[oa]|chei[oa])[^@]*[:：][^@]*$/i
+export const ownReason = new RegExp(
+  '(?:unknown|no such|exist|exceed|full|quota|not found|invalid|disabled|unbekannt|voll|inconnu|plein|sconosciut|piena' +
+    '|desconoc|llen[oa]|chei[oa])[^@]*[:：][^@]*$',
+  'i',
+)
 /** Three words or more, a colon and the address: `mailbox exceeds allowed size: a@b.example`. */
 const sentenceAhead = new RegExp(String.raw`^\s{0,8}(?:[\p{L}\p{N}'’()-]{1,30}[ ,]{1,2}){2,12}[\p{L}\p{N}'’()-]{1,30}\s?[:：]\s{0,8}${opening}`, 'iu')
 /** What comes before somebody to turn to, or whom it came from. */

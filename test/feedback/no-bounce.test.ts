@@ -150,6 +150,37 @@ const mails: Record<string, Mail> = {
     subject: 'Problem with the delivery of your order 1188',
     text: ['Unfortunately your order could not be sent: the address is not valid.', 'Customer: kim@office.example', 'Address: 12 High Street'],
   },
+  'a shipment, in Spanish': {
+    from: 'Correos <info@correos.example>',
+    subject: 'Su envio no se pudo entregar',
+    text: ['No se pudo entregar su envio. Destinatario: kim@office.example', 'El destinatario no existe en esta direccion.'],
+  },
+  'a shop that doubts an address': {
+    from: 'Pay <service@pay.example>',
+    subject: 'Problem with your e-mail address',
+    text: ['Your e-mail address kim@office.example could not be confirmed.'],
+  },
+  'a text message': {
+    from: 'SMS Gateway <sms@gateway.example>',
+    subject: 'SMS delivery failed',
+    text: ['The SMS to +4912345 could not be delivered.', 'Account: kim@office.example'],
+  },
+  'an application': {
+    from: 'Jobs <jobs@firm.example>',
+    subject: 'Your application was rejected',
+    text: ['We have rejected your application.', 'Contact person: kim@office.example. The address lou@office.example is not valid any more.'],
+  },
+  'a migration': {
+    from: 'Admin <it@us.example>',
+    subject: 'Mailbox migration failed',
+    text: ['Migration of mailbox kim@office.example failed: user not found'],
+  },
+  'what a mail system sums up': {
+    from: 'Postmaster <postmaster@us.example>',
+    subject: 'Weekly mail statistics',
+    fields: byProgram,
+    text: ['Top rejected recipients:', ' 12 kim@office.example 550 5.1.1 User unknown', ' 7 lou@office.example 550 5.1.1 User unknown'],
+  },
   'what a scanner has seen': {
     from: 'MailScanner <postmaster@us.example>',
     subject: 'Warning: E-mail viruses detected',

@@ -101,8 +101,9 @@ test('TLS reports, sent to whichever address', async () => {
   report['date-range'] = { 'start-datetime': edge(midnight(1)), 'end-datetime': edge(midnight(0) - 1000) }
   const mail = reportMail([{ type: 'application/tlsrpt+gzip', content: gzipSync(JSON.stringify(report)) }])
   await deliver(mail, 'tls-reports@send.sender.example')
+  expect((await results()).at(-1)).toBe('stored')
   await deliver(mail, 'dmarc-reports@relay.example')
-  expect((await results()).slice(-2)).toEqual(['stored', 'duplicate'])
+  expect((await results()).at(-1)).toBe('duplicate')
   const summary = await get('tls')
   expect(summary).toMatchObject({ reports: 2, sessions: 5639 + 4, failed: 304, reporters: [{ name: 'Company-X', reports: 2 }] })
   expect(summary.results.slice(0, 3)).toEqual([

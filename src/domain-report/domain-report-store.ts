@@ -1,7 +1,7 @@
 import { idFloor } from '../id.ts'
 import type { Database, Statement } from '../store/database.ts'
 import { removeInPieces } from '../store/remove-in-pieces.ts'
-import type { DmarcRow, DomainReport, DomainReportKind, TlsRow } from './domain-report.ts'
+import type { DmarcRow, DomainReport, TlsRow } from './domain-report.ts'
 
 /** What is kept about one domain in 24 hours: rows, and ten for each report. Anybody can send reports. */
 const dailyRows = 5_000
@@ -21,8 +21,8 @@ export interface ReportArrival {
 }
 
 /**
- * Keeps a report. One that is there already stays as it is, and where much was reported about the domain within a day
- * nothing is kept.
+ * Keeps a report. Refuses the batch where it is there already, and where much was reported about the domain within a day: see
+ * `standingOf`.
  * @param ourSignatures `domain selector` of each key of ours
  */
 export function insertDomainReport(report: DomainReport, arrival: ReportArrival, ourSignatures: ReadonlySet<string>): Statement[] {
@@ -58,6 +58,7 @@ const insertFrame = (report: DomainReport, { id, reversePath, remoteAddress, rec
     receivedAt,
     since: idFloor('drp', receivedAt - dayMs),
   },
+  expect: 1,
 })
 
 /** Messages or sessions, and those of them that did not pass. */
@@ -66,13 +67,11 @@ export const countsOf = (report: DomainReport): { total: number; failed: number 
     ? { total: report.messages, failed: report.messages - report.aligned }
     : { total: report.sessions, failed: report.failures }
 
-const isKept = 'where exists (select 1 from domain_report where id = :id)'
-
 const insertDmarcRow = (id: string, place: number, row: DmarcRow & { isSignedHere: boolean }): Statement => ({
   sql: `insert into dmarc_row (report_id, place, source_ip, messages, disposition, dkim_aligned, spf_aligned, overrides, header_from,
           envelope_from, dkim, spf, signed_here)
-        select :id, :place, :sourceIp, :messages, :disposition, :dkimAligned, :spfAligned, :overrides, :headerFrom,
-          :envelopeFrom, :dkim, :spf, :signedHere ${isKept}`,
+        values (:id, :place, :sourceIp, :messages, :disposition, :dkimAligned, :spfAligned, :overrides, :headerFrom,
+          :envelopeFrom, :dkim, :spf, :signedHere)`,
   params: {
     id,
     place,
@@ -92,23 +91,29 @@ const insertDmarcRow = (id: string, place: number, row: DmarcRow & { isSignedHer
 
 const insertTlsRow = (id: string, place: number, row: TlsRow): Statement => ({
   sql: `insert into tls_row (report_id, place, policy_type, result_type, sessions, sending_mta, receiving_mx, receiving_ip, reason)
-        select :id, :place, :policyType, :resultType, :sessions, :sendingMta, :receivingMx, :receivingIp, :reason ${isKept}`,
+        values (:id, :place, :policyType, :resultType, :sessions, :sendingMta, :receivingMx, :receivingIp, :reason)`,
   params: { id, place, ...row },
 })
 
-/** Whether a report is kept, by what is unique of it, and whether there is room for another about the domain. */
+/**
+ * Whether a report is kept, by what is unique of it, and whether there is room for another about the domain.
+ * @param ahead what is inserted before it in the same batch
+ */
 export async function standingOf(
   db: Pick<Database, 'read'>,
-  { domain, kind, reporter, reportId }: { domain: string; kind: DomainReportKind; reporter: string; reportId: string },
-  now: number,
+  { domain, kind, reporter, reportId }: DomainReport,
+  { ahead, now }: { ahead: readonly DomainReport[]; now: number },
 ): Promise<'new' | 'known' | 'full'> {
+  const aheadOfDomain = ahead.filter((report) => report.domain === domain)
+  if (aheadOfDomain.some((report) => report.kind === kind && report.reporter === reporter && report.reportId === reportId)) return 'known'
   const [found] = await db.read<{ known: number; used: number }>(
     `select (select count(*) from domain_report where domain = :domain and kind = :kind and reporter = :reporter and report_id = :reportId) as known,
             (select cast(coalesce(sum(row_count + ${reportCost}), 0) as bigint) from domain_report where domain = :domain and id >= :since) as used`,
     { domain, kind, reporter, reportId, since: idFloor('drp', now - dayMs) },
   )
   if (found && found.known > 0) return 'known'
-  return found && found.used >= dailyRows ? 'full' : 'new'
+  const used = aheadOfDomain.reduce((sum, { rows }) => sum + rows.length + reportCost, found?.used ?? 0)
+  return used >= dailyRows ? 'full' : 'new'
 }
 
 /** Removes the reports that came before `cutoff` (epoch, ms). */

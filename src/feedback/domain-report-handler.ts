@@ -1,8 +1,8 @@
 import { countsOf } from '../domain-report/domain-report-store.ts'
 import type { DomainReport } from '../domain-report/domain-report.ts'
 import type { DomainReportReader } from '../domain-report/domain-report-reader.ts'
-import { keepDomainReport } from '../domain-report/keep-domain-report.ts'
-import type { DomainReportFate } from '../domain-report/keep-domain-report.ts'
+import { keepDomainReports } from '../domain-report/keep-domain-reports.ts'
+import type { DomainReportFate } from '../domain-report/keep-domain-reports.ts'
 import { isoTime } from '../iso-time.ts'
 import type { SendingDomains } from '../sending-domain/sending-domains.ts'
 import type { Database } from '../store/database.ts'
@@ -33,7 +33,7 @@ export const domainReportHandler =
   async ({ receivedAt, reversePath, remoteAddress }, content) => {
     const { reports, faults } = await reader.read(content)
     const arrival = { receivedAt, reversePath, remoteAddress }
-    const kept = await Promise.all(reports.map((report) => keepDomainReport(report, arrival, { db, sendingDomains })))
+    const kept = await keepDomainReports(reports, arrival, { db, sendingDomains })
     const [, result = 'not_understood' as const] = results.find(([fate]) => kept.some((each) => each.fate === fate)) ?? []
     const strangers = reports.filter((_, place) => kept[place]?.fate === 'unknown_domain')
     const fault = [...faults, ...strangers.map(({ domain }) => `No domain that is verified here is ${domain}.`)].join(' ')

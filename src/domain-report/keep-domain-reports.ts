@@ -1,0 +1,46 @@
+import { newId } from '../id.ts'
+import type { SendingDomains } from '../sending-domain/sending-domains.ts'
+import type { Database, Statement } from '../store/database.ts'
+import type { DomainReport } from './domain-report.ts'
+import { insertDomainReport, standingOf } from './domain-report-store.ts'
+import type { ReportArrival } from './domain-report-store.ts'
+import { ownersOf, signaturesOf } from './report-owners.ts'
+
+/** What becomes of a report. `full`: more was reported about the domain today than is kept. */
+export type DomainReportFate = 'stored' | 'known' | 'full' | 'unknown_domain'
+
+interface KeepParts {
+  db: Pick<Database, 'read'>
+  sendingDomains: Pick<SendingDomains, 'find'>
+}
+
+interface KeptReport {
+  fate: DomainReportFate
+  statements: Statement[]
+}
+
+/**
+ * What is to be written, in their order, of the reports of one mail, and what that comes to. Reports are kept once, however
+ * often they come, and only about domains that somebody has verified here. Where another mail was first meanwhile, the batch is
+ * refused with a `ConflictError`.
+ */
+export async function keepDomainReports(
+  reports: readonly DomainReport[],
+  arrival: Omit<ReportArrival, 'id'>,
+  { db, sendingDomains }: KeepParts,
+): Promise<KeptReport[]> {
+  const kept: KeptReport[] = []
+  const ahead: DomainReport[] = []
+  for (const report of reports) {
+    const owners = ownersOf(report.domain, sendingDomains)
+    const standing = owners.length === 0 ? 'unknown_domain' : await standingOf(db, report, { ahead, now: arrival.receivedAt })
+    if (standing !== 'new') {
+      kept.push({ fate: standing, statements: [] })
+      continue
+    }
+    const id = newId('drp', arrival.receivedAt)
+    kept.push({ fate: 'stored', statements: insertDomainReport(report, { ...arrival, id }, signaturesOf(owners)) })
+    ahead.push(report)
+  }
+  return kept
+}

@@ -18,6 +18,8 @@ export interface BounceRule extends Judgement {
   says?: string[]
   /** Phrases of which none is in the text. */
   unless?: string[]
+  /** What a report must show besides the words for them to be hard: see `judgeRefusal`. */
+  shown?: 'address' | 'domain'
   /** The reply that the rule was made for. */
   example: Pick<Refusal, 'phase' | 'text'> & Partial<Refusal>
 }

@@ -1,9 +1,6 @@
 import { decidingRule, judgedBy } from '../bounce/classify-refusal.ts'
 import type { Judgement, Refusal } from '../bounce/refusal.ts'
 
-/** Rules of config/bounce-rules.json that know by words that there is no such address. */
-const addressByWords = /^(?:no such address\b|directory block.* in words alone$)/
-
 /**
  * What a refusal means that a report quotes. A report is second-hand, and not every refusal in it was of the address: it is
  * at RCPT that a server says whether there is one, and what it calls an unknown user after the data is often a filter's
@@ -14,9 +11,12 @@ const addressByWords = /^(?:no such address\b|directory block.* in words alone$)
 export function judgeRefusal(refusal: Refusal): Judgement {
   const rule = decidingRule(refusal)
   const judgement = judgedBy(rule, refusal)
-  const { phase, code, enhancedCode } = refusal
-  if (!judgement.hard || phase === 'rcpt' || /^(?:[245]\.1\.(?:[1-9]|10)|5\.1\.0)$/.test(enhancedCode ?? '')) return judgement
-  if (!('name' in rule) || 'hosts' in rule) return judgement
-  const isDomain = rule.name === 'no such domain' && code !== null && !/^[245]\.4\./.test(enhancedCode ?? '')
-  return isDomain || addressByWords.test(rule.name) ? { ...judgement, hard: false } : judgement
+  const shown = 'shown' in rule ? rule.shown : undefined
+  if (!judgement.hard || !shown || isOfAddress(refusal)) return judgement
+  return { ...judgement, hard: shown === 'domain' && isOfDomain(refusal) }
 }
+
+const isOfAddress = ({ phase, enhancedCode }: Refusal): boolean =>
+  phase === 'rcpt' || /^(?:[245]\.1\.(?:[1-9]|10)|5\.1\.0)$/.test(enhancedCode ?? '')
+
+const isOfDomain = ({ code, enhancedCode }: Refusal): boolean => code === null || /^[245]\.4\./.test(enhancedCode ?? '')

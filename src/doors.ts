@@ -24,6 +24,7 @@ import { RateLimitNetworks } from './http/rate-limit-networks.ts'
 import { RateLimit } from './http/rate-limit.ts'
 import { startHttpServer } from './http/server.ts'
 import { SessionEntry } from './http/session-entry.ts'
+import type { Log } from './log.ts'
 import { startMessageParser } from './message/message-parser.ts'
 import type { MessageParser } from './message/message-parser.ts'
 import { MessageReader } from './message/message-reader.ts'
@@ -37,7 +38,9 @@ import type { AcceptParts } from './submission/accept.ts'
 import type { FreeSpace } from './submission/free-space.ts'
 import { resendFailed } from './submission/resend-failed.ts'
 import type { Address } from './smtp/address.ts'
+import { CertificateRenewal } from './smtp-server/certificate-renewal.ts'
 import { loadOrMakeCertificate } from './smtp-server/self-signed-certificate.ts'
+import type { Certificate } from './smtp-server/self-signed-certificate.ts'
 import { startSubmissionServer } from './submission/submission-server.ts'
 import { SuppressionEntries } from './suppression/suppression-entries.ts'
 import { UnsubscribeLinks } from './suppression/unsubscribe-links.ts'
@@ -53,6 +56,11 @@ export interface DoorAddresses {
   http: AddressInfo[]
   submission: AddressInfo[]
   returnPath: AddressInfo[]
+}
+
+interface Doors {
+  addresses: DoorAddresses
+  certificate: CertificateRenewal
 }
 
 /** What ends a part that was started; the part started last ends first. */
@@ -75,7 +83,7 @@ export interface Inside {
 }
 
 /** Opens SMTP submission, the return path and HTTP, with all that they need and nobody else does. */
-export async function openDoors(core: CoreParts, inside: Inside, stops: Stop[]): Promise<DoorAddresses> {
+export async function openDoors(core: CoreParts, inside: Inside, stops: Stop[]): Promise<Doors> {
   const { clock, config } = core
   const messageParser = startMessageParser()
   stops.push(() => messageParser.stop())
@@ -89,8 +97,10 @@ export async function openDoors(core: CoreParts, inside: Inside, stops: Stop[]):
   await rateLimit.start()
   stops.push(() => rateLimit.stop())
 
-  const frame: DoorFrame = { templates, messageParser, composer, rateLimit, tls: await certificateFor(core) }
-  const doors: { stop(graceMs: number): Promise<void> }[] = []
+  const tls = await certificateFor(core)
+  if (tls.origin === 'made') warnOfOwnCertificate(core.log, tls)
+  const frame: DoorFrame = { templates, messageParser, composer, rateLimit, tls }
+  const doors: { useCertificate(tls: Certificate): void; stop(graceMs: number): Promise<void> }[] = []
   stops.push(() => Promise.all(doors.map((door) => door.stop(graceMs))))
   const submission = await openSubmission(core, inside, frame)
   doors.push(submission)
@@ -98,7 +108,13 @@ export async function openDoors(core: CoreParts, inside: Inside, stops: Stop[]):
   doors.push(returnPath)
   const http = await openHttp(core, inside, frame)
   doors.push(http)
-  return { http: http.addresses, submission: submission.addresses, returnPath: returnPath.addresses }
+  const certificate = new CertificateRenewal(tls, {
+    load: () => certificateFor(core),
+    use: (renewed) => doors.forEach((door) => door.useCertificate(renewed)),
+    log: core.log,
+  })
+  const addresses = { http: http.addresses, submission: submission.addresses, returnPath: returnPath.addresses }
+  return { addresses, certificate }
 }
 
 /** What the doors are opened with. */
@@ -107,23 +123,20 @@ interface DoorFrame {
   templates: TemplateList
   composer: EmailComposer
   rateLimit: RateLimit
-  tls: { cert: string; key: string }
+  tls: Certificate
 }
 
-async function certificateFor({ config, clock, log }: CoreParts): Promise<DoorFrame['tls']> {
-  const certificate = await loadOrMakeCertificate({
+const certificateFor = ({ config, clock }: CoreParts): Promise<Certificate> =>
+  loadOrMakeCertificate({
     certFile: config.tls.cert,
     keyFile: config.tls.key,
     directory: join(config.dataDir, 'tls'),
     hostname: config.hostname,
     now: clock.now(),
   })
-  if (certificate.origin === 'made') {
-    const { fingerprint } = certificate
-    log.warn({ fingerprint }, 'made a self-signed certificate: set tls.cert and tls.key to one that clients trust')
-  }
-  return certificate
-}
+
+const warnOfOwnCertificate = (log: Log, { fingerprint }: Certificate): void =>
+  log.warn({ fingerprint }, 'made a self-signed certificate: set tls.cert and tls.key to one that clients trust')
 
 const openSubmission = ({ config, clock, log, db, apiKeys }: CoreParts, { door }: Inside, { tls }: DoorFrame) =>
   startSubmissionServer(
@@ -201,7 +214,7 @@ async function openHttp(core: CoreParts, inside: Inside, frame: DoorFrame) {
       : [],
   })
   return {
-    addresses: server.addresses,
+    ...server,
     stop(graceMs: number) {
       // They would go on for ever.
       eventStreams.stop()

@@ -24,6 +24,7 @@ import { NoticeRunner } from './notice/notice-runner.ts'
 import { QueueAdmin } from './queue/queue-admin.ts'
 import { QueueRunner } from './queue/queue-runner.ts'
 import { startScheduler } from './scheduler.ts'
+import type { CertificateRenewal } from './smtp-server/certificate-renewal.ts'
 import { sweepSuppressions } from './suppression/suppression-expiry.ts'
 import { unsubscribeKeys } from './suppression/unsubscribe-token.ts'
 import { accept } from './submission/accept.ts'
@@ -80,8 +81,8 @@ export async function startRelay(config: Config, outside: Outside & { version: s
     await reports.measure()
     openFeedback(core, { reports, systemMail, eventsWritten }, stops)
     const inside = { ...entry, reports, queue, queueAdmin, rollup, webhooks, follower, eventsWritten, version: outside.version }
-    const addresses = await openDoors(core, inside, stops)
-    startJobs(core, { rollup, reports }, stops)
+    const { addresses, certificate } = await openDoors(core, inside, stops)
+    startJobs(core, { rollup, reports, certificate }, stops)
     return { parts: { ...core, webhooks: webhooks.list, queueAdmin }, addresses, stop }
   } catch (error) {
     await stop()
@@ -166,7 +167,13 @@ function openFeedback(
   stops.push(() => feedback.stop(grace.feedback))
 }
 
-function startJobs(core: CoreParts, { rollup, reports }: { rollup: Rollup; reports: IncomingReports }, stops: Stop[]): void {
+interface JobParts {
+  rollup: Rollup
+  reports: IncomingReports
+  certificate: CertificateRenewal
+}
+
+function startJobs(core: CoreParts, { rollup, reports, certificate }: JobParts, stops: Stop[]): void {
   const { config, clock, log, db, apiKeys, audit, people, sendingDomains } = core
   const cron = '* * * * *'
   const retention = { contentMs: config.contentRetention, eventMs: config.eventRetention }
@@ -181,6 +188,7 @@ function startJobs(core: CoreParts, { rollup, reports }: { rollup: Rollup; repor
       { name: 'domain report retention', cron, run: () => sweepDomainReports(db, clock.now() - retention.eventMs) },
       { name: 'suppression expiry', cron, run: () => sweepSuppressions(db, clock.now(), retention.eventMs) },
       { name: 'audit retention', cron, run: () => audit.sweep(clock.now() - retention.eventMs) },
+      { name: 'certificate', cron, run: () => certificate.look() },
       { name: 'ended sessions', cron, run: () => people.sessions.sweep() },
     ],
     log,

@@ -183,7 +183,7 @@ export const settings = {
     type.optional(type.path),
     null,
     'Certificate chain, PEM, for the SMTP and HTTP ports with TLS. Without it a self-signed certificate is made in the data ' +
-      'directory.',
+      'directory. A renewed file is used within a minute.',
   ),
   'tls.key': setting(type.optional(type.path), null, 'Private key of tls.cert, PEM.'),
 

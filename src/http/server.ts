@@ -3,6 +3,7 @@ import Koa from 'koa'
 import { createServer } from 'node:http'
 import type { RequestListener, Server } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
+import type { Server as TlsServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import type { AuditLog } from '../account/audit-log.ts'
 import type { HostPort } from '../config/setting-types.ts'
@@ -24,8 +25,8 @@ import type { ServerOperationParts } from './server-operations.ts'
 export interface HttpServerParts extends AnswerParts, AuthenticateParts, AdmissionParts, ServerOperationParts {
   listen: HostPort[]
   tlsListen: HostPort[]
-  /** PEM; demanded where `tlsListen` names an address. */
-  tls: { cert: string | Buffer; key: string | Buffer } | null
+  /** Demanded where `tlsListen` names an address. */
+  tls: TlsFiles | null
   /** Where changes are recorded. */
   audit: Pick<AuditLog, 'record'>
   /** The endpoints of the API. */
@@ -34,9 +35,17 @@ export interface HttpServerParts extends AnswerParts, AuthenticateParts, Admissi
   doors?: CompatDoor[]
 }
 
+/** PEM, both. */
+interface TlsFiles {
+  cert: string
+  key: string
+}
+
 export interface HttpServer {
   /** Where it listens, those with TLS last. */
   addresses: AddressInfo[]
+  /** Connections that stand keep theirs. */
+  useCertificate(tls: TlsFiles): void
   /** Takes no more connections, lets running requests end, and after `graceMs` cuts off those that have not. */
   stop(graceMs: number): Promise<void>
 }
@@ -61,6 +70,7 @@ export async function startHttpServer(parts: HttpServerParts): Promise<HttpServe
   let isStopping = false
   const handle = guarded(application(parts, () => isStopping).callback())
   const servers: Server[] = []
+  const secure: TlsServer[] = []
   const options = {
     headersTimeout: headersTimeoutMs,
     requestTimeout: requestTimeoutMs,
@@ -73,6 +83,7 @@ export async function startHttpServer(parts: HttpServerParts): Promise<HttpServe
       if (!parts.tls) throw new SternaError('configuration', 'http.tls_listen needs a certificate: set tls.cert and tls.key.')
       const server = createTlsServer({ ...options, cert: parts.tls.cert, key: parts.tls.key }, handle)
       servers.push(await listening(server, 'http.tls_listen', address))
+      secure.push(server)
     }
   } catch (error) {
     await stopServers(servers, 0)
@@ -80,6 +91,9 @@ export async function startHttpServer(parts: HttpServerParts): Promise<HttpServe
   }
   return {
     addresses: servers.map((server) => server.address() as AddressInfo),
+    useCertificate({ cert, key }) {
+      for (const server of secure) server.setSecureContext({ cert, key })
+    },
     stop(graceMs) {
       isStopping = true
       return stopServers(servers, graceMs)

@@ -17,6 +17,8 @@ interface SmtpPlace {
 export interface SmtpServer {
   /** Where it listens, in the order given. */
   addresses: AddressInfo[]
+  /** PEM, both; connections that stand keep theirs. */
+  useCertificate(tls: SmtpPortSettings['tls']): void
   /** Takes no more connections or messages; messages that are arriving get `graceMs` to be accepted. */
   stop(graceMs: number): Promise<void>
 }
@@ -45,5 +47,6 @@ export async function openSmtpPorts<User>(
       throw new SternaError('configuration', `${setting}: cannot listen on ${host} port ${port}: ${messageOf(error)}`, { cause: error })
     }
   }
-  return { addresses, stop }
+  const useCertificate = (tls: SmtpPortSettings['tls']): void => listeners.forEach((listener) => listener.useCertificate(tls))
+  return { addresses, useCertificate, stop }
 }

@@ -4,7 +4,7 @@ import { isIP } from 'node:net'
 import { join } from 'node:path'
 import { SternaError, messageOf } from '../errors.ts'
 
-interface Certificate {
+export interface Certificate {
   /** PEM, the chain. */
   cert: string
   /** PEM */

@@ -42,6 +42,11 @@ export class SmtpListener<User> extends SMTPServer implements SmtpPort<User> {
     return this.server.address() as AddressInfo
   }
 
+  /** PEM, both; for connections to come. */
+  useCertificate({ cert, key }: SmtpPortSettings['tls']): void {
+    this.updateSecureContext({ cert, key })
+  }
+
   /** Stops listening, lets messages that are arriving finish within `graceMs`, and sends everybody else away at once. */
   async stop(graceMs: number): Promise<void> {
     this.isStopping = true

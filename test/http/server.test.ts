@@ -1,7 +1,9 @@
+import { X509Certificate } from 'node:crypto'
 import { connect } from 'node:net'
 import { request as httpRequest } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import type { AddressInfo } from 'node:net'
+import type { TLSSocket } from 'node:tls'
 import { generate } from 'selfsigned'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
@@ -320,7 +322,9 @@ test('a list says whether it goes on, and comes newest first in both directions'
   expect(await list(`limit=2&before=${edge}`)).toEqual({ object: 'list', has_more: true, data: [2, 3] })
 })
 
-test('it listens on several addresses, with TLS where told to', async () => {
+const certOf = (pem: string): string => new X509Certificate(pem).toString()
+
+test('it listens on several addresses, with TLS where told to and the certificate last given', async () => {
   const pem = await generate([{ name: 'commonName', value: 'localhost' }], { keySize: 2048 })
   const api = await startEcho({
     listen: [
@@ -332,13 +336,18 @@ test('it listens on several addresses, with TLS where told to', async () => {
   })
   const [first, second, secure] = api.server.addresses.map(({ port }) => port)
   for (const port of [first, second]) expect((await fetch(`http://127.0.0.1:${port}/healthz`)).status).toBe(200)
-  const status = await new Promise<number | undefined>((resolve, reject) => {
-    const req = httpsRequest({ host: '127.0.0.1', port: secure, path: '/healthz', rejectUnauthorized: false, agent: false }, (res) => {
-      res.resume().on('end', () => resolve(res.statusCode))
+  const overTls = () =>
+    new Promise<{ status: number | undefined; cert: string }>((resolve, reject) => {
+      const req = httpsRequest({ host: '127.0.0.1', port: secure, path: '/healthz', rejectUnauthorized: false, agent: false }, (res) => {
+        const { raw } = (res.socket as TLSSocket).getPeerCertificate()
+        res.resume().on('end', () => resolve({ status: res.statusCode, cert: new X509Certificate(raw).toString() }))
+      })
+      req.on('error', reject).end()
     })
-    req.on('error', reject).end()
-  })
-  expect(status).toBe(200)
+  expect(await overTls()).toEqual({ status: 200, cert: certOf(pem.cert) })
+  const renewed = await generate([{ name: 'commonName', value: 'localhost' }], { keySize: 2048 })
+  api.server.useCertificate({ cert: renewed.cert, key: renewed.private })
+  expect(await overTls()).toEqual({ status: 200, cert: certOf(renewed.cert) })
   await expect(startEcho({ listen: [{ host: '127.0.0.1', port: first as number }] })).rejects.toThrow('EADDRINUSE')
 })
 

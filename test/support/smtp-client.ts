@@ -1,6 +1,7 @@
 import { connect as connectTcp } from 'node:net'
 import type { Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
+import type { TLSSocket } from 'node:tls'
 
 export interface ClientReply {
   code: number
@@ -104,6 +105,11 @@ export class SmtpClient {
       opening.once('error', reject)
     })
     this.#listen(this.#socket)
+  }
+
+  /** SHA-256 of the server's certificate; only with TLS. */
+  get fingerprint(): string {
+    return (this.#socket as TLSSocket).getPeerCertificate().fingerprint256
   }
 
   /** EHLO, and login with PLAIN. */

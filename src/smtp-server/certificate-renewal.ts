@@ -1,0 +1,39 @@
+import { messageOf } from '../errors.ts'
+import type { Log } from '../log.ts'
+import type { Certificate } from './self-signed-certificate.ts'
+
+interface RenewalParts {
+  /** Reads the certificate as it is on disk now. */
+  load(): Promise<Certificate>
+  /** Gives it to the open ports. */
+  use(certificate: Certificate): void
+  log: Log
+}
+
+/** Notices that the certificate on disk has been renewed, so that no restart is needed for it. */
+export class CertificateRenewal {
+  readonly #parts: RenewalParts
+  #chainInUse: string
+  #problem = ''
+
+  constructor(inUse: Certificate, parts: RenewalParts) {
+    this.#parts = parts
+    this.#chainInUse = inUse.cert
+  }
+
+  /** Puts another certificate to use where there is one. What cannot be used is logged once, and the one in use stays. */
+  async look(): Promise<void> {
+    const found = await this.#parts.load().catch((error: unknown) => this.#complain(messageOf(error)))
+    if (!found) return
+    this.#problem = ''
+    if (found.cert === this.#chainInUse) return
+    this.#parts.use(found)
+    this.#chainInUse = found.cert
+    this.#parts.log.info({ fingerprint: found.fingerprint, expiresAt: new Date(found.expiresAt).toISOString() }, 'the certificate was renewed')
+  }
+
+  #complain(problem: string): void {
+    if (problem !== this.#problem) this.#parts.log.error({ problem }, 'the certificate on disk cannot be used; the one in use stays')
+    this.#problem = problem
+  }
+}

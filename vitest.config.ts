@@ -4,8 +4,10 @@ import { defineConfig } from 'vitest/config'
 // Threads and child processes of the code under test start with this: each would strip the types of all its modules anew.
 process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, 'node_modules/.cache/node-compile')
 
+const setupFiles = ['test/support/each-file.ts']
+
 const project = (name: string, include: string[], more: { exclude?: string[]; testTimeout?: number; isolate?: boolean } = {}) => ({
-  test: { name, include, testTimeout: 20_000, hookTimeout: 30_000, expect: { poll: { timeout: 10_000 } }, isolate: false, ...more },
+  test: { name, include, testTimeout: 20_000, hookTimeout: 30_000, expect: { poll: { timeout: 10_000 } }, isolate: false, setupFiles, ...more },
 })
 
 // Modules do nothing and keep nothing when they are imported, so the files of a worker may share them, `isolate: false`. One

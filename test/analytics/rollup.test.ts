@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { TimeZone } from '../../src/analytics/local-time.ts'
 import { metricsOf } from '../../src/analytics/metric.ts'
 import type { Granularity } from '../../src/analytics/period.ts'
@@ -9,8 +9,7 @@ import { Rollup } from '../../src/analytics/rollup.ts'
 import { recordEvent } from '../../src/event/event-log.ts'
 import { silentLog } from '../../src/log.ts'
 import type { Database, Statement } from '../../src/store/database.ts'
-import { openDatabase } from '../../src/store/sqlite-database.ts'
-import { testDirectory } from '../support/temporary-directory.ts'
+import { testDatabase } from '../support/test-database.ts'
 
 const day = 86_400_000
 /** Clocks change in this time in New York (1 November) and in Berlin (25 October). */
@@ -50,8 +49,7 @@ const messages = [
 ]
 
 async function startStore(): Promise<Database> {
-  const db = await openDatabase({ directory: testDirectory() })
-  onTestFinished(() => db.close())
+  const db = await testDatabase()
   await db.write([
     ...['acc_one', 'acc_two'].map((id) => ({
       sql: `insert into account (id, name, plan, status, created_at) values (:id, :id, 'free', 'active', 0)`,
@@ -172,6 +170,7 @@ test('what is kept equals a recount of the events, whatever is asked for, with r
           const periodOf = by.includes('period') ? periodBy(granularity, zone) : () => null
           expect(nonZero(report!.rows)).toEqual(recount(all, periodOf, by))
         }
+        await db.close()
       },
     ),
     { numRuns: 15 },

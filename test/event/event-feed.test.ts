@@ -1,15 +1,13 @@
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { EventFeed } from '../../src/event/event-feed.ts'
 import { EventFollower } from '../../src/event/event-follower.ts'
 import { recordEvent } from '../../src/event/event-log.ts'
 import { silentLog } from '../../src/log.ts'
 import type { Row } from '../../src/store/database.ts'
-import { openDatabase } from '../../src/store/sqlite-database.ts'
-import { testDirectory } from '../support/temporary-directory.ts'
+import { testDatabase } from '../support/test-database.ts'
 
 async function openLog() {
-  const db = await openDatabase({ directory: testDirectory() })
-  onTestFinished(() => db.close())
+  const db = await testDatabase()
   const about = { accountId: 'acc_1', messageId: 'em_1', recipientId: 'rcp_1', to: 'ann@example.com', subject: 'Hello', sandbox: false }
   const write = (changes: Partial<typeof about> = {}) => db.write([recordEvent({ ...about, ...changes }, 'email.sent', { sent_at: 'x' }, 1000)])
   return { db, write }

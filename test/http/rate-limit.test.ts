@@ -7,11 +7,10 @@ import { RateLimitFailures } from '../../src/http/rate-limit-failures.ts'
 import { saveWindow, timesOf } from '../../src/http/rate-limit-store.ts'
 import { RateLimit } from '../../src/http/rate-limit.ts'
 import { silentLog } from '../../src/log.ts'
-import { openDatabase } from '../../src/store/sqlite-database.ts'
 import { startApiServer } from '../support/api-server.ts'
 import type { ApiAnswer, ApiServer } from '../support/api-server.ts'
 import { settableClock } from '../support/settable-clock.ts'
-import { testDirectory } from '../support/temporary-directory.ts'
+import { testDatabase } from '../support/test-database.ts'
 
 const plans = { free: 3, starter: 5 }
 
@@ -94,8 +93,7 @@ test('an address that keeps failing is held up; a valid key from there is not, a
 })
 
 async function limitsFixture() {
-  const db = await openDatabase({ directory: testDirectory() })
-  onTestFinished(() => db.close())
+  const db = await testDatabase()
   const clock = settableClock()
   const accounts = new Accounts({ db, clock })
   const start = async () => {

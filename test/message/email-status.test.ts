@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { deriveStatus, emailStatuses, lastEventOf, statusCondition } from '../../src/message/email-status.ts'
-import { openDatabase } from '../../src/store/sqlite-database.ts'
-import { testDirectory } from '../support/temporary-directory.ts'
+import { testDatabase } from '../support/test-database.ts'
 
 const states = ['scheduled', 'queued', 'sent', 'deferred', 'delivered', 'bounced', 'complained', 'suppressed', 'failed', 'canceled']
 
@@ -31,7 +30,7 @@ test.each([
 })
 
 test('the SQL condition finds exactly the emails of each status, whatever states their recipients have', async () => {
-  const db = await openDatabase({ directory: testDirectory() })
+  const db = await testDatabase()
   await db.write([{ sql: "insert into account (id, name, plan, status, created_at) values ('acc_1', 'a', 'free', 'active', 0)" }])
   const expected = new Map<string, string[]>(emailStatuses.map((status) => [status, []]))
   const written: Promise<unknown>[] = []
@@ -60,7 +59,6 @@ test('the SQL condition finds exactly the emails of each status, whatever states
     const rows = await db.report<{ id: string }>(`select id from message where ${statusCondition(status)} order by id`, statusParams(status))
     expect(rows.map(({ id }) => id), status).toEqual(expected.get(status))
   }
-  await db.close()
 })
 
 test.each([

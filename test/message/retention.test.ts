@@ -1,16 +1,14 @@
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { newId } from '../../src/id.ts'
 import { sweep } from '../../src/message/retention.ts'
-import { openDatabase } from '../../src/store/sqlite-database.ts'
-import { testDirectory } from '../support/temporary-directory.ts'
+import { testDatabase } from '../support/test-database.ts'
 
 const day = 86_400_000
 const now = 200 * day
 const retention = { contentMs: 7 * day, eventMs: 90 * day }
 
 async function storeWith(messages: { name: string; createdAt: number; finalAt: number | null }[]) {
-  const db = await openDatabase({ directory: testDirectory() })
-  onTestFinished(() => db.close())
+  const db = await testDatabase()
   await db.write([{ sql: "insert into account (id, name, plan, status, created_at) values ('acc_1', 'one', 'free', 'active', 0)" }])
   for (const { name, createdAt, finalAt } of messages) {
     const id = newId('em', createdAt)

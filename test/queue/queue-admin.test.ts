@@ -1,33 +1,23 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { newId } from '../../src/id.ts'
 import { QueueAdmin } from '../../src/queue/queue-admin.ts'
 import { insertRecipient } from '../../src/queue/queue-store.ts'
 import type { NewRecipient } from '../../src/queue/queue-store.ts'
 import type { Database } from '../../src/store/database.ts'
-import { openDatabase } from '../../src/store/sqlite-database.ts'
 import { settableClock } from '../support/settable-clock.ts'
+import { testDatabase } from '../support/test-database.ts'
 
 const clock = settableClock()
 const hour = 3_600_000
-let directory: string
 let db: Database
 let admin: QueueAdmin
 let noted: [destination: string, dueAt: number][]
 
 beforeEach(async () => {
-  directory = mkdtempSync(join(tmpdir(), 'sterna-queue-'))
-  db = await openDatabase({ directory })
+  db = await testDatabase()
   noted = []
   const noteWaiting = (destination: string, dueAt: number) => void noted.push([destination, dueAt])
   admin = new QueueAdmin({ db, clock, noteWaiting, eventsWritten: () => {} })
-})
-
-afterEach(async () => {
-  await db.close()
-  rmSync(directory, { recursive: true })
 })
 
 const messageId = newId('em', clock.now())

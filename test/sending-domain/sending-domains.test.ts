@@ -7,10 +7,9 @@ import { SignableMessage } from '../../src/delivery/dkim-header.ts'
 import { DkimSigner } from '../../src/delivery/dkim-sign.ts'
 import { createLog } from '../../src/log.ts'
 import { SendingDomains } from '../../src/sending-domain/sending-domains.ts'
-import { openDatabase } from '../../src/store/sqlite-database.ts'
 import { type FakeDns, startFakeDns } from '../support/fake-dns.ts'
 import { settableClock } from '../support/settable-clock.ts'
-import { testDirectory } from '../support/temporary-directory.ts'
+import { testDatabase } from '../support/test-database.ts'
 
 const [minute, hour] = [60_000, 3_600_000]
 const settings = {
@@ -28,14 +27,11 @@ beforeEach(async () => {
 })
 
 async function setUp(authoritative?: () => Promise<DnsResolver[]>) {
-  const db = await openDatabase({ directory: testDirectory() })
+  const db = await testDatabase()
   const clock = settableClock()
   const resolver = dnsResolver({ servers: [dns.server], now: clock.now })
   const secrets = secretsFrom(Buffer.alloc(32, 3))
-  onTestFinished(async () => {
-    resolver.close()
-    await db.close()
-  })
+  onTestFinished(() => resolver.close())
   await db.write(
     ['acc_1', 'acc_2'].map((id) => ({
       sql: "insert into account (id, name, plan, status, created_at) values (:id, :id, 'free', 'active', 0)",

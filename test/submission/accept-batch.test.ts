@@ -1,23 +1,21 @@
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { SternaError } from '../../src/errors.ts'
 import { ConflictError, StorageFullError } from '../../src/store/database.ts'
 import type { Database } from '../../src/store/database.ts'
-import { openDatabase } from '../../src/store/sqlite-database.ts'
 import { acceptBatch } from '../../src/submission/accept-batch.ts'
 import type { AcceptParts } from '../../src/submission/accept.ts'
 import { FreeSpace } from '../../src/submission/free-space.ts'
 import { IdempotencyKeys } from '../../src/submission/idempotency-keys.ts'
 import { settableClock } from '../support/settable-clock.ts'
 import { contentOf, submissionTo } from '../support/submission-fixture.ts'
-import { testDirectory } from '../support/temporary-directory.ts'
+import { testDatabase } from '../support/test-database.ts'
 
 const submitter = { accountId: 'acc_1', keyId: 'key_1', domainId: null, sandbox: false }
 const idempotency = { operation: 'send-batch', key: 'k', fingerprint: 'f' }
 const large = () => contentOf('x'.repeat(800_000))
 
 async function startDoor(): Promise<{ db: Database; waiting: [string, number][]; parts: AcceptParts; writes: number[] }> {
-  const db = await openDatabase({ directory: testDirectory() })
-  onTestFinished(() => db.close())
+  const db = await testDatabase()
   await db.write([{ sql: "insert into account (id, name, plan, status, created_at) values ('acc_1', 'one', 'free', 'active', 0)" }])
   const clock = settableClock()
   const waiting: [string, number][] = []

@@ -3,7 +3,6 @@ import type { Attempt, DeliveryJob, Outcome, Postponed } from '../../src/deliver
 import { silentLog } from '../../src/log.ts'
 import { dropEveryUpload, storeAhead } from '../../src/message/message-store.ts'
 import { QueueRunner } from '../../src/queue/queue-runner.ts'
-import { openDatabase } from '../../src/store/sqlite-database.ts'
 import type { Database } from '../../src/store/database.ts'
 import { accept } from '../../src/submission/accept.ts'
 import type { AcceptParts } from '../../src/submission/accept.ts'
@@ -12,7 +11,7 @@ import { IdempotencyKeys } from '../../src/submission/idempotency-keys.ts'
 import { settableClock } from '../support/settable-clock.ts'
 import { contentOf, submissionTo } from '../support/submission-fixture.ts'
 import { suppressAtOnce } from '../support/suppress-at-once.ts'
-import { testDirectory } from '../support/temporary-directory.ts'
+import { testDatabase } from '../support/test-database.ts'
 
 const minute = 60_000
 const taken: Outcome = { type: 'delivered', reply: { code: 250, enhancedCode: null, text: 'Ok' } }
@@ -35,7 +34,7 @@ interface Relay {
 let relay: Relay
 
 beforeEach(async () => {
-  relay = await startQueue(await openDatabase({ directory: testDirectory() }))
+  relay = await startQueue(await testDatabase())
 })
 
 async function startQueue(db: Database): Promise<Relay> {
@@ -77,10 +76,7 @@ async function startQueue(db: Database): Promise<Relay> {
     giveUpAfterMs: 48 * 60 * minute,
   }
   await parts.queue.start()
-  onTestFinished(async () => {
-    await parts.queue.stop(5_000)
-    await db.close()
-  })
+  onTestFinished(() => parts.queue.stop(5_000))
   return {
     db, clock, parts, jobs, outcomes,
     async states() {

@@ -17,11 +17,10 @@ import type { HttpServer, HttpServerParts } from '../../src/http/server.ts'
 import { createLog } from '../../src/log.ts'
 import type { Log } from '../../src/log.ts'
 import type { Database } from '../../src/store/database.ts'
-import { openDatabase } from '../../src/store/sqlite-database.ts'
 import { answerCheck } from './answer-check.ts'
 import { settableClock } from './settable-clock.ts'
 import type { SettableClock } from './settable-clock.ts'
-import { testDirectory } from './temporary-directory.ts'
+import { testDatabase } from './test-database.ts'
 
 export interface ApiParts {
   db: Database
@@ -58,15 +57,13 @@ export interface RequestOptions {
   headers?: Record<string, string>
 }
 
-/** A listening HTTP server over a real store in a directory of its own; all of it ends with the test. */
+/** A listening HTTP server over a real store; all of it ends with the test. */
 export async function startApiServer(
   operations: (parts: ApiParts) => Operation[],
   overrides: Partial<HttpServerParts> = {},
 ): Promise<ApiServer> {
   const logged: string[] = []
-  const directory = testDirectory()
-  const db = await openDatabase({ directory })
-  onTestFinished(() => db.close())
+  const db = await testDatabase()
   const clock = settableClock()
   const accounts = new Accounts({ db, clock })
   const apiKeys = new ApiKeys({ db, clock, accounts })

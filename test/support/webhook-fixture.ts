@@ -6,13 +6,12 @@ import { publicEventTypes } from '../../src/event/event-type.ts'
 import { newId } from '../../src/id.ts'
 import { silentLog } from '../../src/log.ts'
 import type { Database } from '../../src/store/database.ts'
-import { openDatabase } from '../../src/store/sqlite-database.ts'
 import { openWebhooks } from '../../src/webhook/open-webhooks.ts'
 import type { WebhookSettings } from '../../src/webhook/open-webhooks.ts'
 import type { DeliveryRow } from '../../src/webhook/delivery-history.ts'
 import type { WebhookFields } from '../../src/webhook/webhook-list.ts'
 import { settableClock } from './settable-clock.ts'
-import { testDirectory } from './temporary-directory.ts'
+import { testDatabase } from './test-database.ts'
 
 export const minute = 60_000
 export const hour = 60 * minute
@@ -32,7 +31,7 @@ const resolver = { mx: none, a: none, aaaa: none, txt: none, cname: none, ns: no
 
 /** A database with two accounts, and webhooks over it; `restart()` gives what the next process would have. */
 export async function webhookFixture(own: Partial<WebhookSettings> = {}, now?: number) {
-  const db: Database = await openDatabase({ directory: testDirectory() })
+  const db: Database = await testDatabase()
   const clock = settableClock(now)
   const secrets = secretsFrom(Buffer.alloc(32, 7))
   const open = async () => {
@@ -40,7 +39,6 @@ export async function webhookFixture(own: Partial<WebhookSettings> = {}, now?: n
     onTestFinished(() => webhooks.stop(0))
     return webhooks
   }
-  onTestFinished(() => db.close())
   await db.write(
     ['acc_one', 'acc_two'].map((id) => ({
       sql: `insert into account (id, name, plan, status, created_at) values (:id, :id, 'free', 'active', 0)`,

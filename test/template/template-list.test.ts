@@ -1,17 +1,15 @@
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { Accounts } from '../../src/account/accounts.ts'
 import type { Database } from '../../src/store/database.ts'
-import { openDatabase } from '../../src/store/sqlite-database.ts'
 import { LiveTemplates } from '../../src/template/live-templates.ts'
 import { TemplateList } from '../../src/template/template-list.ts'
 import { settableClock } from '../support/settable-clock.ts'
-import { testDirectory } from '../support/temporary-directory.ts'
+import { testDatabase } from '../support/test-database.ts'
 
 const hello = { name: 'Hello', alias: 'hello', subject: null, html: 'one', text: null, from: null, replyTo: [], variables: [] }
 
 async function open() {
-  const db = await openDatabase({ directory: testDirectory() })
-  onTestFinished(() => db.close())
+  const db = await testDatabase()
   const clock = settableClock()
   const { id: accountId } = await new Accounts({ db, clock }).create('acme', 'free')
   return { db, accountId, list: new TemplateList({ db, clock }) }

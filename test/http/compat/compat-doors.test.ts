@@ -4,11 +4,10 @@ import { BodyRoom } from '../../../src/http/body-room.ts'
 import { compatDoors } from '../../../src/http/compat/compat-doors.ts'
 import type { AcceptBatch } from '../../../src/submission/accept-batch.ts'
 import { StorageFullError } from '../../../src/store/database.ts'
-import { openDatabase } from '../../../src/store/sqlite-database.ts'
 import { TemplateList } from '../../../src/template/template-list.ts'
 import { startApiServer } from '../../support/api-server.ts'
 import { settableClock } from '../../support/settable-clock.ts'
-import { testDirectory } from '../../support/temporary-directory.ts'
+import { testDatabase } from '../../support/test-database.ts'
 import { unsubscribeFrame } from '../../support/submission-fixture.ts'
 
 const basic = (key: string): string => `Basic ${Buffer.from(`api:${key}`).toString('base64')}`
@@ -37,8 +36,7 @@ const requests: [path: string, headers: (key: string) => Record<string, string>,
 async function serverFailing(error: Error, acceptBatch?: AcceptBatch) {
   const clock = settableClock()
   const fail = (): Promise<never> => Promise.reject(error)
-  const db = await openDatabase({ directory: testDirectory() })
-  onTestFinished(() => db.close())
+  const db = await testDatabase()
   const templates = new TemplateList({ db, clock })
   const composer = new EmailComposer({ clock, templates: templates.live, hostname: 'mail.example.com', messageSizeLimit: 1024 * 1024, unsubscribe: unsubscribeFrame })
   onTestFinished(() => composer.stop())

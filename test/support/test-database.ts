@@ -1,0 +1,75 @@
+import { onTestFinished } from 'vitest'
+import type { Database, Statement } from '../../src/store/database.ts'
+import { openDatabase } from '../../src/store/sqlite-database.ts'
+import { onFileFinished } from './file-finished.ts'
+import { temporaryDirectory } from './temporary-directory.ts'
+
+interface Store {
+  db: Database
+  schemaVersion: number
+  /** Leaves in it what a new one has. */
+  emptying: Statement[]
+}
+
+/** Those that nobody holds. */
+const free: Store[] = []
+
+/**
+ * A database with nothing in it, closed with the running test. To open one takes longer than most tests do, so it may be
+ * one that was closed before in the file, emptied: who still holds that one finds it closed.
+ */
+export async function testDatabase(): Promise<Database> {
+  const store = free.pop() ?? (await openStore())
+  const { db } = store
+  let closed: Promise<void> | undefined
+  const whileOpen = <T>(use: () => Promise<T>): Promise<T> => (closed ? Promise.reject(new Error('the store is closed')) : use())
+  const lent: Database = {
+    read: (sql, params) => whileOpen(() => db.read(sql, params)),
+    report: (sql, params) => whileOpen(() => db.report(sql, params)),
+    write: (batch, options) => whileOpen(() => db.write(batch, options)),
+    backup: (file) => whileOpen(() => db.backup(file)),
+    close: () => (closed ??= giveBack(store)),
+  }
+  onTestFinished(lent.close)
+  return lent
+}
+
+/** Comes after all that was handed over. */
+async function giveBack(store: Store): Promise<void> {
+  const { db } = store
+  if ((await schemaVersion(db)) !== store.schemaVersion) return
+  await db.write(store.emptying)
+  free.push(store)
+}
+
+async function openStore(): Promise<Store> {
+  const { path, remove } = temporaryDirectory()
+  const onFatal = (error: Error): void => {
+    throw error
+  }
+  const db = await openDatabase({ directory: path, onFatal })
+  onFileFinished(async () => {
+    free.length = 0
+    await db.close()
+    remove()
+  })
+  return { db, schemaVersion: await schemaVersion(db), emptying: await emptyingOf(db) }
+}
+
+async function schemaVersion(db: Database): Promise<number> {
+  const [row] = await db.read<{ schema_version: number }>('select schema_version from pragma_schema_version')
+  return row?.schema_version ?? 0
+}
+
+/** Tables refer to older ones, so the newest go first; rows that came with the schema come back. */
+async function emptyingOf(db: Database): Promise<Statement[]> {
+  const tables = await db.read<{ name: string }>("select name from sqlite_schema where type = 'table' order by rowid")
+  const inserts: Statement[] = []
+  for (const { name } of tables) {
+    for (const params of await db.read(`select * from ${name}`)) {
+      const columns = Object.keys(params)
+      inserts.push({ sql: `insert into ${name} (${columns.join(', ')}) values (${columns.map((column) => `:${column}`).join(', ')})`, params })
+    }
+  }
+  return [...tables.toReversed().map(({ name }) => ({ sql: `delete from ${name}` })), ...inserts]
+}

@@ -6,7 +6,6 @@ import { BodyRoom } from '../../src/http/body-room.ts'
 import type { Operation } from '../../src/http/operation.ts'
 import { templateOperations } from '../../src/http/api/templates.ts'
 import { silentLog } from '../../src/log.ts'
-import { startMessageParser } from '../../src/message/message-parser.ts'
 import { MessageReader } from '../../src/message/message-reader.ts'
 import { QueueRunner } from '../../src/queue/queue-runner.ts'
 import { WaitingMail } from '../../src/queue/waiting-mail.ts'
@@ -19,6 +18,7 @@ import { resendFailed } from '../../src/submission/resend-failed.ts'
 import { TemplateList } from '../../src/template/template-list.ts'
 import { startApiServer } from './api-server.ts'
 import type { ApiAnswer, ApiParts, ApiServer, RequestOptions } from './api-server.ts'
+import { fileMessageParser } from './file-message-parser.ts'
 import { suppressAtOnce } from './suppress-at-once.ts'
 import { unsubscribeFrame } from './submission-fixture.ts'
 
@@ -48,8 +48,6 @@ export interface EmailApi extends ApiServer {
 export async function startEmailApi(options: { messageSizeLimit?: number; hold?: () => Promise<void> } = {}): Promise<EmailApi> {
   const outcomes = new Map<string, Outcome[]>()
   const delivered: DeliveryJob[] = []
-  const messageParser = startMessageParser()
-  onTestFinished(() => messageParser.stop())
   let queue: QueueRunner | undefined
   const operations = (parts: ApiParts): Operation[] => {
     const { db, clock } = parts
@@ -62,7 +60,7 @@ export async function startEmailApi(options: { messageSizeLimit?: number; hold?:
     const emails = emailOperations({
       ...parts,
       composer,
-      messageParser,
+      messageParser: fileMessageParser(),
       baseUrl: 'https://mail.example.com',
       bodyRoom: new BodyRoom(),
       accept: (submission) => accept(submission, door),

@@ -1,5 +1,5 @@
 import { mostRecipients } from './feedback-report.ts'
-import { mentionKinds, mentionsIn, ownReason } from './recipient-mentions.ts'
+import { addressesIn, mentionKinds, mentionsIn, ownReason } from './recipient-mentions.ts'
 import type { RecipientMention } from './recipient-mentions.ts'
 import { isDialogue } from './smtp-transcript.ts'
 
@@ -34,15 +34,27 @@ export function namedRecipients(lines: readonly string[], known: KnownAddresses)
   const byAddress = Map.groupBy(mentions, ({ address }) => address.toLowerCase())
   const decisive = [...byAddress.values()].filter((own) => own.some((mention) => weightOf(mention) === highest))
   const places = new Set(mentions.filter(({ kind }) => kind === 'listed').map(({ line }) => line))
-  return decisive.slice(0, mostRecipients).map((own) => ({ address: own[0]?.address ?? '', reason: reasonOf(own, lines, places) }))
+  return decisive.slice(0, mostRecipients).map((own) => {
+    const address = own[0]?.address ?? ''
+    const isOfAnother = (text: string): boolean => {
+      const written = addressesIn(text).map((each) => each.toLowerCase())
+      return !written.includes(address.toLowerCase()) && written.some((each) => byAddress.has(each))
+    }
+    return { address, reason: reasonOf(own, lines, places, isOfAnother) }
+  })
 }
 
-function reasonOf(own: RecipientMention[], lines: readonly string[], places: ReadonlySet<number>): string {
+function reasonOf(
+  own: RecipientMention[],
+  lines: readonly string[],
+  places: ReadonlySet<number>,
+  isOfAnother: (text: string) => boolean,
+): string {
   const ranked = own.toSorted((one, another) => weightOf(another) - weightOf(one) || one.line - another.line).slice(0, mostMentions)
   // What a reply says of one recipient is not said of the whole list.
   const isQuoted = ranked.some(({ kind }) => kind === 'quoted')
   const blocks = ranked.map((mention) => saidOf(mention, lines, places) || (isQuoted ? '' : saidOfAll(mention, lines, places)))
-  return [...new Set(blocks)].filter((block) => block !== '').join(' | ')
+  return [...new Set(blocks)].filter((block) => block !== '' && !isOfAnother(block)).join(' | ')
 }
 
 /** The rest of the line and the lines up to an empty one or the next recipient; of a quoted line all of it. */
@@ -94,9 +106,10 @@ function saidOfList(line: number, lines: readonly string[], places: ReadonlySet<
   return introducesNext(first - 1, lines, places) ? (lines[first - 1] ?? '').trim() : ''
 }
 
-/** A reply of several lines has its code on each. */
+/** A reply of several lines has its code on each; what stands behind a dialogue is no part of it. */
 function repliesAfter(line: number, lines: readonly string[]): string[] {
   const following = lines.slice(line + 1, line + 6)
-  const end = following.findIndex((text) => !/^\W{0,6}[45]\d\d[ -]/.test(text))
+  const isWithin = isDialogue(lines[line] ?? '')
+  const end = following.findIndex((text) => !/^\W{0,6}[45]\d\d[ -]/.test(text) || (isWithin && !isDialogue(text)))
   return end < 0 ? following : following.slice(0, end)
 }

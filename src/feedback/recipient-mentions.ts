@@ -66,6 +66,9 @@ const behindCode = /(?:^|\s)[45]\d\d[ -](?:[45]\.\d{1,3}\.\d{1,3} )?<?$/
 /** Somebody to turn to, unless a reply begins with them. */
 const role = /^(?:mailer-?daemon|postmaster|abuse|hostmaster|webmaster|no-?reply|help-?desk|support|spamreport|unblock|delist|removeme)@/i
 
+/** Every address in a text, as written. */
+export const addressesIn = (text: string): string[] => text.match(address) ?? []
+
 /** Every address in a line that may be a recipient. */
 export function mentionsIn(line: string, index: number): RecipientMention[] {
   const found: RecipientMention[] = []

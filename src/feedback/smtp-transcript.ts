@@ -14,16 +14,18 @@ function spokenIn(line: string): Spoken {
 /**
  * The lines, and of the dialogue that some systems append to a report only what was refused, in the form of Sendmail's:
  * `>>> RCPT To:<a@b.example>` and the `<<< 550 …` to it. The rest would be taken for the reason: greetings, the names of
- * hosts, and commands that succeeded. A refusal behind a 354 is of the message.
+ * hosts, and commands that succeeded. A refusal behind a 354 is of the message. What Sendmail says itself behind a refusal
+ * is left out too: to every 550 it says `550 5.1.1 … User unknown`.
  */
 export function withRefusedDialogue(lines: string[]): string[] {
   const spoken = lines.map(spokenIn)
   const kinds = new Set(spoken.map((each) => each?.kind))
   if (!kinds.has('command') || !kinds.has('reply')) return lines
   let command: string | null = null
+  const echoes = echoesIn(lines, spoken)
   return lines.flatMap((line, index) => {
     const said = spoken[index]
-    if (!said) return [line]
+    if (!said) return echoes.has(index) ? [] : [line]
     if (said.kind === 'command') {
       command = said.text
       return []
@@ -39,6 +41,18 @@ export function withRefusedDialogue(lines: string[]): string[] {
     return [...refused, `<<< ${said.text}`]
   })
 }
+
+/** The lines by which the system itself repeats a refusal: one for each recipient, and the rest without an address. */
+function echoesIn(lines: string[], spoken: Spoken[]): Set<number> {
+  const echoes = new Set<number>()
+  for (const [index, line] of lines.entries()) {
+    if (spoken[index] || !reply.test(line)) continue
+    if (isRefusal(spoken[index - 1]) || (echoes.has(index - 1) && !line.includes('@'))) echoes.add(index)
+  }
+  return echoes
+}
+
+const isRefusal = (said: Spoken | undefined): boolean => said?.kind === 'reply' && /^[45]/.test(said.text)
 
 /** True for what `withRefusedDialogue` leaves of a dialogue. */
 export const isDialogue = (line: string): boolean => /^(?:>>>|<<<) /.test(line)

@@ -160,6 +160,29 @@ describe('a dialogue counts by the last command', () => {
   })
 })
 
+describe('a dialogue that Sendmail quotes', () => {
+  const sendmail = (...said: string[]): string[] =>
+    recipients(['   ----- The following addresses had permanent fatal errors -----', '<a@them.test>', '<c@other.test>', '', '   ----- Transcript of session follows -----', ...said].join('\n'))
+
+  it.each<[string, string[], string[]]>([
+    [
+      'what it says itself to every 550',
+      ['>>> RCPT To:<a@them.test>', '<<< 550 5.7.1 <a@them.test>... Blocked', '550 5.1.1 <a@them.test>... User unknown'],
+      ['a@them.test failed', 'c@other.test failed'],
+    ],
+    [
+      'what it says itself to every 554',
+      ['>>> RCPT To:<a@them.test>', '<<< 550 #5.1.0 Address rejected', '550 5.1.1 <a@them.test>... User unknown', '554 5.0.0 Service unavailable'],
+      ['a@them.test failed hard', 'c@other.test failed'],
+    ],
+    [
+      'but not what it found out itself of another',
+      ['>>> RCPT To:<a@them.test>', '<<< 550 5.7.1 <a@them.test>... Blocked', '550 5.1.1 <a@them.test>... User unknown', '550 5.1.2 <c@other.test>... Host unknown'],
+      ['a@them.test failed', 'c@other.test failed hard'],
+    ],
+  ])('leaves out %s', (_, said, expected) => expect(sendmail(...said)).toEqual(expected))
+})
+
 describe('what the reporting system found out itself of a domain', () => {
   it.each([
     'an MX or SRV record indicated no SMTP service',

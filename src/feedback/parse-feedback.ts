@@ -7,6 +7,7 @@ import { addressedTo, originalMessage } from './original-message.ts'
 import { parseBounceText } from './parse-bounce-text.ts'
 import { parseComplaint } from './parse-complaint.ts'
 import { parseDsn } from './parse-dsn.ts'
+import { parseRejection } from './parse-rejection.ts'
 import { parseSesNotification } from './parse-ses-notification.ts'
 import { headerValue } from './returned-message.ts'
 import type { ReturnedMessage } from './returned-message.ts'
@@ -26,6 +27,8 @@ export function parseFeedback(message: ReturnedMessage): FeedbackReport {
   }
   const notification = parseSesNotification(message)
   if (notification) return { ...reportOf(message, notification.class), ...notification }
+  const rejection = parseRejection(message)
+  if (rejection) return reportOf(message, 'bounce', [rejection])
   if (isDispositionNotification(message)) return reportOf(message, 'autoreply')
   const reported = parseDsn(message)
   if (reported) return deliveryReport(message, withGivenUp(reported, message))

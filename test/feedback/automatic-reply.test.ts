@@ -47,6 +47,12 @@ describe('an automatic reply is no bounce, whatever it says', () => {
     expect(await classOf(person, 'Content-Type: multipart/report; report-type=disposition-notification; boundary=b', '', ...receipt)).toBe('autoreply')
   })
 
+  it('a notice that mail was deleted unread', async () => {
+    const notice = ['--b', '', 'Your message was deleted without being read.', '--b', 'Content-Type: message/disposition-notification', '']
+    const fields = ['Final-Recipient: rfc822;person@example.com', 'Disposition: automatic-action/MDN-sent-automatically; deleted', '--b--']
+    expect(await classOf(person, 'Content-Type: multipart/report; report-type=disposition-notification; boundary=b', '', ...notice, ...fields)).toBe('autoreply')
+  })
+
   it('but mail of a person is nothing of all that', async () => {
     expect(await classOf(person, 'Subject: Re: your order', '', 'Thank you, it has arrived.')).toBe('not-bounce')
     const quotedReport = ['Subject: Re: Undelivered Mail', 'In-Reply-To: <a@b.example>', '', 'What is this?', '> Final-Recipient: rfc822; a@b.example', '> Action: failed', '> Status: 5.1.1']

@@ -1,3 +1,4 @@
+import { domainsAnsweredApart, softForOthers } from './answered-apart.ts'
 import { isBounceNotice } from './bounce-notice.ts'
 import type { ReportAction, ReportedRecipient } from './feedback-report.ts'
 import { phaseText } from './reported-phase.ts'
@@ -17,7 +18,10 @@ export function parseDsn(message: ReturnedMessage): ReportedRecipient[] | null {
   const contents = labelled.length > 0 ? labelled.map(({ content }) => content) : statusesWithin(message)
   if (contents.length === 0) return null
   const text = phaseText(textOf(message))
-  return once(contents.flatMap((content) => recipientsOf(content, text)))
+  const read = (known: PhaseText): ReportedRecipient[] => contents.flatMap((content) => recipientsOf(content, known))
+  const first = read(text)
+  const atRecipient = domainsAnsweredApart(first)
+  return once(softForOthers(atRecipient.size === 0 ? first : read({ ...text, atRecipient })))
 }
 
 function statusesWithin(message: ReturnedMessage): string[] {

@@ -18,6 +18,7 @@ const first = (fields: StatusFields, name: string): string | undefined => fields
  * @param text what the report says for people
  */
 export function reportedRecipient(fields: StatusFields, message: StatusFields, text: PhaseText): ReportedRecipient {
+  const address = addressOf(fields)
   const status = statusCodeOf(first(fields, 'status') ?? first(message, 'status') ?? '')
   const diagnostic = diagnosticOf(fields)
   const action = actionOf(first(fields, 'action') ?? first(message, 'action'), status, diagnostic)
@@ -27,11 +28,11 @@ export function reportedRecipient(fields: StatusFields, message: StatusFields, t
     enhancedCode,
     text: diagnostic.text,
     remoteHost: hostOf(first(fields, 'remote-mta') ?? first(message, 'reporting-mta') ?? ''),
-    phase: reportedPhase(text, diagnostic.text),
+    phase: reportedPhase(text, diagnostic.text, address),
   }
   const { category, hard } = isOwnFinding(fields, diagnostic) ? classifyRefusal(refusal) : judgeRefusal(refusal)
   return {
-    address: addressOf(fields),
+    address,
     action,
     hard: hard && action === 'failed',
     status: status ?? enhancedCode,

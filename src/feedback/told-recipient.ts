@@ -48,7 +48,7 @@ export function toldRecipient(named: NamedRecipient, report: ReportWords): Repor
 function understand({ address, reason }: NamedRecipient, { phase }: ReportWords): Understood {
   const said = parseDiagnostic(reason)
   const remoteHost = (remoteSystem.exec(reason)?.[1] ?? domainOf(address)).toLowerCase()
-  const refusal: Refusal = { ...said, remoteHost, phase: reportedPhase(phase, said.text) }
+  const refusal: Refusal = { ...said, remoteHost, phase: reportedPhase(phase, said.text, address) }
   // Without a code it is no reply that is quoted, but what the reporting system found out itself.
   if (said.code === null) return { said, judgement: classifyRefusal(refusal) }
   const judgement = judgeRefusal(refusal)

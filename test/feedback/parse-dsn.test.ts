@@ -34,6 +34,22 @@ describe('the action', () => {
   })
 })
 
+describe('of several recipients', () => {
+  const hard = (...replies: string[]) => {
+    const blocks = replies.map((reply, index) => `Final-Recipient: rfc822; a${index}@b.example\nAction: failed\nDiagnostic-Code: smtp; ${reply}\n`)
+    return parseDsn(dsn(`Reporting-MTA: dns; mx.relay.example\n\n${blocks.join('\n')}`))?.map((each) => each.hard)
+  }
+
+  it('different replies of one host were given at RCPT', () => {
+    expect(hard('550 User unknown', '552 Mailbox full')).toEqual([true, false])
+    expect(hard('550 User unknown', '550 User unknown')).toEqual([false, false])
+  })
+
+  it('a reply that names one of them is not about the others', () => {
+    expect(hard('550 5.1.1 <a0@b.example> User unknown', '550 5.1.1 <a0@b.example> User unknown')).toEqual([true, false])
+  })
+})
+
 describe('hard is only what is proved', () => {
   const said = (phase: string) => `<a@b.example>: host mx.b.example said: 550 User unknown (in reply to ${phase} command)`
   it.each([

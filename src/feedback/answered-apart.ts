@@ -1,0 +1,25 @@
+import { domainOf } from '../smtp/address.ts'
+import type { ReportedRecipient } from './feedback-report.ts'
+import { addressesIn } from './recipient-mentions.ts'
+
+/**
+ * The domains whose host gave the recipients of one report different replies. At RCPT each gets one of their own, and what
+ * is said after the data is said of all (RFC 5321 3.3), so such replies were given at RCPT.
+ */
+export function domainsAnsweredApart(recipients: readonly ReportedRecipient[]): ReadonlySet<string> {
+  const quoted = recipients.filter(({ address, smtpCode }) => address !== null && smtpCode !== null)
+  const byDomain = Map.groupBy(quoted, ({ address }) => domainOf(address ?? '').toLowerCase())
+  const apart = [...byDomain].filter(([, own]) => new Set(own.map(({ smtpCode, category }) => `${smtpCode} ${category}`)).size > 1)
+  return new Set(apart.map(([domain]) => domain))
+}
+
+/** The recipients, those as soft whose reason is a reply that names another of them: some systems fail all for one. */
+export function softForOthers(recipients: readonly ReportedRecipient[]): ReportedRecipient[] {
+  if (recipients.length < 2) return [...recipients]
+  const all = new Set(recipients.map(({ address }) => address?.toLowerCase()))
+  return recipients.map((recipient) => {
+    const named = recipient.hard ? addressesIn(recipient.reason).map((address) => address.toLowerCase()) : []
+    const isOfAnother = !named.includes(recipient.address?.toLowerCase() ?? '') && named.some((address) => all.has(address))
+    return isOfAnother ? { ...recipient, hard: false } : recipient
+  })
+}

@@ -13,9 +13,19 @@ export class SchemaComponents {
   readonly schemas: Record<string, JsonSchema> = {}
   /** What each was made of, to know the same again. */
   readonly #texts = new Map<string, string>()
+  /** Many operations answer with the same, and to convert it takes time. */
+  readonly #added = { input: new Map<z.ZodType, JsonSchema>(), output: new Map<z.ZodType, JsonSchema>() }
 
-  /** The schema, or a reference to it where it has a name. */
+  /** The schema, or a reference to it where it has a name; not to be changed. */
   add(schema: z.ZodType, side: Side): JsonSchema {
+    const known = this.#added[side].get(schema)
+    if (known) return known
+    const added = this.#converted(schema, side)
+    this.#added[side].set(schema, added)
+    return added
+  }
+
+  #converted(schema: z.ZodType, side: Side): JsonSchema {
     const { $schema: _, ...converted } = convert(schema, side)
     const defined: Record<string, JsonSchema> = {}
     takeDefinitions(converted, defined)

@@ -16,12 +16,16 @@ export type AnswerCheck = (method: string, path: string, answer: ReceivedAnswer)
 
 const pointer = (...keys: string[]): string => keys.map((key) => encodeURIComponent(key.replaceAll('~', '~0').replaceAll('/', '~1'))).join('/')
 
-/** The path of the document that a request's path is an example of; a literal one before one with parameters. */
-export function pathIn(document: OpenApiDocument, path: string): string | undefined {
-  const plain = path.replace(/[?#].*$/s, '').replace(/\/{2,}/g, '/').replace(/(?<=.)\/$/, '')
-  const fits = (template: string): boolean => new RegExp(`^${template.replace(/[.*]/g, '\\$&').replace(/\{\w+\}/g, '[^/]+')}$`).test(plain)
+/** Finds the path of the document that a request's path is an example of; a literal one before one with parameters. */
+function pathsOf(document: OpenApiDocument): (path: string) => string | undefined {
   const literals = (template: string): string => template.replace(/\{\w+\}/g, '\uffff')
-  return Object.keys(document.paths).filter(fits).sort((a, b) => (literals(a) < literals(b) ? -1 : 1))[0]
+  const shapes = Object.keys(document.paths)
+    .sort((a, b) => (literals(a) < literals(b) ? -1 : 1))
+    .map((template) => ({ template, shape: new RegExp(`^${template.replace(/[.*]/g, '\\$&').replace(/\{\w+\}/g, '[^/]+')}$`) }))
+  return (path) => {
+    const plain = path.replace(/[?#].*$/s, '').replace(/\/{2,}/g, '/').replace(/(?<=.)\/$/, '')
+    return shapes.find(({ shape }) => shape.test(plain))?.template
+  }
 }
 
 /** By the document: it takes longer to make one than to answer a request. */
@@ -45,6 +49,7 @@ function newAnswerCheck(document: OpenApiDocument): AnswerCheck {
     compiled.set(place, known)
     return known
   }
+  const pathFor = pathsOf(document)
   const responses = (document.components.responses ?? {}) as Record<string, Json>
 
   const schemaPlace = (template: string, method: string, status: number, mediaType: string): string | null => {
@@ -65,7 +70,7 @@ function newAnswerCheck(document: OpenApiDocument): AnswerCheck {
 
   const check: AnswerCheck = (given, path, { status, headers, text }) => {
     if (!headers.get('x-request-id')?.startsWith('req_')) throw new Error('X-Request-Id is missing')
-    const template = pathIn(document, path)
+    const template = pathFor(path)
     const method = given === 'HEAD' ? 'get' : given.toLowerCase()
     const mediaType = (headers.get('content-type') ?? '').replace(/;.*/s, '').trim()
     if (template === undefined || !document.paths[template]?.[method]) {

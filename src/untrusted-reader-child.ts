@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module'
 import { messageOf } from './errors.ts'
 
 /** To the child: ends the pieces of a document. */
@@ -41,4 +42,6 @@ export function readUntrusted<Request, Answer>(
     void answer(document, message.request)
   })
   send({ ready: true })
+  // Otherwise it is written when the process ends by itself, and this one is killed.
+  flushCompileCache()
 }

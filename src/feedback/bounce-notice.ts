@@ -51,10 +51,11 @@ const otherProgram = new RegExp(
     String.raw`|backup|veeam|bacula|wordpress|jira|redmine|zendesk|otrs|jenkins|gitlab|github)\b|^root@|<root@`,
   'i',
 )
-/** What a system sums up for its operator. */
+/** What a system sums up for its operator, or asks of him. */
 const operatorSubject = new RegExp(
   String.raw`^\W*(?:\[[^\]]{1,40}\] ?)?(?:your |the )?(?:daily|weekly|monthly|nightly|hourly|tägliche[rs]?|wöchentliche[rs]?|monatliche[rs]?)` +
-    String.raw`\b.{0,40}\b(?:report|statistics|stats|summary|overview|log|bericht|statistik)`,
+    String.raw`\b.{0,40}\b(?:report|statistics|stats|summary|overview|log|bericht|statistik)` +
+    String.raw`|^Message (?:\S{10,30} )?frozen$`,
   'i',
 )
 const mailProgram = new RegExp(

@@ -9,8 +9,18 @@ export interface Diagnostic {
 const diagnosticType = /^\s*([A-Za-z][A-Za-z0-9-]{0,40})\s*;\s*/
 /** At the beginning, or behind what introduces a reply: `said: 550 …`, `<<< 550 …`, `(550 …`. */
 const quotedCode = /(?:^|[:;<>("'[]\s{0,3}|\b(?:said|error|code|reply|response|returned|status)\W{1,3})([245][0-5]\d)(?=[- )\].,:;"']|$)/i
-/** How Exchange Online introduces what another server said: by a code and words of its own, which only sort it. */
-const introduced = /^.{0,40}\bremote server returned\b[^>]{0,200}-> ?(?=\S)/i
+/**
+ * How Exchange Online, amavis and Postfix's verification of recipients introduce what another server said: by a code and
+ * words of their own, which only sort it.
+ */
+const introduced = new RegExp(
+  [
+    String.raw`^.{0,40}\bremote server returned\b[^>]{0,200}-> ?(?=\S)`,
+    String.raw`^.{0,20}\bid=\S{1,60}, from MTA\([^)]{1,80}\): (?=[245]\d\d[ -])`,
+    String.raw`^.{0,350}?recipient address rejected: (?:undeliverable|unverified) address: host \S{1,300} said: (?=[245]\d\d[ -])`,
+  ].join('|'),
+  'i',
+)
 const codeBeforeEnhanced = /\b([245])[0-5]\d[- ]{1,3}(?=#?\1\.\d{1,3}\.\d{1,3}\b)/
 /** The enhanced code behind the code: `550 5.1.1`, `550-'5.1.1`. */
 const enhancedBehindCode = /\b([245])[0-5]\d[- '"(#]{1,4}(\1\.\d{1,3}\.\d{1,3})(?![\d.]*\d)/

@@ -18,7 +18,7 @@ const phrases = (
     [
       `${at}RCPT\\b`,
       String.raw`${sent}RCPT\b|for RCPT TO command\b|did not like our RCPT\b|does not like recipient\b|(?:address|recipient) was rejected by\b|` +
-        String.raw`has rejected (?:the )?(?:address|recipient)\b|most progress was RCPT\b|\[RCPT[_ ]TO\]|\(state 14\)`,
+        String.raw`has rejected (?:the )?(?:address|recipient)\b|most progress was RCPT\b|\[RCPT[_ ]TO\]|\bMAIL\+RCPT\b|\(state 14\)`,
       'rcpt',
     ],
     [

@@ -56,7 +56,7 @@ function diagnosticOf(fields: StatusFields): Diagnostic {
 /** True where what is said is no reply, but what the reporting system found out itself: `X-Notes; User a not listed in Domino Directory`. */
 function isOwnFinding(fields: StatusFields, { code }: Diagnostic): boolean {
   const said = fields.get('diagnostic-code') ?? []
-  return code === null && said.length > 0 && said.every((value) => /^\s*x-?[a-z0-9-]{1,40}\s*;/i.test(value))
+  return code === null && said.length > 0 && said.every((value) => /^\s*(?:x-?[a-z0-9-]{1,40}|unknown)\s*;/i.test(value))
 }
 
 /** What the remote system said itself, unless the status of the report tells more. */

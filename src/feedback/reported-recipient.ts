@@ -47,11 +47,15 @@ const isTransient = ({ code, enhancedCode }: Refusal): boolean => (code === null
 
 /** All of the fields that quote a reply: some systems have one for the reply and one for themselves. */
 function diagnosticOf(fields: StatusFields): Diagnostic {
-  const all = (fields.get('diagnostic-code') ?? fields.get('x-supplementary-info') ?? fields.get('localized-diagnostic') ?? []).map(parseDiagnostic)
+  const named = fields.get('diagnostic-code') ?? fields.get('x-supplementary-info') ?? fields.get('localized-diagnostic')
+  const all = (named ?? commentsOf(fields.get('status'))).map(parseDiagnostic)
   const quoted = all.find(({ code }) => code !== null) ?? all.find(({ enhancedCode }) => enhancedCode !== null)
   const text = all.map((each) => each.text).join('; ')
   return { code: quoted?.code ?? null, enhancedCode: quoted?.enhancedCode ?? null, text }
 }
+
+/** Haraka has the reply in the comment of the status: `5.1.2 (550 Tried all MXs b.example)`. */
+const commentsOf = (statuses: string[] = []): string[] => statuses.flatMap((status) => /\((.{1,2000})\)/.exec(status)?.[1] ?? [])
 
 /** True where what is said is no reply, but what the reporting system found out itself: `X-Notes; User a not listed in Domino Directory`. */
 function isOwnFinding(fields: StatusFields, { code }: Diagnostic): boolean {

@@ -60,6 +60,12 @@ const somebodyElse = new RegExp(
   ].join('|')})\b[^@]{0,60}$`,
   'i',
 )
+/** Where somebody is to be found instead (RFC 5321 3.4). */
+const newAddress = new RegExp(
+  String.raw`\b(?:please try|(?:has )?moved to(?: (?:new|another) address)?|new(?: e-?mail)? address(?: is)?|neue (?:e-?mail-)?adresse(?: ist| lautet)?` +
+    String.raw`|nouvelle adresse(?: est)?|nueva direcci[oó]n(?: es)?|nuovo indirizzo(?: è)?|novo endereço(?: é)?|новый адрес)\s?[:=]?\s?["'<]?$`,
+  'iu',
+)
 /** A word or two before it, such as the name of a protocol or a person. */
 const almostAlone = /^\W{0,12}(?:[\p{L}\p{N}.-]{1,30}\W{1,3}){0,2}$/u
 const behindCode = /(?:^|\s)[45]\d\d[ -](?:[45]\.\d{1,3}\.\d{1,3} )?<?$/
@@ -89,7 +95,7 @@ export function mentionsIn(line: string, index: number): RecipientMention[] {
 const isReason = (before: string, rest: string): boolean => !/[^>"'\])\s.,]/.test(rest) && ownReason.test(before) && sentenceAhead.test(before)
 
 function kindOf(name: string, before: string, rest: string, line: string): MentionKind | null {
-  if (somebodyElse.test(before.slice(-120)) || /^>? (?:is|was) the (?:sender|administrator)/.test(rest)) return null
+  if (somebodyElse.test(before.slice(-120)) || newAddress.test(before.slice(-60)) || /^>? (?:is|was) the (?:sender|administrator)/.test(rest)) return null
   if (command.test(before)) return 'quoted'
   if (toField.test(before.slice(-80))) return 'addressed'
   if (recipientField.test(before.slice(-80))) return reply.test(before) ? 'quoted' : 'listed'

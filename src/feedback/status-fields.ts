@@ -114,9 +114,17 @@ export function parseStatusFields(content: string): DeliveryStatus {
 const alsoHas = /^(?:action|status|diagnostic-code)[ \t]{0,8}:/im
 const firstField = /^(?:original-envelope-id|reporting-mta|dsn-gateway|received-from-mta|arrival-date|(?:final|original)-recipient|action|status)[ \t]{0,8}:/im
 
-/** The status that stands within a text which is not labelled as one; null where there is none. */
+const header = /^(?:received|return-path|message-id|dkim-signature):/im
+/** Of a report within the report. */
+const headerOfReport = /^(?:from:.{0,200}mailer-daemon|return-path:\s*<>|content-type:\s*multipart\/report)/im
+
+/**
+ * The status that stands within a text which is not labelled as one; null where there is none. What stands in the message
+ * that came back was written by its sender.
+ */
 export function statusWithin(text: string): string | null {
   const source = withoutIndent(text)
   const start = looksLike.test(source) && alsoHas.test(source) ? source.search(firstField) : -1
-  return start < 0 ? null : source.slice(start)
+  const ahead = source.slice(0, Math.max(0, start))
+  return start < 0 || (header.test(ahead) && !headerOfReport.test(ahead)) ? null : source.slice(start)
 }

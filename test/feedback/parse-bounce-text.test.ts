@@ -31,6 +31,7 @@ describe('who has failed', () => {
     ['not the sender that the report names', 'The message from b@us.test to a@them.test could not be delivered: user unknown', ['a@them.test failed hard']],
     ['not whom to turn to', 'Delivery failed:\n\n<a@them.test>\n  user unknown\n\nQuestions? Contact help@them.test.', ['a@them.test failed hard']],
     ['a role that a reply begins with', '<webmaster@them.test>:\nSMTP error from remote mailer after RCPT TO:\n<webmaster@them.test>: host mx.them.test:\n550 <webmaster@them.test>... User unknown', ['webmaster@them.test failed hard']],
+    ['not the new address', 'There was an error delivering your mail to <a@them.test>.\n\nmx.them.test did not like our RCPT TO:\n551 User not local; please try <b@other.test>', ['a@them.test failed hard']],
     ['nobody in what came back', '<a@them.test>: user unknown\n\n--- Original message ---\n\nFrom: b@us.test\nTo: c@them.test\n', ['a@them.test failed hard']],
     ['nobody without a word of failure', 'We have met a@them.test and c@them.test there.', []],
     ['each of a list, once', '<a@them.test>, <c@them.test>: user unknown\n<a@them.test>: user unknown', ['a@them.test failed hard', 'c@them.test failed hard']],

@@ -34,6 +34,17 @@ describe('the action', () => {
   })
 })
 
+it('a status in the message that came back is none', () => {
+  const status = 'Final-Recipient: rfc822; c@d.example\nAction: failed\nStatus: 5.1.1\n'
+  const headers = [{ name: 'from', value: 'MAILER-DAEMON@mx.b.example' }, { name: 'subject', value: 'Undelivered mail' }]
+  const read = (original: string) => {
+    const content = `<a@b.example>: mailbox is full\n\n--- Original message ---\n\n${original}\n\n${status}`
+    return parseDsn({ headers, parts: [{ contentType: 'text/plain', content }] })
+  }
+  expect(read('Received: from us\nFrom: news@us.example\nSubject: how to read a bounce')).toBeNull()
+  expect(read('Received: from us\nFrom: MAILER-DAEMON@mx.b.example\nSubject: Undelivered mail')).toMatchObject([{ address: 'c@d.example' }])
+})
+
 describe('of several recipients', () => {
   const hard = (...replies: string[]) => {
     const blocks = replies.map((reply, index) => `Final-Recipient: rfc822; a${index}@b.example\nAction: failed\nDiagnostic-Code: smtp; ${reply}\n`)

@@ -9,6 +9,7 @@ it.each([
   ['smtp; 550 #5.1.0 Address rejected.', 550, '5.1.0', '550 #5.1.0 Address rejected.'],
   ['Sorry, no mailbox here by that name. (#5.1.1)', null, '5.1.1', 'Sorry, no mailbox here by that name. (#5.1.1)'],
   ['smtp; 550 5.0.350 Remote server returned an error -> 550 5.2.2 full', 550, '5.2.2', '550 5.2.2 full'],
+  ['[[127.0.0.1]:10035] said: 551 5.1.0 id=03824-03 - Rejected by next-hop MTA on relaying, from MTA(smtp:[127.0.0.1]:10035): 551 User not local', 551, null, '551 User not local'],
   ['smtp; 550 5.7.1 id=23120-01, from MTA(smtp:[127.0.0.1]:10025): 550 5.1.1 User unknown', 550, '5.1.1', '550 5.1.1 User unknown'],
   [
     'smtp; 550 5.1.1 <a@b.example>: Recipient address rejected: undeliverable address: host mx.b.example[192.0.2.1] said: 552 5.2.2 full',

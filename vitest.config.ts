@@ -7,7 +7,7 @@ process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, 'node_modules/.c
 const setupFiles = ['test/support/each-file.ts']
 
 const project = (name: string, include: string[], more: { exclude?: string[]; testTimeout?: number; isolate?: boolean } = {}) => ({
-  test: { name, include, testTimeout: 20_000, hookTimeout: 30_000, expect: { poll: { timeout: 10_000 } }, isolate: false, setupFiles, ...more },
+  test: { name, include, testTimeout: 20_000, hookTimeout: 30_000, expect: { poll: { timeout: 10_000, interval: 10 } }, isolate: false, setupFiles, ...more },
 })
 
 // Modules do nothing and keep nothing when they are imported, so the files of a worker may share them, `isolate: false`. One

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { mimeLeaves } from '../message/mime-leaves.ts'
 import type { MimeLeaf } from '../message/mime-leaves.ts'
 import { decodeHeaderText } from '../smtp/encoded-word.ts'
@@ -24,12 +25,15 @@ function decodeText(bytes: Uint8Array, charset: string | null): string {
   }
 }
 
+/** Line by line where it has to be: a report quotes replies of several hosts as they came. */
 function utf8OrLatin1(bytes: Uint8Array): string {
   try {
     // Cut in the middle of a character it is UTF-8 still.
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true })
   } catch {
-    return new TextDecoder('windows-1252').decode(bytes)
+    const latin1 = new TextDecoder('windows-1252')
+    const lines = Buffer.from(bytes).toString('latin1').split('\n').map((line) => Buffer.from(line, 'latin1'))
+    return lines.map((line) => (isUtf8(line) ? line.toString('utf8') : latin1.decode(line))).join('\n')
   }
 }
 

@@ -56,6 +56,7 @@ describe('text in', () => {
   it.each([
     ['us-ascii', Buffer.from('grüße'), 'grüße'],
     ['us-ascii', Buffer.from('grüße', 'latin1'), 'grüße'],
+    ['us-ascii', Buffer.concat([Buffer.from('нет\n'), Buffer.from('grüße', 'latin1')]), 'нет\ngrüße'],
     ['utf-8', Buffer.from('grüße', 'latin1'), 'grüße'],
     ['iso-8859-1', Buffer.from('grüße'), 'grüße'],
     ['iso-8859-1', Buffer.from('grüße', 'latin1'), 'grüße'],

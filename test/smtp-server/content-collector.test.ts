@@ -4,7 +4,11 @@ import { chunkSize } from '../../src/message/submission.ts'
 import { ContentCollector } from '../../src/smtp-server/content-collector.ts'
 
 /** What an index says about every byte, so that a misplaced one is seen. */
-const patterned = (length: number): Buffer => Buffer.from(Uint8Array.from({ length }, (_, i) => (i * 31 + (i >> 8) * 7) & 0xff))
+function patterned(length: number): Buffer {
+  const bytes = Buffer.alloc(length)
+  for (let i = 0; i < length; i++) bytes[i] = i * 31 + (i >> 8) * 7
+  return bytes
+}
 
 async function collect(message: Buffer, pieceSize: number) {
   const stored = new Map<number, Uint8Array>()

@@ -1,5 +1,6 @@
 import { decidingRule, judgedBy } from '../bounce/classify-refusal.ts'
 import type { Judgement, Refusal } from '../bounce/refusal.ts'
+import { addressesIn } from './recipient-mentions.ts'
 
 /**
  * What a refusal means that a report quotes. A report is second-hand, and not every refusal in it was of the address: it is
@@ -7,16 +8,29 @@ import type { Judgement, Refusal } from '../bounce/refusal.ts'
  * word. So where the words alone say so, they are believed only if the report shows that they were said at RCPT, or if a
  * code about the address (RFC 3463 3.2) stands with them. A domain that a reply calls unknown may be the sender's: there a
  * code about the route proves it too, and what is no reply is what the reporting system found out itself.
+ * @param address of the recipient who was refused
  */
-export function judgeRefusal(refusal: Refusal): Judgement {
+export function judgeRefusal(refusal: Refusal, address: string | null): Judgement {
   const rule = decidingRule(refusal)
   const judgement = judgedBy(rule, refusal)
   const shown = 'shown' in rule ? rule.shown : undefined
   if (!judgement.hard || !shown || isOfAddress(refusal)) return judgement
-  return { ...judgement, hard: shown === 'domain' && isOfDomain(refusal) }
+  return { ...judgement, hard: shown === 'domain' ? isOfDomain(refusal) : beginsWith(address, refusal) }
 }
 
 const isOfAddress = ({ phase, enhancedCode }: Refusal): boolean =>
   phase === 'rcpt' || /^(?:[245]\.1\.(?:[1-9]|10)|5\.1\.0)$/.test(enhancedCode ?? '')
 
 const isOfDomain = ({ code, enhancedCode }: Refusal): boolean => code === null || /^[245]\.4\./.test(enhancedCode ?? '')
+
+/** Between a code and the address that a reply begins with. */
+const ahead = /^[- ]{1,3}(?:#?[245]\.\d{1,3}\.\d{1,3}[ :-]{1,3})?["'<(]{0,3}(?=[^\s"'<(])/
+
+/** `550 <a@b.example>... User unknown`: so Sendmail, Postfix and others begin what they say to RCPT, but not to the data. */
+function beginsWith(address: string | null, { code, text, phase }: Refusal): boolean {
+  if (phase !== 'report' || code === null || !address?.includes('@')) return false
+  const reply = text.slice(text.indexOf(String(code)) + 3, 400 + text.indexOf(String(code)))
+  const words = reply.slice(ahead.exec(reply)?.[0].length ?? reply.length)
+  const [first = ''] = addressesIn(words)
+  return words.startsWith(first) && first.toLowerCase() === address.toLowerCase()
+}

@@ -1,5 +1,6 @@
 import { classifyRefusal } from '../bounce/classify-refusal.ts'
 import type { Refusal } from '../bounce/refusal.ts'
+import { domainOf } from '../smtp/address.ts'
 import { isGeneric, parseDiagnostic, statusCodeOf } from './diagnostic.ts'
 import type { Diagnostic } from './diagnostic.ts'
 import { longestReason } from './feedback-report.ts'
@@ -27,10 +28,10 @@ export function reportedRecipient(fields: StatusFields, message: StatusFields, t
     code: diagnostic.code,
     enhancedCode,
     text: diagnostic.text,
-    remoteHost: hostOf(first(fields, 'remote-mta') ?? first(message, 'reporting-mta') ?? ''),
+    remoteHost: hostOf(first(fields, 'remote-mta') ?? first(message, 'reporting-mta') ?? '') ?? (address && domainOf(address).toLowerCase()),
     phase: reportedPhase(text, diagnostic.text, address),
   }
-  const { category, hard } = isOwnFinding(fields, diagnostic) ? classifyRefusal(refusal) : judgeRefusal(refusal)
+  const { category, hard } = isOwnFinding(fields, diagnostic) ? classifyRefusal(refusal) : judgeRefusal(refusal, address)
   return {
     address,
     action,

@@ -51,7 +51,7 @@ function understand({ address, reason }: NamedRecipient, { phase }: ReportWords)
   const refusal: Refusal = { ...said, remoteHost, phase: reportedPhase(phase, said.text, address) }
   // Without a code it is no reply that is quoted, but what the reporting system found out itself.
   if (said.code === null) return { said, judgement: classifyRefusal(refusal) }
-  const judgement = judgeRefusal(refusal)
+  const judgement = judgeRefusal(refusal, address)
   const quoted = said.text.slice(said.text.indexOf(String(said.code)))
-  return { said, judgement: judgement.category === 'other' ? judgeRefusal({ ...refusal, text: quoted }) : judgement }
+  return { said, judgement: judgement.category === 'other' ? judgeRefusal({ ...refusal, text: quoted }, address) : judgement }
 }

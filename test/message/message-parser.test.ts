@@ -95,13 +95,13 @@ describe('the message parser', () => {
   })
 
   it('gives up a message that takes too long, and reads the others', async () => {
-    start({ timeoutMs: 2000 })
+    start({ timeoutMs: 1000 })
     // Every character goes through a decoder written in JavaScript.
     const header = Buffer.from('Content-Type: text/html; charset=utf-7\r\n\r\n')
     const endless = Buffer.concat([header, Buffer.alloc(25_000_000, '+AGE-')])
     const results = await Promise.allSettled([parse(...message('before')), parse(endless), parse(...message('after'))])
     expect(results[0]).toMatchObject({ status: 'fulfilled', value: { text: 'before' } })
-    expect(results[1]).toMatchObject({ status: 'rejected', reason: { code: 'invalid_message', message: expect.stringContaining('2000 ms') } })
+    expect(results[1]).toMatchObject({ status: 'rejected', reason: { code: 'invalid_message', message: expect.stringContaining('1000 ms') } })
     expect(results[2]).toMatchObject({ status: 'fulfilled', value: { text: 'after' } })
   })
 

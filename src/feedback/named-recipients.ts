@@ -19,6 +19,8 @@ interface KnownAddresses {
 /** Places where one recipient is mentioned, and lines after each, that are read for a reason. */
 const mostMentions = 6
 const mostLines = 14
+/** Characters of a reason, before what the mail systems themselves say of it is looked for. */
+const longestBlocks = 4000
 
 const weightOf = ({ kind }: RecipientMention): number => mentionKinds.indexOf(kind)
 
@@ -34,11 +36,14 @@ export function namedRecipients(lines: readonly string[], known: KnownAddresses)
   const byAddress = Map.groupBy(mentions, ({ address }) => address.toLowerCase())
   const decisive = [...byAddress.values()].filter((own) => own.some((mention) => weightOf(mention) === highest))
   const places = new Set(mentions.filter(({ kind }) => kind === 'listed').map(({ line }) => line))
+  // Many recipients may stand in the same text.
+  const written = new Map<string, Set<string>>()
   return decisive.slice(0, mostRecipients).map((own) => {
     const address = own[0]?.address ?? ''
     const isOfAnother = (text: string): boolean => {
-      const written = addressesIn(text).map((each) => each.toLowerCase())
-      return !written.includes(address.toLowerCase()) && written.some((each) => byAddress.has(each))
+      const named = written.get(text) ?? new Set(addressesIn(text).map((each) => each.toLowerCase()).filter((each) => byAddress.has(each)))
+      written.set(text, named)
+      return named.size > 0 && !named.has(address.toLowerCase())
     }
     return { address, reason: reasonOf(own, lines, places, isOfAnother) }
   })
@@ -54,7 +59,7 @@ function reasonOf(
   // What a reply says of one recipient is not said of the whole list.
   const isQuoted = ranked.some(({ kind }) => kind === 'quoted')
   const blocks = ranked.map((mention) => saidOf(mention, lines, places) || (isQuoted ? '' : saidOfAll(mention, lines, places)))
-  return [...new Set(blocks)].filter((block) => block !== '' && !isOfAnother(block)).join(' | ')
+  return [...new Set(blocks)].filter((block) => block !== '' && !isOfAnother(block)).join(' | ').slice(0, longestBlocks)
 }
 
 /** The rest of the line and the lines up to an empty one or the next recipient; of a quoted line all of it. */

@@ -1,5 +1,6 @@
 import { domainsAnsweredApart, softForOthers } from './answered-apart.ts'
 import { isBounceNotice } from './bounce-notice.ts'
+import { mostRecipients } from './feedback-report.ts'
 import type { ReportAction, ReportedRecipient } from './feedback-report.ts'
 import { phaseText } from './reported-phase.ts'
 import type { PhaseText } from './reported-phase.ts'
@@ -7,6 +8,7 @@ import { reportedRecipient } from './reported-recipient.ts'
 import { headerValue, textOf } from './returned-message.ts'
 import type { ReturnedMessage } from './returned-message.ts'
 import { parseStatusFields, statusWithin } from './status-fields.ts'
+import type { StatusFields } from './status-fields.ts'
 
 /**
  * What a delivery status (RFC 3464, RFC 6533) says of its recipients, each of them once; null where the message has none.
@@ -18,7 +20,8 @@ export function parseDsn(message: ReturnedMessage): ReportedRecipient[] | null {
   const contents = labelled.length > 0 ? labelled.map(({ content }) => content) : statusesWithin(message)
   if (contents.length === 0) return null
   const text = phaseText(textOf(message))
-  const read = (known: PhaseText): ReportedRecipient[] => contents.flatMap((content) => recipientsOf(content, known))
+  const told = contents.flatMap(recipientsOf).slice(0, mostRecipients)
+  const read = (known: PhaseText): ReportedRecipient[] => told.map(({ fields, common }) => reportedRecipient(fields, common, known))
   const first = read(text)
   const atRecipient = domainsAnsweredApart(first)
   return once(softForOthers(atRecipient.size === 0 ? first : read({ ...text, atRecipient })))
@@ -31,12 +34,18 @@ function statusesWithin(message: ReturnedMessage): string[] {
   return readable.map(({ content }) => statusWithin(content)).filter((content) => content !== null)
 }
 
+/** The fields of one recipient, and those that concern all of its status. */
+interface RecipientFields {
+  fields: StatusFields
+  common: StatusFields
+}
+
 /** The recipients of one status. */
-function recipientsOf(content: string, text: PhaseText): ReportedRecipient[] {
-  const { message, recipients } = parseStatusFields(content)
-  if (recipients.length > 0) return recipients.map((fields) => reportedRecipient(fields, message, text))
+function recipientsOf(content: string): RecipientFields[] {
+  const { message: common, recipients } = parseStatusFields(content)
+  if (recipients.length > 0) return recipients.map((fields) => ({ fields, common }))
   // Nobody is named, yet what the report is about may be known from elsewhere.
-  return message.has('action') || message.has('status') ? [reportedRecipient(message, message, text)] : []
+  return common.has('action') || common.has('status') ? [{ fields: common, common }] : []
 }
 
 /** One entry for each address: a final failure is what counts, however the same address is told of elsewhere. */

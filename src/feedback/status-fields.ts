@@ -17,8 +17,9 @@ const statusFieldNames = new Set(
 const recipientFields = ['final-recipient', 'original-recipient', 'x-actual-recipient']
 const outcomeFields = ['action', 'status', 'diagnostic-code']
 
-/** Fields of one report; more are the work of somebody who wants to keep us busy. */
+/** Fields of one report, and values of one field; more are the work of somebody who wants to keep us busy. */
 const mostFields = 5000
+const mostValues = 16
 
 interface Field {
   name: string
@@ -61,15 +62,19 @@ const has = (fields: readonly Field[], names: readonly string[]): boolean => fie
 function recipientsIn(block: Field[]): Field[][] {
   const parts: Field[][] = []
   let part: Field[] = []
-  for (const each of block) {
-    const beginsNext = recipientFields.includes(each.name) && has(part, [each.name])
+  let names = new Set<string>()
+  const lastFinal = block.findLastIndex(({ name }) => name === 'final-recipient')
+  for (const [index, each] of block.entries()) {
+    const beginsNext = recipientFields.includes(each.name) && names.has(each.name)
     // The fields of a recipient follow its name, but a name of the other kind may stand right before this one.
-    const beginsOther = each.name === 'original-recipient' && has(part, ['final-recipient']) && has(part, outcomeFields)
-    if (beginsNext || (beginsOther && has(block.slice(block.indexOf(each) + 1), ['final-recipient']))) {
+    const isOther = each.name === 'original-recipient' && names.has('final-recipient') && outcomeFields.some((name) => names.has(name))
+    if (beginsNext || (isOther && index < lastFinal)) {
       parts.push(part)
       part = []
+      names = new Set()
     }
     part.push(each)
+    names.add(each.name)
   }
   return [...parts, part]
 }
@@ -85,7 +90,7 @@ function add(fields: StatusFields, more: readonly Field[]): void {
   for (const { name, value } of more) {
     const known = fields.get(name)
     if (!known) fields.set(name, [value])
-    else if (!known.includes(value)) known.push(value)
+    else if (known.length < mostValues && !known.includes(value)) known.push(value)
   }
 }
 

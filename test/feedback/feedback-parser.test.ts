@@ -46,6 +46,40 @@ describe('whatever comes is a report or cannot be read, and the next message is 
   })
 })
 
+const parts = (count: number, part: (index: number) => string): string =>
+  `From: MAILER-DAEMON@b.example\r\nContent-Type: multipart/report; boundary=b\r\n\r\n${nested(count, (index) => `--b\r\n${part(index)}\r\n`)}--b--\r\n`
+const statusPart = (blocks: number, block: (index: number) => string): string =>
+  `Content-Type: message/delivery-status\r\n\r\nReporting-MTA: dns; b.example\r\n\r\n${nested(blocks, block)}`
+
+const slow: [string, string][] = [
+  [
+    'thousands of recipients in each status, with a text that has their reply often',
+    parts(16, (part) =>
+      part === 0
+        ? `\r\n${'550 5.1.1 x '.repeat(2700)}`
+        : statusPart(2000, (index) => `Final-Recipient:a;${part}-${index}@b\r\nDiagnostic-Code:a;55${index % 2} 5.1.1 x\r\n\r\n`),
+    ),
+  ],
+  [
+    'comments of a status that do not end',
+    parts(16, () => statusPart(60, (index) => `Final-Recipient: a; ${index}@b\r\nStatus: 5.1.1 (${'('.repeat(1900)}\r\n\r\n`)),
+  ],
+  [
+    'a field that a status has thousands of times',
+    parts(60, () => statusPart(4900, (index) => (index === 0 ? 'Final-Recipient: a; a@b\r\nAction: failed\r\n' : `Status: 5.1.1 (${index})\r\n`))),
+  ],
+  [
+    'a recipient with thousands of original ones',
+    parts(16, () => statusPart(4900, (index) => (index === 0 ? 'Final-Recipient: a; a@b\r\nAction: failed\r\n' : 'Original-Recipient: a; a@b\r\n'))),
+  ],
+  ['hundreds of recipients in each of a few replies', notice(nested(17, (line) => `550 5.1.1 ${nested(280, (index) => `${((line * 390 + index) % 1000).toString(36)}@b.c `)}\r\n`))],
+  ['short lines that are not UTF-8', parts(30, () => `\r\n${'\xff\n'.repeat(65_000)}`)],
+]
+
+it.each(slow)('%s are read within the limits', async (_, source) => {
+  expect((await parser.parse(Buffer.from(source, 'latin1'))).class).toMatch(/bounce/)
+})
+
 it('reads what is cut off anywhere', async () => {
   const whole = Buffer.from(withStatus(recipient))
   const reports = await Promise.all(Array.from({ length: 20 }, (_, i) => parser.parse(whole.subarray(0, Math.floor((whole.length * i) / 20)))))

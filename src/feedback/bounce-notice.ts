@@ -1,6 +1,6 @@
 import type { SaidWords } from '../bounce/said-phrases.ts'
 import { isAutomatic, isFromMailSystem } from './automatic-reply.ts'
-import { isAboutOtherThings, reportWords, saysNotDelivered, speaksToReader } from './bounce-words.ts'
+import { isAboutOtherThings, reportWords, saysHeld, saysNotDelivered, speaksToReader } from './bounce-words.ts'
 import { headerValue } from './returned-message.ts'
 import type { ReturnedMessage } from './returned-message.ts'
 
@@ -55,7 +55,7 @@ const otherProgram = new RegExp(
 const operatorSubject = new RegExp(
   String.raw`^\W*(?:\[[^\]]{1,40}\] ?)?(?:your |the )?(?:daily|weekly|monthly|nightly|hourly|tägliche[rs]?|wöchentliche[rs]?|monatliche[rs]?)` +
     String.raw`\b.{0,40}\b(?:report|statistics|stats|summary|overview|log|bericht|statistik)` +
-    String.raw`|^Message (?:\S{10,30} )?frozen$`,
+    String.raw`|^Message (?:\S{10,30} )?frozen$|\bin mail TO YOU\b`,
   'i',
 )
 const mailProgram = new RegExp(
@@ -106,12 +106,12 @@ const withoutQuotes = (text: string): string => text.replace(quotedWords, '')
 
 /**
  * What a mail system tells the owner of a mailbox or its operator: that the mailbox is nearly full, that mail to it had a
- * virus. It quotes no refusal and returns no message; where the one or the other is there, somebody's words are quoted.
+ * virus; and what a list or group holds for its moderators. It quotes no refusal and returns no message; where the one or the other is there, somebody's words are quoted.
  */
 function isForReader(message: ReturnedMessage, text: string, words: SaidWords): boolean {
   const returns = message.parts.some(({ contentType }) => /^(?:message\/|text\/rfc822)/.test(contentType))
   if (!returns && operatorSubject.test(headerValue(message, 'subject'))) return true
-  return !returns && !refusal.test(text) && !quotedReply.test(text) && speaksToReader(words)
+  return !returns && !refusal.test(text) && !quotedReply.test(text) && (speaksToReader(words) || saysHeld(words))
 }
 
 const hasNullReversePath = (message: ReturnedMessage): boolean => /^<\s*>/.test(headerValue(message, 'return-path'))

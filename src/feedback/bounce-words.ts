@@ -6,7 +6,7 @@ import type { Phrases, SaidWords } from '../bounce/said-phrases.ts'
 const longestReport = 16 * 1024
 
 /** The lists of config/report-phrases.json. */
-type Lists<T> = Record<'notDelivered' | 'later' | 'givenUp' | 'arrived' | 'toReader' | 'notMail' | 'ofMail' | 'ofReader', T>
+type Lists<T> = Record<'notDelivered' | 'later' | 'givenUp' | 'arrived' | 'toReader' | 'held' | 'notMail' | 'ofMail' | 'ofReader', T>
 
 let prepared: Lists<Phrases> | undefined
 
@@ -17,12 +17,13 @@ function lists(): Lists<Phrases> {
   return prepared
 }
 
-const prepare = ({ notDelivered, later, givenUp, arrived, toReader, notMail, ofMail, ofReader }: Lists<string[]>): Lists<Phrases> => ({
+const prepare = ({ notDelivered, later, givenUp, arrived, toReader, held, notMail, ofMail, ofReader }: Lists<string[]>): Lists<Phrases> => ({
   notDelivered: phrasesOf(notDelivered, {}),
   later: phrasesOf(later, {}),
   givenUp: phrasesOf(givenUp, {}),
   arrived: phrasesOf(arrived, {}),
   toReader: phrasesOf(toReader, {}),
+  held: phrasesOf(held, {}),
   notMail: phrasesOf(notMail, {}),
   ofMail: phrasesOf(ofMail, {}),
   ofReader: phrasesOf(ofReader, {}),
@@ -36,6 +37,9 @@ export const saysNotDelivered = (words: SaidWords): boolean => lists().notDelive
 
 /** True where words speak of the reader's own mailbox, or of mail to the reader, and not of mail that the reader sent. */
 export const speaksToReader = (words: SaidWords): boolean => lists().toReader(words) && !lists().ofReader(words)
+
+/** True where words say that somebody has yet to decide about the mail. */
+export const saysHeld = (words: SaidWords): boolean => lists().held(words)
 
 /** True where words are about parcels, payments and the like, whose delivery fails too, and not about mail. */
 export function isAboutOtherThings(words: SaidWords): boolean {

@@ -1,5 +1,5 @@
 import type { Complaint } from './feedback-report.ts'
-import { addressedTo, addressesIn, originalMessage } from './original-message.ts'
+import { addressesIn, originalMessage } from './original-message.ts'
 import type { OriginalMessage } from './original-message.ts'
 import { reportedAddress } from './reported-address.ts'
 import { headerValue } from './returned-message.ts'
@@ -53,7 +53,7 @@ const recipientFields = ['originalrcptto', 'originalrcpt', 'originalrecipient', 
 function reportComplaint(content: string, original: OriginalMessage): ParsedComplaint {
   const fields = fieldsOf(content)
   const values = recipientFields.map((name) => fields.get(name)).find((found) => found !== undefined) ?? []
-  const addresses = addressesIn(values.map((value) => ({ name: '', value })), '')
+  const addresses = addressesIn(values.map((value) => ({ name: '', value })), '').filter(isAddress)
   const type = (fields.get('feedbacktype')?.[0] ?? 'abuse').toLowerCase()
   return {
     feedbackType: /^[a-z0-9-]{1,40}/.exec(type)?.[0] ?? 'other',
@@ -63,10 +63,17 @@ function reportComplaint(content: string, original: OriginalMessage): ParsedComp
   }
 }
 
-/** Microsoft names the recipient beside the header; elsewhere it is whom the message was addressed to. */
-function recipientsOf(original: OriginalMessage): string[] {
-  const named = addressesIn(original.headers, 'x-hmxmroriginalrecipient')
-  return named.length > 0 ? named : addressedTo(original)
+/** What stands in place of a redacted address may have a domain that none can have (RFC 2606 2). */
+const isAddress = (address: string): boolean => !/[@.]invalid$/i.test(address)
+
+/** Microsoft's field, whom the message was addressed to, and where that is not told, the mailbox it was delivered to. */
+const mailboxFields = ['x-hmxmroriginalrecipient', 'to', 'x-original-to', 'delivered-to']
+
+/** What was addressed to its own sender was for others. */
+function recipientsOf({ headers }: OriginalMessage): string[] {
+  const senders = addressesIn(headers, 'from')
+  const named = mailboxFields.map((name) => addressesIn(headers, name).filter((address) => isAddress(address) && !senders.includes(address)))
+  return named.find((addresses) => addresses.length > 0) ?? []
 }
 
 /** Apple Mail writes so for its user, to the mailbox of List-Unsubscribe. */
@@ -76,7 +83,7 @@ function clientOptOut(message: ReturnedMessage): ParsedComplaint {
 }
 
 const complainers = /^(?:fbl|feedback-?loop|scomp|abuse|complaints?|spam-?reports?|no-?reply-?fbl)(?:[+._-][^@]*)?@|^staff@hotmail\.com$|@reports\.spamcop\.net$/i
-const complaintSubject = /\bcomplaint about message from\b|\b(?:abuse|spam|feedback|fbl|uce) (?:complaint|report|notification)\b|^\[spamcop\b/i
+const complaintSubject = /\bcomplaint about message from\b|\b(?:abuse|spam|feedback|fbl|uce) (?:complaint|report|notification)\b|^\[spamcop\b|\bsignalement de spam\b/i
 
 /**
  * True for complaints without a feedback report: Microsoft's, which names the recipient in a field of its own, and mail

@@ -18,6 +18,12 @@ it.each([
     '552 5.2.2 full',
   ],
   ['smtp; 553 5.1.8 <a@b.example>: Sender address rejected: undeliverable address: host mx.b.example said: 550 5.1.1 no', 553, '5.1.8', '553 5.1.8 <a@b.example>: Sender address rejected: undeliverable address: host mx.b.example said: 550 5.1.1 no'],
+  [
+    'smtp; 550 5.1.0 <a@b.example>: Sender address rejected: undeliverable address: host c said: 550 5.1.1 Recipient address rejected: undeliverable address: host d said: 550 no',
+    550,
+    '5.1.0',
+    '550 5.1.0 <a@b.example>: Sender address rejected: undeliverable address: host c said: 550 5.1.1 Recipient address rejected: undeliverable address: host d said: 550 no',
+  ],
   ['x-unix; unknown user', null, null, 'unknown user'],
   ['smtp; 550 4.2.2 contradictory', 550, null, '550 4.2.2 contradictory'],
   ['smtp; blocked: 5.7.1.9 is listed, 192.0.2.5.1.1', null, null, 'blocked: 5.7.1.9 is listed, 192.0.2.5.1.1'],

@@ -23,6 +23,24 @@ const mails: Record<string, Mail> = {
     fields: ['List-Unsubscribe: <https://weekly.example/u>', 'Precedence: bulk'],
     text: ['"550 5.1.1 <kim@shop.example>: User unknown" - who has not seen it?', 'Delivery to kim@shop.example failed permanently, says the report.'],
   },
+  'mail that waits for the moderators of a group': {
+    from: 'postmaster@groups.example',
+    subject: 'Moderation pending: news',
+    fields: byProgram,
+    text: ['Your message to all@groups.example has been sent to the moderators of the group for approval.', 'You will be told if it is rejected.'],
+  },
+  'a ticket about a bounce': {
+    from: 'Helpdesk <rt@desk.example>',
+    subject: '[desk.example #40217] AutoReply: Delivery Status Notification (Failure)',
+    fields: ['Auto-Submitted: auto-replied', 'X-RT-Ticket: desk.example #40217'],
+    text: ['Your ticket has been opened.', '', 'Delivery to the following recipient failed permanently:', '', '     kim@shop.example', '', '550 5.1.1 No such user'],
+  },
+  'a virus in mail to the reader': {
+    from: '"Content-filter" <postmaster@us.example>',
+    subject: 'VIRUS (Test) in mail TO YOU from <kim@shop.example>',
+    fields: byProgram,
+    text: ['Our content checker found a virus in an email to you from:', '    <kim@shop.example>', '', 'The message WAS NOT delivered to:', '<desk@us.example>:', '   250 2.7.0 Ok, discarded', '', 'Our internal reference for your message is 1'],
+  },
   'an invoice that could not be paid': {
     from: 'Billing <billing@cloud.example>',
     subject: 'Payment failed for invoice 2026-118',

@@ -56,6 +56,14 @@ describe('of several recipients', () => {
     expect(hard('550 User unknown', '550 User unknown')).toEqual([false, false])
   })
 
+  it('one that was to wait, while the other went on to the data, shows nothing', () => {
+    expect(hard('550 User unknown', '450 Greylisted')).toEqual([false, false])
+  })
+
+  it('a reply that does not plainly speak of the address may have been to the data', () => {
+    expect(hard('550 Requested action not taken: mailbox unavailable', '552 Mailbox full')).toEqual([false, false])
+  })
+
   it('a reply that names one of them is not about the others', () => {
     expect(hard('550 5.1.1 <a0@b.example> User unknown', '550 5.1.1 <a0@b.example> User unknown')).toEqual([true, false])
   })
@@ -67,6 +75,10 @@ describe('hard is only what is proved', () => {
     ['Status: 5.1.1', '', true],
     ['Status: 5.0.0\nDiagnostic-Code: smtp; 550 5.1.1 User unknown', '', true],
     ['Status: 5.0.0\nDiagnostic-Code: smtp; 550 User unknown', '', false],
+    ['Status: 4.0.0\nDiagnostic-Code: smtp; all MXs returned transient failures (last: dial tcp: lookup b.example on 192.0.2.1:53: no such host)', '', true],
+    ['Status: 4.0.0\nDiagnostic-Code: smtp; all MXs returned transient failures (last: dial tcp: lookup mx2.b.example on 192.0.2.1:53: no such host)', '', false],
+    ['Status: 4.3.0\nDiagnostic-Code: smtp; 451 4.3.0 milter: dial tcp: lookup rspamd on 127.0.0.11:53: no such host', '', false],
+    ['Status: 5.0.0\nDiagnostic-Code: x-relay; dial tcp: lookup smarthost.internal on 192.0.2.1:53: no such host', '', false],
     ['Status: 5.0.0\nDiagnostic-Code: smtp; 550 <a@b.example>... User unknown', '', true],
     ['Status: 5.0.0\nDiagnostic-Code: smtp; 550-5.0.0 a@b.example: User unknown', '', true],
     ['Status: 5.0.0\nDiagnostic-Code: smtp; 550 Unknown user a@b.example', '', false],

@@ -26,8 +26,10 @@ interface Field {
   value: string
 }
 
+/** Of a message, not of a status. */
+const headerField = '(?:received|return-path|message-id|dkim-signature):'
 /** Where text stops to be a status: a delimiter of MIME, or the header of the message that came back. */
-const endsStatus = /^(?:--\S|(?:received|return-path|message-id|dkim-signature):)/i
+const endsStatus = new RegExp(`^(?:--\\S|${headerField})`, 'i')
 
 /**
  * The blocks of a status, as empty lines part them. A line that is neither a field nor folded belongs to what was said
@@ -58,25 +60,30 @@ function blocksOf(content: string): Field[][] {
 
 const has = (fields: readonly Field[], names: readonly string[]): boolean => fields.some(({ name }) => names.includes(name))
 
-/** A block of several recipients without empty lines between them, parted where the next one begins. */
-function recipientsIn(block: Field[]): Field[][] {
-  const parts: Field[][] = []
-  let part: Field[] = []
-  let names = new Set<string>()
+function add(fields: StatusFields, more: readonly Field[]): void {
+  for (const { name, value } of more) {
+    const known = fields.get(name)
+    if (!known) fields.set(name, [value])
+    else if (known.length < mostValues && !known.includes(value)) known.push(value)
+  }
+}
+
+/** The recipients of a block, parted where the next one begins without an empty line. */
+function recipientsIn(block: Field[]): StatusFields[] {
+  const recipients: StatusFields[] = []
+  let fields: StatusFields = new Map()
   const lastFinal = block.findLastIndex(({ name }) => name === 'final-recipient')
   for (const [index, each] of block.entries()) {
-    const beginsNext = recipientFields.includes(each.name) && names.has(each.name)
+    const beginsNext = recipientFields.includes(each.name) && fields.has(each.name)
     // The fields of a recipient follow its name, but a name of the other kind may stand right before this one.
-    const isOther = each.name === 'original-recipient' && names.has('final-recipient') && outcomeFields.some((name) => names.has(name))
+    const isOther = each.name === 'original-recipient' && fields.has('final-recipient') && outcomeFields.some((name) => fields.has(name))
     if (beginsNext || (isOther && index < lastFinal)) {
-      parts.push(part)
-      part = []
-      names = new Set()
+      recipients.push(fields)
+      fields = new Map()
     }
-    part.push(each)
-    names.add(each.name)
+    add(fields, [each])
   }
-  return [...parts, part]
+  return [...recipients, fields]
 }
 
 const looksLike = /^(?:final|original)-recipient[ \t]{0,8}:/im
@@ -86,14 +93,6 @@ const looksIndented = /^[ \t>]{1,8}(?:final|original)-recipient[ \t]{0,8}:/im
 const withoutIndent = (content: string): string =>
   !looksLike.test(content) && looksIndented.test(content) ? content.replace(/^[ \t>]{1,8}/gm, '') : content
 
-function add(fields: StatusFields, more: readonly Field[]): void {
-  for (const { name, value } of more) {
-    const known = fields.get(name)
-    if (!known) fields.set(name, [value])
-    else if (known.length < mostValues && !known.includes(value)) known.push(value)
-  }
-}
-
 /**
  * Reads the content of a delivery status, however its sender has cut it: with empty lines within a block or none between
  * two of them, and with fields of a recipient ahead of its name.
@@ -102,12 +101,8 @@ export function parseStatusFields(content: string): DeliveryStatus {
   const status: DeliveryStatus = { message: new Map(), recipients: [] }
   for (const block of blocksOf(withoutIndent(content))) {
     if (has(block, recipientFields)) {
-      for (const part of recipientsIn(block)) {
-        const fields: StatusFields = new Map()
-        add(fields, part)
-        status.recipients.push(fields)
-        add(status.message, part.filter(({ name }) => name === 'reporting-mta'))
-      }
+      status.recipients.push(...recipientsIn(block))
+      add(status.message, block.filter(({ name }) => name === 'reporting-mta'))
     } else {
       const last = status.recipients.at(-1)
       add(last && has(block, outcomeFields) ? last : status.message, block)
@@ -119,7 +114,7 @@ export function parseStatusFields(content: string): DeliveryStatus {
 const alsoHas = /^(?:action|status|diagnostic-code)[ \t]{0,8}:/im
 const firstField = /^(?:original-envelope-id|reporting-mta|dsn-gateway|received-from-mta|arrival-date|(?:final|original)-recipient|action|status)[ \t]{0,8}:/im
 
-const header = /^(?:received|return-path|message-id|dkim-signature):/im
+const header = new RegExp(`^${headerField}`, 'im')
 /** Of a report within the report. */
 const headerOfReport = /^(?:from:.{0,200}mailer-daemon|return-path:\s*<>|content-type:\s*multipart\/report)/im
 
@@ -129,7 +124,8 @@ const headerOfReport = /^(?:from:.{0,200}mailer-daemon|return-path:\s*<>|content
  */
 export function statusWithin(text: string): string | null {
   const source = withoutIndent(text)
-  const start = looksLike.test(source) && alsoHas.test(source) ? source.search(firstField) : -1
-  const ahead = source.slice(0, Math.max(0, start))
-  return start < 0 || (header.test(ahead) && !headerOfReport.test(ahead)) ? null : source.slice(start)
+  if (!looksLike.test(source) || !alsoHas.test(source)) return null
+  const start = source.search(firstField)
+  const ahead = source.slice(0, start)
+  return header.test(ahead) && !headerOfReport.test(ahead) ? null : source.slice(start)
 }

@@ -58,7 +58,7 @@ function statusWithoutRecipients(message: ReturnedMessage, told: ReportedRecipie
   if (told.length > 0) return reportOf(message, classOf(told), told)
   const [address, ...others] = addressedTo(originalMessage(message))
   if (address === undefined || others.length > 0) return reportOf(message, 'not-bounce')
-  return reportOf(message, 'bounce', [{ address, action: 'failed', hard: false, status: null, category: 'other', smtpCode: null, reason: '' }])
+  return reportOf(message, 'bounce', [{ address, action: 'failed', ...unexplained }])
 }
 
 /** True where the status names nobody, or gives no reason in words. */
@@ -81,16 +81,11 @@ function withText(recipient: ReportedRecipient, told: ReportedRecipient): Report
 const classOf = (recipients: readonly ReportedRecipient[]): FeedbackClass =>
   recipients.some(({ action }) => action === 'failed' || action === 'delayed') ? 'bounce' : 'delivered'
 
+/** Of a recipient of whom no more is told than what became of the message. */
+const unexplained = { hard: false, status: null, category: 'other', smtpCode: null, reason: '' } as const
+
 /** Whoever complains has got the message. */
-const complained = (address: string): ReportedRecipient => ({
-  address,
-  action: 'delivered',
-  hard: false,
-  status: null,
-  category: 'other',
-  smtpCode: null,
-  reason: '',
-})
+const complained = (address: string): ReportedRecipient => ({ address, action: 'delivered', ...unexplained })
 
 /** Characters. */
 const longestSubject = 1000

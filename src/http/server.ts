@@ -2,8 +2,7 @@ import { Router } from '@koa/router'
 import Koa from 'koa'
 import { createServer } from 'node:http'
 import type { RequestListener, Server } from 'node:http'
-import { createServer as createTlsServer } from 'node:https'
-import type { Server as TlsServer } from 'node:https'
+import { Server as TlsServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import type { AuditLog } from '../account/audit-log.ts'
 import type { HostPort } from '../config/setting-types.ts'
@@ -70,7 +69,6 @@ export async function startHttpServer(parts: HttpServerParts): Promise<HttpServe
   let isStopping = false
   const handle = guarded(application(parts, () => isStopping).callback())
   const servers: Server[] = []
-  const secure: TlsServer[] = []
   const options = {
     headersTimeout: headersTimeoutMs,
     requestTimeout: requestTimeoutMs,
@@ -81,9 +79,8 @@ export async function startHttpServer(parts: HttpServerParts): Promise<HttpServe
     for (const address of parts.listen) servers.push(await listening(createServer(options, handle), 'http.listen', address))
     for (const address of parts.tlsListen) {
       if (!parts.tls) throw new SternaError('configuration', 'http.tls_listen needs a certificate: set tls.cert and tls.key.')
-      const server = createTlsServer({ ...options, cert: parts.tls.cert, key: parts.tls.key }, handle)
+      const server = new TlsServer({ ...options, cert: parts.tls.cert, key: parts.tls.key }, handle)
       servers.push(await listening(server, 'http.tls_listen', address))
-      secure.push(server)
     }
   } catch (error) {
     await stopServers(servers, 0)
@@ -92,7 +89,7 @@ export async function startHttpServer(parts: HttpServerParts): Promise<HttpServe
   return {
     addresses: servers.map((server) => server.address() as AddressInfo),
     useCertificate({ cert, key }) {
-      for (const server of secure) server.setSecureContext({ cert, key })
+      for (const server of servers) if (server instanceof TlsServer) server.setSecureContext({ cert, key })
     },
     stop(graceMs) {
       isStopping = true

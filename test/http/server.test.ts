@@ -322,7 +322,7 @@ test('a list says whether it goes on, and comes newest first in both directions'
   expect(await list(`limit=2&before=${edge}`)).toEqual({ object: 'list', has_more: true, data: [2, 3] })
 })
 
-const certOf = (pem: string): string => new X509Certificate(pem).toString()
+const fingerprintOf = (pem: string): string => new X509Certificate(pem).fingerprint256
 
 test('it listens on several addresses, with TLS where told to and the certificate last given', async () => {
   const pem = await generate([{ name: 'commonName', value: 'localhost' }], { keySize: 2048 })
@@ -337,17 +337,17 @@ test('it listens on several addresses, with TLS where told to and the certificat
   const [first, second, secure] = api.server.addresses.map(({ port }) => port)
   for (const port of [first, second]) expect((await fetch(`http://127.0.0.1:${port}/healthz`)).status).toBe(200)
   const overTls = () =>
-    new Promise<{ status: number | undefined; cert: string }>((resolve, reject) => {
+    new Promise<{ status: number | undefined; fingerprint: string }>((resolve, reject) => {
       const req = httpsRequest({ host: '127.0.0.1', port: secure, path: '/healthz', rejectUnauthorized: false, agent: false }, (res) => {
-        const { raw } = (res.socket as TLSSocket).getPeerCertificate()
-        res.resume().on('end', () => resolve({ status: res.statusCode, cert: new X509Certificate(raw).toString() }))
+        const { fingerprint256: fingerprint } = (res.socket as TLSSocket).getPeerCertificate()
+        res.resume().on('end', () => resolve({ status: res.statusCode, fingerprint }))
       })
       req.on('error', reject).end()
     })
-  expect(await overTls()).toEqual({ status: 200, cert: certOf(pem.cert) })
+  expect(await overTls()).toEqual({ status: 200, fingerprint: fingerprintOf(pem.cert) })
   const renewed = await generate([{ name: 'commonName', value: 'localhost' }], { keySize: 2048 })
   api.server.useCertificate({ cert: renewed.cert, key: renewed.private })
-  expect(await overTls()).toEqual({ status: 200, cert: certOf(renewed.cert) })
+  expect(await overTls()).toEqual({ status: 200, fingerprint: fingerprintOf(renewed.cert) })
   await expect(startEcho({ listen: [{ host: '127.0.0.1', port: first as number }] })).rejects.toThrow('EADDRINUSE')
 })
 

@@ -24,7 +24,6 @@ import { RateLimitNetworks } from './http/rate-limit-networks.ts'
 import { RateLimit } from './http/rate-limit.ts'
 import { startHttpServer } from './http/server.ts'
 import { SessionEntry } from './http/session-entry.ts'
-import type { Log } from './log.ts'
 import { startMessageParser } from './message/message-parser.ts'
 import type { MessageParser } from './message/message-parser.ts'
 import { MessageReader } from './message/message-reader.ts'
@@ -84,7 +83,7 @@ export interface Inside {
 
 /** Opens SMTP submission, the return path and HTTP, with all that they need and nobody else does. */
 export async function openDoors(core: CoreParts, inside: Inside, stops: Stop[]): Promise<Doors> {
-  const { clock, config } = core
+  const { clock, config, log } = core
   const messageParser = startMessageParser()
   stops.push(() => messageParser.stop())
   const templates = new TemplateList(core)
@@ -98,7 +97,9 @@ export async function openDoors(core: CoreParts, inside: Inside, stops: Stop[]):
   stops.push(() => rateLimit.stop())
 
   const tls = await certificateFor(core)
-  if (tls.origin === 'made') warnOfOwnCertificate(core.log, tls)
+  if (tls.origin === 'made') {
+    log.warn({ fingerprint: tls.fingerprint }, 'made a self-signed certificate: set tls.cert and tls.key to one that clients trust')
+  }
   const frame: DoorFrame = { templates, messageParser, composer, rateLimit, tls }
   const doors: { useCertificate(tls: Certificate): void; stop(graceMs: number): Promise<void> }[] = []
   stops.push(() => Promise.all(doors.map((door) => door.stop(graceMs))))
@@ -111,7 +112,7 @@ export async function openDoors(core: CoreParts, inside: Inside, stops: Stop[]):
   const certificate = new CertificateRenewal(tls, {
     load: () => certificateFor(core),
     use: (renewed) => doors.forEach((door) => door.useCertificate(renewed)),
-    log: core.log,
+    log,
   })
   const addresses = { http: http.addresses, submission: submission.addresses, returnPath: returnPath.addresses }
   return { addresses, certificate }
@@ -134,9 +135,6 @@ const certificateFor = ({ config, clock }: CoreParts): Promise<Certificate> =>
     hostname: config.hostname,
     now: clock.now(),
   })
-
-const warnOfOwnCertificate = (log: Log, { fingerprint }: Certificate): void =>
-  log.warn({ fingerprint }, 'made a self-signed certificate: set tls.cert and tls.key to one that clients trust')
 
 const openSubmission = ({ config, clock, log, db, apiKeys }: CoreParts, { door }: Inside, { tls }: DoorFrame) =>
   startSubmissionServer(

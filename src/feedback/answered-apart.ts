@@ -3,11 +3,12 @@ import type { ReportedRecipient } from './feedback-report.ts'
 import { addressesIn } from './recipient-mentions.ts'
 
 /**
- * The domains whose host gave the recipients of one report different replies. At RCPT each gets one of their own, and what
- * is said after the data is said of all (RFC 5321 3.3), so such replies were given at RCPT.
+ * The domains whose host refused the recipients of one report in different ways. At RCPT each gets a reply of their own, and
+ * what is said after the data is said of all (RFC 5321 3.3), so what such a reply says plainly of an address was said at
+ * RCPT. A 4yz shows nothing: who got it waited, and the others went ahead to the data.
  */
 export function domainsAnsweredApart(recipients: readonly ReportedRecipient[]): ReadonlySet<string> {
-  const quoted = recipients.filter(({ address, smtpCode }) => address !== null && smtpCode !== null)
+  const quoted = recipients.filter(({ address, smtpCode }) => address !== null && smtpCode !== null && smtpCode >= 500)
   const byDomain = Map.groupBy(quoted, ({ address }) => domainOf(address ?? '').toLowerCase())
   const apart = [...byDomain].filter(([, own]) => new Set(own.map(({ smtpCode, category }) => `${smtpCode} ${category}`)).size > 1)
   return new Set(apart.map(([domain]) => domain))

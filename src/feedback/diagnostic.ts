@@ -17,7 +17,7 @@ const introduced = new RegExp(
   [
     String.raw`^.{0,40}\bremote server returned\b[^>]{0,200}-> ?(?=\S)`,
     String.raw`^.{0,120}?\bid=\S{1,60}(?: - [\w ,-]{1,80})?, from MTA\([^)]{1,80}\): (?=[245]\d\d[ -])`,
-    String.raw`^.{0,350}?recipient address rejected: (?:undeliverable|unverified) address: host \S{1,300} said: (?=[245]\d\d[ -])`,
+    String.raw`^(?:(?!sender address).){0,350}?recipient address rejected: (?:undeliverable|unverified) address: host \S{1,300} said: (?=[245]\d\d[ -])`,
   ].join('|'),
   'i',
 )

@@ -1,5 +1,6 @@
-import { decidingRule, judgedBy } from '../bounce/classify-refusal.ts'
+import { classifyRefusal, decidingRule, judgedBy } from '../bounce/classify-refusal.ts'
 import type { Judgement, Refusal } from '../bounce/refusal.ts'
+import { domainOf } from '../smtp/address.ts'
 import { addressesIn } from './recipient-mentions.ts'
 
 /**
@@ -9,13 +10,34 @@ import { addressesIn } from './recipient-mentions.ts'
  * code about the address (RFC 3463 3.2) stands with them. A domain that a reply calls unknown may be the sender's: there a
  * code about the route proves it too, and what is no reply is what the reporting system found out itself.
  * @param address of the recipient who was refused
+ * @param answeredApart domains of which the report shows that they said it at RCPT
  */
-export function judgeRefusal(refusal: Refusal, address: string | null): Judgement {
+export function judgeRefusal(refusal: Refusal, address: string | null, answeredApart?: ReadonlySet<string>): Judgement {
   const rule = decidingRule(refusal)
   const judgement = judgedBy(rule, refusal)
   const shown = 'shown' in rule ? rule.shown : undefined
-  if (!judgement.hard || !shown || isOfAddress(refusal)) return judgement
-  return { ...judgement, hard: shown === 'domain' ? isOfDomain(refusal) : beginsWith(address, refusal) }
+  if (!judgement.hard || isOfOtherName(refusal, address)) return { ...judgement, hard: false }
+  if (!shown || isOfAddress(refusal)) return judgement
+  if (shown === 'domain') return { ...judgement, hard: isOfDomain(refusal) }
+  const isApart = refusal.phase === 'report' && answeredApart?.has(domainIn(address))
+  return { ...judgement, hard: isApart === true || beginsWith(address, refusal) }
+}
+
+/** What the reporting system found out itself, and so needs no proof. */
+export function judgeFinding(refusal: Refusal, address: string | null): Judgement {
+  const judgement = classifyRefusal(refusal)
+  return isOfOtherName(refusal, address) ? { ...judgement, hard: false } : judgement
+}
+
+const domainIn = (address: string | null): string => domainOf(address ?? '').toLowerCase()
+
+/** How the resolver of Go tells what it asked; of a domain that takes no mail (RFC 7505) it is the root. */
+const asked = /\blookup (\S{1,255}?)\.?(?: on \S{1,80})?: no such host\b/i
+
+/** True where a name was not found that is not the recipient's domain: of one of its hosts, or of a program next to it. */
+function isOfOtherName({ text }: Refusal, address: string | null): boolean {
+  const [, name] = asked.exec(text) ?? []
+  return name !== undefined && name !== '' && name !== '.' && name.toLowerCase() !== domainIn(address)
 }
 
 const isOfAddress = ({ phase, enhancedCode }: Refusal): boolean =>

@@ -34,8 +34,8 @@ export function parseBounceText(message: ReturnedMessage): ReportedRecipient[] {
     return recipients.map((recipient) => toldRecipient(recipient, report))
   }
   const first = read(phase)
-  const atRecipient = domainsAnsweredApart(first)
-  return atRecipient.size === 0 ? first : read({ ...phase, atRecipient })
+  const answeredApart = domainsAnsweredApart(first)
+  return answeredApart.size === 0 ? first : read({ ...phase, answeredApart })
 }
 
 function recipientsOf(message: ReturnedMessage, lines: string[]): NamedRecipient[] {

@@ -23,8 +23,8 @@ export function parseDsn(message: ReturnedMessage): ReportedRecipient[] | null {
   const told = contents.flatMap(recipientsOf).slice(0, mostRecipients)
   const read = (known: PhaseText): ReportedRecipient[] => told.map(({ fields, common }) => reportedRecipient(fields, common, known))
   const first = read(text)
-  const atRecipient = domainsAnsweredApart(first)
-  return once(softForOthers(atRecipient.size === 0 ? first : read({ ...text, atRecipient })))
+  const answeredApart = domainsAnsweredApart(first)
+  return once(softForOthers(answeredApart.size === 0 ? first : read({ ...text, answeredApart })))
 }
 
 function statusesWithin(message: ReturnedMessage): string[] {

@@ -1,5 +1,4 @@
 import type { RefusalPhase } from '../bounce/refusal.ts'
-import { domainOf } from '../smtp/address.ts'
 
 /** `in reply to RCPT TO`, `after pipelined DATA`, `SMTP error, RCPT TO`. */
 const at = String.raw`\b(?:in (?:reply|response) to|after|during|at|on|while sending|SMTP error,) (?:the )?(?:pipelined )?(?:initial )?`
@@ -44,8 +43,8 @@ export interface PhaseText {
   words: string
   /** The phase that all of it is about; `report` where it names several or none. */
   phase: RefusalPhase
-  /** Domains of which it shows that their replies were given at RCPT. */
-  atRecipient?: ReadonlySet<string>
+  /** Domains that refused its recipients in different ways: see `domainsAnsweredApart`. */
+  answeredApart?: ReadonlySet<string>
 }
 
 /** Made once for all recipients of a report. */
@@ -59,15 +58,8 @@ export function phaseText(text: string): PhaseText {
  * At which phase the reply was given that a report quotes, where its words tell: a report names the command before the
  * reply, or behind it in brackets. `report` where they do not tell.
  * @param said the reply, as the report has it elsewhere
- * @param address of the recipient who got it
  */
-export function reportedPhase(text: PhaseText, said: string, address: string | null): RefusalPhase {
-  const told = toldPhase(text, said)
-  const isAtRecipient = address !== null && text.atRecipient?.has(domainOf(address).toLowerCase())
-  return told === 'report' && isAtRecipient ? 'rcpt' : told
-}
-
-function toldPhase({ words, phase }: PhaseText, said: string): RefusalPhase {
+export function reportedPhase({ words, phase }: PhaseText, said: string): RefusalPhase {
   const reply = singleSpaced(said)
   const own = phasesIn(reply).at(-1)
   if (own) return own

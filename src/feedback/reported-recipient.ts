@@ -1,11 +1,10 @@
-import { classifyRefusal } from '../bounce/classify-refusal.ts'
 import type { Refusal } from '../bounce/refusal.ts'
 import { domainOf } from '../smtp/address.ts'
 import { isGeneric, parseDiagnostic, statusCodeOf } from './diagnostic.ts'
 import type { Diagnostic } from './diagnostic.ts'
 import { longestReason } from './feedback-report.ts'
 import type { ReportAction, ReportedRecipient } from './feedback-report.ts'
-import { judgeRefusal } from './judge-refusal.ts'
+import { judgeFinding, judgeRefusal } from './judge-refusal.ts'
 import { reportedAddress } from './reported-address.ts'
 import { reportedPhase } from './reported-phase.ts'
 import type { PhaseText } from './reported-phase.ts'
@@ -29,9 +28,9 @@ export function reportedRecipient(fields: StatusFields, message: StatusFields, t
     enhancedCode,
     text: diagnostic.text,
     remoteHost: hostOf(first(fields, 'remote-mta') ?? first(message, 'reporting-mta') ?? '') ?? (address && domainOf(address).toLowerCase()),
-    phase: reportedPhase(text, diagnostic.text, address),
+    phase: reportedPhase(text, diagnostic.text),
   }
-  const { category, hard } = isOwnFinding(fields, diagnostic) ? classifyRefusal(refusal) : judgeRefusal(refusal, address)
+  const { category, hard } = isOwnFinding(fields, diagnostic) ? judgeFinding(refusal, address) : judgeRefusal(refusal, address, text.answeredApart)
   return {
     address,
     action,

@@ -1,4 +1,3 @@
-import { classifyRefusal } from '../bounce/classify-refusal.ts'
 import type { Judgement, Refusal } from '../bounce/refusal.ts'
 import { domainOf } from '../smtp/address.ts'
 import { reportWords, saidAction } from './bounce-words.ts'
@@ -6,7 +5,7 @@ import { parseDiagnostic } from './diagnostic.ts'
 import type { Diagnostic } from './diagnostic.ts'
 import { longestReason } from './feedback-report.ts'
 import type { ReportedRecipient } from './feedback-report.ts'
-import { judgeRefusal } from './judge-refusal.ts'
+import { judgeFinding, judgeRefusal } from './judge-refusal.ts'
 import type { NamedRecipient } from './named-recipients.ts'
 import { reportedPhase } from './reported-phase.ts'
 import type { PhaseText } from './reported-phase.ts'
@@ -48,10 +47,11 @@ export function toldRecipient(named: NamedRecipient, report: ReportWords): Repor
 function understand({ address, reason }: NamedRecipient, { phase }: ReportWords): Understood {
   const said = parseDiagnostic(reason)
   const remoteHost = (remoteSystem.exec(reason)?.[1] ?? domainOf(address)).toLowerCase()
-  const refusal: Refusal = { ...said, remoteHost, phase: reportedPhase(phase, said.text, address) }
+  const refusal: Refusal = { ...said, remoteHost, phase: reportedPhase(phase, said.text) }
   // Without a code it is no reply that is quoted, but what the reporting system found out itself.
-  if (said.code === null) return { said, judgement: classifyRefusal(refusal) }
-  const judgement = judgeRefusal(refusal, address)
+  if (said.code === null) return { said, judgement: judgeFinding(refusal, address) }
+  const judge = (words: Refusal): Judgement => judgeRefusal(words, address, phase.answeredApart)
+  const judgement = judge(refusal)
   const quoted = said.text.slice(said.text.indexOf(String(said.code)))
-  return { said, judgement: judgement.category === 'other' ? judgeRefusal({ ...refusal, text: quoted }, address) : judgement }
+  return { said, judgement: judgement.category === 'other' ? judge({ ...refusal, text: quoted }) : judgement }
 }

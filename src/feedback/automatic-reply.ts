@@ -63,7 +63,11 @@ export function isAutomatic(message: ReturnedMessage): boolean {
   return /^auto-/i.test(submitted) || hasField(message, ['x-auto-response-suppress'])
 }
 
-/** True for the notice that a message was read or deleted (RFC 8098), whoever calls it failed. */
+/** The fields of the notice that a message was read or deleted (RFC 8098 3); undefined where there is none. */
+export const dispositionNotification = ({ parts }: ReturnedMessage): string | undefined =>
+  parts.find(({ contentType }) => /^message\/(?:global-)?disposition-notification$/.test(contentType))?.content
+
+/** True for such a notice, whoever calls the message failed. */
 export const isDispositionNotification = (message: ReturnedMessage): boolean =>
-  message.parts.some(({ contentType }) => /^message\/(?:global-)?disposition-notification$/.test(contentType)) ||
+  dispositionNotification(message) !== undefined ||
   /report-type\s*=\s*"?disposition-notification/i.test(headerValue(message, 'content-type'))

@@ -1,3 +1,4 @@
+import { dispositionNotification } from './automatic-reply.ts'
 import { reportWords, saysNotDelivered } from './bounce-words.ts'
 import { longestReason } from './feedback-report.ts'
 import type { ReportedRecipient } from './feedback-report.ts'
@@ -6,7 +7,6 @@ import { headerValue, textOf } from './returned-message.ts'
 import type { ReturnedMessage } from './returned-message.ts'
 import { parseStatusFields } from './status-fields.ts'
 
-const notificationType = /^message\/(?:global-)?disposition-notification$/
 /** Done without a person, and deleted (RFC 8098 3.2.6). */
 const deletedBySystem = /^automatic-action\b.*;\s*deleted\b/i
 
@@ -16,7 +16,7 @@ const deletedBySystem = /^automatic-action\b.*;\s*deleted\b/i
  * has a filter exists.
  */
 export function parseRejection(message: ReturnedMessage): ReportedRecipient | null {
-  const content = message.parts.find(({ contentType }) => notificationType.test(contentType))?.content
+  const content = dispositionNotification(message)
   if (content === undefined) return null
   const { message: common, recipients } = parseStatusFields(content)
   const valueOf = (name: string): string => (recipients[0]?.get(name) ?? common.get(name))?.[0] ?? ''

@@ -8,7 +8,7 @@ import type { ReturnedMessage } from './returned-message.ts'
 const reportingSender = new RegExp(
   [
     'mail ?er[-_. ]?daemon|mail(?:er)? ?(?:delivery|administrator|system|service|server|gateway|transport)',
-    'postm(?:aster|an)|post ?office|system ?administrator|systemadministrator|mdaemon|mmdf|uucp',
+    'postm(?:aster|an)|post ?office|system ?administrator|systemadministrator|mdaemon|mmdf',
     String.raw`smtp(?:[-_. ]?(?:daemon|server|gateway))?@|\badministrator\b|delivery (?:notification|report|subsystem|status)`,
     'internet mail|exchange|domino|notes ?server|mail ?sweeper|interscan|imss|scan ?mail|groupwise|imail|mail ?enable',
     'merak|bounce|undeliver|<>|^$',

@@ -1,4 +1,3 @@
-import { afterAll } from 'vitest'
 import { IncomingReports } from '../../src/feedback/incoming-reports.ts'
 import { ReportBudget } from '../../src/feedback/report-budget.ts'
 import { startReturnPathServer } from '../../src/feedback/return-path-server.ts'
@@ -8,6 +7,7 @@ import { encodeToken } from '../../src/smtp/verp.ts'
 import type { TokenPurpose } from '../../src/smtp/verp.ts'
 import { loadOrMakeCertificate } from '../../src/smtp-server/self-signed-certificate.ts'
 import { openDatabase } from '../../src/store/sqlite-database.ts'
+import { onFileFinished } from './file-finished.ts'
 import { settableClock } from './settable-clock.ts'
 import { SmtpClient } from './smtp-client.ts'
 import { temporaryDirectory } from './temporary-directory.ts'
@@ -25,6 +25,10 @@ export async function startTestReturnPath(options: Partial<ReturnPathOptions> & 
     onFatal: (error) => {
       throw error
     },
+  })
+  onFileFinished(async () => {
+    await db.close()
+    directory.remove()
   })
   const tls = await loadOrMakeCertificate({ certFile: null, keyFile: null, directory: path, hostname: 'relay.example', now: Date.now() })
   const clock = settableClock()
@@ -45,11 +49,9 @@ export async function startTestReturnPath(options: Partial<ReturnPathOptions> & 
   )
   const clients: SmtpClient[] = []
   const port = server.addresses[0]?.port ?? 0
-  afterAll(async () => {
+  onFileFinished(async () => {
     for (const client of clients) client.close()
     await server.stop(0)
-    await db.close()
-    directory.remove()
   })
   return {
     server,

@@ -1,4 +1,3 @@
-import { afterAll } from 'vitest'
 import type { AuthenticatedKey } from '../../src/account/api-keys.ts'
 import { silentLog } from '../../src/log.ts'
 import type { Submission } from '../../src/message/submission.ts'
@@ -6,6 +5,7 @@ import type { Accepted } from '../../src/submission/admission.ts'
 import { loadOrMakeCertificate } from '../../src/smtp-server/self-signed-certificate.ts'
 import { startSubmissionServer } from '../../src/submission/submission-server.ts'
 import type { SubmissionServerOptions } from '../../src/submission/submission-server.ts'
+import { onFileFinished } from './file-finished.ts'
 import { settableClock } from './settable-clock.ts'
 import { SmtpClient } from './smtp-client.ts'
 import { temporaryDirectory } from './temporary-directory.ts'
@@ -18,6 +18,7 @@ export interface Taken extends Submission {
 /** The submission server on ports of its own, with keys and a door that the test decides about. */
 export async function startTestSubmissionServer(options: Partial<SubmissionServerOptions> = {}) {
   const directory = temporaryDirectory()
+  onFileFinished(async () => directory.remove())
   const tls = await loadOrMakeCertificate({
     certFile: null,
     keyFile: null,
@@ -95,12 +96,10 @@ export async function startTestSubmissionServer(options: Partial<SubmissionServe
   addKey('good')
   const [plain, implicit] = server.addresses
   const ports = { plain: plain?.port ?? 0, tls: implicit?.port ?? 0 }
-  const stop = async (): Promise<void> => {
+  onFileFinished(async () => {
     for (const client of clients) client.close()
     await server.stop(0)
-    directory.remove()
-  }
-  afterAll(stop)
+  })
   return {
     server,
     ports,

@@ -31,7 +31,7 @@ const challengeSubject = new RegExp(
 )
 const challengeFields = ['x-tmda-confirm-done', 'x-tmda-fingerprint', 'x-tmda-released', 'x-spamarrest', 'x-boxbe', 'x-challenge', 'x-bluebottle-request']
 
-const systemSender = /(?:^|[<"\s])(?:mailer[-_ ]?daemon|postmaster|mail[-_ ]?(?:delivery|system)|delivery[-_ ]?(?:subsystem|system|notification)|mimedefang|uucp)/i
+const systemSender = /(?:^|[<"\s])(?:mailer[-_ ]?daemon|postmaster|mail[-_ ]?(?:delivery|system)|delivery[-_ ]?(?:subsystem|system|notification)|uucp@)|^"?mimedefang"?\s*</i
 
 /** A report of a mail system, whose subject may quote that of the message. */
 const reportSubject = /\b(?:undeliver|non-?deliver|returned mail|mail delivery|delivery (?:status|failure|report)|failure notice|unzustellbar)/i

@@ -1,5 +1,4 @@
 import { dispositionNotification } from './automatic-reply.ts'
-import { reportWords, saysNotDelivered } from './bounce-words.ts'
 import { longestReason } from './feedback-report.ts'
 import type { ReportedRecipient } from './feedback-report.ts'
 import { reportedAddress } from './reported-address.ts'
@@ -9,19 +8,20 @@ import { parseStatusFields } from './status-fields.ts'
 
 /** Done without a person, and deleted (RFC 8098 3.2.6). */
 const deletedBySystem = /^automatic-action\b.*;\s*deleted\b/i
+/** What the filter writes into Auto-Submitted, and what only deletes does not. */
+const rejected = /^auto-replied\s*\(rejected\)/i
 
 /**
  * Whose filter threw the message away and says so by a disposition notification, as the `reject` of Sieve does (RFC 5429
- * 2.1.1); null for every other notification: whoever deletes a message unread may have one sent too. It is never hard: what
- * has a filter exists.
+ * 2.1.1); null for every other notification: whoever deletes a message unread may have one sent too, whatever its text
+ * quotes of that message. It is never hard: what has a filter exists.
  */
 export function parseRejection(message: ReturnedMessage): ReportedRecipient | null {
   const content = dispositionNotification(message)
-  if (content === undefined) return null
+  if (content === undefined || !rejected.test(headerValue(message, 'auto-submitted'))) return null
   const { message: common, recipients } = parseStatusFields(content)
   const valueOf = (name: string): string => (recipients[0]?.get(name) ?? common.get(name))?.[0] ?? ''
-  const text = textOf(message).replace(/\s+/g, ' ').trim()
-  if (!deletedBySystem.test(valueOf('disposition')) || !saysRejected(message, text)) return null
+  if (!deletedBySystem.test(valueOf('disposition'))) return null
   return {
     address: reportedAddress(valueOf('final-recipient') || valueOf('original-recipient')),
     action: 'failed',
@@ -29,9 +29,6 @@ export function parseRejection(message: ReturnedMessage): ReportedRecipient | nu
     status: null,
     category: 'policy',
     smtpCode: null,
-    reason: text.slice(0, longestReason),
+    reason: textOf(message).replace(/\s+/g, ' ').trim().slice(0, longestReason),
   }
 }
-
-const saysRejected = (message: ReturnedMessage, text: string): boolean =>
-  /^auto-replied\s*\(rejected\)/i.test(headerValue(message, 'auto-submitted')) || saysNotDelivered(reportWords(text))

@@ -50,7 +50,16 @@ describe('an automatic reply is no bounce, whatever it says', () => {
   it('a notice that mail was deleted unread', async () => {
     const notice = ['--b', '', 'Your message was deleted without being read.', '--b', 'Content-Type: message/disposition-notification', '']
     const fields = ['Final-Recipient: rfc822;person@example.com', 'Disposition: automatic-action/MDN-sent-automatically; deleted', '--b--']
-    expect(await classOf(person, 'Content-Type: multipart/report; report-type=disposition-notification; boundary=b', '', ...notice, ...fields)).toBe('autoreply')
+    const type = 'Content-Type: multipart/report; report-type=disposition-notification; boundary=b'
+    expect(await classOf(person, type, '', ...notice, ...fields)).toBe('autoreply')
+    const ofReport = notice.map((line) => line.replace('message', 'message "Your order could not be delivered"'))
+    expect(await classOf(person, type, '', ...ofReport, ...fields)).toBe('autoreply')
+  })
+
+  it('what somebody with the name of a mail system answers', async () => {
+    const answer = ['Subject: Automatic reply: order', '', 'I am away. <a@b.example>: 550 5.1.1 User unknown']
+    expect(await classOf('From: Ann UUCP <ann@uucp.example>', ...answer)).toBe('autoreply')
+    expect(await classOf('From: The MIMEDefang list <list@example.org>', ...answer)).toBe('autoreply')
   })
 
   it('but mail of a person is nothing of all that', async () => {

@@ -71,6 +71,8 @@ const quotedWords = new RegExp(
   ].join('|'),
   'gim',
 )
+/** XMail reports in the name of its operator, who may be called root. */
+const markOfXMail = /^\[<00>\] XMail bounce: /m
 /** What people write to each other about bounces, and what lists send out. */
 const conversation = ['in-reply-to', 'references']
 const listFields = ['list-id', 'list-unsubscribe', 'list-post', 'mailing-list', 'x-mailing-list', 'feedback-id', 'x-campaign', 'x-campaignid']
@@ -81,7 +83,7 @@ const listFields = ['list-id', 'list-unsubscribe', 'list-post', 'mailing-list', 
  */
 export function isBounceNotice(message: ReturnedMessage, text: string, words: SaidWords = reportWords(text)): boolean {
   const has = (names: string[]): boolean => message.headers.some(({ name }) => names.includes(name))
-  if (has(['x-failed-recipients'])) return true
+  if (has(['x-failed-recipients']) || markOfXMail.test(text)) return true
   if (isForReader(message, text, words)) return false
   const subject = headerValue(message, 'subject').slice(0, 300)
   const hasNull = hasNullReversePath(message)

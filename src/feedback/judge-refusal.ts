@@ -18,7 +18,7 @@ export function judgeRefusal(refusal: Refusal, address: string | null, answeredA
   const shown = 'shown' in rule ? rule.shown : undefined
   if (!judgement.hard || isOfOtherName(refusal, address)) return { ...judgement, hard: false }
   if (!shown || isOfAddress(refusal)) return judgement
-  if (shown === 'domain') return { ...judgement, hard: isOfDomain(refusal) }
+  if (shown === 'domain') return { ...judgement, hard: isOfDomain(refusal) || beginsWith(address, refusal) }
   const isApart = refusal.phase === 'report' && answeredApart?.has(domainIn(address))
   return { ...judgement, hard: isApart === true || beginsWith(address, refusal) }
 }

@@ -14,6 +14,8 @@ interface KnownAddresses {
   isSomebodyElse(address: string): boolean
   /** Of those it was sent to, as far as that is known. */
   isWrittenTo(address: string): boolean
+  /** Of those who are known to have failed, however the text names them. */
+  hasFailed(address: string): boolean
 }
 
 /** Places where one recipient is mentioned, and lines after each, that are read for a reason. */
@@ -34,7 +36,8 @@ export function namedRecipients(lines: readonly string[], known: KnownAddresses)
   const mentions = lines.flatMap(mentionsIn).filter(isCandidate)
   const highest = Math.max(...mentions.map(weightOf))
   const byAddress = Map.groupBy(mentions, ({ address }) => address.toLowerCase())
-  const decisive = [...byAddress.values()].filter((own) => own.some((mention) => weightOf(mention) === highest))
+  const isDecisive = (mention: RecipientMention): boolean => weightOf(mention) === highest || known.hasFailed(mention.address)
+  const decisive = [...byAddress.values()].filter((own) => own.some(isDecisive))
   const places = new Set(mentions.filter(({ kind }) => kind === 'listed').map(({ line }) => line))
   // Many recipients may stand in the same text.
   const written = new Map<string, Set<string>>()

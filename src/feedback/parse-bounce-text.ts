@@ -21,13 +21,14 @@ const anyAddress = /[^\s<>()[\]"',:;]{1,64}@[^\s<>()[\]"',:;]{1,255}/g
  * What a report without a delivery status says in its own words; empty for what is no report. A recipient is named hard
  * only where the text says so plainly. The message that came back tells who sent it, and so who has not failed; its
  * recipient counts where it had one only and the report names nobody.
+ * @param failed addresses of those who are known to have failed
  */
-export function parseBounceText(message: ReturnedMessage): ReportedRecipient[] {
+export function parseBounceText(message: ReturnedMessage, failed: readonly string[] = []): ReportedRecipient[] {
   const lines = reportLines(message)
   const text = lines.join('\n')
   const words = reportWords(text)
   if (!isBounceNotice(message, text, words)) return []
-  const recipients = recipientsOf(message, lines)
+  const recipients = recipientsOf(message, lines, failed)
   const phase = phaseText(text)
   const read = (known: PhaseText): ReportedRecipient[] => {
     const report = { text, phase: known, action: saidAction(words), isOnly: recipients.length === 1 }
@@ -38,16 +39,20 @@ export function parseBounceText(message: ReturnedMessage): ReportedRecipient[] {
   return answeredApart.size === 0 ? first : read({ ...phase, answeredApart })
 }
 
-function recipientsOf(message: ReturnedMessage, lines: string[]): NamedRecipient[] {
+function recipientsOf(message: ReturnedMessage, lines: string[], known: readonly string[]): NamedRecipient[] {
   const original = originalMessage(message).headers
   const written = addressesOf(original, ['to', 'cc', 'x-original-to'])
   const systems = new Set(addressesIn(headerValue(message, 'from')))
   const senders = new Set(addressesIn(headerValue(message, 'to')).concat(addressesOf(original, senderFields)))
-  const isWrittenTo = (address: string): boolean => written.includes(address.toLowerCase())
-  const strangers = namedRecipients(lines, { isWrittenTo, isSomebodyElse: (address) => isIn(systems, address) || isIn(senders, address) })
-  // Who writes to themselves is sender and recipient.
-  const named = strangers.length > 0 ? strangers : namedRecipients(lines, { isWrittenTo, isSomebodyElse: (address) => isIn(systems, address) })
   const failed = addressesIn(headerValue(message, 'x-failed-recipients')).slice(0, mostRecipients)
+  const reported = new Set(failed.concat(known.map((address) => address.toLowerCase())))
+  const among = {
+    isWrittenTo: (address: string): boolean => written.includes(address.toLowerCase()),
+    hasFailed: (address: string): boolean => isIn(reported, address),
+  }
+  const strangers = namedRecipients(lines, { ...among, isSomebodyElse: (address) => isIn(systems, address) || isIn(senders, address) })
+  // Who writes to themselves is sender and recipient.
+  const named = strangers.length > 0 ? strangers : namedRecipients(lines, { ...among, isSomebodyElse: (address) => isIn(systems, address) })
   if (failed.length > 0) return failed.map((address) => named.find((one) => one.address.toLowerCase() === address) ?? { address, reason: '' })
   if (named.length > 0) return named
   return written.length === 1 ? written.map((address) => ({ address, reason: '' })) : []

@@ -41,7 +41,7 @@ export function parseFeedback(message: ReturnedMessage): FeedbackReport {
 /** A status, and what its text tells of recipients that the status leaves open or that it contradicts. */
 function deliveryReport(message: ReturnedMessage, reported: ReportedRecipient[]): FeedbackReport {
   const isClear = reported.length > 0 && !reported.some((recipient) => saysNothing(recipient) || recipient.hard)
-  const told = isClear ? [] : parseBounceText(message)
+  const told = isClear ? [] : parseBounceText(message, reported.map(({ address }) => address).filter((address) => address !== null))
   if (reported.length === 0) return statusWithoutRecipients(message, told)
   const isOnly = reported.length === 1 && told.length === 1
   const recipients = reported.map((recipient) => {

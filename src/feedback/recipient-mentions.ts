@@ -43,7 +43,7 @@ const aboutFailure = new RegExp(
 )
 /** Says for itself why there is no delivery: `Unknown user: a@b.example`. */
 export const ownReason = new RegExp(
-  '(?:unknown|no such|exist|exceed|full|quota|not found|invalid|disabled|unbekannt|voll|inconnu|plein|sconosciut|piena' +
+  '(?:unknown|no such|delivery failed|exist|exceed|full|quota|not found|invalid|disabled|unbekannt|voll|inconnu|plein|sconosciut|piena' +
     '|desconoc|llen[oa]|chei[oa])[^@]*[:：][^@]*$',
   'i',
 )

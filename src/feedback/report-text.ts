@@ -71,13 +71,25 @@ export function reportLines({ parts }: ReturnedMessage): string[] {
 
 function isStartOfOriginal(lines: string[], index: number): boolean {
   const line = lines[index] ?? ''
+  if (isOfTranscript.test(line)) return false
   if (line.length > 160 || line.includes('@')) return isHeader(lines, index)
   return isHeader(lines, index) || markers.some((marker) => marker.test(line))
 }
 
+const isOfTranscript = /\b(?:transcript|smtp (?:session|dialog))/i
+
 /** Two fields in a row, the second perhaps after a folded line. */
 function isHeader(lines: string[], index: number): boolean {
+  if (beginsHeader(lines, index)) return true
   if (!firstHeaderLine.test(lines[index] ?? '')) return false
   const next = lines.slice(index + 1, index + 12).find((line) => !/^[> ]{0,2}[ \t]/.test(line))
   return next !== undefined && headerLine.test(next)
+}
+
+/** A paragraph that begins as reports quote it too, but has fields that they do not. */
+function beginsHeader(lines: string[], index: number): boolean {
+  if (lines[index - 1] !== '' || !/^(?:From|To|Date|Subject|Reply-To|Sender): /.test(lines[index] ?? '')) return false
+  const rest = lines.slice(index + 1, index + 30)
+  const end = rest.indexOf('')
+  return rest.slice(0, end < 0 ? rest.length : end).some((line) => /^(?:Message-ID|MIME-Version|Received|DKIM-Signature): /i.test(line))
 }

@@ -10,14 +10,14 @@ const phrases = (
   [
     [
       `${at}(?:sending )?(?:end of data|data block|message body)\\b|after (?:sending )?the message\\b`,
-      String.raw`>>> \.(?=\s|$)|failed after I sent the message\b|did not like our (?:final )?DATA\b|\[BODY\]|\(state 1[78]\)`,
+      String.raw`>>> \.(?=\s|$)|failed after I sent the message\b|after transfer of mail text\b|did not like our (?:final )?DATA\b|\[BODY\]|\(state 1[78]\)`,
       'dot',
     ],
     [`${at}DATA\\b`, String.raw`${sent}DATA\b|for DATA command\b|failed on DATA command\b|\[DATA\]|\(state 15\)`, 'data'],
     [
       `${at}RCPT\\b`,
       String.raw`${sent}RCPT\b|for RCPT TO command\b|did not like our RCPT\b|does not like recipient\b|(?:address|recipient) was rejected by\b|` +
-        String.raw`has rejected (?:the )?(?:address|recipient)\b|most progress was RCPT\b|\[RCPT[_ ]TO\]|\bMAIL\+RCPT\b|\(state 14\)`,
+        String.raw`has rejected (?:the )?(?:address|recipient)\b|most progress was RCPT\b|\[RCPT[_ ]TO\]|\bMAIL\+RCPT\b|\bRCPT TO generated following response\b|\(state 14\)`,
       'rcpt',
     ],
     [

@@ -24,6 +24,8 @@ it.each([
     '5.1.0',
     '550 5.1.0 <a@b.example>: Sender address rejected: undeliverable address: host c said: 550 5.1.1 Recipient address rejected: undeliverable address: host d said: 550 no',
   ],
+  ['mx.b.example [203.0.113.222] said: 550 no', 550, null, 'mx.b.example [203.0.113.222] said: 550 no'],
+  ['server [203.0.113.222] is away', null, null, 'server [203.0.113.222] is away'],
   ['x-unix; unknown user', null, null, 'unknown user'],
   ['smtp; 550 4.2.2 contradictory', 550, null, '550 4.2.2 contradictory'],
   ['smtp; blocked: 5.7.1.9 is listed, 192.0.2.5.1.1', null, null, 'blocked: 5.7.1.9 is listed, 192.0.2.5.1.1'],

@@ -60,14 +60,35 @@ describe('a reply that is quoted', () => {
     ['at RCPT, as Coremail has it', '<a@them.test>\nSMTP error, RCPT TO: Host mx.test(192.0.2.1) said 550 User unknown', true],
     ['at RCPT, as Gmail numbers it', '<a@them.test>\nThe error that the other server returned was: 550 550 User unknown (state 14).', true],
     ['at RCPT, as GroupWise shows it', 'Undeliverable:\n\ta@them.test (550 No such recipient)\n\nTranscript of session follows:\n   Command: RCPT TO:<a@them.test>\n   Response: 550 No such recipient', true],
+    ['at RCPT, as IMail has it', '<a@them.test>:\nRCPT TO generated following response:\n550 unknown user <a@them.test>', true],
     ['at RCPT, its command alone', 'Undeliverable:\n\ta@them.test (550 No such recipient)\n\n   Command: RCPT TO:<a@them.test>', true],
     ['after the data, as GroupWise shows it', 'Undeliverable:\n\ta@them.test (550 No such recipient)\n\n   Command: DATA\n   Response: 550 No such recipient', false],
     ['after the data, as Gmail numbers it', '<a@them.test>\nThe error that the other server returned was: 550 550 User unknown (state 17).', false],
     ['with a code of the address', '<a@them.test>: host mx.test said: 550 5.1.1 User unknown', true],
     ['after the data', '<a@them.test>: host mx.test said: 550 User unknown (in reply to end of DATA command)', false],
     ['nobody knows where', '<a@them.test>: host mx.test said: 550 User unknown', false],
+    ['of an unknown domain, beginning with its recipient', '<a@them.test>: 550 a@them.test... Host unknown', true],
     ['of a list', '<a@them.test>: host mx.test said: 550 5.1.1 listed at zen.spamhaus.org (in reply to RCPT TO command)', false],
   ])('%s', (_, content, hard) => expect(parseBounceText(notice(content))).toMatchObject([{ address: 'a@them.test', smtpCode: 550, hard }]))
+})
+
+it('what 1&1 says was said after the data is not hard, though it quotes no code', () => {
+  const said = (phase: string) => recipients(`failed:\n\n"a@them.test":\nSMTP error from remote server ${phase}:\nhost: mx.them.test\nno such recipient here`)
+  expect(said('after transfer of mail text')).toEqual(['a@them.test failed'])
+  expect(said('after RCPT command')).toEqual(['a@them.test failed hard'])
+})
+
+it('what stands ahead of a header that came back without a word is read, the transcript too', () => {
+  const original = '\nFrom: b@us.test\nTo: <a@them.test, c@other.test>\nSubject: x\nMessage-ID: <1@us.test>\n'
+  const reasons = 'The message to <a@them.test> was undeliverable:\n5.2.2 - Mailbox full\n\nThe message to <c@other.test> was undeliverable:\n5.1.2 - Bad destination host'
+  expect(recipients(`${reasons}\n${original}`)).toEqual(['a@them.test failed', 'c@other.test failed hard'])
+  expect(recipients('These addresses failed:\n\n> a@them.test\n\nBelow is a copy of the session transcript:\n\n DNS: domain name unknown (them.test)')).toEqual(['a@them.test failed hard'])
+})
+
+it('whoever is known to have failed is looked for, however the text names them', () => {
+  const headers = { 'x-failed-recipients': 'a@them.test, c@other.test', subject: 'Undeliverable mail' }
+  const content = "Failed to deliver to 'a@them.test':\n 550 5.1.1 <a@them.test>... User unknown\n\nFailed to deliver to 'c@other.test':\n domain name does not exist"
+  expect(recipients(content, headers)).toEqual(['a@them.test failed hard', 'c@other.test failed hard'])
 })
 
 describe('replies to several recipients of one host', () => {

@@ -10,17 +10,16 @@ import { addressesIn } from './recipient-mentions.ts'
  * code about the address (RFC 3463 3.2) stands with them. A domain that a reply calls unknown may be the sender's: there a
  * code about the route proves it too, and what is no reply is what the reporting system found out itself.
  * @param address of the recipient who was refused
- * @param answeredApart domains of which the report shows that they said it at RCPT
+ * @param answeredApart domains of which the report shows that they said it at RCPT: see `readAnsweredApart`
  */
-export function judgeRefusal(refusal: Refusal, address: string | null, answeredApart?: ReadonlySet<string>): Judgement {
+export function judgeRefusal(refusal: Refusal, address: string | null, answeredApart: ReadonlySet<string>): Judgement {
   const rule = decidingRule(refusal)
   const judgement = judgedBy(rule, refusal)
   const shown = 'shown' in rule ? rule.shown : undefined
   if (!judgement.hard || isOfOtherName(refusal, address)) return { ...judgement, hard: false }
-  if (!shown || isOfAddress(refusal)) return judgement
-  if (shown === 'domain') return { ...judgement, hard: isOfDomain(refusal) || beginsWith(address, refusal) }
-  const isApart = refusal.phase === 'report' && answeredApart?.has(domainIn(address))
-  return { ...judgement, hard: isApart === true || beginsWith(address, refusal) }
+  if (!shown || isOfAddress(refusal) || beginsWith(address, refusal)) return judgement
+  const isApart = refusal.phase === 'report' && answeredApart.has(domainIn(address))
+  return { ...judgement, hard: shown === 'domain' ? isOfDomain(refusal) : isApart }
 }
 
 /** What the reporting system found out itself, and so needs no proof. */

@@ -1,7 +1,8 @@
 import { mostRecipients } from './feedback-report.ts'
-import { addressesIn, mentionKinds, mentionsIn, ownReason } from './recipient-mentions.ts'
+import { mentionKinds, mentionsIn, ownReason } from './recipient-mentions.ts'
 import type { RecipientMention } from './recipient-mentions.ts'
 import { isDialogue } from './smtp-transcript.ts'
+import { namesAnother } from './told-of-another.ts'
 
 /** A recipient that a report names, and what it says of them. */
 export interface NamedRecipient {
@@ -39,30 +40,21 @@ export function namedRecipients(lines: readonly string[], known: KnownAddresses)
   const isDecisive = (mention: RecipientMention): boolean => weightOf(mention) === highest || known.hasFailed(mention.address)
   const decisive = [...byAddress.values()].filter((own) => own.some(isDecisive))
   const places = new Set(mentions.filter(({ kind }) => kind === 'listed').map(({ line }) => line))
-  // Many recipients may stand in the same text.
-  const written = new Map<string, Set<string>>()
+  const isOfAnother = namesAnother(new Set(byAddress.keys()))
   return decisive.slice(0, mostRecipients).map((own) => {
     const address = own[0]?.address ?? ''
-    const isOfAnother = (text: string): boolean => {
-      const named = written.get(text) ?? new Set(addressesIn(text).map((each) => each.toLowerCase()).filter((each) => byAddress.has(each)))
-      written.set(text, named)
-      return named.size > 0 && !named.has(address.toLowerCase())
-    }
-    return { address, reason: reasonOf(own, lines, places, isOfAnother) }
+    const blocks = blocksOf(own, lines, places).filter((block) => !isOfAnother(block, address))
+    return { address, reason: blocks.join(' | ').slice(0, longestBlocks) }
   })
 }
 
-function reasonOf(
-  own: RecipientMention[],
-  lines: readonly string[],
-  places: ReadonlySet<number>,
-  isOfAnother: (text: string) => boolean,
-): string {
+/** What is said where a recipient is mentioned, the most telling first, each once. */
+function blocksOf(own: RecipientMention[], lines: readonly string[], places: ReadonlySet<number>): string[] {
   const ranked = own.toSorted((one, another) => weightOf(another) - weightOf(one) || one.line - another.line).slice(0, mostMentions)
   // What a reply says of one recipient is not said of the whole list.
   const isQuoted = ranked.some(({ kind }) => kind === 'quoted')
   const blocks = ranked.map((mention) => saidOf(mention, lines, places) || (isQuoted ? '' : saidOfAll(mention, lines, places)))
-  return [...new Set(blocks)].filter((block) => block !== '' && !isOfAnother(block)).join(' | ').slice(0, longestBlocks)
+  return [...new Set(blocks)].filter((block) => block !== '')
 }
 
 /** The rest of the line and the lines up to an empty one or the next recipient; of a quoted line all of it. */

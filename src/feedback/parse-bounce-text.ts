@@ -1,4 +1,4 @@
-import { domainsAnsweredApart } from './answered-apart.ts'
+import { readAnsweredApart } from './answered-apart.ts'
 import { isBounceNotice } from './bounce-notice.ts'
 import { reportWords, saidAction } from './bounce-words.ts'
 import { mostRecipients } from './feedback-report.ts'
@@ -8,7 +8,6 @@ import type { NamedRecipient } from './named-recipients.ts'
 import { originalMessage } from './original-message.ts'
 import { reportLines } from './report-text.ts'
 import { phaseText } from './reported-phase.ts'
-import type { PhaseText } from './reported-phase.ts'
 import { headerValue } from './returned-message.ts'
 import type { HeaderField, ReturnedMessage } from './returned-message.ts'
 import { toldRecipient } from './told-recipient.ts'
@@ -29,14 +28,8 @@ export function parseBounceText(message: ReturnedMessage, failed: readonly strin
   const words = reportWords(text)
   if (!isBounceNotice(message, text, words)) return []
   const recipients = recipientsOf(message, lines, failed)
-  const phase = phaseText(text)
-  const read = (known: PhaseText): ReportedRecipient[] => {
-    const report = { text, phase: known, action: saidAction(words), isOnly: recipients.length === 1 }
-    return recipients.map((recipient) => toldRecipient(recipient, report))
-  }
-  const first = read(phase)
-  const answeredApart = domainsAnsweredApart(first)
-  return answeredApart.size === 0 ? first : read({ ...phase, answeredApart })
+  const report = { text, phase: phaseText(text), action: saidAction(words), isOnly: recipients.length === 1 }
+  return readAnsweredApart((answeredApart) => recipients.map((recipient) => toldRecipient(recipient, { ...report, answeredApart })))
 }
 
 function recipientsOf(message: ReturnedMessage, lines: string[], known: readonly string[]): NamedRecipient[] {

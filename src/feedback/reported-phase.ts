@@ -43,8 +43,6 @@ export interface PhaseText {
   words: string
   /** The phase that all of it is about; `report` where it names several or none. */
   phase: RefusalPhase
-  /** Domains that refused its recipients in different ways: see `domainsAnsweredApart`. */
-  answeredApart?: ReadonlySet<string>
 }
 
 /** Made once for all recipients of a report. */

@@ -16,8 +16,14 @@ const first = (fields: StatusFields, name: string): string | undefined => fields
  * What the fields of one recipient say (RFC 3464 2.3).
  * @param message the fields that concern all recipients
  * @param text what the report says for people
+ * @param answeredApart see `readAnsweredApart`
  */
-export function reportedRecipient(fields: StatusFields, message: StatusFields, text: PhaseText): ReportedRecipient {
+export function reportedRecipient(
+  fields: StatusFields,
+  message: StatusFields,
+  text: PhaseText,
+  answeredApart: ReadonlySet<string>,
+): ReportedRecipient {
   const address = addressOf(fields)
   const status = statusCodeOf(first(fields, 'status') ?? first(message, 'status') ?? '')
   const diagnostic = diagnosticOf(fields)
@@ -30,7 +36,7 @@ export function reportedRecipient(fields: StatusFields, message: StatusFields, t
     remoteHost: hostOf(first(fields, 'remote-mta') ?? first(message, 'reporting-mta') ?? '') ?? (address && domainOf(address).toLowerCase()),
     phase: reportedPhase(text, diagnostic.text),
   }
-  const { category, hard } = isOwnFinding(fields, diagnostic) ? judgeFinding(refusal, address) : judgeRefusal(refusal, address, text.answeredApart)
+  const { category, hard } = isOwnFinding(fields, diagnostic) ? judgeFinding(refusal, address) : judgeRefusal(refusal, address, answeredApart)
   return {
     address,
     action,

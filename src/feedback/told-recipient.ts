@@ -17,6 +17,8 @@ interface ReportWords {
   action: 'failed' | 'delayed' | 'delivered'
   /** True where it names one recipient only. */
   isOnly: boolean
+  /** See `readAnsweredApart`. */
+  answeredApart: ReadonlySet<string>
 }
 
 interface Understood {
@@ -44,13 +46,13 @@ export function toldRecipient(named: NamedRecipient, report: ReportWords): Repor
 }
 
 /** What introduces a reply may speak for itself; where the whole cannot be understood, the reply alone counts. */
-function understand({ address, reason }: NamedRecipient, { phase }: ReportWords): Understood {
+function understand({ address, reason }: NamedRecipient, { phase, answeredApart }: ReportWords): Understood {
   const said = parseDiagnostic(reason)
   const remoteHost = (remoteSystem.exec(reason)?.[1] ?? domainOf(address)).toLowerCase()
   const refusal: Refusal = { ...said, remoteHost, phase: reportedPhase(phase, said.text) }
   // Without a code it is no reply that is quoted, but what the reporting system found out itself.
   if (said.code === null) return { said, judgement: judgeFinding(refusal, address) }
-  const judge = (words: Refusal): Judgement => judgeRefusal(words, address, phase.answeredApart)
+  const judge = (words: Refusal): Judgement => judgeRefusal(words, address, answeredApart)
   const judgement = judge(refusal)
   const quoted = said.text.slice(said.text.indexOf(String(said.code)))
   return { said, judgement: judgement.category === 'other' ? judge({ ...refusal, text: quoted }) : judgement }

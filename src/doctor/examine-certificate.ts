@@ -20,7 +20,7 @@ export function judgeCertificate(pem: string | null, { hostname, isMade, now }: 
   }
   const ends = Date.parse(certificate.validTo)
   const on = new Date(ends).toISOString().slice(0, 10)
-  const renew = isMade ? 'Start the server anew: it then makes another.' : 'Renew it, put it where tls.cert and tls.key are, and start the server anew.'
+  const renew = isMade ? 'Start the server: it makes another.' : 'Renew it and put it where tls.cert and tls.key are: the server then uses it.'
   if (ends <= now) return say.failed(`The certificate ended on ${on}.`, renew)
   if (Date.parse(certificate.validFrom) > now) return say.failed(`The certificate is valid only from ${certificate.validFrom}.`, 'Look at the clock, or wait.')
   if (!names(certificate, hostname)) {

@@ -1,7 +1,9 @@
 import { X509Certificate, createPrivateKey } from 'node:crypto'
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { constants } from 'node:fs'
+import { mkdir, open, rename, writeFile } from 'node:fs/promises'
 import { isIP } from 'node:net'
 import { join } from 'node:path'
+import { createSecureContext } from 'node:tls'
 import { SternaError, messageOf } from '../errors.ts'
 
 export interface Certificate {
@@ -49,13 +51,29 @@ export async function loadOrMakeCertificate(options: CertificateOptions): Promis
 
 async function loadConfigured(certFile: string, keyFile: string): Promise<Certificate> {
   try {
-    return certificateOf(await readFile(certFile, 'utf8'), await readFile(keyFile, 'utf8'), 'configured')
+    return certificateOf(await readPem(certFile), await readPem(keyFile), 'configured')
   } catch (error) {
     throw new SternaError(
       'configuration',
       `The certificate of tls.cert (${certFile}) and tls.key (${keyFile}) cannot be used: ${messageOf(error)}`,
       { cause: error },
     )
+  }
+}
+
+/** Bytes; a chain has a few thousand, and to look for one in hundreds of millions would keep everybody waiting. */
+const largestFile = 1024 * 1024
+
+async function readPem(file: string): Promise<string> {
+  // Otherwise whoever opens a pipe waits for somebody to write to it, and one of the few threads for files with them.
+  const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK)
+  try {
+    const found = await handle.stat()
+    if (!found.isFile()) throw new Error(`${file} is no file`)
+    if (found.size > largestFile) throw new Error(`${file} is too large`)
+    return await handle.readFile('utf8')
+  } finally {
+    await handle.close()
   }
 }
 
@@ -66,7 +84,7 @@ export const selfSignedFiles = (directory: string) => ({ certFile: join(director
 async function findKept({ directory, hostname, now }: CertificateOptions): Promise<Certificate | null> {
   try {
     const { certFile, keyFile } = selfSignedFiles(directory)
-    const kept = certificateOf(await readFile(certFile, 'utf8'), await readFile(keyFile, 'utf8'), 'kept')
+    const kept = certificateOf(await readPem(certFile), await readPem(keyFile), 'kept')
     const isCurrent = kept.expiresAt - now >= renewBeforeDays * dayMs && namesHost(kept.cert, hostname)
     return isCurrent ? kept : null
   } catch {
@@ -107,6 +125,8 @@ async function replaceFile(file: string, text: string, mode: number): Promise<vo
 function certificateOf(cert: string, key: string, origin: Certificate['origin']): Certificate {
   const parsed = new X509Certificate(cert)
   if (!parsed.checkPrivateKey(createPrivateKey(key))) throw new Error('the key does not belong to the certificate')
+  // Only this reads the rest of the chain, and a port to which it is given must not find out first.
+  createSecureContext({ cert, key })
   return { cert, key, origin, expiresAt: Date.parse(parsed.validTo), fingerprint: parsed.fingerprint256 }
 }
 

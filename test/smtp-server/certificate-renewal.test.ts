@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { appendFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { createLog } from '../../src/log.ts'
@@ -46,6 +46,12 @@ test('a certificate renewed on disk is used for new connections; one that cannot
   // Between the two files that a renewal writes, the key does not belong to the certificate.
   writeFileSync(certFile, (await testCertificate(['relay.example.com'])).cert)
   await renewal.look()
+  await renewal.look()
+  expect(await seen()).toEqual([renewed, renewed])
+  expect(logged.splice(0)).toEqual(['the certificate on disk cannot be used; the one in use stays'])
+
+  await install()
+  appendFileSync(certFile, '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n')
   await renewal.look()
   expect(await seen()).toEqual([renewed, renewed])
   expect(logged.splice(0)).toEqual(['the certificate on disk cannot be used; the one in use stays'])

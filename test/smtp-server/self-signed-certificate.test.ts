@@ -1,4 +1,5 @@
 import { X509Certificate } from 'node:crypto'
+import { execFileSync } from 'node:child_process'
 import { stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { connect, createServer } from 'node:tls'
@@ -58,6 +59,12 @@ test('configured files are used as they are, and their faults are told', async (
     expect(loadOrMakeCertificate({ ...options('/nowhere'), ...given })).rejects.toMatchObject({ code: 'configuration' })
   await refused({ ...files, keyFile: null })
   await refused({ ...files, keyFile: join(directory, 'missing') })
+  await refused({ ...files, certFile: directory })
+  await writeFile(join(directory, 'large'), `${own.cert}${' '.repeat(1024 * 1024)}`)
+  await refused({ ...files, certFile: join(directory, 'large') })
+  // Nobody writes to it.
+  execFileSync('mkfifo', [join(directory, 'pipe')])
+  await refused({ ...files, certFile: join(directory, 'pipe') })
   await loadOrMakeCertificate(options(join(directory, 'other')))
   await refused({ ...files, keyFile: join(directory, 'other', 'self-signed.key') })
 })

@@ -14,30 +14,19 @@ export function patternOf(phrases: string[], terms: Record<string, string[]>): R
   return new RegExp(`(?:${phrases.map((phrase) => sourceOf(phrase, terms)).join('|')})(?= )`)
 }
 
-/** The words that a phrase can begin with; a text that has none of them does not say it. Throws RangeError for what is no phrase. */
+/**
+ * The words that a phrase can begin with; a text that has none of them does not say it. Throws RangeError where it begins with
+ * something that may be missing, which says nothing there.
+ */
 export function firstWordsOf(phrase: string, terms: Record<string, string[]>): string[] {
-  const found: string[] = []
-  // Of each bracket that is open: whether what it holds can come first, and whether one of its alternatives so far can be empty.
-  const open = [{ isFirst: true, isEmpty: false }]
-  let isFirst = true
-  for (const [piece] of phrase.matchAll(pieces)) {
-    if (!isFirst && open.length === 1) break
-    const bracket = open.at(-1) ?? { isFirst: false, isEmpty: false }
-    if (piece === '(') open.push({ isFirst, isEmpty: false })
-    else if (piece === '|') {
-      bracket.isEmpty ||= isFirst
-      isFirst = bracket.isFirst
-    } else if (piece === ')') {
-      isFirst ||= bracket.isEmpty
-      open.pop()
-    } else if (isFirst) {
-      const words = piece.startsWith('$') ? prepared(piece.slice(1), terms).first : wordsOf(piece).slice(0, 1)
-      found.push(...words)
-      isFirst = words.length === 0
-    }
-  }
-  if (isFirst) throw new RangeError(`A phrase has words: ${phrase}`)
-  return found
+  const [, alternatives] = /^\(([^()]*)\)/.exec(phrase) ?? []
+  const beginnings = alternatives?.split('|') ?? [phrase]
+  return beginnings.flatMap((beginning) => {
+    const [piece = ''] = beginning.match(pieces) ?? []
+    const words = piece.startsWith('$') ? prepared(piece.slice(1), terms).first : wordsOf(piece).slice(0, 1)
+    if (words.length === 0) throw new RangeError(`A phrase begins with a word: ${phrase}`)
+    return words
+  })
 }
 
 function sourceOf(phrase: string, terms: Record<string, string[]>): string {

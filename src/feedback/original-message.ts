@@ -1,4 +1,5 @@
-import { reportedAddress } from './reported-address.ts'
+import { reportedAddress, reportedAddresses } from './reported-address.ts'
+import { headerValues } from './returned-message.ts'
 import type { HeaderField, ReturnedMessage } from './returned-message.ts'
 
 /** Of the message that a report is about, what the report still shows. */
@@ -21,7 +22,6 @@ const field = /^([!-9;-~]{1,76})[ \t]{0,8}:(.*)$/
 const usualField = /^(?:return-path|received|message-id|dkim-signature|from|to|subject|date|mime-version|x-[a-z0-9-]{1,60}):[ \t]/gim
 
 const mostFields = 1000
-const mostAddresses = 100
 
 /** The message that came back, with its header where there is one. */
 export function originalMessage({ parts }: ReturnedMessage): OriginalMessage {
@@ -39,14 +39,7 @@ export function originalMessage({ parts }: ReturnedMessage): OriginalMessage {
 }
 
 /** Whom it was addressed to: the addresses of To, each once, as they are written. */
-export const addressedTo = ({ headers }: OriginalMessage): string[] => addressesIn(headers, 'to')
-
-/** The addresses in the fields of this name, each once. */
-export function addressesIn(headers: readonly HeaderField[], name: string): string[] {
-  const values = headers.filter((each) => each.name === name).flatMap(({ value }) => value.split(',', mostAddresses))
-  const addresses = values.map(reportedAddress).filter((address) => address !== null)
-  return [...new Set(addresses.filter((address) => address.includes('@')))].slice(0, mostAddresses)
-}
+export const addressedTo = ({ headers }: OriginalMessage): string[] => reportedAddresses(headerValues(headers, 'to'))
 
 /**
  * The header of the original in a report that is all one text: the first paragraph that looks like one, since reports quote

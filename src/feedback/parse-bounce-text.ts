@@ -1,20 +1,19 @@
 import { readAnsweredApart } from './answered-apart.ts'
 import { isBounceNotice } from './bounce-notice.ts'
 import { reportWords, saidAction } from './bounce-words.ts'
-import { mostRecipients } from './feedback-report.ts'
 import type { ReportedRecipient } from './feedback-report.ts'
 import { namedRecipients } from './named-recipients.ts'
 import type { NamedRecipient } from './named-recipients.ts'
 import { originalMessage } from './original-message.ts'
 import { reportLines } from './report-text.ts'
+import { reportedAddresses } from './reported-address.ts'
 import { phaseText } from './reported-phase.ts'
-import { headerValue } from './returned-message.ts'
+import { headerValues } from './returned-message.ts'
 import type { HeaderField, ReturnedMessage } from './returned-message.ts'
 import { toldRecipient } from './told-recipient.ts'
 
 /** Of the message that came back; a Message-ID looks like an address. */
 const senderFields = ['from', 'return-path', 'sender', 'reply-to', 'message-id']
-const anyAddress = /[^\s<>()[\]"',:;]{1,64}@[^\s<>()[\]"',:;]{1,255}/g
 
 /**
  * What a report without a delivery status says in its own words; empty for what is no report. A recipient is named hard
@@ -35,9 +34,9 @@ export function parseBounceText(message: ReturnedMessage, failed: readonly strin
 function recipientsOf(message: ReturnedMessage, lines: string[], known: readonly string[]): NamedRecipient[] {
   const original = originalMessage(message).headers
   const written = addressesOf(original, ['to', 'cc', 'x-original-to'])
-  const systems = new Set(addressesIn(headerValue(message, 'from')))
-  const senders = new Set(addressesIn(headerValue(message, 'to')).concat(addressesOf(original, senderFields)))
-  const failed = addressesIn(headerValue(message, 'x-failed-recipients')).slice(0, mostRecipients)
+  const systems = new Set(addressesOf(message.headers, ['from']))
+  const senders = new Set(addressesOf(message.headers, ['to']).concat(addressesOf(original, senderFields)))
+  const failed = addressesOf(message.headers, ['x-failed-recipients'])
   const reported = new Set(failed.concat(known.map((address) => address.toLowerCase())))
   const among = {
     isWrittenTo: (address: string): boolean => written.includes(address.toLowerCase()),
@@ -53,7 +52,6 @@ function recipientsOf(message: ReturnedMessage, lines: string[], known: readonly
 
 const isIn = (addresses: Set<string>, address: string): boolean => addresses.has(address.toLowerCase())
 
-const addressesIn = (value: string): string[] => value.match(anyAddress)?.map((address) => address.toLowerCase()) ?? []
-
-const addressesOf = (fields: readonly HeaderField[], names: string[]): string[] =>
-  fields.filter(({ name }) => names.includes(name)).flatMap(({ value }) => addressesIn(value))
+/** In lower case. */
+const addressesOf = (headers: readonly HeaderField[], names: string[]): string[] =>
+  names.flatMap((name) => reportedAddresses(headerValues(headers, name))).map((address) => address.toLowerCase())

@@ -1,8 +1,8 @@
 import type { Complaint } from './feedback-report.ts'
-import { addressesIn, originalMessage } from './original-message.ts'
+import { originalMessage } from './original-message.ts'
 import type { OriginalMessage } from './original-message.ts'
-import { reportedAddress } from './reported-address.ts'
-import { headerValue } from './returned-message.ts'
+import { reportedAddress, reportedAddresses } from './reported-address.ts'
+import { headerValue, headerValues } from './returned-message.ts'
 import type { ReturnedMessage } from './returned-message.ts'
 
 /** What a complaint says, as far as it says it. */
@@ -53,7 +53,7 @@ const recipientFields = ['originalrcptto', 'originalrcpt', 'originalrecipient', 
 function reportComplaint(content: string, original: OriginalMessage): ParsedComplaint {
   const fields = fieldsOf(content)
   const values = recipientFields.map((name) => fields.get(name)).find((found) => found !== undefined) ?? []
-  const addresses = addressesIn(values.map((value) => ({ name: '', value })), '').filter(isAddress)
+  const addresses = reportedAddresses(values).filter(isAddress)
   const type = (fields.get('feedbacktype')?.[0] ?? 'abuse').toLowerCase()
   return {
     feedbackType: /^[a-z0-9-]{1,40}/.exec(type)?.[0] ?? 'other',
@@ -71,8 +71,9 @@ const mailboxFields = ['x-hmxmroriginalrecipient', 'to', 'x-original-to', 'deliv
 
 /** What was addressed to its own sender was for others. */
 function recipientsOf({ headers }: OriginalMessage): string[] {
-  const senders = addressesIn(headers, 'from')
-  const named = mailboxFields.map((name) => addressesIn(headers, name).filter((address) => isAddress(address) && !senders.includes(address)))
+  const addressesOf = (name: string): string[] => reportedAddresses(headerValues(headers, name))
+  const senders = addressesOf('from')
+  const named = mailboxFields.map((name) => addressesOf(name).filter((address) => isAddress(address) && !senders.includes(address)))
   return named.find((addresses) => addresses.length > 0) ?? []
 }
 

@@ -16,6 +16,15 @@ export function reportedAddress(value: string): string | null {
   return address === '' || address.startsWith('@') ? null : address
 }
 
+/** In one field, and in all; more are the work of somebody who wants to keep us busy. */
+const mostAddresses = 100
+
+/** The addresses in fields that have lists of them, each once. */
+export function reportedAddresses(values: readonly string[]): string[] {
+  const addresses = values.flatMap((value) => value.split(',', mostAddresses)).map(reportedAddress).filter((address) => address !== null)
+  return [...new Set(addresses.filter((address) => address.includes('@')))].slice(0, mostAddresses)
+}
+
 /** Without what some systems write behind it: punctuation, or a name. */
 function addressIn(text: string): string {
   const word = text.startsWith('"') ? undefined : text.split(/\s+/).find((each) => each.includes('@'))

@@ -23,6 +23,10 @@ export interface ReturnedPart {
 /** The first field of this name, given in lower case; empty where there is none. */
 export const headerValue = ({ headers }: ReturnedMessage, name: string): string => headers.find((field) => field.name === name)?.value ?? ''
 
+/** All fields of this name. */
+export const headerValues = (headers: readonly HeaderField[], name: string): string[] =>
+  headers.filter((field) => field.name === name).map(({ value }) => value)
+
 /** What a message says for people: its first text, of HTML without the markup; empty where there is none. */
 export function textOf({ parts }: ReturnedMessage): string {
   const text = parts.find(({ contentType, content }) => contentType === 'text/plain' && content.trim() !== '')

@@ -30,13 +30,13 @@ export function judgeFinding(refusal: Refusal, address: string | null): Judgemen
 
 const domainIn = (address: string | null): string => domainOf(address ?? '').toLowerCase()
 
-/** How the resolver of Go tells what it asked; of a domain that takes no mail (RFC 7505) it is the root. */
-const asked = /\blookup (\S{1,255}?)\.?(?: on \S{1,80})?: no such host\b/i
+/** How the resolver of Go tells what it asked; not of the root, which is the host of a domain that takes no mail (RFC 7505). */
+const asked = /\blookup ([^\s.]\S{0,254}?)\.?(?: on \S{1,80})?: no such host\b/i
 
 /** True where a name was not found that is not the recipient's domain: of one of its hosts, or of a program next to it. */
 function isOfOtherName({ text }: Refusal, address: string | null): boolean {
   const [, name] = asked.exec(text) ?? []
-  return name !== undefined && name !== '' && name !== '.' && name.toLowerCase() !== domainIn(address)
+  return name !== undefined && name.toLowerCase() !== domainIn(address)
 }
 
 const isOfAddress = ({ phase, enhancedCode }: Refusal): boolean =>

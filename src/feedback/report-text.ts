@@ -53,6 +53,8 @@ const headerLine = new RegExp(String.raw`^[> ]{0,3}(?:${fieldNames.join('|')}):(
 /** A message seldom begins with another field than these, and the words of a report do so seldom. */
 const firstHeaderLine = /^[> ]{0,3}(?:Return-Path|Received|Message-ID|DKIM-Signature|Delivered-To|X-Received|MIME-Version|X-Originating-IP): /i
 
+const ofTranscript = /\b(?:transcript|smtp (?:session|dialog))/i
+
 /** The lines of a report's own words, without the message that came back; trailing white space is left out. */
 export function reportLines({ parts }: ReturnedMessage): string[] {
   const end = parts.findIndex(({ contentType }) => messageTypes.test(contentType))
@@ -71,23 +73,20 @@ export function reportLines({ parts }: ReturnedMessage): string[] {
 
 function isStartOfOriginal(lines: string[], index: number): boolean {
   const line = lines[index] ?? ''
-  if (isOfTranscript.test(line)) return false
-  if (line.length > 160 || line.includes('@')) return isHeader(lines, index)
-  return isHeader(lines, index) || markers.some((marker) => marker.test(line))
+  if (ofTranscript.test(line)) return false
+  if (isHeader(lines, index) || isQuotedHeader(lines, index)) return true
+  return line.length <= 160 && !line.includes('@') && markers.some((marker) => marker.test(line))
 }
-
-const isOfTranscript = /\b(?:transcript|smtp (?:session|dialog))/i
 
 /** Two fields in a row, the second perhaps after a folded line. */
 function isHeader(lines: string[], index: number): boolean {
-  if (beginsHeader(lines, index)) return true
   if (!firstHeaderLine.test(lines[index] ?? '')) return false
   const next = lines.slice(index + 1, index + 12).find((line) => !/^[> ]{0,2}[ \t]/.test(line))
   return next !== undefined && headerLine.test(next)
 }
 
 /** A paragraph that begins as reports quote it too, but has fields that they do not. */
-function beginsHeader(lines: string[], index: number): boolean {
+function isQuotedHeader(lines: string[], index: number): boolean {
   if (lines[index - 1] !== '' || !/^(?:From|To|Date|Subject|Reply-To|Sender): /.test(lines[index] ?? '')) return false
   const rest = lines.slice(index + 1, index + 30)
   const end = rest.indexOf('')

@@ -49,7 +49,7 @@ const withLineFeeds = (text: string): string => text.replace(/\r\n?/g, '\n')
 
 function partOf({ contentType, charset, content }: MimeLeaf): ReturnedPart {
   const text = decodeText(content.subarray(0, mostContent), charset)
-  return { contentType: contentType.toLowerCase(), content: withLineFeeds(text).slice(0, mostContent) }
+  return { contentType, content: withLineFeeds(text).slice(0, mostContent) }
 }
 
 /** All behind the header, for a message whose parts cannot be told apart. */
@@ -68,7 +68,7 @@ const startsAsReport = /^content-type:\s*multipart\/report\b/im
  */
 function forwardedReport(leaves: readonly MimeLeaf[]): Buffer | undefined {
   const [leaf, ...others] = leaves.filter(({ content }) => content.toString('latin1', 0, 4096).trim() !== '')
-  if (!leaf || others.length > 0 || !messageTypes.test(leaf.contentType.toLowerCase())) return undefined
+  if (!leaf || others.length > 0 || !messageTypes.test(leaf.contentType)) return undefined
   return startsAsReport.test(headerOf(leaf.content)) ? leaf.content : undefined
 }
 
@@ -111,8 +111,8 @@ function repaired(document: Buffer): Buffer {
 
 /**
  * Reads a returned message. LF and CRLF are the same to it, and a part may lack its end; text whose charset is wrong or
- * unknown is read as UTF-8 or else as windows-1252. A report that is the only
- * content of another mail stands for that mail. For a process that may be killed.
+ * unknown is read as UTF-8 or else as windows-1252. A report that is the only content of another mail stands for that mail.
+ * For a process that may be killed.
  * @throws Error where it is no mail that can be read
  */
 export async function readReturnedMessage(bytes: Buffer, forwards = 0): Promise<ReturnedMessage> {

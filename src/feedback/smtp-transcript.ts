@@ -21,8 +21,8 @@ export function withRefusedDialogue(lines: string[]): string[] {
   const spoken = lines.map(spokenIn)
   const kinds = new Set(spoken.map((each) => each?.kind))
   if (!kinds.has('command') || !kinds.has('reply')) return lines
-  let command: string | null = null
   const echoes = echoesIn(lines, spoken)
+  let command: string | null = null
   return lines.flatMap((line, index) => {
     const said = spoken[index]
     if (!said) return echoes.has(index) ? [] : [line]

@@ -73,11 +73,11 @@ const slow: [string, string][] = [
     parts(16, () => statusPart(4900, (index) => (index === 0 ? 'Final-Recipient: a; a@b\r\nAction: failed\r\n' : 'Original-Recipient: a; a@b\r\n'))),
   ],
   ['hundreds of recipients in each of a few replies', notice(nested(17, (line) => `550 5.1.1 ${nested(280, (index) => `${((line * 390 + index) % 1000).toString(36)}@b.c `)}\r\n`))],
-  ['short lines that are not UTF-8', parts(30, () => `\r\n${'\xff\n'.repeat(65_000)}`)],
+  ['short lines that are not UTF-8', parts(31, (part) => (part === 0 ? statusPart(1, () => recipient) : `\r\n${'\xff\n'.repeat(65_000)}`))],
 ]
 
 it.each(slow)('%s are read within the limits', async (_, source) => {
-  expect((await parser.parse(Buffer.from(source, 'latin1'))).class).toMatch(/bounce/)
+  expect((await parser.parse(Buffer.from(source, 'latin1'))).class).toBe('bounce')
 })
 
 it('reads what is cut off anywhere', async () => {

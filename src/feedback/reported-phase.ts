@@ -26,7 +26,7 @@ const phrases = (
       'mail',
     ],
     [`${at}(?:EHLO|HELO)\\b`, String.raw`${sent}(?:EHLO|HELO)\b|my name was rejected\b`, 'ehlo'],
-    ['after initial connection\\b', String.raw`refused to talk to me\b|but greeting failed\b|most progress was (?:initial|greeting)\b`, 'banner'],
+    ['after initial connection\\b', String.raw`refused to talk to me\b|but greeting failed\b|most progress was (?:initial|greeting)\b|while talking to \S{1,255} <<<(?= )`, 'banner'],
   ] as const
 ).map(([named, shown, phase]): [RegExp, RefusalPhase] => [new RegExp(`${named}|${shown}`, 'gi'), phase])
 

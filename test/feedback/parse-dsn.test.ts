@@ -90,6 +90,7 @@ describe('hard is only what is proved', () => {
     ['Status: 5.0.0\nDiagnostic-Code: smtp; 550 User unknown', '>>> RCPT To:<a@b.example>\n<<< 550 User unknown', true],
     ['Status: 5.0.0\nDiagnostic-Code: smtp; 550 User unknown', '>>> DATA\n<<< 550 User unknown', false],
     ['Status: 5.0.0\nDiagnostic-Code: smtp; 550 SMTP error from remote mail server after RCPT TO:<a@b.example>: 550 User unknown', '', true],
+    ['Status: 5.1.1\nDiagnostic-Code: smtp; 550 Go away', '... while talking to mx.b.example.:\n<<< 550 Go away\n550 5.1.1 <a@b.example>... User unknown', false],
     ['Action: delayed\nStatus: 4.1.1\nDiagnostic-Code: smtp; 450 4.1.1 User unknown', '', false],
     ['Status: 5.2.2\nDiagnostic-Code: smtp; 552 5.2.2 over quota', '', false],
     ['Status: 5.4.7', '', false],

@@ -10,13 +10,14 @@ export interface NamedRecipient {
   reason: string
 }
 
+/** Addresses in lower case. */
 interface KnownAddresses {
   /** Of those who sent what came back, and of the system that reports. */
-  isSomebodyElse(address: string): boolean
+  others: ReadonlySet<string>
   /** Of those it was sent to, as far as that is known. */
-  isWrittenTo(address: string): boolean
+  writtenTo: ReadonlySet<string>
   /** Of those who are known to have failed, however the text names them. */
-  hasFailed(address: string): boolean
+  failed: ReadonlySet<string>
 }
 
 /** Places where one recipient is mentioned, and lines after each, that are read for a reason. */
@@ -31,17 +32,16 @@ const weightOf = ({ kind }: RecipientMention): number => mentionKinds.indexOf(ki
  * Recipients that the lines of a report name, each with what is said of them: those of the most telling kind of mention
  * that there is. An address that just stands there counts only where it is known to have been written to.
  */
-export function namedRecipients(lines: readonly string[], known: KnownAddresses): NamedRecipient[] {
+export function namedRecipients(lines: readonly string[], { others, writtenTo, failed }: KnownAddresses): NamedRecipient[] {
   const isCandidate = ({ address, kind }: RecipientMention): boolean =>
-    !known.isSomebodyElse(address) && (kind !== 'named' || known.isWrittenTo(address))
+    !others.has(address.toLowerCase()) && (kind !== 'named' || writtenTo.has(address.toLowerCase()))
   const mentions = lines.flatMap(mentionsIn).filter(isCandidate)
   const highest = Math.max(...mentions.map(weightOf))
   const byAddress = Map.groupBy(mentions, ({ address }) => address.toLowerCase())
-  const isDecisive = (mention: RecipientMention): boolean => weightOf(mention) === highest || known.hasFailed(mention.address)
-  const decisive = [...byAddress.values()].filter((own) => own.some(isDecisive))
+  const decisive = [...byAddress].filter(([address, own]) => failed.has(address) || own.some((mention) => weightOf(mention) === highest))
   const places = new Set(mentions.filter(({ kind }) => kind === 'listed').map(({ line }) => line))
   const isOfAnother = namesAnother(new Set(byAddress.keys()))
-  return decisive.slice(0, mostRecipients).map((own) => {
+  return decisive.slice(0, mostRecipients).map(([, own]) => {
     const address = own[0]?.address ?? ''
     const blocks = blocksOf(own, lines, places).filter((block) => !isOfAnother(block, address))
     return { address, reason: blocks.join(' | ').slice(0, longestBlocks) }

@@ -33,24 +33,18 @@ export function parseBounceText(message: ReturnedMessage, failed: readonly strin
 
 function recipientsOf(message: ReturnedMessage, lines: string[], known: readonly string[]): NamedRecipient[] {
   const original = originalMessage(message).headers
-  const written = addressesOf(original, ['to', 'cc', 'x-original-to'])
-  const systems = new Set(addressesOf(message.headers, ['from']))
-  const senders = new Set(addressesOf(message.headers, ['to']).concat(addressesOf(original, senderFields)))
-  const failed = addressesOf(message.headers, ['x-failed-recipients'])
-  const reported = new Set(failed.concat(known.map((address) => address.toLowerCase())))
-  const among = {
-    isWrittenTo: (address: string): boolean => written.includes(address.toLowerCase()),
-    hasFailed: (address: string): boolean => isIn(reported, address),
-  }
-  const strangers = namedRecipients(lines, { ...among, isSomebodyElse: (address) => isIn(systems, address) || isIn(senders, address) })
+  const writtenTo = new Set(addressesOf(original, ['to', 'cc', 'x-original-to']))
+  const systems = addressesOf(message.headers, ['from'])
+  const senders = addressesOf(message.headers, ['to']).concat(addressesOf(original, senderFields))
+  const listed = addressesOf(message.headers, ['x-failed-recipients'])
+  const failed = new Set(listed.concat(known.map((address) => address.toLowerCase())))
+  const strangers = namedRecipients(lines, { writtenTo, failed, others: new Set(systems.concat(senders)) })
   // Who writes to themselves is sender and recipient.
-  const named = strangers.length > 0 ? strangers : namedRecipients(lines, { ...among, isSomebodyElse: (address) => isIn(systems, address) })
-  if (failed.length > 0) return failed.map((address) => named.find((one) => one.address.toLowerCase() === address) ?? { address, reason: '' })
+  const named = strangers.length > 0 ? strangers : namedRecipients(lines, { writtenTo, failed, others: new Set(systems) })
+  if (listed.length > 0) return listed.map((address) => named.find((one) => one.address.toLowerCase() === address) ?? { address, reason: '' })
   if (named.length > 0) return named
-  return written.length === 1 ? written.map((address) => ({ address, reason: '' })) : []
+  return writtenTo.size === 1 ? [...writtenTo].map((address) => ({ address, reason: '' })) : []
 }
-
-const isIn = (addresses: Set<string>, address: string): boolean => addresses.has(address.toLowerCase())
 
 /** In lower case. */
 const addressesOf = (headers: readonly HeaderField[], names: string[]): string[] =>

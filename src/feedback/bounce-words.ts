@@ -6,28 +6,18 @@ import type { Phrases, SaidWords } from '../bounce/said-phrases.ts'
 const longestReport = 16 * 1024
 
 /** The lists of config/report-phrases.json. */
-type Lists<T> = Record<'notDelivered' | 'later' | 'givenUp' | 'arrived' | 'toReader' | 'held' | 'notMail' | 'ofMail' | 'ofReader', T>
+const listNames = ['notDelivered', 'later', 'givenUp', 'arrived', 'toReader', 'held', 'notMail', 'ofMail', 'ofReader'] as const
+type Lists<T> = Record<(typeof listNames)[number], T>
 
 let prepared: Lists<Phrases> | undefined
 
 function lists(): Lists<Phrases> {
-  if (prepared) return prepared
-  const source = readFileSync(new URL('../../config/report-phrases.json', import.meta.url), 'utf8')
-  prepared = prepare(JSON.parse(source) as Lists<string[]>)
+  prepared ??= prepare(JSON.parse(readFileSync(new URL('../../config/report-phrases.json', import.meta.url), 'utf8')) as Lists<string[]>)
   return prepared
 }
 
-const prepare = ({ notDelivered, later, givenUp, arrived, toReader, held, notMail, ofMail, ofReader }: Lists<string[]>): Lists<Phrases> => ({
-  notDelivered: phrasesOf(notDelivered, {}),
-  later: phrasesOf(later, {}),
-  givenUp: phrasesOf(givenUp, {}),
-  arrived: phrasesOf(arrived, {}),
-  toReader: phrasesOf(toReader, {}),
-  held: phrasesOf(held, {}),
-  notMail: phrasesOf(notMail, {}),
-  ofMail: phrasesOf(ofMail, {}),
-  ofReader: phrasesOf(ofReader, {}),
-})
+const prepare = (source: Lists<string[]>): Lists<Phrases> =>
+  Object.fromEntries(listNames.map((name) => [name, phrasesOf(source[name], {})])) as Lists<Phrases>
 
 /** The words of a report, made once for all that is asked of them. */
 export const reportWords = (text: string): SaidWords => saidWords(text, longestReport)

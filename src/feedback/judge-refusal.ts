@@ -17,6 +17,7 @@ export function judgeRefusal(refusal: Refusal, address: string | null, answeredA
   const judgement = judgedBy(rule, refusal)
   const shown = 'shown' in rule ? rule.shown : undefined
   if (!judgement.hard || isOfOtherName(refusal, address)) return { ...judgement, hard: false }
+  if (shown === 'domain' && isOfOtherDomain(refusal, address)) return { ...judgement, hard: false }
   if (!shown || isOfAddress(refusal) || beginsWith(address, refusal)) return judgement
   const isApart = refusal.phase === 'report' && answeredApart.has(domainIn(address))
   return { ...judgement, hard: shown === 'domain' ? isOfDomain(refusal) : isApart }
@@ -37,6 +38,16 @@ const asked = /\blookup ([^\s.]\S{0,254}?)\.?(?: on \S{1,80})?: no such host\b/i
 function isOfOtherName({ text }: Refusal, address: string | null): boolean {
   const [, name] = asked.exec(text) ?? []
   return name !== undefined && name.toLowerCase() !== domainIn(address)
+}
+
+/** A domain that a reply calls unknown, by name. */
+const called = /\b(?:domain|host)(?: name)?[ :]{1,2}["'<(]{0,2}([\w-]{1,63}(?:\.[\w-]{1,63}){1,8})/gi
+
+/** True where a reply names a domain, but not the recipient's: the sender's, or a client's. */
+function isOfOtherDomain({ code, text }: Refusal, address: string | null): boolean {
+  const own = domainIn(address)
+  const names = code === null ? [] : Array.from(text.slice(text.indexOf(String(code))).matchAll(called), ([, name = '']) => name.toLowerCase())
+  return names.length > 0 && names.every((name) => name !== own && !name.endsWith(`.${own}`) && !own.endsWith(`.${name}`))
 }
 
 const isOfAddress = ({ phase, enhancedCode }: Refusal): boolean =>

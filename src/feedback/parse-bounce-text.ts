@@ -8,7 +8,7 @@ import { originalMessage } from './original-message.ts'
 import { reportLines } from './report-text.ts'
 import { reportedAddresses } from './reported-address.ts'
 import { phaseText } from './reported-phase.ts'
-import { headerValues } from './returned-message.ts'
+import { headerValue, headerValues } from './returned-message.ts'
 import type { HeaderField, ReturnedMessage } from './returned-message.ts'
 import { toldRecipient } from './told-recipient.ts'
 
@@ -28,8 +28,12 @@ export function parseBounceText(message: ReturnedMessage, failed: readonly strin
   if (!isBounceNotice(message, text, words)) return []
   const recipients = recipientsOf(message, lines, failed)
   const report = { text, phase: phaseText(text), action: saidAction(words), isOnly: recipients.length === 1 }
-  return readAnsweredApart((answeredApart) => recipients.map((recipient) => toldRecipient(recipient, { ...report, answeredApart })))
+  const told = readAnsweredApart((answeredApart) => recipients.map((recipient) => toldRecipient(recipient, { ...report, answeredApart })))
+  return isTranscriptForOperator(message) ? told.map((recipient) => ({ ...recipient, hard: false })) : told
 }
+
+/** Postfix tells its operator of other clients' sessions too, so that nobody knows whose mail was refused. */
+const isTranscriptForOperator = (message: ReturnedMessage): boolean => headerValue(message, 'subject').startsWith('Postfix SMTP server: errors from ')
 
 function recipientsOf(message: ReturnedMessage, lines: string[], known: readonly string[]): NamedRecipient[] {
   const original = originalMessage(message).headers

@@ -78,6 +78,12 @@ it('what 1&1 says was said after the data is not hard, though it quotes no code'
   expect(said('after RCPT command')).toEqual(['a@them.test failed hard'])
 })
 
+it('what Postfix tells its operator of the session of a client is never hard', () => {
+  const transcript = 'Transcript of session follows.\n\n Out: 220 mx.test ESMTP Postfix\n In:  RCPT TO:<a@them.test>\n Out: 550 5.1.1 <a@them.test>: Recipient address rejected: User unknown'
+  expect(recipients(transcript, { subject: 'Postfix SMTP server: errors from client.test[192.0.2.1]' })).toEqual(['a@them.test failed'])
+  expect(recipients(transcript, { subject: 'Undelivered mail' })).toEqual(['a@them.test failed hard'])
+})
+
 it('what stands ahead of a header that came back without a word is read, the transcript too', () => {
   const original = '\nFrom: b@us.test\nTo: <a@them.test, c@other.test>\nSubject: x\nMessage-ID: <1@us.test>\n'
   const reasons = 'The message to <a@them.test> was undeliverable:\n5.2.2 - Mailbox full\n\nThe message to <c@other.test> was undeliverable:\n5.1.2 - Bad destination host'

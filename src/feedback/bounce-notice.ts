@@ -36,6 +36,7 @@ const reportingSubject = new RegExp(
     'nie (?:została|zostało|mogła|może|udało|mogło).{0,30}(?:dostarcz|doręcz|wysłan)',
     'pas (?:été|pu|être).{0,20}(?:remis|livré|délivré|distribué|envoyé|achemin)',
     'niedostarcz|nie dostarcz|zwrot|nedoru|olevererbart|kunde inte|leverans|toimitus|teslim|退信|退件|投递|投遞|送达|传递|傳遞|送信',
+    'تعذر|تسليم|לא נמסר',
     '配信|配送|配達|エラー|不達|届|반송|전송|실패|오류|송신',
   ].join('|'),
   'i',

@@ -18,9 +18,9 @@ export function judgeRefusal(refusal: Refusal, address: string | null, answeredA
   const shown = 'shown' in rule ? rule.shown : undefined
   if (!judgement.hard || isOfOtherName(refusal, address)) return { ...judgement, hard: false }
   if (shown === 'domain' && isOfOtherDomain(refusal, address)) return { ...judgement, hard: false }
-  if (!shown || isOfAddress(refusal) || beginsWith(address, refusal)) return judgement
+  if (!shown || isOfAddress(refusal)) return judgement
   const isApart = refusal.phase === 'report' && answeredApart.has(domainIn(address))
-  return { ...judgement, hard: shown === 'domain' ? isOfDomain(refusal) : isApart }
+  return { ...judgement, hard: shown === 'domain' ? isOfDomain(refusal) || beginsWith(address, refusal) : isApart }
 }
 
 /** What the reporting system found out itself, and so needs no proof. */
@@ -58,7 +58,7 @@ const isOfDomain = ({ code, enhancedCode }: Refusal): boolean => code === null |
 /** Between a code and the address that a reply begins with. */
 const ahead = /^[- ]{1,3}(?:#?[245]\.\d{1,3}\.\d{1,3}[ :-]{1,3})?["'<(]{0,3}(?=[^\s"'<(])/
 
-/** `550 <a@b.example>... User unknown`: so Sendmail, Postfix and others begin what they say to RCPT, but not to the data. */
+/** `550 <a@b.example>... Host unknown`: what begins with the recipient is not about the sender's domain. */
 function beginsWith(address: string | null, { code, text, phase }: Refusal): boolean {
   if (phase !== 'report' || code === null || !address?.includes('@')) return false
   const reply = text.slice(text.indexOf(String(code)) + 3, 400 + text.indexOf(String(code)))

@@ -70,7 +70,7 @@ const newAddress = new RegExp(
 const almostAlone = /^\W{0,12}(?:[\p{L}\p{N}.-]{1,30}\W{1,3}){0,2}$/u
 const behindCode = /(?:^|\s)[45]\d\d[ -](?:[45]\.\d{1,3}\.\d{1,3} )?<?$/
 /** Somebody to turn to, unless a reply begins with them. */
-const role = /^(?:mailer-?daemon|postmaster|abuse|hostmaster|webmaster|no-?reply|help-?desk|support|spamreport|unblock|delist|removeme)@/i
+const role = /^(?:mailer-?daemon|postmaster|abuse|hostmaster|webmaster|no-?reply|help-?desk|support|spamreport|unblock|delist|removeme)@|^[^@]{1,60}-(?:owner|request|admin)@/i
 
 /** Every address in a text, as written. */
 export const addressesIn = (text: string): string[] => text.match(address) ?? []
@@ -86,6 +86,8 @@ export function mentionsIn(line: string, index: number): RecipientMention[] {
     const rest = line.slice(end)
     const before = line.slice(0, match.index)
     const kind = continues ? 'listed' : kindOf(match[0], before, rest, line)
+    // What follows a row of them is said of all.
+    if (continues) for (const each of found) each.rest = each.rest.endsWith(line.slice(match.index)) ? rest : each.rest
     if (kind === 'told' && isReason(before, rest)) found.push({ address: match[0], line: index, kind: 'listed', rest: before })
     else if (kind) found.push({ address: match[0], line: index, kind, rest })
   }
@@ -100,7 +102,7 @@ function kindOf(name: string, before: string, rest: string, line: string): Menti
   if (toField.test(before.slice(-80))) return 'addressed'
   if (recipientField.test(before.slice(-80))) return reply.test(before) ? 'quoted' : 'listed'
   const isRole = role.test(name)
-  if (atBeginning.test(before)) return isRole && rest.replace(/[>\s]/g, '') === '' ? null : 'listed'
+  if (atBeginning.test(before)) return isRole && rest.replace(/[>\s.]/g, '') === '' ? null : 'listed'
   if (isRole) return behindCode.test(before) ? 'quoted' : null
   if (reply.test(line)) return 'quoted'
   return aboutFailure.test(line) || (almostAlone.test(before) && !/\p{L}/u.test(rest)) ? 'told' : 'named'

@@ -53,7 +53,7 @@ const headerLine = new RegExp(String.raw`^[> ]{0,3}(?:${fieldNames.join('|')}):(
 /** A message seldom begins with another field than these, and the words of a report do so seldom. */
 const firstHeaderLine = /^[> ]{0,3}(?:Return-Path|Received|Message-ID|DKIM-Signature|Delivered-To|X-Received|MIME-Version|X-Originating-IP): /i
 
-const ofTranscript = /\b(?:transcript|smtp (?:session|dialog))/i
+const ofTranscript = /\b(?:transcript|smtp (?:session|dialog)|begin of report)\b/i
 
 /** The lines of a report's own words, without the message that came back; trailing white space is left out. */
 export function reportLines({ parts }: ReturnedMessage): string[] {

@@ -34,6 +34,8 @@ describe('who has failed', () => {
     ['not the new address', 'There was an error delivering your mail to <a@them.test>.\n\nmx.them.test did not like our RCPT TO:\n551 User not local; please try <b@other.test>', ['a@them.test failed hard']],
     ['nobody in what came back', '<a@them.test>: user unknown\n\n--- Original message ---\n\nFrom: b@us.test\nTo: c@them.test\n', ['a@them.test failed hard']],
     ['nobody without a word of failure', 'We have met a@them.test and c@them.test there.', []],
+    ['not the owner of a list', 'Your message to a@them.test was rejected: user unknown. If you disagree, contact the owner at\na-owner@them.test.', ['a@them.test failed hard']],
+    ['each of a row, with the reason behind it', 'Intended Recipients: <a@them.test>, <c@them.test>\nFailure Reason: Domain not found: them.test', ['a@them.test failed hard', 'c@them.test failed hard']],
     ['each of a list, once', '<a@them.test>, <c@them.test>: user unknown\n<a@them.test>: user unknown', ['a@them.test failed hard', 'c@them.test failed hard']],
   ])('%s', (_, content, expected) => expect(recipients(content, { subject: 'Undelivered mail' })).toEqual(expected))
 
@@ -60,6 +62,7 @@ describe('a reply that is quoted', () => {
     ['at RCPT, as Coremail has it', '<a@them.test>\nSMTP error, RCPT TO: Host mx.test(192.0.2.1) said 550 User unknown', true],
     ['at RCPT, as Gmail numbers it', '<a@them.test>\nThe error that the other server returned was: 550 550 User unknown (state 14).', true],
     ['at RCPT, as GroupWise shows it', 'Undeliverable:\n\ta@them.test (550 No such recipient)\n\nTranscript of session follows:\n   Command: RCPT TO:<a@them.test>\n   Response: 550 No such recipient', true],
+    ['at RCPT, broken before its recipient', '<a@them.test>: host mx.test said: 550\n    <a@them.test>... User unknown (in reply to RCPT TO command)', true],
     ['at RCPT, as IMail has it', '<a@them.test>:\nRCPT TO generated following response:\n550 unknown user <a@them.test>', true],
     ['at RCPT, its command alone', 'Undeliverable:\n\ta@them.test (550 No such recipient)\n\n   Command: RCPT TO:<a@them.test>', true],
     ['after the data, as GroupWise shows it', 'Undeliverable:\n\ta@them.test (550 No such recipient)\n\n   Command: DATA\n   Response: 550 No such recipient', false],
@@ -113,6 +116,7 @@ describe('reports in many languages', () => {
     ['Viestiä ei voitu toimittaa', 'Viestiä vastaanottajalle a@them.test ei voitu toimittaa. Vastaanottajaa ei löydy.'],
     ['Nedoručená zpráva', 'Vaši zprávu pro a@them.test se nepodařilo doručit. Uživatel neexistuje.'],
     ['Kézbesíthetetlen levél', 'Az a@them.test címre küldött levél nem kézbesíthető. A felhasználó nem létezik.'],
+    ['تعذر تسليم الرسالة', 'تعذر تسليم رسالتك إلى المستلم التالي:\n\na@them.test\n\nالسبب: عنوان البريد الإلكتروني للمستلم غير موجود على هذا الخادم.'],
     ['Teslim edilemedi', 'a@them.test adresine gönderdiğiniz ileti teslim edilemedi. Kullanıcı bulunamadı.'],
     ['Лист не доставлено', 'Ваш лист для a@them.test не доставлено. Користувача не існує.'],
     ['Αποτυχία παράδοσης', 'Το μήνυμά σας προς a@them.test δεν παραδόθηκε. Ο παραλήπτης δεν υπάρχει.'],
@@ -186,6 +190,7 @@ describe('a dialogue counts by the last command', () => {
     ['', 'C:', 'S:'],
     ['[10:00:00] ', 'Sent:', 'Received:'],
     ['', 'SMTP>>', 'SMTP<<'],
+    ['', '<<-', '->>'],
   ] as const
 
   it.each(forms)('%s%s and %s', (prefix, sent, received) => {

@@ -77,21 +77,29 @@ export const addressesIn = (text: string): string[] => text.match(address) ?? []
 
 /** Every address in a line that may be a recipient. */
 export function mentionsIn(line: string, index: number): RecipientMention[] {
-  const found: RecipientMention[] = []
+  const rows: RecipientMention[][] = []
   let end = 0
   for (const match of line.matchAll(address)) {
-    const last = found.at(-1)
-    const continues = last?.kind === 'listed' && /^[>"'\])]{0,3}\s?[,;]\s{0,3}["'<]{0,2}$/.test(line.slice(end, match.index))
+    const row = rows.at(-1)
+    const continues = row?.at(-1)?.kind === 'listed' && /^[>"'\])]{0,3}\s?[,;]\s{0,3}["'<]{0,2}$/.test(line.slice(end, match.index))
     end = match.index + match[0].length
-    const rest = line.slice(end)
-    const before = line.slice(0, match.index)
-    const kind = continues ? 'listed' : kindOf(match[0], before, rest, line)
-    // What follows a row of them is said of all.
-    if (continues) for (const each of found) each.rest = each.rest.endsWith(line.slice(match.index)) ? rest : each.rest
-    if (kind === 'told' && isReason(before, rest)) found.push({ address: match[0], line: index, kind: 'listed', rest: before })
-    else if (kind) found.push({ address: match[0], line: index, kind, rest })
+    const mention = continues ? mentionOf('listed', match[0], line.slice(end), index) : mentionAt(match[0], line, match.index, index)
+    if (!mention) continue
+    if (row && continues) row.push(mention)
+    else rows.push([mention])
   }
-  return found
+  // What follows a row of recipients is said of all of them.
+  return rows.flatMap((row) => row.map((mention) => ({ ...mention, rest: row.at(-1)?.rest ?? '' })))
+}
+
+const mentionOf = (kind: MentionKind, name: string, rest: string, line: number): RecipientMention => ({ address: name, line, kind, rest })
+
+function mentionAt(name: string, line: string, start: number, index: number): RecipientMention | null {
+  const before = line.slice(0, start)
+  const rest = line.slice(start + name.length)
+  const kind = kindOf(name, before, rest, line)
+  if (kind === 'told' && isReason(before, rest)) return mentionOf('listed', name, before, index)
+  return kind && mentionOf(kind, name, rest, index)
 }
 
 const isReason = (before: string, rest: string): boolean => !/[^>"'\])\s.,]/.test(rest) && ownReason.test(before) && sentenceAhead.test(before)

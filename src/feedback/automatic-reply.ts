@@ -2,8 +2,10 @@ import { headerValue } from './returned-message.ts'
 import type { ReturnedMessage } from './returned-message.ts'
 
 /** Fields that only programs which answer for a person or open a ticket write, whatever they hold. */
-const replyFields = ['x-autoreply', 'x-autoreply-from', 'x-autorespond', 'x-autoresponder', 'x-auto-reply', 'x-mail-autoreply', 'x-vacation', 'x-ms-exchange-inbox-rules-loop']
-  .concat(['x-rt-loop-prevention', 'x-rt-ticket', 'x-otrs-loop', 'x-jira-fingerprint', 'x-zendesk-email-id', 'x-freshdesk-ticket', 'x-helpscout-event-type'])
+const replyFields = (
+  'x-autoreply x-autoreply-from x-autorespond x-autoresponder x-auto-reply x-mail-autoreply x-vacation x-ms-exchange-inbox-rules-loop ' +
+  'x-rt-loop-prevention x-rt-ticket x-otrs-loop x-jira-fingerprint x-zendesk-email-id x-freshdesk-ticket x-helpscout-event-type'
+).split(' ')
 
 /** What subjects of automatic replies begin with or consist of, in the languages of the programs that write them. */
 const replySubject = new RegExp(

@@ -52,8 +52,8 @@ const otherProgram = new RegExp(
     String.raw`|backup|veeam|bacula|wordpress|jira|redmine|zendesk|otrs|jenkins|gitlab|github)\b|^root@|<root@`,
   'i',
 )
-/** What a system sums up for its operator, or asks of him. */
-const operatorSubject = new RegExp(
+/** What a system sums up for its operator, asks of him, or tells the owner of a mailbox. */
+const readerSubject = new RegExp(
   String.raw`^\W*(?:\[[^\]]{1,40}\] ?)?(?:your |the )?(?:daily|weekly|monthly|nightly|hourly|tägliche[rs]?|wöchentliche[rs]?|monatliche[rs]?)` +
     String.raw`\b.{0,40}\b(?:report|statistics|stats|summary|overview|log|bericht|statistik)` +
     String.raw`|^Message (?:\S{10,30} )?frozen$|\bin mail TO YOU\b`,
@@ -109,11 +109,12 @@ const withoutQuotes = (text: string): string => text.replace(quotedWords, '')
 
 /**
  * What a mail system tells the owner of a mailbox or its operator: that the mailbox is nearly full, that mail to it had a
- * virus; and what a list or group holds for its moderators. It quotes no refusal and returns no message; where the one or the other is there, somebody's words are quoted.
+ * virus; and what a list or group holds for its moderators. It quotes no refusal and returns no message; where the one or the
+ * other is there, somebody's words are quoted.
  */
 function isForReader(message: ReturnedMessage, text: string, words: SaidWords): boolean {
   const returns = message.parts.some(({ contentType }) => /^(?:message\/|text\/rfc822)/.test(contentType))
-  if (!returns && operatorSubject.test(headerValue(message, 'subject'))) return true
+  if (!returns && readerSubject.test(headerValue(message, 'subject'))) return true
   return !returns && !refusal.test(text) && !quotedReply.test(text) && (speaksToReader(words) || saysHeld(words))
 }
 

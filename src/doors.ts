@@ -185,7 +185,7 @@ function emailParts({ config, clock, log, db }: CoreParts, inside: Inside, { com
 }
 
 async function openHttp(core: CoreParts, inside: Inside, frame: DoorFrame) {
-  const { follower, space, door, version } = inside
+  const { follower, door, version } = inside
   const { config, clock, log, db, apiKeys, audit, people } = core
   const emails = emailParts(core, inside, frame)
   const eventFeed = new EventFeed(db)
@@ -204,7 +204,7 @@ async function openHttp(core: CoreParts, inside: Inside, frame: DoorFrame) {
     listen: config.http.listen,
     tlsListen: config.http.tlsListen,
     tls: frame.tls,
-    health: () => ({ accepting: space.isEnough }),
+    health: core.health,
     docs: config.http.docs,
     operations: apiOperations({ ...apiParts(core, inside), ...emails, templates: frame.templates, eventFeed, eventStreams }),
     doors: config.compat.enabled

@@ -113,7 +113,7 @@ async function openEntry(
   stops: Stop[],
 ): Promise<Pick<Inside, 'space' | 'door'> & { systemMail: SystemMailer }> {
   const { config, clock, db, accounts, sendingDomains } = core
-  const space = new FreeSpace(config.dataDir, config.storage.reserve)
+  const space = new FreeSpace(config.dataDir, config.storage.reserve, core.health)
   await space.start()
   stops.push(() => space.stop())
   const door: AcceptParts = {

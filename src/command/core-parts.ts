@@ -11,6 +11,7 @@ import type { Config } from '../config/settings.ts'
 import { signatureLifetimeMs } from '../delivery/dkim-sign.ts'
 import { dnsResolver } from '../dns/dns-resolver.ts'
 import type { DnsResolver } from '../dns/dns-resolver.ts'
+import { Health } from '../health.ts'
 import type { Log } from '../log.ts'
 import { SendingDomains } from '../sending-domain/sending-domains.ts'
 import type { SendingDomainSettings } from '../sending-domain/sending-domains.ts'
@@ -32,6 +33,7 @@ export interface CoreParts {
   config: Config
   clock: Clock
   log: Log
+  health: Health
   db: Database
   secrets: Secrets
   resolver: DnsResolver
@@ -66,7 +68,8 @@ export async function openCoreParts(config: Config, outside: Outside): Promise<C
     const suppressionPolicies = new SuppressionPolicies(db, config.suppression)
     for (const part of [accounts, apiKeys, sendingDomains, suppressionPolicies]) await part.load()
     const people = await openPeople({ db, clock, secrets, accounts }, { issuer: config.hostname, sandboxOnly })
-    return { config, clock, log, db, secrets, resolver, accounts, apiKeys, people, audit, sendingDomains, suppressionPolicies, close }
+    const health = new Health({ clock, log })
+    return { config, clock, log, health, db, secrets, resolver, accounts, apiKeys, people, audit, sendingDomains, suppressionPolicies, close }
   } catch (error) {
     await close()
     throw error

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { SternaError } from '../errors.ts'
+import type { Health } from '../health.ts'
 import { errorCatalogue, errorNames } from './error-catalogue.ts'
 import { catalogueTable } from './openapi-problem.ts'
 import { openApiDocument } from './openapi.ts'
@@ -12,8 +13,8 @@ import type { StaticFile } from './reference-page.ts'
 
 /** What the server's own endpoints need; `version` is that of this program. */
 export interface ServerOperationParts extends DocumentFrame {
-  /** Whether mail is being accepted. */
-  health(): { accepting: boolean }
+  /** What is wrong at the moment. */
+  health: Pick<Health, 'faults'>
   /** Whether the API's document and its reference page are served. */
   docs: boolean
 }
@@ -26,7 +27,10 @@ export function serverOperations(parts: ServerOperationParts, operations: () => 
 const open = { method: 'GET', tag: 'Server', permission: null } as const
 const unchanged = { status: 304, description: 'The one that the client has is still right.', schema: null } as const
 const documentSchema = z.looseObject({ openapi: z.string() }).describe('An OpenAPI document.')
-const healthSchema = z.object({ status: z.enum(['ok', 'unavailable']), version: z.string() }).meta({ id: 'Health' })
+const faultSchema = z.object({ name: z.string(), message: z.string(), since: z.iso.datetime() })
+const healthSchema = z
+  .object({ status: z.enum(['ok', 'unavailable']), version: z.string(), faults: z.array(faultSchema) })
+  .meta({ id: 'Health' })
 
 const healthOperation = ({ health, version }: ServerOperationParts): Operation =>
   operation(
@@ -34,17 +38,17 @@ const healthOperation = ({ health, version }: ServerOperationParts): Operation =
       ...open,
       id: 'server.health',
       path: '/healthz',
-      summary: 'Tell whether mail is accepted',
+      summary: 'Tell whether mail is taken and delivered',
       answers: [
-        { status: 200, description: 'Mail is accepted.', schema: healthSchema },
-        { status: 503, description: 'Mail is not accepted at the moment, since the disk is nearly full.', schema: healthSchema },
+        { status: 200, description: 'Nothing is wrong.', schema: healthSchema },
+        { status: 503, description: '`faults` tells what keeps mail from being taken or delivered, and what to do.', schema: healthSchema },
       ],
       refuses: [],
     },
     (ctx) => {
-      const isAccepting = health().accepting
-      ctx.status = isAccepting ? 200 : 503
-      ctx.body = { status: isAccepting ? 'ok' : 'unavailable', version }
+      const { faults } = health
+      ctx.status = faults.length === 0 ? 200 : 503
+      ctx.body = { status: faults.length === 0 ? 'ok' : 'unavailable', version, faults }
       return undefined as never
     },
   )

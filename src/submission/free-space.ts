@@ -1,4 +1,5 @@
 import { statfs } from 'node:fs/promises'
+import type { Health } from '../health.ts'
 import { StorageFullError } from '../store/database.ts'
 
 /** How often the file system is asked, ms. */
@@ -15,13 +16,15 @@ const largestPart = 0.1
 export class FreeSpace {
   readonly #directory: string
   readonly #reserve: number
+  readonly #health: Health
   #left = Infinity
   #timer: NodeJS.Timeout | undefined
 
   /** `reserve` in bytes */
-  constructor(directory: string, reserve: number) {
+  constructor(directory: string, reserve: number, health: Health) {
     this.#directory = directory
     this.#reserve = reserve
+    this.#health = health
   }
 
   async start(): Promise<void> {
@@ -39,11 +42,7 @@ export class FreeSpace {
     const { bavail, blocks, bsize } = await statfs(this.#directory).catch(() => ({ bavail: NaN, blocks: 0, bsize: 0 }))
     if (Number.isNaN(bavail)) return
     this.#left = bavail * bsize - Math.min(this.#reserve, blocks * bsize * largestPart)
-  }
-
-  /** True where mail can be taken. */
-  get isEnough(): boolean {
-    return this.#left > 0
+    this.#health.set('disk_full', this.#left <= 0, { free: bavail * bsize })
   }
 
   /**

@@ -13,7 +13,7 @@ import { refusalsOf } from '../../src/http/operation-refusals.ts'
 import { serverOperations } from '../../src/http/server-operations.ts'
 import { startApiServer } from '../support/api-server.ts'
 
-const about = { version: '1.2.3', baseUrl: 'https://mail.example.com', docs: true, health: () => ({ accepting: true }) }
+const about = { version: '1.2.3', baseUrl: 'https://mail.example.com', docs: true, health: { faults: [] } }
 const operations = [...apiOperations({} as ApiParts), ...serverOperations(about, () => [])]
 const doors = compatDoors({} as CompatDoorParts)
 const document = openApiDocument(operations, { ...about, doors })

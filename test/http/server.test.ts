@@ -8,12 +8,15 @@ import { generate } from 'selfsigned'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { SternaError } from '../../src/errors.ts'
+import { Health } from '../../src/health.ts'
 import { bodyLimit, jsonBody } from '../../src/http/json-body.ts'
 import { listBody, pageOf, pageParameters } from '../../src/http/page.ts'
 import type { Operation } from '../../src/http/operation.ts'
+import { silentLog } from '../../src/log.ts'
 import { StorageFullError } from '../../src/store/database.ts'
 import { startApiServer } from '../support/api-server.ts'
 import type { ApiServer } from '../support/api-server.ts'
+import { settableClock } from '../support/settable-clock.ts'
 
 /** An endpoint for a test; what it answers may be anything. */
 const endpoint = (given: Pick<Operation, 'path' | 'handle'> & Partial<Operation>): Operation => ({
@@ -83,12 +86,12 @@ test('every answer has an id of its own and the version of the API', async () =>
   expect(answers[2]?.body.request_id).toBe(ids[2])
 })
 
-test('the health check needs no key, and tells when no mail is taken', async () => {
-  let accepting = true
-  const api = await startEcho({ health: () => ({ accepting }) })
+test('the health check needs no key, and tells what is wrong', async () => {
+  const health = new Health({ clock: settableClock(), log: silentLog })
+  const api = await startEcho({ health })
   expect(await api.request('GET', '/healthz')).toMatchObject({ status: 200, body: { status: 'ok', version: '1.2.3' } })
-  accepting = false
-  expect(await api.request('GET', '/healthz')).toMatchObject({ status: 503, body: { status: 'unavailable', version: '1.2.3' } })
+  health.report('disk_full')
+  expect(await api.request('GET', '/healthz')).toMatchObject({ status: 503, body: { status: 'unavailable', version: '1.2.3', faults: [{ name: 'disk_full' }] } })
 })
 
 test('only a Bearer key that is in force opens the API', async () => {

@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
 import { SternaError } from '../../src/errors.ts'
+import { Health } from '../../src/health.ts'
+import { silentLog } from '../../src/log.ts'
 import { ConflictError, StorageFullError } from '../../src/store/database.ts'
 import type { Database } from '../../src/store/database.ts'
 import { acceptBatch } from '../../src/submission/accept-batch.ts'
@@ -31,7 +33,7 @@ async function startDoor(): Promise<{ db: Database; waiting: [string, number][];
   const accounts = { accountFor: () => ({ id: 'acc_1', name: 'one', plan: 'free', status: 'active', createdAt: 0 }) } as unknown as AcceptParts['accounts']
   const parts: AcceptParts = {
     db: counted, clock, queue, accounts,
-    space: new FreeSpace('/', 0),
+    space: new FreeSpace('/', 0, new Health({ clock, log: silentLog })),
     idempotencyKeys: new IdempotencyKeys({ db: counted, clock }),
     verifiedDomainFor: (_, name) => ({ id: 'dom_1', name }),
     eventsWritten: () => {},

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import type { Attempt, DeliveryJob, Outcome, Postponed } from '../../src/delivery/attempt.ts'
+import { Health } from '../../src/health.ts'
 import { silentLog } from '../../src/log.ts'
 import { dropEveryUpload, storeAhead } from '../../src/message/message-store.ts'
 import { QueueRunner } from '../../src/queue/queue-runner.ts'
@@ -68,7 +69,7 @@ async function startQueue(db: Database): Promise<Relay> {
   const parts: AcceptParts = {
     db, clock,
     queue: newQueue(),
-    space: new FreeSpace('/', 0),
+    space: new FreeSpace('/', 0, new Health({ clock, log: silentLog })),
     idempotencyKeys: new IdempotencyKeys({ db, clock }),
     accounts: { accountFor: (id) => (id === 'acc_1' ? { id, name: 'one', plan: 'free', status: 'active', deliveryNotices: false, createdAt: 0 } : undefined) },
     verifiedDomainFor: (_, name) => (name === 'sender.example' ? { id: 'dom_1', name } : null),

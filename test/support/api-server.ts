@@ -72,7 +72,7 @@ export async function startApiServer(
   const people = await openPeople({ db, clock, secrets, accounts }, { issuer: 'mail.example.com', sandboxOnly: false })
   const parts: ApiParts = { db, clock, log, accounts, apiKeys, audit: new AuditLog({ db, clock }), people, sessions: people.sessions }
   const declared = operations(parts)
-  const about = { version: '1.2.3', baseUrl: 'https://mail.example.com', docs: true, health: () => ({ accepting: true }) }
+  const about = { version: '1.2.3', baseUrl: 'https://mail.example.com', docs: true, health: { faults: [] } }
   const check = answerCheck(openApiDocument([...declared, ...serverOperations(about, () => [])], about))
   const server = await startHttpServer({
     ...about,

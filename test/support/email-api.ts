@@ -1,5 +1,6 @@
 import { expect, onTestFinished } from 'vitest'
 import type { Attempt, Outcome, Postponed, DeliveryJob } from '../../src/delivery/attempt.ts'
+import { Health } from '../../src/health.ts'
 import { EmailComposer } from '../../src/http/api/email-composer.ts'
 import { emailOperations } from '../../src/http/api/emails.ts'
 import { BodyRoom } from '../../src/http/body-room.ts'
@@ -93,7 +94,7 @@ const doorParts = ({ db, clock, accounts }: ApiParts, queue: QueueRunner): Accep
   clock,
   queue,
   accounts,
-  space: new FreeSpace('/', 0),
+  space: new FreeSpace('/', 0, new Health({ clock, log: silentLog })),
   idempotencyKeys: new IdempotencyKeys({ db, clock }),
   verifiedDomainFor: (_, name) => (name === 'sender.example' ? { id: senderDomainId, name } : null),
   eventsWritten: () => {},

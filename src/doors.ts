@@ -27,7 +27,6 @@ import { SessionEntry } from './http/session-entry.ts'
 import { startMessageParser } from './message/message-parser.ts'
 import type { MessageParser } from './message/message-parser.ts'
 import { MessageReader } from './message/message-reader.ts'
-import { dropUpload, storeAhead } from './message/message-store.ts'
 import type { QueueAdmin } from './queue/queue-admin.ts'
 import type { QueueRunner } from './queue/queue-runner.ts'
 import { WaitingMail } from './queue/waiting-mail.ts'
@@ -136,15 +135,15 @@ const certificateFor = ({ config, clock }: CoreParts): Promise<Certificate> =>
     now: clock.now(),
   })
 
-const openSubmission = ({ config, clock, log, db, apiKeys }: CoreParts, { door }: Inside, { tls }: DoorFrame) =>
+const openSubmission = ({ config, clock, log, apiKeys }: CoreParts, { door, space }: Inside, { tls }: DoorFrame) =>
   startSubmissionServer(
     {
       clock,
       log,
       tls,
-      accept: (submission) => accept(submission, door),
+      space,
+      accept: (arrive) => accept(arrive, door),
       apiKeys,
-      ...chunkParts(db),
     },
     { hostname: config.hostname, maxMessageBytes: config.messageSizeLimit, ...config.submission },
   )
@@ -155,12 +154,6 @@ function openReturnPath({ config, clock, log, secrets, sendingDomains }: CorePar
   const parts = { clock, log, tls, space, reports, isOurs, tokenKey: secrets.deriveKey('verp') }
   return startReturnPathServer(parts, { hostname: config.hostname, ...config.returnPath })
 }
-
-/** What becomes of a message that is stored before all of it has arrived. */
-const chunkParts = (db: CoreParts['db']) => ({
-  storeChunk: async (messageId: string, chunk: number, bytes: Uint8Array) => void (await db.write(storeAhead(messageId, chunk, bytes))),
-  dropChunks: async (messageId: string) => void (await db.write(dropUpload(messageId), { patient: true })),
-})
 
 function emailParts({ config, clock, log, db }: CoreParts, inside: Inside, { composer, messageParser }: DoorFrame): EmailParts {
   const { door } = inside
@@ -208,7 +201,7 @@ async function openHttp(core: CoreParts, inside: Inside, frame: DoorFrame) {
     docs: config.http.docs,
     operations: apiOperations({ ...apiParts(core, inside), ...emails, templates: frame.templates, eventFeed, eventStreams }),
     doors: config.compat.enabled
-      ? compatDoors({ ...emails, ...chunkParts(db), hostname: config.hostname, messageSizeLimit: config.messageSizeLimit, verifiedDomainFor: door.verifiedDomainFor })
+      ? compatDoors({ ...emails, hostname: config.hostname, messageSizeLimit: config.messageSizeLimit, verifiedDomainFor: door.verifiedDomainFor })
       : [],
   })
   return {

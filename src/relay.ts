@@ -18,7 +18,6 @@ import { IncomingReports } from './feedback/incoming-reports.ts'
 import { operatorHandler } from './feedback/operator-handler.ts'
 import { ReportBudget } from './feedback/report-budget.ts'
 import { startFeedback } from './feedback/start-feedback.ts'
-import { dropEveryUpload } from './message/message-store.ts'
 import { sweep } from './message/retention.ts'
 import { NoticeRunner } from './notice/notice-runner.ts'
 import { QueueAdmin } from './queue/queue-admin.ts'
@@ -32,6 +31,7 @@ import type { AcceptParts } from './submission/accept.ts'
 import { FreeSpace } from './submission/free-space.ts'
 import { IdempotencyKeys } from './submission/idempotency-keys.ts'
 import { SystemMailer } from './submission/system-mail.ts'
+import { Uploads } from './submission/upload.ts'
 import { openWebhooks } from './webhook/open-webhooks.ts'
 import type { Webhooks } from './webhook/open-webhooks.ts'
 
@@ -62,7 +62,6 @@ export async function startRelay(config: Config, outside: Outside & { version: s
     for (const stopPart of stops.splice(0).reverse()) await stopPart()
   }
   try {
-    await db.write(dropEveryUpload)
     const webhooks = await startWebhooks(core, stops)
     const follower = new EventFollower(core)
     // What writes to the event log knows none of those who follow it.
@@ -82,7 +81,7 @@ export async function startRelay(config: Config, outside: Outside & { version: s
     openFeedback(core, { reports, systemMail, eventsWritten }, stops)
     const inside = { ...entry, reports, queue, queueAdmin, rollup, webhooks, follower, eventsWritten, version: outside.version }
     const { addresses, certificate } = await openDoors(core, inside, stops)
-    startJobs(core, { rollup, reports, certificate }, stops)
+    startJobs(core, { rollup, reports, certificate, uploads: entry.door.uploads }, stops)
     return { parts: { ...core, webhooks: webhooks.list, queueAdmin }, addresses, stop }
   } catch (error) {
     await stop()
@@ -116,11 +115,13 @@ async function openEntry(
   const space = new FreeSpace(config.dataDir, config.storage.reserve, core.health)
   await space.start()
   stops.push(() => space.stop())
+  const uploads = new Uploads({ ...core, space })
+  await uploads.sweep()
   const door: AcceptParts = {
     ...behind,
     db,
     clock,
-    space,
+    uploads,
     idempotencyKeys: new IdempotencyKeys(core),
     accounts,
     verifiedDomainFor: (accountId, name) => sendingDomains.verifiedDomainFor(accountId, name),
@@ -171,9 +172,10 @@ interface JobParts {
   rollup: Rollup
   reports: IncomingReports
   certificate: CertificateRenewal
+  uploads: Uploads
 }
 
-function startJobs(core: CoreParts, { rollup, reports, certificate }: JobParts, stops: Stop[]): void {
+function startJobs(core: CoreParts, { rollup, reports, certificate, uploads }: JobParts, stops: Stop[]): void {
   const { config, clock, log, db, apiKeys, audit, people, sendingDomains } = core
   const cron = '* * * * *'
   const retention = { contentMs: config.contentRetention, eventMs: config.eventRetention }
@@ -186,6 +188,7 @@ function startJobs(core: CoreParts, { rollup, reports, certificate }: JobParts, 
       { name: 'analytics and retention', cron, run: () => rollup.keepUp().then(() => sweep(db, retention, clock.now())) },
       { name: 'report retention', cron, run: () => reports.sweep(retention) },
       { name: 'domain report retention', cron, run: () => sweepDomainReports(db, clock.now() - retention.eventMs) },
+      { name: 'abandoned uploads', cron, run: () => uploads.sweep() },
       { name: 'suppression expiry', cron, run: () => sweepSuppressions(db, clock.now(), retention.eventMs) },
       { name: 'audit retention', cron, run: () => audit.sweep(clock.now() - retention.eventMs) },
       { name: 'certificate', cron, run: () => certificate.look() },

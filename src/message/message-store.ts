@@ -1,46 +1,5 @@
 import type { Statement } from '../store/database.ts'
-import type { Content, Submission } from './submission.ts'
-
-const insertChunk = (messageId: string, chunk: number, bytes: Uint8Array): Statement => ({
-  sql: 'insert into content (message_id, chunk, bytes) values (:messageId, :chunk, :bytes)',
-  params: { messageId, chunk, bytes },
-})
-
-/** Stores a chunk ahead of its message, which only its last batch makes. Chunk 0 goes first. */
-export function storeAhead(messageId: string, chunk: number, bytes: Uint8Array): Statement[] {
-  const begin: Statement = { sql: 'insert into upload (message_id) values (:messageId)', params: { messageId } }
-  return [...(chunk === 0 ? [begin] : []), insertChunk(messageId, chunk, bytes)]
-}
-
-/** The same with the chunks of another message: those from `chunks.from` on, up to but without `chunks.to`, which must all be there. */
-export function copyContent(messages: { from: string; to: string }, chunks: { from: number; to: number }): Statement[] {
-  const begin: Statement = { sql: 'insert into upload (message_id) values (:messageId)', params: { messageId: messages.to } }
-  const copy: Statement = {
-    sql: `insert into content (message_id, chunk, bytes)
-          select :copyId, chunk, bytes from content where message_id = :messageId and chunk >= :first and chunk < :end`,
-    params: { copyId: messages.to, messageId: messages.from, first: chunks.from, end: chunks.to },
-    expect: chunks.to - chunks.from,
-  }
-  return [...(chunks.from === 0 ? [begin] : []), copy]
-}
-
-/** Removes the chunks of a message that will not be completed. */
-export const dropUpload = (messageId: string): Statement[] => [
-  { sql: 'delete from content where message_id = :messageId', params: { messageId } },
-  { sql: 'delete from upload where message_id = :messageId', params: { messageId } },
-]
-
-/** Removes the chunks of every message that was not completed when the process ended. For the start only. */
-export const dropEveryUpload: Statement[] = [
-  { sql: 'delete from content where message_id in (select message_id from upload)' },
-  { sql: 'delete from upload' },
-]
-
-/** The chunks of the content that are not stored yet; the message is complete with them. */
-export function insertContent(messageId: string, { pending, stored }: Content): Statement[] {
-  const complete: Statement = { sql: 'delete from upload where message_id = :messageId', params: { messageId }, expect: 1 }
-  return [...(stored > 0 ? [complete] : []), ...pending.map((bytes, place) => insertChunk(messageId, stored + place, bytes))]
-}
+import type { Submission } from './submission.ts'
 
 /** The row of a message and its tags. */
 export function insertMessage(submission: Submission, domainId: string | null, now: number): Statement[] {

@@ -33,11 +33,13 @@ export async function sweep(db: Pick<Database, 'write'>, retention: Retention, n
   }
 }
 
+/** Content whose message is still on its way in has no recipients yet. */
 const removeContent = (cutoff: number): Statement[] => [
   {
     sql: `delete from content where message_id in (
             select c.message_id from content c
              where c.chunk = 0 and c.message_id < :before and ${isFinal('c.message_id')}
+               and not exists (select 1 from upload u where u.message_id = c.message_id)
              order by c.message_id limit :rows)`,
     params: { before: idFloor('em', cutoff + 1), cutoff },
   },

@@ -25,7 +25,7 @@ export interface SubmittedRecipient {
   orcpt: string | null
 }
 
-/** The bytes of a message in chunks of `chunkSize`; those that arrived before memory ran short are stored already. */
+/** The bytes of a message in chunks of `chunkSize`; the first of them may be stored already. */
 export interface Content {
   /** bytes, all chunks together */
   size: number
@@ -33,6 +33,8 @@ export interface Content {
   pending: Uint8Array[]
   /** How many chunks are stored already, so the number of `pending[0]`. */
   stored: number
+  /** The message whose content it is a copy of; then nothing is pending. */
+  copyOf?: string
 }
 
 /** bytes */

@@ -5,12 +5,15 @@ import { joinShared } from '../shared-memory.ts'
 /** Complete chunks that may lie in memory before they have to be stored. */
 const maxWaiting = 4
 
+/** Stores chunks of the message, those from number `first` on. */
+type Store = (first: number, chunks: Uint8Array[]) => Promise<void>
+
 /**
  * Gathers a message into chunks in shared memory. A message of up to five chunks stays in memory; a larger one is
- * stored while it arrives, five chunks at a time so that they share a commit, and costs no more memory than that.
+ * stored while it arrives, five chunks at a time in one commit, and costs no more memory than that.
  */
 export class ContentCollector {
-  readonly #store: (number: number, bytes: Uint8Array) => Promise<void>
+  readonly #store: Store | null
   /** Not in chunks yet: fewer bytes than one. */
   #pieces: Uint8Array[] = []
   #pieceBytes = 0
@@ -18,13 +21,9 @@ export class ContentCollector {
   #stored = 0
   #size = 0
 
-  constructor(store: (number: number, bytes: Uint8Array) => Promise<void>) {
+  /** @param store null where it all stays in memory */
+  constructor(store: Store | null) {
     this.#store = store
-  }
-
-  /** How many chunks are stored. */
-  get stored(): number {
-    return this.#stored
   }
 
   add(bytes: Uint8Array): void {
@@ -44,18 +43,16 @@ export class ContentCollector {
 
   /** True where nothing more may be added before `spill` has ended. */
   get isFull(): boolean {
-    return this.#chunks.length > maxWaiting
+    return this.#store !== null && this.#chunks.length > maxWaiting
   }
 
-  /** Stores the complete chunks. Where it fails nothing is being written any more, and `stored` counts what may have been. */
+  /** Stores the complete chunks. */
   async spill(): Promise<void> {
     const chunks = this.#chunks
     const first = this.#stored
     this.#chunks = []
     this.#stored += chunks.length
-    const results = await Promise.allSettled(chunks.map((chunk, i) => this.#store(first + i, chunk)))
-    const failed = results.find((result) => result.status === 'rejected')
-    if (failed) throw failed.reason
+    await this.#store?.(first, chunks)
   }
 
   finish(): Content {

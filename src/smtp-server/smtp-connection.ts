@@ -157,7 +157,7 @@ export class SmtpConnection<User> extends SMTPConnection {
   override handler_MAIL(command: Buffer, callback: () => void): void {
     const user = this.#user
     const reply = user
-      ? this.#said.begin(command, () => this.#port.handlers.mayBegin(user, this.client))
+      ? this.#said.begin(command, (mail) => this.#port.handlers.mayBegin(user, this.client, mail))
       : this.#mayLogIn ? logInFirst : startTlsFirst
     // The library's DATA looks at an envelope of its own.
     if (reply.code === 250) this.session.envelope.mailFrom = { address: '', args: false }

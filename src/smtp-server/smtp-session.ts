@@ -36,8 +36,8 @@ export const isOpen = <User>(access: SmtpAccess<User>): access is { anyone: User
 /** What the port does with what the protocol brings. */
 export interface SmtpHandlers<User> {
   access: SmtpAccess<User>
-  /** Null where this client may begin a message now. */
-  mayBegin(user: User, client: SmtpClient): Reply | null
+  /** Null where this client may begin this message now. */
+  mayBegin(user: User, client: SmtpClient, mail: MailCommand): Reply | null
   /** Null where mail to this recipient is taken; absent where it always is. */
   mayReceive?(recipient: RcptCommand): Reply | null
   /** Reads the content to its end and decides. Never rejects; the reply is lost where the client has left. */
@@ -85,13 +85,13 @@ export class SmtpSession {
   }
 
   /** MAIL FROM. `mayBegin` is asked last, when all else is well. */
-  begin(command: Uint8Array, mayBegin: () => Reply | null): Reply {
+  begin(command: Uint8Array, mayBegin: (mail: MailCommand) => Reply | null): Reply {
     if (this.#mail) return replyOf(503, '5.5.1', 'A message has been begun already, send RSET to drop it')
     const mail = parseMailCommand(command)
     if ('code' in mail) return mail
     const { maxMessageBytes } = this.#settings
     if (mail.size !== null && mail.size > maxMessageBytes) return tooBig(maxMessageBytes)
-    const refusal = mayBegin()
+    const refusal = mayBegin(mail)
     if (refusal) return refusal
     this.#mail = mail
     return replyOf(250, '2.1.0', 'Ok')

@@ -1,13 +1,9 @@
 import { SternaError } from '../errors.ts'
 import type { ErrorCode } from '../errors.ts'
-import { dropUpload, storeAhead } from '../message/message-store.ts'
-import { chunkSize } from '../message/submission.ts'
 import type { Idempotency, Submission, Submitter } from '../message/submission.ts'
 import type { NewRecipient } from '../queue/queue-store.ts'
-import { ConflictError, StorageFullError } from '../store/database.ts'
-import type { Database, Statement } from '../store/database.ts'
+import type { Statement } from '../store/database.ts'
 import type { AddressedMail } from '../suppression/suppression-list.ts'
-import { chunksAtOnce } from './accept.ts'
 import type { AcceptParts } from './accept.ts'
 import { acceptedOf, admissionBatch, recipientsOf } from './admission.ts'
 import type { Accepted, Admission } from './admission.ts'
@@ -17,6 +13,7 @@ import { authorise } from './authorise.ts'
 import { batchRefusal } from './batch-refusal.ts'
 import type { RefusedItem } from './batch-refusal.ts'
 import type { Remember } from './idempotency-keys.ts'
+import type { Upload } from './upload.ts'
 
 /** Several messages of one submitter that a door hands over together. */
 interface SubmissionBatch {
@@ -60,9 +57,12 @@ export async function acceptBatch(batch: SubmissionBatch, parts: AcceptParts): P
   if (batch.mode === 'strict' && refused.length > 0) throw batchRefusal(refused)
   const errors = refused.map(({ index, error: { code, message } }) => ({ index, code, message }))
   if (admissions.length === 0) return { replayed: false, emails: [], errors }
-  parts.space.require(admissions.reduce((size, { submission }) => size + submission.content.size, 0))
-  const run = (remember?: Remember) => admitAll({ admissions, errors, submitter: batch.submitter }, parts, remember)
-  return batch.idempotency ? parts.idempotencyKeys.once(batch.submitter.accountId, batch.idempotency, run) : run()
+  const { submitter, idempotency } = batch
+  return parts.uploads.run((upload) => {
+    upload.require(admissions.map(({ submission }) => submission.content))
+    const run = (remember?: Remember) => admitAll({ admissions, errors, submitter, upload }, parts, remember)
+    return idempotency ? parts.idempotencyKeys.once(submitter.accountId, idempotency, run) : run()
+  })
 }
 
 function judge(submission: Submission, now: number, parts: AcceptParts): Admission | SternaError {
@@ -79,18 +79,14 @@ interface Admissions {
   admissions: Admission[]
   errors: AcceptedBatch['errors']
   submitter: Submitter
+  upload: Upload
 }
 
 async function admitAll(all: Admissions, parts: AcceptParts, remember: Remember | undefined): Promise<AcceptedBatch> {
   const submissions = all.admissions.map(({ submission }) => submission)
-  try {
-    await storeContentAhead(submissions, parts.db)
-    const to = { submitter: all.submitter, mail: addressedMail(submissions), before: remember ? 1 : 0, now: parts.clock.now() }
-    return await admitUnsuppressed(to, parts.db, (terms) => writeAll(all, { remember, ...terms }, parts))
-  } catch (error) {
-    await dropRefused(submissions, parts.db, error)
-    throw error
-  }
+  await all.upload.storeAhead(submissions)
+  const to = { submitter: all.submitter, mail: addressedMail(submissions), before: remember ? 1 : 0, now: parts.clock.now() }
+  return admitUnsuppressed(to, parts.db, (terms) => writeAll(all, { remember, ...terms }, parts))
 }
 
 /** The addresses of all of them, each topic by itself. */
@@ -103,9 +99,9 @@ function addressedMail(submissions: Submission[]): AddressedMail[] {
 }
 
 async function writeAll(
-  { admissions, errors }: Admissions,
+  { admissions, errors, upload }: Admissions,
   { remember, conditions, isSuppressed }: Terms & { remember: Remember | undefined },
-  { db, queue, giveUpAfterMs, eventsWritten }: AcceptParts,
+  { queue, giveUpAfterMs, eventsWritten }: AcceptParts,
 ): Promise<AcceptedBatch> {
   const emails: Accepted[] = []
   const waiting: NewRecipient[] = []
@@ -122,7 +118,8 @@ async function writeAll(
     await othersTurn()
   }
   const accepted: AcceptedBatch = { replayed: false, emails, errors }
-  await db.write([...(remember ? [remember(accepted, null)] : []), ...conditions, ...statements])
+  const submissions = admissions.map(({ submission }) => submission)
+  await upload.complete(submissions, [...(remember ? [remember(accepted, null)] : []), ...conditions, ...statements])
   for (const [destination, dueAt] of firstDue(waiting)) queue.noteWaiting(destination, dueAt)
   eventsWritten()
   return accepted
@@ -140,35 +137,4 @@ function firstDue(recipients: NewRecipient[]): Map<string, number> {
     dueAt.set(recipient.destination, Math.min(dueAt.get(recipient.destination) ?? Infinity, recipient.dueAt))
   }
   return dueAt
-}
-
-/** bytes of content in one batch */
-const bytesAtOnce = chunksAtOnce * chunkSize
-
-/** Leaves so much content to the batch of the messages as one commit may have, and writes the rest ahead. */
-async function storeContentAhead(submissions: Submission[], db: Database): Promise<void> {
-  let left = bytesAtOnce
-  let ahead: { statements: Statement[]; bytes: number } = { statements: [], bytes: 0 }
-  for (const { id, content } of submissions) {
-    if (content.size <= left) {
-      left -= content.size
-      continue
-    }
-    for (const bytes of content.pending.splice(0)) {
-      if (ahead.bytes + bytes.length > bytesAtOnce) {
-        await db.write(ahead.statements)
-        ahead = { statements: [], bytes: 0 }
-      }
-      ahead.statements.push(...storeAhead(id, content.stored++, bytes))
-      ahead.bytes += bytes.length
-    }
-  }
-  if (ahead.statements.length > 0) await db.write(ahead.statements)
-}
-
-/** Removes what was written ahead; after a failure that nobody understands the messages may be there all the same. */
-async function dropRefused(submissions: Submission[], db: Database, error: unknown): Promise<void> {
-  if (!(error instanceof SternaError || error instanceof ConflictError || error instanceof StorageFullError)) return
-  const batch = submissions.filter(({ content }) => content.stored > 0).flatMap(({ id }) => dropUpload(id))
-  if (batch.length > 0) await db.write(batch, { patient: true })
 }

@@ -1,5 +1,4 @@
 import type { Clock } from '../clock.ts'
-import { storeAhead } from '../message/message-store.ts'
 import type { Submission } from '../message/submission.ts'
 import type { QueueRunner } from '../queue/queue-runner.ts'
 import type { NewRecipient, QueuedMessage, QueuedRecipient } from '../queue/queue-store.ts'
@@ -10,14 +9,14 @@ import { admitUnsuppressed } from './admit-unsuppressed.ts'
 import type { Terms } from './admit-unsuppressed.ts'
 import { authorise } from './authorise.ts'
 import type { AuthoriseParts } from './authorise.ts'
-import type { FreeSpace } from './free-space.ts'
 import type { IdempotencyKeys, Remember } from './idempotency-keys.ts'
+import type { Upload, Uploads } from './upload.ts'
 
 export interface AcceptParts extends AuthoriseParts {
   db: Database
   clock: Clock
   queue: QueueRunner
-  space: FreeSpace
+  uploads: Uploads
   idempotencyKeys: IdempotencyKeys
   eventsWritten(): void
   /** How long an undelivered recipient is tried where the submission does not say, ms. */
@@ -27,45 +26,56 @@ export interface AcceptParts extends AuthoriseParts {
 /** The door with its parts given. */
 export type Accept = (submission: Submission, besides?: Statement[]) => Promise<Accepted>
 
-/** Chunks that go into one batch; more are written ahead, so that no commit gets long. */
-export const chunksAtOnce = 4
+/** Reads a submission to its end, with an upload for what memory is not to hold of it. */
+type Arrive = (upload: Pick<Upload, 'store'>) => Promise<Submission>
+
+/** The door for a message that is still arriving. */
+export type AcceptArriving = (arrive: Arrive) => Promise<Accepted>
 
 /**
  * The one door through which a message gets into the system, whoever brings it. When the promise resolves, the message
- * is on disk: every recipient will be delivered to, or told to be undeliverable.
+ * is on disk: every recipient will be delivered to, or told to be undeliverable. Of one that is refused nothing stays.
  *
+ * @param from the submission, or what reads it
  * @param besides written in the same batch as the message: together or not at all
  * @throws ConflictError, UniqueError where that is refused
  * @throws SternaError where the submitter may not send it, or the idempotency key was used for something else
  * @throws StorageFullError where the disk has no room; nothing was accepted
  */
-export async function accept(submission: Submission, parts: AcceptParts, besides: Statement[] = []): Promise<Accepted> {
-  const domain = authorise(submission, parts)
-  parts.space.require(submission.content.size)
-  const run = (remember?: Remember) => admitMessage({ submission, domainId: domain?.id ?? null, besides }, parts, remember)
-  const { idempotency, submitter } = submission
-  return idempotency ? parts.idempotencyKeys.once(submitter.accountId, idempotency, run) : run()
+export function accept(from: Submission | Arrive, parts: AcceptParts, besides: Statement[] = []): Promise<Accepted> {
+  return parts.uploads.run(async (upload) => {
+    const submission = typeof from === 'function' ? await from(upload) : from
+    const domainId = authorise(submission, parts)?.id ?? null
+    upload.require([submission.content])
+    const run = (remember?: Remember) => admitMessage({ submission, domainId, upload, besides }, parts, remember)
+    const { idempotency, submitter } = submission
+    return idempotency ? parts.idempotencyKeys.once(submitter.accountId, idempotency, run) : run()
+  })
 }
 
-async function admitMessage(
-  { submission, domainId, besides }: { submission: Submission; domainId: string | null; besides: Statement[] },
-  parts: AcceptParts,
-  remember: Remember | undefined,
-): Promise<Accepted> {
+interface Entry {
+  submission: Submission
+  domainId: string | null
+  upload: Upload
+  besides: Statement[]
+}
+
+async function admitMessage(entry: Entry, parts: AcceptParts, remember: Remember | undefined): Promise<Accepted> {
+  const { submission, upload } = entry
   const addresses = [...new Set(submission.recipients.map(({ mailbox }) => mailbox.address))]
-  const admission = { submission, domainId, now: parts.clock.now() }
-  await storeFirstChunks(submission, parts.db)
+  const admission = { ...entry, now: parts.clock.now() }
+  await upload.storeAhead([submission])
   const mail = [{ addresses, topic: submission.unsubscribeTopic }]
   const to = { submitter: submission.submitter, mail, before: remember ? 1 : 0, now: admission.now }
-  return admitUnsuppressed(to, parts.db, (terms) => admit(admission, { remember, besides, ...terms }, parts))
+  return admitUnsuppressed(to, parts.db, (terms) => admit(admission, { remember, ...terms }, parts))
 }
 
 async function admit(
-  admission: Admission,
-  { remember, besides, conditions, isSuppressed }: Terms & { remember: Remember | undefined; besides: Statement[] },
+  admission: Entry & Admission,
+  { remember, conditions, isSuppressed }: Terms & { remember: Remember | undefined },
   parts: AcceptParts,
 ): Promise<Accepted> {
-  const { submission, domainId, now } = admission
+  const { submission, domainId, upload, besides, now } = admission
   const recipients = recipientsOf(admission, isSuppressed, parts.giveUpAfterMs)
   const waiting = recipients.filter(({ state }) => state !== 'suppressed')
   const slot = await reserveSlot(submission, waiting, parts)
@@ -73,7 +83,7 @@ async function admit(
   const accepted = acceptedOf(admission, recipients)
   try {
     const batch = admissionBatch(admission, recipients)
-    await parts.db.write([...(remember ? [remember(accepted, submission.id)] : []), ...conditions, ...batch, ...besides])
+    await upload.complete([submission], [...(remember ? [remember(accepted, submission.id)] : []), ...conditions, ...batch, ...besides])
   } catch (error) {
     slot?.release()
     throw error
@@ -93,14 +103,6 @@ function reserveSlot(submission: Submission, waiting: NewRecipient[], parts: Acc
   const { size, pending, stored } = submission.content
   const isFresh = waiting.length > 0 && waiting[0]?.state === 'queued' && stored === 0 && pending.length === 1
   return isFresh ? parts.queue.reserve(new Set(waiting.map(({ destination }) => destination)), size) : null
-}
-
-async function storeFirstChunks({ id, content }: Submission, db: Database): Promise<void> {
-  while (content.pending.length > chunksAtOnce) {
-    const bytes = content.pending.shift() as Uint8Array
-    await db.write(storeAhead(id, content.stored, bytes))
-    content.stored++
-  }
 }
 
 const queuedMessage = (submission: Submission, domainId: string | null, now: number): QueuedMessage => ({

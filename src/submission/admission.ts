@@ -2,7 +2,7 @@ import { isSimulatedSuppressed } from '../delivery/simulator.ts'
 import { recordEvent } from '../event/event-log.ts'
 import { newId } from '../id.ts'
 import { isoTime } from '../iso-time.ts'
-import { insertContent, insertMessage } from '../message/message-store.ts'
+import { insertMessage } from '../message/message-store.ts'
 import type { SubmittedRecipient, Submission } from '../message/submission.ts'
 import { insertRecipient } from '../queue/queue-store.ts'
 import type { NewRecipient } from '../queue/queue-store.ts'
@@ -65,10 +65,9 @@ export function recipientsOf({ submission, now }: Admission, isSuppressed: IsSup
   })
 }
 
-/** What is to be written of a message that goes in: all of it, in one batch. */
+/** What is to be written of a message that goes in, in one batch, beside its content. */
 export const admissionBatch = ({ submission, domainId, now }: Admission, recipients: NewRecipient[]): Statement[] => [
   ...insertMessage(submission, domainId, now),
-  ...insertContent(submission.id, submission.content),
   ...recipients.map(insertRecipient),
   ...recipients.flatMap((recipient) => recordAdmitted(submission, recipient, now)),
 ]

@@ -45,13 +45,17 @@ export class FreeSpace {
     this.#health.set('disk_full', this.#left <= 0, { free: bavail * bsize })
   }
 
+  /** True where a message of so many bytes would be let in now. */
+  has(bytes: number): boolean {
+    return this.#left >= bytes * writtenPerByte
+  }
+
   /**
    * Counts a message of so many bytes against what is left until the next measurement.
    * @throws StorageFullError where it would use up the reserve
    */
   require(bytes: number): void {
-    const needed = bytes * writtenPerByte
-    if (this.#left < needed) throw new StorageFullError('the disk has only its reserve left')
-    this.#left -= needed
+    if (!this.has(bytes)) throw new StorageFullError('the disk has only its reserve left')
+    this.#left -= bytes * writtenPerByte
   }
 }

@@ -14,16 +14,12 @@ import { SmtpRefusal, isRefusal, refusalFor, replyOf } from '../smtp-server/smtp
 import type { Transaction } from '../smtp-server/smtp-session.ts'
 import { traceField } from '../smtp-server/trace-field.ts'
 import type { Reply } from '../smtp/reply.ts'
-import type { Accept } from './accept.ts'
+import type { AcceptArriving } from './accept.ts'
 
 export interface ReceiveParts {
   clock: Clock
   log: Log
-  accept: Accept
-  /** Stores a chunk of a message that is still arriving; it is on disk when the promise resolves. */
-  storeChunk(messageId: string, number: number, bytes: Uint8Array): Promise<void>
-  /** Removes what was stored of a message that did not become one. */
-  dropChunks(messageId: string): Promise<void>
+  accept: AcceptArriving
   /** Null while this key may send. */
   mayStillSend(key: AuthenticatedKey): Reply | null
 }
@@ -47,31 +43,23 @@ export async function receiveMessage(
   const { client, user: key } = transaction
   const { log } = parts
   const about = { messageId, connectionId: client.connectionId, accountId: key.accountId }
-  const collector = new ContentCollector((number, bytes) => parts.storeChunk(messageId, number, bytes))
-  let reply: Reply
-  let isHandedOver = false
   try {
-    const submission = await readSubmission({ transaction, stream, messageId, collector }, parts, options)
-    const refusal = parts.mayStillSend(key)
-    if (refusal) throw new SmtpRefusal(refusal)
-    isHandedOver = true
-    const accepted = await parts.accept(submission)
-    // The chunks of a submission that was taken before belong to nobody.
-    if (!accepted.replayed) return takenAs(accepted.messageId)
-    reply = takenAs(accepted.messageId)
+    const accepted = await parts.accept(async (upload) => {
+      const collector = new ContentCollector((first, chunks) => upload.store(messageId, first, chunks))
+      const submission = await readSubmission({ transaction, stream, messageId, collector }, parts, options)
+      const refusal = parts.mayStillSend(key)
+      if (refusal) throw new SmtpRefusal(refusal)
+      return submission
+    })
+    return replyOf(250, '2.0.0', `Ok: queued as ${accepted.messageId}`)
   } catch (error) {
-    reply = refusalFor(error)
+    const reply = refusalFor(error)
     if (error instanceof ClientGone) log.info({ ...about, address: client.address }, 'SMTP client left before its message was complete')
     else if (isRefusal(error)) log.info({ ...about, reply: `${reply.code} ${reply.enhancedCode} ${reply.text}` }, 'message refused')
     else log.error({ ...about, error }, 'message could not be taken')
-    // After a failure that nobody understands the message may be accepted all the same.
-    if (isHandedOver && !isRefusal(error)) return reply
+    return reply
   }
-  if (collector.stored > 0) await parts.dropChunks(messageId).catch((error: unknown) => log.warn({ ...about, error }, 'chunks left behind'))
-  return reply
 }
-
-const takenAs = (messageId: string): Reply => replyOf(250, '2.0.0', `Ok: queued as ${messageId}`)
 
 interface Incoming {
   transaction: Transaction<AuthenticatedKey>

@@ -2,12 +2,8 @@ import type { Clock } from '../clock.ts'
 import { SternaError } from '../errors.ts'
 import { newId } from '../id.ts'
 import { headerAuthors } from '../message/complete.ts'
-import { copyContent, dropUpload } from '../message/message-store.ts'
-import { chunkSize } from '../message/submission.ts'
 import type { Idempotency, Submission, Submitter, Tag } from '../message/submission.ts'
-import { ConflictError } from '../store/database.ts'
 import type { Database, Row } from '../store/database.ts'
-import { chunksAtOnce } from './accept.ts'
 import type { Accept } from './accept.ts'
 import type { Accepted } from './admission.ts'
 
@@ -66,24 +62,15 @@ export async function resendFailed(messageId: string, by: ResendRequest, parts: 
   const [recipients, submission] = await Promise.all([failedRecipients(messageId, db), storedSubmission(messageId, by, db)])
   const [first] = recipients
   if (!first) throw new SternaError('invalid_state', 'No recipient of this email has failed for good, so there is nobody to send it to again.')
-  const id = newId('em', clock.now())
-  try {
-    const { createdAt, size, ...rest } = submission
-    const accepted = await accept({
-      ...rest,
-      id,
-      content: { size, pending: [], stored: await storeCopy(messageId, { id, size }, db) },
-      recipients: recipients.map(({ forward_path: address, type, notify, orcpt }) => ({ mailbox: { address, name: null }, type, notify, orcpt })),
-      scheduledAt: null,
-      expiresIn: Math.ceil((first.expires_at - createdAt) / 1000),
-    })
-    if (accepted.replayed) await db.write(dropUpload(id), { patient: true })
-    return accepted
-  } catch (error) {
-    // After a failure that nobody understands the message may be there all the same.
-    if (error instanceof SternaError) await db.write(dropUpload(id), { patient: true })
-    throw error
-  }
+  const { createdAt, size, ...rest } = submission
+  return accept({
+    ...rest,
+    id: newId('em', clock.now()),
+    content: { size, pending: [], stored: 0, copyOf: messageId },
+    recipients: recipients.map(({ forward_path: address, type, notify, orcpt }) => ({ mailbox: { address, name: null }, type, notify, orcpt })),
+    scheduledAt: null,
+    expiresIn: Math.ceil((first.expires_at - createdAt) / 1000),
+  })
 }
 
 const failedRecipients = (messageId: string, db: Database): Promise<RecipientRow[]> =>
@@ -130,19 +117,6 @@ async function storedSubmission(messageId: string, by: ResendRequest, db: Databa
     createdAt: Math.max(row.created_at, row.scheduled_at ?? 0),
     size: row.size,
   }
-}
-
-/** Copies the content within the store, so that none of it comes into memory here. Gives the number of chunks. */
-async function storeCopy(messageId: string, copy: { id: string; size: number }, db: Database): Promise<number> {
-  const chunks = Math.max(1, Math.ceil(copy.size / chunkSize))
-  try {
-    for (let from = 0; from < chunks; from += chunksAtOnce) {
-      await db.write(copyContent({ from: messageId, to: copy.id }, { from, to: Math.min(from + chunksAtOnce, chunks) }))
-    }
-  } catch (error) {
-    throw error instanceof ConflictError ? contentGone() : error
-  }
-  return chunks
 }
 
 const contentGone = (): SternaError => new SternaError('invalid_state', 'The content of this email is no longer kept, so it cannot be sent again.')

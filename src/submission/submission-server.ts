@@ -3,15 +3,18 @@ import { ConnectionSeats } from '../smtp-server/connection-seats.ts'
 import { MessageRate } from '../smtp-server/message-rate.ts'
 import { openSmtpPorts } from '../smtp-server/open-smtp-ports.ts'
 import type { SmtpServer } from '../smtp-server/open-smtp-ports.ts'
-import { replyOf } from '../smtp-server/smtp-refusal.ts'
+import { refusalFor, replyOf } from '../smtp-server/smtp-refusal.ts'
 import type { SmtpHandlers } from '../smtp-server/smtp-session.ts'
 import type { Reply } from '../smtp/reply.ts'
+import { StorageFullError } from '../store/database.ts'
 import { FailedLogins } from './failed-logins.ts'
+import type { FreeSpace } from './free-space.ts'
 import { receiveMessage } from './receive-message.ts'
 import type { ReceiveParts } from './receive-message.ts'
 
 interface SubmissionServerParts extends Omit<ReceiveParts, 'mayStillSend'> {
   apiKeys: Pick<ApiKeys, 'authenticate' | 'current'>
+  space: Pick<FreeSpace, 'has'>
   /** PEM, both. */
   tls: { key: string; cert: string }
 }
@@ -54,7 +57,7 @@ export async function startSubmissionServer(parts: SubmissionServerParts, option
 }
 
 function handlersFor(parts: SubmissionServerParts, options: SubmissionServerOptions): SmtpHandlers<AuthenticatedKey> {
-  const { apiKeys, clock, log } = parts
+  const { apiKeys, clock, log, space } = parts
   const failedLogins = new FailedLogins(clock)
   const rate = options.messagesPerMinute > 0 ? new MessageRate(clock, options.messagesPerMinute) : null
   const mayStillSend = (key: AuthenticatedKey): Reply | null => {
@@ -70,7 +73,13 @@ function handlersFor(parts: SubmissionServerParts, options: SubmissionServerOpti
         return failedLogins.add(client.address) ? tooManyFailures : badKey
       },
     },
-    mayBegin: (key) => mayStillSend(key) ?? (rate && !rate.take(key.accountId) ? tooFast : null),
+    mayBegin(key, _, { size }) {
+      const refusal = mayStillSend(key)
+      if (refusal) return refusal
+      // RFC 1870 6.1: what finds no room need not be sent.
+      if (!space.has(size ?? 0)) return noRoom
+      return rate && !rate.take(key.accountId) ? tooFast : null
+    },
     take: (transaction, content) => receiveMessage(transaction, content, { ...parts, mayStillSend }, options),
   }
 }
@@ -79,6 +88,7 @@ function handlersFor(parts: SubmissionServerParts, options: SubmissionServerOpti
 const badKey = replyOf(535, '5.7.8', 'The API key is not valid. Use an API key as the password; any user name will do')
 const tooManyFailures = replyOf(421, '4.7.0', 'Too many failed logins from your address, try again in ten minutes')
 const tooFast = replyOf(451, '4.7.1', 'Your account has reached its limit of messages a minute, try again in a minute')
+const noRoom = refusalFor(new StorageFullError())
 const suspendedText = 'The account is suspended and cannot send. Ask the operator of this server'
 const permissionText = 'This API key may not send mail, it needs the permission sending_access or full_access'
 

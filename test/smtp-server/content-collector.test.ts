@@ -12,7 +12,7 @@ function patterned(length: number): Buffer {
 
 async function collect(message: Buffer, pieceSize: number) {
   const stored = new Map<number, Uint8Array>()
-  const collector = new ContentCollector(async (number, bytes) => void stored.set(number, bytes))
+  const collector = new ContentCollector(async (first, chunks) => chunks.forEach((bytes, place) => stored.set(first + place, bytes)))
   for (let at = 0; at < message.length; at += pieceSize) {
     collector.add(message.subarray(at, at + pieceSize))
     if (collector.isFull) await collector.spill()
@@ -47,15 +47,15 @@ test('a small message is one chunk of its own size and stores nothing', async ()
   expect(content.pending.map((chunk) => chunk.buffer.byteLength)).toEqual([2_000])
 })
 
-test('a failure to store waits for the other chunks of its group', async () => {
-  let written = 0
-  const collector = new ContentCollector(async (number) => {
-    if (number === 0) throw new Error('full')
-    await new Promise((resolve) => setImmediate(resolve))
-    written += 1
-  })
+test('chunks that cannot be stored are told of', async () => {
+  const collector = new ContentCollector(() => Promise.reject(new Error('full')))
   collector.add(patterned(5 * chunkSize))
   await expect(collector.spill()).rejects.toThrow('full')
-  expect(written).toBe(4)
-  expect(collector.stored).toBe(5)
+})
+
+test('without a store it all stays in memory', async () => {
+  const collector = new ContentCollector(null)
+  collector.add(patterned(20 * chunkSize))
+  expect(collector.isFull).toBe(false)
+  expect(collector.finish()).toMatchObject({ size: 20 * chunkSize, stored: 0, pending: { length: 20 } })
 })

@@ -1,13 +1,12 @@
 import { expect, test } from 'vitest'
 import { SternaError } from '../../src/errors.ts'
-import { Health } from '../../src/health.ts'
 import { silentLog } from '../../src/log.ts'
 import { ConflictError, StorageFullError } from '../../src/store/database.ts'
 import type { Database } from '../../src/store/database.ts'
 import { acceptBatch } from '../../src/submission/accept-batch.ts'
 import type { AcceptParts } from '../../src/submission/accept.ts'
-import { FreeSpace } from '../../src/submission/free-space.ts'
 import { IdempotencyKeys } from '../../src/submission/idempotency-keys.ts'
+import { Uploads } from '../../src/submission/upload.ts'
 import { settableClock } from '../support/settable-clock.ts'
 import { contentOf, submissionTo } from '../support/submission-fixture.ts'
 import { testDatabase } from '../support/test-database.ts'
@@ -33,7 +32,7 @@ async function startDoor(): Promise<{ db: Database; waiting: [string, number][];
   const accounts = { accountFor: () => ({ id: 'acc_1', name: 'one', plan: 'free', status: 'active', createdAt: 0 }) } as unknown as AcceptParts['accounts']
   const parts: AcceptParts = {
     db: counted, clock, queue, accounts,
-    space: new FreeSpace('/', 0, new Health({ clock, log: silentLog })),
+    uploads: uploadsTo(counted),
     idempotencyKeys: new IdempotencyKeys({ db: counted, clock }),
     verifiedDomainFor: (_, name) => ({ id: 'dom_1', name }),
     eventsWritten: () => {},
@@ -41,6 +40,8 @@ async function startDoor(): Promise<{ db: Database; waiting: [string, number][];
   }
   return { db, waiting, parts, writes }
 }
+
+const uploadsTo = (db: Database): Uploads => new Uploads({ db, log: silentLog, space: { require: () => {} } })
 
 const rows = async (db: Database) => {
   const tables = ['message', 'recipient', 'content', 'upload', 'event']
@@ -64,12 +65,13 @@ test('what was stored ahead is removed where the batch is refused in the end', a
     const write: Database['write'] = (batch, options) => (batch.some(({ sql }) => sql.includes('into message')) ? Promise.reject(error) : db.write(batch, options))
     const items = [submissionTo(['a@r.example'], { content: large() }), submissionTo(['b@r.example'], { content: large() })]
     const batch = { submitter, items, mode: 'permissive', idempotency } as const
-    await expect(acceptBatch(batch, { ...parts, db: { ...db, write } })).rejects.toBeInstanceOf(error instanceof ConflictError ? SternaError : Error)
+    const failing = { ...db, write }
+    await expect(acceptBatch(batch, { ...parts, db: failing, uploads: uploadsTo(failing) })).rejects.toBeInstanceOf(error instanceof ConflictError ? SternaError : Error)
     expect(await rows(db)).toEqual({ message: 0, recipient: 0, content: 0, upload: 0, event: 0 })
   }
 })
 
-test('after a failure that nobody understands it is left alone: the messages may be there', async () => {
+test('after a failure that nobody understands the messages may be there, and keep their content', async () => {
   const { db, parts } = await startDoor()
   const write: Database['write'] = async (batch, options) => {
     const written = await db.write(batch, options)
@@ -77,8 +79,9 @@ test('after a failure that nobody understands it is left alone: the messages may
     return written
   }
   const items = [submissionTo(['a@r.example'], { content: large() }), submissionTo(['b@r.example'], { content: large() })]
-  await expect(acceptBatch({ submitter, items, mode: 'strict', idempotency: null }, { ...parts, db: { ...db, write } })).rejects.toThrow('the answer was lost')
-  expect(await rows(db)).toMatchObject({ message: 2, recipient: 2, upload: 0 })
+  const failing = { ...db, write }
+  await expect(acceptBatch({ submitter, items, mode: 'strict', idempotency: null }, { ...parts, db: failing, uploads: uploadsTo(failing) })).rejects.toThrow('the answer was lost')
+  expect(await rows(db)).toMatchObject({ message: 2, recipient: 2, upload: 0, content: 2 })
 })
 
 test('an address that comes onto the suppression list meanwhile is left out', async () => {

@@ -1,14 +1,12 @@
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import type { Attempt, DeliveryJob, Outcome, Postponed } from '../../src/delivery/attempt.ts'
-import { Health } from '../../src/health.ts'
 import { silentLog } from '../../src/log.ts'
-import { dropEveryUpload, storeAhead } from '../../src/message/message-store.ts'
 import { QueueRunner } from '../../src/queue/queue-runner.ts'
 import type { Database } from '../../src/store/database.ts'
 import { accept } from '../../src/submission/accept.ts'
 import type { AcceptParts } from '../../src/submission/accept.ts'
-import { FreeSpace } from '../../src/submission/free-space.ts'
 import { IdempotencyKeys } from '../../src/submission/idempotency-keys.ts'
+import { Uploads } from '../../src/submission/upload.ts'
 import { settableClock } from '../support/settable-clock.ts'
 import { contentOf, submissionTo } from '../support/submission-fixture.ts'
 import { suppressAtOnce } from '../support/suppress-at-once.ts'
@@ -69,7 +67,7 @@ async function startQueue(db: Database): Promise<Relay> {
   const parts: AcceptParts = {
     db, clock,
     queue: newQueue(),
-    space: new FreeSpace('/', 0, new Health({ clock, log: silentLog })),
+    uploads: new Uploads({ db, log: silentLog, space: { require: () => {} } }),
     idempotencyKeys: new IdempotencyKeys({ db, clock }),
     accounts: { accountFor: (id) => (id === 'acc_1' ? { id, name: 'one', plan: 'free', status: 'active', deliveryNotices: false, createdAt: 0 } : undefined) },
     verifiedDomainFor: (_, name) => (name === 'sender.example' ? { id: 'dom_1', name } : null),
@@ -265,16 +263,4 @@ test('many messages at once are each delivered once, also when memory is short',
   await expect.poll(async () => new Set(Object.values(await relay.states()))).toEqual(new Set(['delivered']))
   expect(relay.jobs.flatMap(({ recipients }) => recipients)).toHaveLength(300)
   expect((await relay.events()).filter((type) => type === 'email.delivered')).toHaveLength(300)
-})
-
-test('a start removes what was stored of messages that were never completed, and only that', async () => {
-  const chunk = () => new Uint8Array(new SharedArrayBuffer(256 * 1024))
-  await send(['ann@rcpt.example'], { content: { size: 6 * 256 * 1024, pending: Array.from({ length: 6 }, chunk), stored: 0 } })
-  await relay.db.write(storeAhead('em_half', 0, chunk()))
-  await relay.db.write(storeAhead('em_half', 1, chunk()))
-  expect(await relay.db.read('select chunk from content')).toHaveLength(8)
-  await relay.db.write(dropEveryUpload)
-  expect(await relay.db.read("select message_id from content where message_id = 'em_half'")).toEqual([])
-  expect(await relay.db.read('select chunk from content')).toHaveLength(6)
-  expect(await relay.db.read('select message_id from upload')).toEqual([])
 })

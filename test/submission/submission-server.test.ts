@@ -64,7 +64,10 @@ describe('a session', async () => {
     expect((await client.command('DATA')).last).toMatch(/^503 5\.5\.1 /)
     expect((await client.command('MAIL FROM:<me@[127.0.0.1]>')).last).toMatch(/^553 5\.1\.7 /)
     expect((await client.command('MAIL FROM:<me@example.com> SIZE=10000001')).last).toMatch(/^552 5\.3\.4 /)
-    expect((await client.command('MAIL FROM:<me@example.com>')).code).toBe(250)
+    relay.door.room = 1000
+    expect((await client.command('MAIL FROM:<me@example.com> SIZE=1001')).last).toMatch(/^452 4\.3\.1 /)
+    expect((await client.command('MAIL FROM:<me@example.com> SIZE=1000')).code).toBe(250)
+    relay.door.room = Infinity
     expect((await client.command('MAIL FROM:<me@example.com>')).last).toMatch(/^503 5\.5\.1 /)
     expect((await client.command('RCPT TO:<you>')).last).toMatch(/^553 5\.1\.3 /)
     expect((await client.command('DATA')).last).toMatch(/^503 5\.5\.1 /)

@@ -1,6 +1,5 @@
 import { expect, onTestFinished } from 'vitest'
 import type { Attempt, Outcome, Postponed, DeliveryJob } from '../../src/delivery/attempt.ts'
-import { Health } from '../../src/health.ts'
 import { EmailComposer } from '../../src/http/api/email-composer.ts'
 import { emailOperations } from '../../src/http/api/emails.ts'
 import { BodyRoom } from '../../src/http/body-room.ts'
@@ -13,9 +12,9 @@ import { WaitingMail } from '../../src/queue/waiting-mail.ts'
 import { acceptBatch } from '../../src/submission/accept-batch.ts'
 import { accept } from '../../src/submission/accept.ts'
 import type { AcceptParts } from '../../src/submission/accept.ts'
-import { FreeSpace } from '../../src/submission/free-space.ts'
 import { IdempotencyKeys } from '../../src/submission/idempotency-keys.ts'
 import { resendFailed } from '../../src/submission/resend-failed.ts'
+import { Uploads } from '../../src/submission/upload.ts'
 import { TemplateList } from '../../src/template/template-list.ts'
 import { startApiServer } from './api-server.ts'
 import type { ApiAnswer, ApiParts, ApiServer, RequestOptions } from './api-server.ts'
@@ -94,7 +93,7 @@ const doorParts = ({ db, clock, accounts }: ApiParts, queue: QueueRunner): Accep
   clock,
   queue,
   accounts,
-  space: new FreeSpace('/', 0, new Health({ clock, log: silentLog })),
+  uploads: new Uploads({ db, log: silentLog, space: { require: () => {} } }),
   idempotencyKeys: new IdempotencyKeys({ db, clock }),
   verifiedDomainFor: (_, name) => (name === 'sender.example' ? { id: senderDomainId, name } : null),
   eventsWritten: () => {},

@@ -1,7 +1,6 @@
 import { expect, onTestFinished } from 'vitest'
 import { runCommand } from '../../src/command/command-line.ts'
 import { emailStatuses } from '../../src/message/email-status.ts'
-import { dropUpload } from '../../src/message/message-store.ts'
 import { sweep } from '../../src/message/retention.ts'
 import { cancelClaimed } from '../../src/webhook/webhook-delivery-store.ts'
 import { hearOfDomains } from './domain-report-life.ts'
@@ -203,7 +202,7 @@ async function runQueue(relay: TestRelay): Promise<void> {
   const in2Minutes = { scheduled_at: new Date(clock.now() + 2 * minute).toISOString() }
   const waiting = await relay.send('gone@rcpt.example', in2Minutes)
   const lost = await relay.send('lost@rcpt.example', in2Minutes)
-  await db.write(dropUpload(lost))
+  await db.write([{ sql: 'delete from content where message_id = :lost', params: { lost } }])
   await reaches(relay, await relay.send('gone@rcpt.example'), 'gone@rcpt.example', 'bounced')
   const later = await relay.send('later@rcpt.example')
   await reaches(relay, later, 'later@rcpt.example', 'deferred')

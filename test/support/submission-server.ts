@@ -1,6 +1,7 @@
 import type { AuthenticatedKey } from '../../src/account/api-keys.ts'
 import { silentLog } from '../../src/log.ts'
 import type { Submission } from '../../src/message/submission.ts'
+import type { AcceptArriving } from '../../src/submission/accept.ts'
 import type { Accepted } from '../../src/submission/admission.ts'
 import { loadOrMakeCertificate } from '../../src/smtp-server/self-signed-certificate.ts'
 import { startSubmissionServer } from '../../src/submission/submission-server.ts'
@@ -31,15 +32,19 @@ export async function startTestSubmissionServer(options: Partial<SubmissionServe
   const chunks = new Map<string, Map<number, Uint8Array>>()
   const taken: Taken[] = []
   const door = {
+    /** What a message may have at most for there to be room, bytes. */
+    room: Infinity,
     /** Set to make the door refuse, or wait. */
     before: async (_submission: Submission): Promise<void> => {},
     replayOf: null as string | null,
-    storeChunk: async (messageId: string, number: number, bytes: Uint8Array): Promise<void> => {
+    store: async (messageId: string, first: number, pieces: Uint8Array[]): Promise<void> => {
       const stored = chunks.get(messageId) ?? new Map<number, Uint8Array>()
-      chunks.set(messageId, stored.set(number, bytes))
+      pieces.forEach((bytes, place) => stored.set(first + place, bytes))
+      chunks.set(messageId, stored)
     },
   }
-  const accept = async (submission: Submission): Promise<Accepted> => {
+  const accept: AcceptArriving = async (arrive): Promise<Accepted> => {
+    const submission = await arrive({ store: (...piece) => door.store(...piece) })
     await door.before(submission)
     const stored = [...(chunks.get(submission.id) ?? new Map<number, Uint8Array>())].toSorted(([a], [b]) => a - b)
     const bytes = Buffer.concat([...stored.map(([, chunk]) => chunk), ...submission.content.pending])
@@ -63,8 +68,7 @@ export async function startTestSubmissionServer(options: Partial<SubmissionServe
         authenticate: (token) => keys.get(token) ?? { refused: 'invalid' },
         current: ({ tokenDigest }) => keys.get(tokenDigest) ?? { refused: 'invalid' },
       },
-      storeChunk: (messageId, number, bytes) => door.storeChunk(messageId, number, bytes),
-      dropChunks: async (messageId) => void chunks.delete(messageId),
+      space: { has: (bytes) => bytes <= door.room },
     },
     {
       listen: [{ host: '127.0.0.1', port: 0 }],

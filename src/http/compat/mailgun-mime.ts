@@ -1,7 +1,6 @@
 import type { Clock } from '../../clock.ts'
 import { SternaError } from '../../errors.ts'
 import type { Submission } from '../../message/submission.ts'
-import { StorageFullError } from '../../store/database.ts'
 import type { Accept } from '../../submission/accept.ts'
 import type { Accepted } from '../../submission/admission.ts'
 import type { EmailRequest } from '../api/email-request.ts'
@@ -12,16 +11,14 @@ import type { Form } from './form-fields.ts'
 import { isAtDomain } from './mailgun-email.ts'
 import { mailgunOptions } from './mailgun-options.ts'
 import type { MailgunOptions } from './mailgun-options.ts'
-import { mimeSubmission, newMessageId } from './mime-submission.ts'
+import { mimeSubmission } from './mime-submission.ts'
 import type { RawMessage, RawMessageFrame } from './mime-submission.ts'
 import { faultAt, mailboxList } from './native-email.ts'
 import type { DoorFault } from './native-email.ts'
 
-export interface MimeParts extends Pick<RawMessageFrame, 'hostname' | 'messageSizeLimit' | 'storeChunk'> {
+export interface MimeParts extends Pick<RawMessageFrame, 'hostname' | 'messageSizeLimit'> {
   clock: Clock
   accept: Accept
-  /** Removes what was stored of a message that did not become one. */
-  dropChunks(messageId: string): Promise<void>
 }
 
 /** `from` and `subject` stand in the message itself; clients send them all the same. */
@@ -42,27 +39,9 @@ export async function sendMime(form: Form, { domain, request, clientAddress }: A
   const { content, recipients, options } = readMime(form)
   const submitter = options.isTest ? { ...request.submitter, sandbox: true } : request.submitter
   const message: RawMessage = { content, recipients, options, submitter, clientAddress, idempotencyKey: request.idempotencyKey }
-  const now = parts.clock.now()
-  const id = newMessageId(now)
-  let isStored = false
-  const storeChunk: MimeParts['storeChunk'] = (...chunk) => {
-    isStored = true
-    return parts.storeChunk(...chunk)
-  }
-  const dropStored = async (): Promise<void> => {
-    if (isStored) await parts.dropChunks(id)
-  }
-  try {
-    const submission = await mimeSubmission(message, id, { ...parts, storeChunk, now })
-    checkAuthors(submission, domain)
-    const accepted = await parts.accept(submission)
-    if (accepted.replayed) await dropStored()
-    return accepted
-  } catch (error) {
-    // After a failure that nobody understands the message may be there all the same.
-    if (error instanceof SternaError || error instanceof StorageFullError) await dropStored()
-    throw error
-  }
+  const submission = await mimeSubmission(message, { ...parts, now: parts.clock.now() })
+  checkAuthors(submission, domain)
+  return parts.accept(submission)
 }
 
 function readMime(form: Form): { content: Buffer; recipients: string[]; options: MailgunOptions } {

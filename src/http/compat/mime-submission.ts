@@ -33,17 +33,16 @@ export interface RawMessageFrame {
   hostname: string
   /** bytes */
   messageSizeLimit: number
-  /** Stores a chunk of a message that is still being read; it is on disk when the promise resolves. */
-  storeChunk(messageId: string, number: number, bytes: Uint8Array): Promise<void>
 }
 
 /**
  * The submission that a raw message makes: read, judged and completed as one that comes by SMTP, except that lines may
  * end with LF alone. What the form says of tags, metadata and time is added to what the header says.
- * @throws SternaError `invalid_message`, `payload_too_large`; where chunks of it were stored they are to be dropped
+ * @throws SternaError `invalid_message`, `payload_too_large`
  */
-export async function mimeSubmission(message: RawMessage, id: string, frame: RawMessageFrame): Promise<Submission> {
-  const collector = new ContentCollector((number, bytes) => frame.storeChunk(id, number, bytes))
+export async function mimeSubmission(message: RawMessage, frame: RawMessageFrame): Promise<Submission> {
+  const id = newId('em', frame.now)
+  const collector = new ContentCollector(null)
   let header: Completed | undefined
   const completeHeader = (bytes: Buffer): Buffer => {
     header = completedHeader(bytes, traceField(message.clientAddress, id, frame), frame.now)
@@ -54,8 +53,6 @@ export async function mimeSubmission(message: RawMessage, id: string, frame: Raw
   if (!header) throw new Error('a message was read without its header')
   return submissionOf(message, { id, header, content: collector.finish(), hasEightBitBody, now: frame.now })
 }
-
-export const newMessageId = (now: number): string => newId('em', now)
 
 function refusalOf(error: unknown): never {
   if (!(error instanceof SmtpRefusal)) throw error

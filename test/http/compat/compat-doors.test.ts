@@ -48,8 +48,6 @@ async function serverFailing(error: Error, acceptBatch?: AcceptBatch) {
     bodyRoom: new BodyRoom(),
     hostname: 'mail.example.com',
     messageSizeLimit: 1024 * 1024,
-    storeChunk: fail,
-    dropChunks: fail,
     verifiedDomainFor: (_, name) => ({ id: 'dom_1', name }),
   })
   const api = await startApiServer(() => [], { doors })

@@ -1,0 +1,174 @@
+import { SternaError } from '../errors.ts'
+import type { Log } from '../log.ts'
+import { chunkSize } from '../message/submission.ts'
+import type { Content, Submission } from '../message/submission.ts'
+import { ConflictError } from '../store/database.ts'
+import type { Database, Statement } from '../store/database.ts'
+import { removeInPieces } from '../store/remove-in-pieces.ts'
+import type { FreeSpace } from './free-space.ts'
+
+interface UploadParts {
+  db: Database
+  log: Log
+  space: Pick<FreeSpace, 'require'>
+}
+
+/** Chunks that one commit stores, so that none gets long. */
+const chunksAtOnce = 4
+/** Chunks that one commit removes. */
+const removedAtOnce = 40
+
+interface Chunk {
+  id: string
+  number: number
+  bytes: Uint8Array
+}
+
+/**
+ * The contents of messages that are on their way in. A message of which something is stored has a row in `upload`, written
+ * with its first chunk and removed by the batch that makes the message. Content is dropped only where that row stands, so
+ * that of a message that is there all the same nothing can be lost.
+ */
+export class Uploads {
+  readonly #parts: UploadParts
+  readonly #open = new Set<Upload>()
+
+  constructor(parts: UploadParts) {
+    this.#parts = parts
+  }
+
+  /** Runs `take` with an upload. Nothing of it stays but what was completed, however `take` ends. */
+  async run<T>(take: (upload: Upload) => Promise<T>): Promise<T> {
+    const upload = new Upload(this.#parts)
+    this.#open.add(upload)
+    try {
+      return await take(upload)
+    } finally {
+      await upload.abandon()
+      this.#open.delete(upload)
+    }
+  }
+
+  /** Removes what a crash has left, and what could not be removed when it was abandoned. For the start, and now and then. */
+  async sweep(): Promise<void> {
+    const { db } = this.#parts
+    const left = await db.read<{ message_id: string }>('select message_id from upload')
+    const open = new Set([...this.#open].flatMap(({ messageIds }) => [...messageIds]))
+    for (const { message_id: id } of left) if (!open.has(id)) await dropContent(id, db)
+  }
+}
+
+/** The content of one submission, or of a batch of them, from its first byte to its message. */
+export class Upload {
+  readonly #parts: UploadParts
+  /** Of which something may be stored. */
+  readonly messageIds = new Set<string>()
+
+  constructor(parts: UploadParts) {
+    this.#parts = parts
+  }
+
+  /**
+   * Asks whether there is room for what is not stored yet.
+   * @throws StorageFullError
+   */
+  require(contents: Content[]): void {
+    this.#parts.space.require(contents.reduce((sum, { size, stored }) => sum + size - stored * chunkSize, 0))
+  }
+
+  /**
+   * Stores chunks of a message that is still arriving, those from number `first` on; they are on disk when the promise resolves.
+   * @throws StorageFullError
+   */
+  async store(id: string, first: number, chunks: Uint8Array[]): Promise<void> {
+    this.#parts.space.require(chunks.reduce((sum, { length }) => sum + length, 0))
+    await this.#write(chunks.map((bytes, place) => ({ id, number: first + place, bytes })))
+  }
+
+  /**
+   * Stores so much of these contents that the rest fits into one commit.
+   * @throws SternaError `invalid_state` where a content that is to be copied is no longer there
+   */
+  async storeAhead(submissions: Submission[]): Promise<void> {
+    let rest = submissions.reduce((sum, { content }) => sum + bytesOf(content.pending), 0)
+    let ahead: Chunk[] = []
+    for (const { id, content } of submissions) {
+      if (content.copyOf !== undefined) await this.#copy(content.copyOf, id, content)
+      while (rest > chunksAtOnce * chunkSize && content.pending.length > 0) {
+        const bytes = content.pending.shift() as Uint8Array
+        rest -= bytes.length
+        if (bytesOf(ahead.map((chunk) => chunk.bytes)) + bytes.length > chunksAtOnce * chunkSize) await this.#write(ahead.splice(0))
+        ahead.push({ id, number: content.stored++, bytes })
+      }
+    }
+    if (ahead.length > 0) await this.#write(ahead)
+  }
+
+  /**
+   * Writes the batch that makes the messages, with what is left of their contents: on disk together, or not at all.
+   * @throws what `Database.write` throws
+   */
+  async complete(submissions: Submission[], batch: Statement[]): Promise<void> {
+    const contents = submissions.flatMap(({ id, content: { pending, stored } }) => [
+      ...(this.messageIds.has(id) ? [{ sql: 'delete from upload where message_id = :id', params: { id }, expect: 1 }] : []),
+      ...pending.map((bytes, place) => insertChunk({ id, number: stored + place, bytes })),
+    ])
+    await this.#parts.db.write([...batch, ...contents])
+    this.messageIds.clear()
+  }
+
+  /** Removes what was stored of messages that were not made. Never rejects: what it cannot remove is swept later. */
+  async abandon(): Promise<void> {
+    const { db, log } = this.#parts
+    for (const messageId of this.messageIds) {
+      await dropContent(messageId, db).catch((error: unknown) => log.warn({ messageId, error }, 'chunks of a refused message are left for the next sweep'))
+    }
+    this.messageIds.clear()
+  }
+
+  /** Within the store, so that none of it comes into memory here. */
+  async #copy(from: string, id: string, content: Content): Promise<void> {
+    const chunks = Math.max(1, Math.ceil(content.size / chunkSize))
+    try {
+      while (content.stored < chunks) {
+        const end = Math.min(content.stored + chunksAtOnce, chunks)
+        await this.#parts.db.write([...this.#begin([id]), copyChunks({ from, id }, { first: content.stored, end })])
+        content.stored = end
+      }
+    } catch (error) {
+      throw error instanceof ConflictError ? new SternaError('invalid_state', 'The content of this email is no longer kept, so it cannot be sent again.') : error
+    }
+  }
+
+  async #write(chunks: Chunk[]): Promise<void> {
+    await this.#parts.db.write([...this.#begin(chunks.map(({ id }) => id)), ...chunks.map(insertChunk)])
+  }
+
+  /** The rows of those that have none yet. */
+  #begin(ids: string[]): Statement[] {
+    const begun = [...new Set(ids)].filter((id) => !this.messageIds.has(id))
+    for (const id of begun) this.messageIds.add(id)
+    return begun.map((id) => ({ sql: 'insert into upload (message_id) values (:id)', params: { id } }))
+  }
+}
+
+const bytesOf = (chunks: Uint8Array[]): number => chunks.reduce((sum, { length }) => sum + length, 0)
+
+const insertChunk = ({ id, number, bytes }: Chunk): Statement => ({
+  sql: 'insert into content (message_id, chunk, bytes) values (:id, :number, :bytes)',
+  params: { id, number, bytes },
+})
+
+const copyChunks = (messages: { from: string; id: string }, { first, end }: { first: number; end: number }): Statement => ({
+  sql: `insert into content (message_id, chunk, bytes)
+        select :id, chunk, bytes from content where message_id = :from and chunk >= :first and chunk < :end`,
+  params: { ...messages, first, end },
+  expect: end - first,
+})
+
+/** Removes the chunks of a message that was not completed, its row last. */
+async function dropContent(id: string, db: Database): Promise<void> {
+  const chunks = `select c.chunk from upload u join content c on c.message_id = u.message_id where u.message_id = :id limit :rows`
+  await removeInPieces(db, [{ sql: `delete from content where message_id = :id and chunk in (${chunks})`, params: { id } }], removedAtOnce)
+  await db.write([{ sql: 'delete from upload where message_id = :id', params: { id } }], { patient: true })
+}

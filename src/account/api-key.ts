@@ -11,6 +11,8 @@ export interface ApiKey {
   /** The only domain it may send from; null = all of the account's. */
   domainId: string | null
   sandbox: boolean
+  /** A sandbox key by itself, whatever the mode of the server. */
+  confined: boolean
   /** The first characters of the token. */
   prefix: string
   /** Epoch, ms, like the other times. */
@@ -21,7 +23,7 @@ export interface ApiKey {
 }
 
 /** A key with the SHA-256 of its token, hex, and of the one before its last rotation. */
-export interface StoredApiKey extends ApiKey {
+export interface StoredApiKey extends Omit<ApiKey, 'confined'> {
   digest: string
   previousDigest: string | null
   /** Until when the token before the last rotation works. */
@@ -82,7 +84,7 @@ export const insertApiKey = (key: StoredApiKey): Statement => ({
 })
 
 /** What may be shown of it. */
-export function shownKey(key: StoredApiKey): ApiKey {
+export function shownKey(key: StoredApiKey): Omit<ApiKey, 'confined'> {
   const { id, accountId, name, permission, domainId, sandbox, prefix, createdAt, lastUsedAt, expiresAt } = key
   return { id, accountId, name, permission, domainId, sandbox, prefix, createdAt, lastUsedAt, expiresAt }
 }

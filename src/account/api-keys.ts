@@ -25,6 +25,8 @@ export interface AuthenticatedKey {
   permission: Permission
   domainId: string | null
   sandbox: boolean
+  /** True where it may change nothing but what is in the sandbox: of a sandbox key, whatever the mode of the server. */
+  confined: boolean
   accountStatus: AccountStatus
   /** Which of its tokens was shown: SHA-256, hex. */
   tokenDigest: string
@@ -211,13 +213,14 @@ export class ApiKeys {
       permission: key.permission,
       domainId: key.domainId,
       sandbox: key.sandbox || this.#sandboxOnly,
+      confined: key.sandbox,
       accountStatus: account.status,
       tokenDigest,
     }
   }
 
   #shown(key: StoredApiKey): ApiKey {
-    return { ...shownKey(key), sandbox: key.sandbox || this.#sandboxOnly }
+    return { ...shownKey(key), sandbox: key.sandbox || this.#sandboxOnly, confined: key.sandbox }
   }
 
   #stored(keyId: string): StoredApiKey {

@@ -43,6 +43,7 @@ interface SessionRow extends Row {
 interface IssuedToken {
   session: Session
   sandbox: boolean
+  confined: boolean
   expiresAt: number
 }
 
@@ -51,6 +52,8 @@ interface Holder {
   user: User
   rights: ReadonlySet<Right>
   sandbox: boolean
+  /** True where it may change nothing but what is in the sandbox: of a token that was asked for so. */
+  confined: boolean
 }
 
 const tokenPrefix = 'sterna_session_'
@@ -142,7 +145,7 @@ export class Sessions {
     this.#dropTokens((issued) => issued.expiresAt <= now)
     const [oldest, ...others] = [...this.#tokens].filter(([, issued]) => issued.session === session)
     if (oldest && others.length + 1 >= mostTokens) this.#tokens.delete(oldest[0])
-    const issued = { session, sandbox: sandbox || this.#sandboxOnly, expiresAt }
+    const issued = { session, sandbox: sandbox || this.#sandboxOnly, confined: sandbox, expiresAt }
     this.#tokens.set(digestOf(token), issued)
     return { token, sandbox: issued.sandbox, expiresAt }
   }
@@ -161,7 +164,7 @@ export class Sessions {
     if (!issued || !user || this.#parts.clock.now() >= issued.expiresAt) {
       throw new SternaError('invalid_session', 'This token has expired, or its session has ended. Get a new one with POST /session/token.')
     }
-    return { user, rights: rightsOfUser(user), sandbox: issued.sandbox }
+    return { user, rights: rightsOfUser(user), sandbox: issued.sandbox, confined: issued.confined }
   }
 
   /** Those of a user that have not ended, the oldest first. */

@@ -20,7 +20,7 @@ export const keyCommands: Command[] = [
       domain: { type: 'string', value: 'DOMAIN', doc: 'Lets the key send from this domain only.' },
       name: { type: 'string', value: 'NAME', doc: 'What the key is for.' },
       expires: { type: 'string', value: 'TIME', doc: 'When it stops working, such as 2027-01-01T00:00:00Z.' },
-      sandbox: { type: 'boolean', doc: 'Nothing sent with this key leaves the machine; it needs no verified domain.' },
+      sandbox: { type: 'boolean', doc: 'Nothing sent with this key leaves the machine; it needs no verified domain, and changes nothing live.' },
     },
     doc: 'Creates an API key and prints it. It is shown this once: only its SHA-256 is stored.',
     async run(input, { accounts, apiKeys, sendingDomains }) {

@@ -7,6 +7,8 @@ import type { Problem } from './problem.ts'
 
 /** Whom a request comes from, a program with a key or a user, and what it may do. */
 export interface ApiSubmitter extends Submitter {
+  /** True where it may change nothing but what is in the sandbox. On a server in sandbox mode others are in the sandbox too, yet not confined. */
+  confined: boolean
   rights: ReadonlySet<Right>
   actor: Actor
 }
@@ -40,6 +42,17 @@ export function requirePermission(ctx: ApiContext, right: Right): void {
   if (mayDo(ctx, right)) return
   const { actor } = ctx.state.submitter
   throw new SternaError('restricted_api_key', `${actor.type === 'user' ? 'You' : 'This API key'} may not do this: it takes ${neededFor[right]}.`)
+}
+
+/**
+ * Demands that the request's holder may change what is live.
+ * @throws SternaError `restricted_api_key`
+ */
+export function requireLive(ctx: ApiContext): void {
+  const { actor, confined } = ctx.state.submitter
+  if (!confined) return
+  const [who, remedy] = actor.type === 'user' ? ['A token for the sandbox', 'token that is not'] : ['A sandbox key', 'live key']
+  throw new SternaError('restricted_api_key', `${who} may not do this: it changes what is live. Use a ${remedy}.`)
 }
 
 const neededFor: Record<Right, string> = {

@@ -52,16 +52,18 @@ function programOf(key: ReturnType<ApiKeys['authenticate']>): ApiSubmitter {
     keyId: key.id,
     domainId: key.domainId,
     sandbox: key.sandbox,
+    confined: key.confined,
     rights: rightsOfKey(key.permission),
     actor: { type: 'key', id: key.id, name: key.name },
   }
 }
 
-const userOf = ({ user, rights, sandbox }: ReturnType<Sessions['holderOf']>): ApiSubmitter => ({
+const userOf = ({ user, rights, sandbox, confined }: ReturnType<Sessions['holderOf']>): ApiSubmitter => ({
   accountId: user.accountId,
   keyId: null,
   domainId: null,
   sandbox,
+  confined,
   rights,
   actor: { type: 'user', id: user.id, name: user.email },
 })

@@ -1,7 +1,7 @@
 import { headerReferences, rateLimitHeaders } from './openapi-headers.ts'
 import type { ProblemResponses } from './openapi-problem.ts'
 import type { JsonSchema, SchemaComponents } from './openapi-schema.ts'
-import { needsKey, refusalsOf } from './operation-refusals.ts'
+import { changesLive, needsKey, refusalsOf } from './operation-refusals.ts'
 import type { Answer, Operation } from './operation.ts'
 
 interface OperationFrame {
@@ -45,10 +45,16 @@ function descriptionOf(declared: Operation): string {
   return [
     declared.description ?? `${declared.summary}.`,
     declared.permission === null ? '' : (permissionText[declared.permission] ?? ''),
+    sandboxText(declared),
     aliases.length === 0 ? '' : `${aliases.join(', ')} and \`${declared.path}\` are the same.`,
   ]
     .filter((text) => text !== '')
     .join('\n\n')
+}
+
+function sandboxText(declared: Operation): string {
+  if (changesLive(declared)) return 'Sandbox keys are refused: it changes what is live.'
+  return declared.sandbox ? 'With a sandbox key it changes what is in the sandbox, and nothing else.' : ''
 }
 
 const pathParameters = (path: string): JsonSchema[] =>

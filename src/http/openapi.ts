@@ -104,6 +104,9 @@ opaque, times are ISO 8601 in UTC with milliseconds. What belongs to another acc
 Every answer has \`X-Request-Id\`; quote it when you ask for help. Lists take \`limit\`, \`after\` and \`before\` and answer
 \`{"object": "list", "has_more", "data"}\`, newest first unless said otherwise.
 
+A sandbox key (\`sterna_test_…\`) reads, and changes only what is in the sandbox: emails, webhooks, suppressions and keys of its
+own. Domains, templates and the account are shared with what is live, so it reads them only.
+
 To be sure that an email is sent once, send an \`Idempotency-Key\` of up to 256 characters with it: within 24 hours the same
 key and body get the same answer.
 

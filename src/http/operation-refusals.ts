@@ -4,6 +4,9 @@ import type { Operation } from './operation.ts'
 /** Whether a request to this path must bear an API key. */
 export const needsKey = ({ path }: Pick<Operation, 'path'>): boolean => path.startsWith('/api/')
 
+/** Whether no sandbox key may do this. */
+export const changesLive = (declared: Omit<Operation, 'handle'>): boolean => needsKey(declared) && declared.method !== 'GET' && !declared.sandbox
+
 /** Every error that an endpoint may answer: those it declares, and those that come of what it demands and takes. */
 export function refusalsOf(declared: Omit<Operation, 'handle'>): ErrorCode[] {
   return [...new Set<ErrorCode>([...commonTo(declared), ...declared.refuses])]
@@ -12,7 +15,7 @@ export function refusalsOf(declared: Omit<Operation, 'handle'>): ErrorCode[] {
 function commonTo(declared: Omit<Operation, 'handle'>): ErrorCode[] {
   return [
     ...(needsKey(declared) ? (['missing_api_key', 'invalid_api_key', 'expired_api_key', 'invalid_session', 'rate_limit_exceeded'] as const) : []),
-    ...(needsKey(declared) && declared.permission !== null ? (['restricted_api_key'] as const) : []),
+    ...(needsKey(declared) && (declared.permission !== null || changesLive(declared)) ? (['restricted_api_key'] as const) : []),
     ...(declared.query && Object.keys(declared.query).length > 0 ? (['invalid_parameter'] as const) : []),
     ...(declared.body ? bodyRefusals : []),
     ...(declared.method === 'GET' ? [] : (['insufficient_storage'] as const)),

@@ -2,10 +2,11 @@ import type { z } from 'zod'
 import type { AuditLog, Change } from '../account/audit-log.ts'
 import type { Right } from '../account/permission.ts'
 import type { ErrorCode } from '../errors.ts'
-import { requirePermission } from './api-state.ts'
+import { requireLive, requirePermission } from './api-state.ts'
 import type { ApiContext, ApiRouter } from './api-state.ts'
 import { changedFields } from './changed-fields.ts'
 import { jsonBody } from './json-body.ts'
+import { changesLive } from './operation-refusals.ts'
 import { readQuery } from './query.ts'
 import type { QueryShape } from './query.ts'
 import { validate } from './validate.ts'
@@ -40,6 +41,11 @@ export interface Operation {
   description?: string
   /** What the key must be allowed to do; null under `/api/` where every valid key will do, and elsewhere where none is asked for. */
   permission: Right | null
+  /**
+   * True where a sandbox key may do this: for such a key it changes nothing but what is in the sandbox. Without it such a key
+   * is refused, unless the method is GET.
+   */
+  sandbox?: true
   query?: QueryShape
   body?: {
     schema: z.ZodType
@@ -80,6 +86,7 @@ export function addRoutes(router: ApiRouter, declared: Operation, audit: Pick<Au
 
 async function run(declared: Operation, ctx: ApiContext, audit: Pick<AuditLog, 'record'>): Promise<void> {
   if (declared.permission !== null) requirePermission(ctx, declared.permission)
+  if (changesLive(declared)) requireLive(ctx)
   const query = readQuery(ctx, declared.query ?? {})
   const { body, fields } = await bodyOf(declared, ctx)
   const result = await declared.handle(ctx, { query: query as never, body: body as never })

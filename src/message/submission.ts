@@ -42,7 +42,7 @@ export const chunkSize = 256 * 1024
 
 /** An `Idempotency-Key` with what it is compared by. */
 export interface Idempotency {
-  /** `send`, `send-batch`, `compat-send`, `compat-mime`, `resend`, each also with `sandbox-` before it; `smtp` */
+  /** `send`, `send-batch`, `compat-send`, `compat-mime`, `resend`, `smtp`, each also with `sandbox-` before it */
   operation: string
   key: string
   /** SHA-256, hex: the same key with another fingerprint is refused. */

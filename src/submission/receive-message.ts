@@ -145,10 +145,10 @@ function recipientsOf({ recipients }: Transaction<AuthenticatedKey>, header: Com
   }))
 }
 
-/** A client that tries again sends a new Date and Message-ID, so they cannot be compared. */
-function idempotencyOf({ mail, recipients }: Transaction<AuthenticatedKey>, header: Completed): Idempotency | null {
+/** A client that tries again sends a new Date and Message-ID, so they cannot be compared. The sandbox has keys of its own. */
+function idempotencyOf({ user, mail, recipients }: Transaction<AuthenticatedKey>, header: Completed): Idempotency | null {
   if (header.idempotencyKey === null) return null
   const to = recipients.map(({ forwardPath }) => forwardPath).toSorted()
   const compared = JSON.stringify([mail.reversePath, to, header.headerFromText, header.subject])
-  return { operation: 'smtp', key: header.idempotencyKey, fingerprint: createHash('sha256').update(compared).digest('hex') }
+  return { operation: user.sandbox ? 'sandbox-smtp' : 'smtp', key: header.idempotencyKey, fingerprint: createHash('sha256').update(compared).digest('hex') }
 }

@@ -2,6 +2,23 @@ import { createTransport } from 'nodemailer'
 import { expect, onTestFinished, test } from 'vitest'
 import { startTestRelay } from '../support/start-relay.ts'
 
+test('on a server in sandbox mode a live key sets it up, and a sandbox key neither does nor gets at live keys', async () => {
+  const relay = await startTestRelay({ mode: 'sandbox' })
+  onTestFinished(() => relay.stop())
+  const { accounts, apiKeys } = relay.relay.parts
+  const accountId = accounts.findAccount('test')?.id ?? ''
+  const { token } = await apiKeys.create({ accountId, name: 'rehearsing', permission: 'full_access', sandbox: true })
+  const template = { name: 'Welcome', alias: 'welcome', subject: 'Hello', html: '<p>Hello</p>' }
+  const rehearsing = { authorization: `Bearer ${token}` }
+  expect(await relay.call('POST', '/api/templates', template, rehearsing)).toMatchObject({ status: 403, body: { name: 'restricted_api_key' } })
+  expect(await relay.call('POST', '/api/templates', template)).toMatchObject({ status: 201 })
+  const [own] = apiKeys.list(accountId)
+  expect((await relay.call('GET', '/api/api-keys', undefined, rehearsing)).body.data).toMatchObject([{ name: 'rehearsing' }])
+  expect(await relay.call('POST', `/api/api-keys/${own?.id}/rotate`, {}, rehearsing)).toMatchObject({ status: 404 })
+  const { body: made } = await relay.call('POST', '/api/api-keys', { name: 'for later' })
+  expect(apiKeys.get(made.id)).toMatchObject({ sandbox: true, confined: false })
+})
+
 test('a server in sandbox mode lets no mail out, whatever key and door it comes by', async () => {
   const relay = await startTestRelay({ mode: 'sandbox' })
   onTestFinished(() => relay.stop())

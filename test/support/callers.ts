@@ -10,6 +10,8 @@ export interface Caller {
   refused?: 'missing_api_key' | 'invalid_api_key' | 'expired_api_key'
   rights: readonly Right[]
   accountId: string
+  /** True of a sandbox key. */
+  confined: boolean
   /** False for a user who is logged in. */
   isKey: boolean
 }
@@ -30,7 +32,7 @@ export async function makeCallers(relay: TestRelay): Promise<Caller[]> {
   type Wanted = Omit<Parameters<typeof apiKeys.create>[0], 'accountId' | 'name'>
   const key = async (name: string, rights: Right[], wanted: Wanted, accountId = own): Promise<Caller & { keyId: string }> => {
     const { id, token } = await apiKeys.create({ accountId, name, ...wanted })
-    return { name, authorization: `Bearer ${token}`, rights, accountId, isKey: true, keyId: id }
+    return { name, authorization: `Bearer ${token}`, rights, accountId, confined: wanted.sandbox ?? false, isKey: true, keyId: id }
   }
 
   const revoked = await key('a revoked key', [], { permission: 'full_access' })
@@ -38,9 +40,9 @@ export async function makeCallers(relay: TestRelay): Promise<Caller[]> {
   const expired = await key('an expired key', [], { permission: 'full_access', expiresAt: relay.clock.now() + 1000 })
   relay.clock.advance(2000)
   const callers: Caller[] = [
-    { name: 'nobody', authorization: undefined, refused: 'missing_api_key', rights: [], accountId: own, isKey: true },
-    { name: 'a key in another scheme', authorization: `Basic ${btoa(`api:${relay.token}`)}`, refused: 'missing_api_key', rights: [], accountId: own, isKey: true },
-    { name: 'a malformed key', authorization: 'Bearer not_a_key', refused: 'invalid_api_key', rights: [], accountId: own, isKey: true },
+    { name: 'nobody', authorization: undefined, refused: 'missing_api_key', rights: [], accountId: own, confined: false, isKey: true },
+    { name: 'a key in another scheme', authorization: `Basic ${btoa(`api:${relay.token}`)}`, refused: 'missing_api_key', rights: [], accountId: own, confined: false, isKey: true },
+    { name: 'a malformed key', authorization: 'Bearer not_a_key', refused: 'invalid_api_key', rights: [], accountId: own, confined: false, isKey: true },
     { ...revoked, refused: 'invalid_api_key' },
     { ...expired, refused: 'expired_api_key' },
     await key('a key with read_access', read, { permission: 'read_access' }),
@@ -74,5 +76,5 @@ async function user(
   const taken = await users.takeInvitation(invited.token, 'a long enough password 1')
   const { session } = await sessions.begin(taken, { address: '127.0.0.1', userAgent: 'test' })
   const { token } = await sessions.exchange(session, { sandbox: false })
-  return { name, authorization: `Bearer ${token}`, rights, accountId: wanted.accountId, isKey: false }
+  return { name, authorization: `Bearer ${token}`, rights, accountId: wanted.accountId, confined: false, isKey: false }
 }

@@ -16,7 +16,7 @@ export type Makers = Record<string, () => Promise<Fitting>>
 
 export interface MakerParts {
   relay: TestRelay
-  /** As an operator with a sandbox key. */
+  /** As an operator with a live key. */
   call: Call
   /** Has others leave the object with this id alone. */
   keep(id: string): void

@@ -92,6 +92,7 @@ export async function startTestSubmissionServer(options: Partial<SubmissionServe
       permission: 'sending_access',
       domainId: null,
       sandbox: false,
+      confined: false,
       accountStatus: 'active',
       ...fields,
     })

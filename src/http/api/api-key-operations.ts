@@ -41,7 +41,7 @@ const newKey = z.object({
   permission: z.enum(permissions).optional().describe('`full_access` if left out, with a `domain_id` `sending_access`.'),
   domain_id: z.string().nullish().describe('Lets the key send from this domain of the account only; with `sending_access`.'),
   expires_at: timeField.nullish().describe('From then on the key is refused; if left out, when the key expires that makes it.'),
-  sandbox: z.boolean().optional().describe('Nothing sent with the key leaves the server. A sandbox key makes no others.'),
+  sandbox: z.boolean().optional().describe('Nothing sent with the key leaves the server, and it changes nothing live. A sandbox key makes no others.'),
 })
 const rotation = z.object({
   overlap_seconds: z
@@ -64,12 +64,13 @@ export const apiKeyOperations = (parts: ApiKeyParts): Operation[] => [
       summary: 'Make an API key',
       description: 'A key can make keys that hold no more than itself.',
       permission: 'full_access',
+      sandbox: true,
       body: { schema: newKey, example: { name: 'shop', permission: 'sending_access' } },
       answers: [{ status: 201, description: 'The key, with its token.', schema: reference.extend({ token }).meta({ id: 'ApiKeyWithToken' }) }],
       refuses: ['validation_error', 'missing_required_field'],
     },
     async (ctx, { body }) => {
-      const { accountId, sandbox } = ctx.state.submitter
+      const { accountId, confined } = ctx.state.submitter
       const permission = body.permission ?? (body.domain_id ? 'sending_access' : 'full_access')
       if (permission === 'operator') requirePermission(ctx, 'operator')
       const expiresAt = body.expires_at ?? ownExpiry(ctx, parts)
@@ -79,7 +80,7 @@ export const apiKeyOperations = (parts: ApiKeyParts): Operation[] => [
         name: body.name,
         permission,
         domainId: body.domain_id ? ownDomain(parts, accountId, body.domain_id) : null,
-        sandbox: sandbox || body.sandbox === true,
+        sandbox: confined || body.sandbox === true,
         expiresAt,
       })
       return { object: 'api_key' as const, ...made }
@@ -99,8 +100,8 @@ export const apiKeyOperations = (parts: ApiKeyParts): Operation[] => [
     },
     (ctx, { query }) => {
       const page = pageOf(query)
-      const { accountId, sandbox } = ctx.state.submitter
-      const seen = parts.apiKeys.list(accountId).filter((key) => key.sandbox || !sandbox)
+      const { accountId, confined } = ctx.state.submitter
+      const seen = parts.apiKeys.list(accountId).filter((key) => key.confined || !confined)
       return listBody(pageFrom(seen, page), page, keyObject)
     },
   ),
@@ -116,6 +117,7 @@ const oneKeyOperations = (parts: ApiKeyParts): Operation[] => [
       tag: 'API keys',
       summary: 'Rename an API key',
       permission: 'full_access',
+      sandbox: true,
       body: { schema: z.object({ name: keyName }), example: { name: 'shop' } },
       answers: [{ status: 200, description: 'The key.', schema: reference.meta({ id: 'ApiKeyReference' }) }],
       refuses: ['not_found', 'validation_error'],
@@ -134,6 +136,7 @@ const oneKeyOperations = (parts: ApiKeyParts): Operation[] => [
       tag: 'API keys',
       summary: 'Give an API key a new token',
       permission: 'full_access',
+      sandbox: true,
       body: { schema: rotation, optional: true },
       answers: [
         {
@@ -161,6 +164,7 @@ const oneKeyOperations = (parts: ApiKeyParts): Operation[] => [
       summary: 'Revoke an API key',
       description: 'At once, in open SMTP sessions too.',
       permission: 'full_access',
+      sandbox: true,
       answers: [{ status: 200, description: 'It is revoked.', schema: reference.extend({ deleted: z.literal(true) }).meta({ id: 'DeletedApiKey' }) }],
       refuses: ['not_found'],
     },
@@ -177,9 +181,9 @@ const oneKeyOperations = (parts: ApiKeyParts): Operation[] => [
  * @throws SternaError `not_found`, `restricted_api_key`
  */
 function keyOf(ctx: ApiContext, { apiKeys }: ApiKeyParts): ApiKey {
-  const { accountId, sandbox } = ctx.state.submitter
+  const { accountId, confined } = ctx.state.submitter
   const key = apiKeys.list(accountId).find(({ id }) => id === ctx.params['id'])
-  if (!key || (sandbox && !key.sandbox)) throw new SternaError('not_found', 'This account has no such API key.')
+  if (!key || (confined && !key.confined)) throw new SternaError('not_found', 'This account has no such API key.')
   requirePermission(ctx, key.permission)
   return key
 }

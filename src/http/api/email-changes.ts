@@ -37,6 +37,7 @@ export const emailChangeOperations = (parts: EmailChangeParts): Operation[] => [
       tag: 'Emails',
       summary: 'Move a scheduled email to another time',
       permission: 'sending_access',
+      sandbox: true,
       body: { schema: rescheduleRequest, example: { scheduled_at: '2026-12-01T08:00:00Z' } },
       answers: [{ status: 200, description: 'The email has the new time.', schema: changedEmailAnswer }],
       refuses: ['not_found', 'invalid_state'],
@@ -56,6 +57,7 @@ export const emailChangeOperations = (parts: EmailChangeParts): Operation[] => [
       summary: 'Cancel an email',
       description: 'While it is scheduled, or while it is queued for all of its recipients and none of them is being sent to.',
       permission: 'sending_access',
+      sandbox: true,
       answers: [{ status: 200, description: 'The email is canceled for all of its recipients.', schema: changedEmailAnswer }],
       refuses: ['not_found', 'invalid_state'],
     },
@@ -76,6 +78,7 @@ export const emailChangeOperations = (parts: EmailChangeParts): Operation[] => [
       description:
         'Makes a new email of the stored content, for the recipients that bounced, failed or were suppressed. Those who are on the suppression list still are left out again. An `Idempotency-Key` counts as for sending.',
       permission: 'sending_access',
+      sandbox: true,
       answers: [{ status: 200, description: 'The new email is queued.', schema: sentEmailAnswer }],
       refuses: ['not_found', 'invalid_state', ...sendingRefusals],
     },

@@ -40,7 +40,7 @@ const credentials = z.object({
   password: z.string().max(1000),
   code: z.string().max(100).optional().describe('Of the authenticator app, or a recovery code; where a second factor is in use.'),
 })
-const tokenWish = z.object({ sandbox: z.boolean().default(false).describe('For what happens in the sandbox instead of live.') })
+const tokenWish = z.object({ sandbox: z.boolean().default(false).describe('For what happens in the sandbox instead of live. Such a token changes nothing live.') })
 
 const shared = { tag: 'Session', permission: null } as const
 

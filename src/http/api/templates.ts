@@ -74,6 +74,7 @@ const readingOperations = (parts: TemplateParts): Operation[] => [
       summary: 'Try a template out',
       description: 'Fills the variables into the newest version, published or not. Nothing is sent.',
       permission: 'read_access',
+      sandbox: true,
       body: { schema: renderSchema, optional: true, limit: variablesLimit, example: { variables: { name: 'Ann' } } },
       answers: [{ status: 200, description: 'What an email with these variables would hold.', schema: renderedAnswer }],
       refuses: ['not_found', 'validation_error', 'payload_too_large'],

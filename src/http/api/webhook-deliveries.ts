@@ -155,6 +155,7 @@ export function webhookReplayOperations(parts: { webhooks: Webhooks }): Operatio
         summary: 'Post a delivery again',
         description: same,
         permission: 'full_access',
+        sandbox: true,
         answers: [{ status: 200, description: 'A new delivery waits to be posted.', schema: replayAnswer }],
         refuses: ['not_found', 'invalid_state'],
       },
@@ -172,6 +173,7 @@ export function webhookReplayOperations(parts: { webhooks: Webhooks }): Operatio
         summary: 'Post an event again',
         description: same,
         permission: 'full_access',
+        sandbox: true,
         answers: [{ status: 200, description: 'A new delivery waits to be posted.', schema: replayAnswer }],
         refuses: ['not_found', 'invalid_state'],
       },
@@ -188,6 +190,7 @@ export function webhookReplayOperations(parts: { webhooks: Webhooks }): Operatio
         tag: 'Webhooks',
         summary: 'Post again all that failed in a period',
         permission: 'full_access',
+        sandbox: true,
         body: { schema: replayRequest, example: { since: '2026-11-20T00:00:00Z', status: 'failed' } },
         answers: [
           {

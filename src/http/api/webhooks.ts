@@ -73,6 +73,7 @@ const endpointOperations = (parts: WebhookParts): Operation[] => [
       tag: 'Webhooks',
       summary: 'Add a webhook',
       permission: 'full_access',
+      sandbox: true,
       body: { schema: webhookRequest, example: { url: 'https://app.example.com/hooks/mail', events: ['email.delivered', 'email.bounced'] } },
       answers: [{ status: 201, description: 'The webhook, with its secret.', schema: webhookWithSecret }],
       refuses: ['missing_required_field', 'validation_error', 'invalid_event_type'],
@@ -128,6 +129,7 @@ const endpointOperations = (parts: WebhookParts): Operation[] => [
       summary: 'Change a webhook',
       description: 'Disabling cancels the deliveries that wait; enabling again does not bring them back.',
       permission: 'full_access',
+      sandbox: true,
       body: { schema: webhookRequest, example: { status: 'disabled' } },
       answers: [{ status: 200, description: 'The webhook.', schema: webhookAnswer }],
       refuses: ['not_found', 'validation_error', 'invalid_event_type'],
@@ -146,6 +148,7 @@ const endpointOperations = (parts: WebhookParts): Operation[] => [
       summary: 'Delete a webhook',
       description: 'Deliveries that wait are canceled.',
       permission: 'full_access',
+      sandbox: true,
       answers: [
         {
           status: 200,
@@ -173,6 +176,7 @@ const secretOperations = (parts: WebhookParts): Operation[] => [
       tag: 'Webhooks',
       summary: 'Give a webhook a new secret',
       permission: 'full_access',
+      sandbox: true,
       body: { schema: rotationRequest, optional: true },
       answers: [
         {
@@ -211,6 +215,7 @@ const secretOperations = (parts: WebhookParts): Operation[] => [
       summary: 'Post a sample to a webhook',
       description: 'At once and without a retry, with the header `x-service-test: true`.',
       permission: 'full_access',
+      sandbox: true,
       body: { schema: testRequest, optional: true },
       answers: [
         {

@@ -1,7 +1,8 @@
 import { headerReferences, rateLimitHeaders } from './openapi-headers.ts'
 import type { ProblemResponses } from './openapi-problem.ts'
 import type { JsonSchema, SchemaComponents } from './openapi-schema.ts'
-import { changesLive, needsKey, refusalsOf } from './operation-refusals.ts'
+import { refusalsOf } from './operation-refusals.ts'
+import { changesLive, needsKey } from './operation.ts'
 import type { Answer, Operation } from './operation.ts'
 
 interface OperationFrame {

@@ -1,11 +1,6 @@
 import type { ErrorCode } from '../errors.ts'
+import { changesLive, needsKey } from './operation.ts'
 import type { Operation } from './operation.ts'
-
-/** Whether a request to this path must bear an API key. */
-export const needsKey = ({ path }: Pick<Operation, 'path'>): boolean => path.startsWith('/api/')
-
-/** Whether no sandbox key may do this. */
-export const changesLive = (declared: Omit<Operation, 'handle'>): boolean => needsKey(declared) && declared.method !== 'GET' && !declared.sandbox
 
 /** Every error that an endpoint may answer: those it declares, and those that come of what it demands and takes. */
 export function refusalsOf(declared: Omit<Operation, 'handle'>): ErrorCode[] {

@@ -6,7 +6,6 @@ import { requireLive, requirePermission } from './api-state.ts'
 import type { ApiContext, ApiRouter } from './api-state.ts'
 import { changedFields } from './changed-fields.ts'
 import { jsonBody } from './json-body.ts'
-import { changesLive } from './operation-refusals.ts'
 import { readQuery } from './query.ts'
 import type { QueryShape } from './query.ts'
 import { validate } from './validate.ts'
@@ -64,6 +63,12 @@ export interface Operation {
   refuses: ErrorCode[]
   handle(ctx: ApiContext, input: { query: never; body: never }): unknown
 }
+
+/** Whether a request to this path must bear an API key. */
+export const needsKey = ({ path }: Pick<Operation, 'path'>): boolean => path.startsWith('/api/')
+
+/** Whether sandbox keys are refused. */
+export const changesLive = (declared: Omit<Operation, 'handle'>): boolean => needsKey(declared) && declared.method !== 'GET' && !declared.sandbox
 
 type QueryOf<O> = O extends { query: infer Q extends QueryShape } ? { [K in keyof Q]: z.output<Q[K]> | null } : Record<never, never>
 type BodyOf<O> = O extends { body: { raw: true } } ? undefined : O extends { body: { schema: infer B extends z.ZodType } } ? z.output<B> : undefined

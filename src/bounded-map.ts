@@ -11,6 +11,11 @@ export class BoundedMap<Key, Value> {
     return this.#entries.get(key)
   }
 
+  /** The one that was put the longest ago first. */
+  values(): Value[] {
+    return [...this.#entries.values()]
+  }
+
   /** Puts an entry, which is the newest then, also where the key was there before. */
   put(key: Key, value: Value): void {
     this.#entries.delete(key)

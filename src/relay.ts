@@ -8,6 +8,7 @@ import { startDelivery } from './delivery/delivery-threads.ts'
 import type { Delivery } from './delivery/delivery-threads.ts'
 import { JobFrames } from './delivery/job-frames.ts'
 import { MessageIdentity } from './delivery/message-identity.ts'
+import { ResolverWatch } from './delivery/resolver-watch.ts'
 import { openDoors } from './doors.ts'
 import type { DoorAddresses, Inside, Stop } from './doors.ts'
 import { startDomainReportReader } from './domain-report/domain-report-reader.ts'
@@ -98,8 +99,9 @@ async function startWebhooks(core: CoreParts, stops: Stop[]): Promise<Webhooks> 
 }
 
 async function startQueue(core: CoreParts, eventsWritten: () => void, stops: Stop[]): Promise<QueueRunner> {
-  const delivery = startDelivery(deliveryOptions(core.config), core.log)
-  const queue = newQueue(core, delivery, eventsWritten)
+  const resolverWatch = new ResolverWatch(core)
+  const delivery = startDelivery(deliveryOptions(core.config), core.log, (lookUp) => resolverWatch.note(lookUp))
+  const queue = newQueue(core, { delivery, resolverWatch, eventsWritten })
   await queue.start()
   stops.push(() => Promise.all([delivery.stop(grace.delivery), queue.stop(grace.delivery)]))
   return queue
@@ -202,7 +204,10 @@ function startJobs(core: CoreParts, { rollup, reports, certificate, uploads }: J
 /** A webhook that has had no success for so long is disabled, ms. */
 const disableWebhooksAfterMs = 5 * 24 * 3_600_000
 
-function newQueue(core: CoreParts, delivery: Delivery, eventsWritten: () => void): QueueRunner {
+function newQueue(
+  core: CoreParts,
+  { delivery, resolverWatch, eventsWritten }: { delivery: Delivery; resolverWatch: ResolverWatch; eventsWritten(): void },
+): QueueRunner {
   const { config, clock, log, db, secrets, sendingDomains } = core
   const identity = new MessageIdentity({
     tokenKey: secrets.deriveKey('verp'),
@@ -216,6 +221,7 @@ function newQueue(core: CoreParts, delivery: Delivery, eventsWritten: () => void
       log,
       frameFor: (message) => frames.frameFor(message),
       deliver: (job, onAttempt) => delivery.deliver(job, onAttempt),
+      isResolverSuspect: () => resolverWatch.isSuspect,
       eventsWritten,
       random: Math.random,
     },

@@ -8,6 +8,8 @@ export interface DnsAnswer<T> {
   ttl: number
   /** True where a validating resolver vouches for the answer (AD bit). */
   secure: boolean
+  /** True where it is kept from an earlier look-up, and nobody was asked. */
+  isKept?: boolean
 }
 
 export interface MxRecord {

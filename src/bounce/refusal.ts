@@ -34,3 +34,10 @@ export interface Judgement {
   /** True where the address or its domain does not exist, has moved, or takes no mail: it must not be written to again. */
   hard: boolean
 }
+
+/** Codes of RFC 3463 for a domain with a null MX (RFC 7505), and for one whose hosts were not found for now. */
+const dnsCodes = /^(?:\d\.1\.10|4\.1\.2|4\.4\.[346])$/
+
+/** True of what rests on somebody's DNS, which may be wrong for a while. 556: RFC 7504 3. */
+export const restsOnDns = ({ category, smtpCode, enhancedCode }: { category: BounceCategory; smtpCode: number | null; enhancedCode: string | null }): boolean =>
+  category === 'domain_not_found' || smtpCode === 556 || dnsCodes.test(enhancedCode ?? '')

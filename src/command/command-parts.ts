@@ -5,6 +5,7 @@ import type { People } from '../account/people.ts'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config/settings.ts'
 import type { DnsResolver } from '../dns/dns-resolver.ts'
+import type { Health } from '../health.ts'
 import type { Log } from '../log.ts'
 import type { QueueAdmin } from '../queue/queue-admin.ts'
 import type { SendingDomains } from '../sending-domain/sending-domains.ts'
@@ -17,6 +18,7 @@ export interface CommandParts {
   db: Database
   clock: Clock
   log: Log
+  health: Health
   resolver: DnsResolver
   accounts: Accounts
   apiKeys: ApiKeys

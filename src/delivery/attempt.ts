@@ -6,7 +6,17 @@ import type { Reply } from '../smtp/reply.ts'
 export type Outcome =
   | { type: 'delivered'; reply: Reply }
   | { type: 'deferred'; reply: Reply | null; category: BounceCategory; reason: string }
-  | { type: 'bounced'; reply: Reply | null; hard: boolean; category: BounceCategory; reason: string }
+  | Bounced
+
+export interface Bounced {
+  type: 'bounced'
+  reply: Reply | null
+  hard: boolean
+  category: BounceCategory
+  reason: string
+  /** True where the DNS alone says that there is nowhere to bring the mail: final only once that was said twice. */
+  isAbsence?: boolean
+}
 
 /** A line of the dialogue: ms since the attempt began, `c` our side or `s` the server's, the line without CRLF. Message data is left out. */
 export type TranscriptLine = [ms: number, side: 'c' | 's', line: string]
@@ -62,6 +72,10 @@ export interface DeliveryJob {
   messageId: string
   /** Domain of the forward-paths, A-labels, lower case. */
   destination: string
+  /** True where the DNS said at an earlier attempt that there is nowhere to bring it: all name servers are asked, from no cache. */
+  isSecondLook: boolean
+  /** A name of the sender that the DNS has had an MX record of: name servers that do not find it are not believed. */
+  knownName: string | null
   recipients: DeliveryRecipient[]
   /** The message as stored, CRLF line ends, no bare CR or LF; lies in shared memory. */
   content: Uint8Array

@@ -4,18 +4,18 @@ import type { ConnectionPool, Lease } from './connection-pool.ts'
 import { isCleanContent } from './data-encoding.ts'
 import { SignableMessage } from './dkim-header.ts'
 import type { DkimSigner } from './dkim-sign.ts'
+import { findRoute } from './find-route.ts'
+import type { FindRouteParts } from './find-route.ts'
 import type { MxConnection, OutgoingMessage, Transfer } from './mx-connection.ts'
 import { openConnection } from './open-connection.ts'
 import type { ConnectionParts } from './open-connection.ts'
 import { bounce, deferral, outcomeOfHosts } from './outcome.ts'
 import type { Verdict } from './outcome.ts'
-import { routeTo } from './route.ts'
-import type { RouteHost, RouteParts } from './route.ts'
+import type { RouteHost } from './route.ts'
 import { Transcript } from './transcript.ts'
 import type { AttemptFrame } from './transcript.ts'
 
-export interface DeliverParts {
-  route: RouteParts
+export interface DeliverParts extends FindRouteParts {
   connection: ConnectionParts
   pool: ConnectionPool
   signer: DkimSigner
@@ -63,7 +63,7 @@ export async function deliver(job: DeliveryJob, onAttempt: OnAttempt, parts: Del
     for (const { id } of open.values()) settle(attemptOf(draftFor(id, parts), outcome))
   }
   try {
-    const route = await routeTo(job.destination, parts.route)
+    const route = await findRoute(job, parts)
     if ('outcome' in route) return settleAll(route.outcome)
     if (!isCleanContent(job.content)) return settleAll(bounce('5.6.0 the message has bare CR or LF, or NUL', 'internal_error'))
     const headerFor = headersOf(job, parts)

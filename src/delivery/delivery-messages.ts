@@ -1,6 +1,7 @@
 import type { Attempt, DeliveryJob, Postponed } from './attempt.ts'
 import type { ListenAddress } from './address-guard.ts'
 import type { DeliveryTimeouts } from './delivery-timeouts.ts'
+import type { LookUp } from './find-route.ts'
 import type { Smarthost } from './route.ts'
 
 /** What a delivery thread is started with. */
@@ -41,5 +42,6 @@ export type ToThread =
 export type FromThread =
   | { type: 'attempt'; jobId: string; result: Attempt | Postponed }
   | { type: 'done'; jobId: string }
+  | { type: 'looked up'; lookUp: LookUp }
   | { type: 'fault'; reason: string }
   | { type: 'stopped' }

@@ -87,6 +87,8 @@ function deliverParts(): DeliverParts {
       smarthost: settings.smarthost,
       random: Math.random,
     },
+    eachServer: resolver.eachServer,
+    noteLookUp: (lookUp) => outbox.add({ type: 'looked up', lookUp }),
     connection: {
       ehloName: hostname,
       timeouts: { ...standardTimeouts, ...settings.timeouts },

@@ -5,6 +5,7 @@ import type { ListenAddress } from './address-guard.ts'
 import { unconnectedAttempt } from './attempt.ts'
 import type { Attempt, DeliveryJob, Postponed } from './attempt.ts'
 import type { DeliverySettings, FromThread, ToThread } from './delivery-messages.ts'
+import type { LookUp } from './find-route.ts'
 import { deferral } from './outcome.ts'
 import { Outbox } from './outbox.ts'
 
@@ -43,6 +44,8 @@ interface Known {
   listeners: ListenAddress[] | null
 }
 
+type NoteLookUp = (lookUp: LookUp) => void
+
 const ehloNameForm = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/i
 /** Beyond the grace for transactions: for the thread to answer at all. */
 const stopMarginMs = 1000
@@ -51,15 +54,15 @@ const crashWindowMs = 10 * 60_000
 const longestRestartWaitMs = 60_000
 
 /**
- * Starts the threads that sign and deliver.
+ * Starts the threads that sign and deliver. `noteLookUp` is told what name servers say of destinations, before the attempts are.
  * @throws SternaError `configuration` where the host name cannot be said in EHLO
  */
-export function startDelivery({ threads, ...settings }: DeliveryOptions, log: Log): Delivery {
+export function startDelivery({ threads, ...settings }: DeliveryOptions, log: Log, noteLookUp: NoteLookUp = () => {}): Delivery {
   if (!ehloNameForm.test(settings.hostname)) {
     throw new SternaError('configuration', `hostname: "${settings.hostname}" is not a host name; use the name that this server's address resolves to.`)
   }
   const known: Known = { keys: new Map(), listeners: null }
-  const all = Array.from({ length: threads }, () => new DeliveryThread(settings, known, log))
+  const all = Array.from({ length: threads }, () => new DeliveryThread(settings, { known, log, noteLookUp }))
   return {
     deliver: (job, onAttempt) => (all[placeOf(job.destination) % threads] as DeliveryThread).deliver(job, onAttempt),
     addKey(id, der) {
@@ -89,6 +92,7 @@ class DeliveryThread {
   readonly #settings: DeliverySettings
   readonly #known: Known
   readonly #log: Log
+  readonly #noteLookUp: NoteLookUp
   readonly #jobs = new Map<string, OpenJob>()
   readonly #outbox: Outbox<ToThread>
   #worker: Worker | null = null
@@ -97,10 +101,11 @@ class DeliveryThread {
   #stopping = false
   #stopped = (): void => {}
 
-  constructor(settings: DeliverySettings, known: Known, log: Log) {
+  constructor(settings: DeliverySettings, { known, log, noteLookUp }: { known: Known; log: Log; noteLookUp: NoteLookUp }) {
     this.#settings = settings
     this.#known = known
     this.#log = log
+    this.#noteLookUp = noteLookUp
     this.#outbox = new Outbox((messages) => this.#worker?.postMessage(messages))
     this.#start()
   }
@@ -157,6 +162,7 @@ class DeliveryThread {
       void this.#worker?.terminate()
       return
     }
+    if (message.type === 'looked up') return this.#noteLookUp(message.lookUp)
     if (message.type === 'fault') return this.#log.error({ reason: message.reason }, 'a DKIM key cannot be used')
     const job = this.#jobs.get(message.jobId)
     if (!job) return

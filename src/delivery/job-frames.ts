@@ -5,7 +5,7 @@ import type { Delivery } from './delivery-threads.ts'
 import type { IdentifiedMessage, MessageIdentity, RecipientFrame } from './message-identity.ts'
 
 /** How a message leaves: under which reverse-path, with which fields and signatures, and what TLS is demanded. */
-export type JobFrame = Pick<DeliveryJob, 'signingKeys' | 'tls' | 'fields'> & {
+export type JobFrame = Pick<DeliveryJob, 'signingKeys' | 'tls' | 'fields' | 'knownName'> & {
   frameOf(recipient: Pick<DeliveryRecipient, 'id' | 'forwardPath'>): RecipientFrame
 }
 
@@ -36,11 +36,11 @@ export class JobFrames {
     const { identity, sendingDomains } = this.#parts
     const domain = message.domainId === null ? null : sendingDomains.senderDomain(message.domainId)
     const isOwn = message.accountId === systemAccountId
-    if (!domain) return isOwn ? { signingKeys: [], tls: 'opportunistic', fields: [], frameOf: anonymous } : null
-    const { signingKeys, tls } = domain
+    if (!domain) return isOwn ? { signingKeys: [], tls: 'opportunistic', fields: [], knownName: null, frameOf: anonymous } : null
+    const { signingKeys, tls, knownName } = domain
     for (const { id } of signingKeys) this.#give(id)
-    if (isOwn) return { signingKeys, tls, fields: [], frameOf: anonymous }
-    return { signingKeys, tls, fields: identity.fieldsOf(message, domain), frameOf: (recipient) => identity.frameOf(message, recipient, domain) }
+    if (isOwn) return { signingKeys, tls, fields: [], knownName, frameOf: anonymous }
+    return { signingKeys, tls, knownName, fields: identity.fieldsOf(message, domain), frameOf: (recipient) => identity.frameOf(message, recipient, domain) }
   }
 
   #give(keyId: string): void {

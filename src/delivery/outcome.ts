@@ -2,7 +2,7 @@ import { classifyRefusal } from '../bounce/classify-refusal.ts'
 import type { BounceCategory, RefusalPhase } from '../bounce/refusal.ts'
 import { formatReply } from '../smtp/reply.ts'
 import type { Reply } from '../smtp/reply.ts'
-import type { Outcome } from './attempt.ts'
+import type { Bounced, Outcome } from './attempt.ts'
 
 /** What a reply answers; `dot` is the end of the message data. */
 export type Phase = Exclude<RefusalPhase, 'report'>
@@ -42,13 +42,16 @@ export const deferral = (category: BounceCategory, reason: string, nextHost = tr
 })
 
 /** Given up by ourselves: no server said so. The reason begins with the enhanced code that fits (RFC 3463). */
-export const bounce = (reason: string, category: BounceCategory, hardness: 'hard' | 'soft' = 'soft'): Outcome => ({
+export const bounce = (reason: string, category: BounceCategory, hardness: 'hard' | 'soft' = 'soft'): Bounced => ({
   type: 'bounced',
   reply: null,
   hard: hardness === 'hard',
   category,
   reason,
 })
+
+/** True where the DNS alone says that there is nowhere to bring the mail. */
+export const isAbsence = (outcome: Outcome): outcome is Bounced & { isAbsence: true } => outcome.type === 'bounced' && outcome.isAbsence === true
 
 /**
  * One outcome of what several hosts said, in the order in which they were tried: a single one that may do better later

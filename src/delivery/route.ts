@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
-import type { DnsAnswer, MxRecord, Resolver } from '../resolver.ts'
+import type { RouteResolver } from '../dns/dns-resolver.ts'
+import type { DnsAnswer, MxRecord } from '../resolver.ts'
 import { whyForbidden } from './address-guard.ts'
 import type { AddressGuard } from './address-guard.ts'
 import type { Outcome } from './attempt.ts'
@@ -14,7 +15,13 @@ export interface RouteHost {
 }
 
 /** Where a destination's mail goes, the best first, or what became of it because there is nowhere. */
-type Route = { hosts: RouteHost[] } | { outcome: Outcome }
+export type Route = FoundRoute | { outcome: Outcome }
+
+interface FoundRoute {
+  hosts: RouteHost[]
+  /** True where the MX records are kept from an earlier look-up. */
+  isKept: boolean
+}
 
 export interface Smarthost {
   /** Name or IP address. */
@@ -23,7 +30,7 @@ export interface Smarthost {
 }
 
 export interface RouteParts {
-  resolver: Resolver
+  resolver: RouteResolver
   guard: AddressGuard
   /** Names of this server: it is not its own next hop. */
   ownNames: string[]
@@ -49,7 +56,8 @@ interface LookedUp {
 
 /**
  * The next hops of a destination (RFC 5321 5.1, RFC 7505): its MX hosts by preference, or its own address where it
- * has no MX record at all. A name server that fails defers; that a domain does not exist is final.
+ * has no MX record at all. A name server that fails defers; one that says that there is nowhere to go may be wrong, so
+ * such a bounce is marked as an absence. A null MX is none: somebody has published it.
  */
 export async function routeTo(destination: string, parts: RouteParts): Promise<Route> {
   if (parts.smarthost) return smarthostRoute(parts.smarthost, parts)
@@ -60,7 +68,8 @@ export async function routeTo(destination: string, parts: RouteParts): Promise<R
   const hosts = hostsOf(destination, mx, parts.random)
   if (!Array.isArray(hosts)) return { outcome: hosts }
   const lookedUp = await Promise.all(hosts.map((host) => lookUp(host, parts.resolver)))
-  return choose(destination, lookedUp, parts)
+  const route = choose(destination, lookedUp, parts)
+  return Array.isArray(route) ? { hosts: route, isKept: mx.isKept === true } : { outcome: route }
 }
 
 function hostsOf(destination: string, mx: DnsAnswer<MxRecord>, random: () => number): MxRecord[] | Outcome {
@@ -68,7 +77,7 @@ function hostsOf(destination: string, mx: DnsAnswer<MxRecord>, random: () => num
     case 'servfail':
       return deferral('timeout', `4.4.3 no name server could tell the MX hosts of ${destination}`).outcome
     case 'nxdomain':
-      return bounce(`5.1.2 the domain ${destination} does not exist`, 'domain_not_found', 'hard')
+      return absence(`5.1.2 the domain ${destination} does not exist`, 'domain_not_found', 'hard')
     case 'nodata':
       // RFC 5321 5.1: only a domain without any MX record falls back to its address.
       return [{ preference: 0, exchange: destination }]
@@ -90,47 +99,42 @@ function inOrder(records: MxRecord[], random: () => number): MxRecord[] {
   return shuffled.filter(({ exchange }) => !names.has(exchange) && names.add(exchange)).slice(0, mostHosts)
 }
 
-async function lookUp({ exchange, preference }: MxRecord, resolver: Resolver): Promise<LookedUp> {
+async function lookUp({ exchange, preference }: MxRecord, resolver: RouteResolver): Promise<LookedUp> {
   const [four, six] = await Promise.all([resolver.a(exchange), resolver.aaaa(exchange)])
   const addresses = [...four.records, ...six.records].slice(0, mostAddressesOfHost)
   return { name: exchange, preference, addresses, isUncertain: four.status === 'servfail' || six.status === 'servfail' }
 }
 
-function choose(destination: string, lookedUp: LookedUp[], parts: RouteParts): Route {
+function choose(destination: string, lookedUp: LookedUp[], parts: RouteParts): RouteHost[] | Outcome {
   const isOwn = ({ name, addresses }: LookedUp): boolean =>
     parts.ownNames.includes(name) || addresses.some((address) => whyForbidden(address, parts.port, parts.guard) === 'own')
   // RFC 5321 5.1: hosts that are not better than ourselves would send the mail back to us.
   const ownPreference = lookedUp.find(isOwn)?.preference ?? Infinity
   const better = lookedUp.filter(({ preference }) => preference < ownPreference)
-  if (better.length === 0) return { outcome: bounce(`5.4.6 the mail for ${destination} would loop back to this server`, 'policy') }
+  if (better.length === 0) return absence(`5.4.6 the mail for ${destination} would loop back to this server`, 'policy')
 
   const found = better.flatMap(({ name, addresses }) => addresses.map((address) => ({ name, address, port: parts.port })))
   const seen = new Set<string>()
   const hosts = found
     .filter(({ address, port }) => !whyForbidden(address, port, parts.guard) && !seen.has(address) && seen.add(address))
     .slice(0, mostAddresses)
-  if (hosts.length > 0) return { hosts }
+  if (hosts.length > 0) return hosts
   if (better.some(({ isUncertain }) => isUncertain)) {
-    return { outcome: deferral('timeout', `4.4.3 no name server could tell the addresses of the MX hosts of ${destination}`).outcome }
+    return deferral('timeout', `4.4.3 no name server could tell the addresses of the MX hosts of ${destination}`).outcome
   }
-  if (found.length === 0) {
-    return { outcome: bounce(`5.4.4 no host of ${destination} has an address`, 'domain_not_found') }
-  }
+  if (found.length === 0) return absence(`5.4.4 no host of ${destination} has an address`, 'domain_not_found')
   const where = found.slice(0, 3).map(({ name, address }) => `${name} (${address})`).join(', ')
-  return {
-    outcome: bounce(
-      `5.4.4 ${destination} has its mail at ${where}, which is not a public address; delivery.allow_private_addresses allows it`,
-      'policy',
-    ),
-  }
+  return absence(`5.4.4 ${destination} has its mail at ${where}, which is not a public address; delivery.allow_private_addresses allows it`, 'policy')
 }
+
+const absence = (...bounced: Parameters<typeof bounce>): Outcome => ({ ...bounce(...bounced), isAbsence: true })
 
 async function smarthostRoute({ host, port }: Smarthost, parts: RouteParts): Promise<Route> {
   const { addresses } = isIP(host) === 0 ? await lookUp({ exchange: host, preference: 0 }, parts.resolver) : { addresses: [host] }
   // The operator named it, so it may stand in our own network; ourselves it cannot be.
   const guard = { ...parts.guard, allowPrivateAddresses: true }
   const hosts = addresses.filter((address) => !whyForbidden(address, port, guard)).map((address) => ({ name: host, address, port }))
-  if (hosts.length > 0) return { hosts }
+  if (hosts.length > 0) return { hosts, isKept: true }
   const reason = addresses.length > 0 ? 'is this server itself' : 'has no address'
   return { outcome: deferral('other', `4.4.4 the smarthost ${host} ${reason}; correct delivery.smarthost`).outcome }
 }

@@ -29,7 +29,7 @@ export class DnsCache {
     if (leftMs <= 0) return null
     this.#kept.set(key, found) // the one used last is dropped last
     const { status, records, secure } = found.answer
-    return { status, records: records.slice(), ttl: Math.ceil(leftMs / 1000), secure }
+    return { status, records: records.slice(), ttl: Math.ceil(leftMs / 1000), secure, isKept: true }
   }
 
   /** @param size bytes of the messages that the answer was read from */

@@ -16,9 +16,14 @@ import type { DnsReply, RecordType } from './dns-message.ts'
 import { DnsSockets, parseServer } from './dns-sockets.ts'
 import type { NameServer } from './dns-sockets.ts'
 
+/** Look-ups that a route needs. */
+export type RouteResolver = Pick<Resolver, 'mx' | 'a' | 'aaaa'>
+
 export interface DnsResolver extends Resolver {
   /** The names of an address, given as its name under in-addr.arpa or ip6.arpa. */
   ptr(name: string): Promise<DnsAnswer<string>>
+  /** Each name server alone, from no cache. */
+  eachServer: (RouteResolver & { server: string })[]
   /** Ends what is under way as `servfail`; later look-ups are `servfail` at once. */
   close(): void
 }
@@ -53,15 +58,18 @@ export function dnsResolver(options: DnsResolverOptions): DnsResolver {
   const cache = new DnsCache(options.cacheSize ?? 10_000, options.now ?? (() => performance.now()))
   const underWay = new Map<string, Promise<DnsAnswer<unknown>>>()
 
+  const ask = (type: RecordType, name: string, of: NameServer[]) =>
+    resolve({ name, type, ask: (question) => askServers(question, { servers: of, tryMs, sockets }) })
+
   const lookUp = async (type: RecordType, given: string): Promise<DnsAnswer<unknown>> => {
     const name = normalName(given)
-    if (name === null) return { status: 'nxdomain', records: [], ttl: 0, secure: false }
+    if (name === null) return noName
     const key = `${type} ${name}`
     const cached = cache.find(key)
     if (cached) return cached
     let asking = underWay.get(key)
     if (!asking) {
-      asking = resolve({ name, type, ask: (question) => askServers(question, { servers, tryMs, sockets }) })
+      asking = ask(type, name, servers)
         .then(({ answer, size }) => {
           if (!sockets.closed) cache.keep(key, answer, size)
           return answer
@@ -73,6 +81,11 @@ export function dnsResolver(options: DnsResolverOptions): DnsResolver {
     return { ...answer, records: answer.records.slice() }
   }
 
+  const lookUpAt = async (server: NameServer, type: RecordType, given: string): Promise<DnsAnswer<unknown>> => {
+    const name = normalName(given)
+    return name === null ? noName : (await ask(type, name, [server])).answer
+  }
+
   return {
     mx: (name) => lookUp('MX', name) as Promise<DnsAnswer<MxRecord>>,
     a: (name) => lookUp('A', name) as Promise<DnsAnswer<string>>,
@@ -81,9 +94,18 @@ export function dnsResolver(options: DnsResolverOptions): DnsResolver {
     cname: (name) => lookUp('CNAME', name) as Promise<DnsAnswer<string>>,
     ns: (name) => lookUp('NS', name) as Promise<DnsAnswer<string>>,
     ptr: (name) => lookUp('PTR', name) as Promise<DnsAnswer<string>>,
+    eachServer: servers.map((server) => ({
+      server: server.address,
+      mx: (name) => lookUpAt(server, 'MX', name) as Promise<DnsAnswer<MxRecord>>,
+      a: (name) => lookUpAt(server, 'A', name) as Promise<DnsAnswer<string>>,
+      aaaa: (name) => lookUpAt(server, 'AAAA', name) as Promise<DnsAnswer<string>>,
+    })),
     close: () => sockets.close(),
   }
 }
+
+/** Of what cannot be a name nobody is asked. */
+const noName: DnsAnswer<never> = { status: 'nxdomain', records: [], ttl: 0, secure: false }
 
 interface Question {
   name: string

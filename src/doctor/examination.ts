@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config/settings.ts'
 import type { DnsResolver } from '../dns/dns-resolver.ts'
+import type { Health } from '../health.ts'
 import type { SendingDomains } from '../sending-domain/sending-domains.ts'
 import { realHost } from './doctor-host.ts'
 import type { Finding } from './finding.ts'
@@ -11,9 +12,10 @@ export function examination(parts: {
   config: Config
   clock: Clock
   resolver: DnsResolver
+  health: Pick<Health, 'faults'>
   sendingDomains: SendingDomains
 }): Promise<Finding[]> {
-  const { config, clock, resolver, sendingDomains } = parts
+  const { config, clock, resolver, health, sendingDomains } = parts
   const domains = sendingDomains.list().map((domain) => ({ domain, records: sendingDomains.records(domain) }))
-  return runDoctor({ config, clock, resolver, domains, host: realHost })
+  return runDoctor({ config, clock, resolver, health, domains, host: realHost })
 }

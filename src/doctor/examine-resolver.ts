@@ -1,3 +1,4 @@
+import type { DnsResolver } from '../dns/dns-resolver.ts'
 import type { DnsAnswer, Resolver } from '../resolver.ts'
 import { type Finding, sayOf } from './finding.ts'
 
@@ -5,8 +6,9 @@ import { type Finding, sayOf } from './finding.ts'
  * Whether the name servers answer, and tell the truth about names that do not exist: one that shows an advertisement
  * instead would have mail to mistyped domains delivered there.
  * @param madeUp a label that nobody has
+ * @param isSuspect whether the serving process does not believe them at the moment
  */
-export async function examineResolver(resolver: Resolver, madeUp: string): Promise<Finding[]> {
+export async function examineResolver(resolver: Resolver, madeUp: string, isSuspect: boolean): Promise<Finding[]> {
   const [root, missing] = await Promise.all([resolver.ns('org'), resolver.a(`${madeUp}.invalid`)])
   if (root.status === 'servfail' && missing.status === 'servfail') {
     return [
@@ -24,7 +26,29 @@ export async function examineResolver(resolver: Resolver, madeUp: string): Promi
       ),
     ]
   }
+  if (isSuspect) {
+    return [
+      sayOf('resolver').failed(
+        'The name servers say that many domains do not exist to which mail is sent, also of such as were there before.',
+        'Mail to these waits and does not bounce. Set dns.servers to a resolver that works, best one of your own such as unbound on this machine.',
+      ),
+      judgeSecure(root),
+    ]
+  }
   return [judgeMissing(missing), judgeSecure(root)]
+}
+
+/** Whether each name server answers, where there are several: that a domain does not exist counts where two say so. */
+export async function examineEachServer(eachServer: DnsResolver['eachServer']): Promise<Finding[]> {
+  const answers = await Promise.all(eachServer.map(async ({ server, mx }) => ({ server, isSilent: (await mx('org')).status === 'servfail' })))
+  const silent = answers.filter(({ isSilent }) => isSilent)
+  if (silent.length === 0 || silent.length === answers.length) return []
+  return [
+    sayOf('resolver').warning(
+      `Of the name servers these do not answer: ${silent.map(({ server }) => server).join(', ')}.`,
+      'Repair them or take them out of dns.servers. A domain that does not exist bounces only where two of them say so, or where there is but one.',
+    ),
+  ]
 }
 
 function judgeMissing({ status, records }: DnsAnswer<string>): Finding {

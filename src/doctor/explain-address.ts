@@ -1,9 +1,11 @@
 import type { Clock } from '../clock.ts'
+import { isAbsence } from '../delivery/outcome.ts'
 import { routeTo } from '../delivery/route.ts'
 import type { RouteHost, RouteParts } from '../delivery/route.ts'
 import { simulatorDomain } from '../delivery/simulator.ts'
 import type { QueueAdmin } from '../queue/queue-admin.ts'
 import type { DestinationQueue } from '../queue/queue-overview.ts'
+import { untilSecondLook } from '../queue/second-look.ts'
 import type { Address } from '../smtp/address.ts'
 import type { Database, Row } from '../store/database.ts'
 import { suppressionAddress } from '../suppression/suppression-address.ts'
@@ -53,6 +55,7 @@ export async function explainAddress({ address, domain }: Address, parts: Explai
   }
   if ('outcome' in route) {
     const { outcome } = route
+    if (isAbsence(outcome)) return { next: 'defer', reason: untilSecondLook(outcome.reason), hosts: [], ...common }
     const reason = outcome.type === 'delivered' ? null : outcome.reason
     return { next: outcome.type === 'bounced' ? 'bounce' : 'defer', reason, hosts: [], ...common }
   }

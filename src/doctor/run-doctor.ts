@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config/settings.ts'
 import type { DnsResolver } from '../dns/dns-resolver.ts'
+import type { Health } from '../health.ts'
 import { selfSignedFiles } from '../smtp-server/self-signed-certificate.ts'
 import { isFullName } from '../smtp/domain-name.ts'
 import { databaseFile } from '../store/sqlite-connection.ts'
@@ -15,7 +16,7 @@ import { judgeDirectory, judgeDisk } from './examine-disk.ts'
 import { type ExaminedDomain, examineDomains, judgeReturnPath } from './examine-domains.ts'
 import { addressesOf, examineReverseDns, judgeHostName, sendingAddresses } from './examine-host-name.ts'
 import { examinePort25 } from './examine-port-25.ts'
-import { examineResolver } from './examine-resolver.ts'
+import { examineEachServer, examineResolver } from './examine-resolver.ts'
 import { examineWayBack } from './examine-way-back.ts'
 import { checkNames, type CheckName, type Finding, sayOf } from './finding.ts'
 
@@ -23,6 +24,8 @@ interface DoctorParts {
   config: Config
   clock: Clock
   resolver: DnsResolver
+  /** What is wrong with the serving process. */
+  health: Pick<Health, 'faults'>
   /** With the records of each. */
   domains: ExaminedDomain[]
   host: DoctorHost
@@ -35,9 +38,11 @@ const longestMs = 25_000
 export async function runDoctor(parts: DoctorParts): Promise<Finding[]> {
   const startedAt = performance.now()
   const isOver = (): boolean => performance.now() - startedAt > longestMs / 2
-  const { config, resolver, domains } = parts
+  const { config, resolver, health, domains } = parts
+  const isSuspect = health.faults.some(({ name }) => name === 'resolver_suspect')
   const checks: [CheckName, Promise<Finding[]>][] = [
-    ['resolver', examineResolver(resolver, `sterna-${randomBytes(8).toString('hex')}`)],
+    ['resolver', examineResolver(resolver, `sterna-${randomBytes(8).toString('hex')}`, isSuspect)],
+    ['resolver', examineEachServer(resolver.eachServer)],
     ['port_25', examineWayOut(parts)],
     ['host_name', examineAddresses(parts)],
     ['return_path', examineReturnPath(parts)],

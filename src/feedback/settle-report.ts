@@ -41,7 +41,7 @@ export function settleBounce(
 ): Statement[] {
   const { hard, category, status: enhancedCode, smtpCode, reason } = bounce
   const late = bounceLate(event.recipientId, { hard, category, enhancedCode, smtpCode, reason }, now)
-  const suppressed = destination === simulatorDomain ? [] : suppressAfterBounce(event, { ...event, address, hard, category, reason }, policy, now)
+  const suppressed = destination === simulatorDomain ? [] : suppressAfterBounce(event, { ...event, address, hard, category, enhancedCode, smtpCode, reason }, policy, now)
   return [...moveAndTell(event, late, now), ...suppressed]
 }
 

@@ -20,6 +20,8 @@ export interface DispatchParts {
   deliver(job: DeliveryJob, onAttempt: (result: Attempt | Postponed) => void): Promise<void>
   /** Null where the message cannot be signed: it waits. */
   frameFor(message: QueuedMessage): JobFrame | null
+  /** True where what the name servers say is not to be believed. */
+  isResolverSuspect(): boolean
   /** Called after events were written. */
   eventsWritten(): void
   random(): number
@@ -85,6 +87,8 @@ export class Dispatch {
       id: String(++this.#lastJob),
       messageId: message.id,
       destination: recipients[0]?.destination ?? '',
+      isSecondLook: recipients.some(({ absentSince }) => absentSince !== null),
+      knownName: frame.knownName,
       recipients: recipients.map((recipient) => ({ id: recipient.id, forwardPath: recipient.forwardPath, ...frame.frameOf(recipient) })),
       content,
       bodyType: message.bodyType,
@@ -124,6 +128,7 @@ export class Dispatch {
       now: clock.now(),
       retrySchedule: this.#settings.retrySchedule,
       viaSmarthost: this.#settings.viaSmarthost && attempt.mxHost !== simulatorDomain,
+      isResolverSuspect: this.#parts.isResolverSuspect(),
       random: random(),
       policy: this.#settings.suppressionPolicyFor(message.accountId),
     })

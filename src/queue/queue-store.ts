@@ -36,6 +36,8 @@ export interface QueuedRecipient {
   lastResponse: string | null
   smtpCode: number | null
   enhancedStatus: string | null
+  /** Since when the DNS has said that there is nowhere to bring it, epoch ms; null where it did not at the last attempt. */
+  absentSince: number | null
   /** True where the address came onto the suppression list while the message waited. */
   suppressed: boolean
 }
@@ -92,6 +94,7 @@ export interface ClaimedRow extends Row {
   last_response: string | null
   smtp_code: number | null
   enhanced_status: string | null
+  absent_since: number | null
   suppressed: number
 }
 
@@ -107,7 +110,7 @@ export const claimDue = (claim: { destination: string; owner: string; now: numbe
              select id from recipient
               where destination = :destination and due_at is not null and owner is null and held = 0 and due_at <= :now
               order by due_at limit :limit)
-           returning id, message_id, forward_path, attempts, expires_at, last_response, smtp_code, enhanced_status,
+           returning id, message_id, forward_path, attempts, expires_at, last_response, smtp_code, enhanced_status, absent_since,
              (select count(*) from message m join suppression s on s.account_id = m.account_id and s.sandbox = m.sandbox
                where m.id = recipient.message_id and s.address = lower(recipient.forward_path)
                  and (s.origin <> 'unsubscribe' or s.topic = m.unsubscribe_topic)
@@ -143,13 +146,13 @@ export function moveRecipient(
   id: string,
   owner: string,
   move: Move,
-  context: { attempted: boolean; last: LastResponse; now: number },
+  context: { attempted: boolean; last: LastResponse; absentSince: number | null; now: number },
 ): Statement {
-  const { attempted, last, now } = context
+  const { attempted, last, absentSince, now } = context
   return {
     sql: `update recipient
              set state = :state, due_at = :dueAt, owner = null, attempts = attempts + :attempted,
-                 last_response = :text, smtp_code = :code, enhanced_status = :enhancedCode,
+                 last_response = :text, smtp_code = :code, enhanced_status = :enhancedCode, absent_since = :absentSince,
                  sent_at = coalesce(sent_at, :sentAt),
                  delivered_at = coalesce(delivered_at, :deliveredAt), bounced_at = coalesce(bounced_at, :bouncedAt)
            where id = :id and owner = :owner and state in ('queued', 'deferred')`,
@@ -162,6 +165,7 @@ export function moveRecipient(
       text: last.text,
       code: last.code,
       enhancedCode: last.enhancedCode,
+      absentSince,
       sentAt: move.events.some(({ type }) => type === 'email.sent') ? now : null,
       deliveredAt: move.state === 'delivered' ? now : null,
       bouncedAt: move.events.some(({ type }) => type === 'email.bounced') ? now : null,

@@ -63,6 +63,7 @@ export const queuedRecipientOf = (row: ClaimedRow, destination: string): QueuedR
   lastResponse: row.last_response,
   smtpCode: row.smtp_code,
   enhancedStatus: row.enhanced_status,
+  absentSince: row.absent_since,
   suppressed: row.suppressed > 0,
 })
 

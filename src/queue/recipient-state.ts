@@ -3,6 +3,7 @@ import type { Outcome } from '../delivery/attempt.ts'
 import type { EventType } from '../event/event-type.ts'
 import { isoTime } from '../iso-time.ts'
 import type { Reply } from '../smtp/reply.ts'
+import type { FinalFailure } from '../suppression/suppression-policy.ts'
 
 /** Where a recipient of an email stands; those after `deferred` are final. */
 export const recipientStates = [
@@ -32,7 +33,7 @@ export interface Move {
   dueAt: number | null
   events: MoveEvent[]
   /** Why it was given up, where that says something of the address; null where it does not, or it was not given up. */
-  bounce: { hard: boolean; category: BounceCategory; reason: string } | null
+  bounce: FinalFailure | null
 }
 
 interface RecipientProgress {
@@ -79,7 +80,7 @@ export function moveAfter(outcome: Outcome, progress: RecipientProgress, context
         state: category === 'internal_error' ? 'failed' : 'bounced',
         dueAt: null,
         events: [...sent, bouncedEvent(now, { hard, category, reply, reason })],
-        bounce: { hard, category, reason },
+        bounce: { hard, category, reason, ...codesOf({ reply, reason }) },
       }
     }
   }
@@ -89,7 +90,7 @@ export function moveAfter(outcome: Outcome, progress: RecipientProgress, context
 export function moveExpired(progress: RecipientProgress, last: { reply: Reply | null; reason: string }, now: number): Move {
   const reason = `Given up: not delivered in time. Last: ${last.reason}`
   const sent = progress.attempts === 0 ? [sentEvent(now)] : []
-  const bounce = { hard: false, category: 'expired' as const, reason }
+  const bounce = { hard: false, category: 'expired' as const, reason, ...codesOf(last) }
   return { state: 'bounced', dueAt: null, events: [...sent, bouncedEvent(now, { ...bounce, reply: last.reply })], bounce }
 }
 
@@ -125,7 +126,6 @@ export const bouncedEvent = (
     bounce_type: bounce.hard ? 'hard' : 'soft',
     bounce_category: bounce.category,
     smtp_code: bounce.reply?.code ?? null,
-    // A bounce of our own making begins with the code that a server would have given.
     enhanced_status: bounce.reply?.enhancedCode ?? ownEnhancedCode(bounce.reason),
     reason: bounce.reason.slice(0, longestReason),
   },
@@ -137,4 +137,10 @@ interface ReportedReply {
   enhancedCode: string | null
 }
 
+const codesOf = ({ reply, reason }: { reply: Reply | null; reason: string }): Pick<FinalFailure, 'smtpCode' | 'enhancedCode'> => ({
+  smtpCode: reply?.code ?? null,
+  enhancedCode: reply?.enhancedCode ?? ownEnhancedCode(reason),
+})
+
+/** What is said of our own making begins with the code that a server would have given. */
 const ownEnhancedCode = (reason: string): string | null => /^[245]\.\d{1,3}\.\d{1,3}(?= )/.exec(reason)?.[0] ?? null

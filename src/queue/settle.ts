@@ -13,6 +13,7 @@ import type { LastResponse, QueuedMessage, QueuedRecipient } from './queue-store
 import { moveAfter, moveExpired, moveSuppressed } from './recipient-state.ts'
 import type { Move } from './recipient-state.ts'
 import { retryAt } from './retry-schedule.ts'
+import { judgeAbsence } from './second-look.ts'
 
 /** A change of a recipient's state, to be written whole. */
 export interface Settlement {
@@ -27,6 +28,8 @@ interface SettleContext {
   now: number
   retrySchedule: readonly number[]
   viaSmarthost: boolean
+  /** True where what the name servers say is not to be believed. */
+  isResolverSuspect: boolean
   /** 0 … 1 */
   random: number
   policy: SuppressionPolicy
@@ -36,15 +39,16 @@ interface SettleContext {
 export function settleAttempt(
   message: QueuedMessage,
   recipient: QueuedRecipient,
-  attempt: Attempt,
+  made: Attempt,
   context: SettleContext,
 ): Settlement {
   const { now, retrySchedule, viaSmarthost, random, owner } = context
-  const due = retryAt(recipient.attempts + 1, { schedule: retrySchedule, expiresAt: recipient.expiresAt, now, random })
+  const { attempt, absentSince, askAgainAt } = judgeAbsence(made, recipient, context)
+  const due = askAgainAt ?? retryAt(recipient.attempts + 1, { schedule: retrySchedule, expiresAt: recipient.expiresAt, now, random })
   const move = moveAfter(attempt.outcome, recipient, { now, retryAt: due, viaSmarthost })
   const last = lastResponseOf(attempt)
   const batch = [
-    moveRecipient(recipient.id, owner, move, { attempted: true, last, now }),
+    moveRecipient(recipient.id, owner, move, { attempted: true, last, absentSince, now }),
     insertAttempt(attempt, message.id, now),
     ...eventsOf(message, recipient, move, now),
     ...suppressionAfter({ message, recipient, move }, context.policy, now),
@@ -64,7 +68,7 @@ export function settleUntried(
     ? moveSuppressed(now)
     : moveExpired(recipient, { reply, reason: last.text ?? 'no attempt was made' }, now)
   const batch = [
-    moveRecipient(recipient.id, owner, move, { attempted: false, last, now }),
+    moveRecipient(recipient.id, owner, move, { attempted: false, last, absentSince: recipient.absentSince, now }),
     ...eventsOf(message, recipient, move, now),
     ...suppressionAfter({ message, recipient, move }, policy, now),
   ]

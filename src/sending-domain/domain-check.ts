@@ -1,5 +1,5 @@
 import type { Finding } from './check-records.ts'
-import { type Domain, type DomainKey, isSystemDomain, type RecordKind, type RecordState, type RecordStatus, requiredKindsOf } from './domain.ts'
+import { type Domain, type DomainKey, isSystemDomain, type RecordState, type RecordStatus, requiredKindsOf, wasFound } from './domain.ts'
 import { finishRotation, recordKindOf } from './key-rotation.ts'
 
 const minute = 60_000
@@ -102,5 +102,3 @@ function keyAfter(domain: Domain, key: DomainKey, { findings, now }: { findings:
   return isPresent === false && wasFound(domain, kind) ? { ...key, seenAt: null } : key
 }
 
-const wasFound = (domain: Domain, kind: RecordKind): boolean =>
-  domain.records[kind]?.status === 'verified' || domain.records[kind]?.status === 'temporary_failure'

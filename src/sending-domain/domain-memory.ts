@@ -1,5 +1,5 @@
 import { domainToASCII } from 'node:url'
-import { type Domain, type DomainTls, isSystemDomain } from './domain.ts'
+import { type Domain, type DomainTls, isSystemDomain, wasFound } from './domain.ts'
 import type { DkimAlgorithm } from './domain-keys.ts'
 import { returnPathOf } from './domain-records.ts'
 import { isSigning } from './key-rotation.ts'
@@ -14,6 +14,8 @@ export interface SenderDomain {
   subdomains: boolean
   /** The domain of the reverse-path. */
   returnPathDomain: string
+  /** A name of it that has had an MX record in the DNS, though it may be missing just now; null where none was seen. */
+  knownName: string | null
   /** RSA, and Ed25519 once its record has been found; of the server's own domain RSA too only then. */
   signingKeys: { id: string; signingDomain: string; selector: string; algorithm: DkimAlgorithm }[]
 }
@@ -123,6 +125,7 @@ const senderOf = (domain: Domain, returnPathDomain: string): SenderDomain => ({
   tls: domain.tls,
   subdomains: domain.subdomains,
   returnPathDomain: domain.returnPathSeen ? returnPathOf(domain) : returnPathDomain,
+  knownName: wasFound(domain, 'return-path-mx') ? returnPathOf(domain) : null,
   signingKeys: domain.keys
     .filter((key) => isSigning(key) && (key.seenAt !== null || !isSystemDomain(domain)))
     .map(({ id, selector, algorithm }) => ({ id, signingDomain: domain.name, selector, algorithm })),

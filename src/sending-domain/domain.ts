@@ -93,3 +93,7 @@ export interface Domain {
   /** Nothing before the first check. */
   records: Partial<Record<RecordKind, RecordState>>
 }
+
+/** True of a record that is there, or was before and is missing now. */
+export const wasFound = ({ records }: Pick<Domain, 'records'>, kind: RecordKind): boolean =>
+  records[kind]?.status === 'verified' || records[kind]?.status === 'temporary_failure'

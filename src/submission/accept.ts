@@ -128,5 +128,6 @@ const queuedRecipient = ({ id, forwardPath, destination, expiresAt }: NewRecipie
   lastResponse: null,
   smtpCode: null,
   enhancedStatus: null,
+  absentSince: null,
   suppressed: false,
 })

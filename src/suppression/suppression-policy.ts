@@ -1,4 +1,5 @@
 import type { AccountScope } from '../account/account-scope.ts'
+import { restsOnDns } from '../bounce/refusal.ts'
 import type { BounceCategory } from '../bounce/refusal.ts'
 import type { Statement } from '../store/database.ts'
 import { insertSuppression } from './insert-suppression.ts'
@@ -24,15 +25,25 @@ interface AddressedTo {
 }
 
 /** Soft bounces that tell something of the address; blocked senders, refused contents and faults of ours do not. */
-const concernsAddress = new Set<BounceCategory>(['invalid_recipient', 'mailbox_full', 'domain_not_found', 'timeout', 'expired'])
+const concernsAddress = new Set<BounceCategory>(['invalid_recipient', 'mailbox_full', 'timeout', 'expired'])
 
-/** What a final failure means for the list. */
+/** Why mail was given up. */
+export interface FinalFailure {
+  hard: boolean
+  category: BounceCategory
+  smtpCode: number | null
+  enhancedCode: string | null
+  reason: string
+}
+
+/** What a final failure means for the list: nothing where the DNS alone said so, for that may be wrong. */
 export function suppressAfterBounce(
   scope: AccountScope,
-  bounce: AddressedTo & { hard: boolean; category: BounceCategory; reason: string },
+  bounce: AddressedTo & FinalFailure,
   policy: SuppressionPolicy,
   now: number,
 ): Statement[] {
+  if (restsOnDns(bounce)) return []
   const { address, messageId: sourceId, recipientId, reason } = bounce
   const expiresAt = policy.expiry === 0 ? null : now + policy.expiry
   const entry = { address, origin: 'bounce' as const, sourceId, reason, createdAt: now, expiresAt }

@@ -11,6 +11,7 @@ const domain: SenderDomain = {
   tls: 'enforced',
   subdomains: false,
   returnPathDomain: 'send.sender.example',
+  knownName: 'send.sender.example',
   signingKeys: [{ id: 'key_1', signingDomain: 'sender.example', selector: 's1', algorithm: 'ed25519-sha256' }],
 }
 const message = {

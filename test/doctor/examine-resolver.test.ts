@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { examineResolver } from '../../src/doctor/examine-resolver.ts'
+import { examineEachServer, examineResolver } from '../../src/doctor/examine-resolver.ts'
 import { fakeResolver } from '../support/fake-resolver.ts'
 import type { FakeNameTable } from '../support/fake-resolver.ts'
 
@@ -12,5 +12,19 @@ test.each<[string, FakeNameTable, string[]]>([
   ['one that knows only its own network', {}, ['resolver failed']],
   ['one that does not answer', { org: 'servfail', 'x.invalid': 'servfail' }, ['resolver failed']],
 ])('%s', async (_, names, expected) => {
-  expect((await examineResolver(fakeResolver(names), 'x')).map(({ check, status }) => `${check} ${status}`)).toEqual(expected)
+  expect((await examineResolver(fakeResolver(names), 'x', false)).map(({ check, status }) => `${check} ${status}`)).toEqual(expected)
+})
+
+test('one that the serving process does not believe, whatever it says now', async () => {
+  const findings = await examineResolver(fakeResolver({ org: { ns: ['a'], secure: true } }), 'x', true)
+  expect(findings.map(({ check, status }) => `${check} ${status}`)).toEqual(['resolver failed', 'dnssec ok'])
+})
+
+test.each<[string, FakeNameTable[], string[]]>([
+  ['all answer', [{}, { org: { ns: ['a'] } }], []],
+  ['one is silent', [{}, { org: 'servfail' }], ['warning: Of the name servers these do not answer: 192.0.2.1.']],
+  ['all are silent, which is told already', [{ org: 'servfail' }, { org: 'servfail' }], []],
+])('each of several: %s', async (_, servers, expected) => {
+  const findings = await examineEachServer(servers.map((names, i) => ({ server: `192.0.2.${i}`, ...fakeResolver(names) })))
+  expect(findings.map(({ status, what }) => `${status}: ${what}`)).toEqual(expected)
 })

@@ -66,8 +66,8 @@ async function statuses(names: FakeNameTable, changes: Partial<DoctorHost> = {},
     const found = typeof entry === 'object' ? (entry.ptr ?? []) : []
     return { status: entry === 'servfail' ? ('servfail' as const) : found.length > 0 ? ('ok' as const) : ('nxdomain' as const), records: found, ttl: 0, secure: false }
   }
-  const resolver = { ...fake, ptr, close: () => {} }
-  const findings = await runDoctor({ config: settings, clock: settableClock(), resolver, domains: [{ domain, records }], host: { ...host, ...changes } })
+  const resolver = { ...fake, eachServer: [], ptr, close: () => {} }
+  const findings = await runDoctor({ config: settings, clock: settableClock(), resolver, health: { faults: [] }, domains: [{ domain, records }], host: { ...host, ...changes } })
   for (const { status, advice } of findings) expect(advice === null).toBe(status === 'ok')
   return findings.map(({ check, status }) => `${check} ${status}`)
 }

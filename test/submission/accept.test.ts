@@ -56,9 +56,9 @@ async function startQueue(db: Database): Promise<Relay> {
   const newQueue = () =>
     new QueueRunner(
       {
-        db, clock, deliver, log: silentLog, eventsWritten: () => {}, random: () => 0,
+        db, clock, deliver, log: silentLog, isResolverSuspect: () => false, eventsWritten: () => {}, random: () => 0,
         frameFor: ({ createdAt }) => ({
-          signingKeys: [], tls: 'opportunistic', fields: [],
+          signingKeys: [], tls: 'opportunistic', knownName: null, fields: [],
           frameOf: () => ({ reversePath: `b${createdAt}@relay.example`, traceFields: '', fields: [] }),
         }),
       },

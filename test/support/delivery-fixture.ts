@@ -6,6 +6,7 @@ import { deliver } from '../../src/delivery/deliver.ts'
 import type { DeliverParts } from '../../src/delivery/deliver.ts'
 import { standardTimeouts } from '../../src/delivery/delivery-timeouts.ts'
 import type { DeliveryTimeouts } from '../../src/delivery/delivery-timeouts.ts'
+import type { LookUp } from '../../src/delivery/find-route.ts'
 import { DkimSigner } from '../../src/delivery/dkim-sign.ts'
 import { trustContext } from '../../src/delivery/tls-policy.ts'
 import type { Resolver } from '../../src/resolver.ts'
@@ -27,6 +28,8 @@ export function jobOf({ to = ['user@example.com'], text = 'Subject: hi\r\n\r\nHe
     id: `job_${Math.random()}`,
     messageId: 'em_test',
     destination: 'example.com',
+    isSecondLook: false,
+    knownName: null,
     recipients: to.map((forwardPath, i) => ({ id: `rcp_${i + 1}`, forwardPath, reversePath: 'bounce@sender.test', traceFields: '', fields: [] })),
     content: contentOf(text),
     bodyType: '7bit',
@@ -47,23 +50,29 @@ export async function testMx(options: FakeMxOptions = {}): Promise<FakeMx> {
 
 export interface TestDelivery {
   parts: DeliverParts
+  /** What was noted of the name servers. */
+  lookUps: LookUp[]
   /** Every result, in order. */
   deliver(job?: DeliveryJob): Promise<(Attempt | Postponed)[]>
   /** Of a job with one recipient. */
   attempt(job?: DeliveryJob): Promise<Attempt>
 }
 
+/** What is wished for; the only name server alone answers as `resolver` does, unless others are given. */
 interface Wishes {
   timeouts?: Partial<DeliveryTimeouts>
   limits?: Partial<PoolLimits>
   extraAuthorities?: string[]
   resolver?: Resolver
+  eachServer?: Resolver[]
 }
 
 /** Delivery on this thread, with example.com at these hosts, in order. They share one port, so they differ in address. */
-export function testDelivery(hosts: { host: string; port: number }[], { timeouts, limits, extraAuthorities = [], resolver }: Wishes = {}): TestDelivery {
+export function testDelivery(hosts: { host: string; port: number }[], { timeouts, limits, extraAuthorities = [], resolver: wished, eachServer }: Wishes = {}): TestDelivery {
   const names = Object.fromEntries(hosts.map(({ host }, i) => [`mx${i + 1}.example.com`, { a: [host] }]))
   const mx = hosts.map((_, i) => [i, `mx${i + 1}.example.com`] as [number, string])
+  const resolver = wished ?? fakeResolver({ 'example.com': { mx }, ...names })
+  const lookUps: LookUp[] = []
   const pool = new ConnectionPool({
     maxConnectionsPerHost: 20,
     messagesPerConnection: 100,
@@ -78,13 +87,15 @@ export function testDelivery(hosts: { host: string; port: number }[], { timeouts
   })
   const parts: DeliverParts = {
     route: {
-      resolver: resolver ?? fakeResolver({ 'example.com': { mx }, ...names }),
+      resolver,
       guard: { allowPrivateAddresses: true, ownListeners: [], interfaceAddresses: [] },
       ownNames: ['relay.test'],
       port: hosts[0]?.port ?? 25,
       smarthost: null,
       random: Math.random,
     },
+    eachServer: eachServer ?? [resolver],
+    noteLookUp: (lookUp) => lookUps.push(lookUp),
     connection: {
       ehloName: 'relay.test',
       timeouts: { ...standardTimeouts, ...timeouts },
@@ -101,6 +112,7 @@ export function testDelivery(hosts: { host: string; port: number }[], { timeouts
   }
   return {
     parts,
+    lookUps,
     deliver: run,
     async attempt(job) {
       const [result] = await run(job)

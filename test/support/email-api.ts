@@ -111,9 +111,16 @@ const queueFor = (
       db,
       clock,
       log: silentLog,
+      isResolverSuspect: () => false,
       eventsWritten: () => {},
       random: () => 0,
-      frameFor: () => ({ signingKeys: [], tls: 'opportunistic', fields: [], frameOf: ({ id }) => ({ reversePath: `b${id}@relay.example`, traceFields: '', fields: [] }) }),
+      frameFor: () => ({
+        signingKeys: [],
+        tls: 'opportunistic',
+        knownName: null,
+        fields: [],
+        frameOf: ({ id }) => ({ reversePath: `b${id}@relay.example`, traceFields: '', fields: [] }),
+      }),
       async deliver(job: DeliveryJob, onAttempt: (result: Attempt | Postponed) => void) {
         delivered.push(job)
         await hold()

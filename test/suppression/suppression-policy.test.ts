@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import type { BounceCategory } from '../../src/bounce/refusal.ts'
 import { SuppressionEntries } from '../../src/suppression/suppression-entries.ts'
 import { sweepSuppressions } from '../../src/suppression/suppression-expiry.ts'
 import { findSuppressed, noneSuppressed } from '../../src/suppression/suppression-list.ts'
 import { SuppressionPolicies } from '../../src/suppression/suppression-policies.ts'
 import { noteDelivered, suppressAfterBounce, suppressAfterComplaint } from '../../src/suppression/suppression-policy.ts'
+import type { FinalFailure } from '../../src/suppression/suppression-policy.ts'
 import { fileDatabase } from '../support/file-database.ts'
 import { settableClock } from '../support/settable-clock.ts'
 import { suppressAtOnce } from '../support/suppress-at-once.ts'
@@ -19,9 +19,10 @@ beforeEach(() => db.write([{ sql: 'delete from suppression' }, { sql: 'delete fr
 
 let mails = 0
 const mail = (recipientId = `rcp_${++mails}`) => ({ address: ann, messageId: 'em_1', recipientId })
-const bounce = (policy: typeof suppressAtOnce, bounced: { hard?: boolean; category?: BounceCategory; recipientId?: string } = {}) => {
-  const { hard = false, category = 'mailbox_full', recipientId } = bounced
-  return db.write(suppressAfterBounce(scope, { ...mail(recipientId), hard, category, reason: 'so it was told' }, policy, clock.now()))
+const full: FinalFailure = { hard: false, category: 'mailbox_full', smtpCode: 552, enhancedCode: '5.2.2', reason: 'so it was told' }
+const bounce = (policy: typeof suppressAtOnce, bounced: Partial<FinalFailure> & { recipientId?: string } = {}) => {
+  const { recipientId, ...failure } = bounced
+  return db.write(suppressAfterBounce(scope, { ...mail(recipientId), ...full, ...failure }, policy, clock.now()))
 }
 const deliver = (policy: typeof suppressAtOnce, recipientId?: string) => db.write(noteDelivered(scope, mail(recipientId), policy, clock.now()))
 const isSuppressed = async (): Promise<boolean> => (await findSuppressed(db, scope, { addresses: [ann], now: clock.now() }))(ann, null)
@@ -33,6 +34,16 @@ test('as it is unless somebody changes it, hard bounces and complaints suppress,
   expect(await entries.find(scope, ann)).toMatchObject({ address: 'ann@rcpt.example', origin: 'bounce', source_id: 'em_1', reason: 'so it was told', expires_at: null })
   await db.write(suppressAfterComplaint(scope, { ...mail(), reason: 'spam' }, suppressAtOnce, clock.now()))
   expect((await entries.page(scope, 'complaint', { limit: 10, after: null, before: null })).length).toBe(1)
+})
+
+test.each<[string, Partial<FinalFailure>]>([
+  ['no such domain, as we saw', { category: 'domain_not_found', smtpCode: null, enhancedCode: '5.1.2' }],
+  ['no such domain, as another system reports', { category: 'domain_not_found', smtpCode: 550, enhancedCode: '5.4.4' }],
+  ['a null MX, as we saw', { category: 'invalid_recipient', smtpCode: null, enhancedCode: '5.1.10' }],
+  ['a null MX, as another system says', { category: 'invalid_recipient', smtpCode: 556, enhancedCode: null }],
+])('a hard bounce for %s suppresses nobody: the DNS may be wrong', async (_, failure) => {
+  await bounce(suppressAtOnce, { hard: true, ...failure })
+  expect(await isSuppressed()).toBe(false)
 })
 
 test('what is turned off suppresses nobody', async () => {
@@ -70,9 +81,18 @@ describe('where three soft bounces suppress', () => {
     }
   })
 
-  test.each(['invalid_recipient', 'mailbox_full', 'domain_not_found', 'timeout', 'expired'] as const)('those of %s count', async (category) => {
+  test.each(['invalid_recipient', 'mailbox_full', 'timeout', 'expired'] as const)('those of %s count', async (category) => {
     for (const _ of [1, 2, 3]) await bounce(third, { category })
     expect(await isSuppressed()).toBe(true)
+  })
+
+  test.each<[string, Partial<FinalFailure>]>([
+    ['no such domain', { category: 'domain_not_found' }],
+    ['mail that ran out of time while the DNS gave no answer', { category: 'expired', smtpCode: null, enhancedCode: '4.4.3' }],
+    ['mail that ran out of time while its domain was missing', { category: 'expired', smtpCode: null, enhancedCode: '4.1.2' }],
+  ])('those of %s do not count: the DNS may be wrong', async (_, failure) => {
+    for (const _time of [1, 2, 3]) await bounce(third, failure)
+    expect(await isSuppressed()).toBe(false)
   })
 
   test('they do so again when the time of the suppression is over', async () => {
@@ -122,7 +142,7 @@ describe('where suppressions expire', () => {
 
   test('what counts no more is swept out, what does stays', async () => {
     await suppress()
-    await db.write(suppressAfterBounce(scope, { ...mail(), address: 'late@rcpt.example', hard: true, category: 'invalid_recipient', reason: '' }, { ...monthly, expiry: 32 * day }, clock.now()))
+    await db.write(suppressAfterBounce(scope, { ...mail(), address: 'late@rcpt.example', ...full, hard: true, category: 'invalid_recipient' }, { ...monthly, expiry: 32 * day }, clock.now()))
     await entries.add(scope, ['bob@rcpt.example'], null)
     await bounce({ ...suppressAtOnce, softBounces: 3 })
     clock.advance(31 * day)

@@ -136,6 +136,12 @@ const silenceRules: ExplanationRule[] = [
     advice: 'Check the MX records of the domain. For a network of your own, see the setting delivery.allow_private_addresses.',
   },
   {
+    words: /^4\.\d\.\d .*, say the name servers/,
+    cause: "The name servers say that the recipient's domain does not exist, or has no mail server that can be reached. That may be their mistake, so they are asked again before the message bounces.",
+    owner: 'recipient',
+    advice: 'Check the spelling of the address. If many domains are concerned, check the name servers that this server asks.',
+  },
+  {
     words: /^4\.4\.3 /,
     cause: 'The DNS gave no answer about the domain of the recipient.',
     owner: 'network',

@@ -190,7 +190,8 @@ export const settings = {
   'dns.servers': setting(
     type.list(type.nameServer),
     null,
-    'Name servers to ask, as address:port (port 53 where none is given).',
+    'Name servers to ask, as address:port (port 53 where none is given), in this order. What the first one denies is asked of ' +
+      'all of them a quarter of an hour later, before mail bounces for it: give two that do not depend on each other.',
     "the system's name servers",
   ),
 
@@ -256,14 +257,14 @@ export const settings = {
     type.flag,
     true,
     'Puts an address on the suppression list of the account at once when mail to it bounces hard: it, or its domain, does not ' +
-      'exist, has moved, or takes no mail.',
+      'exist, has moved, or takes no mail. Where the DNS alone says so it does not, for that may be wrong.',
   ),
   'suppression.complaints': setting(type.flag, true, 'Puts an address on the suppression list at once when its owner calls mail spam.'),
   'suppression.soft_bounces': setting(
     type.whole(0, 1000),
     0,
     'Puts an address on the suppression list after so many soft bounces (a full mailbox, say) without a delivery between them. ' +
-      'Refusals that are about the sender or the content do not count. 0: never.',
+      'Refusals that are about the sender or the content do not count, nor what the DNS alone says. 0: never.',
   ),
   'suppression.expiry': setting(
     type.duration,

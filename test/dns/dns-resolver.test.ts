@@ -152,6 +152,18 @@ test('servers are asked in turn: one that is silent, down, refuses or is no auth
   expect((await resolverFor({ servers: servers.slice(0, 4), timeoutMs: 50 }).a('there.test')).status).toBe('servfail')
 })
 
+test('each server can be asked alone, and nothing is kept of that', async () => {
+  const [liar, honest] = [await startZone({}), await startZone({ 'there.test': { a: ['192.0.2.3'], ttl: 60 } })]
+  const resolver = resolverFor({ servers: [liar.server, '127.0.0.1:1', honest.server], timeoutMs: 100 })
+  expect((await resolver.a('there.test')).status).toBe('nxdomain')
+  for (const _ of [1, 2]) {
+    const answers = await Promise.all(resolver.eachServer.map(({ a }) => a('There.test')))
+    expect(answers.map(({ status, records }) => [status, ...records])).toEqual([['nxdomain'], ['servfail'], ['ok', '192.0.2.3']])
+  }
+  expect(honest.queries).toHaveLength(2)
+  expect(resolver.eachServer.map(({ server }) => server)).toEqual(['127.0.0.1', '127.0.0.1', '127.0.0.1'])
+})
+
 test('a server that knows no EDNS is asked without', async () => {
   const server = await startRawServer((query, send) =>
     send((decode(query).additionals ?? []).length > 0

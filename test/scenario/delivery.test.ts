@@ -7,6 +7,8 @@ import { startTestRelay } from '../support/start-relay.ts'
 import type { TestRelay } from '../support/start-relay.ts'
 
 const hour = 3_600_000
+/** What is asked of the DNS a second time is asked by then. */
+const secondLook = 1_000_000
 const hosts: FakeMx[] = []
 let relay: TestRelay
 let port = 0
@@ -168,13 +170,22 @@ describe('a permanent answer ends it', () => {
     expect(await life.bounce()).toMatchObject({ bounce_type: bounceType, bounce_category: category })
   })
 
-  test.each<[string, FakeEntry, 'hard' | 'soft']>([
-    ['no such domain', 'nxdomain', 'hard'],
-    ['null MX', { mx: [[0, '.']] }, 'hard'],
-  ])('%s', async (_, entry, bounceType) => {
-    const life = await (await sendTo(`ann@${domainWith(entry)}`)).reaches('bounced')
+  test('null MX', async () => {
+    const life = await (await sendTo(`ann@${domainWith({ mx: [[0, '.']] })}`)).reaches('bounced')
     await life.endsOnce()
-    expect(await life.bounce()).toMatchObject({ bounce_type: bounceType })
+    expect(await life.bounce()).toMatchObject({ bounce_type: 'hard', enhanced_status: '5.1.10' })
+    expect(await relay.relay.parts.db.read('select address from suppression where address = :address', { address: life.address })).toEqual([])
+  })
+
+  test.each<[string, FakeEntry, Record<string, unknown>]>([
+    ['no such domain', 'nxdomain', { bounce_type: 'hard', bounce_category: 'domain_not_found', enhanced_status: '5.1.2' }],
+    ['a domain without a mail server', { txt: ['x'] }, { bounce_type: 'soft', bounce_category: 'domain_not_found', enhanced_status: '5.4.4' }],
+    ['one whose mail server does not exist', { mx: [[10, 'gone.hosts.example']] }, { bounce_type: 'soft', enhanced_status: '5.4.4' }],
+  ])('%s, said twice', async (_, entry, bounce) => {
+    const life = await (await sendTo(`ann@${domainWith(entry)}`)).reaches('deferred')
+    relay.clock.advance(secondLook)
+    await (await life.reaches('bounced')).endsOnce()
+    expect(await life.bounce()).toMatchObject(bounce)
   })
 })
 
@@ -264,6 +275,8 @@ describe('with private addresses forbidden', () => {
     strict.dns.zone['mx.inside.example'] = { a, aaaa }
     strict.dns.zone['inside.example'] = { mx: [[10, 'mx.inside.example']] }
     const id = await strict.send('ann@inside.example')
+    await expect.poll(async () => (await strict.recipients(id))['ann@inside.example']?.status).toBe('deferred')
+    strict.clock.advance(secondLook)
     await expect.poll(async () => (await strict.recipients(id))['ann@inside.example']?.status).toBe('bounced')
     const types = await strict.events(id)
     expect(types.filter((type) => type === 'email.bounced')).toHaveLength(1)
@@ -277,8 +290,10 @@ test('an MX that is this server itself is never connected to, even where private
     own.dns.zone['loop.example'] = { mx: [[10, 'mx.loop.example']] }
     own.dns.zone['mx.loop.example'] = { a: ['127.0.0.1'] }
     const id = await own.send('ann@loop.example')
+    await expect.poll(async () => (await own.recipients(id))['ann@loop.example']?.status).toBe('deferred')
+    own.clock.advance(secondLook)
     await expect.poll(async () => (await own.recipients(id))['ann@loop.example']?.status).toBe('bounced')
-    expect((await own.call('GET', `/api/emails/${id}/attempts`)).body.data[0]).toMatchObject({ transcript: [] })
+    expect((await own.call('GET', `/api/emails/${id}/attempts`)).body.data).toMatchObject([{ transcript: [] }, { transcript: [] }])
   } finally {
     await own.stop()
   }

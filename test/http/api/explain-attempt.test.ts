@@ -37,6 +37,9 @@ test.each([
 
 test.each([
   ['5.1.2 the domain signup.example does not exist', 'recipient', /does not exist/],
+  ['4.1.2 the domain x.example does not exist, say the name servers; they are asked again at 2026-11-21T06:15:00.000Z, before it bounces', 'recipient', /may be their mistake/],
+  ['4.4.4 no host of x.example has an address, say the name servers; its time ends before they are asked again', 'recipient', /may be their mistake/],
+  ["4.4.3 the name servers do not even find the sender's send.shop.example, so they are not believed about x.example", 'network', /DNS/],
   ['5.1.10 the domain timeout.example takes no mail (null MX)', 'recipient', /no mail at all/],
   ['4.4.3 no name server could tell the MX hosts of tls.example', 'network', /DNS/],
   ['5.4.4 no host of private.example has an address', 'recipient', /no mail server/],

@@ -113,6 +113,10 @@ test('what would happen to mail for an address is explained', async () => {
   await call('POST', 'queue/a.example/hold')
   expect((await call('GET', 'explain?to=bob@a.example')).body).toMatchObject({ next: 'hold', suppressions: [] })
   expect((await call('GET', 'explain?to=bob@none.example')).body).toMatchObject({ next: 'bounce', reason: expect.stringContaining('null MX'), route: { hosts: [] }, queue: null })
+  expect((await call('GET', 'explain?to=bob@nowhere.example')).body).toMatchObject({
+    next: 'defer',
+    reason: '4.1.2 the domain nowhere.example does not exist, say the name servers; they would be asked again after 15 minutes, before it bounces',
+  })
   expect((await call('GET', 'explain?to=delivered@simulator.test')).body).toMatchObject({ next: 'simulate' })
   for (const query of ['', '?to=ann', '?to=']) expect(await call('GET', `explain${query}`)).toMatchObject({ status: 422, body: { name: 'invalid_parameter' } })
 })

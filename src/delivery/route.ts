@@ -19,7 +19,7 @@ export type Route = FoundRoute | { outcome: Outcome }
 
 interface FoundRoute {
   hosts: RouteHost[]
-  /** True where the MX records are kept from an earlier look-up. */
+  /** True where no name server was asked for it now: its MX records are kept from an earlier look-up, or it is the smarthost. */
   isKept: boolean
 }
 

@@ -12,8 +12,8 @@ export class BoundedMap<Key, Value> {
   }
 
   /** The one that was put the longest ago first. */
-  values(): Value[] {
-    return [...this.#entries.values()]
+  values(): Iterable<Value> {
+    return this.#entries.values()
   }
 
   /** Puts an entry, which is the newest then, also where the key was there before. */

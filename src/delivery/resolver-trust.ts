@@ -71,7 +71,12 @@ class RecentDomains {
   }
 
   tally(now: number): Tally {
-    const recent = this.#domains.values().filter(({ at }) => at > now - windowMs)
-    return { lookedUp: recent.length, missing: recent.filter(({ found }) => !found).length }
+    const tally = { lookedUp: 0, missing: 0 }
+    for (const { found, at } of this.#domains.values()) {
+      if (at <= now - windowMs) continue
+      tally.lookedUp++
+      if (!found) tally.missing++
+    }
+    return tally
   }
 }

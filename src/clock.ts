@@ -7,24 +7,27 @@ export interface Clock {
   now(): number
   /** ms since some moment; goes forward evenly, also when the time of day is set. */
   steady(): number
-  /** Calls `fire` once when `now()` has reached `at` (epoch, ms); never early, at once when `at` has passed. */
+  /**
+   * Calls `fire` once when `now()` has reached `at` (epoch, ms), at once when `at` has passed; or when as much time has gone
+   * by as there was until `at`, though the time of day was set back meanwhile: who waits for a date looks at it again.
+   */
   at(at: number, fire: () => void): CancelTimer
 }
 
-/** A longer `setTimeout` would overflow and fire at once. */
-const longestTimeoutMs = 2 ** 31 - 1
+/** After so long the time of day is looked at again: it may have been set forward, and a longer `setTimeout` would not know. */
+const longestTimeoutMs = 60_000
 
 /** The computer's clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   steady: () => performance.now(),
   at(at, fire) {
+    const end = performance.now() + at - Date.now()
+    const leftMs = (): number => Math.min(at - Date.now(), end - performance.now())
     let timer: NodeJS.Timeout
     const wait = (): void => {
-      const left = at - Date.now()
-      // Timers may fire a millisecond early, and the wall clock may be set back meanwhile.
-      timer = left <= 0 ? setTimeout(fire, 0) : setTimeout(() => (Date.now() >= at ? fire() : wait()), Math.min(left, longestTimeoutMs))
-      timer.unref()
+      // Timers may fire a millisecond early.
+      timer = setTimeout(() => (leftMs() <= 0 ? fire() : wait()), Math.min(Math.max(0, leftMs()), longestTimeoutMs)).unref()
     }
     wait()
     return () => clearTimeout(timer)

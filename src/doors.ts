@@ -217,13 +217,14 @@ async function openHttp(core: CoreParts, inside: Inside, frame: DoorFrame) {
 /** What the endpoints work on, but for mail, templates and the feed of events. */
 function apiParts(core: CoreParts, inside: Inside) {
   const { config, clock, db, suppressionPolicies } = core
-  const { queueAdmin, reports, rollup, webhooks } = inside
+  const { queue, queueAdmin, reports, rollup, webhooks } = inside
   return {
     ...peopleParts(core, webhooks),
     ...unsubscribeParts(core, inside),
     config,
     clock,
     db,
+    queue,
     queueAdmin,
     reports,
     rollup,

@@ -6,7 +6,11 @@ import type { Log } from './log.ts'
 const messages = {
   disk_full: 'The disk is nearly full, so no mail is taken. What is queued is still delivered. Make room on the disk of the data directory.',
   resolver_suspect:
-    'The name servers say that many domains do not exist, which is rather their own fault. Mail to these waits and does not bounce. Set dns.servers to a resolver that works, best one of your own on this machine.',
+    'The name servers say that many domains do not exist, which is rather their own fault. Mail to these waits and does not bounce. ' +
+    'Set dns.servers to a resolver that works, best one of your own on this machine.',
+  queue_stalled:
+    'Mail is due and nothing of it has moved for a quarter of an hour. The log says what fails; "sterna queue list" shows what waits. ' +
+    'A restart takes up again what is in hand.',
 }
 
 type FaultName = keyof typeof messages

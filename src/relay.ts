@@ -1,4 +1,5 @@
 import { Rollup } from './analytics/rollup.ts'
+import { compareClock, watchClock } from './clock-watch.ts'
 import type { CommandParts } from './command/command-parts.ts'
 import { openCoreParts } from './command/core-parts.ts'
 import type { CoreParts, Outside } from './command/core-parts.ts'
@@ -14,16 +15,19 @@ import type { DoorAddresses, Inside, Stop } from './doors.ts'
 import { startDomainReportReader } from './domain-report/domain-report-reader.ts'
 import { sweepDomainReports } from './domain-report/domain-report-store.ts'
 import { EventFollower } from './event/event-follower.ts'
+import { newestTime } from './event/newest-time.ts'
 import { domainReportHandler } from './feedback/domain-report-handler.ts'
 import { IncomingReports } from './feedback/incoming-reports.ts'
 import { operatorHandler } from './feedback/operator-handler.ts'
 import { ReportBudget } from './feedback/report-budget.ts'
 import { startFeedback } from './feedback/start-feedback.ts'
+import { isoTime } from './iso-time.ts'
 import { sweep } from './message/retention.ts'
 import { NoticeRunner } from './notice/notice-runner.ts'
 import { QueueAdmin } from './queue/queue-admin.ts'
 import { QueueRunner } from './queue/queue-runner.ts'
 import { startScheduler } from './scheduler.ts'
+import type { Scheduler } from './scheduler.ts'
 import type { CertificateRenewal } from './smtp-server/certificate-renewal.ts'
 import { sweepSuppressions } from './suppression/suppression-expiry.ts'
 import { unsubscribeKeys } from './suppression/unsubscribe-token.ts'
@@ -60,7 +64,14 @@ export async function startRelay(config: Config, outside: Outside & { version: s
   const { db, clock } = core
   const stops: Stop[] = [() => core.close()]
   const stop = async (): Promise<void> => {
-    for (const stopPart of stops.splice(0).reverse()) await stopPart()
+    for (const stopPart of stops.splice(0).reverse()) {
+      try {
+        await stopPart()
+      } catch (error) {
+        // The others must end too: where the database is locked, for one, some cannot write their last.
+        outside.log.error({ error }, 'a part did not stop as it should')
+      }
+    }
   }
   try {
     const webhooks = await startWebhooks(core, stops)
@@ -82,7 +93,8 @@ export async function startRelay(config: Config, outside: Outside & { version: s
     openFeedback(core, { reports, systemMail, eventsWritten }, stops)
     const inside = { ...entry, reports, queue, queueAdmin, rollup, webhooks, follower, eventsWritten, version: outside.version }
     const { addresses, certificate } = await openDoors(core, inside, stops)
-    startJobs(core, { rollup, reports, certificate, uploads: entry.door.uploads }, stops)
+    const scheduler = startJobs(core, { rollup, reports, certificate, uploads: entry.door.uploads }, stops)
+    await keepWatchOfClock(core, { scheduler, queue }, stops)
     return { parts: { ...core, webhooks: webhooks.list, queueAdmin }, addresses, stop }
   } catch (error) {
     await stop()
@@ -177,7 +189,7 @@ interface JobParts {
   uploads: Uploads
 }
 
-function startJobs(core: CoreParts, { rollup, reports, certificate, uploads }: JobParts, stops: Stop[]): void {
+function startJobs(core: CoreParts, { rollup, reports, certificate, uploads }: JobParts, stops: Stop[]): Scheduler {
   const { config, clock, log, db, apiKeys, audit, people, sendingDomains } = core
   const cron = '* * * * *'
   const retention = { contentMs: config.contentRetention, eventMs: config.eventRetention }
@@ -199,6 +211,28 @@ function startJobs(core: CoreParts, { rollup, reports, certificate, uploads }: J
     log,
   )
   stops.push(() => scheduler.stop(), () => apiKeys.flush())
+  return scheduler
+}
+
+/** Tells of a clock that was wrong or is, before this start or from now on, and keeps mail from waiting for a time gone by to come again. */
+async function keepWatchOfClock({ clock, log, db }: CoreParts, waiting: { scheduler: Scheduler; queue: QueueRunner }, stops: Stop[]): Promise<void> {
+  const { scheduler, queue } = waiting
+  const newest = await newestTime(db)
+  const now = clock.now()
+  const found = newest === null ? 'near' : compareClock(newest, now)
+  if (newest !== null && found !== 'near') log.warn({ clock: isoTime(now), newest: isoTime(newest) }, clockWarnings[found])
+  if (found === 'behind') queue.clockSetBack()
+  const watch = watchClock(clock, ({ from, to }) => {
+    log.warn({ from: isoTime(from), to: isoTime(to) }, 'the clock was set, or the machine slept')
+    scheduler.clockSet()
+    if (to < from) queue.clockSetBack()
+  })
+  stops.push(() => watch.stop())
+}
+
+const clockWarnings = {
+  behind: 'the clock stands before the newest time in the database: it was set back, or was ahead when that was written; set it right',
+  beyond: 'nothing was written for more than a day: the server was off, no mail came, or the clock is wrong',
 }
 
 /** A webhook that has had no success for so long is disabled, ms. */
@@ -208,7 +242,7 @@ function newQueue(
   core: CoreParts,
   { delivery, resolverWatch, eventsWritten }: { delivery: Delivery; resolverWatch: ResolverWatch; eventsWritten(): void },
 ): QueueRunner {
-  const { config, clock, log, db, secrets, sendingDomains } = core
+  const { config, clock, log, health, db, secrets, sendingDomains } = core
   const identity = new MessageIdentity({
     tokenKey: secrets.deriveKey('verp'),
     unsubscribe: { keys: unsubscribeKeys(secrets.deriveKey), baseUrl: config.baseUrl },
@@ -219,6 +253,7 @@ function newQueue(
       db,
       clock,
       log,
+      health,
       frameFor: (message) => frames.frameFor(message),
       deliver: (job, onAttempt) => delivery.deliver(job, onAttempt),
       isResolverSuspect: () => resolverWatch.isSuspect,

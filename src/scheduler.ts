@@ -9,23 +9,41 @@ interface Job {
   run(): Promise<unknown>
 }
 
+export interface Scheduler {
+  /** To be called when the time of day was set: node-cron waits for the next minute by the time that it was before. */
+  clockSet(): void
+  stop(): Promise<void>
+}
+
 /**
- * Starts the jobs; the answer stops them. A run that fails is logged, and one never overlaps the next. A stop waits for no
- * run: what it has not done is due at the next start.
+ * Starts the jobs. A run that fails is logged, and one never overlaps the next. A stop waits for no run: what it has not done
+ * is due at the next start.
  */
-export function startScheduler(jobs: Job[], log: Log): { stop(): Promise<void> } {
+export function startScheduler(jobs: Job[], log: Log): Scheduler {
   let isStopped = false
+  const running = new Set<Job>()
   const failed = (job: string, error: unknown): void => {
     if (isStopped) log.debug({ job, error }, 'a scheduled job was cut short by the stop')
     else log.error({ job, error }, 'a scheduled job failed')
   }
-  const tasks = jobs.map(({ name, cron, run }) =>
-    schedule(cron, () => run().catch((error: unknown) => failed(name, error)), { name, timezone: 'UTC', noOverlap: true }),
-  )
+  const runOnce = async (job: Job): Promise<void> => {
+    if (running.has(job)) return
+    running.add(job)
+    await job.run().catch((error: unknown) => failed(job.name, error))
+    running.delete(job)
+  }
+  const startTasks = () => jobs.map((job) => schedule(job.cron, () => runOnce(job), { name: job.name, timezone: 'UTC' }))
+  const endTasks = async (): Promise<void> => void (await Promise.all(tasks.map((task) => task.destroy())))
+  let tasks = startTasks()
   return {
+    clockSet() {
+      if (isStopped) return
+      void endTasks()
+      tasks = startTasks()
+    },
     async stop() {
       isStopped = true
-      await Promise.all(tasks.map((task) => task.destroy()))
+      await endTasks()
     },
   }
 }

@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts'
 
 interface Attempts {
   count: number
-  /** Epoch, ms, when they are forgotten. */
+  /** When they are forgotten, by the clock that goes evenly, ms. */
   until: number
 }
 
@@ -26,7 +26,7 @@ export class LoginLimit {
 
   /** Counts an attempt for each key; ms to wait where one of them has had too many, and then it is not counted. */
   take(keys: readonly string[]): number {
-    const now = this.#clock.now()
+    const now = this.#clock.steady()
     const waits = keys.map((key) => {
       const known = this.#byKey.get(key)
       return known && known.until > now && known.count >= mostAttempts ? known.until - now : 0

@@ -38,6 +38,12 @@ export interface Judgement {
 /** Codes of RFC 3463 for a domain with a null MX (RFC 7505), and for one whose hosts were not found for now. */
 const dnsCodes = /^(?:\d\.1\.10|4\.1\.2|4\.4\.[346])$/
 
+interface Failure {
+  category: BounceCategory
+  smtpCode: number | null
+  enhancedCode: string | null
+}
+
 /** True of what rests on somebody's DNS, which may be wrong for a while. 556: RFC 7504 3. */
-export const restsOnDns = ({ category, smtpCode, enhancedCode }: { category: BounceCategory; smtpCode: number | null; enhancedCode: string | null }): boolean =>
+export const restsOnDns = ({ category, smtpCode, enhancedCode }: Failure): boolean =>
   category === 'domain_not_found' || smtpCode === 556 || dnsCodes.test(enhancedCode ?? '')

@@ -26,6 +26,8 @@ export interface Outside {
   log: Log
   /** Called once when the database can no longer be trusted: the process must end, and exit with a failure. */
   onFatal(error: Error): void
+  /** How long a lock on the database that another process has is waited for, ms; 5 s unless given. */
+  busyTimeoutMs?: number | undefined
 }
 
 /** What a serving process and a command without a server have in common. */
@@ -51,8 +53,8 @@ export interface CoreParts {
  * @throws SternaError `configuration` where another process holds it, or the key file is not the one it was made with
  */
 export async function openCoreParts(config: Config, outside: Outside): Promise<CoreParts> {
-  const { clock, log, onFatal } = outside
-  const db = await openDatabase({ directory: config.dataDir, onFatal })
+  const { clock, log, onFatal, busyTimeoutMs } = outside
+  const db = await openDatabase({ directory: config.dataDir, onFatal, busyTimeoutMs })
   const resolver = dnsResolver({ servers: config.dns.servers })
   const close = async (): Promise<void> => {
     resolver.close()

@@ -25,6 +25,9 @@ const resolver = dnsResolver({ servers: settings.dnsServers })
 const parts = deliverParts()
 const work = new Set<Promise<void>>()
 
+// What is known already must not be lost with a crash: it would be tried again.
+process.on('uncaughtExceptionMonitor', () => outbox.flush())
+
 port.on('message', (messages: ToThread[]) => {
   for (const message of messages) receive(message)
 })

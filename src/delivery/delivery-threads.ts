@@ -2,12 +2,12 @@ import { Worker } from 'node:worker_threads'
 import { messageOf, SternaError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { ListenAddress } from './address-guard.ts'
-import { unconnectedAttempt } from './attempt.ts'
 import type { Attempt, DeliveryJob, Postponed } from './attempt.ts'
 import type { DeliverySettings, FromThread, ToThread } from './delivery-messages.ts'
 import type { LookUp } from './find-route.ts'
-import { deferral } from './outcome.ts'
 import { Outbox } from './outbox.ts'
+import { Suspects } from './suspects.ts'
+import type { OnCrash, OpenJob } from './suspects.ts'
 
 export interface DeliveryOptions extends DeliverySettings {
   threads: number
@@ -28,14 +28,6 @@ export interface Delivery {
   setOwnListeners(listeners: ListenAddress[]): void
   /** Lets transactions under way end for so long, then breaks them off; what has not begun is postponed. */
   stop(graceMs: number): Promise<void>
-}
-
-interface OpenJob {
-  job: DeliveryJob
-  /** Ids of recipients not yet reported. */
-  open: Set<string>
-  onAttempt: (result: Attempt | Postponed) => void
-  done: () => void
 }
 
 /** What a thread that takes a crashed one's place is told first. */
@@ -62,22 +54,27 @@ export function startDelivery({ threads, ...settings }: DeliveryOptions, log: Lo
     throw new SternaError('configuration', `hostname: "${settings.hostname}" is not a host name; use the name that this server's address resolves to.`)
   }
   const known: Known = { keys: new Map(), listeners: null }
-  const all = Array.from({ length: threads }, () => new DeliveryThread(settings, { known, log, noteLookUp }))
+  const suspects = new Suspects((onCrash) => new DeliveryThread({ settings, known, log, onCrash, noteLookUp }), log)
+  const shared = Array.from({ length: threads }, () => new DeliveryThread({ settings, known, log, onCrash: suspects.onCrash, noteLookUp }))
+  const all = [...shared, suspects]
+  const tellAll = (message: ToThread): void => {
+    for (const each of all) each.tell(message)
+  }
   return {
-    deliver: (job, onAttempt) => (all[placeOf(job.destination) % threads] as DeliveryThread).deliver(job, onAttempt),
+    deliver: (job, onAttempt) => (suspects.has(job) ? suspects : (shared[placeOf(job.destination) % threads] as DeliveryThread)).deliver(job, onAttempt),
     addKey(id, der) {
       known.keys.set(id, der)
-      for (const thread of all) thread.tell({ type: 'key', id, der })
+      tellAll({ type: 'key', id, der })
     },
     dropKey(id) {
       known.keys.delete(id)
-      for (const thread of all) thread.tell({ type: 'drop key', id })
+      tellAll({ type: 'drop key', id })
     },
     setOwnListeners(listeners) {
       known.listeners = listeners
-      for (const thread of all) thread.tell({ type: 'listeners', listeners })
+      tellAll({ type: 'listeners', listeners })
     },
-    stop: async (graceMs) => void (await Promise.all(all.map((thread) => thread.stop(graceMs)))),
+    stop: async (graceMs) => void (await Promise.all(all.map((each) => each.stop(graceMs)))),
   }
 }
 
@@ -88,25 +85,27 @@ function placeOf(destination: string): number {
   return place
 }
 
+interface ThreadParts {
+  settings: DeliverySettings
+  known: Known
+  log: Log
+  onCrash: OnCrash
+  noteLookUp: NoteLookUp
+}
+
 class DeliveryThread {
-  readonly #settings: DeliverySettings
-  readonly #known: Known
-  readonly #log: Log
-  readonly #noteLookUp: NoteLookUp
+  readonly #parts: ThreadParts
   readonly #jobs = new Map<string, OpenJob>()
-  readonly #outbox: Outbox<ToThread>
   #worker: Worker | null = null
+  /** To this worker alone: what it was not told any more must not reach the next one. */
+  #outbox: Outbox<ToThread> | null = null
   #restart: NodeJS.Timeout | null = null
   #crashes: number[] = []
   #stopping = false
   #stopped = (): void => {}
 
-  constructor(settings: DeliverySettings, { known, log, noteLookUp }: { known: Known; log: Log; noteLookUp: NoteLookUp }) {
-    this.#settings = settings
-    this.#known = known
-    this.#log = log
-    this.#noteLookUp = noteLookUp
-    this.#outbox = new Outbox((messages) => this.#worker?.postMessage(messages))
+  constructor(parts: ThreadParts) {
+    this.#parts = parts
     this.#start()
   }
 
@@ -122,7 +121,7 @@ class DeliveryThread {
   }
 
   tell(message: ToThread): void {
-    if (this.#worker) this.#outbox.add(message)
+    this.#outbox?.add(message)
   }
 
   async stop(graceMs: number): Promise<void> {
@@ -140,20 +139,26 @@ class DeliveryThread {
       })
     })
     await worker.terminate()
-    this.#settleAll((recipientId) => ({ recipientId, postponed: true }))
+    for (const { open, onAttempt, done } of this.#jobs.values()) {
+      for (const recipientId of open) onAttempt({ recipientId, postponed: true })
+      done()
+    }
+    this.#jobs.clear()
   }
 
   #start(): void {
-    const worker = new Worker(new URL('./delivery-thread.ts', import.meta.url), { workerData: this.#settings, name: 'delivery' })
+    const { settings, known } = this.#parts
+    const worker = new Worker(new URL('./delivery-thread.ts', import.meta.url), { workerData: settings, name: 'delivery' })
     this.#worker = worker
+    this.#outbox = new Outbox((messages) => worker.postMessage(messages))
     let cause: unknown = null
     worker.on('message', (messages: FromThread[]) => {
       for (const message of messages) this.#receive(message)
     })
     worker.on('error', (error) => (cause = error))
     worker.once('exit', () => this.#onExit(cause))
-    for (const [id, der] of this.#known.keys) this.tell({ type: 'key', id, der })
-    if (this.#known.listeners) this.tell({ type: 'listeners', listeners: this.#known.listeners })
+    for (const [id, der] of known.keys) this.tell({ type: 'key', id, der })
+    if (known.listeners) this.tell({ type: 'listeners', listeners: known.listeners })
   }
 
   #receive(message: FromThread): void {
@@ -162,8 +167,8 @@ class DeliveryThread {
       void this.#worker?.terminate()
       return
     }
-    if (message.type === 'looked up') return this.#noteLookUp(message.lookUp)
-    if (message.type === 'fault') return this.#log.error({ reason: message.reason }, 'a DKIM key cannot be used')
+    if (message.type === 'looked up') return this.#parts.noteLookUp(message.lookUp)
+    if (message.type === 'fault') return this.#parts.log.error({ reason: message.reason }, 'a DKIM key cannot be used')
     const job = this.#jobs.get(message.jobId)
     if (!job) return
     if (message.type === 'attempt') {
@@ -174,25 +179,18 @@ class DeliveryThread {
     }
   }
 
-  /** The attempts under way are lost with the thread: perhaps delivered, so tried again later rather than at once. */
   #onExit(cause: unknown): void {
     this.#worker = null
+    this.#outbox = null
     if (this.#stopping) return
     const reason = cause === null ? 'it ended' : messageOf(cause)
-    this.#log.error({ error: cause }, 'a delivery thread has crashed; another takes its place')
-    const startedAt = Date.now()
-    const { outcome } = deferral('internal_error', `4.3.0 the delivery thread crashed: ${reason}`)
-    this.#settleAll((recipientId) => unconnectedAttempt(recipientId, outcome, startedAt))
-    this.#crashes = [...this.#crashes.filter((at) => at > startedAt - crashWindowMs), startedAt]
-    const waitMs = this.#crashes.length === 1 ? 0 : Math.min(1000 * 2 ** (this.#crashes.length - 2), longestRestartWaitMs)
-    this.#restart = setTimeout(() => this.#start(), waitMs)
-  }
-
-  #settleAll(resultFor: (recipientId: string) => Attempt | Postponed): void {
-    for (const { open, onAttempt, done } of this.#jobs.values()) {
-      for (const recipientId of open) onAttempt(resultFor(recipientId))
-      done()
-    }
+    this.#parts.log.error({ error: cause }, 'a delivery thread has crashed; another takes its place')
+    const jobs = [...this.#jobs.values()]
     this.#jobs.clear()
+    const now = performance.now()
+    this.#crashes = [...this.#crashes.filter((at) => at > now - crashWindowMs), now]
+    if (this.#crashes.length === 1) this.#start()
+    else this.#restart = setTimeout(() => this.#start(), Math.min(1000 * 2 ** (this.#crashes.length - 2), longestRestartWaitMs))
+    this.#parts.onCrash(jobs, reason)
   }
 }

@@ -14,7 +14,8 @@ const smallestRsaBits = 2048
  * once, under the id that a `SigningKey` names; the body is hashed once for all signatures of a message.
  */
 export class DkimSigner {
-  readonly #keys = new Map<string, KeyObject>()
+  /** In the place of a key that cannot be used, why. */
+  readonly #keys = new Map<string, KeyObject | SternaError>()
 
   /**
    * @param pkcs8Der the private key, PKCS #8 in DER
@@ -22,16 +23,8 @@ export class DkimSigner {
    */
   addKey(id: string, pkcs8Der: Uint8Array): void {
     const key = privateKeyOf(id, pkcs8Der)
-    const bits = key.asymmetricKeyDetails?.modulusLength ?? 0
-    if (key.asymmetricKeyType === 'ed25519' || (key.asymmetricKeyType === 'rsa' && bits >= smallestRsaBits)) {
-      this.#keys.set(id, key)
-      return
-    }
-    const what = key.asymmetricKeyType === 'rsa' ? `an RSA key of ${bits} bits` : `a key of type ${key.asymmetricKeyType}`
-    throw new SternaError(
-      'configuration',
-      `DKIM key ${id} is ${what}; use RSA with at least ${smallestRsaBits} bits, or Ed25519.`,
-    )
+    this.#keys.set(id, key)
+    if (key instanceof SternaError) throw key
   }
 
   /** Forgets a key that nothing is signed with any more. */
@@ -58,6 +51,7 @@ export class DkimSigner {
     signed: { names: string[]; text: string; bodyHash: string; now: number },
   ): Promise<string> {
     const privateKey = this.#keys.get(key.id)
+    if (privateKey instanceof SternaError) throw privateKey
     if (!privateKey) throw new SternaError('internal_server_error', `DKIM key ${key.id} was used before it was handed over.`)
     const at = Math.floor(signed.now / 1000)
     const field = foldTags([
@@ -77,12 +71,17 @@ export class DkimSigner {
   }
 }
 
-function privateKeyOf(id: string, pkcs8Der: Uint8Array): KeyObject {
+function privateKeyOf(id: string, pkcs8Der: Uint8Array): KeyObject | SternaError {
+  let key: KeyObject
   try {
-    return createPrivateKey({ key: Buffer.from(pkcs8Der), format: 'der', type: 'pkcs8' })
+    key = createPrivateKey({ key: Buffer.from(pkcs8Der), format: 'der', type: 'pkcs8' })
   } catch (error) {
-    throw new SternaError('configuration', `DKIM key ${id} is not a private key in PKCS #8.`, { cause: error })
+    return new SternaError('configuration', `DKIM key ${id} is not a private key in PKCS #8.`, { cause: error })
   }
+  const bits = key.asymmetricKeyDetails?.modulusLength ?? 0
+  if (key.asymmetricKeyType === 'ed25519' || (key.asymmetricKeyType === 'rsa' && bits >= smallestRsaBits)) return key
+  const what = key.asymmetricKeyType === 'rsa' ? `an RSA key of ${bits} bits` : `a key of type ${key.asymmetricKeyType}`
+  return new SternaError('configuration', `DKIM key ${id} is ${what}; use RSA with at least ${smallestRsaBits} bits, or Ed25519.`)
 }
 
 const signatureOf = (input: Buffer, algorithm: SigningKey['algorithm'], key: KeyObject): Promise<string> =>

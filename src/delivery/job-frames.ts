@@ -40,7 +40,8 @@ export class JobFrames {
     const { signingKeys, tls, knownName } = domain
     for (const { id } of signingKeys) this.#give(id)
     if (isOwn) return { signingKeys, tls, fields: [], knownName, frameOf: anonymous }
-    return { signingKeys, tls, knownName, fields: identity.fieldsOf(message, domain), frameOf: (recipient) => identity.frameOf(message, recipient, domain) }
+    const fields = identity.fieldsOf(message, domain)
+    return { signingKeys, tls, knownName, fields, frameOf: (recipient) => identity.frameOf(message, recipient, domain) }
   }
 
   #give(keyId: string): void {

@@ -51,7 +51,8 @@ export const bounce = (reason: string, category: BounceCategory, hardness: 'hard
 })
 
 /** True where the DNS alone says that there is nowhere to bring the mail. */
-export const isAbsence = (outcome: Outcome): outcome is Bounced & { isAbsence: true } => outcome.type === 'bounced' && outcome.isAbsence === true
+export const isAbsence = (outcome: Outcome): outcome is Bounced & { isAbsence: true } =>
+  outcome.type === 'bounced' && outcome.isAbsence === true
 
 /**
  * One outcome of what several hosts said, in the order in which they were tried: a single one that may do better later

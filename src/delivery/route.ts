@@ -124,7 +124,10 @@ function choose(destination: string, lookedUp: LookedUp[], parts: RouteParts): R
   }
   if (found.length === 0) return absence(`5.4.4 no host of ${destination} has an address`, 'domain_not_found')
   const where = found.slice(0, 3).map(({ name, address }) => `${name} (${address})`).join(', ')
-  return absence(`5.4.4 ${destination} has its mail at ${where}, which is not a public address; delivery.allow_private_addresses allows it`, 'policy')
+  return absence(
+    `5.4.4 ${destination} has its mail at ${where}, which is not a public address; delivery.allow_private_addresses allows it`,
+    'policy',
+  )
 }
 
 const absence = (...bounced: Parameters<typeof bounce>): Outcome => ({ ...bounce(...bounced), isAbsence: true })

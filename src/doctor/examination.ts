@@ -1,21 +1,24 @@
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config/settings.ts'
 import type { DnsResolver } from '../dns/dns-resolver.ts'
+import { newestTime } from '../event/newest-time.ts'
 import type { Health } from '../health.ts'
 import type { SendingDomains } from '../sending-domain/sending-domains.ts'
+import type { Database } from '../store/database.ts'
 import { realHost } from './doctor-host.ts'
 import type { Finding } from './finding.ts'
 import { runDoctor } from './run-doctor.ts'
 
 /** Looks at this server, at every domain of it, and at the machine it runs on. */
-export function examination(parts: {
+export async function examination(parts: {
   config: Config
   clock: Clock
   resolver: DnsResolver
   health: Pick<Health, 'faults'>
   sendingDomains: SendingDomains
+  db: Pick<Database, 'read'>
 }): Promise<Finding[]> {
-  const { config, clock, resolver, health, sendingDomains } = parts
+  const { config, clock, resolver, health, sendingDomains, db } = parts
   const domains = sendingDomains.list().map((domain) => ({ domain, records: sendingDomains.records(domain) }))
-  return runDoctor({ config, clock, resolver, health, domains, host: realHost })
+  return runDoctor({ config, clock, resolver, health, domains, newestTime: await newestTime(db), host: realHost })
 }

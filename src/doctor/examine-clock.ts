@@ -1,3 +1,5 @@
+import { compareClock } from '../clock-watch.ts'
+import { isoTime } from '../iso-time.ts'
 import { type Finding, sayOf } from './finding.ts'
 
 /** Seconds that a clock may be off before something suffers. */
@@ -13,6 +15,19 @@ export function judgeClock(server: string | null, offset: number | null): Findin
   const what = `The clock is ${seconds.toFixed(1)} s ${offset > 0 ? 'ahead of' : 'behind'} ${server}.`
   const advice = 'Run a time service such as chrony or systemd-timesyncd: signatures, retries and one-time codes go by the clock.'
   return seconds > bad ? say.failed(what, advice) : say.warning(what, advice)
+}
+
+/**
+ * Nothing to say unless the clock stands before what was written last.
+ * @param newest the newest time in the database, epoch ms; null where it knows none
+ */
+export function judgeClockAgainstLog(newest: number | null, now: number): Finding[] {
+  if (newest === null || compareClock(newest, now) !== 'behind') return []
+  const what = `The clock says ${isoTime(now)}, and the newest event in the database is of ${isoTime(newest)}.`
+  const advice =
+    'Set the clock right by NTP. Where it is right now, it was ahead then: what was written in that time has wrong dates, and mail that ' +
+    'is scheduled for a date waits for it.'
+  return [sayOf('clock').warning(what, advice)]
 }
 
 /** Between 1900, where NTP begins, and 1970, seconds. */

@@ -30,7 +30,7 @@ export async function examineResolver(resolver: Resolver, madeUp: string, isSusp
     return [
       sayOf('resolver').failed(
         'The name servers say that many domains do not exist to which mail is sent, also of such as were there before.',
-        'Mail to these waits and does not bounce. Set dns.servers to a resolver that works, best one of your own such as unbound on this machine.',
+        'Mail to these waits and does not bounce. Set dns.servers to a resolver that works, best one of your own such as unbound.',
       ),
       judgeSecure(root),
     ]
@@ -40,13 +40,13 @@ export async function examineResolver(resolver: Resolver, madeUp: string, isSusp
 
 /** Whether each name server answers, where there are several: that a domain does not exist counts where two say so. */
 export async function examineEachServer(eachServer: DnsResolver['eachServer']): Promise<Finding[]> {
-  const answers = await Promise.all(eachServer.map(async ({ server, mx }) => ({ server, isSilent: (await mx('org')).status === 'servfail' })))
-  const silent = answers.filter(({ isSilent }) => isSilent)
-  if (silent.length === 0 || silent.length === answers.length) return []
+  const answers = await Promise.all(eachServer.map(({ mx }) => mx('org')))
+  const silent = eachServer.filter((_, i) => answers[i]?.status === 'servfail')
+  if (silent.length === 0 || silent.length === eachServer.length) return []
   return [
     sayOf('resolver').warning(
       `Of the name servers these do not answer: ${silent.map(({ server }) => server).join(', ')}.`,
-      'Repair them or take them out of dns.servers. A domain that does not exist bounces only where two of them say so, or where there is but one.',
+      'Repair them or take them out of dns.servers. Mail to a domain that does not exist bounces only where two of them say so, or the only one.',
     ),
   ]
 }

@@ -11,7 +11,7 @@ import { databaseFile } from '../store/sqlite-connection.ts'
 import type { DoctorHost } from './doctor-host.ts'
 import { examineBlocklists } from './examine-blocklists.ts'
 import { judgeCertificate } from './examine-certificate.ts'
-import { judgeClock } from './examine-clock.ts'
+import { judgeClock, judgeClockAgainstLog } from './examine-clock.ts'
 import { judgeDirectory, judgeDisk } from './examine-disk.ts'
 import { type ExaminedDomain, examineDomains, judgeReturnPath } from './examine-domains.ts'
 import { addressesOf, examineReverseDns, judgeHostName, sendingAddresses } from './examine-host-name.ts'
@@ -28,6 +28,8 @@ interface DoctorParts {
   health: Pick<Health, 'faults'>
   /** With the records of each. */
   domains: ExaminedDomain[]
+  /** The newest time in the database, epoch ms; null where it knows none. */
+  newestTime: number | null
   host: DoctorHost
 }
 
@@ -96,11 +98,12 @@ async function examineCertificate({ config, clock, host }: DoctorParts): Promise
   return [judgeCertificate(await host.read(file), { hostname: config.hostname, isMade: config.tls.cert === null, now: clock.now() })]
 }
 
-async function examineClock({ config, resolver, host }: DoctorParts): Promise<Finding[]> {
+async function examineClock({ config, clock, resolver, host, newestTime }: DoctorParts): Promise<Finding[]> {
+  const againstLog = judgeClockAgainstLog(newestTime, clock.now())
   const server = config.doctor.ntpServer
-  if (!server) return [judgeClock(null, null)]
+  if (!server) return [judgeClock(null, null), ...againstLog]
   const address = isIP(server.host) ? server.host : (await addressesOf(server.host, resolver))[0]
-  return [judgeClock(server.host, address === undefined ? null : await host.clockOffset(address, server.port))]
+  return [judgeClock(server.host, address === undefined ? null : await host.clockOffset(address, server.port)), ...againstLog]
 }
 
 async function examineStorage({ config, host }: DoctorParts, directory: string): Promise<Finding[]> {

@@ -2,7 +2,7 @@ import type { CancelTimer, Clock } from '../clock.ts'
 import { SternaError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { ByteBudget } from '../queue/byte-budget.ts'
-import { ConflictError, StorageFullError } from '../store/database.ts'
+import { BusyError, ConflictError, StorageFullError } from '../store/database.ts'
 import type { Database } from '../store/database.ts'
 import type { IncomingReport, IncomingReports, ReportPurpose } from './incoming-reports.ts'
 import { withoutEffect } from './report-handler.ts'
@@ -38,8 +38,8 @@ const mostLooks = 8
 const longestWaitMs = 600_000
 /** When a look that failed is taken again, ms. */
 const unreadMs = 10_000
-/** When an outcome that found the disk full is written again, ms. */
-const fullDiskMs = 1_000
+/** When an outcome that found the disk full, or the database locked, is written again, ms. */
+const unwrittenMs = 1_000
 /** Of attempts to write an outcome that somebody else's change came before. */
 const mostConflicts = 10
 
@@ -177,17 +177,18 @@ export class ReportRunner {
   async #write(report: IncomingReport, outcome: ReportOutcome): Promise<void> {
     const { db, clock, eventsWritten } = this.#parts
     const batch = [settleReport(report, outcome, clock.now()), ...outcome.statements]
-    while (!(await this.#hasRoom(db.write(batch, { patient: true })))) await new Promise((resolve) => setTimeout(resolve, fullDiskMs).unref())
+    while (!(await this.#isWritten(db.write(batch, { patient: true })))) await new Promise((resolve) => setTimeout(resolve, unwrittenMs).unref())
     if (outcome.hasEvents) eventsWritten()
   }
 
-  /** A full disk is waited out. */
-  async #hasRoom(writing: Promise<unknown>): Promise<boolean> {
+  /** A full disk is waited out, and so is a lock: of anything else the report itself may be the cause, and others must not wait for it. */
+  async #isWritten(writing: Promise<unknown>): Promise<boolean> {
     try {
       await writing
       return true
     } catch (error) {
-      if (!(error instanceof StorageFullError) || this.#isStopped) throw error
+      const willPass = error instanceof StorageFullError || error instanceof BusyError
+      if (!willPass || this.#isStopped) throw error
       return false
     }
   }

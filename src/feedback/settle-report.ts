@@ -40,8 +40,9 @@ export function settleBounce(
   now: number,
 ): Statement[] {
   const { hard, category, status: enhancedCode, smtpCode, reason } = bounce
-  const late = bounceLate(event.recipientId, { hard, category, enhancedCode, smtpCode, reason }, now)
-  const suppressed = destination === simulatorDomain ? [] : suppressAfterBounce(event, { ...event, address, hard, category, enhancedCode, smtpCode, reason }, policy, now)
+  const failure = { hard, category, enhancedCode, smtpCode, reason }
+  const late = bounceLate(event.recipientId, failure, now)
+  const suppressed = destination === simulatorDomain ? [] : suppressAfterBounce(event, { ...event, address, ...failure }, policy, now)
   return [...moveAndTell(event, late, now), ...suppressed]
 }
 

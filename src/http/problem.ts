@@ -1,6 +1,6 @@
 import { SternaError } from '../errors.ts'
 import type { ErrorCode, FieldFault } from '../errors.ts'
-import { StorageFullError } from '../store/database.ts'
+import { BusyError, StorageFullError } from '../store/database.ts'
 
 /** The HTTP status of each code; `configuration` can only be our own fault by the time somebody asks over HTTP. */
 export const statusOf: Record<ErrorCode, number> = {
@@ -88,6 +88,9 @@ function refusalIn(error: unknown): SternaError {
   if (error instanceof SternaError) return error
   if (error instanceof StorageFullError) {
     return new SternaError('insufficient_storage', 'The disk of the server is full. Nothing was accepted; try again later.')
+  }
+  if (error instanceof BusyError) {
+    return new SternaError('service_unavailable', 'The database of the server is locked. Nothing was accepted; try again later.')
   }
   return new SternaError('internal_server_error', '')
 }

@@ -9,11 +9,11 @@ export function insertMessage(submission: Submission, domainId: string | null, n
       sql: `insert into message
               (id, account_id, domain_id, source, sandbox, reverse_path, author, header_from, header_to, header_cc, reply_to,
                subject, message_id_header, size, body_type, smtputf8, envid, ret, tags, metadata, template_id,
-               unsubscribe_topic, scheduled_at, created_at)
+               unsubscribe_topic, scheduled_at, expires_in, created_at)
             values
               (:id, :accountId, :domainId, :source, :sandbox, :reversePath, :author, :headerFrom, :headerTo, :headerCc, :replyTo,
                :subject, :messageIdHeader, :size, :bodyType, :smtputf8, :envid, :ret, :tags, :metadata,
-               :templateId, :unsubscribeTopic, :scheduledAt, :now)`,
+               :templateId, :unsubscribeTopic, :scheduledAt, :expiresIn, :now)`,
       params: {
         id,
         accountId: submitter.accountId,
@@ -38,6 +38,7 @@ export function insertMessage(submission: Submission, domainId: string | null, n
         templateId: submission.templateId,
         unsubscribeTopic: submission.unsubscribeTopic,
         scheduledAt: submission.scheduledAt,
+        expiresIn: submission.expiresIn,
         now,
       },
     },

@@ -3,7 +3,7 @@ import type { CancelTimer, Clock } from '../clock.ts'
 import type { Log } from '../log.ts'
 import type { SendingDomains } from '../sending-domain/sending-domains.ts'
 import { domainOf } from '../smtp/address.ts'
-import { StorageFullError } from '../store/database.ts'
+import { BusyError, StorageFullError } from '../store/database.ts'
 import type { Database, Statement } from '../store/database.ts'
 import type { SystemMailer } from '../submission/system-mail.ts'
 import { askedFor } from './asked-for.ts'
@@ -215,7 +215,7 @@ export class NoticeRunner {
       log.debug({ messageId, noticeMessageId: id, action, recipients: told.length }, 'delivery notice accepted')
       return true
     } catch (error) {
-      if (error instanceof StorageFullError) throw error
+      if (error instanceof StorageFullError || error instanceof BusyError) throw error
       // One that cannot be made must not keep the others from being told.
       log.error({ messageId, action, error }, 'a delivery notice could not be accepted')
       return false

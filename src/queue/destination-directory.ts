@@ -6,8 +6,6 @@ interface Destination {
   dueAt: number
   /** Recipients in hand. */
   inHand: number
-  /** True where more could be claimed, but as much as may be is in hand. */
-  full: boolean
 }
 
 /**
@@ -17,6 +15,8 @@ interface Destination {
 export class DestinationDirectory {
   readonly #destinations = new Map<string, Destination>()
   readonly #heap = new DueHeap()
+  /** Those that more could be claimed for, but as much as may be is in hand. They are not on the heap. */
+  readonly #full = new Set<Destination>()
   readonly #limit: number
   readonly #totalLimit: number
   #inHand = 0
@@ -27,9 +27,22 @@ export class DestinationDirectory {
     this.#totalLimit = totalLimit
   }
 
+  /** Recipients in hand, for all destinations together. */
+  get inHand(): number {
+    return this.#inHand
+  }
+
   /** When the first destination that may be claimed from is due, epoch ms; infinite where there is none. */
   get firstDueAt(): number {
     return this.#heap.firstDueAt
+  }
+
+  /** When the oldest of what waits was due, epoch ms, full destinations among it; infinite where nothing waits. */
+  get oldestDueAt(): number {
+    this.#dropOutdated()
+    let oldest = this.#heap.firstDueAt
+    for (const { dueAt } of this.#full) oldest = Math.min(oldest, dueAt)
+    return oldest
   }
 
   /** Mail for this destination waits in the queue and is due at this time. */
@@ -37,7 +50,7 @@ export class DestinationDirectory {
     const destination = this.#destination(name)
     if (dueAt >= destination.dueAt) return
     destination.dueAt = dueAt
-    if (!destination.full) this.#heap.push(name, dueAt)
+    if (!this.#full.has(destination)) this.#heap.push(name, dueAt)
   }
 
   /**
@@ -56,8 +69,10 @@ export class DestinationDirectory {
       const destination = this.#destinations.get(name)
       if (!destination || destination.dueAt !== dueAt) continue
       const room = this.#share() - destination.inHand
-      destination.full = room <= 0
-      if (destination.full) continue
+      if (room <= 0) {
+        this.#full.add(destination)
+        continue
+      }
       destination.dueAt = Infinity
       return { name, room }
     }
@@ -73,11 +88,13 @@ export class DestinationDirectory {
     const destination = this.#destination(name)
     destination.inHand -= recipients
     this.#inHand -= recipients
-    if (destination.full) {
-      destination.full = false
-      this.#heap.push(name, destination.dueAt)
-    }
+    if (this.#full.delete(destination)) this.#heap.push(name, destination.dueAt)
     if (destination.inHand === 0 && destination.dueAt === Infinity) this.#destinations.delete(name)
+  }
+
+  /** Takes entries off the top of the heap that stand for no time any more. */
+  #dropOutdated(): void {
+    for (let first = this.#heap.first; first && this.#destinations.get(first.key)?.dueAt !== first.dueAt; first = this.#heap.first) this.#heap.pop()
   }
 
   /**
@@ -92,7 +109,7 @@ export class DestinationDirectory {
   #destination(name: string): Destination {
     let destination = this.#destinations.get(name)
     if (!destination) {
-      destination = { dueAt: Infinity, inHand: 0, full: false }
+      destination = { dueAt: Infinity, inHand: 0 }
       this.#destinations.set(name, destination)
     }
     return destination

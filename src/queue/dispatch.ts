@@ -2,10 +2,13 @@ import type { Clock } from '../clock.ts'
 import { unconnectedAttempt } from '../delivery/attempt.ts'
 import type { Attempt, DeliveryJob, Outcome, Postponed } from '../delivery/attempt.ts'
 import type { JobFrame } from '../delivery/job-frames.ts'
+import { deferral } from '../delivery/outcome.ts'
 import { fateOf, simulatedAttempt, simulatorDomain } from '../delivery/simulator.ts'
+import { messageOf } from '../errors.ts'
 import type { Log } from '../log.ts'
-import { ConflictError, StorageFullError } from '../store/database.ts'
-import type { Database, Statement } from '../store/database.ts'
+import { ConflictError } from '../store/database.ts'
+import type { Statement } from '../store/database.ts'
+import type { LastingWrites } from '../store/lasting-writes.ts'
 import type { SuppressionPolicy } from '../suppression/suppression-policy.ts'
 import { postpone } from './queue-store.ts'
 import type { QueuedMessage, QueuedRecipient } from './queue-store.ts'
@@ -13,7 +16,6 @@ import { recordReactions, settleAttempt, settleUntried } from './settle.ts'
 import type { Settlement } from './settle.ts'
 
 export interface DispatchParts {
-  db: Database
   clock: Clock
   log: Log
   /** Makes one attempt for every recipient of the job. */
@@ -37,17 +39,18 @@ export interface DispatchSettings {
 interface Hold {
   /** The boot id that has the recipients in hand. */
   owner: string
-  /** Told of each recipient when its outcome is on disk, and when it is due again; null: never. */
-  settled(recipient: QueuedRecipient, dueAt: number | null): void
+  outcomes: LastingWrites
+  /**
+   * Told of each recipient when what became of it is on disk, and when it is due again; null: never.
+   * @param isTried false where it was put back untried
+   */
+  settled(recipient: QueuedRecipient, dueAt: number | null, isTried: boolean): void
 }
 
 /** Recipients of one job: they share a connection, one after the other. */
 const jobSize = 10
 /** When mail that found no free connection is looked at again, ms. */
 const postponedMs = 5_000
-/** When an outcome that found the disk full is written again, ms. */
-const againMs = 1_000
-
 /** Hands the recipients of a message to delivery, or to the simulator, and writes down what came of each. */
 export class Dispatch {
   readonly #parts: DispatchParts & Hold
@@ -59,31 +62,57 @@ export class Dispatch {
     this.#settings = settings
   }
 
-  /** Attempts every recipient and writes down what came of it. Never rejects. */
+  /** Attempts every recipient and writes down what came of it. Whatever goes wrong here itself is a deferral. */
   async deliver(message: QueuedMessage, recipients: QueuedRecipient[], content: Uint8Array): Promise<void> {
-    const frame = message.sandbox ? null : this.#parts.frameFor(message)
+    const frame = message.sandbox ? unsigned : this.#frameFor(message)
     const jobs: Promise<void>[] = []
     for (const [destination, atDestination] of Map.groupBy(recipients, (recipient) => recipient.destination)) {
       if (message.sandbox || destination === simulatorDomain) {
         for (const recipient of atDestination) jobs.push(this.#simulate(message, recipient))
         continue
       }
-      if (!frame) {
-        for (const recipient of atDestination) jobs.push(this.#leaveUnsigned(message, recipient))
+      if ('type' in frame) {
+        for (const recipient of atDestination) jobs.push(this.#settleAttempt(message, recipient, this.#unconnected(recipient.id, frame)))
         continue
       }
       for (let i = 0; i < atDestination.length; i += jobSize) {
         jobs.push(this.#runJob(message, atDestination.slice(i, i + jobSize), frame, content))
       }
     }
-    await Promise.all(jobs)
+    await allOf(jobs)
+  }
+
+  /** How the message leaves, or why it must wait. */
+  #frameFor(message: QueuedMessage): JobFrame | Outcome {
+    try {
+      return this.#parts.frameFor(message) ?? unsigned
+    } catch (error) {
+      this.#parts.log.error({ messageId: message.id, error }, 'a message cannot be signed and waits')
+      return unsignable(error)
+    }
   }
 
   async #runJob(message: QueuedMessage, recipients: QueuedRecipient[], frame: JobFrame, content: Uint8Array): Promise<void> {
-    const { deliver, log } = this.#parts
     const open = new Map(recipients.map((recipient) => [recipient.id, recipient]))
     const settling: Promise<void>[] = []
-    const job: DeliveryJob = {
+    const settle = (result: Attempt | Postponed): void => {
+      const recipient = open.get(result.recipientId)
+      if (!recipient) return
+      open.delete(result.recipientId)
+      settling.push('postponed' in result ? this.postpone(recipient) : this.#settleAttempt(message, recipient, result))
+    }
+    try {
+      await this.#parts.deliver(this.#jobOf(message, recipients, frame, content), settle)
+      for (const recipientId of open.keys()) settle({ recipientId, postponed: true })
+    } catch (error) {
+      this.#parts.log.error({ messageId: message.id, error }, 'a delivery job failed')
+      for (const recipientId of open.keys()) settle(this.#unconnected(recipientId, faultOfOurs(error)))
+    }
+    await allOf(settling)
+  }
+
+  #jobOf(message: QueuedMessage, recipients: QueuedRecipient[], frame: JobFrame, content: Uint8Array): DeliveryJob {
+    return {
       id: String(++this.#lastJob),
       messageId: message.id,
       destination: recipients[0]?.destination ?? '',
@@ -97,19 +126,6 @@ export class Dispatch {
       signingKeys: frame.signingKeys,
       fields: frame.fields,
     }
-    const settle = (result: Attempt | Postponed): void => {
-      const recipient = open.get(result.recipientId)
-      if (!recipient) return
-      open.delete(result.recipientId)
-      settling.push('postponed' in result ? this.postpone(recipient) : this.#settleAttempt(message, recipient, result))
-    }
-    await deliver(job, settle).catch((error: unknown) => log.error({ messageId: message.id, error }, 'a delivery job failed'))
-    for (const recipientId of open.keys()) settle({ recipientId, postponed: true })
-    await Promise.all(settling)
-  }
-
-  #leaveUnsigned(message: QueuedMessage, recipient: QueuedRecipient): Promise<void> {
-    return this.#settleAttempt(message, recipient, unconnectedAttempt(recipient.id, unsigned, this.#parts.clock.now()))
   }
 
   async #simulate(message: QueuedMessage, recipient: QueuedRecipient): Promise<void> {
@@ -122,63 +138,70 @@ export class Dispatch {
   }
 
   async #settleAttempt(message: QueuedMessage, recipient: QueuedRecipient, attempt: Attempt, more: Statement[] = []): Promise<void> {
-    const { clock, random } = this.#parts
-    const settlement = settleAttempt(message, recipient, attempt, {
-      owner: this.#parts.owner,
+    this.#parts.log.debug(
+      { messageId: message.id, recipientId: recipient.id, outcome: attempt.outcome.type, mxHost: attempt.mxHost },
+      'attempt ended',
+    )
+    try {
+      const settlement = this.#settlementOf(message, recipient, attempt)
+      settlement.batch.push(...more)
+      await this.#settle(recipient, settlement)
+    } catch (error) {
+      this.#parts.log.error({ messageId: message.id, recipientId: recipient.id, error }, 'the outcome of an attempt cannot be settled')
+      await this.#settle(recipient, this.#settlementOf(message, recipient, this.#unconnected(recipient.id, faultOfOurs(error))))
+    }
+  }
+
+  #settlementOf(message: QueuedMessage, recipient: QueuedRecipient, attempt: Attempt): Settlement {
+    const { clock, random, owner } = this.#parts
+    return settleAttempt(message, recipient, attempt, {
+      owner,
       now: clock.now(),
       retrySchedule: this.#settings.retrySchedule,
       viaSmarthost: this.#settings.viaSmarthost && attempt.mxHost !== simulatorDomain,
       isResolverSuspect: this.#parts.isResolverSuspect(),
       random: random(),
-      policy: this.#settings.suppressionPolicyFor(message.accountId),
+      policyFor: this.#settings.suppressionPolicyFor,
     })
-    settlement.batch.push(...more)
-    this.#parts.log.debug(
-      { messageId: message.id, recipientId: recipient.id, outcome: attempt.outcome.type, mxHost: attempt.mxHost },
-      'attempt ended',
-    )
-    await this.#settle(recipient, settlement)
+  }
+
+  #unconnected(recipientId: string, outcome: Outcome): Attempt {
+    return unconnectedAttempt(recipientId, outcome, this.#parts.clock.now())
   }
 
   /** Ends a recipient that is not tried any more: its time is over, or it was suppressed while it waited. */
-  giveUp(message: QueuedMessage, recipient: QueuedRecipient): Promise<void> {
-    const policy = this.#settings.suppressionPolicyFor(message.accountId)
-    return this.#settle(recipient, settleUntried(message, recipient, { owner: this.#parts.owner, now: this.#parts.clock.now(), policy }))
+  async giveUp(message: QueuedMessage, recipient: QueuedRecipient): Promise<void> {
+    const { owner, clock } = this.#parts
+    const context = { owner, now: clock.now(), policyFor: this.#settings.suppressionPolicyFor }
+    await this.#settle(recipient, settleUntried(message, recipient, context))
   }
 
   async #settle(recipient: QueuedRecipient, { batch, dueAt }: Settlement): Promise<void> {
-    await this.#writeOutcome(recipient, batch)
+    await this.#write(recipient, batch)
     this.#parts.eventsWritten()
-    this.#parts.settled(recipient, dueAt)
+    this.#parts.settled(recipient, dueAt, true)
   }
 
   /** Puts a recipient back that nothing could be tried for. */
   async postpone(recipient: QueuedRecipient): Promise<void> {
     const dueAt = this.#parts.clock.now() + postponedMs
-    await this.#writeOutcome(recipient, [postpone(recipient.id, this.#parts.owner, dueAt)])
-    this.#parts.settled(recipient, dueAt)
+    await this.#write(recipient, [postpone(recipient.id, this.#parts.owner, dueAt)])
+    this.#parts.settled(recipient, dueAt, false)
   }
 
-  /** What has happened must be written down: a full disk is waited out. */
-  async #writeOutcome(recipient: QueuedRecipient, batch: Statement[]): Promise<void> {
-    for (;;) {
-      try {
-        await this.#parts.db.write(batch, { patient: true })
-        return
-      } catch (error) {
-        if (!(error instanceof StorageFullError)) return this.#lostOutcome(recipient, error)
-        await new Promise((resolve) => setTimeout(resolve, againMs))
-      }
-    }
-  }
-
-  #lostOutcome(recipient: QueuedRecipient, error: unknown): void {
-    if (error instanceof ConflictError) {
+  async #write(recipient: QueuedRecipient, batch: Statement[]): Promise<void> {
+    try {
+      await this.#parts.outcomes.write(batch)
+    } catch (error) {
+      if (!(error instanceof ConflictError)) throw error
       this.#parts.log.info({ recipientId: recipient.id }, 'the recipient was moved by somebody else while an attempt was made')
-    } else {
-      this.#parts.log.error({ recipientId: recipient.id, error }, 'the outcome of an attempt could not be written')
     }
   }
+}
+
+/** Rejects where one of them does, and not before all have ended: what is still under way must not be taken for left over. */
+async function allOf(work: Promise<void>[]): Promise<void> {
+  for (const result of await Promise.allSettled(work)) if (result.status === 'rejected') throw result.reason
 }
 
 /** What becomes of mail whose sending domain is gone: it waits, because it must not leave unsigned. */
@@ -188,3 +211,13 @@ const unsigned: Outcome = {
   category: 'internal_error',
   reason: 'The sending domain has been removed, so the message cannot be signed. Add the domain again and verify it.',
 }
+
+/** The same, where the domain is there and its keys cannot be used. */
+const unsignable = (error: unknown): Outcome => ({
+  type: 'deferred',
+  reply: null,
+  category: 'internal_error',
+  reason: `The message cannot be signed. ${messageOf(error)}`,
+})
+
+const faultOfOurs = (error: unknown): Outcome => deferral('internal_error', `4.3.0 an error of this server: ${messageOf(error)}`).outcome

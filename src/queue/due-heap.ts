@@ -7,6 +7,11 @@ interface Entry {
 export class DueHeap {
   readonly #entries: Entry[] = []
 
+  /** The earliest. */
+  get first(): Readonly<Entry> | undefined {
+    return this.#entries[0]
+  }
+
   /** When the earliest is due, epoch ms; infinite where there is none. */
   get firstDueAt(): number {
     return this.#entries[0]?.dueAt ?? Infinity

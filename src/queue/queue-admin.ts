@@ -110,7 +110,8 @@ export class QueueAdmin {
     const { condition, params } = selectorOf(what)
     const now = this.#parts.clock.now()
     return this.#change(what, {
-      sql: `update recipient set due_at = :now
+      // What was due before stays so, and keeps the last attempt that it was due for.
+      sql: `update recipient set due_at = case when due_at > :now then :now else due_at end
              where ${condition} and due_at is not null and owner is null and held = 0 and state <> 'scheduled'
              returning destination, due_at`,
       params: { ...params, now },

@@ -1,14 +1,25 @@
 import type { CancelTimer } from '../clock.ts'
+import type { Health } from '../health.ts'
 import { newId } from '../id.ts'
+import type { Database } from '../store/database.ts'
+import { LastingWrites } from '../store/lasting-writes.ts'
+import { bringForward } from './bring-forward.ts'
 import { ByteBudget } from './byte-budget.ts'
 import { DestinationDirectory } from './destination-directory.ts'
 import { Dispatch } from './dispatch.ts'
 import type { DispatchParts, DispatchSettings } from './dispatch.ts'
 import { FreshSlots } from './fresh-slots.ts'
 import type { FreshSlot } from './fresh-slots.ts'
+import { QueueWatch } from './queue-watch.ts'
 import { claimDue, releaseAll, releaseOthers, waitingDestinations } from './queue-store.ts'
 import type { ClaimedRow, QueuedMessage, QueuedRecipient } from './queue-store.ts'
 import { queuedRecipientOf, readContent, readMessage } from './queued-mail.ts'
+import { isOver, longestWaitMs } from './retry-schedule.ts'
+
+interface QueueRunnerParts extends DispatchParts {
+  db: Database
+  health: Pick<Health, 'set'>
+}
 
 /** Recipients that may be in hand: of one destination, and in all. */
 const destinationLimit = 64
@@ -25,22 +36,34 @@ const againMs = 1_000
  */
 export class QueueRunner {
   readonly owner: string
-  readonly #parts: DispatchParts
+  readonly #parts: QueueRunnerParts
   readonly #dispatch: Dispatch
+  readonly #outcomes: LastingWrites
+  readonly #watch: QueueWatch
+  readonly #longestWaitMs: number
   readonly #destinations = new DestinationDirectory(destinationLimit, totalLimit)
   readonly #slots = new FreshSlots()
   readonly #content = new ByteBudget(contentLimit)
-  readonly #work = new Set<Promise<void>>()
-  #inHand = 0
+  readonly #underWay = new Set<Promise<void>>()
+  /** Each has its room, until it is settled. */
+  readonly #inHand = new Set<QueuedRecipient>()
   #cancelTimer: CancelTimer = () => {}
   #armedFor = Infinity
   #running = false
 
-  constructor(parts: DispatchParts, settings: DispatchSettings) {
+  constructor(parts: QueueRunnerParts, settings: DispatchSettings) {
     this.#parts = parts
     this.owner = `boot_${newId('att', parts.clock.now()).slice(4)}`
-    const settled = (recipient: QueuedRecipient, dueAt: number | null) => this.#settled(recipient, dueAt)
-    this.#dispatch = new Dispatch({ ...parts, owner: this.owner, settled }, settings)
+    this.#outcomes = new LastingWrites(parts)
+    this.#longestWaitMs = longestWaitMs(settings.retrySchedule)
+    const settled = (recipient: QueuedRecipient, dueAt: number | null, isTried: boolean) => this.#settled(recipient, dueAt, isTried)
+    this.#dispatch = new Dispatch({ ...parts, owner: this.owner, outcomes: this.#outcomes, settled }, settings)
+    this.#watch = new QueueWatch({ ...parts, figures: () => ({ overdueMs: this.overdueMs, inHand: this.#destinations.inHand }) })
+  }
+
+  /** For how long the oldest mail has been due that could be claimed; 0 where there is none. */
+  get overdueMs(): number {
+    return Math.max(0, this.#parts.clock.now() - this.#destinations.oldestDueAt)
   }
 
   /** Takes over what an earlier process left and begins to claim what is due. */
@@ -51,6 +74,7 @@ export class QueueRunner {
       this.#destinations.noteWaiting(row.destination, row.due_at)
     }
     this.#running = true
+    this.#watch.start()
     this.#claimWhatIsDue()
   }
 
@@ -67,8 +91,8 @@ export class QueueRunner {
 
   /** Delivers a message that was stored with this process as the owner of its recipients. */
   deliverFresh(message: QueuedMessage, recipients: QueuedRecipient[], content: Uint8Array, slot: FreshSlot): void {
-    for (const { destination } of recipients) this.#take(destination, 1)
-    this.#track(this.#dispatch.deliver(message, recipients, content).finally(() => slot.release()))
+    for (const { destination } of recipients) this.#destinations.tookInHand(destination, 1)
+    this.#work(recipients, () => this.#dispatch.deliver(message, recipients, content).finally(() => slot.release()))
   }
 
   /** Mail for this destination has been stored without an owner, or became due at another time. */
@@ -77,10 +101,22 @@ export class QueueRunner {
     this.#claimWhatIsDue()
   }
 
+  /** To be called when the time of day was set back: mail that waits must not wait for that time to come again. */
+  clockSetBack(): void {
+    this.#track(this.#bringForward())
+  }
+
+  async #bringForward(): Promise<void> {
+    const { db, clock } = this.#parts
+    const now = clock.now()
+    for (const destination of await bringForward(db, { now, longestWaitMs: this.#longestWaitMs })) this.noteWaiting(destination, now)
+  }
+
   /** Claims no more, waits at most so long for what is in hand, and gives the rest back. */
   async stop(graceMs: number): Promise<void> {
     this.#running = false
     this.#cancelTimer()
+    this.#watch.stop()
     let isLate = false
     const late = new Promise<void>((resolve) => {
       setTimeout(() => {
@@ -88,14 +124,16 @@ export class QueueRunner {
         resolve()
       }, graceMs).unref()
     })
-    while (this.#work.size > 0 && !isLate) await Promise.race([Promise.allSettled(this.#work), late])
+    while (this.#underWay.size > 0 && !isLate) await Promise.race([Promise.allSettled(this.#underWay), late])
+    // Whose outcome could not be written yet goes before: what was delivered must not be given back as if it were not.
+    this.#outcomes.stop()
     await this.#parts.db.write([releaseAll(this.owner)])
   }
 
   #claimWhatIsDue(): void {
     if (!this.#running) return
     const now = this.#parts.clock.now()
-    while (this.#inHand < totalLimit) {
+    while (this.#destinations.inHand < totalLimit) {
       const next = this.#destinations.next(now)
       if (!next) break
       this.#track(this.#claim(next.name, next.room))
@@ -117,16 +155,18 @@ export class QueueRunner {
 
   async #claim(destination: string, room: number): Promise<void> {
     const { db, clock, log } = this.#parts
-    this.#take(destination, room)
+    this.#destinations.tookInHand(destination, room)
     let unclaimed = room
     try {
       const [claimed, next] = await db.write(claimDue({ destination, owner: this.owner, now: clock.now(), limit: room }))
       const rows = (claimed?.rows ?? []) as ClaimedRow[]
-      unclaimed = room - rows.length
+      this.#watch.noteClaimed(rows.length)
       const dueAt = next?.rows[0]?.due_at
       if (typeof dueAt === 'number') this.#destinations.noteWaiting(destination, dueAt)
       for (const [messageId, ofMessage] of Map.groupBy(rows, (row) => row.message_id)) {
-        this.#track(this.#deliverStored(messageId, ofMessage.map((row) => queuedRecipientOf(row, destination))))
+        const recipients = ofMessage.map((row) => queuedRecipientOf(row, destination))
+        unclaimed -= recipients.length
+        this.#work(recipients, () => this.#deliverStored(messageId, recipients))
       }
     } catch (error) {
       log.error({ destination, error }, 'claiming due mail failed')
@@ -140,14 +180,13 @@ export class QueueRunner {
     const { db, clock } = this.#parts
     const message = await readMessage(db, messageId).catch((error: unknown) => this.#cannotRead(messageId, recipients, error))
     if (!message) return
-    const isOver = (recipient: QueuedRecipient) => recipient.suppressed || recipient.expiresAt <= clock.now()
-    const { over = [], open = [] } = Object.groupBy(recipients, (recipient) => (isOver(recipient) ? 'over' : 'open'))
-    for (const recipient of over) {
-      await this.#dispatch.giveUp(message, recipient)
-    }
-    if (open.length === 0) return
     await this.#content.take(message.size)
     try {
+      const now = clock.now()
+      const isDone = (recipient: QueuedRecipient) => recipient.suppressed || isOver(recipient, message.neverLate, now)
+      const { done = [], open = [] } = Object.groupBy(recipients, (recipient) => (isDone(recipient) ? 'done' : 'open'))
+      for (const recipient of done) await this.#dispatch.giveUp(message, recipient)
+      if (open.length === 0) return
       const content = await readContent(db, messageId).catch((error: unknown) => this.#cannotRead(messageId, open, error))
       if (content) await this.#dispatch.deliver(message, open, content)
     } finally {
@@ -160,26 +199,38 @@ export class QueueRunner {
     await Promise.all(recipients.map((recipient) => this.#dispatch.postpone(recipient)))
   }
 
-  #settled({ destination }: QueuedRecipient, dueAt: number | null): void {
-    this.#letGo(destination, 1)
-    if (dueAt !== null) this.noteWaiting(destination, dueAt)
+  /** Has work done on recipients that have room. Whatever becomes of it, none of them is in hand when it is over. */
+  #work(recipients: QueuedRecipient[], work: () => Promise<void>): void {
+    for (const recipient of recipients) this.#inHand.add(recipient)
+    this.#track(work().catch(this.#logFailure).then(() => this.#putBackUnsettled(recipients)))
   }
 
-  #take(destination: string, recipients: number): void {
-    this.#inHand += recipients
-    this.#destinations.tookInHand(destination, recipients)
+  async #putBackUnsettled(recipients: QueuedRecipient[]): Promise<void> {
+    for (const recipient of recipients) {
+      if (!this.#inHand.has(recipient)) continue
+      await this.#dispatch.postpone(recipient).catch(this.#logFailure)
+      this.#settled(recipient, null, false)
+    }
+  }
+
+  #settled(recipient: QueuedRecipient, dueAt: number | null, isTried: boolean): void {
+    if (!this.#inHand.delete(recipient)) return
+    this.#watch.noteSettled(isTried)
+    this.#letGo(recipient.destination, 1)
+    if (dueAt !== null) this.noteWaiting(recipient.destination, dueAt)
   }
 
   #letGo(destination: string, recipients: number): void {
     if (recipients === 0) return
-    this.#inHand -= recipients
     this.#destinations.letGo(destination, recipients)
     this.#claimWhatIsDue()
   }
 
   #track(work: Promise<void>): void {
-    const tracked = work.catch((error: unknown) => this.#parts.log.error({ error }, 'delivering failed'))
-    this.#work.add(tracked)
-    void tracked.finally(() => this.#work.delete(tracked))
+    const tracked = work.catch(this.#logFailure)
+    this.#underWay.add(tracked)
+    void tracked.finally(() => this.#underWay.delete(tracked))
   }
+
+  readonly #logFailure = (error: unknown): void => this.#parts.log.error({ error }, 'delivering failed')
 }

@@ -19,6 +19,8 @@ export interface QueuedMessage {
   feedbackTag: string | null
   /** What its readers can unsubscribe from: '' where it has no topic, null where they cannot. */
   unsubscribeTopic: string | null
+  /** True where its submitter said how long it is of use: it does not leave after that. */
+  neverLate: boolean
   /** When it was to leave first, epoch ms: tokens of its recipients count their time from then. */
   createdAt: number
 }
@@ -30,6 +32,8 @@ export interface QueuedRecipient {
   /** Domain of the forward-path. */
   destination: string
   attempts: number
+  /** When it was to be tried, epoch ms. */
+  dueAt: number
   /** Epoch, ms. */
   expiresAt: number
   /** What the last attempt came to; null before the first. */
@@ -90,6 +94,7 @@ export interface ClaimedRow extends Row {
   message_id: string
   forward_path: string
   attempts: number
+  due_at: number
   expires_at: number
   last_response: string | null
   smtp_code: number | null
@@ -110,7 +115,7 @@ export const claimDue = (claim: { destination: string; owner: string; now: numbe
              select id from recipient
               where destination = :destination and due_at is not null and owner is null and held = 0 and due_at <= :now
               order by due_at limit :limit)
-           returning id, message_id, forward_path, attempts, expires_at, last_response, smtp_code, enhanced_status, absent_since,
+           returning id, message_id, forward_path, attempts, due_at, expires_at, last_response, smtp_code, enhanced_status, absent_since,
              (select count(*) from message m join suppression s on s.account_id = m.account_id and s.sandbox = m.sandbox
                where m.id = recipient.message_id and s.address = lower(recipient.forward_path)
                  and (s.origin <> 'unsubscribe' or s.topic = m.unsubscribe_topic)
@@ -124,9 +129,18 @@ export const claimDue = (claim: { destination: string; owner: string; now: numbe
   },
 ]
 
-/** Puts a recipient back untried, because no connection to its host was free. */
+/**
+ * Puts a recipient back untried, because no connection to its host was free. One that was due before its time was over is
+ * due before that again, so that it gets the attempt that it was due for (see `isOver`).
+ */
 export const postpone = (id: string, owner: string, dueAt: number): Statement => ({
-  sql: 'update recipient set owner = null, due_at = :dueAt where id = :id and owner = :owner',
+  sql: `update recipient
+           set owner = null, due_at = :dueAt,
+               expires_at = case
+                 when due_at < expires_at and expires_at <= :dueAt
+                  and not exists (select 1 from message where id = recipient.message_id and expires_in is not null) then :dueAt + 1
+                 else expires_at end
+         where id = :id and owner = :owner`,
   params: { id, owner, dueAt },
   expect: 1,
 })

@@ -14,13 +14,14 @@ interface MessageRow extends Row {
   smtputf8: number
   tags: string
   unsubscribe_topic: string | null
+  expires_in: number | null
   first_due_at: number
 }
 
 /** The message of recipients that were claimed. */
 export async function readMessage(db: Database, id: string): Promise<QueuedMessage> {
   const [row] = await db.read<MessageRow>(
-    `select id, account_id, domain_id, sandbox, subject, size, body_type, smtputf8, tags, unsubscribe_topic,
+    `select id, account_id, domain_id, sandbox, subject, size, body_type, smtputf8, tags, unsubscribe_topic, expires_in,
             coalesce(scheduled_at, created_at) as first_due_at
        from message where id = :id`,
     { id },
@@ -50,6 +51,7 @@ const queuedMessageOf = (row: MessageRow): QueuedMessage => ({
   smtputf8: row.smtputf8 === 1,
   feedbackTag: (JSON.parse(row.tags) as Tag[])[0]?.value ?? null,
   unsubscribeTopic: row.unsubscribe_topic,
+  neverLate: row.expires_in !== null,
   createdAt: row.first_due_at,
 })
 
@@ -59,6 +61,7 @@ export const queuedRecipientOf = (row: ClaimedRow, destination: string): QueuedR
   forwardPath: row.forward_path,
   destination,
   attempts: row.attempts,
+  dueAt: row.due_at,
   expiresAt: row.expires_at,
   lastResponse: row.last_response,
   smtpCode: row.smtp_code,

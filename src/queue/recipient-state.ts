@@ -43,8 +43,8 @@ interface RecipientProgress {
 
 interface MoveContext {
   now: number
-  /** When a deferred recipient would be tried again, epoch ms. */
-  retryAt: number
+  /** When a deferred recipient would be tried again, epoch ms; null where its time is over. */
+  retryAt: number | null
   /** True where a smarthost took the message: it answers for the delivery, we did not see one. */
   viaSmarthost: boolean
 }
@@ -71,6 +71,7 @@ export function moveAfter(outcome: Outcome, progress: RecipientProgress, context
         bounce: null,
       }
     case 'deferred': {
+      if (context.retryAt === null) return moveExpired(progress, outcome, now)
       const data = { deferred_at: isoTime(now), next_attempt_at: isoTime(context.retryAt), reason: outcome.reason.slice(0, longestReason) }
       return { state: 'deferred', dueAt: context.retryAt, events: [...sent, { type: 'email.deferred', data }], bounce: null }
     }
@@ -86,7 +87,7 @@ export function moveAfter(outcome: Outcome, progress: RecipientProgress, context
   }
 }
 
-/** What happens to a recipient whose time is over: no further attempt, a soft bounce with the last reply. */
+/** What happens to a deferred recipient whose time is over: no further attempt, a soft bounce with the last reply. */
 export function moveExpired(progress: RecipientProgress, last: { reply: Reply | null; reason: string }, now: number): Move {
   const reason = `Given up: not delivered in time. Last: ${last.reason}`
   const sent = progress.attempts === 0 ? [sentEvent(now)] : []

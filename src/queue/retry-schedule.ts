@@ -3,13 +3,26 @@ const jitter = 0.1
 
 /**
  * When a recipient is tried again, epoch ms: after the delay that the schedule has for this many attempts (its last
- * one repeats), never early, and no later than the moment at which it is given up.
+ * one repeats), never early, and no later than the moment at which it is given up. Null once that has come.
  */
 export function retryAt(
   attempts: number,
   retry: { schedule: readonly number[]; expiresAt: number; now: number; random: number },
-): number {
+): number | null {
   const { schedule, expiresAt, now, random } = retry
+  if (now >= expiresAt) return null
   const delay = schedule[Math.min(attempts, schedule.length) - 1] ?? 0
   return Math.min(now + Math.round(delay * (1 + jitter * random)), expiresAt)
+}
+
+/** No retry waits longer than this, ms. */
+export const longestWaitMs = (schedule: readonly number[]): number => Math.ceil(Math.max(...schedule) * (1 + jitter))
+
+/**
+ * True of a recipient that is given up without another attempt. One that was due before its time was over has not been tried
+ * since: the server was off, or the clock was wrong, so it gets a last attempt. One that is due at the very end has had its own.
+ * @param neverLate what was sent is of no use to its recipient any more
+ */
+export function isOver({ dueAt, expiresAt }: { dueAt: number; expiresAt: number }, neverLate: boolean, now: number): boolean {
+  return now >= expiresAt && (neverLate || dueAt >= expiresAt)
 }

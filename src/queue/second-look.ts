@@ -34,8 +34,9 @@ interface Judged {
  * What the DNS alone says is believed once it has said so for a quarter of an hour, to the first attempt and to one after
  * that, and while the name servers are not suspect. Until then the attempt is a deferral.
  */
-export function judgeAbsence(attempt: Attempt, { absentSince, expiresAt }: LookedUp, { now, isResolverSuspect, random }: LookContext): Judged {
+export function judgeAbsence(attempt: Attempt, { absentSince, expiresAt }: LookedUp, context: LookContext): Judged {
   const { outcome } = attempt
+  const { now, isResolverSuspect, random } = context
   if (!isAbsence(outcome)) return { attempt, absentSince: null, askAgainAt: null }
   // The clock may have been set back meanwhile.
   const since = Math.min(absentSince ?? now, now)
@@ -44,7 +45,8 @@ export function judgeAbsence(attempt: Attempt, { absentSince, expiresAt }: Looke
   const from = isConfirmed ? now : since
   const askAgainAt = Math.min(from + Math.round(secondLookAfterMs * (1 + jitter * random)), expiresAt)
   const why = isResolverSuspect ? ', though they say so of many domains now' : ''
-  const next = askAgainAt < expiresAt ? `they are asked again at ${isoTime(askAgainAt)}, before it bounces` : 'its time ends before they are asked again'
+  const next =
+    askAgainAt < expiresAt ? `they are asked again at ${isoTime(askAgainAt)}, before it bounces` : 'its time ends before they are asked again'
   const reason = `${transient(outcome.reason)}, say the name servers${why}; ${next}`
   const { reply, category } = outcome
   return { attempt: { ...attempt, outcome: { type: 'deferred', reply, category, reason } }, absentSince: since, askAgainAt }

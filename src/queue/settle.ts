@@ -32,7 +32,7 @@ interface SettleContext {
   isResolverSuspect: boolean
   /** 0 … 1 */
   random: number
-  policy: SuppressionPolicy
+  policyFor(accountId: string): SuppressionPolicy
 }
 
 /** What is to be written after an attempt: the recipient's move, the attempt, the events, the suppression. */
@@ -51,7 +51,7 @@ export function settleAttempt(
     moveRecipient(recipient.id, owner, move, { attempted: true, last, absentSince, now }),
     insertAttempt(attempt, message.id, now),
     ...eventsOf(message, recipient, move, now),
-    ...suppressionAfter({ message, recipient, move }, context.policy, now),
+    ...suppressionAfter({ message, recipient, move }, context.policyFor, now),
   ]
   return { batch, dueAt: move.dueAt }
 }
@@ -60,7 +60,7 @@ export function settleAttempt(
 export function settleUntried(
   message: QueuedMessage,
   recipient: QueuedRecipient,
-  { owner, now, policy }: Pick<SettleContext, 'owner' | 'now' | 'policy'>,
+  { owner, now, policyFor }: Pick<SettleContext, 'owner' | 'now' | 'policyFor'>,
 ): Settlement {
   const last: LastResponse = { text: recipient.lastResponse, code: recipient.smtpCode, enhancedCode: recipient.enhancedStatus }
   const reply = last.code === null ? null : { code: last.code, enhancedCode: last.enhancedCode, text: last.text ?? '' }
@@ -70,7 +70,7 @@ export function settleUntried(
   const batch = [
     moveRecipient(recipient.id, owner, move, { attempted: false, last, absentSince: recipient.absentSince, now }),
     ...eventsOf(message, recipient, move, now),
-    ...suppressionAfter({ message, recipient, move }, policy, now),
+    ...suppressionAfter({ message, recipient, move }, policyFor, now),
   ]
   return { batch, dueAt: null }
 }
@@ -78,13 +78,13 @@ export function settleUntried(
 /** What a move means for the suppression list. */
 function suppressionAfter(
   { message, recipient, move }: { message: QueuedMessage; recipient: QueuedRecipient; move: Move },
-  policy: SuppressionPolicy,
+  policyFor: SettleContext['policyFor'],
   now: number,
 ): Statement[] {
   if (message.accountId === systemAccountId || recipient.destination === simulatorDomain) return []
   const mail = { address: recipient.forwardPath, messageId: message.id, recipientId: recipient.id }
-  if (move.state === 'delivered' || move.state === 'sent') return noteDelivered(message, mail, policy, now)
-  return move.bounce ? suppressAfterBounce(message, { ...mail, ...move.bounce }, policy, now) : []
+  if (move.state === 'delivered' || move.state === 'sent') return noteDelivered(message, mail, policyFor(message.accountId), now)
+  return move.bounce ? suppressAfterBounce(message, { ...mail, ...move.bounce }, policyFor(message.accountId), now) : []
 }
 
 const subjectOf = (message: QueuedMessage, recipient: QueuedRecipient): EventSubject => ({

@@ -46,10 +46,18 @@ export class WaitingMail {
   }
 
   /**
-   * Cancels a message for all of its recipients.
+   * Cancels a message for all of its recipients; one that is canceled stays so.
    * @throws SternaError `invalid_state` where an attempt has been made, or is being made, for one of them
    */
   async cancel(message: WaitingMessage): Promise<void> {
+    try {
+      await this.#cancelWaiting(message)
+    } catch (error) {
+      if (!(error instanceof SternaError) || !(await this.#isCanceled(message.id))) throw error
+    }
+  }
+
+  async #cancelWaiting(message: WaitingMessage): Promise<void> {
     const now = this.#parts.clock.now()
     const waiting = await this.#waiting(message.id, ['scheduled', 'queued'], tooLateToCancel)
     await this.#change(tooLateToCancel, [
@@ -83,13 +91,22 @@ export class WaitingMail {
     for (const destination of new Set(waiting.map((recipient) => recipient.destination))) this.#parts.noteWaiting(destination, dueAt)
   }
 
-  /** The recipients in these states, which must be all but those that are set aside, and in nobody's hand. */
-  async #waiting(messageId: string, states: RecipientState[], refuse: () => SternaError): Promise<RecipientRow[]> {
-    const recipients = await this.#parts.db.read<RecipientRow>(
+  /** True where all recipients are canceled, but those that were left out from the start. */
+  async #isCanceled(messageId: string): Promise<boolean> {
+    const states = (await this.#recipients(messageId)).map(({ state }) => state)
+    return states.includes('canceled') && states.every((state) => setAside.has(state))
+  }
+
+  #recipients(messageId: string): Promise<RecipientRow[]> {
+    return this.#parts.db.read<RecipientRow>(
       'select id, forward_path, destination, state, owner from recipient where message_id = :messageId',
       { messageId },
     )
-    const waiting = recipients.filter(({ state }) => !setAside.has(state))
+  }
+
+  /** The recipients in these states, which must be all but those that are set aside, and in nobody's hand. */
+  async #waiting(messageId: string, states: RecipientState[], refuse: () => SternaError): Promise<RecipientRow[]> {
+    const waiting = (await this.#recipients(messageId)).filter(({ state }) => !setAside.has(state))
     if (waiting.length === 0 || waiting.some(({ state, owner }) => owner !== null || !states.includes(state))) throw refuse()
     return waiting
   }
@@ -113,7 +130,7 @@ const recordCanceled = ({ id, accountId, sandbox, subject }: WaitingMessage, rec
   )
 
 const tooLateToCancel = (): SternaError =>
-  new SternaError('invalid_state', 'Only an email that is scheduled or queued can be canceled; this one is being sent, was tried already or is canceled.')
+  new SternaError('invalid_state', 'Only an email that is scheduled or queued can be canceled; this one is being sent or was tried already.')
 
 const notScheduled = (): SternaError =>
   new SternaError('invalid_state', 'Only a scheduled email can be given another time; this one is not scheduled any more.')

@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../errors.ts'
 import { SternaError } from '../errors.ts'
 import type { Reply } from '../smtp/reply.ts'
-import { StorageFullError } from '../store/database.ts'
+import { BusyError, StorageFullError } from '../store/database.ts'
 
 export const replyOf = (code: number, enhancedCode: string, text: string): Reply => ({ code, enhancedCode, text })
 
@@ -43,7 +43,10 @@ const replyCodes: Partial<Record<ErrorCode, [code: number, enhancedCode: string]
 
 /** True where the error is a refusal for the client to read, and not a fault of ours to look into. */
 export const isRefusal = (error: unknown): boolean =>
-  error instanceof SmtpRefusal || error instanceof StorageFullError || (error instanceof SternaError && replyCodes[error.code] !== undefined)
+  error instanceof SmtpRefusal ||
+  error instanceof StorageFullError ||
+  error instanceof BusyError ||
+  (error instanceof SternaError && replyCodes[error.code] !== undefined)
 
 /** The refusal of a message above the limit. */
 export const tooBig = (maxMessageBytes: number): Reply =>

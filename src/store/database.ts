@@ -35,6 +35,7 @@ export interface Database {
    * @throws ConflictError where a statement's `expect` was not met
    * @throws UniqueError where a row with that key exists
    * @throws StorageFullError where the disk is full: nothing was written, a later call may succeed
+   * @throws BusyError where somebody else kept the database locked for too long: the same
    */
   write(batch: Statement[], options?: { patient?: boolean }): Promise<Written[]>
   /** Copies the database, as it is at one moment, into a new file while work goes on. */
@@ -67,5 +68,13 @@ export class StorageFullError extends Error {
   constructor(message = 'the disk is full') {
     super(message)
     this.name = 'StorageFullError'
+  }
+}
+
+/** Another process (a shell, a VACUUM) has kept the database locked for too long. */
+export class BusyError extends Error {
+  constructor(message = 'another process keeps the database locked') {
+    super(message)
+    this.name = 'BusyError'
   }
 }

@@ -111,6 +111,7 @@ export function threadErrorOf(error: unknown, statement: number): ThreadError {
   if (error instanceof SternaError && error.code === 'configuration') return of('configuration')
   if (uniqueCodes.has(code)) return of('unique')
   if (fullCodes.has(code)) return of('full')
+  if (/^SQLITE_(BUSY|LOCKED)/.test(code)) return of('busy')
   if (/^SQLITE_(IOERR|CORRUPT|NOTADB|READONLY|CANTOPEN)/.test(code)) return of('fatal')
   return of('other')
 }

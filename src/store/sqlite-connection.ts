@@ -11,10 +11,11 @@ export const databaseFile = (directory: string): string => join(directory, 'ster
  * Opens the writing connection: WAL, every commit flushed to disk.
  * SQLite opens an existing WAL database with synchronous=NORMAL, under which a power cut loses acknowledged rows,
  * so the level is set on every connection and read back.
+ * @param busyTimeoutMs how long a lock of another process is waited for
  */
-export function openWriter(directory: string): Connection {
+export function openWriter(directory: string, busyTimeoutMs = 5_000): Connection {
   makeDirectory(directory)
-  const connection = new Sqlite(privateFile(databaseFile(directory)))
+  const connection = new Sqlite(privateFile(databaseFile(directory)), { timeout: busyTimeoutMs })
   connection.pragma('journal_mode = wal')
   connection.pragma('synchronous = full')
   connection.pragma('foreign_keys = on')

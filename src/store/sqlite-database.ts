@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import { SternaError } from '../errors.ts'
-import { ConflictError, StorageFullError, UniqueError } from './database.ts'
+import { BusyError, ConflictError, StorageFullError, UniqueError } from './database.ts'
 import type { Database, Row, Statement, Value, Written } from './database.ts'
 import { StatementNumbers } from './statement-numbers.ts'
 import { openId } from './thread-messages.ts'
@@ -101,11 +101,20 @@ function errorOf({ kind, message, statement }: ThreadError): Error {
       return new UniqueError(message)
     case 'full':
       return new StorageFullError()
+    case 'busy':
+      return new BusyError()
     case 'configuration':
       return new SternaError('configuration', message)
     default:
       return new Error(message)
   }
+}
+
+interface DatabaseOptions {
+  directory: string
+  /** How long a lock of another process is waited for, ms; 5 s unless given. */
+  busyTimeoutMs?: number | undefined
+  onFatal?: (error: Error) => void
 }
 
 /**
@@ -114,9 +123,9 @@ function errorOf({ kind, message, statement }: ThreadError): Error {
  * and what is acknowledged is found again at the next start.
  * @throws SternaError `configuration` where another process holds the directory or a newer version wrote it
  */
-export async function openDatabase(options: { directory: string; onFatal?: (error: Error) => void }): Promise<Database> {
-  const { directory, onFatal = () => {} } = options
-  const writer = new StoreThread({ directory, role: 'writer' }, onFatal)
+export async function openDatabase(options: DatabaseOptions): Promise<Database> {
+  const { directory, busyTimeoutMs, onFatal = () => {} } = options
+  const writer = new StoreThread({ directory, role: 'writer', busyTimeoutMs }, onFatal)
   await writer.opened
   // Its own thread costs memory, and a relay that is only sent to by SMTP may never be asked for a list.
   let reader: StoreThread | undefined

@@ -9,7 +9,7 @@ import { openId } from './thread-messages.ts'
 import type { Answer, Requests, ThreadData } from './thread-messages.ts'
 
 const port = parentPort as MessagePort
-const { directory, role } = workerData as ThreadData
+const { directory, role, busyTimeoutMs } = workerData as ThreadData
 
 const send = (answers: Answer[]): void => port.postMessage(answers)
 
@@ -24,7 +24,7 @@ try {
 /** Takes requests until it is asked to close; the answer closes the database. */
 function serve(): () => void {
   const lock = role === 'writer' ? lockDirectory(directory) : undefined
-  const connection = role === 'writer' ? openWriter(directory) : openReader(directory)
+  const connection = role === 'writer' ? openWriter(directory, busyTimeoutMs) : openReader(directory)
   if (role === 'writer') migrate(connection)
   const close = (): void => {
     connection.close()

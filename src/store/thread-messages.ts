@@ -4,6 +4,8 @@ import type { Value, Written } from './database.ts'
 export interface ThreadData {
   directory: string
   role: 'writer' | 'reader'
+  /** How long a lock of another process is waited for, ms; 5 s unless given. */
+  busyTimeoutMs?: number | undefined
 }
 
 /** A statement by its number, its values in their order, and how many rows it must change or return. */
@@ -24,7 +26,7 @@ export type Request =
 
 /** Errors keep their kind across the thread border; `fatal`: the database can no longer be trusted. */
 export interface ThreadError {
-  kind: 'conflict' | 'unique' | 'full' | 'fatal' | 'configuration' | 'other'
+  kind: 'conflict' | 'unique' | 'full' | 'busy' | 'fatal' | 'configuration' | 'other'
   message: string
   /** Place in the batch of the statement that failed. */
   statement: number

@@ -116,14 +116,16 @@ const queuedMessage = (submission: Submission, domainId: string | null, now: num
   smtputf8: submission.smtputf8,
   feedbackTag: submission.tags[0]?.value ?? null,
   unsubscribeTopic: submission.unsubscribeTopic,
+  neverLate: submission.expiresIn !== null,
   createdAt: now,
 })
 
-const queuedRecipient = ({ id, forwardPath, destination, expiresAt }: NewRecipient): QueuedRecipient => ({
+const queuedRecipient = ({ id, forwardPath, destination, dueAt, expiresAt }: NewRecipient): QueuedRecipient => ({
   id,
   forwardPath,
   destination,
   attempts: 0,
+  dueAt: dueAt ?? expiresAt,
   expiresAt,
   lastResponse: null,
   smtpCode: null,

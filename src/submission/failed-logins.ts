@@ -4,7 +4,7 @@ import { clientNetwork } from '../ip-address.ts'
 
 interface Failures {
   count: number
-  /** Epoch, ms, when they are forgotten. */
+  /** When they are forgotten, by the clock that goes evenly, ms. */
   until: number
 }
 
@@ -27,7 +27,7 @@ export class FailedLogins {
 
   /** Notes a failed login. True where the network has had too many in ten minutes and should be cut off. */
   add(address: string): boolean {
-    const now = this.#clock.now()
+    const now = this.#clock.steady()
     const network = clientNetwork(address)
     const known = this.#byNetwork.get(network)
     if (known && known.until > now) return ++known.count > allowedFailures

@@ -40,8 +40,7 @@ interface MessageRow extends Row {
   metadata: string
   template_id: string | null
   unsubscribe_topic: string | null
-  scheduled_at: number | null
-  created_at: number
+  expires_in: number | null
 }
 
 interface RecipientRow extends Row {
@@ -49,7 +48,6 @@ interface RecipientRow extends Row {
   type: 'to' | 'cc' | 'bcc'
   notify: string | null
   orcpt: string | null
-  expires_at: number
 }
 
 /**
@@ -62,32 +60,31 @@ export async function resendFailed(messageId: string, by: ResendRequest, parts: 
   const [recipients, submission] = await Promise.all([failedRecipients(messageId, db), storedSubmission(messageId, by, db)])
   const [first] = recipients
   if (!first) throw new SternaError('invalid_state', 'No recipient of this email has failed for good, so there is nobody to send it to again.')
-  const { createdAt, size, ...rest } = submission
+  const { size, ...rest } = submission
   return accept({
     ...rest,
     id: newId('em', clock.now()),
     content: { size, pending: [], stored: 0, copyOf: messageId },
     recipients: recipients.map(({ forward_path: address, type, notify, orcpt }) => ({ mailbox: { address, name: null }, type, notify, orcpt })),
     scheduledAt: null,
-    expiresIn: Math.ceil((first.expires_at - createdAt) / 1000),
   })
 }
 
 const failedRecipients = (messageId: string, db: Database): Promise<RecipientRow[]> =>
   db.read<RecipientRow>(
-    `select forward_path, type, notify, orcpt, expires_at from recipient
+    `select forward_path, type, notify, orcpt from recipient
       where message_id = :messageId and state in ('bounced', 'failed', 'suppressed') order by id`,
     { messageId },
   )
 
-type Stored = Omit<Submission, 'id' | 'content' | 'recipients' | 'scheduledAt' | 'expiresIn'> & { createdAt: number; size: number }
+type Stored = Omit<Submission, 'id' | 'content' | 'recipients' | 'scheduledAt'> & { size: number }
 
-/** What is kept of a submission beside its content and recipients. `createdAt` is when its time began to run. */
+/** What is kept of a submission beside its content and recipients. */
 async function storedSubmission(messageId: string, by: ResendRequest, db: Database): Promise<Stored> {
   const [[row], start] = await Promise.all([
     db.read<MessageRow>(
       `select source, reverse_path, header_from, header_to, header_cc, reply_to, subject, message_id_header, size, body_type,
-              smtputf8, envid, ret, tags, metadata, template_id, unsubscribe_topic, scheduled_at, created_at
+              smtputf8, envid, ret, tags, metadata, template_id, unsubscribe_topic, expires_in
          from message where id = :messageId`,
       { messageId },
     ),
@@ -114,7 +111,7 @@ async function storedSubmission(messageId: string, by: ResendRequest, db: Databa
     templateId: row.template_id,
     unsubscribeTopic: row.unsubscribe_topic,
     idempotency: by.idempotency,
-    createdAt: Math.max(row.created_at, row.scheduled_at ?? 0),
+    expiresIn: row.expires_in,
     size: row.size,
   }
 }

@@ -1,7 +1,8 @@
 import type { CancelTimer, Clock } from '../clock.ts'
 import { newId } from '../id.ts'
 import type { Log } from '../log.ts'
-import type { Database, Statement, Written } from '../store/database.ts'
+import type { Database, Statement } from '../store/database.ts'
+import { LastingWrites } from '../store/lasting-writes.ts'
 import { EndpointTurns } from './endpoint-turns.ts'
 import type { Endpoint } from './endpoint-turns.ts'
 import { createCursor, fanOut } from './fan-out.ts'
@@ -60,6 +61,7 @@ export class WebhookRunner {
   readonly #turns = new EndpointTurns((endpoint) => this.#run(endpoint))
   readonly #timers = new Map<string, { at: number; cancel: CancelTimer }>()
   readonly #underWay = new Set<Promise<void>>()
+  readonly #outcomes: LastingWrites
   #running = false
   #brokenOff = false
   #fanningOut = false
@@ -69,6 +71,7 @@ export class WebhookRunner {
   constructor(parts: RunnerParts, settings: RunnerSettings) {
     this.#parts = parts
     this.#settings = settings
+    this.#outcomes = new LastingWrites(parts)
   }
 
   /** Takes up what the last process left, and from then on posts what is due. */
@@ -91,6 +94,7 @@ export class WebhookRunner {
     const grace = setTimeout(() => {
       this.#brokenOff = true
       this.#parts.poster.breakOff()
+      this.#outcomes.stop()
     }, graceMs)
     while (this.#underWay.size > 0) await Promise.all(this.#underWay)
     clearTimeout(grace)
@@ -163,7 +167,7 @@ export class WebhookRunner {
     const webhook = list.findWebhook(endpoint.id)
     let succeeded = false
     try {
-      if (webhook?.status !== 'enabled') return void (await this.#write([cancelClaimed(delivery.id)]))
+      if (webhook?.status !== 'enabled') return void (await this.#outcomes.write([cancelClaimed(delivery.id)]))
       const sentAt = this.#parts.clock.now()
       const result = await this.#post(webhook, delivery, sentAt)
       // Broken off by our own end: the attempt does not count, and the next start makes it again.
@@ -200,11 +204,12 @@ export class WebhookRunner {
     const wait = this.#settings.retrySchedule[delivery.attempts]
     const state = isSuccess(result) ? 'success' : wait === undefined ? 'failed' : 'pending'
     const nextAt = state === 'pending' ? now + (wait ?? 0) : null
-    const written = await this.#write([
+    const written = await this.#outcomes.write([
       settleDelivery(delivery.id, state, nextAt),
       insertAttempt({ id: newId('wha', now), deliveryId: delivery.id, number, sentAt }, result),
       ...(state === 'success' ? [recordSuccess(webhook.id)] : this.#failureStatements(webhook.id, state === 'failed', now)),
     ])
+    if (!written) return
     const fields = { webhookId: webhook.id, deliveryId: delivery.id, attempt: number, statusCode: result.statusCode }
     log.debug({ ...fields, state, reason: result.error }, 'webhook attempt made')
     if (nextAt !== null) this.wake(webhook.id, nextAt)
@@ -222,19 +227,6 @@ export class WebhookRunner {
     if (!exhausted || disableAfterMs === null) return [failure, cancelIfDisabled(webhookId)]
     const limits = { failingBefore: now - disableAfterMs, exhausted: disableAfterExhausted }
     return [failure, disableFailing(webhookId, limits, now), cancelIfDisabled(webhookId)]
-  }
-
-  /** Writes what nobody waits for; a failure of ours is tried again until it succeeds or the process ends. */
-  async #write(batch: Statement[]): Promise<Written[]> {
-    for (;;) {
-      try {
-        return await this.#parts.db.write(batch, { patient: true })
-      } catch (error) {
-        this.#parts.log.error({ error }, 'the outcome of a webhook attempt could not be written; trying again')
-        if (!this.#running) return []
-        await new Promise<void>((resolve) => this.#parts.clock.at(this.#parts.clock.now() + againMs, resolve))
-      }
-    }
   }
 
   #track(work: Promise<void>): void {

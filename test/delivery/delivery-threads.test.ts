@@ -3,11 +3,11 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Attempt, DeliveryJob, Postponed } from '../../src/delivery/attempt.ts'
 import { startDelivery } from '../../src/delivery/delivery-threads.ts'
 import type { Delivery, DeliveryOptions } from '../../src/delivery/delivery-threads.ts'
-import { silentLog } from '../../src/log.ts'
+import { createLog, silentLog } from '../../src/log.ts'
 import { jobOf, testMx } from '../support/delivery-fixture.ts'
 import { startFakeDns } from '../support/fake-dns.ts'
 
-async function start(port: number, more: Partial<DeliveryOptions> = {}): Promise<Delivery> {
+async function start(port: number, more: Partial<DeliveryOptions> = {}, log = silentLog): Promise<Delivery> {
   const dns = await startFakeDns({
     'example.com': { mx: [[10, 'mx.example.com']], ttl: 60 },
     'mx.example.com': { a: ['127.0.0.1'], ttl: 60 },
@@ -27,7 +27,7 @@ async function start(port: number, more: Partial<DeliveryOptions> = {}): Promise
       interfaceAddresses: ['127.0.0.1'],
       ...more,
     },
-    silentLog,
+    log,
   )
   onTestFinished(async () => {
     await delivery.stop(0)
@@ -86,19 +86,63 @@ describe('the delivery threads', () => {
     expect(mx.sessions).toHaveLength(0)
   })
 
-  it('that crash leave deferrals behind, and another takes their place', async () => {
+  it('defer mail whose key cannot be used, and that alone, and say what is wrong with it', async () => {
+    const mx = await testMx()
+    const delivery = await start(mx.port)
+    delivery.addKey('dk_bad', Buffer.from('no key'))
+    const signingKeys = [{ id: 'dk_bad', signingDomain: 'sender.test', selector: 'sel', algorithm: 'ed25519-sha256' as const }]
+    const [bad, good] = await Promise.all([results(delivery, jobOf({ signingKeys })), results(delivery, jobOf({ to: ['b@example.com'] }))])
+    expect(bad).toMatchObject([{ outcome: { type: 'deferred', category: 'internal_error', reason: expect.stringMatching(/DKIM key dk_bad is not a private key/) } }])
+    expect(good).toMatchObject([delivered])
+  })
+})
+
+describe('a thread that crashes', () => {
+  /** No job is like this: it makes the thread throw outside of any delivery. */
+  const poisonous = (job: DeliveryJob): DeliveryJob => ({ ...job, content: null as never })
+  const postponed = { postponed: true }
+  const named = (name: string) => {
+    const job = jobOf({ to: [`${name}@example.com`] })
+    return { ...job, messageId: name, recipients: job.recipients.map((recipient) => ({ ...recipient, id: name })) }
+  }
+
+  it('is replaced, and what was under way is put back untried', async () => {
     const mx = await testMx({ on: { dot: ({ rcptTo }) => (rcptTo[0]?.startsWith('hang') ? 'hang' : undefined) } })
     const delivery = await start(mx.port)
     const hanging = results(delivery, jobOf({ to: ['fine@example.com', 'hang@example.com', 'never@example.com'] }))
     await expect.poll(() => mx.sessions[0]?.commands.filter((command) => command === 'DATA')).toHaveLength(2)
-    // No job is like this: it makes the thread throw outside of any delivery.
-    let reads = 0
-    const { recipients, ...job } = jobOf()
-    const poison = Object.defineProperty(job, 'recipients', { enumerable: true, get: () => (reads++ === 0 ? recipients : null) })
-    const crashed = { outcome: { type: 'deferred', category: 'internal_error' } }
-    expect(await results(delivery, poison as DeliveryJob)).toMatchObject([crashed])
-    expect(await hanging).toMatchObject([delivered, crashed, crashed])
-    await expect.poll(() => results(delivery, jobOf({ id: `job_${reads++}` }))).toMatchObject([delivered])
+    expect(await results(delivery, poisonous(named('bad')))).toMatchObject([postponed])
+    expect(await hanging).toMatchObject([delivered, postponed, postponed])
+    expect(await results(delivery, named('new'))).toMatchObject([delivered])
+  })
+
+  it('tells by a second time which message it was, and that one is kept apart', async () => {
+    const mx = await testMx({ on: { rcpt: () => 'hang' } })
+    const lines: string[] = []
+    const delivery = await start(mx.port, {}, createLog('error', (line) => lines.push(line)))
+    const first = ['a', 'b', 'c'].map((name) => results(delivery, named(name)))
+    await expect.poll(() => mx.sessions).toHaveLength(3)
+    expect(await results(delivery, poisonous(named('bad')))).toMatchObject([postponed])
+    for (const suspect of first) expect(await suspect).toMatchObject([postponed])
+    mx.on = {}
+
+    // As the queue does, they come back together, while new mail goes on.
+    const [a, b, bad, c, fresh] = await Promise.all([
+      results(delivery, named('a')),
+      results(delivery, named('b')),
+      results(delivery, poisonous(named('bad'))),
+      results(delivery, named('c')),
+      results(delivery, named('fresh')),
+    ])
+    const isCause = { outcome: { type: 'deferred', category: 'internal_error', reason: expect.stringMatching(/this message crashes the delivery thread/) } }
+    expect(bad).toMatchObject([isCause])
+    expect([a, b, c, fresh]).toMatchObject([[delivered], [delivered], [delivered], [delivered]])
+    expect(lines.filter((line) => line.includes('kept apart'))).toMatchObject([expect.stringContaining('"messageId":"bad"')])
+
+    // Whenever it is tried again, nobody else notices.
+    const beside = Array.from({ length: 20 }, (_, i) => results(delivery, named(`beside${i}`)))
+    await expect.poll(() => results(delivery, poisonous(named('bad'))), { timeout: 15_000 }).toMatchObject([isCause])
+    for (const result of await Promise.all(beside)) expect(result).toMatchObject([delivered])
   })
 })
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { judgeListings } from '../../src/doctor/examine-blocklists.ts'
 import { judgeCertificate } from '../../src/doctor/examine-certificate.ts'
-import { judgeClock, offsetIn, sntpRequest } from '../../src/doctor/examine-clock.ts'
+import { judgeClock, judgeClockAgainstLog, offsetIn, sntpRequest } from '../../src/doctor/examine-clock.ts'
 import { judgeDirectory, judgeDisk } from '../../src/doctor/examine-disk.ts'
 import { judgeDmarc, judgeReturnPath } from '../../src/doctor/examine-domains.ts'
 import { judgeHostName, judgeReverse, reverseName, sendingAddresses } from '../../src/doctor/examine-host-name.ts'
@@ -148,6 +148,16 @@ test.each([
   ['ntp.test', -5_000, 'warning'],
   ['ntp.test', 90_000, 'failed'],
 ] as const)('clock against %s: %s ms', (server, offset, status) => expect(judgeClock(server, offset).status).toBe(status))
+
+test.each([
+  [null, []],
+  [-30 * 24 * 3_600_000, []],
+  [60_000, []],
+  [3_600_000, ['warning']],
+])('clock against an event of %s ms later', (ahead, statuses) => {
+  const now = Date.UTC(2026, 10, 22)
+  expect(judgeClockAgainstLog(ahead === null ? null : now + ahead, now).map(({ status }) => status)).toEqual(statuses)
+})
 
 function ntpReply(at: number, { mode = 4, stratum = 2, leap = 0 } = {}): Buffer {
   const reply = Buffer.alloc(48)

@@ -67,7 +67,8 @@ async function statuses(names: FakeNameTable, changes: Partial<DoctorHost> = {},
     return { status: entry === 'servfail' ? ('servfail' as const) : found.length > 0 ? ('ok' as const) : ('nxdomain' as const), records: found, ttl: 0, secure: false }
   }
   const resolver = { ...fake, eachServer: [], ptr, close: () => {} }
-  const findings = await runDoctor({ config: settings, clock: settableClock(), resolver, health: { faults: [] }, domains: [{ domain, records }], host: { ...host, ...changes } })
+  const parts = { config: settings, clock: settableClock(), resolver, health: { faults: [] }, newestTime: null }
+  const findings = await runDoctor({ ...parts, domains: [{ domain, records }], host: { ...host, ...changes } })
   for (const { status, advice } of findings) expect(advice === null).toBe(status === 'ok')
   return findings.map(({ check, status }) => `${check} ${status}`)
 }

@@ -90,6 +90,12 @@ test('retry makes what waits due now and wakes the queue; held, scheduled and fi
   ])
 })
 
+test('retry leaves to what is overdue when it was due: its last attempt goes by that', async () => {
+  const id = await waiting('a.example', { dueAt: clock.now() - hour, expiresAt: clock.now() - 1 })
+  expect(await admin.retry('a.example')).toBe(1)
+  expect((await admin.show(id))[0]?.due_at).toBe(clock.now() - hour)
+})
+
 test('release gives back what was held, with its own time', async () => {
   await waiting('a.example')
   await waiting('b.example')

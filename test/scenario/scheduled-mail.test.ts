@@ -38,7 +38,9 @@ test('mail is scheduled, moved and canceled, and what is left is delivered once,
   relay.clock.advance(2 * hour)
   await expect.poll(() => statusOf(later)).toBe('delivered')
   expect(await relay.events(canceled)).toEqual(['email.canceled', 'email.queued'])
-  for (const id of [canceled, kept, second?.id]) expect((await relay.call('POST', `/api/emails/${id}/cancel`)).status).toBe(409)
+  for (const id of [canceled, second?.id]) expect(await relay.call('POST', `/api/emails/${id}/cancel`)).toMatchObject({ status: 200, body: { object: 'email', id } })
+  expect((await relay.call('POST', `/api/emails/${kept}/cancel`)).status).toBe(409)
+  expect(await relay.events(canceled)).toEqual(['email.canceled', 'email.queued'])
   expect(mx.messages.flatMap(({ rcptTo }) => rcptTo).toSorted()).toEqual(['batch1', 'earlier', 'kept', 'later', 'now'].map((name) => `${name}@rcpt.example`))
 })
 

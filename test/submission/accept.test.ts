@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import type { Attempt, DeliveryJob, Outcome, Postponed } from '../../src/delivery/attempt.ts'
+import { Health } from '../../src/health.ts'
 import { silentLog } from '../../src/log.ts'
 import { QueueRunner } from '../../src/queue/queue-runner.ts'
 import type { Database } from '../../src/store/database.ts'
@@ -56,7 +57,7 @@ async function startQueue(db: Database): Promise<Relay> {
   const newQueue = () =>
     new QueueRunner(
       {
-        db, clock, deliver, log: silentLog, isResolverSuspect: () => false, eventsWritten: () => {}, random: () => 0,
+        db, clock, deliver, log: silentLog, health: new Health({ clock, log: silentLog }), isResolverSuspect: () => false, eventsWritten: () => {}, random: () => 0,
         frameFor: ({ createdAt }) => ({
           signingKeys: [], tls: 'opportunistic', knownName: null, fields: [],
           frameOf: () => ({ reversePath: `b${createdAt}@relay.example`, traceFields: '', fields: [] }),

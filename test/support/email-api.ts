@@ -5,6 +5,7 @@ import { emailOperations } from '../../src/http/api/emails.ts'
 import { BodyRoom } from '../../src/http/body-room.ts'
 import type { Operation } from '../../src/http/operation.ts'
 import { templateOperations } from '../../src/http/api/templates.ts'
+import { Health } from '../../src/health.ts'
 import { silentLog } from '../../src/log.ts'
 import { MessageReader } from '../../src/message/message-reader.ts'
 import { QueueRunner } from '../../src/queue/queue-runner.ts'
@@ -112,6 +113,7 @@ const queueFor = (
       clock,
       log: silentLog,
       isResolverSuspect: () => false,
+      health: new Health({ clock, log: silentLog }),
       eventsWritten: () => {},
       random: () => 0,
       frameFor: () => ({

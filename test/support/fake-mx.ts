@@ -3,9 +3,16 @@ import { createSecureContext, TLSSocket, type SecureVersion } from 'node:tls'
 
 /**
  * What the server does at a phase: a reply (CRLF is added; with `raw:` before it the text is written as it is), an end
- * (`close` FIN, `reset` RST, `hang` nothing), or a reply one byte after the other.
+ * (`close` FIN, `reset` RST, `hang` nothing), a reply one byte after the other, or one that waits for something.
  */
-export type MxAction = string | 'close' | 'reset' | 'hang' | { slowly: string; everyMs: number } | { reply: string; end: 'close' | 'reset' }
+export type MxAction =
+  | string
+  | 'close'
+  | 'reset'
+  | 'hang'
+  | { slowly: string; everyMs: number }
+  | { reply: string; after: Promise<unknown> }
+  | { reply: string; end: 'close' | 'reset' }
 
 /** At a phase: undefined does what a willing server does. */
 export interface MxHooks {
@@ -284,6 +291,8 @@ class Conversation {
       this.#sent = this.#sent.then(() => void socket.write(text))
     } else if ('slowly' in action) {
       this.#sent = this.#sent.then(() => writeSlowly(socket, `${action.slowly}\r\n`, action.everyMs))
+    } else if ('after' in action) {
+      this.#sent = this.#sent.then(() => action.after).then(() => void socket.write(`${action.reply}\r\n`))
     } else {
       this.#sent = this.#sent.then(() => void socket.write(`${action.reply}\r\n`))
       this.#end(action.end)

@@ -36,8 +36,8 @@ export function settableClock(start = Date.UTC(2026, 10, 21, 6, 0, 0)): Settable
       corrected += ms
     },
     at(at, fire): CancelTimer {
-      const timer = { at, fire }
-      if (at <= now) {
+      const timer = { at: at - corrected, fire }
+      if (timer.at <= now) {
         const immediate = setImmediate(fire)
         return () => clearImmediate(immediate)
       }

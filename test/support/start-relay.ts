@@ -1,5 +1,6 @@
 import { loadConfig } from '../../src/config/load-config.ts'
 import { silentLog } from '../../src/log.ts'
+import type { Outside } from '../../src/command/core-parts.ts'
 import { startRelay } from '../../src/relay.ts'
 import type { Relay } from '../../src/relay.ts'
 import { servedAnswerCheck } from './answer-check.ts'
@@ -15,6 +16,7 @@ export interface TestRelay {
   relay: Relay
   clock: SettableClock
   dns: FakeDns
+  dataDir: string
   /** Of a live key with full access. */
   token: string
   baseUrl: string
@@ -37,7 +39,7 @@ export interface TestRelay {
  * Starts a relay with a verified domain `sender.example` and a key; whoever starts it stops it. `settings` are named as
  * in the environment, in lower case and without `STERNA_`: `{ delivery_port: '2525' }`.
  */
-export async function startTestRelay(settings: Record<string, string> = {}, zone: FakeZone = {}): Promise<TestRelay> {
+export async function startTestRelay(settings: Record<string, string> = {}, zone: FakeZone = {}, outside: Partial<Outside> = {}): Promise<TestRelay> {
   const clock = settableClock()
   const directory = temporaryDirectory()
   const dns = await startFakeDns(zone)
@@ -56,7 +58,7 @@ export async function startTestRelay(settings: Record<string, string> = {}, zone
   const fail = (error: Error) => {
     throw error
   }
-  const start = () => startRelay(config, { clock, log: silentLog, onFatal: fail, version: 'test' })
+  const start = () => startRelay(config, { clock, log: silentLog, onFatal: fail, version: 'test', ...outside })
   const first = await start()
   const { accounts, apiKeys, sendingDomains } = first.parts
   const account = await accounts.create('test', 'enterprise')
@@ -69,6 +71,7 @@ export async function startTestRelay(settings: Record<string, string> = {}, zone
     relay: first,
     clock,
     dns,
+    dataDir: directory.path,
     token,
     baseUrl: '',
     submissionPort: 0,

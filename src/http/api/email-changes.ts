@@ -55,7 +55,8 @@ export const emailChangeOperations = (parts: EmailChangeParts): Operation[] => [
       path: '/api/emails/{id}/cancel',
       tag: 'Emails',
       summary: 'Cancel an email',
-      description: 'While it is scheduled, or while it is queued for all of its recipients and none of them is being sent to.',
+      description:
+        'While it is scheduled, or while it is queued for all of its recipients and none of them is being sent to. One that is canceled already stays so.',
       permission: 'sending_access',
       sandbox: true,
       answers: [{ status: 200, description: 'The email is canceled for all of its recipients.', schema: changedEmailAnswer }],

@@ -118,7 +118,12 @@ const shape = {
     z.record(z.string().min(1).max(sendLimits.metadataKey), z.string().max(sendLimits.metadataValue)),
   ).nullish(),
   scheduled_at: z.string().max(64).nullish(),
-  expires_in: z.int().min(sendLimits.shortestExpiry).max(sendLimits.longestExpiry).nullish(),
+  expires_in: z
+    .int()
+    .min(sendLimits.shortestExpiry)
+    .max(sendLimits.longestExpiry)
+    .nullish()
+    .describe('Seconds after which it does not leave any more, as for a one-time code. What is not delivered then bounces.'),
   template: template.nullish().describe('In the place of `html` and `text`.'),
   unsubscribe: unsubscribeWith(unsubscribe).describe(unsubscribeText),
   tracking: unsupported(isTrackingOff, 'cannot be turned on in this version: leave it out'),

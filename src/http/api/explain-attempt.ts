@@ -137,7 +137,9 @@ const silenceRules: ExplanationRule[] = [
   },
   {
     words: /^4\.\d\.\d .*, say the name servers/,
-    cause: "The name servers say that the recipient's domain does not exist, or has no mail server that can be reached. That may be their mistake, so they are asked again before the message bounces.",
+    cause:
+      "The name servers say that the recipient's domain does not exist, or has no mail server that can be reached. " +
+      'That may be their mistake, so they are asked again before the message bounces.',
     owner: 'recipient',
     advice: 'Check the spelling of the address. If many domains are concerned, check the name servers that this server asks.',
   },

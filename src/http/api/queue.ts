@@ -4,6 +4,7 @@ import { isId } from '../../id.ts'
 import { isoTime, isoTimeOrNull } from '../../iso-time.ts'
 import type { QueueAdmin, QueueEntry } from '../../queue/queue-admin.ts'
 import type { DestinationQueue } from '../../queue/queue-overview.ts'
+import type { QueueRunner } from '../../queue/queue-runner.ts'
 import type { ApiContext } from '../api-state.ts'
 import { operation } from '../operation.ts'
 import type { Operation } from '../operation.ts'
@@ -13,6 +14,7 @@ import { timeAnswer } from '../time-field.ts'
 
 export interface QueueParts {
   queueAdmin: QueueAdmin
+  queue: Pick<QueueRunner, 'overdueMs'>
 }
 
 export const destinationAnswer = z
@@ -28,6 +30,10 @@ export const destinationAnswer = z
     last_response: z.string().nullable().describe('What the last attempt came to.'),
   })
   .meta({ id: 'QueueDestination' })
+
+const overviewAnswer = listOf(destinationAnswer).extend({
+  overdue_seconds: z.int().describe('For how long the oldest mail has been due that is neither held nor being tried; 0 where none is.'),
+})
 
 const recipientAnswer = z
   .object({
@@ -96,12 +102,13 @@ const readOperations = (parts: QueueParts): Operation[] => [
         after: textParameter.meta({ description: 'Continues behind this domain.' }),
         before: textParameter.meta({ description: 'The page that ends before this domain.' }),
       },
-      answers: [{ status: 200, description: 'The destinations by name.', schema: listOf(destinationAnswer) }],
+      answers: [{ status: 200, description: 'The destinations by name.', schema: overviewAnswer }],
       refuses: ['invalid_parameter'],
     },
     async (_, { query }) => {
       const page = pageOf(query)
-      return listBody(await parts.queueAdmin.page(page), page, destinationObject)
+      const list = listBody(await parts.queueAdmin.page(page), page, destinationObject)
+      return { ...list, overdue_seconds: Math.floor(parts.queue.overdueMs / 1000) }
     },
   ),
   operation(

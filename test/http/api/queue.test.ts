@@ -23,7 +23,7 @@ async function startApi() {
   const api = await startApiServer((parts: ApiParts) => {
     const queueAdmin = new QueueAdmin({ ...parts, noteWaiting: () => {}, eventsWritten: () => {} })
     return [
-      ...queueOperations({ queueAdmin }),
+      ...queueOperations({ queueAdmin, queue: { overdueMs: 61_500 } }),
       ...settingOperations({ config }),
       ...explainOperations({ explain: (address) => explainAddress(address, { db: parts.db, clock: parts.clock, queueAdmin, route }) }),
     ]
@@ -59,7 +59,7 @@ test('what waits is listed by destination, read, held, released, tried and given
     object: 'queue_destination', destination: 'a.example', waiting: 1, due: 0, in_hand: 0, held: 0,
     oldest_at: '2026-11-21T06:00:00.000Z', next_attempt_at: '2026-11-21T06:01:00.000Z', last_response: null,
   }
-  expect((await call('GET', 'queue?limit=1')).body).toEqual({ object: 'list', has_more: true, data: [entry] })
+  expect((await call('GET', 'queue?limit=1')).body).toEqual({ object: 'list', has_more: true, data: [entry], overdue_seconds: 61 })
   expect((await call('GET', 'queue?after=a.example')).body).toMatchObject({ has_more: false, data: [{ destination: 'b.example' }] })
   expect((await call('GET', 'queue/A.example')).body).toEqual({
     ...entry,

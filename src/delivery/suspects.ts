@@ -1,0 +1,149 @@
+import type { Log } from '../log.ts'
+import { unconnectedAttempt } from './attempt.ts'
+import type { Attempt, DeliveryJob, Postponed } from './attempt.ts'
+import type { ToThread } from './delivery-messages.ts'
+import { deferral } from './outcome.ts'
+
+/** A job that a thread has in hand. */
+export interface OpenJob {
+  job: DeliveryJob
+  /** Ids of recipients not yet reported. */
+  open: Set<string>
+  onAttempt: (result: Attempt | Postponed) => void
+  done: () => void
+}
+
+/** Told of the jobs that a crashed thread had in hand, which are to be reported and ended, and why it crashed. */
+export type OnCrash = (jobs: OpenJob[], reason: string) => void
+
+/** The thread that suspects are tried on. */
+interface LoneThread {
+  deliver(job: DeliveryJob, onAttempt: (result: Attempt | Postponed) => void): Promise<void>
+  tell(message: ToThread): void
+  stop(graceMs: number): Promise<void>
+}
+
+interface Waiting {
+  job: DeliveryJob
+  onAttempt: (result: Attempt | Postponed) => void
+  done: () => void
+}
+
+/** Recipients that are remembered; beyond that the one that has been one for the longest time is taken for innocent. */
+const mostSuspects = 10_000
+/** Jobs that wait for their turn here; what comes beyond that comes again later. */
+const mostWaiting = 100
+/** How long a job is alone at least, ms: after that others need not wait any more for a host that hangs. */
+const aloneMs = 10_000
+
+/**
+ * The mail that was under way when a delivery thread crashed: one of it may be the cause. All of it is put back untried, and
+ * tried again on a thread of its own, one job after the other. What ends there is innocent. What crashes that thread alone is
+ * deferred and stays apart, so that it takes no other mail with it.
+ */
+export class Suspects {
+  readonly #startThread: (onCrash: OnCrash) => LoneThread
+  readonly #log: Log
+  /** Ids of recipients. */
+  readonly #suspects = new Set<string>()
+  readonly #waiting: Waiting[] = []
+  #thread: LoneThread | null = null
+  #inHand = 0
+  #isTurnTaken = false
+  #isStopped = false
+
+  constructor(startThread: (onCrash: OnCrash) => LoneThread, log: Log) {
+    this.#startThread = startThread
+    this.#log = log
+  }
+
+  /** A thread that many share has crashed. */
+  readonly onCrash: OnCrash = (jobs) => {
+    for (const { open, onAttempt, done } of jobs) {
+      for (const recipientId of open) {
+        this.#suspect(recipientId)
+        onAttempt({ recipientId, postponed: true })
+      }
+      done()
+    }
+  }
+
+  has({ recipients }: DeliveryJob): boolean {
+    return this.#suspects.size > 0 && recipients.some(({ id }) => this.#suspects.has(id))
+  }
+
+  /** As `Delivery.deliver`. */
+  deliver(job: DeliveryJob, onAttempt: (result: Attempt | Postponed) => void): Promise<void> {
+    return new Promise((done) => {
+      const waiting = { job, onAttempt, done }
+      if (this.#isStopped || this.#waiting.length === mostWaiting) return postpone(waiting)
+      this.#waiting.push(waiting)
+      if (!this.#isTurnTaken) void this.#takeTurns()
+    })
+  }
+
+  tell(message: ToThread): void {
+    this.#thread?.tell(message)
+  }
+
+  async stop(graceMs: number): Promise<void> {
+    this.#isStopped = true
+    for (const waiting of this.#waiting.splice(0)) postpone(waiting)
+    await this.#thread?.stop(graceMs)
+  }
+
+  async #takeTurns(): Promise<void> {
+    this.#isTurnTaken = true
+    for (let next = this.#waiting.shift(); next; next = this.#waiting.shift()) {
+      const { promise: longEnough, resolve } = Promise.withResolvers<void>()
+      const timer = setTimeout(resolve, aloneMs).unref()
+      await Promise.race([this.#run(next), longEnough])
+      clearTimeout(timer)
+    }
+    this.#isTurnTaken = false
+  }
+
+  async #run({ job, onAttempt, done }: Waiting): Promise<void> {
+    this.#thread ??= this.#startThread((jobs, reason) => this.#onLoneCrash(jobs, reason))
+    this.#inHand++
+    await this.#thread.deliver(job, (result) => {
+      if (!('postponed' in result)) this.#suspects.delete(result.recipientId)
+      onAttempt(result)
+    })
+    this.#inHand--
+    done()
+    this.#retire()
+  }
+
+  /** One alone is the cause; of several it cannot be said. */
+  #onLoneCrash(jobs: OpenJob[], reason: string): void {
+    const [only] = jobs
+    if (!only || jobs.length > 1) return this.onCrash(jobs, reason)
+    const { messageId } = only.job
+    this.#log.error({ messageId, reason }, 'a message has crashed a delivery thread twice; it is deferred and kept apart from other mail')
+    const { outcome } = deferral('internal_error', `4.3.0 this message crashes the delivery thread of this server: ${reason}`)
+    for (const recipientId of only.open) {
+      only.onAttempt(unconnectedAttempt(recipientId, outcome, Date.now()))
+      this.#suspect(recipientId)
+    }
+    only.done()
+  }
+
+  #suspect(recipientId: string): void {
+    this.#suspects.add(recipientId)
+    if (this.#suspects.size <= mostSuspects) return
+    const [oldest] = this.#suspects
+    this.#suspects.delete(oldest as string)
+  }
+
+  #retire(): void {
+    if (this.#suspects.size > 0 || this.#inHand > 0 || this.#waiting.length > 0) return
+    void this.#thread?.stop(0)
+    this.#thread = null
+  }
+}
+
+function postpone({ job, onAttempt, done }: Waiting): void {
+  for (const { id } of job.recipients) onAttempt({ recipientId: id, postponed: true })
+  done()
+}

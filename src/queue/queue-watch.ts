@@ -1,0 +1,73 @@
+import type { CancelTimer, Clock } from '../clock.ts'
+import { standardTimeouts } from '../delivery/delivery-timeouts.ts'
+import type { Health } from '../health.ts'
+import { standstillAt } from './standstill.ts'
+import type { QueueLook, Standstill } from './standstill.ts'
+
+interface QueueWatchParts {
+  clock: Clock
+  health: Pick<Health, 'set'>
+  /** What is due and could be claimed, and what is in hand. */
+  figures(): { overdueMs: number; inHand: number }
+}
+
+const lookEveryMs = 60_000
+/** Longer than any attempt takes: mail that is tried at hosts that hang moves each time an attempt ends. */
+const stalledAfterMs = standardTimeouts.attempt + 2 * lookEveryMs
+
+/** Looks every minute whether the queue moves, and reports the fault `queue_stalled` where it does not. */
+export class QueueWatch {
+  readonly #parts: QueueWatchParts
+  #last: Standstill = { at: 0, claimed: 0, ended: 0 }
+  #claimed = 0
+  #ended = 0
+  #isPostponed = false
+  #cancelTimer: CancelTimer = () => {}
+
+  constructor(parts: QueueWatchParts) {
+    this.#parts = parts
+  }
+
+  start(): void {
+    this.#last = { at: this.#parts.clock.steady(), claimed: this.#claimed, ended: this.#ended }
+    this.#arm()
+  }
+
+  stop(): void {
+    this.#cancelTimer()
+  }
+
+  noteClaimed(recipients: number): void {
+    this.#claimed += recipients
+  }
+
+  /** A recipient is no longer in hand. `isTried`: false where it was put back untried. */
+  noteSettled(isTried: boolean): void {
+    if (isTried) this.#ended++
+    else this.#isPostponed = true
+  }
+
+  #arm(): void {
+    const { clock } = this.#parts
+    this.#cancelTimer = clock.at(clock.now() + lookEveryMs, () => {
+      this.#look()
+      this.#arm()
+    })
+  }
+
+  #look(): void {
+    const { clock, health, figures } = this.#parts
+    const { overdueMs, inHand } = figures()
+    const look: QueueLook = {
+      at: clock.steady(),
+      isOverdue: overdueMs > 0,
+      isBusy: inHand > 0 || this.#isPostponed,
+      claimed: this.#claimed,
+      ended: this.#ended,
+    }
+    this.#isPostponed = false
+    this.#last = standstillAt(look, this.#last)
+    const isStalled = look.at - this.#last.at >= stalledAfterMs
+    health.set('queue_stalled', isStalled, { overdueSeconds: Math.round(overdueMs / 1000), inHand })
+  }
+}

@@ -1,0 +1,80 @@
+import type { Log } from '../log.ts'
+import { ConflictError } from './database.ts'
+import type { Database, Statement, Written } from './database.ts'
+
+interface LastingWritesParts {
+  db: Pick<Database, 'write'>
+  log: Log
+}
+
+/** The wait before a batch is written again, ms: it doubles up to the longest. */
+const firstWaitMs = 100
+const longestWaitMs = 4_000
+
+/**
+ * Writes what has happened in the world and cannot be made undone, such as the outcome of an attempt: forgotten, it would
+ * happen again. A batch is written until it is written, whatever is in the way (a full disk, a lock of another process), or
+ * until the process ends. Only a conflict ends it earlier: then somebody else has decided about the same thing.
+ */
+export class LastingWrites {
+  readonly #parts: LastingWritesParts
+  /** Ends each wait that is under way. */
+  readonly #wakes = new Set<() => void>()
+  #isFailing = false
+  #isStopped = false
+
+  constructor(parts: LastingWritesParts) {
+    this.#parts = parts
+  }
+
+  /**
+   * Null where `stop` came before it could be written.
+   * @throws ConflictError
+   */
+  async write(batch: Statement[]): Promise<Written[] | null> {
+    for (let waitMs = firstWaitMs; ; waitMs = Math.min(2 * waitMs, longestWaitMs)) {
+      const isLast = this.#isStopped
+      try {
+        const written = await this.#parts.db.write(batch, { patient: true })
+        this.#noteWritten()
+        return written
+      } catch (error) {
+        if (error instanceof ConflictError) throw error
+        this.#noteFailure(error)
+        if (isLast) return null
+        if (!this.#isStopped) await this.#pause(waitMs)
+      }
+    }
+  }
+
+  /** Has what waits tried once more at once, and nothing after that. */
+  stop(): void {
+    this.#isStopped = true
+    for (const wake of this.#wakes) wake()
+  }
+
+  /** Once, however many batches fail. */
+  #noteFailure(error: unknown): void {
+    if (this.#isFailing) return
+    this.#isFailing = true
+    this.#parts.log.error({ error }, 'what has happened cannot be written down; it is tried until it is')
+  }
+
+  #noteWritten(): void {
+    if (!this.#isFailing) return
+    this.#isFailing = false
+    this.#parts.log.info({}, 'what has happened can be written down again')
+  }
+
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = (): void => {
+        clearTimeout(timer)
+        this.#wakes.delete(wake)
+        resolve()
+      }
+      const timer = setTimeout(wake, ms).unref()
+      this.#wakes.add(wake)
+    })
+  }
+}

@@ -1,0 +1,206 @@
+import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import type { Attempt, DeliveryJob, Outcome, Postponed } from '../../src/delivery/attempt.ts'
+import { unconnectedAttempt } from '../../src/delivery/attempt.ts'
+import { startDelivery } from '../../src/delivery/delivery-threads.ts'
+import { Health } from '../../src/health.ts'
+import { newId } from '../../src/id.ts'
+import { silentLog } from '../../src/log.ts'
+import type { DispatchParts } from '../../src/queue/dispatch.ts'
+import { QueueRunner } from '../../src/queue/queue-runner.ts'
+import { insertRecipient } from '../../src/queue/queue-store.ts'
+import type { NewRecipient } from '../../src/queue/queue-store.ts'
+import type { Database } from '../../src/store/database.ts'
+import type { SuppressionPolicy } from '../../src/suppression/suppression-policy.ts'
+import { startFakeDns } from '../support/fake-dns.ts'
+import { startFakeMx } from '../support/fake-mx.ts'
+import { settableClock } from '../support/settable-clock.ts'
+import type { SettableClock } from '../support/settable-clock.ts'
+import { suppressAtOnce } from '../support/suppress-at-once.ts'
+import { testDatabase } from '../support/test-database.ts'
+
+const minute = 60_000
+const hour = 60 * minute
+/** More than one destination, and new mail for it, may have in hand. */
+const many = 150
+const taken: Outcome = { type: 'delivered', reply: { code: 250, enhancedCode: null, text: 'Ok' } }
+const later: Outcome = { type: 'deferred', reply: { code: 451, enhancedCode: '4.7.1', text: '4.7.1 Later' }, category: 'other', reason: '451 4.7.1 Later' }
+
+type Result = Outcome | 'postponed'
+
+let db: Database
+let clock: SettableClock
+
+beforeEach(async () => {
+  db = await testDatabase()
+  clock = settableClock()
+  await db.write([{ sql: "insert into account (id, name, plan, status, created_at) values ('acc_1', 'one', 'free', 'active', 0)" }])
+})
+
+/** What the parts around the queue do; those that are given may throw. */
+interface Around extends Partial<Pick<DispatchParts, 'frameFor' | 'deliver' | 'eventsWritten' | 'random'>> {
+  suppressionPolicyFor?: (accountId: string) => SuppressionPolicy
+}
+
+async function startQueue(around: Around = {}): Promise<QueueRunner> {
+  const { suppressionPolicyFor = () => suppressAtOnce, ...parts } = around
+  const queue = new QueueRunner(
+    {
+      db,
+      clock,
+      log: silentLog,
+      health: new Health({ clock, log: silentLog }),
+      frameFor: () => ({ signingKeys: [], tls: 'opportunistic', knownName: null, fields: [], frameOf: () => ({ reversePath: '', traceFields: '', fields: [] }) }),
+      deliver: resultsOf(() => taken),
+      isResolverSuspect: () => false,
+      eventsWritten: () => {},
+      random: () => 0,
+      ...parts,
+    },
+    { retrySchedule: [minute], viaSmarthost: false, suppressionPolicyFor: (accountId) => suppressionPolicyFor(accountId) },
+  )
+  await queue.start()
+  onTestFinished(() => queue.stop(5_000))
+  return queue
+}
+
+/** Delivery that has this to say of each recipient. */
+const resultsOf =
+  (of: (forwardPath: string) => Result) =>
+  async (job: DeliveryJob, onAttempt: (result: Attempt | Postponed) => void): Promise<void> => {
+    for (const { id, forwardPath } of job.recipients) {
+      const result = of(forwardPath)
+      onAttempt(result === 'postponed' ? { recipientId: id, postponed: true } : unconnectedAttempt(id, result, clock.now()))
+    }
+  }
+
+/** A message that waits in the queue. */
+async function waiting(given: Partial<NewRecipient> & { expiresIn?: number; isUnreadable?: boolean } = {}): Promise<string> {
+  const { expiresIn = null, isUnreadable = false, ...recipient } = given
+  const messageId = newId('em', clock.now())
+  const params = { messageId, expiresIn }
+  await db.write([
+    {
+      sql: `insert into message (id, account_id, source, sandbox, header_from, header_to, header_cc, reply_to, subject,
+                                 message_id_header, size, body_type, smtputf8, tags, metadata, expires_in, created_at)
+            values (:messageId, 'acc_1', 'api', 0, '', '[]', '[]', '[]', '', '', 5, '7bit', 0, '[]', '{}', :expiresIn, 0)`,
+      params,
+    },
+    ...(isUnreadable ? [] : [{ sql: 'insert into content (message_id, chunk, bytes) values (:messageId, 0, :bytes)', params: { messageId, bytes: Buffer.from('Hello') } }]),
+    insertRecipient({
+      id: newId('rcp', clock.now()),
+      messageId,
+      accountId: 'acc_1',
+      forwardPath: 'ann@rcpt.example',
+      destination: 'rcpt.example',
+      type: 'to',
+      notify: null,
+      orcpt: null,
+      state: 'queued',
+      dueAt: clock.now(),
+      owner: null,
+      expiresAt: clock.now() + 48 * hour,
+      ...recipient,
+    }),
+  ])
+  return messageId
+}
+
+const states = async () => Object.fromEntries((await db.read('select state, count(*) as n from recipient group by state')).map(({ state, n }) => [state, n]))
+const inHand = async () => (await db.read<{ n: number }>('select count(*) as n from recipient where owner is not null'))[0]?.n
+
+/** Ten minutes, step by step, in which what is due is worked off. */
+async function tenMinutes(): Promise<void> {
+  for (let minutes = 0; minutes < 10; minutes++) {
+    clock.advance(minute)
+    await expect.poll(inHand).toBe(0)
+  }
+}
+
+const fail = (): never => {
+  throw new Error('oops')
+}
+
+test.each<[string, (isFaulty: () => boolean) => Around, string]>([
+  ['its frame cannot be made', (isFaulty) => ({ frameFor: () => (isFaulty() ? fail() : { signingKeys: [], tls: 'opportunistic', knownName: null, fields: [], frameOf: () => ({ reversePath: '', traceFields: '', fields: [] }) }) }), 'deferred'],
+  ['the frame of its recipients cannot be made', (isFaulty) => ({ frameFor: () => ({ signingKeys: [], tls: 'opportunistic', knownName: null, fields: [], frameOf: () => (isFaulty() ? fail() : { reversePath: '', traceFields: '', fields: [] }) }) }), 'deferred'],
+  ['delivery throws at once', (isFaulty) => ({ deliver: (job, onAttempt) => (isFaulty() ? fail() : resultsOf(() => taken)(job, onAttempt)) }), 'deferred'],
+  ['delivery fails', (isFaulty) => ({ deliver: async (job, onAttempt) => (isFaulty() ? fail() : resultsOf(() => taken)(job, onAttempt)) }), 'deferred'],
+  ['its outcome cannot be settled', (isFaulty) => ({ suppressionPolicyFor: () => (isFaulty() ? fail() : suppressAtOnce) }), 'deferred'],
+  ['neither its outcome nor a deferral can be settled', (isFaulty) => ({ random: () => (isFaulty() ? fail() : 0) }), 'queued'],
+  ['those who follow events fail', (isFaulty) => ({ eventsWritten: () => (isFaulty() ? fail() : undefined) }), 'delivered'],
+])('mail keeps no room where %s', async (_, around, state) => {
+  let isFaulty = true
+  for (let i = 0; i < many; i++) await waiting()
+  const queue = await startQueue(around(() => isFaulty))
+  await expect.poll(states).toEqual({ [state]: many })
+  await expect.poll(inHand).toBe(0)
+  isFaulty = false
+  await waiting()
+  queue.noteWaiting('rcpt.example', clock.now())
+  await tenMinutes()
+  expect(await states()).toEqual({ delivered: many + 1 })
+})
+
+test('mail keeps no room where it cannot be read, or ended', async () => {
+  let isFaulty = true
+  for (let i = 0; i < many; i++) await waiting({ isUnreadable: true })
+  for (let i = 0; i < many; i++) await waiting({ dueAt: clock.now() - 1, expiresAt: clock.now() - 1 })
+  const queue = await startQueue({ suppressionPolicyFor: () => (isFaulty ? fail() : suppressAtOnce) })
+  await expect.poll(inHand).toBe(0)
+  isFaulty = false
+  await waiting()
+  queue.noteWaiting('rcpt.example', clock.now())
+  await tenMinutes()
+  expect(await states()).toEqual({ queued: many, bounced: many, delivered: 1 })
+})
+
+test('a last attempt that found no connection is made later, and a message of no more use is not', async () => {
+  const results: Result[] = ['postponed', 'postponed', later]
+  const tried: string[] = []
+  const expired = { dueAt: clock.now() - hour, expiresAt: clock.now() - minute }
+  await waiting({ ...expired, forwardPath: 'last@rcpt.example' })
+  await waiting({ expiresAt: clock.now() + 1_000, forwardPath: 'code@rcpt.example', expiresIn: 60 })
+  const of = (forwardPath: string): Result => {
+    tried.push(forwardPath)
+    return forwardPath.startsWith('code') ? 'postponed' : (results.shift() ?? taken)
+  }
+  await startQueue({ deliver: resultsOf(of) })
+  await expect.poll(() => tried.length).toBe(2)
+  await expect.poll(inHand).toBe(0)
+  await tenMinutes()
+  expect(await states()).toEqual({ bounced: 2 })
+  expect(tried.toSorted()).toEqual(['code@rcpt.example', 'last@rcpt.example', 'last@rcpt.example', 'last@rcpt.example'])
+  expect(await db.read('select forward_path, attempts, last_response from recipient order by forward_path')).toEqual([
+    { forward_path: 'code@rcpt.example', attempts: 0, last_response: null },
+    { forward_path: 'last@rcpt.example', attempts: 1, last_response: '451 4.7.1 Later' },
+  ])
+})
+
+test('a message that crashes the delivery thread is kept apart, and what was tried beside it is delivered as if nothing had been', async () => {
+  const mx = await startFakeMx({ host: '127.0.0.2' })
+  onTestFinished(() => mx.close())
+  const dns = await startFakeDns({ 'rcpt.example': { mx: [[10, 'mx.rcpt.example']] }, 'mx.rcpt.example': { a: [mx.host] } })
+  const limits = { threads: 1, maxConnectionsPerHost: 20, messagesPerConnection: 100, idleMs: 1_000 }
+  const guard = { allowPrivateAddresses: true, ownListeners: [], interfaceAddresses: [] }
+  const delivery = startDelivery({ hostname: 'relay.test', dnsServers: [dns.server], port: mx.port, smarthost: null, ...limits, ...guard }, silentLog)
+  onTestFinished(async () => {
+    await delivery.stop(0)
+    await dns.close()
+  })
+  const names = Array.from({ length: 20 }, (_, i) => `u${i}@rcpt.example`)
+  for (const [place, forwardPath] of names.entries()) await waiting({ forwardPath, dueAt: clock.now() - (place < 10 ? 2 : 0) })
+  const guilty = await waiting({ forwardPath: 'guilty@rcpt.example', dueAt: clock.now() - 1 })
+  // No message is like this: the thread throws outside of any delivery.
+  const crashing = (job: DeliveryJob): DeliveryJob => (job.messageId === guilty ? { ...job, content: null as never } : job)
+  await startQueue({ deliver: (job, onAttempt) => delivery.deliver(crashing(job), onAttempt) })
+
+  const put = async () => {
+    clock.advance(5_000)
+    return states()
+  }
+  await expect.poll(put, { timeout: 15_000 }).toEqual({ delivered: 20, deferred: 1 })
+  expect(await db.read("select attempts, count(*) as n from recipient where state = 'delivered' group by attempts")).toEqual([{ attempts: 1, n: 20 }])
+  const [kept] = await db.read<{ last_response: string }>("select last_response from recipient where state = 'deferred'")
+  expect(kept?.last_response).toMatch(/this message crashes the delivery thread/)
+  expect(new Set(mx.messages.flatMap(({ rcptTo }) => rcptTo))).toEqual(new Set(names))
+})

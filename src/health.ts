@@ -11,6 +11,18 @@ const messages = {
   queue_stalled:
     'Mail is due and nothing of it has moved for a quarter of an hour. The log says what fails; "sterna queue list" shows what waits. ' +
     'A restart takes up again what is in hand.',
+  writing:
+    'Nothing can be written to the database, so no mail is taken. What the disk and the log say tells why: a full or failing disk, or ' +
+    'another program that holds the database locked. It goes on by itself once that is over.',
+  database_gone:
+    'A file of the database was removed or replaced while the server has it open, so no mail is taken: it would be lost with the next ' +
+    'stop. What is queued is still delivered. Run sterna backup FILE --with-key now, stop the server, and run sterna restore FILE --force.',
+  key_file:
+    'The secret key file is gone or has become another one. The server goes on with the key that it has read, but will not start again: ' +
+    'bring the file back; sterna doctor tells which one is meant.',
+  sealed_secrets:
+    'Some stored secrets do not open with the secret key file, so mail of some domains is not signed. Bring back the key file that they ' +
+    'were sealed with, or make new ones: POST /api/domains/ID/dkim/rotate. sterna doctor counts them.',
 }
 
 type FaultName = keyof typeof messages
@@ -45,6 +57,11 @@ export class Health {
     const message = messages[name]
     this.#faults.set(name, { name, message, since: isoTime(this.#clock.now()) })
     this.#log.error({ fault: name, ...details }, message)
+  }
+
+  /** Whether the fault is there. */
+  has(name: FaultName): boolean {
+    return this.#faults.has(name)
   }
 
   /** The fault is over, or never was. */

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { systemClock } from './clock.ts'
 import { failed, parseCommand, runCommand } from './command/command-line.ts'
@@ -15,7 +15,7 @@ import { loadConfig } from './config/load-config.ts'
 import type { Config } from './config/settings.ts'
 import { createLog } from './log.ts'
 import type { Log } from './log.ts'
-import { databaseFile } from './store/sqlite-connection.ts'
+import { findDatabase } from './store/data-directory.ts'
 
 /** How long a stop may take before what is still in hand is left for the next start, ms: containers are killed after 10 s. */
 const stopWithinMs = 9_000
@@ -56,7 +56,7 @@ async function carryOut({ command, input, configFile }: ParsedCommand, argv: str
 const result = (stdout: string, stderr = ''): CommandResult => ({ stdout, stderr, exitCode: 0 })
 
 async function runAlone(request: { argv: string[]; cwd: string }, config: Config, log: Log): Promise<CommandResult> {
-  const isNew = !existsSync(databaseFile(config.dataDir))
+  const isNew = findDatabase(config.dataDir).isNew
   const { parts, close } = await openCommandParts(config, log)
   try {
     const ran = await runCommand(request, parts)

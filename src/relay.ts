@@ -4,6 +4,7 @@ import type { CommandParts } from './command/command-parts.ts'
 import { openCoreParts } from './command/core-parts.ts'
 import type { CoreParts, Outside } from './command/core-parts.ts'
 import type { Config } from './config/settings.ts'
+import { DataWatch } from './data-watch.ts'
 import { deliveryOptions } from './delivery/delivery-options.ts'
 import { startDelivery } from './delivery/delivery-threads.ts'
 import type { Delivery } from './delivery/delivery-threads.ts'
@@ -74,6 +75,11 @@ export async function startRelay(config: Config, outside: Outside & { version: s
     }
   }
   try {
+    // The thread for lists starts now: later there may be no file descriptor left for it.
+    await db.report("select 'open' as reader")
+    const watch = new DataWatch(core)
+    await watch.start()
+    stops.push(() => watch.stop())
     const webhooks = await startWebhooks(core, stops)
     const follower = new EventFollower(core)
     // What writes to the event log knows none of those who follow it.

@@ -49,6 +49,22 @@ const stopping = (): SternaError => new SternaError('service_unavailable', 'The 
 const notStarted = (): SternaError =>
   new SternaError('service_unavailable', 'The process that reads untrusted documents could not be started; try again.')
 
+/** Somebody else has ended the process that was reading: the kernel for want of memory, or an operator. That says little of the document. */
+export class ReaderKilledError extends SternaError {
+  constructor(signal: string) {
+    super('service_unavailable', `The process that read it was ended from outside (${signal}); try again.`)
+    this.name = 'ReaderKilledError'
+  }
+}
+
+/** What a process does to itself, or is done to it for what it does: a document has broken it, or filled its memory. */
+const ownSignals = new Set(['SIGABRT', 'SIGBUS', 'SIGFPE', 'SIGILL', 'SIGSEGV', 'SIGSYS', 'SIGTRAP'])
+
+const endedBy = (signal: NodeJS.Signals | null): SternaError =>
+  signal === null || ownSignals.has(signal)
+    ? invalid('It needs more memory than allowed, or broke the process that read it.')
+    : new ReaderKilledError(signal)
+
 /**
  * Reads documents that nobody has vouched for in one child process, one at a time, so that a limit is always the fault
  * of the document in hand: its child is killed, and the next document gets a new one. A worker thread would not do:
@@ -74,7 +90,7 @@ export class UntrustedReader<Request, Answer> {
   /**
    * What the child makes of a document; null where `load` gives no bytes of it. Rejects with `invalid_message` where
    * it cannot be read, or not within the limits of time and memory; with `service_unavailable` where no child can be
-   * started or the reader is stopped; and with what `load` rejects with.
+   * started, somebody else has killed it, or the reader is stopped; and with what `load` rejects with.
    * @param load called when it is its turn, so that what waits takes no memory
    */
   read(load: Load, request: Request): Promise<Reading<Answer> | null> {
@@ -143,8 +159,8 @@ export class UntrustedReader<Request, Answer> {
     // Shared memory cannot be sent to another process.
     const isShared = piece instanceof Uint8Array && piece.buffer instanceof SharedArrayBuffer
     child.send(isShared ? new Uint8Array(piece) : piece, (error) => {
-      if (error) this.#fail(child, this.#isReady ? invalid('It broke the process that was to read it.') : notStarted())
-      else this.#send(child, pieces, place + 1)
+      // A child that takes no more has ended, and how it did comes with its exit; or its time ends it.
+      if (!error) this.#send(child, pieces, place + 1)
     })
   }
 
@@ -175,9 +191,7 @@ export class UntrustedReader<Request, Answer> {
     child.channel?.unref()
     child.on('message', (answer: ReaderAnswer<Answer>) => this.#settle(child, answer))
     child.on('error', () => this.#fail(child, notStarted()))
-    child.on('exit', () => {
-      this.#fail(child, this.#isReady ? invalid('It needs more memory than allowed, or broke the process that read it.') : notStarted())
-    })
+    child.on('exit', (_, signal) => this.#fail(child, this.#isReady ? endedBy(signal) : notStarted()))
     this.#isReady = false
     this.#timer = setTimeout(() => this.#fail(child, notStarted()), startMs)
     return child

@@ -86,7 +86,7 @@ describe('backup and restore', () => {
     expect((await sterna('restore', 'backup.db', '--config', other)).stderr).toMatch(/key file of the backup is missing/)
     writeFileSync(join(directory, 'wrong.key'), `${Buffer.alloc(32, 1).toString('base64')}\n`, { mode: 0o600 })
     expect((await sterna('restore', 'backup.db', '--key', 'wrong.key', '--config', other)).stderr).toMatch(/cannot be restored: .*key file/)
-    expect(existsSync(join(directory, 'other', 'sterna.db'))).toBe(false)
+    expect(readdirSync(join(directory, 'other')).toSorted()).toEqual(['database.json', 'lock'])
     const restored = await sterna('restore', 'backup.db', '--key', 'data/secret.key', '--config', other)
     expect(restored).toMatchObject({ exitCode: 0, stderr: 'Restored, accounts: 1. Start with: sterna serve\n' })
     expect((await sterna('account', 'list', '--config', other)).stdout).toContain('shop')
@@ -95,10 +95,15 @@ describe('backup and restore', () => {
 
   test('data in place is replaced only by force, and even then kept', async () => {
     const other = elsewhere('other')
-    const before = readFileSync(join(directory, 'other', 'sterna.db'))
+    const [first, second] = ['restored-1', 'restored-2'].map((name) => join(directory, 'other', name, 'sterna.db')) as [string, string]
+    const before = readFileSync(first)
     expect((await sterna('restore', 'backup.db', '--config', other)).stderr).toMatch(/holds data already/)
-    expect(await sterna('restore', 'backup.db', '--force', '--config', other)).toMatchObject({ exitCode: 0 })
-    expect(readFileSync(join(directory, 'other', 'replaced-1-sterna.db')).equals(before)).toBe(true)
+    expect(await sterna('restore', 'backup.db', '--force', '--config', other)).toEqual({
+      exitCode: 0,
+      stdout: `${second}\n`,
+      stderr: `Restored, accounts: 1. What was there is kept: ${first}. Start with: sterna serve\n`,
+    })
+    expect(readFileSync(first).equals(before)).toBe(true)
     expect(readdirSync(join(directory, 'other')).filter((name) => name.startsWith('restore-'))).toEqual([])
   })
 
@@ -107,7 +112,7 @@ describe('backup and restore', () => {
     writeFileSync(join(directory, 'broken.db'), 'x'.repeat(5000))
     const ran = await sterna('restore', 'broken.db', '--key', 'data/secret.key', '--config', broken)
     expect(ran).toMatchObject({ exitCode: 1, stderr: expect.stringMatching(/broken\.db cannot be restored/) })
-    expect(existsSync(join(directory, 'broken', 'sterna.db'))).toBe(false)
+    expect(readdirSync(join(directory, 'broken')).toSorted()).toEqual(['database.json', 'lock'])
   })
 })
 

@@ -6,9 +6,11 @@ let reader: { stop(): Promise<void> }
 afterEach(() => reader.stop())
 const load = async () => [Buffer.from('a document')]
 
+type Request = { busyMs: number; idleMs: number; signal?: NodeJS.Signals }
+
 /** Of a child that does what it is asked for. */
-function start(timeoutMs: number): UntrustedReader<{ busyMs: number; idleMs: number }, string> {
-  const started = new UntrustedReader<{ busyMs: number; idleMs: number }, string>({
+function start(timeoutMs: number): UntrustedReader<Request, string> {
+  const started = new UntrustedReader<Request, string>({
     child: new URL('./support/untrusted-reader-process.ts', import.meta.url),
     timeoutMs,
     maxOldSpaceMb: 64,
@@ -51,4 +53,22 @@ it.each([
   const [first, second] = await Promise.allSettled([started.read(load, request), next()])
   expect(first).toMatchObject({ status: 'rejected', reason: { code: 'invalid_message', message: 'It could not be read within 300 ms.' } })
   expect(second).toMatchObject({ status: 'fulfilled', value: { answer: 'a document' } })
+})
+
+it.each([
+  ['SIGKILL', 'service_unavailable'],
+  ['SIGTERM', 'service_unavailable'],
+  ['SIGINT', 'service_unavailable'],
+  ['SIGABRT', 'invalid_message'],
+  ['SIGSEGV', 'invalid_message'],
+] as const)('a document whose reader ends by %s: %s', async (signal, code) => {
+  const started = start(2_000)
+  await expect(started.read(load, { busyMs: 0, idleMs: 60_000, signal })).rejects.toMatchObject({ code })
+  await expect(started.read(load, { busyMs: 0, idleMs: 0 })).resolves.toMatchObject({ answer: 'a document' })
+})
+
+it('a reader that is killed before it has all of a document has not refused it', async () => {
+  const killed = new UntrustedReader({ child: new URL('./support/killed-reader-process.ts', import.meta.url), timeoutMs: 2000, maxOldSpaceMb: 64 })
+  reader = killed
+  await expect(killed.read(async () => [Buffer.alloc(20_000_000)], null)).rejects.toMatchObject({ code: 'service_unavailable' })
 })

@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
-import { closeSync, fstatSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { closeSync, existsSync, fstatSync, openSync, readFileSync } from 'node:fs'
+import { createFile } from '../durable-file.ts'
 import { messageOf, SternaError } from '../errors.ts'
 
 /** What the key file gives: secrets at rest, and keys for signatures of our own. */
@@ -22,17 +22,36 @@ const tagBytes = 16
 const sealVersion = 1
 
 /**
- * Opens the file with the installation's root key, making it (mode 0600) where there is none.
+ * Opens the file with the installation's root key, making it (mode 0600) where there is none: on disk before anything is sealed
+ * with it, and never a part of it.
  * @throws SternaError `configuration` where it cannot be read or made, others may read it, or it holds no key
  */
 export function openKeyFile(path: string): Secrets {
   try {
-    return secretsFrom(createKeyFile(path) ?? readKeyFile(path))
+    if (!existsSync(path)) createFile(path, `${randomBytes(rootBytes).toString('base64')}\n`)
   } catch (error) {
-    if (error instanceof SternaError) throw error
-    throw new SternaError('configuration', `The secret key file ${path} cannot be used: ${messageOf(error)}.`, { cause: error })
+    throw unusable(path, error)
+  }
+  return readKeyFile(path)
+}
+
+/**
+ * Opens the key file.
+ * @throws SternaError `configuration` where it cannot be read, others may read it, or it holds no key
+ */
+export function readKeyFile(path: string): Secrets {
+  try {
+    return secretsFrom(readRoot(path))
+  } catch (error) {
+    throw error instanceof SternaError ? error : unusable(path, error)
   }
 }
+
+const unusable = (path: string, error: unknown): SternaError =>
+  new SternaError('configuration', `The secret key file ${path} cannot be used: ${messageOf(error)}.`, { cause: error })
+
+/** What a key is known by. It is derived from it like every other, and reveals nothing of it. */
+export const fingerprintOf = (secrets: Pick<Secrets, 'deriveKey'>): string => secrets.deriveKey('fingerprint').toString('hex')
 
 /** @param root 32 random bytes */
 export function secretsFrom(root: Uint8Array): Secrets {
@@ -65,35 +84,7 @@ export function secretsFrom(root: Uint8Array): Secrets {
   }
 }
 
-/** The new key; null where the file is there already. On disk before anything is sealed with it. */
-function createKeyFile(path: string): Buffer | null {
-  let file: number
-  try {
-    file = openSync(path, 'wx', 0o600)
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return null
-    throw error
-  }
-  const root = randomBytes(rootBytes)
-  try {
-    writeSync(file, `${root.toString('base64')}\n`)
-    fsyncSync(file)
-  } finally {
-    closeSync(file)
-  }
-  // Windows knows no fsync of a directory.
-  if (process.platform !== 'win32') {
-    const directory = openSync(dirname(path), 'r')
-    try {
-      fsyncSync(directory)
-    } finally {
-      closeSync(directory)
-    }
-  }
-  return root
-}
-
-function readKeyFile(path: string): Buffer {
+function readRoot(path: string): Buffer {
   const file = openSync(path, 'r')
   try {
     if (process.platform !== 'win32' && (fstatSync(file).mode & 0o077) !== 0) {

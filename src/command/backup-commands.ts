@@ -1,6 +1,9 @@
-import { copyFile, open, rm } from 'node:fs/promises'
-import { resolve } from 'node:path'
+import { copyFile, open, rename, rm } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
+import { fingerprintOf, readKeyFile } from '../account/key-file.ts'
+import { knownFingerprint } from '../account/sealed-secrets.ts'
 import { messageOf, SternaError } from '../errors.ts'
+import type { Database } from '../store/database.ts'
 import { argument, flagOption } from './command.ts'
 import type { Command } from './command.ts'
 
@@ -17,6 +20,45 @@ async function makeFile(path: string): Promise<void> {
     }
     const message = `The backup cannot be written (${messageOf(error)}). Name a file where the server's user may write.`
     throw new SternaError('invalid_state', message, { cause: error })
+  }
+}
+
+/**
+ * Puts into a file what `write` writes aside, once it is on disk. Half a backup must not look like one, even where this is killed:
+ * until then the file is empty.
+ */
+async function fill(file: string, write: (part: string) => Promise<unknown>): Promise<void> {
+  const part = `${file}.part`
+  // Of a backup to this name that was killed.
+  for (const left of [part, `${part}-journal`]) await rm(left, { force: true })
+  try {
+    await makeFile(part)
+    await write(part)
+    await flush(part, 'r+')
+    await rename(part, file)
+    // Windows knows no fsync of a directory.
+    if (process.platform !== 'win32') await flush(dirname(file), 'r')
+  } finally {
+    await rm(part, { force: true })
+  }
+}
+
+/** Copies the key file where it is the one that the database belongs to: another one would be of no use. */
+async function copyKey(path: string, copy: string, db: Database): Promise<void> {
+  const known = await knownFingerprint(db)
+  if (known !== null && fingerprintOf(readKeyFile(path)) !== known) {
+    throw new SternaError('invalid_state', `${path} is not the key file that the database was made with. Bring that one back first.`)
+  }
+  await copyFile(path, copy)
+}
+
+/** Not `flushFile`: a large file takes longer than the thread of a server may be held up. */
+async function flush(path: string, flags: string): Promise<void> {
+  const handle = await open(path, flags)
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
   }
 }
 
@@ -38,10 +80,9 @@ export const backupCommands: Command[] = [
           await makeFile(target)
           made.push(target)
         }
-        await db.backup(file)
-        if (keyCopy !== null) await copyFile(config.secretKeyFile, keyCopy)
+        await fill(file, (part) => db.backup(part))
+        if (keyCopy !== null) await fill(keyCopy, (part) => copyKey(config.secretKeyFile, part, db))
       } catch (error) {
-        // Half a backup must not look like one.
         for (const target of made) await rm(target, { force: true })
         throw error
       }
@@ -54,7 +95,7 @@ export const backupCommands: Command[] = [
     args: ['FILE'],
     options: {
       key: { type: 'string', value: 'KEYFILE', doc: 'The key file of the backup; default: FILE.key, else the one in place.' },
-      force: { type: 'boolean', doc: 'Restores although there is data; that is kept beside, renamed.' },
+      force: { type: 'boolean', doc: 'Restores although there is data; that is kept beside.' },
     },
     doc:
       'Puts a backup into the data directory. No server may be running on it. Mail that waited when the backup was made is ' +

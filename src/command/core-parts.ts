@@ -2,7 +2,6 @@ import { isIP } from 'node:net'
 import { Accounts } from '../account/accounts.ts'
 import { AuditLog } from '../account/audit-log.ts'
 import { ApiKeys } from '../account/api-keys.ts'
-import { openKeyFile } from '../account/key-file.ts'
 import type { Secrets } from '../account/key-file.ts'
 import { openPeople } from '../account/people.ts'
 import type { People } from '../account/people.ts'
@@ -19,6 +18,7 @@ import { isFullName } from '../smtp/domain-name.ts'
 import type { Database } from '../store/database.ts'
 import { openDatabase } from '../store/sqlite-database.ts'
 import { SuppressionPolicies } from '../suppression/suppression-policies.ts'
+import { openSecrets } from './open-secrets.ts'
 
 /** What the world outside gives to a process. */
 export interface Outside {
@@ -50,18 +50,20 @@ export interface CoreParts {
 
 /**
  * Opens the data directory and loads what is held in memory.
- * @throws SternaError `configuration` where another process holds it, or the key file is not the one it was made with
+ * @throws SternaError `configuration` where another process holds it, its database is gone, or the key file is missing or another one
  */
 export async function openCoreParts(config: Config, outside: Outside): Promise<CoreParts> {
   const { clock, log, onFatal, busyTimeoutMs } = outside
-  const db = await openDatabase({ directory: config.dataDir, onFatal, busyTimeoutMs })
+  const health = new Health({ clock, log })
+  const onWriting = (fault: string | null): void => health.set('writing', fault !== null, { fault })
+  const db = await openDatabase({ directory: config.dataDir, busyTimeoutMs, onFatal, onWriting })
   const resolver = dnsResolver({ servers: config.dns.servers })
   const close = async (): Promise<void> => {
     resolver.close()
     await db.close()
   }
   try {
-    const secrets = openKeyFile(config.secretKeyFile)
+    const secrets = await openSecrets(db, health, config)
     const accounts = new Accounts({ db, clock })
     const sandboxOnly = config.mode === 'sandbox'
     const apiKeys = new ApiKeys({ db, clock, accounts, sandboxOnly })
@@ -70,7 +72,6 @@ export async function openCoreParts(config: Config, outside: Outside): Promise<C
     const suppressionPolicies = new SuppressionPolicies(db, config.suppression)
     for (const part of [accounts, apiKeys, sendingDomains, suppressionPolicies]) await part.load()
     const people = await openPeople({ db, clock, secrets, accounts }, { issuer: config.hostname, sandboxOnly })
-    const health = new Health({ clock, log })
     return { config, clock, log, health, db, secrets, resolver, accounts, apiKeys, people, audit, sendingDomains, suppressionPolicies, close }
   } catch (error) {
     await close()

@@ -40,7 +40,7 @@ export const settings = {
     type.path,
     (known) => `${String(known.valueOf('data_dir'))}/secret.key`,
     'The key that encrypts DKIM keys and webhook secrets in the database. Made at the first start. ' +
-      'Keep a copy apart from the backups: without it they cannot be restored.',
+      'Keep a copy apart from the backups: without it they cannot be restored, and a server whose key file is gone does not start.',
     '{data_dir}/secret.key',
   ),
   hostname: setting(

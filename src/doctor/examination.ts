@@ -16,9 +16,9 @@ export async function examination(parts: {
   resolver: DnsResolver
   health: Pick<Health, 'faults'>
   sendingDomains: SendingDomains
-  db: Pick<Database, 'read'>
+  db: Database
 }): Promise<Finding[]> {
   const { config, clock, resolver, health, sendingDomains, db } = parts
   const domains = sendingDomains.list().map((domain) => ({ domain, records: sendingDomains.records(domain) }))
-  return runDoctor({ config, clock, resolver, health, domains, newestTime: await newestTime(db), host: realHost })
+  return runDoctor({ config, clock, resolver, health, domains, newestTime: await newestTime(db), host: realHost, db })
 }

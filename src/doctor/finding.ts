@@ -11,6 +11,7 @@ export const checkNames = [
   'clock',
   'disk',
   'data_directory',
+  'key_file',
   'dnsbl',
 ] as const
 export type CheckName = (typeof checkNames)[number]

@@ -7,7 +7,8 @@ import type { DnsResolver } from '../dns/dns-resolver.ts'
 import type { Health } from '../health.ts'
 import { selfSignedFiles } from '../smtp-server/self-signed-certificate.ts'
 import { isFullName } from '../smtp/domain-name.ts'
-import { databaseFile } from '../store/sqlite-connection.ts'
+import { databaseFile } from '../store/data-directory.ts'
+import type { Database } from '../store/database.ts'
 import type { DoctorHost } from './doctor-host.ts'
 import { examineBlocklists } from './examine-blocklists.ts'
 import { judgeCertificate } from './examine-certificate.ts'
@@ -15,6 +16,7 @@ import { judgeClock, judgeClockAgainstLog } from './examine-clock.ts'
 import { judgeDirectory, judgeDisk } from './examine-disk.ts'
 import { type ExaminedDomain, examineDomains, judgeReturnPath } from './examine-domains.ts'
 import { addressesOf, examineReverseDns, judgeHostName, sendingAddresses } from './examine-host-name.ts'
+import { examineKeyFile } from './examine-key-file.ts'
 import { examinePort25 } from './examine-port-25.ts'
 import { examineEachServer, examineResolver } from './examine-resolver.ts'
 import { examineWayBack } from './examine-way-back.ts'
@@ -31,6 +33,7 @@ interface DoctorParts {
   /** The newest time in the database, epoch ms; null where it knows none. */
   newestTime: number | null
   host: DoctorHost
+  db: Pick<Database, 'report'>
 }
 
 /** What all checks together may take, ms. */
@@ -52,6 +55,7 @@ export async function runDoctor(parts: DoctorParts): Promise<Finding[]> {
     ['certificate', examineCertificate(parts)],
     ['clock', examineClock(parts)],
     ['disk', examineStorage(parts, config.dataDir)],
+    ['key_file', examineKeyFile(config.secretKeyFile, parts.db)],
   ]
   const findings = (await Promise.all(checks.map(([check, work]) => inTime(check, work)))).flat()
   return findings.toSorted((a, b) => checkNames.indexOf(a.check) - checkNames.indexOf(b.check))

@@ -4,6 +4,7 @@ import type { Log } from '../log.ts'
 import { ByteBudget } from '../queue/byte-budget.ts'
 import { BusyError, ConflictError, StorageFullError } from '../store/database.ts'
 import type { Database } from '../store/database.ts'
+import { ReaderKilledError } from '../untrusted-reader.ts'
 import type { IncomingReport, IncomingReports, ReportPurpose } from './incoming-reports.ts'
 import { withoutEffect } from './report-handler.ts'
 import type { ReportHandler, ReportOutcome } from './report-handler.ts'
@@ -32,7 +33,7 @@ const contentLimit = 4 * 1024 * 1024
 const mostWaiting = 1_000
 /** The first wait before another look, ms; each further one is twice as long. */
 const firstWaitMs = 1_000
-/** Further looks at a report whose outcome is provisional: some four minutes. */
+/** Further looks at a report whose outcome is provisional, or whose reader is killed: some four minutes. */
 const mostLooks = 8
 /** The longest wait before another look, ms: at one that fails again and again. */
 const longestWaitMs = 600_000
@@ -201,6 +202,10 @@ export class ReportRunner {
       return await handler(report, content)
     } catch (error) {
       if (error instanceof SternaError && error.code === 'invalid_message') {
+        return withoutEffect('not_understood', { fault: error.message })
+      }
+      // Again and again by the same report: it may be what takes the memory that others are short of.
+      if (error instanceof ReaderKilledError && (this.#waiting.get(report.id)?.looks ?? 0) >= mostLooks) {
         return withoutEffect('not_understood', { fault: error.message })
       }
       throw error

@@ -48,7 +48,8 @@ export class GroupCommit {
       return results
     } catch (error) {
       if (this.#connection.inTransaction) this.#connection.exec('rollback')
-      const failure = threadErrorOf(error, 0)
+      const fault = threadErrorOf(error, 0)
+      const failure: ThreadError = fault.kind === 'other' ? { ...fault, kind: 'unwritten' } : fault
       return batches.map(() => ({ error: failure }))
     }
   }
@@ -103,7 +104,10 @@ const uniqueCodes = new Set(['SQLITE_CONSTRAINT_UNIQUE', 'SQLITE_CONSTRAINT_PRIM
 // Shared memory that cannot grow means a full disk, unlike every other I/O error.
 const fullCodes = new Set(['SQLITE_FULL', 'SQLITE_IOERR_SHMSIZE'])
 
-/** Which kind of failure this is; I/O errors and corruption are fatal, since SQLite would carry on after a lost flush. */
+/**
+ * Which kind of failure this is; I/O errors and corruption are fatal, since SQLite would carry on after a lost flush. A file that
+ * cannot be opened beside the database is none of these: the files of the database itself are open.
+ */
 export function threadErrorOf(error: unknown, statement: number): ThreadError {
   const code = String((error as { code?: unknown } | null)?.code ?? '')
   const of = (kind: ThreadError['kind']): ThreadError => ({ kind, message: messageOf(error), statement })
@@ -112,6 +116,6 @@ export function threadErrorOf(error: unknown, statement: number): ThreadError {
   if (uniqueCodes.has(code)) return of('unique')
   if (fullCodes.has(code)) return of('full')
   if (/^SQLITE_(BUSY|LOCKED)/.test(code)) return of('busy')
-  if (/^SQLITE_(IOERR|CORRUPT|NOTADB|READONLY|CANTOPEN)/.test(code)) return of('fatal')
+  if (/^SQLITE_(IOERR|CORRUPT|NOTADB|READONLY)/.test(code)) return of('fatal')
   return of('other')
 }

@@ -1,11 +1,14 @@
-import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs'
-import { join } from 'node:path'
+import { closeSync, existsSync, openSync } from 'node:fs'
+import { dirname } from 'node:path'
 import Sqlite from 'better-sqlite3'
+import { flushDirectory, makeDirectory } from '../durable-file.ts'
 import { messageOf, SternaError } from '../errors.ts'
+import { databaseFile, kindOf } from './data-directory.ts'
 
 export type Connection = Sqlite.Database
 
-export const databaseFile = (directory: string): string => join(directory, 'sterna.db')
+/** How long another program may keep the database locked before what is written fails, ms. */
+export const busyMs = 5_000
 
 /**
  * Opens the writing connection: WAL, every commit flushed to disk.
@@ -13,9 +16,10 @@ export const databaseFile = (directory: string): string => join(directory, 'ster
  * so the level is set on every connection and read back.
  * @param busyTimeoutMs how long a lock of another process is waited for
  */
-export function openWriter(directory: string, busyTimeoutMs = 5_000): Connection {
-  makeDirectory(directory)
-  const connection = new Sqlite(privateFile(databaseFile(directory)), { timeout: busyTimeoutMs })
+export function openWriter(directory: string, busyTimeoutMs = busyMs): Connection {
+  usable(() => makeDirectory(directory))
+  const file = databaseFile(directory)
+  const connection = open(privateFile(file), { timeout: busyTimeoutMs })
   connection.pragma('journal_mode = wal')
   connection.pragma('synchronous = full')
   connection.pragma('foreign_keys = on')
@@ -23,60 +27,64 @@ export function openWriter(directory: string, busyTimeoutMs = 5_000): Connection
   connection.pragma('wal_autocheckpoint = 4000')
   connection.pragma('journal_size_limit = 67108864')
   if (connection.pragma('journal_mode', { simple: true }) !== 'wal' || connection.pragma('synchronous', { simple: true }) !== 2) {
-    throw new SternaError('configuration', `${databaseFile(directory)} cannot be opened durably: the file system refuses WAL.`)
+    throw new SternaError('configuration', `${file} cannot be opened durably: the file system refuses WAL.`)
   }
   return connection
 }
 
 /** Opens a connection that can only read, for queries that may take their time. */
 export function openReader(directory: string): Connection {
-  const connection = new Sqlite(databaseFile(directory), { readonly: true })
+  const connection = open(databaseFile(directory), { readonly: true })
   connection.pragma('cache_size = -4000')
   return connection
 }
 
-/**
- * Takes the data directory for this process: an exclusive SQLite lock on a file of its own, which the operating
- * system gives back even when the process is killed.
- * @throws SternaError `configuration` where another process holds it, or this user may not write there
- */
-export function lockDirectory(directory: string): Connection {
-  makeDirectory(directory)
-  const lock = new Sqlite(privateFile(join(directory, 'lock')), { timeout: 0 })
-  try {
-    lock.exec('begin exclusive')
-  } catch (error) {
-    lock.close()
-    if ((error as { code?: string }).code !== 'SQLITE_BUSY') throw error
-    throw new SternaError('configuration', `${directory} is in use by another Sterna process; stop that one first.`)
-  }
-  return lock
+/** Opens a file. What SQLite cannot keep in the cache stays in memory: there may be no directory for temporary files, or a full one. */
+export function open(file: string, options: Sqlite.Options = {}): Connection {
+  const connection = new Sqlite(file, { timeout: busyMs, ...options })
+  connection.pragma('temp_store = memory')
+  return connection
 }
 
-function makeDirectory(directory: string): void {
+/**
+ * Looks through the whole database of a directory that nobody uses.
+ * @throws SternaError `invalid_state` where it is damaged, or none of ours
+ */
+export function requireWhole(directory: string): void {
+  const no = (why: string): SternaError => new SternaError('invalid_state', why)
+  if (kindOf(databaseFile(directory)) !== 'database') throw no('it is no SQLite database.')
+  const connection = openWriter(directory)
   try {
-    mkdirSync(directory, { recursive: true, mode: 0o700 })
-  } catch (error) {
-    throw unusable(error)
+    const [fault] = connection.pragma('quick_check(1)') as { quick_check: string }[]
+    if (fault?.quick_check !== 'ok') throw no(`it is damaged: ${fault?.quick_check}.`)
+    if (connection.pragma('user_version', { simple: true }) === 0) throw no('it is no database of Sterna.')
+  } finally {
+    connection.close()
   }
 }
 
 /** Only its owner may read the file, even where the directory was made by somebody who lets everybody in. */
-function privateFile(path: string): string {
+export function privateFile(path: string): string {
   // Files that SQLite makes beside a database get its mode. One that exists may be open: to close it would end its locks.
   if (existsSync(path)) return path
-  try {
+  return usable(() => {
     closeSync(openSync(path, 'a', 0o600))
+    flushDirectory(dirname(path))
     return path
-  } catch (error) {
-    throw unusable(error)
-  }
+  })
 }
 
-const unusable = (error: unknown): SternaError =>
-  new SternaError(
-    'configuration',
-    `The data directory cannot be used: ${messageOf(error)}. Set data_dir (STERNA_DATA_DIR) to a directory in which the user ` +
-      'that runs Sterna may write.',
-    { cause: error },
-  )
+/** @throws SternaError `configuration`, with what to do, where the file system refuses */
+export function usable<T>(use: () => T): T {
+  try {
+    return use()
+  } catch (error) {
+    if (error instanceof SternaError) throw error
+    throw new SternaError(
+      'configuration',
+      `The data directory cannot be used: ${messageOf(error)}. Set data_dir (STERNA_DATA_DIR) to a directory in which the user ` +
+        'that runs Sterna may write.',
+      { cause: error },
+    )
+  }
+}

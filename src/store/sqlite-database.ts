@@ -9,8 +9,18 @@ import type { Answer, Request, Requests, ThreadData, ThreadError } from './threa
 /** How long a patient batch waits for company, ms. */
 const patienceMs = 20
 
+/** Kinds of errors under which nobody's batch is written. */
+const unwritten = new Set<ThreadError['kind']>(['full', 'busy', 'unwritten'])
+
 type Unnumbered<T> = T extends { id: number } ? Omit<T, 'id'> : never
 type Settled = { resolve: (answer: Answer) => void; reject: (error: Error) => void }
+
+interface Hear {
+  /** Called once when the database can no longer be trusted (I/O error, corruption). */
+  onFatal?: (error: Error) => void
+  /** Called when writing begins to fail for everybody, with the reason, and with null when it succeeds again. */
+  onWriting?: (fault: string | null) => void
+}
 
 /** One store thread as seen from the main thread; requests of one turn of the event loop travel together. */
 class StoreThread {
@@ -18,20 +28,26 @@ class StoreThread {
   readonly statements = new StatementNumbers()
   readonly #worker: Worker
   readonly #settle = new Map<number, Settled>()
-  readonly #onFatal: (error: Error) => void
+  readonly #hear: Hear
   #outgoing: Request[] = []
   #patient: Request[] = []
   #patience: NodeJS.Timeout | undefined
   #scheduled = false
+  #isOpen = false
+  #isWriting = true
   #lastId = openId
   #ended: Error | undefined
 
-  constructor(data: ThreadData, onFatal: (error: Error) => void) {
-    this.#onFatal = onFatal
+  constructor(data: ThreadData, hear: Hear) {
+    this.#hear = hear
     this.#worker = new Worker(new URL('./sqlite-thread.ts', import.meta.url), { workerData: data })
     this.opened = new Promise((resolve, reject) => this.#settle.set(openId, { resolve: () => resolve(), reject }))
+    void this.opened.then(
+      () => (this.#isOpen = true),
+      () => {},
+    )
     this.#worker.on('message', (answers: Answer[]) => answers.forEach((answer) => this.#answered(answer)))
-    this.#worker.on('error', (error: Error) => this.#die(error))
+    this.#worker.on('error', (error: Error) => (this.#isOpen ? this.#die(error) : this.#end(error)))
     this.#worker.on('exit', () => this.#end(new Error('the store is closed')))
   }
 
@@ -74,15 +90,24 @@ class StoreThread {
   #answered(answer: Answer): void {
     const settle = this.#settle.get(answer.id)
     this.#settle.delete(answer.id)
+    this.#noteWriting(answer)
     if (!('error' in answer)) return settle?.resolve(answer)
     settle?.reject(errorOf(answer.error))
     if (answer.error.kind === 'fatal' && answer.id !== openId) this.#die(errorOf(answer.error))
   }
 
+  #noteWriting(answer: Answer): void {
+    const failed = 'error' in answer && unwritten.has(answer.error.kind)
+    if (!failed && !('written' in answer)) return
+    if (failed !== this.#isWriting) return
+    this.#isWriting = !failed
+    this.#hear.onWriting?.('error' in answer ? answer.error.message : null)
+  }
+
   #die(error: Error): void {
     if (this.#ended) return
     this.#end(error)
-    this.#onFatal(error)
+    this.#hear.onFatal?.(error)
   }
 
   #end(error: Error): void {
@@ -110,29 +135,32 @@ function errorOf({ kind, message, statement }: ThreadError): Error {
   }
 }
 
-interface DatabaseOptions {
+interface DatabaseOptions extends Hear {
   directory: string
   /** How long a lock of another process is waited for, ms; 5 s unless given. */
   busyTimeoutMs?: number | undefined
-  onFatal?: (error: Error) => void
 }
 
 /**
  * Opens the embedded database in `directory`, making it where there is none, and brings its schema up to date.
- * `onFatal` is called once when the database can no longer be trusted (I/O error, corruption): the process must end,
- * and what is acknowledged is found again at the next start.
- * @throws SternaError `configuration` where another process holds the directory or a newer version wrote it
+ * After `onFatal` the process must end, and what is acknowledged is found again at the next start.
+ * @throws SternaError `configuration` where another process holds the directory, a newer version wrote it, or its database is gone
  */
-export async function openDatabase(options: DatabaseOptions): Promise<Database> {
-  const { directory, busyTimeoutMs, onFatal = () => {} } = options
-  const writer = new StoreThread({ directory, role: 'writer', busyTimeoutMs }, onFatal)
+export async function openDatabase({ directory, busyTimeoutMs, ...hear }: DatabaseOptions): Promise<Database> {
+  const writer = new StoreThread({ directory, role: 'writer', busyTimeoutMs }, hear)
   await writer.opened
-  // Its own thread costs memory, and a relay that is only sent to by SMTP may never be asked for a list.
+  // Started by the first report, because a command may need none; a server asks for one before its doors open.
   let reader: StoreThread | undefined
   const openReader = async (): Promise<StoreThread> => {
-    reader ??= new StoreThread({ directory, role: 'reader' }, onFatal)
-    await reader.opened
-    return reader
+    const starting = (reader ??= new StoreThread({ directory, role: 'reader' }, hear))
+    try {
+      await starting.opened
+    } catch (error) {
+      // What kept it from starting, such as a want of file descriptors, may be over at the next report.
+      if (reader === starting) reader = undefined
+      throw error
+    }
+    return starting
   }
   const rowsFrom = async <R extends Row>(thread: StoreThread, sql: string, params: Record<string, Value>): Promise<R[]> => {
     const answer = await thread.request({ type: 'read', statement: thread.statements.numbered({ sql, params }) })

@@ -1,10 +1,14 @@
 /** A store thread: the writer, or a reader beside it. Started by sqlite-database.ts. */
+import { existsSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
 import type { MessagePort } from 'node:worker_threads'
+import { commitTo, findDatabase } from './data-directory.ts'
 import { threadErrorOf } from './group-commit.ts'
+import { holdDirectory, lockFile, requireAlone } from './hold-directory.ts'
 import { migrate } from './migrate.ts'
 import { RequestServer } from './request-server.ts'
-import { lockDirectory, openReader, openWriter } from './sqlite-connection.ts'
+import { openReader, openWriter } from './sqlite-connection.ts'
+import type { Connection } from './sqlite-connection.ts'
 import { openId } from './thread-messages.ts'
 import type { Answer, Requests, ThreadData } from './thread-messages.ts'
 
@@ -23,13 +27,7 @@ try {
 
 /** Takes requests until it is asked to close; the answer closes the database. */
 function serve(): () => void {
-  const lock = role === 'writer' ? lockDirectory(directory) : undefined
-  const connection = role === 'writer' ? openWriter(directory, busyTimeoutMs) : openReader(directory)
-  if (role === 'writer') migrate(connection)
-  const close = (): void => {
-    connection.close()
-    lock?.close()
-  }
+  const { connection, close } = role === 'writer' ? takeDirectory(directory) : readDirectory(directory)
   const server = new RequestServer(connection, {
     send,
     close() {
@@ -40,4 +38,35 @@ function serve(): () => void {
   })
   port.on('message', (message: Requests) => server.take(message))
   return close
+}
+
+interface Opened {
+  connection: Connection
+  close(): void
+}
+
+function takeDirectory(directory: string): Opened {
+  // Where it refuses, nothing is made, not even a lock.
+  if (!existsSync(lockFile(directory))) findDatabase(directory)
+  const held = holdDirectory(directory)
+  try {
+    const { file } = findDatabase(directory)
+    const connection = openWriter(directory, busyTimeoutMs)
+    requireAlone(connection, directory, held)
+    migrate(connection)
+    commitTo(directory, file, held.lock)
+    const close = (): void => {
+      connection.close()
+      held.release()
+    }
+    return { connection, close }
+  } catch (error) {
+    held.release()
+    throw error
+  }
+}
+
+function readDirectory(directory: string): Opened {
+  const connection = openReader(directory)
+  return { connection, close: () => void connection.close() }
 }

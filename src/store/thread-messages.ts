@@ -24,9 +24,12 @@ export type Request =
   | { id: number; type: 'backup'; file: string }
   | { id: number; type: 'close' }
 
-/** Errors keep their kind across the thread border; `fatal`: the database can no longer be trusted. */
+/**
+ * Errors keep their kind across the thread border. `fatal`: the database can no longer be trusted. `full`, `busy` (another program
+ * holds the database locked) and `unwritten` (anything else): nobody's batch could be written just now.
+ */
 export interface ThreadError {
-  kind: 'conflict' | 'unique' | 'full' | 'busy' | 'fatal' | 'configuration' | 'other'
+  kind: 'conflict' | 'unique' | 'full' | 'busy' | 'unwritten' | 'fatal' | 'configuration' | 'other'
   message: string
   /** Place in the batch of the statement that failed. */
   statement: number

@@ -1,4 +1,5 @@
 import { statfs } from 'node:fs/promises'
+import { SternaError } from '../errors.ts'
 import type { Health } from '../health.ts'
 import { StorageFullError } from '../store/database.ts'
 
@@ -53,8 +54,12 @@ export class FreeSpace {
   /**
    * Counts a message of so many bytes against what is left until the next measurement.
    * @throws StorageFullError where it would use up the reserve
+   * @throws SternaError `service_unavailable` where what is written has no place on the disk any more
    */
   require(bytes: number): void {
+    if (this.#health.has('database_gone')) {
+      throw new SternaError('service_unavailable', 'The server cannot keep mail at the moment. Nothing was accepted; try again later.')
+    }
     if (!this.has(bytes)) throw new StorageFullError('the disk has only its reserve left')
     this.#left -= bytes * writtenPerByte
   }

@@ -1,7 +1,8 @@
-import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openKeyFile, secretsFrom } from '../../src/account/key-file.ts'
+import { cutOffBefore } from '../support/cut-off.ts'
 import { testDirectory } from '../support/temporary-directory.ts'
 
 const plain = Buffer.from('a private key')
@@ -15,6 +16,18 @@ test('the first start makes a file for us alone, later ones read it', () => {
   const second = openKeyFile(path)
   expect(second.open(first.seal(plain, 'x'), 'x')).toEqual(plain)
   expect(second.deriveKey('verp')).toEqual(first.deriveKey('verp'))
+})
+
+test('a key file is made whole or not at all, wherever that is cut off, and one that is there is not touched', async () => {
+  for (let count = 1, isCutOff = true; isCutOff; count++) {
+    const path = newFile()
+    isCutOff = (await cutOffBefore(count, async () => openKeyFile(path))) >= count
+    if (existsSync(path)) expect(readFileSync(path, 'utf8')).toMatch(/^[A-Za-z0-9+/]{43}=\n$/)
+    openKeyFile(path)
+    const { ino } = statSync(path)
+    openKeyFile(path)
+    expect(statSync(path).ino).toBe(ino)
+  }
 })
 
 test.each(['', 'short', `${'A'.repeat(44)}\n`, `${'A'.repeat(43)}=\n\n`, `${'A'.repeat(43)}=x`])('a malformed file is refused: %j', (text) => {

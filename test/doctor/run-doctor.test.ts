@@ -1,16 +1,26 @@
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { fingerprintOf, openKeyFile } from '../../src/account/key-file.ts'
+import { noteFingerprint } from '../../src/account/sealed-secrets.ts'
 import { loadConfig } from '../../src/config/load-config.ts'
 import type { DoctorHost } from '../../src/doctor/doctor-host.ts'
 import { runDoctor } from '../../src/doctor/run-doctor.ts'
 import type { Domain } from '../../src/sending-domain/domain.ts'
 import { recordsFor } from '../../src/sending-domain/domain-records.ts'
+import { onFileFinished } from '../support/file-finished.ts'
 import { fakeResolver } from '../support/fake-resolver.ts'
 import type { FakeNameTable } from '../support/fake-resolver.ts'
 import { settableClock } from '../support/settable-clock.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
+import { testDatabase } from '../support/test-database.ts'
+
+const keys = temporaryDirectory()
+onFileFinished(async () => keys.remove())
+const env = { STERNA_DATA_DIR: '/data', STERNA_SECRET_KEY_FILE: join(keys.path, 'secret.key') }
 
 const config = loadConfig({
   env: {
-    STERNA_DATA_DIR: '/data',
+    ...env,
     STERNA_HOSTNAME: 'mail.shop.test',
     STERNA_DOCTOR_PORT_25_HOSTS: 'mx.big.test',
     STERNA_DOCTOR_DNSBLS: 'bl.test',
@@ -67,7 +77,9 @@ async function statuses(names: FakeNameTable, changes: Partial<DoctorHost> = {},
     return { status: entry === 'servfail' ? ('servfail' as const) : found.length > 0 ? ('ok' as const) : ('nxdomain' as const), records: found, ttl: 0, secure: false }
   }
   const resolver = { ...fake, eachServer: [], ptr, close: () => {} }
-  const parts = { config: settings, clock: settableClock(), resolver, health: { faults: [] }, newestTime: null }
+  const db = await testDatabase()
+  await db.write([noteFingerprint(fingerprintOf(openKeyFile(settings.secretKeyFile)))])
+  const parts = { config: settings, clock: settableClock(), resolver, health: { faults: [] }, newestTime: null, db }
   const findings = await runDoctor({ ...parts, domains: [{ domain, records }], host: { ...host, ...changes } })
   for (const { status, advice } of findings) expect(advice === null).toBe(status === 'ok')
   return findings.map(({ check, status }) => `${check} ${status}`)
@@ -87,6 +99,7 @@ const allOk = [
   'clock ok',
   'disk ok',
   'data_directory ok',
+  'key_file ok',
   'dnsbl ok',
 ]
 const but = (...others: string[]) => allOk.map((line) => others.find((other) => other.split(' ')[0] === line.split(' ')[0]) ?? line)
@@ -133,10 +146,9 @@ test('behind a translation of addresses the name tells where mail comes from; wi
 })
 
 test('with a smarthost, and in the sandbox, there is less to look at', async () => {
-  const env = { STERNA_DATA_DIR: '/data', STERNA_HOSTNAME: 'mail.shop.test' }
   const names: FakeNameTable = { ...healthy, 'out.test': { a: ['198.51.100.3'] } }
-  const smarthost = loadConfig({ env: { ...env, STERNA_DELIVERY_SMARTHOST: 'out.test:587' } })
+  const smarthost = loadConfig({ env: { ...env, STERNA_HOSTNAME: 'mail.shop.test', STERNA_DELIVERY_SMARTHOST: 'out.test:587' } })
   expect(await statuses(names, {}, smarthost)).toEqual(but('reverse_dns skipped', 'dnsbl skipped', 'clock skipped'))
-  const sandbox = loadConfig({ env: { ...env, STERNA_MODE: 'sandbox', STERNA_DOCTOR_DNSBLS: 'none' } })
+  const sandbox = loadConfig({ env: { ...env, STERNA_HOSTNAME: 'mail.shop.test', STERNA_MODE: 'sandbox', STERNA_DOCTOR_DNSBLS: 'none' } })
   expect(await statuses(names, {}, sandbox)).toEqual(but('port_25 skipped', 'dnsbl skipped', 'clock skipped'))
 })

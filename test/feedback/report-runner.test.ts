@@ -11,6 +11,7 @@ import { newId } from '../../src/id.ts'
 import { silentLog } from '../../src/log.ts'
 import { StorageFullError } from '../../src/store/database.ts'
 import type { Statement } from '../../src/store/database.ts'
+import { ReaderKilledError } from '../../src/untrusted-reader.ts'
 import { fileDatabase } from '../support/file-database.ts'
 import { settableClock } from '../support/settable-clock.ts'
 
@@ -93,6 +94,25 @@ test('a failure that nobody understands costs no report: it is taken again, othe
   isBroken = false
   clock.advance(1_000)
   await settledAs({ [odd]: 'stored', [other]: 'stored' })
+})
+
+test('a report whose reader somebody else has killed is read again, but not for ever', async () => {
+  let kills = 3
+  const taken: string[] = []
+  start(async (_, content) => {
+    const text = Buffer.from(content).toString()
+    taken.push(text)
+    if (text === 'deadly' || kills-- > 0) throw new ReaderKilledError('SIGKILL')
+    return withoutEffect('stored')
+  })
+  const unlucky = await arrive('unlucky')
+  while ((await results())[unlucky] === null) clock.advance(1_000)
+  expect(await results()).toEqual({ [unlucky]: 'stored' })
+  expect(taken).toEqual(['unlucky', 'unlucky', 'unlucky', 'unlucky'])
+  const deadly = await arrive('deadly')
+  while ((await results())[deadly] === null) clock.advance(1_000)
+  expect(await results()).toEqual({ [unlucky]: 'stored', [deadly]: 'not_understood' })
+  expect(taken.slice(4)).toEqual(Array.from({ length: 9 }, () => 'deadly'))
 })
 
 test('a full disk is waited out', async () => {

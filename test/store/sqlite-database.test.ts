@@ -1,13 +1,17 @@
-import { spawnSync } from 'node:child_process'
-import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { expect, onTestFinished, test } from 'vitest'
 import { ConflictError, UniqueError } from '../../src/store/database.ts'
 import type { Statement } from '../../src/store/database.ts'
-import { databaseFile, openReader, openWriter } from '../../src/store/sqlite-connection.ts'
+import { databaseFile } from '../../src/store/data-directory.ts'
+import { openReader, openWriter } from '../../src/store/sqlite-connection.ts'
 import { openDatabase } from '../../src/store/sqlite-database.ts'
+import { inOtherProcess } from '../support/other-process.ts'
 import { testDirectory } from '../support/temporary-directory.ts'
+
+/** In a process of its own. */
+const openIt = `const { openDatabase } = await source('store/sqlite-database.ts'); await openDatabase({ directory: given });`
 
 async function openStore(directory = testDirectory()) {
   const db = await openDatabase({ directory })
@@ -123,14 +127,102 @@ test('the data directory belongs to one process, and is free again when that one
   const db = await openDatabase({ directory })
   await expect(openDatabase({ directory })).rejects.toThrow(/in use by another Sterna process/)
   await db.close()
-  const source = new URL('../../src/store/sqlite-database.ts', import.meta.url).pathname
-  const script = `import { openDatabase } from ${JSON.stringify(source)}
-    await openDatabase({ directory: ${JSON.stringify(directory)} }); process.kill(process.pid, 'SIGKILL')`
-  const file = join(directory, 'child.mjs')
-  writeFileSync(file, script)
-  const child = spawnSync(process.execPath, [file], { encoding: 'utf8' })
-  expect(child).toMatchObject({ signal: 'SIGKILL', stderr: '' })
+  const script = `${openIt} process.kill(process.pid, 'SIGKILL')`
+  expect(inOtherProcess(script, directory)).toEqual({ signal: 'SIGKILL', stdout: '', stderr: '' })
   await (await openDatabase({ directory })).close()
+})
+
+test.each([
+  ['its lock was removed', ['lock']],
+  ['its lock and what names its database were removed', ['lock', 'database.json']],
+])('the data directory belongs to one process also where %s', async (_, names) => {
+  const directory = testDirectory()
+  const db = await openStore(directory)
+  await db.write([put('first')])
+  // Twice: the first attempt makes a lock of its own.
+  for (let times = 0; times < 2; times++) {
+    for (const name of times === 0 ? names : []) rmSync(join(directory, name))
+    expect(inOtherProcess(`${openIt} console.log('open')`, directory)).toMatchObject({ stdout: '', stderr: expect.stringMatching(/Another process has .*sterna\.db open/) })
+  }
+  await db.write([put('second')])
+  await db.close()
+  const again = await openStore(directory)
+  expect(await again.read('select name from cursor')).toHaveLength(2)
+})
+
+test('a copy of a directory is nobody else\'s, and its lock holds', async () => {
+  const directory = testDirectory()
+  const db = await openStore(directory)
+  const copy = testDirectory()
+  cpSync(directory, copy, { recursive: true })
+  const other = await openStore(copy)
+  await other.write([put('copied')])
+  expect(inOtherProcess(`${openIt} console.log('open')`, copy)).toMatchObject({ stdout: '', stderr: expect.stringContaining('in use by another Sterna') })
+  await db.close()
+})
+
+test('that writing fails for everybody is told, and that it succeeds again; a batch that is refused alone says nothing', async () => {
+  const directory = testDirectory()
+  const told: (string | null)[] = []
+  const db = await openDatabase({ directory, onWriting: (fault) => told.push(fault) })
+  onTestFinished(() => db.close())
+  await db.write([put('taken')])
+  await expect(db.write([put('taken')])).rejects.toThrow(UniqueError)
+  await expect(db.write([{ sql: 'insert into no_such_table values (1)' }])).rejects.toThrow('no_such_table')
+  expect(told).toEqual([])
+  const shell = new Sqlite(databaseFile(directory))
+  shell.exec('begin immediate')
+  await expect(Promise.all([db.write([put('a')]), db.write([put('b')])])).rejects.toThrow('locked')
+  expect(told).toEqual(['database is locked'])
+  shell.exec('rollback')
+  shell.close()
+  await db.write([put('d')])
+  expect(told).toEqual(['database is locked', null])
+})
+
+test('the thread for reports that cannot start fails its report alone, and starts with a later one', () => {
+  const script = `
+    import { closeSync, openSync } from 'node:fs'
+    const { openDatabase } = await source('store/sqlite-database.ts')
+    const db = await openDatabase({ directory: given, onFatal: () => console.log('fatal') })
+    const held = []
+    try { for (;;) held.push(openSync(given)) } catch {}
+    for (const left of [0, 6, 12, 18]) {
+      for (const file of held.splice(0, left)) closeSync(file)
+      await db.report('select 1 as one').then(() => {}, () => console.log('refused'))
+    }
+    await db.write([{ sql: "insert into cursor (name, position) values ('a', 1)" }])
+    for (const file of held) closeSync(file)
+    console.log((await db.report('select name from cursor'))[0].name)
+    await db.close()`
+  const { stdout, stderr } = inOtherProcess(script, testDirectory(), { files: 128 })
+  expect(stderr).toBe('')
+  expect(stdout).toMatch(/^(?:refused\n){1,4}a\n$/)
+})
+
+test('what does not fit into the cache goes into memory, so no temporary file need be opened', () => {
+  const script = `
+    import { openSync } from 'node:fs'
+    const { openDatabase } = await source('store/sqlite-database.ts')
+    const Sqlite = (await source('../node_modules/better-sqlite3/lib/index.js')).default
+    const db = await openDatabase({ directory: given, onFatal: (error) => console.log('fatal', error.message) })
+    const put = (chunk) => ({ sql: 'insert into content (message_id, chunk, bytes) values (:id, :chunk, :bytes)', params: { id: 'm', chunk, bytes: new Uint8Array(60_000) } })
+    await db.write(Array.from({ length: 200 }, (_, chunk) => put(chunk)))
+    const sort = 'select chunk, bytes from content order by bytes desc, chunk'
+    await db.report(sort)
+    const careless = new Sqlite(given + '/sterna.db')
+    careless.pragma('cache_size = -4000')
+    careless.prepare(sort).all()
+    try { for (;;) openSync(given) } catch {}
+    // Behind a refused batch each is written apart, and what it changes is kept until it is done.
+    const update = { sql: 'update content set bytes = :bytes', params: { bytes: new Uint8Array(60_000).fill(1) } }
+    const written = await Promise.allSettled([db.write([put(0)]), db.write([update]), db.write([update])])
+    console.log(written.map(({ status }) => status).join())
+    console.log((await db.report(sort)).length)
+    try { careless.prepare(sort).all() } catch (error) { console.log(error.code) }
+    await db.close()`
+  const { stdout, stderr } = inOtherProcess(script, testDirectory(), { files: 128 })
+  expect({ stdout, stderr }).toEqual({ stdout: 'rejected,fulfilled,fulfilled\n200\nSQLITE_CANTOPEN\n', stderr: '' })
 })
 
 test('a database of a newer version is refused and left as it is', async () => {
@@ -149,7 +241,7 @@ test('a damaged database is refused, never taken for an empty one', async () => 
   await db.close()
   const bytes = readFileSync(databaseFile(directory))
   writeFileSync(databaseFile(directory), Buffer.concat([Buffer.alloc(100, 0xff), bytes.subarray(100)]))
-  await expect(openDatabase({ directory })).rejects.toThrow(/not a database/)
+  await expect(openDatabase({ directory })).rejects.toThrow(/is no SQLite database/)
 })
 
 test('a backup holds what was written before it while writing goes on', async () => {

@@ -1,0 +1,49 @@
+import type { Database, Statement } from '../store/database.ts'
+import type { Secrets } from './key-file.ts'
+
+/** A row with what is sealed in it. */
+type Sealed = { kind: string; id: string; sealed: Uint8Array | null; also: Uint8Array | null }
+
+/** Of one look at them. */
+const pageSize = 500
+
+/** Everything that is sealed with the key file. The context of each is its kind and its id. */
+const sealedAfter = `
+  select 'dkim_key' as kind, id, private_key as sealed, null as also from dkim_key where id > :after
+  union all select 'totp', id, totp_secret, totp_pending from account_user
+    where id > :after and (totp_secret is not null or totp_pending is not null)
+  union all select 'webhook', id, secret, previous_secret from webhook where id > :after
+  order by id limit :limit`
+
+/** What the key that this database belongs to is known by; null in one from before that was noted, and in a new one. */
+export async function knownFingerprint(db: Pick<Database, 'read'>): Promise<string | null> {
+  const [row] = await db.read<{ fingerprint: string }>('select fingerprint from secret_key')
+  return row?.fingerprint ?? null
+}
+
+export const noteFingerprint = (fingerprint: string): Statement => ({
+  sql: 'insert into secret_key (fingerprint) values (:fingerprint)',
+  params: { fingerprint },
+})
+
+/** How many of the stored secrets open, and how many do not. */
+export async function tryToOpen(db: Pick<Database, 'read'>, secrets: Pick<Secrets, 'open'> | null): Promise<{ opened: number; shut: number }> {
+  const count = { opened: 0, shut: 0 }
+  for (let after = ''; ; ) {
+    const rows = await db.read<Sealed>(sealedAfter, { after, limit: pageSize })
+    for (const { kind, id, sealed, also } of rows) {
+      for (const each of [sealed, also]) if (each) count[secrets && opens(secrets, each, `${kind} ${id}`) ? 'opened' : 'shut']++
+    }
+    if (rows.length < pageSize) return count
+    after = rows.at(-1)?.id ?? ''
+  }
+}
+
+function opens(secrets: Pick<Secrets, 'open'>, sealed: Uint8Array, context: string): boolean {
+  try {
+    secrets.open(sealed, context)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,85 @@
+import { stat } from 'node:fs/promises'
+import { fingerprintOf, readKeyFile } from './account/key-file.ts'
+import type { Secrets } from './account/key-file.ts'
+import type { Config } from './config/settings.ts'
+import type { Health } from './health.ts'
+import { databaseFile } from './store/data-directory.ts'
+
+/** How often the files are looked at, ms. */
+const intervalMs = 1_000
+
+interface WatchParts {
+  config: Pick<Config, 'dataDir' | 'secretKeyFile'>
+  secrets: Pick<Secrets, 'deriveKey'>
+  health: Health
+}
+
+/**
+ * Notices that the files which are open are no longer the ones that the next start would find. What is written then goes into files
+ * without a name, and ends with the process.
+ */
+export class DataWatch {
+  readonly #config: WatchParts['config']
+  readonly #health: Health
+  readonly #fingerprint: string
+  /** The files of the database, as they were when it was opened. */
+  readonly #opened = new Map<string, string>()
+  #key: string | null = null
+  #timer: NodeJS.Timeout | undefined
+
+  constructor({ config, secrets, health }: WatchParts) {
+    this.#config = config
+    this.#health = health
+    this.#fingerprint = fingerprintOf(secrets)
+  }
+
+  /** To be called once the database and the key file have been opened. */
+  async start(): Promise<void> {
+    const file = databaseFile(this.#config.dataDir)
+    for (const path of [file, `${file}-wal`, `${file}-shm`]) {
+      const found = await identityOf(path)
+      if (found) this.#opened.set(path, found)
+    }
+    await this.look()
+    this.#timer = setInterval(() => void this.look(), intervalMs)
+    this.#timer.unref()
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+  }
+
+  /** Never rejects. */
+  async look(): Promise<void> {
+    const now = await Promise.all(Array.from(this.#opened.keys(), async (path) => ({ path, found: await identityOf(path) })))
+    const [changed] = now.filter(({ path, found }) => found !== undefined && found !== this.#opened.get(path))
+    this.#health.set('database_gone', changed !== undefined, { path: changed?.path })
+    const { secretKeyFile } = this.#config
+    const key = await identityOf(secretKeyFile, ({ mtimeMs, ctimeMs, size }) => `${mtimeMs}:${ctimeMs}:${size}`)
+    if (key === undefined || (key !== null && key === this.#key)) return
+    this.#key = key
+    this.#health.set('key_file', key === null || !this.#isOurs(secretKeyFile), { path: secretKeyFile })
+  }
+
+  #isOurs(path: string): boolean {
+    try {
+      return fingerprintOf(readKeyFile(path)) === this.#fingerprint
+    } catch {
+      return false
+    }
+  }
+}
+
+type Found = Awaited<ReturnType<typeof statOf>>
+const statOf = (path: string) => stat(path, { bigint: true })
+
+/** Tells a file from another that takes its name; null where there is none, undefined where the file system gives no answer. */
+async function identityOf(path: string, more: (found: Found) => string = () => ''): Promise<string | null | undefined> {
+  try {
+    const found = await statOf(path)
+    return `${found.dev}:${found.ino}:${more(found)}`
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    return code === 'ENOENT' || code === 'ENOTDIR' ? null : undefined
+  }
+}

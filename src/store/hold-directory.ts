@@ -1,0 +1,90 @@
+import { join } from 'node:path'
+import { codeOf, makeDirectory } from '../durable-file.ts'
+import { SternaError } from '../errors.ts'
+import { databaseFile, findDatabase, identityOf, lastLock, noteBeginning } from './data-directory.ts'
+import { busyMs, open, openWriter, privateFile, usable } from './sqlite-connection.ts'
+import type { Connection } from './sqlite-connection.ts'
+
+/** How long another process may take to leave the database before this one gives up, ms. */
+const aloneWithinMs = 1_000
+
+export const lockFile = (directory: string): string => join(directory, 'lock')
+
+/** A data directory that belongs to this process. */
+export interface HeldDirectory {
+  /** Which file the lock is. */
+  lock: string
+  release(): void
+}
+
+/**
+ * Takes the data directory for this process: an exclusive SQLite lock on a file of its own, which the operating
+ * system gives back even when the process is killed.
+ * @throws SternaError `configuration` where another process holds it, or this user may not write there
+ */
+export function holdDirectory(directory: string): HeldDirectory {
+  usable(() => {
+    makeDirectory(directory)
+    noteBeginning(directory)
+  })
+  const path = privateFile(lockFile(directory))
+  const before = identityOf(path)
+  const lock = open(path, { timeout: 0 })
+  try {
+    lock.exec('begin exclusive')
+  } catch (error) {
+    lock.close()
+    if (codeOf(error) !== 'SQLITE_BUSY') throw error
+    throw inUse(directory)
+  }
+  // Somebody has just removed it, and yet another process may hold the one that is there now.
+  if (identityOf(path) === before && before !== null) return { lock: before, release: () => lock.close() }
+  lock.close()
+  throw inUse(directory)
+}
+
+/**
+ * Makes sure that no other process has the database open where its lock cannot tell that, because the file `lock` was removed or the
+ * directory copied since: who has a WAL database open shares a lock on the database itself. Other programs do so too.
+ * @throws SternaError `configuration` where another process has it open
+ */
+export function requireAlone(connection: Connection, directory: string, { lock }: HeldDirectory): void {
+  if (lock === lastLock(directory)) return
+  connection.pragma(`busy_timeout = ${aloneWithinMs}`)
+  try {
+    // The WAL is open from the first read on. One that is opened in exclusive mode would stay in it.
+    connection.pragma('user_version')
+    connection.pragma('locking_mode = exclusive')
+    connection.exec('begin immediate')
+    // The lock is narrowed by the commit and never given up.
+    connection.pragma('locking_mode = normal')
+    connection.exec('commit')
+    connection.pragma(`busy_timeout = ${busyMs}`)
+  } catch (error) {
+    if (codeOf(error) !== 'SQLITE_BUSY') throw error
+    throw new SternaError('configuration', `Another process has ${databaseFile(directory)} open. Stop it first: it may be another Sterna.`)
+  }
+}
+
+/**
+ * Makes sure that no other process has the current database of a held directory open, whatever state that database is in.
+ * @throws SternaError `configuration` where another process has it open
+ */
+export function requireIdle(directory: string, held: HeldDirectory): void {
+  let connection: Connection
+  try {
+    if (held.lock === lastLock(directory) || findDatabase(directory).isNew) return
+    connection = openWriter(directory)
+  } catch {
+    // Nobody can work on what cannot be opened.
+    return
+  }
+  try {
+    requireAlone(connection, directory, held)
+  } finally {
+    connection.close()
+  }
+}
+
+const inUse = (directory: string): SternaError =>
+  new SternaError('configuration', `${directory} is in use by another Sterna process; stop that one first.`)

@@ -1,0 +1,164 @@
+import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import Sqlite from 'better-sqlite3'
+import { expect, test } from 'vitest'
+import { backupCommands } from '../../src/command/backup-commands.ts'
+import { openCommandParts } from '../../src/command/open-command-parts.ts'
+import { restoreBackup } from '../../src/command/restore.ts'
+import { loadConfig } from '../../src/config/load-config.ts'
+import type { Config } from '../../src/config/settings.ts'
+import { silentLog } from '../../src/log.ts'
+import { cutOffBefore } from '../support/cut-off.ts'
+import { inOtherProcess } from '../support/other-process.ts'
+import { testDirectory } from '../support/temporary-directory.ts'
+
+const configFor = (directory: string): Config =>
+  loadConfig({ env: { STERNA_DATA_DIR: directory, STERNA_HOSTNAME: 'mail.example.net', STERNA_DNS_SERVERS: '127.0.0.1:1' } })
+
+/** A start as a command's; what it finds: the accounts, and that the key opens what is stored. */
+async function start(config: Config): Promise<string[]> {
+  const { parts, close } = await openCommandParts(config, silentLog)
+  try {
+    for (const { keys } of parts.sendingDomains.list()) for (const { id } of keys) parts.sendingDomains.privateKey(id)
+    return parts.accounts.list().map(({ name }) => name)
+  } finally {
+    await close()
+  }
+}
+
+async function change(config: Config, account: string): Promise<void> {
+  const { parts, close } = await openCommandParts(config, silentLog)
+  const { id } = await parts.accounts.create(account, 'free')
+  await parts.sendingDomains.add(id, `${account}.example`)
+  await close()
+}
+
+async function backup(config: Config, file: string): Promise<void> {
+  const { parts, close } = await openCommandParts(config, silentLog)
+  await backupCommands[0]?.run?.({ args: [file], options: { 'with-key': true }, cwd: '/' }, parts)
+  await close()
+}
+
+const restore = (config: Config, file: string, options: Record<string, string | boolean> = { force: true }) =>
+  restoreBackup({ args: [file], options, cwd: '/' }, config)
+
+/** Writes an account in a process that is killed: its last commits are in the WAL alone. */
+function changeAndDie(config: Config, account: string): void {
+  const script = `
+    const { openCommandParts } = await source('command/open-command-parts.ts')
+    const { silentLog } = await source('log.ts')
+    const { parts } = await openCommandParts(given.config, silentLog)
+    await parts.accounts.create(given.account, 'free')
+    process.kill(process.pid, 'SIGKILL')`
+  expect(inOtherProcess(script, { config, account })).toEqual({ signal: 'SIGKILL', stdout: '', stderr: '' })
+}
+
+/** A data directory whose last change is in its WAL, and a backup of it, or of another with another key, from before that change. */
+async function twoStates(ofAnother: boolean): Promise<{ now: string; file: string }> {
+  const directory = testDirectory()
+  const now = join(directory, 'now')
+  await change(configFor(now), 'first')
+  const source = ofAnother ? join(directory, 'another') : now
+  if (ofAnother) await change(configFor(source), 'other')
+  const file = join(directory, 'backup.db')
+  await backup(configFor(source), file)
+  changeAndDie(configFor(now), 'last')
+  expect(statSync(join(now, 'sterna.db-wal')).size).toBeGreaterThan(0)
+  return { now, file }
+}
+
+test.each([
+  ['with another key', true, false],
+  ['over data from before a directory named its database', false, true],
+])('a restore that is cut off at any step leaves all of the old data or all of the new, %s', { timeout: 120_000 }, async (_, ofAnother, isOld) => {
+  const { now, file } = await twoStates(ofAnother)
+  if (isOld) rmSync(join(now, 'database.json'))
+  const restored = ofAnother ? ['other'] : ['first']
+  const found: string[][] = []
+  for (let count = 1, isCutOff = true; isCutOff; count++) {
+    const directory = join(testDirectory(), 'data')
+    cpSync(now, directory, { recursive: true })
+    const config = configFor(directory)
+    isCutOff = (await cutOffBefore(count, () => restore(config, file))) >= count
+    found.push(await start(config))
+    // It can be repeated, whatever was left.
+    if (count % 5 === 0) {
+      await restore(config, file)
+      expect(await start(config)).toEqual(restored)
+      expect(readdirSync(directory).filter((name) => name.startsWith('restore-'))).toEqual([])
+    }
+  }
+  const switchedAt = found.findIndex((accounts) => !accounts.includes('last'))
+  expect(switchedAt).toBeGreaterThan(5)
+  expect(found.slice(0, switchedAt).map(String)).toEqual(found.slice(0, switchedAt).map(() => 'first,last'))
+  expect(found.slice(switchedAt).map(String)).toEqual(found.slice(switchedAt).map(() => restored.join()))
+})
+
+test('what is replaced stays whole where it was, its last commits beside it, and can be gone back to', async () => {
+  const { now, file } = await twoStates(true)
+  const config = configFor(now)
+  const before = ['sterna.db', 'sterna.db-wal', 'secret.key'].map((name) => readFileSync(join(now, name)))
+  const { stdout, stderr } = await restore(config, file)
+  expect(stdout).toBe(`${join(now, 'restored-1', 'sterna.db')}\n`)
+  expect(stderr).toContain(`What was there is kept: ${join(now, 'sterna.db')}.`)
+  expect(readdirSync(join(now, 'restored-1'))).toEqual(['sterna.db'])
+  expect(await start(config)).toEqual(['other'])
+  const after = ['sterna.db', 'sterna.db-wal', 'replaced-1-secret.key'].map((name) => readFileSync(join(now, name)))
+  expect(after.map((bytes, place) => bytes.equals(before[place] as Buffer))).toEqual([true, true, true])
+
+  await restore(config, join(now, 'sterna.db'), { force: true, key: join(now, 'replaced-1-secret.key') })
+  expect(await start(config)).toEqual(['first', 'last'])
+})
+
+test('a backup goes into the place of a database that is gone, without force, and the WAL that is left of it stays', async () => {
+  const { now, file } = await twoStates(false)
+  const config = configFor(now)
+  rmSync(join(now, 'sterna.db'))
+  const wal = readFileSync(join(now, 'sterna.db-wal'))
+  await expect(start(config)).rejects.toThrow('sterna restore BACKUP')
+  await restore(config, file, {})
+  expect(await start(config)).toEqual(['first'])
+  expect(readFileSync(join(now, 'sterna.db-wal')).equals(wal)).toBe(true)
+})
+
+const noBackups: [what: string, make: (file: string) => void, why: RegExp][] = [
+  ['an empty file', (file) => writeFileSync(file, ''), /no SQLite database/],
+  ['half a backup', (file) => writeFileSync(file, readFileSync(file).subarray(0, 40_960)), /damaged|malformed/],
+  ['somebody else\'s database', (file) => (rmSync(file), new Sqlite(file).exec('create table t (x)').close()), /no database of Sterna/],
+]
+test.each(noBackups)('%s is no backup, and changes nothing', async (_, make, why) => {
+  const { now, file } = await twoStates(false)
+  make(file)
+  const config = configFor(now)
+  await expect(restore(config, file)).rejects.toThrow(why)
+  expect(readdirSync(now).filter((name) => name.startsWith('restore'))).toEqual([])
+  expect(await start(config)).toEqual(['first', 'last'])
+})
+
+test('nothing is restored under a process that has the database open, even where its lock was removed', async () => {
+  const { now, file } = await twoStates(false)
+  const config = configFor(now)
+  const { close } = await openCommandParts(config, silentLog)
+  const script = `
+    const { restoreBackup } = await source('command/restore.ts')
+    await restoreBackup({ args: [given.file], options: { force: true }, cwd: '/' }, given.config)`
+  const attempt = (): string => inOtherProcess(script, { config, file }).stderr
+  expect(attempt()).toContain('in use by another Sterna process')
+  rmSync(join(now, 'lock'))
+  expect(attempt()).toContain('Another process has')
+  await close()
+  expect(await start(config)).toEqual(['first', 'last'])
+})
+
+test('a key file that cannot be replaced is told before anything is switched', async () => {
+  const { now, file } = await twoStates(true)
+  // A directory that is mounted read-only looks like this to whoever is not root; a file where a directory should be, to everybody.
+  const keys = join(now, 'keys')
+  mkdirSync(keys)
+  renameSync(join(now, 'secret.key'), join(keys, 'secret.key'))
+  const config = { ...configFor(now), secretKeyFile: join(keys, 'secret.key') }
+  mkdirSync(join(keys, 'secret.key.restored'))
+  await expect(restore(config, file)).rejects.toThrow()
+  expect(existsSync(join(keys, 'replaced-1-secret.key'))).toBe(false)
+  expect(await start(config)).toEqual(['first', 'last'])
+})

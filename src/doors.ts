@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import type { AddressInfo } from 'node:net'
 import type { Rollup } from './analytics/rollup.ts'
 import type { CoreParts } from './command/core-parts.ts'
+import type { ConnectionShares } from './connection/open-files.ts'
 import { deliveryOptions } from './delivery/delivery-options.ts'
 import { examination } from './doctor/examination.ts'
 import { explainAddress } from './doctor/explain-address.ts'
@@ -77,6 +78,7 @@ export interface Inside {
   door: AcceptParts
   /** What comes back by mail. */
   reports: IncomingReports
+  shares: ConnectionShares
   version: string
 }
 
@@ -135,7 +137,7 @@ const certificateFor = ({ config, clock }: CoreParts): Promise<Certificate> =>
     now: clock.now(),
   })
 
-const openSubmission = ({ config, clock, log, apiKeys }: CoreParts, { door, space }: Inside, { tls }: DoorFrame) =>
+const openSubmission = ({ config, clock, log, apiKeys }: CoreParts, { door, space, shares }: Inside, { tls }: DoorFrame) =>
   startSubmissionServer(
     {
       clock,
@@ -145,14 +147,14 @@ const openSubmission = ({ config, clock, log, apiKeys }: CoreParts, { door, spac
       accept: (arrive) => accept(arrive, door),
       apiKeys,
     },
-    { hostname: config.hostname, maxMessageBytes: config.messageSizeLimit, ...config.submission },
+    { hostname: config.hostname, maxMessageBytes: config.messageSizeLimit, maxConnections: shares.submission, ...config.submission },
   )
 
-function openReturnPath({ config, clock, log, secrets, sendingDomains }: CoreParts, { space, reports }: Inside, { tls }: DoorFrame) {
+function openReturnPath({ config, clock, log, secrets, sendingDomains }: CoreParts, { space, reports, shares }: Inside, { tls }: DoorFrame) {
   const ownNames = new Set([config.hostname, config.returnPath.domain])
   const isOurs = (domain: string): boolean => ownNames.has(domain) || sendingDomains.isReturnPath(domain)
   const parts = { clock, log, tls, space, reports, isOurs, tokenKey: secrets.deriveKey('verp') }
-  return startReturnPathServer(parts, { hostname: config.hostname, ...config.returnPath })
+  return startReturnPathServer(parts, { hostname: config.hostname, maxConnections: shares.returnPath, ...config.returnPath })
 }
 
 function emailParts({ config, clock, log, db }: CoreParts, inside: Inside, { composer, messageParser }: DoorFrame): EmailParts {
@@ -178,7 +180,7 @@ function emailParts({ config, clock, log, db }: CoreParts, inside: Inside, { com
 }
 
 async function openHttp(core: CoreParts, inside: Inside, frame: DoorFrame) {
-  const { follower, door, version } = inside
+  const { follower, door, shares, version } = inside
   const { config, clock, log, db, apiKeys, audit, people } = core
   const emails = emailParts(core, inside, frame)
   const eventFeed = new EventFeed(db)
@@ -194,6 +196,7 @@ async function openHttp(core: CoreParts, inside: Inside, frame: DoorFrame) {
     rateLimit: frame.rateLimit,
     rateLimitFailures: new RateLimitFailures(clock, config.http.failedAuthenticationsPerMinute),
     baseUrl: config.baseUrl,
+    maxConnections: shares.http,
     listen: config.http.listen,
     tlsListen: config.http.tlsListen,
     tls: frame.tls,

@@ -4,6 +4,8 @@ import type { CommandParts } from './command/command-parts.ts'
 import { openCoreParts } from './command/core-parts.ts'
 import type { CoreParts, Outside } from './command/core-parts.ts'
 import type { Config } from './config/settings.ts'
+import { connectionShares, judgeOpenFiles, openFileLimit } from './connection/open-files.ts'
+import type { ConnectionShares } from './connection/open-files.ts'
 import { DataWatch } from './data-watch.ts'
 import { deliveryOptions } from './delivery/delivery-options.ts'
 import { startDelivery } from './delivery/delivery-threads.ts'
@@ -15,6 +17,7 @@ import { openDoors } from './doors.ts'
 import type { DoorAddresses, Inside, Stop } from './doors.ts'
 import { startDomainReportReader } from './domain-report/domain-report-reader.ts'
 import { sweepDomainReports } from './domain-report/domain-report-store.ts'
+import { SternaError } from './errors.ts'
 import { EventFollower } from './event/event-follower.ts'
 import { newestTime } from './event/newest-time.ts'
 import { domainReportHandler } from './feedback/domain-report-handler.ts'
@@ -61,7 +64,8 @@ export interface Relay {
  * @throws SternaError `configuration` where a setting does not work out on this machine
  */
 export async function startRelay(config: Config, outside: Outside & { version: string }): Promise<Relay> {
-  const core = await openCoreParts(config, outside)
+  const shares = sharesOf(openFileLimit(), config, outside)
+  const core = await openCoreParts(config, { ...outside, nameServerSockets: shares.nameServers })
   const { db, clock } = core
   const stops: Stop[] = [() => core.close()]
   const stop = async (): Promise<void> => {
@@ -80,14 +84,14 @@ export async function startRelay(config: Config, outside: Outside & { version: s
     const watch = new DataWatch(core)
     await watch.start()
     stops.push(() => watch.stop())
-    const webhooks = await startWebhooks(core, stops)
+    const webhooks = await startWebhooks(core, shares, stops)
     const follower = new EventFollower(core)
     // What writes to the event log knows none of those who follow it.
     const followers: { eventsWritten(): void }[] = [webhooks, follower]
     const eventsWritten = (): void => {
       for (const each of followers) each.eventsWritten()
     }
-    const queue = await startQueue(core, eventsWritten, stops)
+    const queue = await startQueue(core, { eventsWritten, shares }, stops)
     const rollup = new Rollup(core)
     const noteWaiting = (destination: string, dueAt: number): void => queue.noteWaiting(destination, dueAt)
     const queueAdmin = new QueueAdmin({ db, clock, noteWaiting, eventsWritten })
@@ -97,7 +101,7 @@ export async function startRelay(config: Config, outside: Outside & { version: s
     const reports = new IncomingReports({ db, clock, budget: new ReportBudget(clock, storageLimit), complaintSources })
     await reports.measure()
     openFeedback(core, { reports, systemMail, eventsWritten }, stops)
-    const inside = { ...entry, reports, queue, queueAdmin, rollup, webhooks, follower, eventsWritten, version: outside.version }
+    const inside = { ...entry, reports, queue, queueAdmin, rollup, webhooks, follower, eventsWritten, shares, version: outside.version }
     const { addresses, certificate } = await openDoors(core, inside, stops)
     const scheduler = startJobs(core, { rollup, reports, certificate, uploads: entry.door.uploads }, stops)
     await keepWatchOfClock(core, { scheduler, queue }, stops)
@@ -108,17 +112,31 @@ export async function startRelay(config: Config, outside: Outside & { version: s
   }
 }
 
-async function startWebhooks(core: CoreParts, stops: Stop[]): Promise<Webhooks> {
+/** @throws SternaError `configuration` where the limit of open files is too low */
+function sharesOf(limit: number, { delivery }: Config, { log }: Pick<Outside, 'log'>): ConnectionShares {
+  const { status, what, advice } = judgeOpenFiles(limit)
+  if (status === 'failed') throw new SternaError('configuration', `${what} ${advice}`)
+  if (status === 'warning') log.warn({ openFiles: limit }, `${what} ${advice}`)
+  return connectionShares(limit, delivery.threads)
+}
+
+async function startWebhooks(core: CoreParts, shares: ConnectionShares, stops: Stop[]): Promise<Webhooks> {
   const settings = core.config.webhooks
-  const webhooks = await openWebhooks(core, { ...settings, timeoutMs: settings.timeout, disableAfterMs: disableWebhooksAfterMs })
+  const frame = { timeoutMs: settings.timeout, disableAfterMs: disableWebhooksAfterMs, mostConnections: shares.webhooks }
+  const webhooks = await openWebhooks(core, { ...settings, ...frame })
   await webhooks.start()
   stops.push(() => webhooks.stop(grace.webhooks))
   return webhooks
 }
 
-async function startQueue(core: CoreParts, eventsWritten: () => void, stops: Stop[]): Promise<QueueRunner> {
+async function startQueue(
+  core: CoreParts,
+  { eventsWritten, shares }: { eventsWritten(): void; shares: ConnectionShares },
+  stops: Stop[],
+): Promise<QueueRunner> {
   const resolverWatch = new ResolverWatch(core)
-  const delivery = startDelivery(deliveryOptions(core.config), core.log, (lookUp) => resolverWatch.note(lookUp))
+  const bounds = { maxConnections: shares.delivery, maxNameServerSockets: shares.nameServers }
+  const delivery = startDelivery({ ...deliveryOptions(core.config), ...bounds }, core.log, (lookUp) => resolverWatch.note(lookUp))
   const queue = newQueue(core, { delivery, resolverWatch, eventsWritten })
   await queue.start()
   stops.push(() => Promise.all([delivery.stop(grace.delivery), queue.stop(grace.delivery)]))

@@ -13,6 +13,8 @@ export class ServerUnderTest {
   readonly httpPort: number
   readonly returnPathPort: number
   token = ''
+  /** How many files and sockets the server may have open; null: as many as this process. */
+  openFiles: number | null = null
   #process: ChildProcess | undefined
 
   private constructor(environment: NodeJS.ProcessEnv, ports: { submission: number; http: number; returnPath: number }) {
@@ -62,9 +64,15 @@ export class ServerUnderTest {
   /** Starts the server; resolves with the ms it took until every door answered. */
   async start(): Promise<number> {
     const since = performance.now()
-    this.#process = spawn(process.execPath, [command, 'serve'], { env: this.#environment, stdio: ['ignore', 'ignore', 'inherit'] })
+    const limit = this.openFiles === null ? '' : `ulimit -n ${this.openFiles}; `
+    const words = ['-c', `${limit}exec "$@"`, 'sh', process.execPath, command, 'serve']
+    this.#process = spawn('sh', words, { env: this.#environment, stdio: ['ignore', 'ignore', 'inherit'] })
     await Promise.all([this.submissionPort, this.httpPort, this.returnPathPort].map((port) => waitForPort('127.0.0.1', port)))
     return performance.now() - since
+  }
+
+  get pid(): number {
+    return this.#process?.pid ?? 0
   }
 
   get isRunning(): boolean {

@@ -28,6 +28,8 @@ export interface Outside {
   onFatal(error: Error): void
   /** How long a lock on the database that another process has is waited for, ms; 5 s unless given. */
   busyTimeoutMs?: number | undefined
+  /** How many questions to name servers may be open at a time; any number unless given. */
+  nameServerSockets?: number
 }
 
 /** What a serving process and a command without a server have in common. */
@@ -53,11 +55,11 @@ export interface CoreParts {
  * @throws SternaError `configuration` where another process holds it, its database is gone, or the key file is missing or another one
  */
 export async function openCoreParts(config: Config, outside: Outside): Promise<CoreParts> {
-  const { clock, log, onFatal, busyTimeoutMs } = outside
+  const { clock, log, onFatal, busyTimeoutMs, nameServerSockets = Infinity } = outside
   const health = new Health({ clock, log })
   const onWriting = (fault: string | null): void => health.set('writing', fault !== null, { fault })
   const db = await openDatabase({ directory: config.dataDir, busyTimeoutMs, onFatal, onWriting })
-  const resolver = dnsResolver({ servers: config.dns.servers })
+  const resolver = dnsResolver({ servers: config.dns.servers, maxSockets: nameServerSockets })
   const close = async (): Promise<void> => {
     resolver.close()
     await db.close()

@@ -75,7 +75,7 @@ export const settings = {
     type.list(type.network),
     null,
     'Networks of the proxies before this server, such as 10.0.0.0/8. Only what they write into X-Forwarded-For is believed. ' +
-      'Without it everybody behind a proxy counts as one client, whose failed logins add up.',
+      'Without it everybody behind a proxy counts as one client, whose failed logins add up and whose connections are limited.',
   ),
 
   'http.failed_authentications_per_minute': setting(
@@ -123,7 +123,8 @@ export const settings = {
   'submission.max_connections_per_address': setting(
     type.whole(1, 100_000),
     100,
-    'Concurrent SMTP connections from one client address.',
+    'Concurrent SMTP connections from one client address (of IPv6: one /64). Where all are taken, one that is idle and not ' +
+      'logged in gives way to the next.',
   ),
   'submission.messages_per_minute': setting(
     type.whole(0, 1_000_000),
@@ -151,7 +152,8 @@ export const settings = {
   'return_path.max_connections_per_address': setting(
     type.whole(1, 10_000),
     20,
-    'Concurrent connections to the return path from one client address (of IPv6: one /64).',
+    'Concurrent connections to the return path from one client address (of IPv6: one /64). Where all are taken, one that is ' +
+      'idle gives way to the next.',
   ),
   'return_path.messages_per_minute': setting(
     type.whole(0, 1_000_000),

@@ -6,6 +6,8 @@ import type { TlsPolicy } from './tls-policy.ts'
 export interface PoolLimits {
   /** Connections to one address at a time. */
   maxConnectionsPerHost: number
+  /** To all hosts together. */
+  maxConnections: number
   messagesPerConnection: number
   /** The same for hosts in our own network, which need no sparing. */
   messagesPerPrivateConnection: number
@@ -53,6 +55,12 @@ const mostRemembered = 10_000
 export class ConnectionPool {
   readonly #limits: PoolLimits
   readonly #slots = new Map<string, Slots>()
+  /** Those of all hosts together. */
+  #used = 0
+  /** Idle connections, the one that has been so for the longest time first. */
+  readonly #idle = new Map<Idle, Slots>()
+  /** Hosts that wait because all hosts together have too many connections, each in its turn. */
+  readonly #inLine = new Set<Slots>()
   readonly #leased = new Set<MxConnection>()
   readonly #unreachable = new Map<string, number>()
   #timer: NodeJS.Timeout | null = null
@@ -69,6 +77,7 @@ export class ConnectionPool {
     const slots = this.#slotsOf(host)
     const lease = this.#leaseFrom(slots, host, policy)
     if (lease) return lease
+    if (this.#isFull) this.#inLine.add(slots)
     return new Promise((leased) => {
       slots.waiting.push({ host, policy, until: performance.now() + this.#limits.waitMs, leased })
       this.#arm(performance.now() + this.#limits.waitMs)
@@ -98,10 +107,7 @@ export class ConnectionPool {
     if (this.#timer) clearTimeout(this.#timer)
     for (const slots of this.#slots.values()) {
       for (const { leased } of slots.waiting.splice(0)) leased(null)
-      for (const { connection } of slots.idle.splice(0)) {
-        slots.used--
-        connection.quit()
-      }
+      while (slots.idle[0]) this.#closeIdle(slots, slots.idle[0])
     }
   }
 
@@ -129,17 +135,46 @@ export class ConnectionPool {
   #leaseFrom(slots: Slots, host: RouteHost, policy: TlsPolicy): Lease | null {
     // The last one used: the others may then be closed as idle.
     const at = slots.idle.findLastIndex((idle) => idle.connection.host.name === host.name && idle.policy === policy)
-    const [fitting] = at === -1 ? [] : slots.idle.splice(at, 1)
-    if (fitting) return this.#lease(slots, { host, policy, connection: fitting.connection })
-    if (slots.used >= this.#limits.maxConnectionsPerHost) {
-      // The certificate of an idle one was judged for another name or policy.
-      const other = slots.idle.shift()
-      if (!other) return null
-      slots.used--
-      other.connection.quit()
+    const fitting = slots.idle[at]
+    if (fitting) {
+      this.#notIdle(slots, fitting)
+      return this.#lease(slots, { host, policy, connection: fitting.connection })
     }
-    slots.used++
+    if (!this.#makeRoom(slots)) return null
+    this.#count(slots, 1)
     return this.#lease(slots, { host, policy, connection: null })
+  }
+
+  /** Sees to it that one more connection may be opened; false where all are in use. */
+  #makeRoom(slots: Slots): boolean {
+    const isHostFull = slots.used >= this.#limits.maxConnectionsPerHost
+    if (!isHostFull && !this.#isFull) return true
+    // The certificate of an idle one of the same host was judged for another name or policy.
+    const [longestIdle] = this.#idle.keys()
+    const idle = isHostFull ? slots.idle[0] : longestIdle
+    if (!idle) return false
+    this.#closeIdle(this.#idle.get(idle) ?? slots, idle)
+    return true
+  }
+
+  get #isFull(): boolean {
+    return this.#used >= this.#limits.maxConnections
+  }
+
+  #count(slots: Slots, change: 1 | -1): void {
+    slots.used += change
+    this.#used += change
+  }
+
+  #notIdle(slots: Slots, idle: Idle): void {
+    slots.idle.splice(slots.idle.indexOf(idle), 1)
+    this.#idle.delete(idle)
+  }
+
+  #closeIdle(slots: Slots, idle: Idle): void {
+    this.#notIdle(slots, idle)
+    this.#count(slots, -1)
+    idle.connection.quit()
   }
 
   #lease(slots: Slots, { host, policy, connection }: { host: RouteHost; policy: TlsPolicy; connection: MxConnection | null }): Lease {
@@ -167,31 +202,46 @@ export class ConnectionPool {
     if (connection && isGood) {
       const idle = { connection, policy, until: performance.now() + this.#limits.idleMs }
       slots.idle.push(idle)
+      this.#idle.set(idle, slots)
       connection.onGone = () => this.#dropIdle(slots, idle)
     } else {
-      slots.used--
+      this.#count(slots, -1)
       if (connection?.isUsable) connection.quit()
     }
+    this.#serveLine()
     this.#serveWaiting(slots)
     if (slots.idle.length > 0) this.#arm(performance.now() + this.#limits.idleMs)
     else if (slots.used === 0 && slots.waiting.length === 0) this.#forget(host, slots)
   }
 
   #dropIdle(slots: Slots, idle: Idle): void {
-    const at = slots.idle.indexOf(idle)
-    if (at === -1) return
-    slots.idle.splice(at, 1)
-    slots.used--
+    if (!this.#idle.has(idle)) return
+    this.#notIdle(slots, idle)
+    this.#count(slots, -1)
+    this.#serveLine()
     this.#serveWaiting(slots)
   }
 
-  #serveWaiting(slots: Slots): void {
-    for (let first = slots.waiting[0]; first && !this.#stopped; first = slots.waiting[0]) {
-      const lease = this.#leaseFrom(slots, first.host, first.policy)
-      if (!lease) return
-      slots.waiting.shift()
-      first.leased(lease)
+  /** One connection for each host that waits for one, as far as they go. */
+  #serveLine(): void {
+    for (const slots of this.#inLine) {
+      if (this.#stopped || (this.#isFull && this.#idle.size === 0)) return
+      this.#inLine.delete(slots)
+      if (this.#serveFirst(slots) && slots.waiting.length > 0) this.#inLine.add(slots)
     }
+  }
+
+  #serveFirst(slots: Slots): boolean {
+    const [first] = slots.waiting
+    const lease = first && this.#leaseFrom(slots, first.host, first.policy)
+    if (!lease) return false
+    slots.waiting.shift()?.leased(lease)
+    return true
+  }
+
+  #serveWaiting(slots: Slots): void {
+    while (!this.#stopped && this.#serveFirst(slots)) continue
+    if (slots.waiting.length > 0 && this.#isFull) this.#inLine.add(slots)
   }
 
   #forget(host: RouteHost, slots: Slots): void {
@@ -210,15 +260,13 @@ export class ConnectionPool {
     const now = performance.now()
     let next = Infinity
     for (const [key, slots] of this.#slots) {
-      while ((slots.idle[0]?.until ?? Infinity) <= now) {
-        slots.used--
-        slots.idle.shift()?.connection.quit()
-      }
+      while (slots.idle[0] && slots.idle[0].until <= now) this.#closeIdle(slots, slots.idle[0])
       while ((slots.waiting[0]?.until ?? Infinity) <= now) slots.waiting.shift()?.leased(null)
       this.#serveWaiting(slots)
       next = Math.min(next, slots.idle[0]?.until ?? Infinity, slots.waiting[0]?.until ?? Infinity)
       if (slots.used === 0 && slots.waiting.length === 0) this.#slots.delete(key)
     }
+    this.#serveLine()
     if (next < Infinity) this.#arm(next)
   }
 }

@@ -111,6 +111,10 @@ async function attemptAt(hosts: RouteHost[], recipient: DeliveryRecipient, trans
     }
     draft ??= draftFor(recipient.id, transferring.parts)
     const verdict = await attemptHost(host, recipient, { ...transferring, lease, draft })
+    if (verdict === 'out of sockets') {
+      if (outcomes.length === 0) return { recipientId: recipient.id, postponed: true }
+      break
+    }
     outcomes.push(verdict.outcome)
     if (!verdict.nextHost) return attemptOf(draft, verdict.outcome)
     if (performance.now() >= draft.endsAt) break
@@ -123,7 +127,7 @@ async function attemptHost(
   host: RouteHost,
   recipient: DeliveryRecipient,
   { job, parts, message, failed, lease, draft }: Transferring & { lease: Lease; draft: Draft },
-): Promise<Verdict> {
+): Promise<Verdict | 'out of sockets'> {
   let connection = lease.connection
   draft.host = host
   try {
@@ -135,6 +139,7 @@ async function attemptHost(
     }
     const opened = await openConnection(host, job.tls, parts.connection, draft)
     connection = null
+    if (opened === 'out of sockets') return opened
     if ('outcome' in opened) {
       draft.connection = null
       failed.set(host, opened.outcome)

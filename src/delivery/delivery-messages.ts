@@ -15,6 +15,10 @@ export interface DeliverySettings {
   /** Takes all mail instead of the MX hosts. */
   smarthost: Smarthost | null
   maxConnectionsPerHost: number
+  /** To all hosts, of one thread; any number unless given. */
+  maxConnections?: number
+  /** For questions to name servers, of one thread; any number unless given. */
+  maxNameServerSockets?: number
   messagesPerConnection: number
   /** How long a connection is kept for the next message. */
   idleMs: number

@@ -21,7 +21,7 @@ const messagesPerPrivateConnection = 1000
 const port = parentPort as MessagePort
 const settings = workerData as DeliverySettings
 const outbox = new Outbox<FromThread>((messages) => port.postMessage(messages))
-const resolver = dnsResolver({ servers: settings.dnsServers })
+const resolver = dnsResolver({ servers: settings.dnsServers, maxSockets: settings.maxNameServerSockets ?? Infinity })
 const parts = deliverParts()
 const work = new Set<Promise<void>>()
 
@@ -80,7 +80,7 @@ async function stop(graceMs: number): Promise<void> {
 }
 
 function deliverParts(): DeliverParts {
-  const { hostname, allowPrivateAddresses, ownListeners, interfaceAddresses, maxConnectionsPerHost, messagesPerConnection, idleMs } = settings
+  const { hostname, allowPrivateAddresses, ownListeners, interfaceAddresses, maxConnectionsPerHost, maxConnections = Infinity, messagesPerConnection, idleMs } = settings
   return {
     route: {
       resolver,
@@ -99,6 +99,7 @@ function deliverParts(): DeliverParts {
     },
     pool: new ConnectionPool({
       maxConnectionsPerHost,
+      maxConnections,
       messagesPerConnection,
       messagesPerPrivateConnection: Math.max(messagesPerPrivateConnection, messagesPerConnection),
       idleMs,

@@ -28,8 +28,11 @@ interface Opening extends AttemptFrame {
   parts: ConnectionParts
 }
 
+/** This process may open no more sockets: that says nothing of the host. */
+type OutOfSockets = 'out of sockets'
+
 /** What one try at opening came to; a failed handshake may be followed by another try. */
-type Tried = MxConnection | NotOpened | { handshake: string }
+type Tried = MxConnection | NotOpened | OutOfSockets | { handshake: string }
 
 /** Connects, greets and encrypts as the policy has it; where a handshake fails and the policy bears it, once more in plain text. */
 export async function openConnection(
@@ -37,14 +40,14 @@ export async function openConnection(
   policy: TlsPolicy,
   parts: ConnectionParts,
   frame: AttemptFrame,
-): Promise<MxConnection | NotOpened> {
+): Promise<MxConnection | NotOpened | OutOfSockets> {
   const opening = { ...frame, host, parts }
   const tried = await open(opening, policy)
-  if (!('handshake' in tried)) return tried
+  if (tried === 'out of sockets' || !('handshake' in tried)) return tried
   frame.transcript.note(`TLS handshake failed: ${tried.handshake}`)
   const next = afterFailedHandshake(policy)
   const again = next ? await open(opening, next) : null
-  if (again && !('handshake' in again)) return again
+  if (again && (again === 'out of sockets' || !('handshake' in again))) return again
   return notOpened(deferral('policy', where(host, `TLS is required here, but the handshake failed: ${tried.handshake}`)))
 }
 
@@ -53,6 +56,7 @@ async function open(opening: Opening, policy: TlsPolicy): Promise<Tried> {
   transcript.note(`${host.name} ${host.address}:${host.port}`)
   const { dialogue, banner, isConnected } = dial(opening)
   const greeting = await banner
+  if ('broken' in greeting && greeting.isOutOfSockets) return 'out of sockets'
   if ('broken' in greeting || !isExpected('banner', greeting)) {
     dialogue.quit()
     return { ...failure(host, 'banner', greeting), unreachable: !isConnected() }

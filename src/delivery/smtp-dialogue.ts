@@ -8,6 +8,8 @@ import type { Transcript } from './transcript.ts'
 export interface Broken {
   broken: string
   category: BounceCategory
+  /** True where there was no connection because this process may open no more sockets. */
+  isOutOfSockets?: boolean
 }
 
 export type Heard = Reply | Broken
@@ -123,9 +125,9 @@ export class SmtpDialogue {
     this.socket.setTimeout(5000, () => this.socket.destroy())
   }
 
-  break(reason: string, category: BounceCategory = 'other'): void {
+  break(reason: string, category: BounceCategory = 'other', isOutOfSockets = false): void {
     if (this.#broken) return
-    this.#broken = { broken: reason, category }
+    this.#broken = { broken: reason, category, isOutOfSockets }
     this.#stopTimer()
     this.socket.destroy()
     for (const { heard } of this.#waiting.splice(0)) heard(this.#broken)
@@ -150,7 +152,8 @@ export class SmtpDialogue {
 
   readonly #onEnd = (): void => this.break('the host closed the connection')
 
-  readonly #onError = (error: Error): void => this.break(`the connection failed: ${error.message}`)
+  readonly #onError = (error: NodeJS.ErrnoException): void =>
+    this.break(`the connection failed: ${error.message}`, 'other', error.code === 'EMFILE' || error.code === 'ENFILE')
 
   #drained(): Promise<void> {
     return new Promise((resolve) => this.socket.once('drain', resolve))

@@ -35,6 +35,8 @@ export interface DnsResolverOptions {
   timeoutMs?: number
   /** How many answers are kept. */
   cacheSize?: number
+  /** Sockets that may be open at a time; any number unless given. */
+  maxSockets?: number
   /** Ages the cache, ms. */
   now?: () => number
 }
@@ -54,7 +56,7 @@ export function dnsResolver(options: DnsResolverOptions): DnsResolver {
   const servers = (options.servers.length > 0 ? options.servers : getServers()).map(parseServer)
   if (servers.length === 0) servers.push({ address: '127.0.0.1', port: 53 })
   const tryMs = Math.min(options.timeoutMs ?? 2500, lookupMs / (2 * servers.length))
-  const sockets = new DnsSockets()
+  const sockets = new DnsSockets(options.maxSockets)
   const cache = new DnsCache(options.cacheSize ?? 10_000, options.now ?? (() => performance.now()))
   const underWay = new Map<string, Promise<DnsAnswer<unknown>>>()
 

@@ -13,11 +13,19 @@ export interface NameServer {
 export class DnsSockets {
   closed = false
   readonly #open = new Set<() => void>()
+  readonly #max: number
+  #inUse = 0
+  readonly #waiting: (() => void)[] = []
+
+  /** `max`: how many may be open at a time; further questions wait. */
+  constructor(max = Infinity) {
+    this.#max = max
+  }
 
   /** Null where the server stays silent, cannot be reached, or writes what cannot be read. */
   overUdp(server: NameServer, query: Query, timeoutMs: number): Promise<DnsReply | null> {
-    const socket = createSocket(isIP(server.address) === 6 ? 'udp6' : 'udp4')
-    return this.#exchange(timeoutMs, () => socket.close(), (finish) => {
+    return this.#exchange(timeoutMs, (finish) => {
+      const socket = createSocket(isIP(server.address) === 6 ? 'udp6' : 'udp4')
       socket.unref()
       socket.on('error', () => finish(null))
       socket.on('connect', () => socket.send(query.bytes))
@@ -28,12 +36,13 @@ export class DnsSockets {
         if (reply === null || isReplyTo(query, reply.packet)) finish(reply)
       })
       socket.connect(server.port, server.address)
+      return () => socket.close()
     })
   }
 
   overTcp(server: NameServer, query: Query, timeoutMs: number): Promise<DnsReply | null> {
-    const socket = connect({ host: server.address, port: server.port })
-    return this.#exchange(timeoutMs, () => socket.destroy(), (finish) => {
+    return this.#exchange(timeoutMs, (finish) => {
+      const socket = connect({ host: server.address, port: server.port })
       let received = Buffer.alloc(0)
       const length = Buffer.alloc(2)
       length.writeUInt16BE(query.bytes.length)
@@ -47,6 +56,7 @@ export class DnsSockets {
         finish(reply && reply.packet.id === query.id && isReplyTo(query, reply.packet) ? reply : null)
       })
       socket.write(Buffer.concat([length, query.bytes]))
+      return () => socket.destroy()
     })
   }
 
@@ -55,20 +65,35 @@ export class DnsSockets {
     for (const cancel of this.#open) cancel()
   }
 
-  #exchange(timeoutMs: number, end: () => void, begin: (finish: (reply: DnsReply | null) => void) => void): Promise<DnsReply | null> {
+  /** @param begin opens a socket, and gives what closes it */
+  #exchange(timeoutMs: number, begin: (finish: (reply: DnsReply | null) => void) => () => void): Promise<DnsReply | null> {
     return new Promise((done) => {
+      let end: (() => void) | null = null
       const finish = (reply: DnsReply | null): void => {
         if (!this.#open.delete(cancel)) return
         clearTimeout(timer)
-        end()
         done(reply)
+        if (!end) return
+        end()
+        this.#inUse--
+        this.#beginNext()
       }
       const cancel = (): void => finish(null)
       const timer = setTimeout(cancel, timeoutMs)
       timer.unref()
       this.#open.add(cancel)
-      begin(finish)
+      this.#waiting.push(() => {
+        // Its time may be over.
+        if (!this.#open.has(cancel)) return
+        this.#inUse++
+        end = begin(finish)
+      })
+      this.#beginNext()
     })
+  }
+
+  #beginNext(): void {
+    while (this.#inUse < this.#max && this.#waiting.length > 0) this.#waiting.shift()?.()
   }
 }
 

@@ -2,6 +2,7 @@ import { createSocket } from 'node:dgram'
 import { readFile, stat, statfs } from 'node:fs/promises'
 import { connect, isIP } from 'node:net'
 import { networkInterfaces } from 'node:os'
+import { openFileLimit } from '../connection/open-files.ts'
 import { messageOf } from '../errors.ts'
 import { offsetIn, sntpRequest } from './examine-clock.ts'
 import type { DiskSpace } from './examine-disk.ts'
@@ -17,6 +18,8 @@ export interface DoctorHost {
   /** The permission bits of a file or directory. */
   mode(path: string): Promise<number | null>
   read(path: string): Promise<string | null>
+  /** How many files and sockets this process may have open. */
+  openFileLimit(): number
 }
 
 const connectMs = 10_000
@@ -40,6 +43,7 @@ export const realHost: DoctorHost = {
       () => null,
     ),
   read: (path) => readFile(path, 'utf8').catch(() => null),
+  openFileLimit,
 }
 
 function greet(address: string, port: number): ReturnType<Greet> {

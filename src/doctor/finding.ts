@@ -12,6 +12,7 @@ export const checkNames = [
   'disk',
   'data_directory',
   'key_file',
+  'open_files',
   'dnsbl',
 ] as const
 export type CheckName = (typeof checkNames)[number]

@@ -3,6 +3,7 @@ import { isIP } from 'node:net'
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config/settings.ts'
+import { judgeOpenFiles } from '../connection/open-files.ts'
 import type { DnsResolver } from '../dns/dns-resolver.ts'
 import type { Health } from '../health.ts'
 import { selfSignedFiles } from '../smtp-server/self-signed-certificate.ts'
@@ -56,6 +57,7 @@ export async function runDoctor(parts: DoctorParts): Promise<Finding[]> {
     ['clock', examineClock(parts)],
     ['disk', examineStorage(parts, config.dataDir)],
     ['key_file', examineKeyFile(config.secretKeyFile, parts.db)],
+    ['open_files', Promise.resolve([examineOpenFiles(parts)])],
   ]
   const findings = (await Promise.all(checks.map(([check, work]) => inTime(check, work)))).flat()
   return findings.toSorted((a, b) => checkNames.indexOf(a.check) - checkNames.indexOf(b.check))
@@ -108,6 +110,11 @@ async function examineClock({ config, clock, resolver, host, newestTime }: Docto
   if (!server) return [judgeClock(null, null), ...againstLog]
   const address = isIP(server.host) ? server.host : (await addressesOf(server.host, resolver))[0]
   return [judgeClock(server.host, address === undefined ? null : await host.clockOffset(address, server.port)), ...againstLog]
+}
+
+function examineOpenFiles({ host }: DoctorParts): Finding {
+  const { status, what, advice } = judgeOpenFiles(host.openFileLimit())
+  return sayOf('open_files')[status](what, advice)
 }
 
 async function examineStorage({ config, host }: DoctorParts, directory: string): Promise<Finding[]> {

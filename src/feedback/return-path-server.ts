@@ -1,5 +1,4 @@
 import { clientNetwork } from '../ip-address.ts'
-import { ConnectionSeats } from '../smtp-server/connection-seats.ts'
 import { MessageRate } from '../smtp-server/message-rate.ts'
 import { openSmtpPorts } from '../smtp-server/open-smtp-ports.ts'
 import type { SmtpServer } from '../smtp-server/open-smtp-ports.ts'
@@ -25,8 +24,8 @@ export interface ReturnPathOptions {
   maxConnectionsPerAddress: number
   /** From one client address; 0 sets no limit. */
   messagesPerMinute: number
-  /** Over all ports; 500 unless given. */
-  maxConnections?: number
+  /** Over all ports. */
+  maxConnections: number
 }
 
 /** A report with all of the message it is about is cut far below this by those who send them. */
@@ -42,7 +41,7 @@ const maxArriving = 128 * 1024 * 1024
  * @throws SternaError `configuration` where a port cannot be opened; then none is left open
  */
 export async function startReturnPathServer(parts: ReturnPathParts, options: ReturnPathOptions): Promise<SmtpServer> {
-  const { hostname, maxConnections = 500, maxConnectionsPerAddress } = options
+  const { hostname, maxConnections, maxConnectionsPerAddress } = options
   const settings = {
     hostname,
     tls: parts.tls,
@@ -50,7 +49,9 @@ export async function startReturnPathServer(parts: ReturnPathParts, options: Ret
     maxMessageBytes: maxReportBytes,
     maxRecipients,
     postmaster: `postmaster@${hostname}`,
-    seats: new ConnectionSeats({ max: maxConnections, maxPerNetwork: maxConnectionsPerAddress }),
+    maxConnections,
+    maxConnectionsPerAddress,
+    clock: parts.clock,
     log: parts.log,
   }
   const places = options.listen.map((place) => ({ ...place, tls: false, setting: 'return_path.listen' }))

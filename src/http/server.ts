@@ -3,7 +3,7 @@ import Koa from 'koa'
 import { createServer } from 'node:http'
 import type { RequestListener, Server } from 'node:http'
 import { Server as TlsServer } from 'node:https'
-import type { AddressInfo, Socket } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import type { AuditLog } from '../account/audit-log.ts'
 import type { HostPort } from '../config/setting-types.ts'
 import { messageOf, SternaError } from '../errors.ts'
@@ -14,6 +14,7 @@ import { authenticate, authenticateKey } from './authenticate.ts'
 import type { AuthenticateParts } from './authenticate.ts'
 import { doorFor } from './compat/compat-door.ts'
 import type { CompatDoor } from './compat/compat-door.ts'
+import { HttpConnections } from './http-connections.ts'
 import { addRoutes } from './operation.ts'
 import type { Operation } from './operation.ts'
 import { admit } from './rate-limit-admission.ts'
@@ -24,6 +25,8 @@ import type { ServerOperationParts } from './server-operations.ts'
 export interface HttpServerParts extends AnswerParts, AuthenticateParts, AdmissionParts, ServerOperationParts {
   listen: HostPort[]
   tlsListen: HostPort[]
+  /** Over all addresses. */
+  maxConnections: number
   /** Demanded where `tlsListen` names an address. */
   tls: TlsFiles | null
   /** Where changes are recorded. */
@@ -49,17 +52,14 @@ export interface HttpServer {
   stop(graceMs: number): Promise<void>
 }
 
-/** A slow line may need minutes for 35 MiB, but headers come at once. */
+/** Headers come at once. */
 const headersTimeoutMs = 20_000
-const requestTimeoutMs = 300_000
+/** 35 MiB over a slow line; who is slower than any line is sent away much earlier, see `HttpConnections`. */
+const requestTimeoutMs = 30 * 60_000
 /** Longer than the idle time of the usual proxies, which would otherwise meet connections that are just being closed. */
 const keepAliveTimeoutMs = 75_000
 /** How often the two times above are looked at, ms. */
 const checkIntervalMs = 5_000
-/** At one address; more than any of ours would need, fewer than the descriptors that everything else needs too. */
-const mostConnections = 10_000
-/** Requests that a client may send ahead of their answers: all that have come are worked on at once. */
-const mostPipelined = 20
 
 /**
  * Serves the API, and what the server tells of itself.
@@ -67,7 +67,8 @@ const mostPipelined = 20
  */
 export async function startHttpServer(parts: HttpServerParts): Promise<HttpServer> {
   let isStopping = false
-  const handle = guarded(application(parts, () => isStopping).callback())
+  const connections = new HttpConnections(parts)
+  const handle = guarded(connections, application(parts, connections, () => isStopping).callback())
   const servers: Server[] = []
   const options = {
     headersTimeout: headersTimeoutMs,
@@ -75,12 +76,16 @@ export async function startHttpServer(parts: HttpServerParts): Promise<HttpServe
     keepAliveTimeout: keepAliveTimeoutMs,
     connectionsCheckingInterval: checkIntervalMs,
   }
+  const open = async (server: Server, setting: string, address: HostPort): Promise<void> => {
+    connections.watch(server)
+    servers.push(await listening(server, setting, address))
+  }
   try {
-    for (const address of parts.listen) servers.push(await listening(createServer(options, handle), 'http.listen', address))
+    for (const address of parts.listen) await open(createServer(options, handle), 'http.listen', address)
     for (const address of parts.tlsListen) {
       if (!parts.tls) throw new SternaError('configuration', 'http.tls_listen needs a certificate: set tls.cert and tls.key.')
-      const server = new TlsServer({ ...options, cert: parts.tls.cert, key: parts.tls.key }, handle)
-      servers.push(await listening(server, 'http.tls_listen', address))
+      const { cert, key } = parts.tls
+      await open(new TlsServer({ ...options, handshakeTimeout: headersTimeoutMs, cert, key }, handle), 'http.tls_listen', address)
     }
   } catch (error) {
     await stopServers(servers, 0)
@@ -99,14 +104,9 @@ export async function startHttpServer(parts: HttpServerParts): Promise<HttpServe
 }
 
 /** What has to be seen to before the framework gets a request. */
-function guarded(handle: RequestListener): RequestListener {
-  const inHand = new WeakMap<Socket, number>()
+function guarded(connections: HttpConnections, handle: RequestListener): RequestListener {
   return (req, res) => {
-    const { socket } = req
-    const count = (inHand.get(socket) ?? 0) + 1
-    if (count > mostPipelined) return void socket.destroy()
-    inHand.set(socket, count)
-    res.once('close', () => inHand.set(socket, (inHand.get(socket) ?? 1) - 1))
+    if (!connections.begin(req, res)) return
     req.url = originForm(req.url ?? '/')
     handle(req, res)
   }
@@ -121,7 +121,7 @@ function originForm(target: string): string {
 
 const lostConnection = new Set<unknown>(['ECONNRESET', 'EPIPE', 'ECONNABORTED', 'ETIMEDOUT'])
 
-function application(parts: HttpServerParts, isStopping: () => boolean): Koa<ApiState> {
+function application(parts: HttpServerParts, connections: HttpConnections, isStopping: () => boolean): Koa<ApiState> {
   const app = new Koa<ApiState>()
   // What is behind a path must be behind the same letters as what guards it.
   const router: ApiRouter = new Router<ApiState>({ sensitive: true })
@@ -150,6 +150,7 @@ function application(parts: HttpServerParts, isStopping: () => boolean): Koa<Api
       ctx.state.refusalForm = door.refusalForm
       admit(ctx as ApiContext, parts, () => authenticateKey(door.tokenOf(ctx as ApiContext), parts))
     }
+    if (ctx.state.submitter) connections.vouch(ctx.req)
     return next()
   })
   app.use(router.routes())
@@ -171,7 +172,6 @@ function methodNotAllowed(ctx: ApiContext, allowed: string[]): SternaError {
 
 async function listening(server: Server, setting: string, { host, port }: HostPort): Promise<Server> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
-  server.maxConnections = mostConnections
   server.once('error', reject).listen({ host, port }, resolve)
   try {
     await promise

@@ -1,4 +1,7 @@
 import type { AddressInfo } from 'node:net'
+import type { Clock } from '../clock.ts'
+import { ConnectionSeats } from '../connection/connection-seats.ts'
+import { MinimumRate } from '../connection/minimum-rate.ts'
 import { SternaError, messageOf } from '../errors.ts'
 import type { SmtpPortSettings } from './smtp-connection.ts'
 import { SmtpListener } from './smtp-listener.ts'
@@ -13,6 +16,16 @@ interface SmtpPlace {
   /** The setting that names it. */
   setting: string
 }
+
+interface SmtpLimits {
+  /** Over all ports. */
+  maxConnections: number
+  /** From one client address, over all ports. */
+  maxConnectionsPerAddress: number
+}
+
+/** How long nothing of a message may come in, ms. */
+const contentPatienceMs = 60_000
 
 export interface SmtpServer {
   /** Where it listens, in the order given. */
@@ -29,16 +42,23 @@ export interface SmtpServer {
  */
 export async function openSmtpPorts<User>(
   places: SmtpPlace[],
-  settings: Omit<SmtpPortSettings, 'implicitTls'>,
+  { maxConnections, maxConnectionsPerAddress, clock, ...settings }: Omit<SmtpPortSettings, 'implicitTls' | 'seats' | 'contentRate'> & SmtpLimits & { clock: Clock },
   handlers: SmtpHandlers<User>,
 ): Promise<SmtpServer> {
+  const { log } = settings
+  const steady = (): number => clock.steady()
+  const seats = new ConnectionSeats(
+    { max: maxConnections, maxPerNetwork: maxConnectionsPerAddress, countsKnown: true },
+    { steady, crowded: (crowding) => log.warn({ ...crowding, port: places[0]?.setting }, 'too many SMTP connections: idle ones were sent away, others refused') },
+  )
+  const contentRate = new MinimumRate(steady, { patienceMs: contentPatienceMs })
   const listeners: SmtpListener<User>[] = []
   const stop = async (graceMs: number): Promise<void> => {
     await Promise.all(listeners.map((listener) => listener.stop(graceMs)))
   }
   const addresses: AddressInfo[] = []
   for (const { host, port, tls, setting } of places) {
-    const listener = new SmtpListener({ ...settings, implicitTls: tls }, handlers)
+    const listener = new SmtpListener({ ...settings, seats, contentRate, implicitTls: tls }, handlers)
     try {
       addresses.push(await listener.start({ host, port }))
       listeners.push(listener)

@@ -4,10 +4,11 @@ import type { TLSSocket } from 'node:tls'
 import type { SMTPServer } from 'smtp-server'
 import { SMTPConnection } from 'smtp-server/lib/smtp-connection.js'
 import type { SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js'
+import type { ConnectionSeats, Seat } from '../connection/connection-seats.ts'
+import type { MinimumRate } from '../connection/minimum-rate.ts'
 import type { Log } from '../log.ts'
 import type { Reply } from '../smtp/reply.ts'
 import { isLoopback } from '../ip-address.ts'
-import type { ConnectionSeats } from './connection-seats.ts'
 import { mended } from './data-parser.ts'
 import { replyOf } from './smtp-refusal.ts'
 import { SmtpSession, isOpen } from './smtp-session.ts'
@@ -22,6 +23,8 @@ export interface SmtpPortSettings extends SessionSettings {
   tls: { key: string; cert: string }
   allowPlaintextAuthOnLoopback: boolean
   seats: ConnectionSeats
+  /** How quickly a message must come in. */
+  contentRate: MinimumRate
   log: Log
 }
 
@@ -46,12 +49,18 @@ const messageMs = 10 * 60_000
  */
 export class SmtpConnection<User> extends SMTPConnection {
   readonly #port: SmtpPort<User>
+  readonly #seat: Seat
   readonly #said: SmtpSession
   #deadline: NodeJS.Timeout | undefined
+  /** While a TLS handshake runs, the socket above the one that the library has. */
+  #topSocket: Socket
+  #stopWatching = (): void => {}
 
-  constructor(port: SmtpPort<User>, socket: Socket | TLSSocket, options?: SMTPConnectionOptions | null) {
+  constructor(port: SmtpPort<User>, { socket, seat }: { socket: Socket | TLSSocket; seat: Seat }, options?: SMTPConnectionOptions | null) {
     super(port, socket, options)
     this.#port = port
+    this.#seat = seat
+    this.#topSocket = socket
     this.#said = new SmtpSession(port.settings)
   }
 
@@ -89,17 +98,30 @@ export class SmtpConnection<User> extends SMTPConnection {
   welcome(): void {
     clearTimeout(this.#deadline)
     this._socket.setTimeout(idleMs)
+    this.#seat.vouch()
   }
 
   take(content: Readable): Promise<Reply> {
     const user = this.#user
     const transaction = user && this.#said.transaction(this.client, user)
     if (!transaction) throw new Error('DATA without login or MAIL')
+    this.#watch(content)
     return this.#port.handlers.take(transaction, content)
+  }
+
+  /** Until the reply: what has come in and is not taken yet, or is being stored, waits for us. */
+  #watch(content: Readable): void {
+    this.#stopWatching = this.#port.settings.contentRate.watch({
+      received: () => this._socket.bytesRead,
+      isWaitingForUs: () => content.readableEnded || content.readableLength > 0,
+      progress: () => this.#seat.progress(),
+      tooSlow: () => this.#hangUp('4.4.2 The message came in too slowly, try again later'),
+    })
   }
 
   /** The reply to a message has been sent. */
   finishedMessage(): void {
+    this.#stopWatching()
     this.#said.finishedMessage()
     if (this.#port.isStopping) return this.#sendAway()
     if (!isOpen(this.#port.handlers.access)) return
@@ -115,8 +137,22 @@ export class SmtpConnection<User> extends SMTPConnection {
     this._socket.destroy()
   }
 
+  /** Somebody else has got its seat. */
+  giveWay(): void {
+    this.#hangUp('4.7.0 Too many connections, and nothing was heard on yours; try again later')
+  }
+
+  /** At once: a client that does not listen, or does not hang up, would have the connection for longer. */
+  #hangUp(text: string): void {
+    const isListening = this.#topSocket.writableLength === 0
+    this.send(421, text)
+    if (isListening && !this._upgrading) this.#topSocket.destroySoon()
+    else this.#topSocket.destroy()
+  }
+
   closed(): void {
     clearTimeout(this.#deadline)
+    this.#stopWatching()
   }
 
   #sendAway(): void {
@@ -125,6 +161,7 @@ export class SmtpConnection<User> extends SMTPConnection {
 
   override _onCommand(command: Buffer, callback?: () => void): void {
     if (!this.#said.countCommand()) return this.send(421, '4.7.0 Too many commands without a message')
+    this.#seat.progress()
     super._onCommand(command, callback)
   }
 
@@ -133,6 +170,7 @@ export class SmtpConnection<User> extends SMTPConnection {
   }
 
   override _armTimeout(socket: Socket = this._socket): void {
+    this.#topSocket = socket
     socket.setTimeout(this.session.user ? idleMs : strangerIdleMs, () => this._onTimeout())
   }
 
@@ -140,7 +178,7 @@ export class SmtpConnection<User> extends SMTPConnection {
     const socket = this._socket
     super.upgrade(callback, secureCallback)
     // The library has just taken every listener off the socket below.
-    this.#port.settings.seats.watch(socket)
+    socket.once('close', () => this.#seat.free())
   }
 
   override _resetSession(): void {

@@ -9,7 +9,9 @@ import type {
   SMTPServerSession,
 } from 'smtp-server'
 import type { SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js'
+import type { Seat } from '../connection/connection-seats.ts'
 import { messageOf } from '../errors.ts'
+import { clientNetwork } from '../ip-address.ts'
 import type { Reply } from '../smtp/reply.ts'
 import { isOpen } from './smtp-session.ts'
 import type { SmtpHandlers } from './smtp-session.ts'
@@ -21,6 +23,8 @@ export class SmtpListener<User> extends SMTPServer implements SmtpPort<User> {
   readonly settings: SmtpPortSettings
   readonly handlers: SmtpHandlers<User>
   readonly #open = new Map<SMTPServerSession, SmtpConnection<User>>()
+  /** By the socket that the session will be on, which is the one with TLS where there is one. */
+  readonly #guests = new WeakMap<Socket, Guest<User>>()
   isStopping = false
 
   constructor(settings: SmtpPortSettings, handlers: SmtpHandlers<User>) {
@@ -59,8 +63,10 @@ export class SmtpListener<User> extends SMTPServer implements SmtpPort<User> {
 
   override connect(socket: Socket | TLSSocket, options?: SMTPConnectionOptions | null): void {
     // A socket that has closed already gives no further event by which its connection would be forgotten.
-    if (socket.destroyed) return
-    const connection = new SmtpConnection(this, socket, options)
+    const guest = this.#guests.get(socket)
+    if (socket.destroyed || !guest) return
+    const connection = new SmtpConnection(this, { socket, seat: guest.seat }, options)
+    guest.connection = connection
     this.connections.add(connection)
     this.#open.set(connection.session, connection)
     connection.on('error', (error: Error) => this._onError(error))
@@ -70,21 +76,36 @@ export class SmtpListener<User> extends SMTPServer implements SmtpPort<User> {
   override _acceptSocket(socket: Socket, handshake: boolean): (() => void) | false {
     // The library listens for errors only from the greeting or the TLS handshake on.
     socket.on('error', () => {})
-    const seat = this.settings.seats.take(socket)
-    if (seat !== 'taken') {
-      this.settings.log.info({ address: socket.remoteAddress, reason: seat }, 'SMTP connection refused')
+    const guest = this.#seat(socket)
+    if (typeof guest === 'string') {
+      this.settings.log.debug({ address: socket.remoteAddress, reason: guest }, 'SMTP connection refused')
       if (handshake) socket.destroy()
-      else turnAway(socket, seat === 'full' ? 'Too many connections, try again later' : 'Too many connections from your address')
+      else turnAway(socket, guest === 'full' ? 'Too many connections, try again later' : 'Too many connections from your address')
       return false
     }
+    this.#guests.set(socket, guest)
     const release = super._acceptSocket(socket, handshake)
     if (!release || !handshake) return release
     // Destroying the socket below a handshake crashes Node, so it has to be the TLS socket.
     const deadline = setTimeout(() => this._pendingSockets.get(socket)?.destroy(), loginMs).unref()
     return () => {
       clearTimeout(deadline)
+      this.#guests.set(this._pendingSockets.get(socket) ?? socket, guest)
       release()
     }
+  }
+
+  /** Gives the socket a seat until it closes, or says why there is none. */
+  #seat(socket: Socket): Guest<User> | 'full' | 'network_full' {
+    let guest: Guest<User> | null = null
+    const seat = this.settings.seats.take(clientNetwork(socket.remoteAddress ?? ''), () => {
+      if (guest?.connection) guest.connection.giveWay()
+      else (this._pendingSockets.get(socket) ?? socket).destroy()
+    })
+    if (typeof seat === 'string') return seat
+    socket.once('close', () => seat.free())
+    guest = { seat, connection: null }
+    return guest
   }
 
   override onConnect(_session: SMTPServerSession, done: () => void): void {
@@ -125,17 +146,21 @@ export class SmtpListener<User> extends SMTPServer implements SmtpPort<User> {
   }
 }
 
+/** Who has a seat; the connection begins after the TLS handshake. */
+interface Guest<User> {
+  seat: Seat
+  connection: SmtpConnection<User> | null
+}
+
 const isReply = (answer: unknown): answer is Reply => typeof answer === 'object' && answer !== null && 'code' in answer
 
 /** A refusal in the form in which the library's callbacks take it. */
 const errorOf = (reply: Reply): Error => Object.assign(new Error(textOf(reply)), { responseCode: reply.code })
 
+/** Waits for nobody: a client that goes on talking would keep its place all the same. */
 function turnAway(socket: Socket, text: string): void {
-  socket.end(`421 4.7.0 ${text}\r\n`)
-  socket.resume()
-  // Not an idle time: a client that goes on talking would keep its place all the same.
-  const timer = setTimeout(() => socket.destroy(), 1_000).unref()
-  socket.once('close', () => clearTimeout(timer))
+  socket.write(`421 4.7.0 ${text}\r\n`)
+  socket.destroySoon()
 }
 
 const libraryOptions = (settings: SmtpPortSettings, needsNoLogin: boolean): SMTPServerOptions => ({

@@ -1,5 +1,4 @@
 import type { ApiKeys, AuthenticatedKey } from '../account/api-keys.ts'
-import { ConnectionSeats } from '../smtp-server/connection-seats.ts'
 import { MessageRate } from '../smtp-server/message-rate.ts'
 import { openSmtpPorts } from '../smtp-server/open-smtp-ports.ts'
 import type { SmtpServer } from '../smtp-server/open-smtp-ports.ts'
@@ -35,8 +34,8 @@ export interface SubmissionServerOptions {
   maxRecipients: number
   /** From one client address, over all ports. */
   maxConnectionsPerAddress: number
-  /** Over all ports; 10 000 unless given. */
-  maxConnections?: number
+  /** Over all ports. */
+  maxConnections: number
   allowPlaintextAuthOnLoopback: boolean
   /** Of one account; 0 sets no limit. */
   messagesPerMinute: number
@@ -47,13 +46,11 @@ export interface SubmissionServerOptions {
  * @throws SternaError `configuration` where a port cannot be opened; then none is left open
  */
 export async function startSubmissionServer(parts: SubmissionServerParts, options: SubmissionServerOptions): Promise<SmtpServer> {
-  const { maxConnections = 10_000, maxConnectionsPerAddress } = options
-  const seats = new ConnectionSeats({ max: maxConnections, maxPerNetwork: maxConnectionsPerAddress })
   const places = [
     ...options.listen.map((place) => ({ ...place, tls: false, setting: 'submission.listen' })),
     ...options.tlsListen.map((place) => ({ ...place, tls: true, setting: 'submission.tls_listen' })),
   ]
-  return openSmtpPorts(places, { ...options, tls: parts.tls, seats, log: parts.log }, handlersFor(parts, options))
+  return openSmtpPorts(places, { ...options, tls: parts.tls, clock: parts.clock, log: parts.log }, handlersFor(parts, options))
 }
 
 function handlersFor(parts: SubmissionServerParts, options: SubmissionServerOptions): SmtpHandlers<AuthenticatedKey> {

@@ -1,9 +1,8 @@
 /** Attempts an endpoint may have in hand: at first and after a failure, and at most while it answers well. */
 const firstLimit = 5
 const largestLimit = 50
-/** Attempts in hand at all endpoints together. From `crowded` on, an endpoint has no more than one. */
-const crowded = 1_000
-const totalLimit = 2_000
+/** Attempts in hand at all endpoints together, at most. */
+const largestTotalLimit = 2_000
 
 /** An endpoint with something to do or in hand. */
 export interface Endpoint {
@@ -19,19 +18,24 @@ export interface Endpoint {
 
 /**
  * Shares connections out among endpoints, so that those that hang take nothing from those that answer. Each has places
- * of its own, more while it answers well. Once a thousand attempts are in hand an endpoint gets one place only, and
- * past two thousand endpoints wait in line, each for one turn.
+ * of its own, more while it answers well. Once half of all places are taken an endpoint gets one only, and when all are
+ * endpoints wait in line, each for one turn.
  */
 export class EndpointTurns {
   readonly #run: (endpoint: Endpoint) => void
+  readonly #totalLimit: number
   readonly #endpoints = new Map<string, Endpoint>()
   /** Those that could go on if others had left room, in the order they came. */
   readonly #line = new Set<Endpoint>()
   #inHand = 0
 
-  /** `run` is to `reserve` at once, claim, tell with `claimed`, and tell the end of every attempt with `ended`. */
-  constructor(run: (endpoint: Endpoint) => void) {
+  /**
+   * `run` is to `reserve` at once, claim, tell with `claimed`, and tell the end of every attempt with `ended`.
+   * `mostConnections` are never exceeded.
+   */
+  constructor(run: (endpoint: Endpoint) => void, mostConnections = Infinity) {
     this.#run = run
+    this.#totalLimit = Math.min(mostConnections, largestTotalLimit)
   }
 
   /** Says that an endpoint has something due. */
@@ -69,7 +73,7 @@ export class EndpointTurns {
   #release(endpoint: Endpoint, places: number): void {
     endpoint.inHand -= places
     this.#inHand -= places
-    while (this.#line.size > 0 && this.#inHand < totalLimit) {
+    while (this.#line.size > 0 && this.#inHand < this.#totalLimit) {
       const [next] = this.#line
       if (!next) break
       this.#line.delete(next)
@@ -82,11 +86,11 @@ export class EndpointTurns {
   #consider(endpoint: Endpoint): void {
     if (!endpoint.wanting || endpoint.claiming) return
     if (this.#places(endpoint) > 0) this.#run(endpoint)
-    else if (this.#inHand >= totalLimit) this.#line.add(endpoint)
+    else if (this.#inHand >= this.#totalLimit) this.#line.add(endpoint)
   }
 
   #places(endpoint: Endpoint): number {
-    const own = this.#inHand >= crowded ? 1 : endpoint.limit
-    return Math.max(0, Math.min(own - endpoint.inHand, totalLimit - this.#inHand))
+    const own = this.#inHand >= this.#totalLimit / 2 ? 1 : endpoint.limit
+    return Math.max(0, Math.min(own - endpoint.inHand, this.#totalLimit - this.#inHand))
   }
 }

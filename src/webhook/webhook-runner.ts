@@ -37,6 +37,8 @@ export interface RunnerSettings {
   retrySchedule: readonly number[]
   /** A webhook that had no success for so long is disabled, once it has given up `disableAfterExhausted` deliveries; null: never. */
   disableAfterMs: number | null
+  /** Posts at a time; 2,000 unless fewer. */
+  mostConnections?: number
 }
 
 const disableAfterExhausted = 10
@@ -58,7 +60,7 @@ const againMs = 1_000
 export class WebhookRunner {
   readonly #parts: RunnerParts
   readonly #settings: RunnerSettings
-  readonly #turns = new EndpointTurns((endpoint) => this.#run(endpoint))
+  readonly #turns: EndpointTurns
   readonly #timers = new Map<string, { at: number; cancel: CancelTimer }>()
   readonly #underWay = new Set<Promise<void>>()
   readonly #outcomes: LastingWrites
@@ -72,6 +74,7 @@ export class WebhookRunner {
     this.#parts = parts
     this.#settings = settings
     this.#outcomes = new LastingWrites(parts)
+    this.#turns = new EndpointTurns((endpoint) => this.#run(endpoint), settings.mostConnections)
   }
 
   /** Takes up what the last process left, and from then on posts what is due. */

@@ -1,7 +1,10 @@
+import { execFileSync } from 'node:child_process'
 import { describe, expect, it, vi } from 'vitest'
 import type { Attempt } from '../../src/delivery/attempt.ts'
+import type { PoolLimits } from '../../src/delivery/connection-pool.ts'
 import { jobOf, testDelivery, testMx } from '../support/delivery-fixture.ts'
-import type { MxSession } from '../support/fake-mx.ts'
+import { fakeResolver } from '../support/fake-resolver.ts'
+import type { MxHooks, MxSession } from '../support/fake-mx.ts'
 
 const delivered = { outcome: { type: 'delivered' } }
 const isOpen = ({ closed }: MxSession): boolean => !closed
@@ -52,6 +55,37 @@ describe('connections', () => {
     const names = Array.from({ length: 10 }, (_, i) => `user${i}@example.com`)
     await Promise.all(names.map((name) => delivery.attempt(jobOf({ to: [name] }))))
     expect(mx.messages.map(({ rcptTo }) => rcptTo[0])).toEqual(names)
+  })
+
+  /** Hosts of a.example, b.example and c.example, and delivery to them. */
+  async function threeHosts(on: MxHooks, limits: Partial<PoolLimits>) {
+    const first = await testMx({ on })
+    const others = await Promise.all(['127.0.0.2', '127.0.0.3'].map((host) => testMx({ host, port: first.port, on })))
+    const resolver = fakeResolver({ 'a.example': { a: ['127.0.0.1'] }, 'b.example': { a: ['127.0.0.2'] }, 'c.example': { a: ['127.0.0.3'] } })
+    const delivery = testDelivery([first], { limits, resolver })
+    return { hosts: [first, ...others], send: (name: string) => delivery.attempt(jobOf({ destination: `${name}.example`, to: [`user@${name}.example`] })) }
+  }
+
+  it('to all hosts together are no more than the limit, and every host has its turn', async () => {
+    let [atOnce, most] = [0, 0]
+    const begin = () => void (most = Math.max(most, ++atOnce))
+    const { hosts, send } = await threeHosts({ mail: begin, dot: () => void atOnce-- }, { maxConnections: 2, messagesPerPrivateConnection: 4 })
+    const attempts = await Promise.all(Array.from({ length: 45 }, (_, i) => send(['a', 'b', 'c'][i % 3] ?? '')))
+    for (const attempt of attempts) expect(attempt).toMatchObject(delivered)
+    expect(hosts.map(({ messages }) => messages.length)).toEqual([15, 15, 15])
+    expect(most).toBeLessThanOrEqual(2)
+  })
+
+  it('that are idle give way to those of other hosts', async () => {
+    const { hosts, send } = await threeHosts({}, { maxConnections: 2, idleMs: 600_000, waitMs: 600_000 })
+    for (const name of ['a', 'b', 'b', 'c']) expect(await send(name)).toMatchObject(delivered)
+    await vi.waitFor(() => expect(hosts.map(({ sessions }) => sessions.map(({ commands }) => commands.at(-1)))).toEqual([['QUIT'], ['DATA'], ['DATA']]))
+  })
+
+  it('that this process may not open are not the host\'s fault: the message is postponed', () => {
+    const words = ['-c', 'ulimit -n 80; exec "$@"', 'sh', process.execPath, new URL('../support/exhausted-process.ts', import.meta.url).pathname]
+    const { exhausted, afterwards } = JSON.parse(execFileSync('sh', words, { encoding: 'utf8' })) as Record<string, string[]>
+    expect({ exhausted, afterwards }).toEqual({ exhausted: ['postponed', 'postponed'], afterwards: ['deferred', 'deferred'] })
   })
 
   it('are closed when they have been idle', async () => {

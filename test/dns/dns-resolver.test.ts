@@ -284,3 +284,20 @@ test.each(['name.test', '127.0.0.1:0', '127.0.0.1:65536', '[127.0.0.1', ''])('%j
 test('IPv6 servers, and servers without a port, are understood', () => {
   expect(() => dnsResolver({ servers: ['::1', '[::1]:5353', '127.0.0.1', '127.0.0.1:5353'] }).close()).not.toThrow()
 })
+
+test('no more sockets are open than may be; further questions wait, and none for longer than it may take', async () => {
+  const asked: { query: Buffer; send: (reply: Buffer) => void }[] = []
+  const server = await startRawServer((query, send) => asked.push({ query, send }))
+  const resolver = resolverFor({ servers: [server], maxSockets: 2 })
+  const answers = Array.from({ length: 6 }, (_, i) => resolver.a(`n${i}.test`))
+  for (let answered = 0; answered < 6; answered++) {
+    await expect.poll(() => asked.length).toBe(Math.min(answered + 2, 6))
+    const { query, send } = asked[answered]!
+    send(reply(query, { flags: (1 << 7) | (1 << 10), answers: [aRecord(decode(query).questions?.[0]?.name ?? '', '192.0.2.1')] }))
+    await answers[answered]
+  }
+  const silent = await startRawServer(() => {})
+  const hasty = resolverFor({ servers: [silent], maxSockets: 1, timeoutMs: 20 })
+  const late = await Promise.all(Array.from({ length: 5 }, (_, i) => hasty.a(`n${i}.test`)))
+  expect(late.map(({ status }) => status)).toEqual(Array(5).fill('servfail'))
+})

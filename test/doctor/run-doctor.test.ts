@@ -67,6 +67,7 @@ const host: DoctorHost = {
   diskSpace: () => Promise.resolve({ free: 50 * 1024 ** 3, size: 100 * 1024 ** 3 }),
   mode: () => Promise.resolve(0o700),
   read: () => Promise.resolve(null),
+  openFileLimit: () => 65_536,
 }
 
 async function statuses(names: FakeNameTable, changes: Partial<DoctorHost> = {}, settings = config) {
@@ -100,6 +101,7 @@ const allOk = [
   'disk ok',
   'data_directory ok',
   'key_file ok',
+  'open_files ok',
   'dnsbl ok',
 ]
 const but = (...others: string[]) => allOk.map((line) => others.find((other) => other.split(' ')[0] === line.split(' ')[0]) ?? line)
@@ -114,6 +116,7 @@ test.each<[string, FakeNameTable, Partial<DoctorHost>, string[]]>([
   ['the clock is wrong', {}, { clockOffset: () => Promise.resolve(3_600_000) }, ['clock failed']],
   ['the disk is full', {}, { diskSpace: () => Promise.resolve({ free: 0, size: 100 }) }, ['disk failed']],
   ['everybody may read', {}, { mode: () => Promise.resolve(0o755) }, ['data_directory warning']],
+  ['few files may be open', {}, { openFileLimit: () => 1_024 }, ['open_files warning']],
   ['no DNSSEC', { org: { ns: ['a0.org.test'] } }, {}, ['dnssec warning']],
 ])('%s', async (_, names, changes, expected) => expect(await statuses({ ...healthy, ...names }, changes)).toEqual(but(...expected)))
 

@@ -1,4 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
+import { restMs } from '../../src/connection/connection-seats.ts'
 import { maxReportBytes } from '../../src/feedback/return-path-server.ts'
 import { StorageFullError } from '../../src/store/database.ts'
 import { startTestReturnPath, tokenHolder } from '../support/return-path.ts'
@@ -268,6 +269,43 @@ describe('limits', () => {
       first.close()
       await vi.waitFor(async () => expect((await (await relay.connect({ greeting: false })).reply()).code).toBe(220))
     }
+  })
+
+  test('on slow connections: those of the address that has the most give way to others, and idle ones to their own', async () => {
+    const relay = await startTestReturnPath({ maxConnections: 4, maxConnectionsPerAddress: 2 })
+    const slow: SmtpClient[] = []
+    for (const localAddress of ['127.0.0.2', '127.0.0.2', '127.0.0.3', '127.0.0.3']) {
+      const client = await relay.connect({ localAddress })
+      await client.pipeline(['EHLO slow.example', 'MAIL FROM:<>', `RCPT TO:<${postmaster}>`, 'DATA'])
+      client.write('Subject: slow')
+      slow.push(client)
+    }
+    const first = await relay.greet()
+    expect(await slow[0]!.untilClosed()).toMatch(/^421 4\.7\.0 Too many connections, and nothing was heard on yours/)
+    relay.clock.advance(restMs)
+    const second = await relay.greet()
+    expect((await (await relay.connect({ greeting: false })).reply()).code, 'one that has rested gives way').toBe(220)
+    await first.untilClosed()
+    expect((await (await relay.connect({ greeting: false })).reply()).last).toBe('421 4.7.0 Too many connections from your address')
+    expect((await second.send(message, { to: [postmaster] })).code).toBe(250)
+  })
+
+  test('on messages that come in too slowly', async () => {
+    const relay = await startTestReturnPath()
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    try {
+      const client = await relay.greet()
+      await client.pipeline(['MAIL FROM:<>', `RCPT TO:<${postmaster}>`, 'DATA'])
+      for (let i = 0; i < 31; i++) {
+        client.write('x')
+        relay.clock.advance(2_000)
+        vi.advanceTimersByTime(2_000)
+      }
+      expect((await client.reply()).last).toMatch(/^421 4\.4\.2 The message came in too slowly/)
+    } finally {
+      vi.useRealTimers()
+    }
+    expect(await relay.kept()).toEqual([])
   })
 
   test('on time: who hands over nothing within ten minutes must go, however busy', async () => {

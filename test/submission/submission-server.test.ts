@@ -1,8 +1,12 @@
 import { connect } from 'node:net'
 import { describe, expect, test, vi } from 'vitest'
 import { SMTPConnection } from 'smtp-server/lib/smtp-connection.js'
+import { restMs } from '../../src/connection/connection-seats.ts'
+import { SmtpClient } from '../support/smtp-client.ts'
 import { startTestSubmissionServer } from '../support/submission-server.ts'
 
+/** The beginning of a TLS handshake. */
+const clientHello = Buffer.from('16030100c8010000c40303', 'hex')
 const message = 'From: me@example.com\r\nTo: you@example.net\r\nSubject: hi\r\n\r\nhello'
 const plainLogin = (key: string): string => `AUTH PLAIN ${Buffer.from(`\0user\0${key}`).toString('base64')}`
 const transaction = ['MAIL FROM:<me@example.com>', 'RCPT TO:<you@example.net>', 'DATA']
@@ -245,8 +249,8 @@ describe('limits', async () => {
     await first.command('EHLO client.example')
     await first.command('STARTTLS')
     await first.startTls()
-    await crowded.connect({ tls: true })
-    await crowded.connect()
+    for (const client of [first, await crowded.connect({ tls: true }), await crowded.connect()]) await client.login('good')
+    crowded.clock.advance(restMs)
     const refused = await crowded.connect({ greeting: false })
     expect((await refused.reply()).last).toBe('421 4.7.0 Too many connections from your address')
     await expect(crowded.connect({ tls: true })).rejects.toThrow()
@@ -256,18 +260,70 @@ describe('limits', async () => {
 
   test('on all connections', async () => {
     const full = await startTestSubmissionServer({ maxConnections: 1 })
-    await full.connect()
+    await full.login()
+    full.clock.advance(restMs)
     const refused = await full.connect({ greeting: false })
     expect((await refused.reply()).last).toBe('421 4.7.0 Too many connections, try again later')
   })
 
   test('on clients that were turned away and go on talking', async () => {
     const full = await startTestSubmissionServer({ maxConnections: 1 })
-    await full.connect()
+    await full.login()
     const refused = connect({ host: '127.0.0.1', port: full.ports.plain, allowHalfOpen: true })
     const talking = setInterval(() => refused.write('x'), 50)
     await new Promise((closed) => refused.on('error', () => {}).resume().once('close', closed))
     clearInterval(talking)
+  })
+
+  test.each<[state: string, port: 'plain' | 'secure' | 'tls', lines: string[], begun: string | Buffer]>([
+    ['before it has said anything', 'plain', [], ''],
+    ['in a command', 'plain', ['EHLO client.example'], 'NOO'],
+    ['in a login', 'plain', ['EHLO client.example', 'AUTH LOGIN'], 'dXNl'],
+    ['with TLS', 'secure', [], ''],
+    ['before its handshake', 'plain', ['EHLO client.example', 'STARTTLS'], ''],
+    ['in its handshake', 'plain', ['EHLO client.example', 'STARTTLS'], clientHello],
+    ['before the handshake that comes first', 'tls', [], ''],
+    ['in the handshake that comes first', 'tls', [], clientHello],
+  ])('on idle strangers: one gives way to a newcomer %s, and who has logged in does not', async (state, port, lines, begun) => {
+    const crowded = await startTestSubmissionServer({ maxConnectionsPerAddress: 2 })
+    const known = await crowded.login()
+    const greeting = port !== 'tls'
+    const idle = await SmtpClient.connect(crowded.ports[port === 'plain' ? 'plain' : 'tls'], { tls: port === 'secure', greeting })
+    for (const line of lines) await idle.command(line)
+    idle.write(begun)
+    crowded.clock.advance(restMs)
+    const newcomer = await crowded.login()
+    const last = await idle.untilClosed()
+    if (!state.includes('handshake')) expect(last).toMatch(/^421 4\.7\.0 Too many connections, and nothing was heard on yours/)
+    for (const client of [newcomer, known]) expect((await client.send(message)).code).toBe(250)
+  })
+
+  test('on messages that come in too slowly, but not while they wait for us', async () => {
+    const relay = await startTestSubmissionServer()
+    const stored = Promise.withResolvers<void>()
+    let storeCalls = 0
+    relay.door.store = () => {
+      storeCalls++
+      return stored.promise
+    }
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    try {
+      const [slow, held] = [await relay.login(), await relay.login()]
+      for (const client of [slow, held]) for (const line of transaction) await client.command(line)
+      held.write(`${message}\r\n${`${'x'.repeat(998)}\r\n`.repeat(6_000)}`)
+      await vi.waitFor(() => expect(storeCalls).toBeGreaterThan(0))
+      for (let i = 0; i < 31; i++) {
+        slow.write('x')
+        relay.clock.advance(2_000)
+        vi.advanceTimersByTime(2_000)
+      }
+      expect((await slow.reply()).last).toMatch(/^421 4\.4\.2 The message came in too slowly/)
+      stored.resolve()
+      held.write('\r\n.\r\n')
+      expect((await held.reply()).code).toBe(250)
+    } finally {
+      vi.useRealTimers()
+    }
   })
 })
 

@@ -81,6 +81,7 @@ export async function startApiServer(
     rateLimitFailures: new RateLimitFailures(clock, 0),
     listen: [{ host: '127.0.0.1', port: 0 }],
     tlsListen: [],
+    maxConnections: 1_000,
     tls: null,
     trustedProxies: [],
     operations: declared,

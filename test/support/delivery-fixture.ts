@@ -75,6 +75,7 @@ export function testDelivery(hosts: { host: string; port: number }[], { timeouts
   const lookUps: LookUp[] = []
   const pool = new ConnectionPool({
     maxConnectionsPerHost: 20,
+    maxConnections: 1_000,
     messagesPerConnection: 100,
     messagesPerPrivateConnection: limits?.messagesPerConnection ?? 1000,
     idleMs: 5000,

@@ -45,7 +45,7 @@ export async function startTestReturnPath(options: Partial<ReturnPathOptions> & 
       tokenKey,
       isOurs: (domain) => domain === 'relay.example' || domain === 'send.customer.example',
     },
-    { listen: [{ host: '127.0.0.1', port: 0 }], hostname: 'relay.example', maxConnectionsPerAddress: 100, messagesPerMinute: 0, ...limits },
+    { listen: [{ host: '127.0.0.1', port: 0 }], hostname: 'relay.example', maxConnections: 500, maxConnectionsPerAddress: 100, messagesPerMinute: 0, ...limits },
   )
   const clients: SmtpClient[] = []
   const port = server.addresses[0]?.port ?? 0
@@ -63,7 +63,7 @@ export async function startTestReturnPath(options: Partial<ReturnPathOptions> & 
     space,
     /** The local part of an address. */
     token: (purpose: TokenPurpose, createdAt = clock.now()): string => encodeToken(purpose, { recipientId: tokenHolder, createdAt }, tokenKey),
-    async connect(how: { greeting?: boolean } = {}): Promise<SmtpClient> {
+    async connect(how: { greeting?: boolean; localAddress?: string } = {}): Promise<SmtpClient> {
       const client = await SmtpClient.connect(port, how)
       clients.push(client)
       return client

@@ -1,7 +1,7 @@
 import { connect as connectTcp } from 'node:net'
 import type { Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
-import type { TLSSocket } from 'node:tls'
+import type { ConnectionOptions, TLSSocket } from 'node:tls'
 
 export interface ClientReply {
   code: number
@@ -24,12 +24,15 @@ export class SmtpClient {
   }
 
   /** Connects and reads the greeting. */
-  static async connect(port: number, options: { tls?: boolean; host?: string; greeting?: boolean } = {}): Promise<SmtpClient> {
-    const { tls = false, host = '127.0.0.1', greeting = true } = options
+  static async connect(
+    port: number,
+    options: { tls?: boolean; host?: string; localAddress?: string; greeting?: boolean } = {},
+  ): Promise<SmtpClient> {
+    const { tls = false, host = '127.0.0.1', localAddress = '127.0.0.1', greeting = true } = options
     const socket = await new Promise<Socket>((resolve, reject) => {
       const opening: Socket = tls
-        ? connectTls({ port, host, rejectUnauthorized: false }, () => resolve(opening))
-        : connectTcp({ port, host }, () => resolve(opening))
+        ? connectTls({ port, host, localAddress, rejectUnauthorized: false } as ConnectionOptions, () => resolve(opening))
+        : connectTcp({ port, host, localAddress }, () => resolve(opening))
       opening.once('error', reject)
     })
     socket.setNoDelay(true)

@@ -76,6 +76,7 @@ export async function startTestSubmissionServer(options: Partial<SubmissionServe
       hostname: 'relay.example.com',
       maxMessageBytes: 10_000_000,
       maxRecipients: 1_000,
+      maxConnections: 1_000,
       maxConnectionsPerAddress: 100,
       allowPlaintextAuthOnLoopback: true,
       messagesPerMinute: 0,

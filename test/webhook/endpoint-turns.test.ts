@@ -3,7 +3,7 @@ import { EndpointTurns } from '../../src/webhook/endpoint-turns.ts'
 import type { Endpoint } from '../../src/webhook/endpoint-turns.ts'
 
 /** Endpoints with so many deliveries due; attempts go on until the test ends them. */
-function workshop() {
+function workshop(mostConnections?: number) {
   const due = new Map<string, number>()
   const inHand: Endpoint[] = []
   const turns = new EndpointTurns((endpoint) => {
@@ -13,7 +13,7 @@ function workshop() {
     for (let i = 0; i < claimed; i++) inHand.push(endpoint)
     turns.claimed(endpoint, wanted - claimed)
     if (claimed === wanted) turns.request(endpoint.id)
-  })
+  }, mostConnections)
   return {
     inHandOf: (id: string) => inHand.filter((endpoint) => endpoint.id === id).length,
     inHand,
@@ -65,4 +65,15 @@ test('where no connection is left, endpoints wait their turn in the order they c
   end('e1', false)
   expect([inHandOf(first), inHandOf(second)]).toEqual([1, 1])
   expect(inHand.length).toBe(2_000)
+})
+
+test('where fewer connections may be open, they are shared in the same way', () => {
+  const { add, end, inHand, inHandOf } = workshop(20)
+  add('a', 100)
+  add('b', 100)
+  for (let i = 0; i < 30; i++) add(`e${i}`, 2)
+  expect([inHandOf('a'), inHandOf('b'), inHandOf('e0')]).toEqual([5, 5, 1])
+  expect(inHand.length).toBe(20)
+  end('e0', true)
+  expect(inHandOf('e10')).toBe(1)
 })

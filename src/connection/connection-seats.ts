@@ -1,0 +1,149 @@
+import { Crowd } from './crowd.ts'
+
+export interface SeatLimits {
+  /** Connections, over every port that shares them. */
+  max: number
+  /** Of one client network. */
+  maxPerNetwork: number
+  /** Whether clients that are known count for `maxPerNetwork`. */
+  countsKnown: boolean
+}
+
+/** One connection's right to be open. */
+export interface Seat {
+  /** The client has done something: a command, a request, content that comes quickly enough. Waiting for us counts too. */
+  progress(): void
+  /** Somebody vouches for the client, by a key: nobody else gets its seat while the connection lasts. */
+  vouch(): void
+  /** The connection has ended. */
+  free(): void
+}
+
+/** What became of connections for which there was no room. */
+export interface Crowding {
+  /** Had a seat, and lost it to somebody else. */
+  sentAway: number
+  /** Got none. */
+  refused: number
+}
+
+interface SeatParts {
+  /** ms, on a clock that does not go back. */
+  steady(): number
+  /** Called at most once a minute, with the counts since the last time. */
+  crowded(crowding: Crowding): void
+}
+
+/** Who has just come or done something keeps its seat for so long, ms, unless its network has more than another gets. */
+export const restMs = 3_000
+const tellMs = 60_000
+
+/**
+ * Who may have a connection. Where all seats are taken the newcomer gets that of a stranger: of the network that has the most
+ * of them, the one that has done nothing for the longest time. So whoever just holds connections open shuts nobody out, and a
+ * network cannot push out those of another that has fewer. Nothing here takes longer the more connections there are.
+ */
+export class ConnectionSeats {
+  readonly #limits: SeatLimits
+  readonly #parts: SeatParts
+  readonly #byNetwork = new Map<string, number>()
+  /** In the order of what they did last. */
+  readonly #strangers = new Crowd<Holder>()
+  #taken = 0
+  #loners = 0
+  #crowding: Crowding = { sentAway: 0, refused: 0 }
+  #toldAt = -Infinity
+
+  constructor(limits: SeatLimits, parts: SeatParts) {
+    this.#limits = limits
+    this.#parts = parts
+  }
+
+  /**
+   * Gives a seat, or says why there is none.
+   * @param network the client's; null for one that counts as a network of its own, such as a proxy that many share
+   * @param sendAway closes the connection, because somebody else has got its seat
+   */
+  take(network: string | null, sendAway: () => void): Seat | 'full' | 'network_full' {
+    const name = network ?? `loner ${++this.#loners}`
+    const refusal = this.#makeRoom(name)
+    if (refusal) {
+      this.#note('refused')
+      return refusal
+    }
+    this.#taken++
+    this.#count(name, 1)
+    const holder: Holder = { network: name, sendAway, standing: 'stranger', progressAt: 0 }
+    this.#progress(holder)
+    return { progress: () => this.#progress(holder), vouch: () => this.#vouch(holder), free: () => this.#free(holder) }
+  }
+
+  #progress(holder: Holder): void {
+    if (holder.standing !== 'stranger') return
+    holder.progressAt = this.#parts.steady()
+    this.#strangers.add(holder.network, holder)
+  }
+
+  #vouch(holder: Holder): void {
+    if (holder.standing !== 'stranger') return
+    holder.standing = 'known'
+    this.#strangers.remove(holder.network, holder)
+    if (!this.#limits.countsKnown) this.#count(holder.network, -1)
+  }
+
+  #free(holder: Holder): void {
+    if (holder.standing === 'gone') return
+    if (holder.standing === 'stranger' || this.#limits.countsKnown) this.#count(holder.network, -1)
+    holder.standing = 'gone'
+    this.#strangers.remove(holder.network, holder)
+    this.#taken--
+  }
+
+  /** Sees to it that one more of this network may have a seat. */
+  #makeRoom(network: string): 'full' | 'network_full' | null {
+    const isNetworkFull = (this.#byNetwork.get(network) ?? 0) >= this.#limits.maxPerNetwork
+    if (!isNetworkFull && this.#taken < this.#limits.max) return null
+    const leaving = isNetworkFull ? this.#atRest(this.#strangers.oldestOf(network)) : this.#leavingFor(network)
+    if (!leaving) return isNetworkFull ? 'network_full' : 'full'
+    this.#note('sentAway')
+    this.#free(leaving)
+    leaving.sendAway()
+    return null
+  }
+
+  /** Who leaves for one more of this network, where all seats are taken. */
+  #leavingFor(network: string): Holder | undefined {
+    const strangers = this.#strangers
+    const itsOwn = strangers.sizeOf(network)
+    if (strangers.largest > itsOwn + 1) return strangers.oldestOfLargest()
+    // With the newcomer its own network would be the largest, or as large as the largest.
+    return this.#atRest(itsOwn === strangers.largest ? strangers.oldestOf(network) : strangers.oldestOfLargest())
+  }
+
+  #atRest(holder: Holder | undefined): Holder | undefined {
+    return holder && this.#parts.steady() - holder.progressAt >= restMs ? holder : undefined
+  }
+
+  #count(network: string, change: 1 | -1): void {
+    const count = (this.#byNetwork.get(network) ?? 0) + change
+    if (count === 0) this.#byNetwork.delete(network)
+    else this.#byNetwork.set(network, count)
+  }
+
+  #note(what: keyof Crowding): void {
+    this.#crowding[what]++
+    const now = this.#parts.steady()
+    if (now - this.#toldAt < tellMs) return
+    this.#parts.crowded(this.#crowding)
+    this.#crowding = { sentAway: 0, refused: 0 }
+    this.#toldAt = now
+  }
+}
+
+interface Holder {
+  network: string
+  sendAway: () => void
+  standing: 'stranger' | 'known' | 'gone'
+  /** On the steady clock; that it came counts too. */
+  progressAt: number
+}

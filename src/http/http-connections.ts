@@ -1,0 +1,136 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { Server as TlsServer } from 'node:https'
+import type { Socket } from 'node:net'
+import type { TLSSocket } from 'node:tls'
+import type { Clock } from '../clock.ts'
+import { ConnectionSeats } from '../connection/connection-seats.ts'
+import type { Seat } from '../connection/connection-seats.ts'
+import { MinimumRate } from '../connection/minimum-rate.ts'
+import { clientNetwork, networkRule } from '../ip-address.ts'
+import type { Log } from '../log.ts'
+
+interface HttpConnectionsParts {
+  clock: Clock
+  log: Log
+  /** Over all ports. */
+  maxConnections: number
+  /** Networks in CIDR notation. */
+  trustedProxies: readonly string[]
+}
+
+interface Connection {
+  seat: Seat
+  /** What is written to: with TLS, and after its handshake, the socket above the one that came in. */
+  socket: Socket
+  /** Those that are not answered yet, in their order. */
+  answers: Set<ServerResponse>
+}
+
+/** Requests that a client may send ahead of their answers: all that have come are worked on at once. */
+const mostPipelined = 20
+/** How long nothing of a body may come in, ms. */
+const bodyPatienceMs = 30_000
+/** Of connections without a valid key, one client network may have this part, but so many in any case. */
+const [networkPart, fewestOfNetwork] = [0.1, 100]
+
+/**
+ * The connections of the HTTP ports. A client is a stranger until a request of its connection has had a valid key; with it
+ * the connection keeps its seat for as long as it lasts. The addresses of trusted proxies are no client's.
+ */
+export class HttpConnections {
+  readonly #seats: ConnectionSeats
+  readonly #bodyRate: MinimumRate
+  readonly #isProxy: (address: string) => boolean
+  readonly #log: Log
+  readonly #connections = new WeakMap<Socket, Connection>()
+
+  constructor({ clock, log, maxConnections, trustedProxies }: HttpConnectionsParts) {
+    const steady = (): number => clock.steady()
+    const maxPerNetwork = Math.max(Math.ceil(maxConnections * networkPart), fewestOfNetwork)
+    this.#seats = new ConnectionSeats(
+      { max: maxConnections, maxPerNetwork, countsKnown: false },
+      { steady, crowded: (crowding) => log.warn(crowding, 'too many HTTP connections: idle ones were sent away, others refused') },
+    )
+    this.#bodyRate = new MinimumRate(steady, { patienceMs: bodyPatienceMs })
+    this.#isProxy = networkRule(trustedProxies)
+    this.#log = log
+  }
+
+  /** To be called before the server listens. */
+  watch(server: Server | TlsServer): void {
+    server.on('connection', (socket: Socket) => this.#accept(socket))
+    server.on('secureConnection', (socket: TLSSocket) => {
+      const connection = this.#connections.get(socketBelow(socket))
+      if (!connection) return void socket.destroy()
+      connection.socket = socket
+      this.#connections.set(socket, connection)
+    })
+  }
+
+  /** Begins a request; false where that was one too many, and the connection is gone. */
+  begin(req: IncomingMessage, res: ServerResponse): boolean {
+    const connection = this.#connections.get(req.socket)
+    if (!connection) return true
+    const { seat, answers } = connection
+    answers.add(res)
+    if (answers.size > mostPipelined) {
+      req.socket.destroy()
+      return false
+    }
+    seat.progress()
+    if (hasBody(req)) this.#receiveBody(req, res, connection)
+    res.once('close', () => {
+      answers.delete(res)
+      seat.progress()
+    })
+    return true
+  }
+
+  /** The request has a valid key. */
+  vouch({ socket }: IncomingMessage): void {
+    this.#connections.get(socket)?.seat.vouch()
+  }
+
+  #accept(socket: Socket): void {
+    const address = socket.remoteAddress ?? ''
+    const connection = { socket, answers: new Set<ServerResponse>() }
+    const seat = this.#seats.take(this.#isProxy(address) ? null : clientNetwork(address), () => sendAway(connection))
+    if (typeof seat === 'string') {
+      this.#log.debug({ address, reason: seat }, 'HTTP connection refused')
+      return void socket.destroy()
+    }
+    socket.once('close', () => seat.free())
+    this.#connections.set(socket, Object.assign(connection, { seat }))
+  }
+
+  /** Once it is here the client waits for us. */
+  #receiveBody(req: IncomingMessage, res: ServerResponse, connection: Connection): void {
+    const { seat, socket } = connection
+    const stopWatching = this.#bodyRate.watch({
+      received: () => socket.bytesRead,
+      isWaitingForUs: () => req.complete || req.readableLength > 0,
+      progress: () => seat.progress(),
+      tooSlow: () => sendAway(connection),
+    })
+    // An answer may come before the end of the body, and the end before the answer.
+    const ended = (): void => {
+      if ((req.complete && res.writableFinished) || socket.destroyed) stopWatching()
+    }
+    req.once('close', ended)
+    res.once('close', ended)
+  }
+}
+
+const hasBody = ({ headers }: IncomingMessage): boolean =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+
+/** Closes the connection; a request whose answer has not begun is told why. */
+function sendAway({ socket, answers }: Pick<Connection, 'socket' | 'answers'>): void {
+  const [answer] = answers
+  if (!answer || answer.headersSent || socket.writableLength > 0) return void socket.destroy()
+  socket.write('HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n')
+  socket.destroySoon()
+}
+
+/** Node tells it by no other way. */
+const socketBelow = (socket: TLSSocket): Socket => (socket as TLSSocket & { _parent: Socket })._parent

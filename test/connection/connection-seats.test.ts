@@ -1,0 +1,108 @@
+import { describe, expect, test } from 'vitest'
+import { ConnectionSeats, restMs } from '../../src/connection/connection-seats.ts'
+import type { Crowding, Seat, SeatLimits } from '../../src/connection/connection-seats.ts'
+
+/** A house where each step takes a ms, and everybody's name is that of the network and a number. */
+function house(limits: Partial<SeatLimits> = {}) {
+  let now = 0
+  const told: Crowding[] = []
+  const seats = new ConnectionSeats(
+    { max: 4, maxPerNetwork: 4, countsKnown: true, ...limits },
+    { steady: () => now, crowded: (crowding) => told.push(crowding) },
+  )
+  const inside = new Map<string, Seat>()
+  const steps: Record<string, (who: string) => string | void> = {
+    comes(name) {
+      const left: string[] = []
+      const before = [...inside.keys()]
+      const network = name.startsWith('proxy') ? null : name.replace(/\d+$/, '')
+      const seat = seats.take(network, () => {
+        left.push(name)
+        inside.delete(name)
+      })
+      if (typeof seat === 'string') return seat
+      inside.set(name, seat)
+      return before.find((other) => !inside.has(other)) ?? 'in'
+    },
+    does: (name) => inside.get(name)?.progress(),
+    known: (name) => inside.get(name)?.vouch(),
+    leaves(name) {
+      inside.get(name)?.free()
+      inside.delete(name)
+    },
+    ms: (passed) => void (now += Number(passed)),
+  }
+  return {
+    told,
+    inside,
+    /** Of each that comes: `in`, or who had to leave for it, or why there was no seat. */
+    run(story: string): string[] {
+      return story.split(', ').flatMap((step) => {
+        const [who = '', what = ''] = step.split(' ')
+        now++
+        return steps[what]!(who) ?? []
+      })
+    },
+  }
+}
+
+const rest = `${restMs} ms`
+
+describe('who has to leave', () => {
+  test.each<[what: string, limits: Partial<SeatLimits>, story: string, outcomes: string[]]>([
+    ['nobody while there is room', {}, 'a1 comes, a2 comes, b1 comes, b2 comes', ['in', 'in', 'in', 'in']],
+    ['nobody when another has left', { max: 1 }, 'a1 comes, a1 leaves, b1 comes', ['in', 'in']],
+    ['the one that has done nothing for the longest time', { max: 2 }, `a1 comes, a2 comes, a1 does, b1 comes`, ['in', 'in', 'a2']],
+    ['one of the network that has the most', {}, 'b1 comes, a1 comes, a2 comes, a3 comes, c1 comes', ['in', 'in', 'in', 'in', 'a1']],
+    ['one of the network that has the most, also where it has done something since', {}, 'b1 comes, a1 comes, a2 comes, a3 comes, a1 does, a2 does, a3 does, c1 comes', ['in', 'in', 'in', 'in', 'a1']],
+    ['one of its own where its network has the most', {}, `b1 comes, a1 comes, a2 comes, a3 comes, ${rest}, a4 comes`, ['in', 'in', 'in', 'in', 'a1']],
+    ['nobody of a network with no more than it would have itself', { max: 2 }, 'a1 comes, b1 comes, c1 comes', ['in', 'in', 'full']],
+    ['one of those where all have rested', { max: 2 }, `a1 comes, b1 comes, ${rest}, a1 does, c1 comes`, ['in', 'in', 'b1']],
+    ['nobody who is known', { max: 2 }, `a1 comes, a1 known, a2 comes, ${rest}, b1 comes, c1 comes, b1 known, c1 comes`, ['in', 'in', 'a2', 'full', 'full']],
+    ['nobody where the network has a newcomer already, however many come', {}, 'a1 comes, a2 comes, a3 comes, b1 comes, b2 comes, b3 comes', ['in', 'in', 'in', 'in', 'a1', 'full']],
+    ['no proxy that all clients share, while a network has more', {}, `proxy1 comes, proxy2 comes, a1 comes, a2 comes, ${rest}, a2 does, proxy3 comes`, ['in', 'in', 'in', 'in', 'a1']],
+  ])('%s', (_what, limits, story, outcomes) => {
+    expect(house(limits).run(story)).toEqual(outcomes)
+  })
+})
+
+describe('a network that has all it may have', () => {
+  test.each<[what: string, limits: Partial<SeatLimits>, story: string, outcomes: string[]]>([
+    ['gives the seat of its own that has rested', { maxPerNetwork: 2 }, `a1 comes, a2 comes, a1 does, ${rest}, a3 comes`, ['in', 'in', 'a2']],
+    ['gives none of those that have just come', { maxPerNetwork: 2 }, 'a1 comes, a2 comes, a3 comes, b1 comes', ['in', 'in', 'network_full', 'in']],
+    ['gives none of those that are known', { maxPerNetwork: 2 }, `a1 comes, a2 comes, a1 known, a2 known, ${rest}, a3 comes`, ['in', 'in', 'network_full']],
+    ['has others where those that are known do not count', { maxPerNetwork: 2, countsKnown: false }, 'a1 comes, a2 comes, a1 known, a3 comes, a4 comes', ['in', 'in', 'in', 'network_full']],
+    ['has room again when one leaves, known or not', { maxPerNetwork: 2 }, 'a1 comes, a1 known, a2 comes, a1 leaves, a3 comes', ['in', 'in', 'in']],
+    ['is none where it is a proxy', { maxPerNetwork: 1 }, 'proxy1 comes, proxy2 comes', ['in', 'in']],
+  ])('%s', (_what, limits, story, outcomes) => {
+    expect(house(limits).run(story)).toEqual(outcomes)
+  })
+})
+
+test('a hundred idle strangers behind one address shut nobody out behind it', () => {
+  const { run, inside } = house({ max: 1_000, maxPerNetwork: 100 })
+  run(Array.from({ length: 100 }, (_, i) => `a${i} comes`).join(', '))
+  run(rest)
+  expect(run('a100 comes, a101 comes, a102 comes')).toEqual(['a0', 'a1', 'a2'])
+  expect(inside.size).toBe(100)
+})
+
+test('however many come from forty networks, one from each other network gets in and stays', () => {
+  const { run, inside } = house({ max: 500, maxPerNetwork: 20 })
+  const letters = 'abcdefghijklmnopqrst'
+  const crowd = (from: number): string =>
+    Array.from({ length: 2_000 }, (_, i) => `x${letters[i % 20]}${i % 40 < 20 ? 'y' : 'z'}${from + i} comes`).join(', ')
+  run(crowd(0))
+  for (const name of ['fair1', 'just1', 'good1']) expect(run(`${name} comes`)[0], name).toMatch(/^x/)
+  run(`${rest}, ${crowd(2_000)}`)
+  expect([...inside.keys()].filter((name) => !name.startsWith('x'))).toEqual(['fair1', 'just1', 'good1'])
+  expect(inside.size).toBe(500)
+})
+
+test('that there is no room is told at once, then once a minute with what has happened', () => {
+  const { run, told } = house({ max: 1 })
+  run('a1 comes, b1 comes, c1 comes')
+  expect(told).toEqual([{ sentAway: 0, refused: 1 }])
+  run('60000 ms, d1 comes')
+  expect(told[1]).toEqual({ sentAway: 1, refused: 1 })
+})

@@ -1,0 +1,83 @@
+import { afterEach, expect, test, vi } from 'vitest'
+import { MinimumRate, creditAfter } from '../../src/connection/minimum-rate.ts'
+
+const rate = { bytesPerSecond: 1_000, patienceMs: 30_000 }
+
+test.each<[what: string, credit: number, passedMs: number, bytes: number, left: number]>([
+  ['nothing comes', 30_000, 2_000, 0, 28_000],
+  ['as much comes as must', 20_000, 2_000, 2_000, 20_000],
+  ['more comes: what was lost is regained', 10_000, 2_000, 10_000, 18_000],
+  ['much more comes: no more patience than at first', 29_000, 2_000, 10_000_000, 30_000],
+  ['less comes for too long', 500, 2_000, 1_000, -500],
+])('%s', (_what, creditMs, passedMs, bytes, left) => {
+  expect(creditAfter(creditMs, { passedMs, bytes }, rate)).toBe(left)
+})
+
+/** A sender that is looked at every two seconds; `say` is how many bytes come in that time, `held` that it waits for us. */
+function sending() {
+  vi.useFakeTimers()
+  let now = 0
+  let received = 0
+  let isHeld = false
+  const seen = { progress: 0, tooSlow: 0 }
+  const minimum = new MinimumRate(() => now, { patienceMs: 30_000 })
+  const stop = minimum.watch({
+    received: () => received,
+    isWaitingForUs: () => isHeld,
+    progress: () => seen.progress++,
+    tooSlow: () => seen.tooSlow++,
+  })
+  const go = (looks: number, bytes: number): typeof seen => {
+    for (let i = 0; i < looks; i++) {
+      now += 2_000
+      received += bytes
+      vi.advanceTimersByTime(2_000)
+    }
+    return seen
+  }
+  return { go, stop, hold: (held: boolean) => (isHeld = held), stall: (ms: number) => (now += ms) }
+}
+afterEach(() => void vi.useRealTimers())
+
+test('a client that sends a byte now and then is too slow, and is told so once', () => {
+  const { go } = sending()
+  expect(go(15, 1)).toEqual({ progress: 0, tooSlow: 0 })
+  expect(go(1, 1)).toEqual({ progress: 0, tooSlow: 1 })
+  expect(go(20, 1).tooSlow).toBe(1)
+  expect(vi.getTimerCount()).toBe(0)
+})
+
+test('a slow line is not: 25 MB at 50 KB a second, and a pause in the middle', () => {
+  const { go } = sending()
+  go(125, 100_000)
+  go(14, 0)
+  expect(go(125, 100_000)).toEqual({ progress: 250, tooSlow: 0 })
+})
+
+test('one that has sent much before may not stop for longer', () => {
+  const { go } = sending()
+  go(10, 10_000_000)
+  expect(go(16, 0).tooSlow).toBe(1)
+})
+
+test('the time in which the client waits for us is not counted', () => {
+  const { go, hold } = sending()
+  hold(true)
+  expect(go(100, 0)).toEqual({ progress: 100, tooSlow: 0 })
+  hold(false)
+  expect(go(15, 0).tooSlow).toBe(0)
+})
+
+test('neither is the time in which this process did not come to read', () => {
+  const { go, stall } = sending()
+  go(10, 0)
+  stall(60_000)
+  expect(go(1, 0).tooSlow).toBe(0)
+})
+
+test('one that has ended is not looked at', () => {
+  const { go, stop } = sending()
+  stop()
+  expect(go(20, 0).tooSlow).toBe(0)
+  expect(vi.getTimerCount()).toBe(0)
+})

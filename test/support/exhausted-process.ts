@@ -1,0 +1,57 @@
+/** Delivers to a host that refuses connections: while this process may open nothing more, and afterwards. Prints both results. */
+import { closeSync, openSync } from 'node:fs'
+import { ConnectionPool } from '../../src/delivery/connection-pool.ts'
+import { deliver } from '../../src/delivery/deliver.ts'
+import { standardTimeouts } from '../../src/delivery/delivery-timeouts.ts'
+import { DkimSigner } from '../../src/delivery/dkim-sign.ts'
+import { trustContext } from '../../src/delivery/tls-policy.ts'
+import { fakeResolver } from './fake-resolver.ts'
+
+const parts = {
+  route: {
+    resolver: fakeResolver({ 'example.com': { a: ['127.0.0.1'] } }),
+    guard: { allowPrivateAddresses: true, ownListeners: [], interfaceAddresses: [] },
+    ownNames: ['relay.test'],
+    port: 1,
+    smarthost: null,
+    random: Math.random,
+  },
+  eachServer: [],
+  noteLookUp: () => {},
+  connection: { ehloName: 'relay.test', timeouts: standardTimeouts, secureContext: trustContext([]) },
+  pool: new ConnectionPool({ maxConnectionsPerHost: 20, maxConnections: 100, messagesPerConnection: 1, messagesPerPrivateConnection: 1, idleMs: 0, waitMs: 1_000 }),
+  signer: new DkimSigner(),
+  now: Date.now,
+}
+const recipientOf = (id: string) => ({ id, forwardPath: `${id}@example.com`, reversePath: '', traceFields: '', fields: [] })
+const job = {
+  id: 'job',
+  messageId: 'em_test',
+  destination: 'example.com',
+  isSecondLook: false,
+  knownName: null,
+  recipients: [recipientOf('one'), recipientOf('two')],
+  content: new TextEncoder().encode('Subject: hi\r\n\r\nHello\r\n'),
+  bodyType: '7bit' as const,
+  smtputf8: false,
+  tls: 'opportunistic' as const,
+  signingKeys: [],
+  fields: [],
+}
+
+async function outcomes(): Promise<string[]> {
+  const results: string[] = []
+  await deliver(job, (result) => results.push('postponed' in result ? 'postponed' : result.outcome.type), parts)
+  return results
+}
+
+const taken: number[] = []
+try {
+  for (;;) taken.push(openSync('/dev/null', 'r'))
+} catch {
+  // Now none is left.
+}
+const exhausted = await outcomes()
+for (const file of taken) closeSync(file)
+process.stdout.write(JSON.stringify({ exhausted, afterwards: await outcomes() }))
+parts.pool.stop()

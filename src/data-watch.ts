@@ -55,7 +55,7 @@ export class DataWatch {
     const [changed] = now.filter(({ path, found }) => found !== undefined && found !== this.#opened.get(path))
     this.#health.set('database_gone', changed !== undefined, { path: changed?.path })
     const { secretKeyFile } = this.#config
-    const key = await identityOf(secretKeyFile, ({ mtimeMs, ctimeMs, size }) => `${mtimeMs}:${ctimeMs}:${size}`)
+    const key = await identityOf(secretKeyFile, ({ mode, mtimeNs, ctimeNs, size }) => `${mode}:${mtimeNs}:${ctimeNs}:${size}`)
     if (key === undefined || (key !== null && key === this.#key)) return
     this.#key = key
     this.#health.set('key_file', key === null || !this.#isOurs(secretKeyFile), { path: secretKeyFile })

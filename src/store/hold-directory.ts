@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { codeOf, makeDirectory } from '../durable-file.ts'
 import { SternaError } from '../errors.ts'
 import { databaseFile, findDatabase, identityOf, lastLock, noteBeginning } from './data-directory.ts'
-import { busyMs, open, openWriter, privateFile, usable } from './sqlite-connection.ts'
+import { open, openWriter, privateFile, usable } from './sqlite-connection.ts'
 import type { Connection } from './sqlite-connection.ts'
 
 /** How long another process may take to leave the database before this one gives up, ms. */
@@ -50,6 +50,7 @@ export function holdDirectory(directory: string): HeldDirectory {
  */
 export function requireAlone(connection: Connection, directory: string, { lock }: HeldDirectory): void {
   if (lock === lastLock(directory)) return
+  const busyTimeoutMs = connection.pragma('busy_timeout', { simple: true })
   connection.pragma(`busy_timeout = ${aloneWithinMs}`)
   try {
     // The WAL is open from the first read on. One that is opened in exclusive mode would stay in it.
@@ -59,7 +60,7 @@ export function requireAlone(connection: Connection, directory: string, { lock }
     // The lock is narrowed by the commit and never given up.
     connection.pragma('locking_mode = normal')
     connection.exec('commit')
-    connection.pragma(`busy_timeout = ${busyMs}`)
+    connection.pragma(`busy_timeout = ${busyTimeoutMs}`)
   } catch (error) {
     if (codeOf(error) !== 'SQLITE_BUSY') throw error
     throw new SternaError('configuration', `Another process has ${databaseFile(directory)} open. Stop it first: it may be another Sterna.`)

@@ -8,7 +8,7 @@ import { databaseFile, kindOf } from './data-directory.ts'
 export type Connection = Sqlite.Database
 
 /** How long another program may keep the database locked before what is written fails, ms. */
-export const busyMs = 5_000
+const busyMs = 5_000
 
 /**
  * Opens the writing connection: WAL, every commit flushed to disk.

@@ -139,25 +139,27 @@ describe.each(doors)('%s leaves nothing behind', (name, send) => {
     }
   })
 
-  test.skipIf(isKeyless(name))('where it was taken before, with the same key or another body', async () => {
-    const idempotencyKey = crypto.randomUUID()
-    expect((await send({ idempotencyKey })).status).toBeLessThan(300)
-    const before = await stored()
-    expect((await send({ idempotencyKey })).status).toBeLessThan(300)
-    expect(await stored()).toEqual(before)
-    await db.write([{ sql: "update idempotency set fingerprint = 'other' where key = :idempotencyKey", params: { idempotencyKey } }])
-    await refused({ idempotencyKey })
-  })
+  if (!isKeyless(name)) {
+    test('where it was taken before, with the same key or another body', async () => {
+      const idempotencyKey = crypto.randomUUID()
+      expect((await send({ idempotencyKey })).status).toBeLessThan(300)
+      const before = await stored()
+      expect((await send({ idempotencyKey })).status).toBeLessThan(300)
+      expect(await stored()).toEqual(before)
+      await db.write([{ sql: "update idempotency set fingerprint = 'other' where key = :idempotencyKey", params: { idempotencyKey } }])
+      await refused({ idempotencyKey })
+    })
 
-  test.skipIf(isKeyless(name))('where two come with the same key at once', async () => {
-    const idempotencyKey = crypto.randomUUID()
-    const before = (await stored()).contents.length
-    const statuses = (await Promise.all([send({ idempotencyKey }), send({ idempotencyKey })])).map(({ status }) => status)
-    expect(Math.min(...statuses)).toBeLessThan(300)
-    expect(await db.read('select count(*) as n from content c where not exists (select 1 from message m where m.id = c.message_id)')).toEqual([{ n: 0 }])
-    expect((await stored()).uploads).toEqual([])
-    expect((await stored()).contents.length).toBeGreaterThan(before)
-  })
+    test('where two come with the same key at once', async () => {
+      const idempotencyKey = crypto.randomUUID()
+      const before = (await stored()).contents.length
+      const statuses = (await Promise.all([send({ idempotencyKey }), send({ idempotencyKey })])).map(({ status }) => status)
+      expect(Math.min(...statuses)).toBeLessThan(300)
+      expect(await db.read('select count(*) as n from content c where not exists (select 1 from message m where m.id = c.message_id)')).toEqual([{ n: 0 }])
+      expect((await stored()).uploads).toEqual([])
+      expect((await stored()).contents.length).toBeGreaterThan(before)
+    })
+  }
 
   test('and keeps what may have been taken: only the answer was lost', async () => {
     const before = await stored()

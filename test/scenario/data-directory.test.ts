@@ -44,7 +44,7 @@ test('mail is refused for a while, and /healthz says so, while what is written w
 test('/healthz is not ok while nothing can be written, and ok again by itself', async () => {
   const shell = new Sqlite(inData('sterna.db'))
   shell.exec('begin immediate')
-  expect(await sendStatus()).toBe(500)
+  expect(await sendStatus()).toBe(503)
   expect(await health()).toEqual([503, 'writing'])
   shell.exec('rollback')
   shell.close()

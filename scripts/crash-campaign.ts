@@ -14,6 +14,7 @@ import { parseArgs } from 'node:util'
 import { startFakeDns } from '../test/support/fake-dns.ts'
 import { startLedgerSink } from './campaign/ledger-sink.ts'
 import { startMixedLoad } from './campaign/mixed-load.ts'
+import { seededRandom } from './campaign/seeded-random.ts'
 import { ServerUnderTest } from './campaign/server-under-test.ts'
 
 const { values } = parseArgs({
@@ -24,13 +25,7 @@ const { values } = parseArgs({
   },
 })
 const kills = Number(values.kills)
-/** A small generator, so that a run can be repeated by its seed. */
-let state = Number(values.seed) | 1
-const random = (): number => {
-  state = Math.imul(state ^ (state >>> 15), state | 1)
-  state ^= state + Math.imul(state ^ (state >>> 7), state | 61)
-  return ((state ^ (state >>> 14)) >>> 0) / 2 ** 32
-}
+const random = seededRandom(Number(values.seed))
 
 const directory = values.directory ?? mkdtempSync(join(tmpdir(), 'sterna-campaign-'))
 const sink = await startLedgerSink('127.0.0.2')

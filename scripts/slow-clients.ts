@@ -44,11 +44,11 @@ const attacks = [
   { name: 'our own address', addresses: forty.slice(0, 1), localAddress: forty[0]!, few: true },
   { name: '40 networks', addresses: forty, localAddress: fair, few: false },
 ].filter(({ name }) => values.only === undefined || name === values.only)
-const fewAt: Record<SlowAttack['protocol'], number> = { http: 500, submission: 100, 'return path': 20 }
+const fewAt: Record<SlowAttack['protocol'], number> = { http: 100, submission: 100, 'return path': 20 }
 
 const directory = mkdtempSync(join(tmpdir(), 'sterna-slow-'))
 const dns = await startFakeDns({})
-const server = await ServerUnderTest.prepare(directory, dns.server, 25, { STERNA_RETURN_PATH_MESSAGES_PER_MINUTE: '0' })
+const server = await ServerUnderTest.prepare(directory, dns.server, 25, { STERNA_RETURN_PATH_MESSAGES_PER_MINUTE: '0', STERNA_RETURN_PATH_STORAGE_LIMIT: '64GB' })
 server.openFiles = values['open-files'] === undefined ? null : Number(values['open-files'])
 await server.start()
 

@@ -1,5 +1,5 @@
 import { Rollup } from './analytics/rollup.ts'
-import { compareClock, watchClock } from './clock-watch.ts'
+import { watchClock } from './clock-watch.ts'
 import type { CommandParts } from './command/command-parts.ts'
 import { openCoreParts } from './command/core-parts.ts'
 import type { CoreParts, Outside } from './command/core-parts.ts'
@@ -19,7 +19,7 @@ import { startDomainReportReader } from './domain-report/domain-report-reader.ts
 import { sweepDomainReports } from './domain-report/domain-report-store.ts'
 import { SternaError } from './errors.ts'
 import { EventFollower } from './event/event-follower.ts'
-import { newestTime } from './event/newest-time.ts'
+import { isClockBehind } from './event/newest-time.ts'
 import { domainReportHandler } from './feedback/domain-report-handler.ts'
 import { IncomingReports } from './feedback/incoming-reports.ts'
 import { operatorHandler } from './feedback/operator-handler.ts'
@@ -238,25 +238,16 @@ function startJobs(core: CoreParts, { rollup, reports, certificate, uploads }: J
   return scheduler
 }
 
-/** Tells of a clock that was wrong or is, before this start or from now on, and keeps mail from waiting for a time gone by to come again. */
-async function keepWatchOfClock({ clock, log, db }: CoreParts, waiting: { scheduler: Scheduler; queue: QueueRunner }, stops: Stop[]): Promise<void> {
-  const { scheduler, queue } = waiting
-  const newest = await newestTime(db)
-  const now = clock.now()
-  const found = newest === null ? 'near' : compareClock(newest, now)
-  if (newest !== null && found !== 'near') log.warn({ clock: isoTime(now), newest: isoTime(newest) }, clockWarnings[found])
-  if (found === 'behind') queue.clockSetBack()
+/** Keeps mail and jobs from waiting for a time to come again that a wrong clock has seen. */
+async function keepWatchOfClock(core: CoreParts, { scheduler, queue }: { scheduler: Scheduler; queue: QueueRunner }, stops: Stop[]): Promise<void> {
+  const { clock, log } = core
+  if (await isClockBehind(core)) queue.clockSetBack()
   const watch = watchClock(clock, ({ from, to }) => {
     log.warn({ from: isoTime(from), to: isoTime(to) }, 'the clock was set, or the machine slept')
     scheduler.clockSet()
     if (to < from) queue.clockSetBack()
   })
   stops.push(() => watch.stop())
-}
-
-const clockWarnings = {
-  behind: 'the clock stands before the newest time in the database: it was set back, or was ahead when that was written; set it right',
-  beyond: 'nothing was written for more than a day: the server was off, no mail came, or the clock is wrong',
 }
 
 /** A webhook that has had no success for so long is disabled, ms. */

@@ -10,8 +10,11 @@ export interface LedgerSink {
   port: number
   /** By the number in the X-Campaign field: how often the message was taken. */
   taken: Map<string, number>
-  /** Transactions whose outcome a server killed at this moment may not have on disk. */
-  inDoubt(): number
+  /**
+   * Transactions whose outcome a server killed at this moment may not have on disk.
+   * @param ms how long an outcome may wait before it is there
+   */
+  inDoubt(ms?: number): number
   close(): void
 }
 
@@ -69,7 +72,7 @@ export async function startLedgerSink(host: string): Promise<LedgerSink> {
   return {
     port: (server.address() as AddressInfo).port,
     taken,
-    inDoubt: () => open + lately.filter((at) => at > performance.now() - windowMs).length,
+    inDoubt: (ms = windowMs) => open + lately.filter((at) => at > performance.now() - ms).length,
     close() {
       server.close()
       for (const socket of sockets) socket.destroy()

@@ -17,6 +17,8 @@ export interface LoadSettings {
   httpClients: number
   /** bytes */
   size: number
+  /** Called at the moment at which a client reads that its message was taken. */
+  onAcknowledged?(id: string): void
 }
 
 /**
@@ -30,6 +32,10 @@ export function startMixedLoad(server: ServerUnderTest, settings: LoadSettings):
   let isStopped = false
   let number = 0
 
+  const acknowledged = (id: string): void => {
+    ledger.acknowledged.add(id)
+    settings.onAcknowledged?.(id)
+  }
   const refused = (answer: string): void => {
     ledger.refusals.set(answer, (ledger.refusals.get(answer) ?? 0) + 1)
   }
@@ -62,7 +68,7 @@ export function startMixedLoad(server: ServerUnderTest, settings: LoadSettings):
         const head = `From: app@sender.example\r\nTo: ${id}@rcpt.example\r\nSubject: ${id}\r\nX-Campaign: ${id}\r\n\r\n`
         const answer = await dialogue.ask(`${head}${body}\r\n.\r\n`)
         ledger.unknown.delete(id)
-        if (answer.startsWith('250')) ledger.acknowledged.add(id)
+        if (answer.startsWith('250')) acknowledged(id)
         else {
           refused(answer.slice(0, 9))
           await pause(20)
@@ -95,7 +101,7 @@ export function startMixedLoad(server: ServerUnderTest, settings: LoadSettings):
       for (let tries = 0; tries < 200 && !ledger.acknowledged.has(id); tries++) {
         const response = await fetch(`http://127.0.0.1:${server.httpPort}/api/emails`, request).catch(() => null)
         if (response) await response.text().catch(() => {})
-        if (response?.status === 200) ledger.acknowledged.add(id)
+        if (response?.status === 200) acknowledged(id)
         else {
           if (response) refused(String(response.status))
           if (isStopped) return

@@ -6,9 +6,27 @@ import { waitForPort } from '../../bench/wait-for-port.ts'
 
 const command = new URL('../../bin/sterna.js', import.meta.url).pathname
 
+/** How a process ended, and what it said. */
+export interface Ending {
+  /** Null where a signal ended it. */
+  code: number | null
+  stdout: string
+  stderr: string
+}
+
+/** The server ended instead of opening its doors. */
+export class NotStarted extends Error {
+  readonly ending: Ending
+  constructor(ending: Ending) {
+    super(`the server did not start: exit code ${ending.code}, ${ending.stderr}`)
+    this.ending = ending
+  }
+}
+
 /** A real server process on a data directory that outlives it. */
 export class ServerUnderTest {
-  readonly #environment: NodeJS.ProcessEnv
+  /** What its processes are started with. */
+  readonly environment: NodeJS.ProcessEnv
   readonly submissionPort: number
   readonly httpPort: number
   readonly returnPathPort: number
@@ -16,9 +34,13 @@ export class ServerUnderTest {
   /** How many files and sockets the server may have open; null: as many as this process. */
   openFiles: number | null = null
   #process: ChildProcess | undefined
+  #ended: Promise<Ending> | undefined
+  #said = ''
+  /** Whether what it writes to standard error is only kept for its ending. */
+  #isQuiet = false
 
-  private constructor(environment: NodeJS.ProcessEnv, ports: { submission: number; http: number; returnPath: number }) {
-    this.#environment = environment
+  private constructor(environment: NodeJS.ProcessEnv, ports: Ports) {
+    this.environment = { ...environment, ...listenOn(ports) }
     this.submissionPort = ports.submission
     this.httpPort = ports.http
     this.returnPathPort = ports.returnPath
@@ -29,16 +51,11 @@ export class ServerUnderTest {
    * `settings`: by the names of their variables, beside those that every campaign has.
    */
   static async prepare(directory: string, dnsServer: string, mxPort: number, settings: Record<string, string> = {}): Promise<ServerUnderTest> {
-    const [submissionPort, httpPort, tlsPort, returnPathPort] = [await freePort(), await freePort(), await freePort(), await freePort()]
     const server = new ServerUnderTest(
       {
         ...process.env,
         STERNA_DATA_DIR: directory,
         STERNA_HOSTNAME: 'relay.campaign.example',
-        STERNA_HTTP_LISTEN: `127.0.0.1:${httpPort}`,
-        STERNA_SUBMISSION_LISTEN: `127.0.0.1:${submissionPort}`,
-        STERNA_SUBMISSION_TLS_LISTEN: `127.0.0.1:${tlsPort}`,
-        STERNA_RETURN_PATH_LISTEN: `127.0.0.1:${returnPathPort}`,
         STERNA_SUBMISSION_ALLOW_PLAINTEXT_AUTH_ON_LOOPBACK: 'true',
         STERNA_DNS_SERVERS: dnsServer,
         STERNA_DELIVERY_PORT: String(mxPort),
@@ -48,7 +65,7 @@ export class ServerUnderTest {
         STERNA_LOG_LEVEL: 'error',
         ...settings,
       },
-      { submission: submissionPort, http: httpPort, returnPath: returnPathPort },
+      await freePorts(),
     )
     server.command('account', 'create', 'campaign', '--plan', 'unbounded')
     server.command('domain', 'add', 'sender.example', '--account', 'campaign')
@@ -57,18 +74,46 @@ export class ServerUnderTest {
     return server
   }
 
-  command(...words: string[]): string {
-    return execFileSync(process.execPath, [command, ...words], { env: this.#environment, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
+  /** The same server on another directory and other ports, which writes nothing itself; `more` goes into its environment. */
+  async on(directory: string, more: Record<string, string> = {}): Promise<ServerUnderTest> {
+    const server = new ServerUnderTest({ ...this.environment, ...more, STERNA_DATA_DIR: directory }, await freePorts())
+    server.token = this.token
+    server.#isQuiet = true
+    return server
   }
 
-  /** Starts the server; resolves with the ms it took until every door answered. */
+  command(...words: string[]): string {
+    return execFileSync(process.execPath, [command, ...words], { env: this.environment, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
+  }
+
+  /** The same while this process goes on, and however it ends. */
+  async tryCommand(...words: string[]): Promise<Ending> {
+    return endingOf(spawn(process.execPath, [command, ...words], { env: this.environment, stdio: ['ignore', 'pipe', 'pipe'] }))
+  }
+
+  /**
+   * Starts the server; resolves with the ms it took until every door answered.
+   * @throws NotStarted where it ended instead
+   */
   async start(): Promise<number> {
     const since = performance.now()
     const limit = this.openFiles === null ? '' : `ulimit -n ${this.openFiles}; `
     const words = ['-c', `${limit}exec "$@"`, 'sh', process.execPath, command, 'serve']
-    this.#process = spawn('sh', words, { env: this.#environment, stdio: ['ignore', 'ignore', 'inherit'] })
-    await Promise.all([this.submissionPort, this.httpPort, this.returnPathPort].map((port) => waitForPort('127.0.0.1', port)))
+    this.#process = spawn('sh', words, { env: this.environment, stdio: ['ignore', 'pipe', 'pipe'] })
+    this.#said = ''
+    this.#process.stdout?.on('data', (text: Buffer) => (this.#said += text.toString()))
+    if (!this.#isQuiet) this.#process.stderr?.pipe(process.stderr, { end: false })
+    this.#ended = endingOf(this.#process)
+    const doors = Promise.all([this.submissionPort, this.httpPort, this.returnPathPort].map((port) => waitForPort('127.0.0.1', port)))
+    doors.catch(() => {})
+    const ending = await Promise.race([doors.then(() => null), this.#ended])
+    if (ending) throw new NotStarted(ending)
     return performance.now() - since
+  }
+
+  /** What it has written to standard output since its start. */
+  get said(): string {
+    return this.#said
   }
 
   get pid(): number {
@@ -86,14 +131,53 @@ export class ServerUnderTest {
     return Math.round([String(pid), ...children].reduce((sum, each) => sum + residentBytes(each), 0) / 1024 / 1024)
   }
 
-  /** Sends a signal and waits for the end. */
-  async end(signal: NodeJS.Signals): Promise<void> {
-    const child = this.#process
-    if (!child || !this.isRunning) return
-    const ended = new Promise((resolve) => child.once('exit', resolve))
-    child.kill(signal)
-    await ended
+  /** Sends a signal and waits for the end; null where it runs no more. */
+  async end(signal: NodeJS.Signals): Promise<Ending | null> {
+    if (!this.isRunning) return null
+    this.#process?.kill(signal)
+    return this.ended
   }
+
+  /** Resolves at the moment of its end; `ended` waits for those that it has started, too. */
+  get exited(): Promise<void> {
+    return new Promise((resolve) => (this.isRunning ? this.#process?.once('exit', () => resolve()) : resolve()))
+  }
+
+  /** How it ends. */
+  get ended(): Promise<Ending> {
+    return this.#ended ?? Promise.reject(new Error('the server was never started'))
+  }
+}
+
+interface Ports {
+  submission: number
+  submissionTls: number
+  http: number
+  returnPath: number
+}
+
+const freePorts = async (): Promise<Ports> => ({
+  submission: await freePort(),
+  submissionTls: await freePort(),
+  http: await freePort(),
+  returnPath: await freePort(),
+})
+
+const listenOn = ({ submission, submissionTls, http, returnPath }: Ports): Record<string, string> => ({
+  STERNA_HTTP_LISTEN: `127.0.0.1:${http}`,
+  STERNA_SUBMISSION_LISTEN: `127.0.0.1:${submission}`,
+  STERNA_SUBMISSION_TLS_LISTEN: `127.0.0.1:${submissionTls}`,
+  STERNA_RETURN_PATH_LISTEN: `127.0.0.1:${returnPath}`,
+})
+
+function endingOf(child: ChildProcess): Promise<Ending> {
+  const said = { stdout: '', stderr: '' }
+  child.stdout?.on('data', (text: Buffer) => (said.stdout += text.toString()))
+  child.stderr?.on('data', (text: Buffer) => (said.stderr += text.toString()))
+  return new Promise((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', (code) => resolve({ code, ...said }))
+  })
 }
 
 function residentBytes(pid: string): number {

@@ -3,6 +3,8 @@ import { Crowd } from './crowd.ts'
 export interface SeatLimits {
   /** Connections, over every port that shares them. */
   max: number
+  /** Of these, connections of strangers. */
+  maxStrangers: number
   /** Of one client network. */
   maxPerNetwork: number
   /** Whether clients that are known count for `maxPerNetwork`. */
@@ -36,6 +38,8 @@ interface SeatParts {
 
 /** Who has just come or done something keeps its seat for so long, ms, unless its network has more than another gets. */
 export const restMs = 3_000
+/** So many a second may change places with others of networks that have no fewer: each costs more than a refusal. */
+const changesPerSecond = 200
 const tellMs = 60_000
 
 /**
@@ -50,7 +54,10 @@ export class ConnectionSeats {
   /** In the order of what they did last. */
   readonly #strangers = new Crowd<Holder>()
   #taken = 0
+  #takenByStrangers = 0
   #loners = 0
+  #changesLeft = changesPerSecond
+  #changedAt = 0
   #crowding: Crowding = { sentAway: 0, refused: 0 }
   #toldAt = -Infinity
 
@@ -72,8 +79,10 @@ export class ConnectionSeats {
       return refusal
     }
     this.#taken++
+    this.#takenByStrangers++
     this.#count(name, 1)
     const holder: Holder = { network: name, sendAway, standing: 'stranger', progressAt: 0 }
+    // That it came counts too.
     this.#progress(holder)
     return { progress: () => this.#progress(holder), vouch: () => this.#vouch(holder), free: () => this.#free(holder) }
   }
@@ -86,24 +95,30 @@ export class ConnectionSeats {
 
   #vouch(holder: Holder): void {
     if (holder.standing !== 'stranger') return
-    holder.standing = 'known'
-    this.#strangers.remove(holder.network, holder)
+    this.#leaveStrangers(holder, 'known')
     if (!this.#limits.countsKnown) this.#count(holder.network, -1)
   }
 
   #free(holder: Holder): void {
     if (holder.standing === 'gone') return
     if (holder.standing === 'stranger' || this.#limits.countsKnown) this.#count(holder.network, -1)
+    if (holder.standing === 'stranger') this.#leaveStrangers(holder, 'gone')
     holder.standing = 'gone'
-    this.#strangers.remove(holder.network, holder)
     this.#taken--
+  }
+
+  #leaveStrangers(holder: Holder, standing: 'known' | 'gone'): void {
+    holder.standing = standing
+    this.#strangers.remove(holder.network, holder)
+    this.#takenByStrangers--
   }
 
   /** Sees to it that one more of this network may have a seat. */
   #makeRoom(network: string): 'full' | 'network_full' | null {
     const isNetworkFull = (this.#byNetwork.get(network) ?? 0) >= this.#limits.maxPerNetwork
-    if (!isNetworkFull && this.#taken < this.#limits.max) return null
-    const leaving = isNetworkFull ? this.#atRest(this.#strangers.oldestOf(network)) : this.#leavingFor(network)
+    const isFull = this.#taken >= this.#limits.max || this.#takenByStrangers >= this.#limits.maxStrangers
+    if (!isNetworkFull && !isFull) return null
+    const leaving = isNetworkFull ? this.#changing(this.#strangers.oldestOf(network)) : this.#leavingFor(network)
     if (!leaving) return isNetworkFull ? 'network_full' : 'full'
     this.#note('sentAway')
     this.#free(leaving)
@@ -117,11 +132,18 @@ export class ConnectionSeats {
     const itsOwn = strangers.sizeOf(network)
     if (strangers.largest > itsOwn + 1) return strangers.oldestOfLargest()
     // With the newcomer its own network would be the largest, or as large as the largest.
-    return this.#atRest(itsOwn === strangers.largest ? strangers.oldestOf(network) : strangers.oldestOfLargest())
+    return this.#changing(itsOwn === strangers.largest ? strangers.oldestOf(network) : strangers.oldestOfLargest())
   }
 
-  #atRest(holder: Holder | undefined): Holder | undefined {
-    return holder && this.#parts.steady() - holder.progressAt >= restMs ? holder : undefined
+  /** The holder where it has rested, and there have not been too many changes. */
+  #changing(holder: Holder | undefined): Holder | undefined {
+    const now = this.#parts.steady()
+    if (!holder || now - holder.progressAt < restMs) return undefined
+    this.#changesLeft = Math.min(changesPerSecond, this.#changesLeft + ((now - this.#changedAt) * changesPerSecond) / 1000)
+    this.#changedAt = now
+    if (this.#changesLeft < 1) return undefined
+    this.#changesLeft--
+    return holder
   }
 
   #count(network: string, change: 1 | -1): void {
@@ -144,6 +166,6 @@ interface Holder {
   network: string
   sendAway: () => void
   standing: 'stranger' | 'known' | 'gone'
-  /** On the steady clock; that it came counts too. */
+  /** On the steady clock. */
   progressAt: number
 }

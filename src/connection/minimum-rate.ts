@@ -28,6 +28,8 @@ interface Watched {
 const standardRate = 1_000
 /** How often senders are looked at, ms. */
 const lookMs = 2_000
+/** Senders that are told in one turn of the event loop: thousands may have begun together. */
+const toldAtOnce = 20
 
 /**
  * Tells senders that are too slow: each may send nothing for a while, which it regains by being quicker than it must. What
@@ -37,6 +39,8 @@ export class MinimumRate {
   readonly #rate: Rate
   readonly #steady: () => number
   readonly #watched = new Set<Watched>()
+  /** Those that are too slow, and are to be told. */
+  readonly #slow: Watched[] = []
   #timer: NodeJS.Timeout | undefined
   #lookedAt = 0
 
@@ -52,17 +56,17 @@ export class MinimumRate {
     this.#watched.add(watched)
     if (!this.#timer) {
       this.#lookedAt = this.#steady()
-      this.#timer = setInterval(() => this.look(), lookMs).unref()
+      this.#timer = setInterval(() => this.#look(), lookMs).unref()
     }
     return () => this.#watched.delete(watched)
   }
 
-  /** Looks at all senders; called by a timer of its own. */
-  look(): void {
+  #look(): void {
     // Where this process was held up, what has come in meanwhile is not read yet.
     const passedMs = Math.min(this.#steady() - this.#lookedAt, 2 * lookMs)
     this.#lookedAt = this.#steady()
     for (const watched of this.#watched) this.#judge(watched, passedMs)
+    this.#tellSlow()
     if (this.#watched.size > 0) return
     clearInterval(this.#timer)
     this.#timer = undefined
@@ -75,11 +79,13 @@ export class MinimumRate {
     watched.receivedBefore = received
     if (sender.isWaitingForUs()) return sender.progress()
     watched.creditMs = creditAfter(watched.creditMs, { passedMs, bytes }, this.#rate)
-    if (watched.creditMs < 0) {
-      this.#watched.delete(watched)
-      return sender.tooSlow()
-    }
-    if (bytes * 1000 >= this.#rate.bytesPerSecond * passedMs) sender.progress()
+    if (watched.creditMs < 0) this.#slow.push(watched)
+    else if (bytes * 1000 >= this.#rate.bytesPerSecond * passedMs) sender.progress()
+  }
+
+  #tellSlow(): void {
+    for (const watched of this.#slow.splice(0, toldAtOnce)) if (this.#watched.delete(watched)) watched.sender.tooSlow()
+    if (this.#slow.length > 0) setImmediate(() => this.#tellSlow())
   }
 }
 

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import type { Clock } from '../clock.ts'
 import { ConnectionSeats } from '../connection/connection-seats.ts'
-import type { Seat } from '../connection/connection-seats.ts'
+import type { Crowding, Seat } from '../connection/connection-seats.ts'
 import { MinimumRate } from '../connection/minimum-rate.ts'
 import { clientNetwork, networkRule } from '../ip-address.ts'
 import type { Log } from '../log.ts'
@@ -30,8 +30,8 @@ interface Connection {
 const mostPipelined = 20
 /** How long nothing of a body may come in, ms. */
 const bodyPatienceMs = 30_000
-/** Of connections without a valid key, one client network may have this part, but so many in any case. */
-const [networkPart, fewestOfNetwork] = [0.1, 100]
+/** Connections without a valid key: in all, and of one client network. */
+const [maxStrangers, maxPerNetwork] = [1_000, 100]
 
 /**
  * The connections of the HTTP ports. A client is a stranger until a request of its connection has had a valid key; with it
@@ -46,11 +46,8 @@ export class HttpConnections {
 
   constructor({ clock, log, maxConnections, trustedProxies }: HttpConnectionsParts) {
     const steady = (): number => clock.steady()
-    const maxPerNetwork = Math.max(Math.ceil(maxConnections * networkPart), fewestOfNetwork)
-    this.#seats = new ConnectionSeats(
-      { max: maxConnections, maxPerNetwork, countsKnown: false },
-      { steady, crowded: (crowding) => log.warn(crowding, 'too many HTTP connections: idle ones were sent away, others refused') },
-    )
+    const crowded = (crowding: Crowding): void => log.warn(crowding, 'too many HTTP connections: idle ones were sent away, others refused')
+    this.#seats = new ConnectionSeats({ max: maxConnections, maxStrangers, maxPerNetwork, countsKnown: false }, { steady, crowded })
     this.#bodyRate = new MinimumRate(steady, { patienceMs: bodyPatienceMs })
     this.#isProxy = networkRule(trustedProxies)
     this.#log = log
@@ -58,7 +55,12 @@ export class HttpConnections {
 
   /** To be called before the server listens. */
   watch(server: Server | TlsServer): void {
-    server.on('connection', (socket: Socket) => this.#accept(socket))
+    const accept = server.listeners('connection') as ((socket: Socket) => void)[]
+    server.removeAllListeners('connection')
+    // What is refused costs the server nothing more.
+    server.on('connection', (socket: Socket) => {
+      if (this.#seat(socket)) for (const listener of accept) listener.call(server, socket)
+    })
     server.on('secureConnection', (socket: TLSSocket) => {
       const connection = this.#connections.get(socketBelow(socket))
       if (!connection) return void socket.destroy()
@@ -91,19 +93,22 @@ export class HttpConnections {
     this.#connections.get(socket)?.seat.vouch()
   }
 
-  #accept(socket: Socket): void {
+  /** False where there is no seat for it, and it is gone. */
+  #seat(socket: Socket): boolean {
     const address = socket.remoteAddress ?? ''
     const connection = { socket, answers: new Set<ServerResponse>() }
     const seat = this.#seats.take(this.#isProxy(address) ? null : clientNetwork(address), () => sendAway(connection))
     if (typeof seat === 'string') {
       this.#log.debug({ address, reason: seat }, 'HTTP connection refused')
-      return void socket.destroy()
+      socket.destroy()
+      return false
     }
     socket.once('close', () => seat.free())
     this.#connections.set(socket, Object.assign(connection, { seat }))
+    return true
   }
 
-  /** Once it is here the client waits for us. */
+  /** Gives the client up that sends its body too slowly; once all of it is here, or while it is not read, the client waits for us. */
   #receiveBody(req: IncomingMessage, res: ServerResponse, connection: Connection): void {
     const { seat, socket } = connection
     const stopWatching = this.#bodyRate.watch({

@@ -58,8 +58,8 @@ const headersTimeoutMs = 20_000
 const requestTimeoutMs = 30 * 60_000
 /** Longer than the idle time of the usual proxies, which would otherwise meet connections that are just being closed. */
 const keepAliveTimeoutMs = 75_000
-/** How often the two times above are looked at, ms. */
-const checkIntervalMs = 5_000
+/** How often the times of headers and requests are looked at, ms: what has come together must not end in one long turn. */
+const checkIntervalMs = 500
 
 /**
  * Serves the API, and what the server tells of itself.

@@ -82,6 +82,12 @@ export class Dispatch {
     await allOf(jobs)
   }
 
+  /** Has recipients tried again later, because of a fault of ours. */
+  async defer(message: QueuedMessage, recipients: QueuedRecipient[], error: unknown): Promise<void> {
+    this.#parts.log.error({ messageId: message.id, error }, 'a message that is due cannot be delivered and waits')
+    await allOf(recipients.map((recipient) => this.#settleAttempt(message, recipient, this.#unconnected(recipient.id, faultOfOurs(error)))))
+  }
+
   /** How the message leaves, or why it must wait. */
   #frameFor(message: QueuedMessage): JobFrame | Outcome {
     try {

@@ -92,7 +92,7 @@ export class QueueRunner {
   /** Delivers a message that was stored with this process as the owner of its recipients. */
   deliverFresh(message: QueuedMessage, recipients: QueuedRecipient[], content: Uint8Array, slot: FreshSlot): void {
     for (const { destination } of recipients) this.#destinations.tookInHand(destination, 1)
-    this.#work(recipients, () => this.#dispatch.deliver(message, recipients, content).finally(() => slot.release()))
+    this.#work(message.id, recipients, () => this.#dispatch.deliver(message, recipients, content).finally(() => slot.release()))
   }
 
   /** Mail for this destination has been stored without an owner, or became due at another time. */
@@ -166,7 +166,7 @@ export class QueueRunner {
       for (const [messageId, ofMessage] of Map.groupBy(rows, (row) => row.message_id)) {
         const recipients = ofMessage.map((row) => queuedRecipientOf(row, destination))
         unclaimed -= recipients.length
-        this.#work(recipients, () => this.#deliverStored(messageId, recipients))
+        this.#work(messageId, recipients, () => this.#deliverStored(messageId, recipients))
       }
     } catch (error) {
       log.error({ destination, error }, 'claiming due mail failed')
@@ -178,8 +178,7 @@ export class QueueRunner {
 
   async #deliverStored(messageId: string, recipients: QueuedRecipient[]): Promise<void> {
     const { db, clock } = this.#parts
-    const message = await readMessage(db, messageId).catch((error: unknown) => this.#cannotRead(messageId, recipients, error))
-    if (!message) return
+    const message = await readMessage(db, messageId)
     await this.#content.take(message.size)
     try {
       const now = clock.now()
@@ -187,30 +186,24 @@ export class QueueRunner {
       const { done = [], open = [] } = Object.groupBy(recipients, (recipient) => (isDone(recipient) ? 'done' : 'open'))
       for (const recipient of done) await this.#dispatch.giveUp(message, recipient)
       if (open.length === 0) return
-      const content = await readContent(db, messageId).catch((error: unknown) => this.#cannotRead(messageId, open, error))
+      const content = await readContent(db, messageId).catch((error: unknown) => this.#dispatch.defer(message, open, error))
       if (content) await this.#dispatch.deliver(message, open, content)
     } finally {
       this.#content.giveBack(message.size)
     }
   }
 
-  async #cannotRead(messageId: string, recipients: QueuedRecipient[], error: unknown): Promise<undefined> {
-    this.#parts.log.error({ messageId, error }, 'a message that is due could not be read')
-    await Promise.all(recipients.map((recipient) => this.#dispatch.postpone(recipient)))
-  }
-
   /** Has work done on recipients that have room. Whatever becomes of it, none of them is in hand when it is over. */
-  #work(recipients: QueuedRecipient[], work: () => Promise<void>): void {
+  #work(messageId: string, recipients: QueuedRecipient[], work: () => Promise<void>): void {
     for (const recipient of recipients) this.#inHand.add(recipient)
-    this.#track(work().catch(this.#logFailure).then(() => this.#putBackUnsettled(recipients)))
-  }
-
-  async #putBackUnsettled(recipients: QueuedRecipient[]): Promise<void> {
-    for (const recipient of recipients) {
-      if (!this.#inHand.has(recipient)) continue
-      await this.#dispatch.postpone(recipient).catch(this.#logFailure)
-      this.#settled(recipient, null, false)
+    const failed = (error: unknown): void => this.#parts.log.error({ messageId, error }, 'delivering failed')
+    const putBack = async (): Promise<void> => {
+      for (const recipient of recipients.filter((each) => this.#inHand.has(each))) {
+        await this.#dispatch.postpone(recipient).catch(failed)
+        this.#settled(recipient, null, false)
+      }
     }
+    this.#track(work().catch(failed).then(putBack))
   }
 
   #settled(recipient: QueuedRecipient, dueAt: number | null, isTried: boolean): void {
@@ -227,10 +220,8 @@ export class QueueRunner {
   }
 
   #track(work: Promise<void>): void {
-    const tracked = work.catch(this.#logFailure)
+    const tracked = work.catch((error: unknown) => this.#parts.log.error({ error }, 'the queue failed'))
     this.#underWay.add(tracked)
     void tracked.finally(() => this.#underWay.delete(tracked))
   }
-
-  readonly #logFailure = (error: unknown): void => this.#parts.log.error({ error }, 'delivering failed')
 }

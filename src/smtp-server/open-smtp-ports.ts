@@ -1,6 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import type { Clock } from '../clock.ts'
 import { ConnectionSeats } from '../connection/connection-seats.ts'
+import type { Crowding } from '../connection/connection-seats.ts'
 import { MinimumRate } from '../connection/minimum-rate.ts'
 import { SternaError, messageOf } from '../errors.ts'
 import type { SmtpPortSettings } from './smtp-connection.ts'
@@ -17,13 +18,16 @@ interface SmtpPlace {
   setting: string
 }
 
-interface SmtpLimits {
+interface SmtpPortsSettings extends Omit<SmtpPortSettings, 'implicitTls' | 'seats' | 'contentRate'> {
+  clock: Clock
   /** Over all ports. */
   maxConnections: number
   /** From one client address, over all ports. */
   maxConnectionsPerAddress: number
 }
 
+/** Of all connections, those that are not logged in. */
+const maxStrangers = 1_000
 /** How long nothing of a message may come in, ms. */
 const contentPatienceMs = 60_000
 
@@ -42,15 +46,14 @@ export interface SmtpServer {
  */
 export async function openSmtpPorts<User>(
   places: SmtpPlace[],
-  { maxConnections, maxConnectionsPerAddress, clock, ...settings }: Omit<SmtpPortSettings, 'implicitTls' | 'seats' | 'contentRate'> & SmtpLimits & { clock: Clock },
+  { maxConnections, maxConnectionsPerAddress, clock, ...settings }: SmtpPortsSettings,
   handlers: SmtpHandlers<User>,
 ): Promise<SmtpServer> {
-  const { log } = settings
   const steady = (): number => clock.steady()
-  const seats = new ConnectionSeats(
-    { max: maxConnections, maxPerNetwork: maxConnectionsPerAddress, countsKnown: true },
-    { steady, crowded: (crowding) => log.warn({ ...crowding, port: places[0]?.setting }, 'too many SMTP connections: idle ones were sent away, others refused') },
-  )
+  const crowded = (crowding: Crowding): void =>
+    settings.log.warn({ ...crowding, port: places[0]?.setting }, 'too many SMTP connections: idle ones were sent away, others refused')
+  const limits = { max: maxConnections, maxStrangers, maxPerNetwork: maxConnectionsPerAddress, countsKnown: true }
+  const seats = new ConnectionSeats(limits, { steady, crowded })
   const contentRate = new MinimumRate(steady, { patienceMs: contentPatienceMs })
   const listeners: SmtpListener<User>[] = []
   const stop = async (graceMs: number): Promise<void> => {

@@ -39,9 +39,12 @@ export function openReader(directory: string): Connection {
   return connection
 }
 
-/** Opens a file. What SQLite cannot keep in the cache stays in memory: there may be no directory for temporary files, or a full one. */
+/**
+ * Opens a file. What SQLite cannot keep in the cache stays in memory: there may be no directory for temporary files, or a full one.
+ * @throws SternaError `configuration`, with what to do, where the file system refuses
+ */
 export function open(file: string, options: Sqlite.Options = {}): Connection {
-  const connection = new Sqlite(file, { timeout: busyMs, ...options })
+  const connection = usable(() => new Sqlite(file, { timeout: busyMs, ...options }))
   connection.pragma('temp_store = memory')
   return connection
 }

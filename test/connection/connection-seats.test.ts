@@ -7,7 +7,7 @@ function house(limits: Partial<SeatLimits> = {}) {
   let now = 0
   const told: Crowding[] = []
   const seats = new ConnectionSeats(
-    { max: 4, maxPerNetwork: 4, countsKnown: true, ...limits },
+    { max: 4, maxStrangers: 1_000, maxPerNetwork: 4, countsKnown: true, ...limits },
     { steady: () => now, crowded: (crowding) => told.push(crowding) },
   )
   const inside = new Map<string, Seat>()
@@ -59,6 +59,7 @@ describe('who has to leave', () => {
     ['nobody of a network with no more than it would have itself', { max: 2 }, 'a1 comes, b1 comes, c1 comes', ['in', 'in', 'full']],
     ['one of those where all have rested', { max: 2 }, `a1 comes, b1 comes, ${rest}, a1 does, c1 comes`, ['in', 'in', 'b1']],
     ['nobody who is known', { max: 2 }, `a1 comes, a1 known, a2 comes, ${rest}, b1 comes, c1 comes, b1 known, c1 comes`, ['in', 'in', 'a2', 'full', 'full']],
+    ['a stranger where there are as many as may be, though others are known', { maxStrangers: 1 }, `a1 comes, a1 known, b1 comes, c1 comes, ${rest}, c2 comes`, ['in', 'in', 'full', 'b1']],
     ['nobody where the network has a newcomer already, however many come', {}, 'a1 comes, a2 comes, a3 comes, b1 comes, b2 comes, b3 comes', ['in', 'in', 'in', 'in', 'a1', 'full']],
     ['no proxy that all clients share, while a network has more', {}, `proxy1 comes, proxy2 comes, a1 comes, a2 comes, ${rest}, a2 does, proxy3 comes`, ['in', 'in', 'in', 'in', 'a1']],
   ])('%s', (_what, limits, story, outcomes) => {
@@ -97,6 +98,18 @@ test('however many come from forty networks, one from each other network gets in
   run(`${rest}, ${crowd(2_000)}`)
   expect([...inside.keys()].filter((name) => !name.startsWith('x'))).toEqual(['fair1', 'just1', 'good1'])
   expect(inside.size).toBe(500)
+})
+
+test('no more than 200 a second change places where nobody has more than another; one that has less gets in', () => {
+  const { run } = house({ max: 1_000, maxPerNetwork: 2_000 })
+  // A step takes a ms.
+  const comes = (from: number): string => Array.from({ length: 1_000 }, (_, i) => `a${from + i} comes`).join(', ')
+  run(comes(0))
+  run(rest)
+  const changes = run(comes(1_000)).filter((outcome) => outcome !== 'full')
+  expect(changes.length).toBeGreaterThan(350)
+  expect(changes.length).toBeLessThan(450)
+  expect(run('b1 comes')[0]).toMatch(/^a/)
 })
 
 test('that there is no room is told at once, then once a minute with what has happened', () => {

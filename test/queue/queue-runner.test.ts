@@ -151,7 +151,9 @@ test('mail keeps no room where it cannot be read, or ended', async () => {
   await waiting()
   queue.noteWaiting('rcpt.example', clock.now())
   await tenMinutes()
-  expect(await states()).toEqual({ queued: many, bounced: many, delivered: 1 })
+  expect(await states()).toEqual({ deferred: many, bounced: many, delivered: 1 })
+  clock.advance(48 * hour)
+  await expect.poll(states).toEqual({ bounced: 2 * many, delivered: 1 })
 })
 
 test('a last attempt that found no connection is made later, and a message of no more use is not', async () => {

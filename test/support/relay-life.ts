@@ -206,6 +206,9 @@ async function runQueue(relay: TestRelay): Promise<void> {
   const waiting = await relay.send('gone@rcpt.example', in2Minutes)
   const lost = await relay.send('lost@rcpt.example', in2Minutes)
   await db.write([{ sql: 'delete from content where message_id = :lost', params: { lost } }])
+  const unread = await relay.send('gone-unread@rcpt.example', in2Minutes)
+  const setTags = (tags: string) => db.write([{ sql: 'update message set tags = :tags where id = :unread', params: { tags, unread } }])
+  await setTags('damaged')
   await reaches(relay, await relay.send('gone@rcpt.example'), 'gone@rcpt.example', 'bounced')
   const later = await relay.send('later@rcpt.example')
   await reaches(relay, later, 'later@rcpt.example', 'deferred')
@@ -216,9 +219,11 @@ async function runQueue(relay: TestRelay): Promise<void> {
   }
   await command(relay, 'queue', 'list')
   clock.advance(3 * minute)
-  // It came onto the suppression list while it waited; of the other the content is gone.
+  // It came onto the suppression list while it waited; of the others the content is gone, and the row cannot be read.
   await reaches(relay, waiting, 'gone@rcpt.example', 'suppressed')
-  await expect.poll(async () => (await queueAdmin.show(lost))[0]?.due_at).toBe(clock.now() + 5_000)
+  await reaches(relay, lost, 'lost@rcpt.example', 'deferred')
+  await expect.poll(async () => (await queueAdmin.show(unread))[0]?.due_at).toBe(clock.now() + 5_000)
+  await setTags('[]')
   clock.advance(60 * hour)
   await reaches(relay, later, 'later@rcpt.example', 'bounced')
   await isQuiet(relay)

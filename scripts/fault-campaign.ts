@@ -12,8 +12,9 @@ import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { tryFault } from './campaign/fault-stage.ts'
-import type { FaultResult } from './campaign/fault-stage.ts'
+import { tryFault } from './campaign/fault.ts'
+import type { FaultResult } from './campaign/fault.ts'
+import { Stage } from './campaign/fault-stage.ts'
 import { faults } from './campaign/faults.ts'
 import { compileFileShim } from './campaign/file-shim.ts'
 import { seededRandom } from './campaign/seeded-random.ts'
@@ -40,14 +41,15 @@ const results: FaultResult[] = []
 
 async function tryNext(): Promise<void> {
   for (let fault = waiting.shift(); fault; fault = waiting.shift()) {
-    const result = await tryFault(fault, base)
+    const stage = await Stage.open(fault, base)
+    const result = await tryFault(fault, stage).finally(() => stage.close())
     results.push(result)
     tell(result)
   }
 }
 
-function tell({ name, acknowledged, lost, bounced, suppressed, stalled, unsettled, twice, inDoubt, health, ended, problems }: FaultResult): void {
-  const counts = `${acknowledged} acknowledged, ${lost} lost, ${bounced} bounced, ${suppressed} suppressed, ${stalled} left, ${unsettled} not settled`
+function tell({ name, acknowledged, lost, bounced, suppressed, left, unsettled, twice, inDoubt, health, ended, problems }: FaultResult): void {
+  const counts = `${acknowledged} acknowledged, ${lost} lost, ${bounced} bounced, ${suppressed} suppressed, ${left} left, ${unsettled} not settled`
   console.log(`${problems.length === 0 ? 'ok  ' : 'NOT '} ${name}: ${counts}, ${twice} twice (${inDoubt} in doubt); healthz: ${health}; ${ended}`)
   for (const problem of problems) console.log(`     ${problem}`)
 }

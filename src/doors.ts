@@ -8,6 +8,7 @@ import { examination } from './doctor/examination.ts'
 import { explainAddress } from './doctor/explain-address.ts'
 import type { ExplainParts } from './doctor/explain-address.ts'
 import { ownAddresses } from './doctor/own-addresses.ts'
+import type { Erasures } from './erasure/erasures.ts'
 import { EventFeed } from './event/event-feed.ts'
 import type { EventFollower } from './event/event-follower.ts'
 import type { IncomingReports } from './feedback/incoming-reports.ts'
@@ -72,6 +73,7 @@ export interface Inside {
   eventsWritten(): void
   queue: QueueRunner
   queueAdmin: QueueAdmin
+  erasures: Erasures
   rollup: Rollup
   space: FreeSpace
   /** Through which every message gets in. */
@@ -220,7 +222,7 @@ async function openHttp(core: CoreParts, inside: Inside, frame: DoorFrame) {
 /** What the endpoints work on, but for mail, templates and the feed of events. */
 function apiParts(core: CoreParts, inside: Inside) {
   const { config, clock, db, suppressionPolicies } = core
-  const { queue, queueAdmin, reports, rollup, webhooks } = inside
+  const { queue, queueAdmin, erasures, reports, rollup, webhooks } = inside
   return {
     ...peopleParts(core, webhooks),
     ...unsubscribeParts(core, inside),
@@ -229,6 +231,7 @@ function apiParts(core: CoreParts, inside: Inside) {
     db,
     queue,
     queueAdmin,
+    erasures,
     reports,
     rollup,
     suppressionPolicies,
@@ -244,15 +247,15 @@ function apiParts(core: CoreParts, inside: Inside) {
 /** Mail programs send the clicks of many from a few addresses. */
 const unsubscribesPerMinute = 300
 
-const unsubscribeParts = ({ db, clock, secrets }: CoreParts, { eventsWritten }: Inside): UnsubscribeParts => ({
-  unsubscribeLinks: new UnsubscribeLinks({ db, clock, eventsWritten, keys: unsubscribeKeys(secrets.deriveKey) }),
+const unsubscribeParts = ({ db, clock, secrets, erasedAddress }: CoreParts, { eventsWritten }: Inside): UnsubscribeParts => ({
+  unsubscribeLinks: new UnsubscribeLinks({ db, clock, eventsWritten, erasedAddress, keys: unsubscribeKeys(secrets.deriveKey) }),
   unsubscribeLimit: new RateLimitNetworks(clock, unsubscribesPerMinute),
 })
 
 /** Routes as delivery finds them. */
-function explainParts({ db, clock, config, resolver }: CoreParts, { queueAdmin }: Inside): ExplainParts {
+function explainParts({ db, clock, config, resolver, erasedAddress }: CoreParts, { queueAdmin }: Inside): ExplainParts {
   const { hostname, port, smarthost, ...guard } = deliveryOptions(config)
-  return { db, clock, queueAdmin, route: { resolver, guard, ownNames: [hostname.toLowerCase()], port, smarthost, random: Math.random } }
+  return { db, clock, queueAdmin, erasedAddress, route: { resolver, guard, ownNames: [hostname.toLowerCase()], port, smarthost, random: Math.random } }
 }
 
 /** What the endpoints for accounts, keys and users work on. */

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { systemClock } from './clock.ts'
 import { failed, parseCommand, runCommand } from './command/command-line.ts'
 import type { ParsedCommand } from './command/command-line.ts'
+import { compactDatabase } from './command/compact-database.ts'
 import { askServer, controlSocketPath, serveControlSocket } from './command/control-socket.ts'
 import type { CommandResult } from './command/control-socket.ts'
 import { parseFeedbackFiles } from './command/feedback-commands.ts'
@@ -47,6 +48,10 @@ async function carryOut({ command, input, configFile }: ParsedCommand, argv: str
   if (command.name === 'serve') return serve(config, log)
   if (command.name === 'restore') {
     const { stdout, stderr = '' } = await restoreBackup(input, config)
+    return result(stdout, stderr)
+  }
+  if (command.name === 'compact') {
+    const { stdout, stderr = '' } = compactDatabase(config, (line) => void process.stderr.write(`${line}\n`))
     return result(stdout, stderr)
   }
   const request = { argv, cwd: process.cwd() }

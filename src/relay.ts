@@ -17,6 +17,7 @@ import { openDoors } from './doors.ts'
 import type { DoorAddresses, Inside, Stop } from './doors.ts'
 import { startDomainReportReader } from './domain-report/domain-report-reader.ts'
 import { sweepDomainReports } from './domain-report/domain-report-store.ts'
+import { Erasures } from './erasure/erasures.ts'
 import { SternaError } from './errors.ts'
 import { EventFollower } from './event/event-follower.ts'
 import { isClockBehind } from './event/newest-time.ts'
@@ -26,7 +27,7 @@ import { operatorHandler } from './feedback/operator-handler.ts'
 import { ReportBudget } from './feedback/report-budget.ts'
 import { startFeedback } from './feedback/start-feedback.ts'
 import { isoTime } from './iso-time.ts'
-import { sweep } from './message/retention.ts'
+import { Retention } from './message/retention.ts'
 import { NoticeRunner } from './notice/notice-runner.ts'
 import { QueueAdmin } from './queue/queue-admin.ts'
 import { QueueRunner } from './queue/queue-runner.ts'
@@ -95,17 +96,19 @@ export async function startRelay(config: Config, outside: Outside & { version: s
     const rollup = new Rollup(core)
     const noteWaiting = (destination: string, dueAt: number): void => queue.noteWaiting(destination, dueAt)
     const queueAdmin = new QueueAdmin({ db, clock, noteWaiting, eventsWritten })
+    const erasures = new Erasures({ ...core, eventsWritten }, { isAlone: false })
+    stops.push(() => erasures.stop())
     const { systemMail, ...entry } = await openEntry(core, { queue, eventsWritten }, stops)
     followers.push(await startNotices(core, systemMail, stops))
     const { storageLimit, complaintSources } = config.returnPath
     const reports = new IncomingReports({ db, clock, budget: new ReportBudget(clock, storageLimit), complaintSources })
     await reports.measure()
     openFeedback(core, { reports, systemMail, eventsWritten }, stops)
-    const inside = { ...entry, reports, queue, queueAdmin, rollup, webhooks, follower, eventsWritten, shares, version: outside.version }
+    const inside = { ...entry, reports, queue, queueAdmin, erasures, rollup, webhooks, follower, eventsWritten, shares, version: outside.version }
     const { addresses, certificate } = await openDoors(core, inside, stops)
-    const scheduler = startJobs(core, { rollup, reports, certificate, uploads: entry.door.uploads }, stops)
+    const scheduler = startJobs(core, { rollup, reports, certificate, erasures, uploads: entry.door.uploads }, stops)
     await keepWatchOfClock(core, { scheduler, queue }, stops)
-    return { parts: { ...core, webhooks: webhooks.list, queueAdmin }, addresses, stop }
+    return { parts: { ...core, webhooks: webhooks.list, queueAdmin, erasures }, addresses, stop }
   } catch (error) {
     await stop()
     throw error
@@ -161,6 +164,7 @@ async function openEntry(
     clock,
     uploads,
     idempotencyKeys: new IdempotencyKeys(core),
+    erasedAddress: core.erasedAddress,
     accounts,
     verifiedDomainFor: (accountId, name) => sendingDomains.verifiedDomainFor(accountId, name),
     giveUpAfterMs: config.delivery.giveUpAfter,
@@ -210,25 +214,29 @@ interface JobParts {
   rollup: Rollup
   reports: IncomingReports
   certificate: CertificateRenewal
+  erasures: Erasures
   uploads: Uploads
 }
 
-function startJobs(core: CoreParts, { rollup, reports, certificate, uploads }: JobParts, stops: Stop[]): Scheduler {
-  const { config, clock, log, db, apiKeys, audit, people, sendingDomains } = core
+function startJobs(core: CoreParts, { rollup, reports, certificate, erasures, uploads }: JobParts, stops: Stop[]): Scheduler {
+  const { config, clock, log, db, upkeep, apiKeys, audit, people, sendingDomains } = core
   const cron = '* * * * *'
-  const retention = { contentMs: config.contentRetention, eventMs: config.eventRetention }
+  const kept = { contentMs: config.contentRetention, eventMs: config.eventRetention }
+  const retention = new Retention(db, kept)
   const scheduler = startScheduler(
     [
       { name: 'key use', cron, run: () => apiKeys.flush() },
       { name: 'domain checks', cron, run: () => sendingDomains.recheckDue() },
       { name: 'old domain keys', cron, run: () => sendingDomains.forgetOld() },
       // What is swept out must have been counted.
-      { name: 'analytics and retention', cron, run: () => rollup.keepUp().then(() => sweep(db, retention, clock.now())) },
-      { name: 'report retention', cron, run: () => reports.sweep(retention) },
-      { name: 'domain report retention', cron, run: () => sweepDomainReports(db, clock.now() - retention.eventMs) },
+      { name: 'analytics and retention', cron, run: () => rollup.keepUp().then(() => retention.sweep(clock.now())) },
+      { name: 'report retention', cron, run: () => reports.sweep(kept) },
+      { name: 'domain report retention', cron, run: () => sweepDomainReports(db, clock.now() - kept.eventMs) },
       { name: 'abandoned uploads', cron, run: () => uploads.sweep() },
-      { name: 'suppression expiry', cron, run: () => sweepSuppressions(db, clock.now(), retention.eventMs) },
-      { name: 'audit retention', cron, run: () => audit.sweep(clock.now() - retention.eventMs) },
+      { name: 'suppression expiry', cron, run: () => sweepSuppressions(db, clock.now(), kept.eventMs) },
+      { name: 'audit retention', cron, run: () => audit.sweep(clock.now() - kept.eventMs) },
+      { name: 'erasures', cron, run: () => erasures.resume().then(() => erasures.sweep(clock.now() - kept.eventMs)) },
+      { name: 'upkeep of the database files', cron, run: () => upkeep.run() },
       { name: 'certificate', cron, run: () => certificate.look() },
       { name: 'ended sessions', cron, run: () => people.sessions.sweep() },
     ],
@@ -273,6 +281,7 @@ function newQueue(
       deliver: (job, onAttempt) => delivery.deliver(job, onAttempt),
       isResolverSuspect: () => resolverWatch.isSuspect,
       eventsWritten,
+      erasedAddress: core.erasedAddress,
       random: Math.random,
     },
     {

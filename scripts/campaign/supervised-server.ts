@@ -80,7 +80,7 @@ export class SupervisedServer {
 
 /** What /healthz said over some time: `ok`, the names of faults, `no answer`. */
 export class HealthSeen {
-  readonly seen = new Map<string, number>()
+  readonly #seen = new Map<string, number>()
   readonly #ending = new AbortController()
 
   constructor(port: number) {
@@ -90,13 +90,22 @@ export class HealthSeen {
   async #watch(port: number): Promise<void> {
     for (const { signal } = this.#ending; !signal.aborted; await pause(50)) {
       const said = await askHealth(port, AbortSignal.any([signal, AbortSignal.timeout(5_000)]))
-      if (!signal.aborted) this.seen.set(said, (this.seen.get(said) ?? 0) + 1)
+      if (!signal.aborted) this.#seen.set(said, (this.#seen.get(said) ?? 0) + 1)
     }
+  }
+
+  /** Begins anew. */
+  forget(): void {
+    this.#seen.clear()
+  }
+
+  toString(): string {
+    return [...this.#seen].map(([said, times]) => `${said} ${times}`).join(', ')
   }
 
   /** Whether it was anything but well, once. */
   get hasTold(): boolean {
-    return [...this.seen.keys()].some((said) => said !== 'ok')
+    return [...this.#seen.keys()].some((said) => said !== 'ok')
   }
 
   stop(): void {

@@ -39,6 +39,8 @@ interface RefusedKey {
 
 /** A key that works all day is not worth a write a request. */
 const lastUsedStepMs = 60_000
+/** Keys whose last use is written in one batch. */
+const writtenAtOnce = 500
 
 /**
  * The API keys. Those in force are held in memory (digest → key), so that a request costs no look-up in the database
@@ -176,11 +178,14 @@ export class ApiKeys {
     return keys.toSorted((a, b) => (a.id < b.id ? -1 : 1)).map((key) => this.#shown(key))
   }
 
-  /** Writes the times of last use that have been gathered, in one batch; to be called about once a minute and at the end. */
+  /** Writes the times of last use that have been gathered; to be called about once a minute and at the end. */
   async flush(): Promise<void> {
-    const keys = [...this.#unwritten]
-    if (keys.length === 0) return
-    this.#unwritten.clear()
+    while (this.#unwritten.size > 0) await this.#flushSome()
+  }
+
+  async #flushSome(): Promise<void> {
+    const keys = [...this.#unwritten].slice(0, writtenAtOnce)
+    for (const key of keys) this.#unwritten.delete(key)
     try {
       await this.#db.write(
         keys.map((key) => ({

@@ -101,4 +101,13 @@ export const backupCommands: Command[] = [
       'Puts a backup into the data directory. No server may be running on it. Mail that waited when the backup was made is ' +
       'sent at the next start, though it may have been sent since.',
   },
+  {
+    name: 'compact',
+    args: [],
+    options: {},
+    doc:
+      'Rewrites the database so that its file holds nothing of what was deleted, and gives free room back. No server may be running ' +
+      'on it. Needed once for a database of a version before 0.2. Says first how long it takes and how much room, and refuses ' +
+      'where the disk has less.',
+  },
 ]

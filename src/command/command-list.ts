@@ -3,6 +3,7 @@ import { backupCommands } from './backup-commands.ts'
 import type { Command } from './command.ts'
 import { doctorCommands } from './doctor-commands.ts'
 import { domainCommands } from './domain-commands.ts'
+import { eraseCommands } from './erase-command.ts'
 import { feedbackCommands } from './feedback-commands.ts'
 import { importCommands } from './import-commands.ts'
 import { keyCommands } from './key-commands.ts'
@@ -23,6 +24,7 @@ export const commands: readonly Command[] = [
   ...importCommands,
   ...reportCommands,
   ...feedbackCommands,
+  ...eraseCommands,
   ...backupCommands,
   ...doctorCommands,
   { name: 'bench', args: [], options: {}, doc: 'Measures this machine on loopback: how fast mail is taken and delivered.' },

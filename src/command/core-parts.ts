@@ -17,6 +17,9 @@ import type { SendingDomainSettings } from '../sending-domain/sending-domains.ts
 import { isFullName } from '../smtp/domain-name.ts'
 import type { Database } from '../store/database.ts'
 import { openDatabase } from '../store/sqlite-database.ts'
+import { Upkeep } from '../store/upkeep.ts'
+import { erasedAddressBy } from '../suppression/erased-address.ts'
+import type { ErasedAddress } from '../suppression/erased-address.ts'
 import { SuppressionPolicies } from '../suppression/suppression-policies.ts'
 import { openSecrets } from './open-secrets.ts'
 
@@ -39,6 +42,7 @@ export interface CoreParts {
   log: Log
   health: Health
   db: Database
+  upkeep: Upkeep
   secrets: Secrets
   resolver: DnsResolver
   accounts: Accounts
@@ -47,6 +51,7 @@ export interface CoreParts {
   audit: AuditLog
   sendingDomains: SendingDomains
   suppressionPolicies: SuppressionPolicies
+  erasedAddress: ErasedAddress
   close(): Promise<void>
 }
 
@@ -74,7 +79,10 @@ export async function openCoreParts(config: Config, outside: Outside): Promise<C
     const suppressionPolicies = new SuppressionPolicies(db, config.suppression)
     for (const part of [accounts, apiKeys, sendingDomains, suppressionPolicies]) await part.load()
     const people = await openPeople({ db, clock, secrets, accounts }, { issuer: config.hostname, sandboxOnly })
-    return { config, clock, log, health, db, secrets, resolver, accounts, apiKeys, people, audit, sendingDomains, suppressionPolicies, close }
+    const upkeep = new Upkeep(db.upkeep)
+    const erasedAddress = erasedAddressBy(secrets.deriveKey('erased address'))
+    const parts = { config, clock, log, health, db, upkeep, secrets, resolver, accounts, apiKeys, people, audit, sendingDomains }
+    return { ...parts, suppressionPolicies, erasedAddress, close }
   } catch (error) {
     await close()
     throw error

@@ -35,10 +35,10 @@ export const importCommands: Command[] = [
       "Puts another service's suppressions on the list, from its export or what its API listed, CSV or JSON. Times and reasons " +
       'are kept; what is there already stays as it is, so it may be run again. Says how many were taken, and why others were ' +
       'not, by line; it fails where some were not.',
-    async run(input, { accounts, db, clock }) {
+    async run(input, { accounts, db, clock, erasedAddress }) {
       const { id: accountId } = accounts.getAccount(requiredOption(input, 'account'))
       const report = await importSuppressions(
-        { db, clock },
+        { db, clock, erasedAddress },
         {
           scope: { accountId, sandbox: flagOption(input, 'sandbox') },
           file: resolve(input.cwd, argument(input, 0)),

@@ -1,5 +1,6 @@
 import { systemClock } from '../clock.ts'
 import type { Config } from '../config/settings.ts'
+import { Erasures } from '../erasure/erasures.ts'
 import type { Log } from '../log.ts'
 import { QueueAdmin } from '../queue/queue-admin.ts'
 import { WebhookList } from '../webhook/webhook-list.ts'
@@ -18,7 +19,8 @@ export async function openCommandParts(config: Config, log: Log): Promise<{ part
     const webhooks = new WebhookList({ db, clock, secrets, onEnabled: () => {} }, { allowHttp: config.webhooks.allowHttp })
     await webhooks.load()
     const queueAdmin = new QueueAdmin({ db, clock, noteWaiting: () => {}, eventsWritten: () => {} })
-    return { parts: { ...core, webhooks, queueAdmin }, close }
+    const erasures = new Erasures({ ...core, eventsWritten: () => {} }, { isAlone: true })
+    return { parts: { ...core, webhooks, queueAdmin, erasures }, close }
   } catch (error) {
     await close()
     throw error

@@ -6,6 +6,7 @@ import type { Health } from '../health.ts'
 import type { SendingDomains } from '../sending-domain/sending-domains.ts'
 import type { Database } from '../store/database.ts'
 import { realHost } from './doctor-host.ts'
+import { judgeDatabase } from './examine-disk.ts'
 import type { Finding } from './finding.ts'
 import { runDoctor } from './run-doctor.ts'
 
@@ -20,5 +21,6 @@ export async function examination(parts: {
 }): Promise<Finding[]> {
   const { config, clock, resolver, health, sendingDomains, db } = parts
   const domains = sendingDomains.list().map((domain) => ({ domain, records: sendingDomains.records(domain) }))
-  return runDoctor({ config, clock, resolver, health, domains, newestTime: await newestTime(db), host: realHost, db })
+  const findings = await runDoctor({ config, clock, resolver, health, domains, newestTime: await newestTime(db), host: realHost, db })
+  return [...findings, judgeDatabase(await db.upkeep.needsRewriting())]
 }

@@ -29,4 +29,14 @@ export function judgeDirectory(directory: string, modes: { path: string; mode: n
   return say.warning(`Others on this machine can read ${open.join(', ')}, which has all mail in it.`, `Run: chmod 700 ${directory}`)
 }
 
+/** What was deleted from the database. */
+export function judgeDatabase(needsRewriting: boolean): Finding {
+  const say = sayOf('database')
+  if (!needsRewriting) return say.ok('What is deleted is overwritten, and its room given back.')
+  return say.warning(
+    'The database was made by an earlier version: what was deleted then can still be read in its file and in backups.',
+    'Stop the server and run: sterna compact. Then make a new backup.',
+  )
+}
+
 const shown = (bytes: number): string => (bytes >= gigabyte ? `${(bytes / gigabyte).toFixed(1)} GB` : `${Math.round(bytes / 1024 ** 2)} MB`)

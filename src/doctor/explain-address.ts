@@ -8,6 +8,7 @@ import type { DestinationQueue } from '../queue/queue-overview.ts'
 import { untilSecondLook } from '../queue/second-look.ts'
 import type { Address } from '../smtp/address.ts'
 import type { Database, Row } from '../store/database.ts'
+import type { ErasedAddress } from '../suppression/erased-address.ts'
 import { suppressionAddress } from '../suppression/suppression-address.ts'
 
 export interface ExplainParts {
@@ -15,6 +16,7 @@ export interface ExplainParts {
   db: Database
   queueAdmin: Pick<QueueAdmin, 'destination'>
   route: RouteParts
+  erasedAddress: ErasedAddress
 }
 
 /** Why an account must not write to an address. */
@@ -64,12 +66,12 @@ export async function explainAddress({ address, domain }: Address, parts: Explai
 }
 
 /** Of any account's live mail. Uses the index suppression_address. */
-const suppressionsOf = ({ db, clock }: ExplainParts, address: string): Promise<SuppressionReason[]> =>
+const suppressionsOf = ({ db, clock, erasedAddress }: ExplainParts, address: string): Promise<SuppressionReason[]> =>
   db.report<SuppressionReason>(
     `select s.account_id, a.name as account, s.origin, s.topic, s.reason, s.created_at
        from suppression s join account a on a.id = s.account_id
-      where s.address = :address and s.sandbox = 0 and (s.expires_at is null or s.expires_at > :now) order by s.id limit 100`,
-    { address: suppressionAddress(address), now: clock.now() },
+      where s.address in (:address, :erased) and s.sandbox = 0 and (s.expires_at is null or s.expires_at > :now) order by s.id limit 100`,
+    { address: suppressionAddress(address), erased: erasedAddress(address), now: clock.now() },
   )
 
 async function enforcingDomains(db: Database): Promise<string[]> {

@@ -13,6 +13,7 @@ export const checkNames = [
   'data_directory',
   'key_file',
   'open_files',
+  'database',
   'dnsbl',
 ] as const
 export type CheckName = (typeof checkNames)[number]

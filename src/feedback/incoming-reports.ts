@@ -2,10 +2,12 @@ import type { Clock } from '../clock.ts'
 import { idFloor, newId } from '../id.ts'
 import { clientNetwork, networkRule } from '../ip-address.ts'
 import type { Database, Statement } from '../store/database.ts'
-import { removeInPieces } from '../store/remove-in-pieces.ts'
+import { firstRowsBySize, removeInPieces } from '../store/remove-in-pieces.ts'
+import { TableWalk } from '../store/table-walk.ts'
+import type { WalkedTable } from '../store/table-walk.ts'
 import type { ReportBox, ReportBudget } from './report-budget.ts'
 import { costOf } from './report-budget.ts'
-import { contentsAtOnce, ReportRoom } from './report-room.ts'
+import { ReportRoom } from './report-room.ts'
 
 /** What an address of the return path is for. */
 export const reportPurposes = ['bounce', 'complaint', 'unsubscribe', 'dmarc_report', 'tls_report', 'postmaster', 'abuse'] as const
@@ -79,6 +81,7 @@ interface IncomingReportsParts {
 export class IncomingReports {
   readonly #parts: IncomingReportsParts
   readonly #room: ReportRoom
+  readonly #contents = new TableWalk('')
   readonly #isListedSource: (address: string) => boolean
   #arrived: (purposes: ReadonlySet<ReportPurpose>) => void = () => {}
 
@@ -169,7 +172,7 @@ export class IncomingReports {
     const { db, clock } = this.#parts
     const now = clock.now()
     await removeInPieces(db, [removeReports(now - eventMs)])
-    await removeInPieces(db, [removeContents(now - contentMs)], contentsAtOnce)
+    await this.#contents.run(db, settledContents(db, now - contentMs), now)
     await this.measure()
   }
 }
@@ -227,12 +230,25 @@ const removeReports = (cutoff: number): Statement => ({
   params: { before: idFloor('rep', cutoff + 1) },
 })
 
+const contentsAtOnce = 256
+
 /** Contents whose reports are all settled, or are gone. */
-const removeContents = (cutoff: number): Statement => ({
-  sql: `delete from incoming_content where id in (
-          select c.id from incoming_content c
-           where c.id < :before
-             and not exists (select 1 from incoming_report r where r.content_id = c.id and r.state = 'received')
-           order by c.id limit :rows)`,
-  params: { before: idFloor('rep', cutoff + 1) },
+const settledContents = (db: Pick<Database, 'read'>, cutoff: number): WalkedTable<string> => ({
+  async piece(after) {
+    const found = await db.read<{ id: string; cost: number }>(
+      `select id, cost from incoming_content where id > :after and id < :before order by id limit ${contentsAtOnce}`,
+      { after, before: idFloor('rep', cutoff + 1) },
+    )
+    const piece = firstRowsBySize(found, ({ cost }) => cost)
+    const last = piece.at(-1)?.id
+    return last === undefined ? null : { last, isEnd: piece.length === found.length && found.length < contentsAtOnce }
+  },
+  remove: (after, last) => [
+    {
+      sql: `delete from incoming_content
+             where id > :after and id <= :last
+               and not exists (select 1 from incoming_report r where r.content_id = incoming_content.id and r.state = 'received')`,
+      params: { after, last },
+    },
+  ],
 })

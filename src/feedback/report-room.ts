@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts'
 import type { Database, Statement } from '../store/database.ts'
+import { firstRowsBySize } from '../store/remove-in-pieces.ts'
 import type { ReportBox, ReportBudget } from './report-budget.ts'
 
 interface ReportRoomParts {
@@ -8,8 +9,8 @@ interface ReportRoomParts {
   budget: ReportBudget
 }
 
-/** Contents that one batch removes: they are large, and removing them is what takes the time. */
-export const contentsAtOnce = 32
+/** Contents that one batch removes at most: they are large, and removing them is what takes the time. */
+const contentsAtOnce = 32
 /** How long nobody looks again where nothing could leave, ms: to find that out, all that waits is gone through. */
 const inVainMs = 1_000
 
@@ -48,12 +49,13 @@ export class ReportRoom {
   async #removeOldest(box: ReportBox): Promise<boolean> {
     const { db, clock, budget } = this.#parts
     if ((this.#inVainUntil.get(box) ?? 0) > clock.steady()) return false
-    const oldest = await db.report<{ id: string; cost: number }>(
+    const found = await db.report<{ id: string; cost: number }>(
       `select c.id, c.cost from incoming_content c
         where c.box = :box and not exists (select 1 from incoming_report r where r.content_id = c.id and r.state = 'received')
         order by c.id limit ${contentsAtOnce}`,
       { box },
     )
+    const oldest = firstRowsBySize(found, ({ cost }) => cost)
     if (oldest.length === 0) {
       this.#inVainUntil.set(box, clock.steady() + inVainMs)
       return false

@@ -2,6 +2,7 @@ import type { Clock } from '../clock.ts'
 import { networkRule } from '../ip-address.ts'
 import type { Log } from '../log.ts'
 import type { Database } from '../store/database.ts'
+import type { ErasedAddress } from '../suppression/erased-address.ts'
 import type { SuppressionPolicy } from '../suppression/suppression-policy.ts'
 import { feedbackHandler } from './feedback-handler.ts'
 import { startFeedbackParser } from './feedback-parser.ts'
@@ -22,6 +23,7 @@ interface FeedbackParts {
   reports: IncomingReports
   /** Of the tokens of recipients. */
   tokenKey: Buffer
+  erasedAddress: ErasedAddress
   policyFor(accountId: string): SuppressionPolicy
   /** What takes the reports that are not about one recipient. */
   handlers: Record<Exclude<ReportPurpose, RecipientPurpose>, ReportHandler>

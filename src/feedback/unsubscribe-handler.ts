@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts'
 import type { Database } from '../store/database.ts'
+import type { ErasedAddress } from '../suppression/erased-address.ts'
 import { endSubscription, subscriptionOfRecipient } from '../suppression/unsubscribe.ts'
 import { withoutEffect } from './report-handler.ts'
 import type { ReportHandler } from './report-handler.ts'
@@ -9,10 +10,10 @@ import type { ReportHandler } from './report-handler.ts'
  * proves who that is.
  */
 export const unsubscribeHandler =
-  ({ db, clock }: { db: Pick<Database, 'read'>; clock: Clock }): ReportHandler =>
+  ({ clock, ...parts }: { db: Pick<Database, 'read'>; clock: Clock; erasedAddress: ErasedAddress }): ReportHandler =>
   async ({ recipientId }) => {
     if (recipientId === null) return withoutEffect('no_token')
-    const subscription = await subscriptionOfRecipient(recipientId, db)
+    const subscription = await subscriptionOfRecipient(recipientId, parts)
     if (!subscription) return withoutEffect('unknown_recipient')
     const { accountId, messageId } = subscription.target
     const about = { accountId, messageId, recipientId }

@@ -82,6 +82,7 @@ const tagText: Record<string, string> = {
   Webhooks: 'Where events are posted to, and what became of each delivery.',
   Events: 'Everything that happened, in order and without a gap.',
   Suppressions: 'Addresses that are not written to.',
+  Erasures: 'Recipients who are to be forgotten.',
   Feedback: 'What came back by mail, bounces and complaints, and what came of it.',
   Analytics: 'How many emails were sent, delivered, bounced.',
   'API keys': 'The keys of the account.',

@@ -7,6 +7,7 @@ import type { Page } from '../store/page-clause.ts'
 import type { NewestEvent } from './email-status.ts'
 import { filterClause } from './message-filter.ts'
 import type { MessageFilter } from './message-filter.ts'
+import { isKept } from './message-store.ts'
 
 export interface MessageRow extends Row {
   id: string
@@ -132,11 +133,12 @@ export class MessageReader {
     return new Map(rows.map(({ message_id, type, data }) => [message_id, { type, data: JSON.parse(data) }]))
   }
 
-  /** The bytes of a message in pieces; none where they are no longer kept. */
+  /** The bytes of a message in pieces; none where they are no longer kept, or only until they are delivered. */
   async content(messageId: string): Promise<Uint8Array[]> {
-    const rows = await this.#db.report<{ bytes: Uint8Array }>('select bytes from content where message_id = :messageId order by chunk', {
-      messageId,
-    })
+    const rows = await this.#db.report<{ bytes: Uint8Array }>(
+      `select bytes from content where message_id = :messageId and ${isKept} order by chunk`,
+      { messageId },
+    )
     return rows.map(({ bytes }) => bytes)
   }
 

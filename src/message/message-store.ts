@@ -1,6 +1,9 @@
 import type { Statement } from '../store/database.ts'
 import type { Submission } from './submission.ts'
 
+/** True of content that may still be shown and sent anew: it names nobody who was erased. */
+export const isKept = 'not exists (select 1 from content_to_erase e where e.message_id = content.message_id)'
+
 /** The row of a message and its tags. */
 export function insertMessage(submission: Submission, domainId: string | null, now: number): Statement[] {
   const { id, submitter, tags } = submission

@@ -1,64 +1,140 @@
 import { idFloor } from '../id.ts'
 import type { Database, Statement } from '../store/database.ts'
-import { removeInPieces } from '../store/remove-in-pieces.ts'
+import { firstRowsBySize, removeInPieces } from '../store/remove-in-pieces.ts'
+import { TableWalk } from '../store/table-walk.ts'
+import type { WalkedTable } from '../store/table-walk.ts'
 
 /** How long things are kept, ms. */
-interface Retention {
+export interface RetentionTimes {
   /** Content and attempts, from the moment the last recipient's state became final. */
   contentMs: number
   /** Events, messages, recipients, webhook deliveries. */
   eventMs: number
 }
 
+type ContentKey = { id: string; chunk: number }
+
+const chunksAtOnce = 1_024
+
 /** True of a message all of whose recipients have been in a final state since `cutoff`. */
 const isFinal = (messageId: string): string => `not exists (
   select 1 from recipient r where r.message_id = ${messageId}
      and (r.due_at is not null or coalesce(r.bounced_at, r.delivered_at, r.sent_at, 0) > :cutoff))`
 
+/** Its recipients go first. */
+const isDeserted = 'not exists (select 1 from recipient r where r.message_id = message.id)'
+
 /**
- * Removes what has been kept long enough, a bounded piece at a time; ids begin with their time, so what is old is
- * found by its key. Events are removed from the old end only, and the newest one stays: readers' cursors count on it.
+ * Removes what has been kept long enough, a bounded piece at a time; ids begin with their time, so what is old is found by its
+ * key. The newest event stays: readers' cursors count on it.
  */
-export async function sweep(db: Pick<Database, 'write'>, retention: Retention, now: number): Promise<void> {
-  const { contentMs, eventMs } = retention
-  for (const step of [
-    removeContent(now - contentMs),
-    removeAttempts(now - contentMs),
-    removeEvents(now - eventMs),
-    removeWebhookDeliveries(now - eventMs),
-    removeMessages(now - eventMs),
-    [removeIdempotencyKeys(now)],
-  ]) {
-    await removeInPieces(db, step)
+export class Retention {
+  readonly #db: Pick<Database, 'read' | 'write'>
+  readonly #times: RetentionTimes
+  readonly #contents = new TableWalk<ContentKey>({ id: '', chunk: 0 })
+  readonly #attempts = new TableWalk('')
+  readonly #recipients = new TableWalk('')
+  readonly #notices = new TableWalk('')
+  readonly #messages = new TableWalk('')
+
+  constructor(db: Pick<Database, 'read' | 'write'>, times: RetentionTimes) {
+    this.#db = db
+    this.#times = times
+  }
+
+  /** `now`: epoch, ms */
+  async sweep(now: number): Promise<void> {
+    const db = this.#db
+    const eventCutoff = now - this.#times.eventMs
+    const contentCutoff = Math.max(now - this.#times.contentMs, eventCutoff)
+    await this.#contents.run(db, contents(db, contentCutoff), now)
+    await this.#attempts.run(db, attempts(db, contentCutoff), now)
+    await this.#recipients.run(db, recipients(db, eventCutoff), now)
+    await this.#notices.run(db, notices(db, eventCutoff), now)
+    await this.#messages.run(db, messages(db, eventCutoff), now)
+    for (const batch of [removeEvents(eventCutoff), removeWebhookDeliveries(eventCutoff), removeIdempotencyKeys(now)]) {
+      await removeInPieces(db, batch)
+    }
   }
 }
 
-/** Content whose message is still on its way in has no recipients yet. */
-const removeContent = (cutoff: number): Statement[] => [
-  {
-    sql: `delete from content where message_id in (
-            select c.message_id from content c
-             where c.chunk = 0 and c.message_id < :before and ${isFinal('c.message_id')}
-               and not exists (select 1 from upload u where u.message_id = c.message_id)
-             order by c.message_id limit :rows)`,
-    params: { before: idFloor('em', cutoff + 1), cutoff },
-  },
-]
+type Reads = Pick<Database, 'read'>
 
-const removeAttempts = (cutoff: number): Statement[] => [
-  {
-    sql: `delete from attempt where id in (
-            select a.id from attempt a
-             where a.id < :before and ${isFinal('a.message_id')}
-             order by a.id limit :rows)`,
-    params: { before: idFloor('att', cutoff + 1), cutoff },
+/** Content whose message is still on its way in has no recipients yet. */
+const contents = (db: Reads, cutoff: number): WalkedTable<ContentKey> => ({
+  async piece(after, wanted) {
+    const rows = Math.min(wanted, chunksAtOnce)
+    const found = await db.read<ContentKey & { size: number }>(
+      `select message_id as id, chunk, cast(length(bytes) as bigint) as size from content
+        where (message_id, chunk) > (:id, :chunk) and message_id < :before order by message_id, chunk limit :rows`,
+      { ...after, before: idFloor('em', cutoff + 1), rows },
+    )
+    const piece = firstRowsBySize(found, ({ size }) => size)
+    const last = piece.at(-1)
+    return last ? { last: { id: last.id, chunk: last.chunk }, isEnd: piece.length < rows && piece.length === found.length } : null
   },
-]
+  remove: (after, last) => [
+    {
+      sql: `delete from content
+             where (message_id, chunk) > (:id, :chunk) and (message_id, chunk) <= (:lastId, :lastChunk) and ${isFinal('content.message_id')}
+               and not exists (select 1 from upload u where u.message_id = content.message_id)`,
+      params: { ...after, lastId: last.id, lastChunk: last.chunk, cutoff },
+    },
+  ],
+})
+
+const attempts = (db: Reads, cutoff: number): WalkedTable<string> => ({
+  piece: (after, rows) => pieceOf(db, 'select id from attempt where id > :after and id < :before order by id', { after, before: idFloor('att', cutoff + 1), rows }),
+  remove: (after, last) => [
+    { sql: `delete from attempt where id > :after and id <= :last and ${isFinal('attempt.message_id')}`, params: { after, last, cutoff } },
+  ],
+})
+
+const recipients = (db: Reads, cutoff: number): WalkedTable<string> => ({
+  piece: (after, rows) => pieceOf(db, 'select id from recipient where id > :after and id < :before order by id', { after, before: idFloor('rcp', cutoff + 1), rows }),
+  remove: (after, last) => [
+    { sql: `delete from recipient where id > :after and id <= :last and ${isFinal('recipient.message_id')}`, params: { after, last, cutoff } },
+  ],
+})
+
+const notices = (db: Reads, cutoff: number): WalkedTable<string> => ({
+  piece: (after, rows) =>
+    pieceOf(db, 'select recipient_id as id from notice where recipient_id > :after and recipient_id < :before order by recipient_id', {
+      after,
+      before: idFloor('rcp', cutoff + 1),
+      rows,
+    }),
+  remove: (after, last) => [
+    {
+      sql: `delete from notice where recipient_id > :after and recipient_id <= :last
+               and not exists (select 1 from recipient r where r.id = notice.recipient_id)`,
+      params: { after, last },
+    },
+  ],
+})
+
+const messages = (db: Reads, cutoff: number): WalkedTable<string> => ({
+  piece: (after, rows) => pieceOf(db, 'select id from message where id > :after and id < :before order by id', { after, before: idFloor('em', cutoff + 1), rows }),
+  remove: (after, last) => [
+    {
+      sql: `delete from message_tag where message_id in (select id from message where id > :after and id <= :last and ${isDeserted})`,
+      params: { after, last },
+    },
+    { sql: `delete from message where id > :after and id <= :last and ${isDeserted}`, params: { after, last } },
+  ],
+})
+
+/** The end of a piece of what `sql` selects as `id`. */
+async function pieceOf(db: Reads, sql: string, params: { after: string; before: string; rows: number }): Promise<{ last: string; isEnd: boolean } | null> {
+  const [end] = await db.read<{ last: string | null; found: number }>(`select max(id) as last, count(*) as found from (${sql} limit :rows) as piece`, params)
+  return end && end.last !== null ? { last: end.last, isEnd: end.found < params.rows } : null
+}
 
 const removeEvents = (cutoff: number): Statement[] => [
   {
+    // By the key of ids, which begin with their time: in the order of seq all events would be looked at where none is old.
     sql: `delete from event where seq in (
-            select seq from event where id < :before and seq < (select max(seq) from event) order by seq limit :rows)`,
+            select seq from event where id < :before and seq < (select max(seq) from event) order by id limit :rows)`,
     params: { before: idFloor('evt', cutoff) },
   },
 ]
@@ -72,19 +148,10 @@ function removeWebhookDeliveries(cutoff: number): Statement[] {
   ]
 }
 
-function removeMessages(cutoff: number): Statement[] {
-  const params = { before: idFloor('em', cutoff + 1), cutoff }
-  const old = `select m.id from message m where m.id < :before and ${isFinal('m.id')} order by m.id limit :rows`
-  return [
-    ...['message_tag', 'content', 'attempt', 'notice'].map((table) => ({ sql: `delete from ${table} where message_id in (${old})`, params })),
-    // The recipients last but one: that a message is final is read from them, and of a message without any it is true.
-    { sql: `delete from recipient where message_id in (${old})`, params },
-    { sql: `delete from message where id in (${old})`, params },
-  ]
-}
-
-const removeIdempotencyKeys = (now: number): Statement => ({
-  sql: `delete from idempotency where (account_id, operation, key) in (
-          select account_id, operation, key from idempotency where expires_at <= :now limit :rows)`,
-  params: { now },
-})
+const removeIdempotencyKeys = (now: number): Statement[] => [
+  {
+    sql: `delete from idempotency where (account_id, operation, key) in (
+            select account_id, operation, key from idempotency where expires_at <= :now limit :rows)`,
+    params: { now },
+  },
+]

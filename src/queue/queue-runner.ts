@@ -3,6 +3,8 @@ import type { Health } from '../health.ts'
 import { newId } from '../id.ts'
 import type { Database } from '../store/database.ts'
 import { LastingWrites } from '../store/lasting-writes.ts'
+import type { ErasedAddress } from '../suppression/erased-address.ts'
+import { findSuppressed } from '../suppression/suppression-list.ts'
 import { bringForward } from './bring-forward.ts'
 import { ByteBudget } from './byte-budget.ts'
 import { DestinationDirectory } from './destination-directory.ts'
@@ -19,6 +21,7 @@ import { isOver, longestWaitMs } from './retry-schedule.ts'
 interface QueueRunnerParts extends DispatchParts {
   db: Database
   health: Pick<Health, 'set'>
+  erasedAddress: ErasedAddress
 }
 
 /** Recipients that may be in hand: of one destination, and in all. */
@@ -178,7 +181,7 @@ export class QueueRunner {
 
   async #deliverStored(messageId: string, recipients: QueuedRecipient[]): Promise<void> {
     const { db, clock } = this.#parts
-    const message = await readMessage(db, messageId)
+    const message = await this.#readMessage(messageId, recipients)
     await this.#content.take(message.size)
     try {
       const now = clock.now()
@@ -191,6 +194,17 @@ export class QueueRunner {
     } finally {
       this.#content.giveBack(message.size)
     }
+  }
+
+  /** The message, and which of its recipients came onto the suppression list while they waited. */
+  async #readMessage(messageId: string, recipients: QueuedRecipient[]): Promise<QueuedMessage> {
+    const { db, clock, erasedAddress } = this.#parts
+    const message = await readMessage(db, messageId)
+    const { accountId, sandbox, unsubscribeTopic } = message
+    const asked = { accountId, sandbox, erasedAddress, now: clock.now() }
+    const isSuppressed = await findSuppressed(db, asked, recipients.map(({ forwardPath }) => forwardPath))
+    for (const recipient of recipients) recipient.suppressed = isSuppressed(recipient.forwardPath, unsubscribeTopic)
+    return message
   }
 
   /** Has work done on recipients that have room. Whatever becomes of it, none of them is in hand when it is over. */

@@ -100,7 +100,6 @@ export interface ClaimedRow extends Row {
   smtp_code: number | null
   enhanced_status: string | null
   absent_since: number | null
-  suppressed: number
 }
 
 /**
@@ -115,11 +114,7 @@ export const claimDue = (claim: { destination: string; owner: string; now: numbe
              select id from recipient
               where destination = :destination and due_at is not null and owner is null and held = 0 and due_at <= :now
               order by due_at limit :limit)
-           returning id, message_id, forward_path, attempts, due_at, expires_at, last_response, smtp_code, enhanced_status, absent_since,
-             (select count(*) from message m join suppression s on s.account_id = m.account_id and s.sandbox = m.sandbox
-               where m.id = recipient.message_id and s.address = lower(recipient.forward_path)
-                 and (s.origin <> 'unsubscribe' or s.topic = m.unsubscribe_topic)
-                 and (s.expires_at is null or s.expires_at > :now)) as suppressed`,
+           returning id, message_id, forward_path, attempts, due_at, expires_at, last_response, smtp_code, enhanced_status, absent_since`,
     params: claim,
   },
   {

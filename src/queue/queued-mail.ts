@@ -55,7 +55,7 @@ const queuedMessageOf = (row: MessageRow): QueuedMessage => ({
   createdAt: row.first_due_at,
 })
 
-/** A recipient as it was claimed. */
+/** A recipient as it was claimed; whether it is suppressed is looked up with its message. */
 export const queuedRecipientOf = (row: ClaimedRow, destination: string): QueuedRecipient => ({
   id: row.id,
   forwardPath: row.forward_path,
@@ -67,7 +67,7 @@ export const queuedRecipientOf = (row: ClaimedRow, destination: string): QueuedR
   smtpCode: row.smtp_code,
   enhancedStatus: row.enhanced_status,
   absentSince: row.absent_since,
-  suppressed: row.suppressed > 0,
+  suppressed: false,
 })
 
 /** One piece of shared memory; most messages have one chunk and are not copied. */

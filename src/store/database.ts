@@ -31,17 +31,34 @@ export interface Database {
   /**
    * Writes all of the batch or nothing. When the promise resolves, the batch is on disk and survives a loss of power.
    * Batches of concurrent callers share one commit; one that fails is refused alone. A `patient` batch may wait up to
-   * 20 ms for others to share the commit with: for what nobody waits for.
+   * 20 ms for others to share the commit with: for what nobody waits for. `onHeld` is told how long its statements held the
+   * store, ms; the flush, which all of a commit share, is not counted.
    * @throws ConflictError where a statement's `expect` was not met
    * @throws UniqueError where a row with that key exists
    * @throws StorageFullError where the disk is full: nothing was written, a later call may succeed
    * @throws BusyError where somebody else kept the database locked for too long: the same
    */
-  write(batch: Statement[], options?: { patient?: boolean }): Promise<Written[]>
+  write(batch: Statement[], options?: { patient?: boolean; onHeld?: (ms: number) => void }): Promise<Written[]>
   /** Copies the database, as it is at one moment, into a new file while work goes on. */
   backup(file: string): Promise<void>
+  upkeep: StoreUpkeep
   /** Waits for what has been handed over, then closes. */
   close(): Promise<void>
+}
+
+/** What keeps the files of a database small, and free of what was removed. Each call is a step of some milliseconds. */
+export interface StoreUpkeep {
+  /** Gives some of the room that was freed back to the file system. False where enough is given back. */
+  shrink(): Promise<boolean>
+  /** Has the log hold nothing any more. False where somebody reads what is in it: to be tried again. */
+  emptyLog(): Promise<boolean>
+  /**
+   * Overwrites what deleting has left in unused bytes, from a place in the file on; 1 is its beginning. Gives the place to go
+   * on at, which is the same one where somebody was in the way; null at the end.
+   */
+  overwriteUnused(from: number): Promise<number | null>
+  /** True of files that are older than all this: until they are rewritten, what was deleted from them can still be read. */
+  needsRewriting(): Promise<boolean>
 }
 
 /** A statement changed another number of rows than it had to: somebody else was first. */

@@ -4,7 +4,8 @@ import type { PreparedStatements } from './prepared-statements.ts'
 import type { Connection } from './sqlite-connection.ts'
 import type { NumberedStatement, ThreadError } from './thread-messages.ts'
 
-type BatchResult = { written: Written[] } | { error: ThreadError }
+/** `ms`: how long its statements took. */
+type BatchResult = { written: Written[]; ms: number } | { error: ThreadError }
 
 /** How many groups are written batch by batch after one in which a batch was refused. */
 const apartAfterRefusal = 8
@@ -62,7 +63,10 @@ export class GroupCommit {
       return null
     }
     try {
-      return batches.map((batch) => ({ written: batch.map((statement) => this.#run(statement)) }))
+      return batches.map((batch) => {
+        const startedAt = performance.now()
+        return { written: batch.map((statement) => this.#run(statement)), ms: performance.now() - startedAt }
+      })
     } catch (error) {
       if (!this.#connection.inTransaction) throw error
       this.#connection.exec('rollback')
@@ -75,10 +79,11 @@ export class GroupCommit {
   #runApart(batch: NumberedStatement[]): BatchResult {
     this.#connection.exec('savepoint batch')
     const written: Written[] = []
+    const startedAt = performance.now()
     try {
       for (const statement of batch) written.push(this.#run(statement))
       this.#connection.exec('release batch')
-      return { written }
+      return { written, ms: performance.now() - startedAt }
     } catch (error) {
       // After a full disk or an I/O error the whole transaction is gone, and with it the batches before this one.
       if (!this.#connection.inTransaction) throw error

@@ -1,6 +1,7 @@
 import { messageOf } from '../errors.ts'
 import { noteShared, sharedBytes } from '../shared-memory.ts'
 import type { Row, Value } from './database.ts'
+import type { FileUpkeep } from './file-upkeep.ts'
 import { GroupCommit, threadErrorOf } from './group-commit.ts'
 import { PreparedStatements } from './prepared-statements.ts'
 import type { Connection } from './sqlite-connection.ts'
@@ -20,15 +21,20 @@ export class RequestServer {
   readonly #group: GroupCommit
   readonly #send: (answers: Answer[]) => void
   readonly #close: () => void
+  readonly #upkeep: FileUpkeep | null
   #waiting: Request[] = []
 
-  /** @param close called for the request to close, before its answer */
-  constructor(connection: Connection, { send, close }: { send(answers: Answer[]): void; close(): void }) {
+  /**
+   * @param close called for the request to close, before its answer
+   * @param upkeep null where the connection only reads
+   */
+  constructor(connection: Connection, { send, close, upkeep }: { send(answers: Answer[]): void; close(): void; upkeep: FileUpkeep | null }) {
     this.#connection = connection
     this.#statements = new PreparedStatements(connection)
     this.#group = new GroupCommit(connection, this.#statements)
     this.#send = send
     this.#close = close
+    this.#upkeep = upkeep
   }
 
   take({ texts, requests }: Requests): void {
@@ -49,7 +55,10 @@ export class RequestServer {
   #write(writes: Write[]): Answer[] {
     for (const { batch } of writes) noteBlobs(batch)
     const results = this.#group.commit(writes.map(({ batch }) => batch))
-    return writes.map(({ id }, place) => ({ id, ...(results[place] as (typeof results)[number]) }))
+    return writes.map(({ id, isTimed }, place) => {
+      const result = results[place] as (typeof results)[number]
+      return 'error' in result || isTimed ? { id, ...result } : { id, written: result.written }
+    })
   }
 
   /** The answer; none where it follows later. */
@@ -64,6 +73,10 @@ export class RequestServer {
         case 'backup':
           void this.#copy(id, request.file)
           return []
+        case 'upkeep':
+          return [{ id, is: this.#upkeep?.do(request.task) ?? false }]
+        case 'overwrite':
+          return [{ id, next: this.#upkeep?.overwriteUnused(request.from) ?? null }]
         case 'close':
           this.#close()
           return [{ id, done: true }]

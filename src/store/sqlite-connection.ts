@@ -20,9 +20,13 @@ export function openWriter(directory: string, busyTimeoutMs = busyMs): Connectio
   usable(() => makeDirectory(directory))
   const file = databaseFile(directory)
   const connection = open(privateFile(file), { timeout: busyTimeoutMs })
+  // A new file alone takes this: pages can be given back without looking at all others.
+  connection.pragma('auto_vacuum = incremental')
   connection.pragma('journal_mode = wal')
   connection.pragma('synchronous = full')
   connection.pragma('foreign_keys = on')
+  // What is deleted is overwritten with zeros, in the pages that stay and in those that become free.
+  connection.pragma('secure_delete = on')
   connection.pragma('cache_size = -8000')
   connection.pragma('wal_autocheckpoint = 4000')
   connection.pragma('journal_size_limit = 67108864')

@@ -4,7 +4,7 @@ import { BusyError, ConflictError, StorageFullError, UniqueError } from './datab
 import type { Database, Row, Statement, Value, Written } from './database.ts'
 import { StatementNumbers } from './statement-numbers.ts'
 import { openId } from './thread-messages.ts'
-import type { Answer, Request, Requests, ThreadData, ThreadError } from './thread-messages.ts'
+import type { Answer, Request, Requests, ThreadData, ThreadError, UpkeepTask } from './thread-messages.ts'
 
 /** How long a patient batch waits for company, ms. */
 const patienceMs = 20
@@ -97,11 +97,11 @@ class StoreThread {
   }
 
   #noteWriting(answer: Answer): void {
-    const failed = 'error' in answer && unwritten.has(answer.error.kind)
-    if (!failed && !('written' in answer)) return
-    if (failed !== this.#isWriting) return
-    this.#isWriting = !failed
-    this.#hear.onWriting?.('error' in answer ? answer.error.message : null)
+    const fault = 'error' in answer && unwritten.has(answer.error.kind) ? answer.error.message : null
+    if (answer.id === openId || (fault === null && !('written' in answer))) return
+    if (this.#isWriting === (fault === null)) return
+    this.#isWriting = fault === null
+    this.#hear.onWriting?.(fault)
   }
 
   #die(error: Error): void {
@@ -166,15 +166,31 @@ export async function openDatabase({ directory, busyTimeoutMs, ...hear }: Databa
     const answer = await thread.request({ type: 'read', statement: thread.statements.numbered({ sql, params }) })
     return ('rows' in answer ? answer.rows : []) as R[]
   }
+  const upkeep = async (task: UpkeepTask): Promise<boolean> => {
+    const answer = await writer.request({ type: 'upkeep', task })
+    return 'is' in answer && answer.is
+  }
   return {
     read: (sql, params = {}) => rowsFrom(writer, sql, params),
     report: async (sql, params = {}) => rowsFrom(await openReader(), sql, params),
-    async write(batch: Statement[], { patient = false } = {}): Promise<Written[]> {
-      const answer = await writer.request({ type: 'write', batch: batch.map((each) => writer.statements.numbered(each)) }, patient)
-      return 'written' in answer ? answer.written : []
+    async write(batch: Statement[], { patient = false, onHeld } = {}): Promise<Written[]> {
+      const numbered = batch.map((each) => writer.statements.numbered(each))
+      const answer = await writer.request({ type: 'write', batch: numbered, ...(onHeld ? { isTimed: true } : {}) }, patient)
+      if (!('written' in answer)) return []
+      if (answer.ms !== undefined) onHeld?.(answer.ms)
+      return answer.written
     },
     async backup(file) {
       await writer.request({ type: 'backup', file })
+    },
+    upkeep: {
+      shrink: () => upkeep('shrink'),
+      emptyLog: () => upkeep('empty-log'),
+      needsRewriting: () => upkeep('needs-rewriting'),
+      async overwriteUnused(from) {
+        const answer = await writer.request({ type: 'overwrite', from })
+        return 'next' in answer ? answer.next : null
+      },
     },
     async close() {
       await reader?.request({ type: 'close' })

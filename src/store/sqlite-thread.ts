@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
 import type { MessagePort } from 'node:worker_threads'
 import { commitTo, findDatabase } from './data-directory.ts'
+import { FileUpkeep } from './file-upkeep.ts'
 import { threadErrorOf } from './group-commit.ts'
 import { holdDirectory, lockFile, requireAlone } from './hold-directory.ts'
 import { migrate } from './migrate.ts'
@@ -10,7 +11,7 @@ import { RequestServer } from './request-server.ts'
 import { openReader, openWriter } from './sqlite-connection.ts'
 import type { Connection } from './sqlite-connection.ts'
 import { openId } from './thread-messages.ts'
-import type { Answer, Requests, ThreadData } from './thread-messages.ts'
+import type { Answer, Requests, ThreadData, ThreadError } from './thread-messages.ts'
 
 const port = parentPort as MessagePort
 const { directory, role, busyTimeoutMs } = workerData as ThreadData
@@ -22,14 +23,20 @@ try {
   process.once('exit', close)
   send([{ id: openId, done: true }])
 } catch (error) {
-  send([{ id: openId, error: threadErrorOf(error, 0) }])
+  send([{ id: openId, error: openErrorOf(error) }])
 }
 
 /** Takes requests until it is asked to close; the answer closes the database. */
 function serve(): () => void {
-  const { connection, close } = role === 'writer' ? takeDirectory(directory) : readDirectory(directory)
+  const { connection, close: release } = role === 'writer' ? takeDirectory(directory) : readDirectory(directory)
+  const upkeep = role === 'writer' ? new FileUpkeep(connection) : null
+  const close = (): void => {
+    release()
+    upkeep?.close()
+  }
   const server = new RequestServer(connection, {
     send,
+    upkeep,
     close() {
       close()
       // What is sent until then still leaves.
@@ -38,6 +45,16 @@ function serve(): () => void {
   })
   port.on('message', (message: Requests) => server.take(message))
   return close
+}
+
+/** What SQLite says by itself names no file, and not what to do. */
+function openErrorOf(error: unknown): ThreadError {
+  const fault = threadErrorOf(error, 0)
+  if (role === 'reader' || fault.kind === 'configuration') return fault
+  const message =
+    `The database in ${directory} cannot be opened: ${fault.message}. Look at the disk: whether it is full, failing or mounted read-only, and ` +
+    'who may write there. A database that is damaged is replaced by a backup: sterna restore BACKUP --force.'
+  return { ...fault, kind: 'configuration', message }
 }
 
 interface Opened {

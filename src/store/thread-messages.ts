@@ -18,10 +18,15 @@ export interface Requests {
   requests: Request[]
 }
 
+export type UpkeepTask = 'shrink' | 'empty-log' | 'needs-rewriting'
+
 export type Request =
-  | { id: number; type: 'write'; batch: NumberedStatement[] }
+  /** `isTimed`: the answer is to tell how long its statements took. */
+  | { id: number; type: 'write'; batch: NumberedStatement[]; isTimed?: boolean }
   | { id: number; type: 'read'; statement: NumberedStatement }
   | { id: number; type: 'backup'; file: string }
+  | { id: number; type: 'upkeep'; task: UpkeepTask }
+  | { id: number; type: 'overwrite'; from: number }
   | { id: number; type: 'close' }
 
 /**
@@ -36,9 +41,11 @@ export interface ThreadError {
 }
 
 export type Answer =
-  | { id: number; written: Written[] }
+  | { id: number; written: Written[]; ms?: number }
   | { id: number; rows: Written['rows'] }
   | { id: number; done: true }
+  | { id: number; is: boolean }
+  | { id: number; next: number | null }
   | { id: number; error: ThreadError }
 
 /** The answer with this id tells that the thread has opened its database, or why it could not. */

@@ -86,7 +86,7 @@ async function admitAll(all: Admissions, parts: AcceptParts, remember: Remember 
   const submissions = all.admissions.map(({ submission }) => submission)
   await all.upload.storeAhead(submissions)
   const to = { submitter: all.submitter, mail: addressedMail(submissions), before: remember ? 1 : 0, now: parts.clock.now() }
-  return admitUnsuppressed(to, parts.db, (terms) => writeAll(all, { remember, ...terms }, parts))
+  return admitUnsuppressed(to, parts, (terms) => writeAll(all, { remember, ...terms }, parts))
 }
 
 /** The addresses of all of them, each topic by itself. */

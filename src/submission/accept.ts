@@ -3,6 +3,7 @@ import type { Submission } from '../message/submission.ts'
 import type { QueueRunner } from '../queue/queue-runner.ts'
 import type { NewRecipient, QueuedMessage, QueuedRecipient } from '../queue/queue-store.ts'
 import type { Database, Statement } from '../store/database.ts'
+import type { ErasedAddress } from '../suppression/erased-address.ts'
 import { acceptedOf, admissionBatch, recipientsOf } from './admission.ts'
 import type { Accepted, Admission } from './admission.ts'
 import { admitUnsuppressed } from './admit-unsuppressed.ts'
@@ -18,6 +19,7 @@ export interface AcceptParts extends AuthoriseParts {
   queue: QueueRunner
   uploads: Uploads
   idempotencyKeys: IdempotencyKeys
+  erasedAddress: ErasedAddress
   eventsWritten(): void
   /** How long an undelivered recipient is tried where the submission does not say, ms. */
   giveUpAfterMs: number
@@ -67,7 +69,7 @@ async function admitMessage(entry: Entry, parts: AcceptParts, remember: Remember
   await upload.storeAhead([submission])
   const mail = [{ addresses, topic: submission.unsubscribeTopic }]
   const to = { submitter: submission.submitter, mail, before: remember ? 1 : 0, now: admission.now }
-  return admitUnsuppressed(to, parts.db, (terms) => admit(admission, { remember, ...terms }, parts))
+  return admitUnsuppressed(to, parts, (terms) => admit(admission, { remember, ...terms }, parts))
 }
 
 async function admit(

@@ -3,6 +3,7 @@ import { ConflictError } from '../store/database.ts'
 import type { Database, Statement } from '../store/database.ts'
 import { findSuppressed, noneSuppressed } from '../suppression/suppression-list.ts'
 import type { AddressedMail, IsSuppressed } from '../suppression/suppression-list.ts'
+import type { ErasedAddress } from '../suppression/erased-address.ts'
 
 /** Under which terms something is written. */
 export interface Terms {
@@ -17,17 +18,18 @@ export interface Terms {
  */
 export async function admitUnsuppressed<T>(
   to: { submitter: Submitter; mail: AddressedMail[]; before: number; now: number },
-  db: Database,
+  { db, erasedAddress }: { db: Database; erasedAddress: ErasedAddress },
   admit: (terms: Terms) => Promise<T>,
 ): Promise<T> {
   const { submitter, mail, before, now } = to
-  const conditions = noneSuppressed(submitter, mail, now)
+  const asked = { accountId: submitter.accountId, sandbox: submitter.sandbox, erasedAddress, now }
+  const conditions = noneSuppressed(asked, mail)
   try {
     return await admit({ conditions, isSuppressed: () => false })
   } catch (error) {
     const isSuppression = error instanceof ConflictError && error.statement >= before && error.statement < before + conditions.length
     if (!isSuppression) throw error
     const addresses = [...new Set(mail.flatMap(({ addresses }) => addresses))]
-    return admit({ conditions: [], isSuppressed: await findSuppressed(db, submitter, { addresses, now }) })
+    return admit({ conditions: [], isSuppressed: await findSuppressed(db, asked, addresses) })
   }
 }

@@ -2,6 +2,7 @@ import type { Clock } from '../clock.ts'
 import { SternaError } from '../errors.ts'
 import { newId } from '../id.ts'
 import { headerAuthors } from '../message/complete.ts'
+import { isKept } from '../message/message-store.ts'
 import type { Idempotency, Submission, Submitter, Tag } from '../message/submission.ts'
 import type { Database, Row } from '../store/database.ts'
 import type { Accept } from './accept.ts'
@@ -88,7 +89,7 @@ async function storedSubmission(messageId: string, by: ResendRequest, db: Databa
          from message where id = :messageId`,
       { messageId },
     ),
-    db.read<{ bytes: Uint8Array }>('select bytes from content where message_id = :messageId and chunk < 2 order by chunk', { messageId }),
+    db.read<{ bytes: Uint8Array }>(`select bytes from content where message_id = :messageId and chunk < 2 and ${isKept} order by chunk`, { messageId }),
   ])
   if (!row || start.length === 0) throw contentGone()
   return {

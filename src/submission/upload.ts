@@ -1,5 +1,6 @@
 import { SternaError } from '../errors.ts'
 import type { Log } from '../log.ts'
+import { isKept } from '../message/message-store.ts'
 import { chunkSize } from '../message/submission.ts'
 import type { Content, Submission } from '../message/submission.ts'
 import { ConflictError } from '../store/database.ts'
@@ -15,8 +16,6 @@ interface UploadParts {
 
 /** Chunks that one commit stores, so that none gets long. */
 const chunksAtOnce = 4
-/** Chunks that one commit removes. */
-const removedAtOnce = 40
 
 interface Chunk {
   id: string
@@ -161,7 +160,7 @@ const insertChunk = ({ id, number, bytes }: Chunk): Statement => ({
 
 const copyChunks = (messages: { from: string; id: string }, { first, end }: { first: number; end: number }): Statement => ({
   sql: `insert into content (message_id, chunk, bytes)
-        select :id, chunk, bytes from content where message_id = :from and chunk >= :first and chunk < :end`,
+        select :id, chunk, bytes from content where message_id = :from and chunk >= :first and chunk < :end and ${isKept}`,
   params: { ...messages, first, end },
   expect: end - first,
 })
@@ -169,6 +168,6 @@ const copyChunks = (messages: { from: string; id: string }, { first, end }: { fi
 /** Removes the chunks of a message that was not completed, its row last. */
 async function dropContent(id: string, db: Database): Promise<void> {
   const chunks = `select c.chunk from upload u join content c on c.message_id = u.message_id where u.message_id = :id limit :rows`
-  await removeInPieces(db, [{ sql: `delete from content where message_id = :id and chunk in (${chunks})`, params: { id } }], removedAtOnce)
+  await removeInPieces(db, [{ sql: `delete from content where message_id = :id and chunk in (${chunks})`, params: { id } }])
   await db.write([{ sql: 'delete from upload where message_id = :id', params: { id } }], { patient: true })
 }

@@ -1,12 +1,15 @@
 import type { AccountScope } from '../account/account-scope.ts'
 import type { Clock } from '../clock.ts'
 import { SternaError } from '../errors.ts'
-import type { Database, Statement } from '../store/database.ts'
+import type { Database } from '../store/database.ts'
+import type { ErasedAddress } from './erased-address.ts'
 import { readExport } from './export-file.ts'
 import type { FileEntry } from './export-file.ts'
 import type { ExportShape } from './export-shape.ts'
 import { exportedSuppression } from './exported-suppression.ts'
 import { insertSuppression } from './insert-suppression.ts'
+import type { NewSuppression } from './insert-suppression.ts'
+import { listedForms } from './listed-form.ts'
 import type { SuppressionOrigin } from './suppression-origin.ts'
 
 /** What an import came to. */
@@ -36,11 +39,15 @@ const entriesAtOnce = 500
 const mostRefusals = 100
 
 /** Puts the entries of a service's export on the list, a batch at a time. What was taken stays, whatever comes after it. */
-export async function importSuppressions({ db, clock }: { db: Database; clock: Clock }, request: ImportRequest): Promise<ImportReport> {
+export async function importSuppressions(
+  { db, clock, erasedAddress }: { db: Database; clock: Clock; erasedAddress: ErasedAddress },
+  request: ImportRequest,
+): Promise<ImportReport> {
   const report: ImportReport = { imported: 0, known: 0, refused: 0, refusals: [], broken: null }
-  let batch: Statement[] = []
+  let batch: NewSuppression[] = []
   const write = async (): Promise<void> => {
-    const written = await db.write(batch)
+    const formOf = await listedForms(db, { ...request.scope, erasedAddress }, batch.map(({ address }) => address))
+    const written = await db.write(batch.map((entry) => insertSuppression(request.scope, { ...entry, address: formOf(entry.address) })))
     const added = written.reduce((sum, { changes }) => sum + changes, 0)
     report.imported += added
     report.known += batch.length - added
@@ -49,7 +56,7 @@ export async function importSuppressions({ db, clock }: { db: Database; clock: C
   for await (const entry of readable(request, report)) {
     const meant = meaningOf(entry, request, clock.now())
     if ('refused' in meant) refuse(report, entry.line, meant.refused)
-    else batch.push(insertSuppression(request.scope, { ...meant.entry, topic: meant.entry.origin === 'unsubscribe' ? request.topic : '' }))
+    else batch.push({ ...meant.entry, topic: meant.entry.origin === 'unsubscribe' ? request.topic : '' })
     if (batch.length === entriesAtOnce) await write()
   }
   if (batch.length > 0) await write()

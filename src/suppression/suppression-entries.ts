@@ -6,7 +6,9 @@ import { parseAddress } from '../smtp/address.ts'
 import type { Database, Row, Statement, Value } from '../store/database.ts'
 import { pageClause } from '../store/page-clause.ts'
 import type { Page } from '../store/page-clause.ts'
+import type { ErasedAddress } from './erased-address.ts'
 import { ensureSuppression } from './insert-suppression.ts'
+import { listedForms } from './listed-form.ts'
 import { suppressionAddress } from './suppression-address.ts'
 import type { SuppressionOrigin } from './suppression-origin.ts'
 
@@ -31,23 +33,26 @@ export interface SuppressionRow extends Row {
 export class SuppressionEntries {
   readonly #db: Database
   readonly #clock: Clock
+  readonly #erasedAddress: ErasedAddress
 
-  constructor({ db, clock }: { db: Database; clock: Clock }) {
+  constructor({ db, clock, erasedAddress }: { db: Database; clock: Clock; erasedAddress: ErasedAddress }) {
     this.#db = db
     this.#clock = clock
+    this.#erasedAddress = erasedAddress
   }
 
   /** Puts addresses on the list by hand; gives the ids of their entries in the same order. One that is there stays. */
   async add(scope: AccountScope, addresses: string[], reason: string | null): Promise<string[]> {
     const createdAt = this.#clock.now()
-    const entries = addresses.map((address) => ensureSuppression(scope, { address, origin: 'manual', sourceId: null, reason, createdAt }))
+    const formOf = await listedForms(this.#db, this.#asked(scope), addresses)
+    const entries = addresses.map((address) => ensureSuppression(scope, { address: formOf(address), origin: 'manual', sourceId: null, reason, createdAt }))
     const written = await this.#db.write(entries)
     return written.map(({ rows }) => String(rows[0]?.id))
   }
 
   /** The entry with this id, or the one that says most about this address. */
   async find(scope: AccountScope, idOrAddress: string): Promise<SuppressionRow | undefined> {
-    const { condition, params } = named(idOrAddress)
+    const { condition, params } = named(this.#asked(scope), idOrAddress)
     const rows = await this.#db.report<SuppressionRow>(
       `select id, address, origin, topic, source_id, reason, created_at, expires_at from suppression
         where account_id = :accountId and sandbox = :sandbox and (expires_at is null or expires_at > :now) and ${condition} order by id`,
@@ -58,13 +63,13 @@ export class SuppressionEntries {
 
   /** Removes the entry with this id, or all of this address; gives the id of the one that `find` gave, if there was one. */
   async remove(scope: AccountScope, idOrAddress: string): Promise<string | undefined> {
-    const [written] = await this.#db.write([removal(scope, idOrAddress)])
+    const [written] = await this.#db.write([removal(this.#asked(scope), idOrAddress)])
     return foremost((written?.rows ?? []) as SuppressionRow[])?.id
   }
 
   /** As `remove` for each of them, in one batch; gives the ids of what was removed. */
   async removeAll(scope: AccountScope, idsOrAddresses: string[]): Promise<string[]> {
-    const written = await this.#db.write(idsOrAddresses.map((each) => removal(scope, each)))
+    const written = await this.#db.write(idsOrAddresses.map((each) => removal(this.#asked(scope), each)))
     return written.flatMap(({ rows }) => rows.map(({ id }) => String(id)))
   }
 
@@ -78,17 +83,24 @@ export class SuppressionEntries {
       { ...scopeParams(scope), now: this.#clock.now(), origin, ...params },
     )
   }
+
+  #asked({ accountId, sandbox }: AccountScope): Asked {
+    return { accountId, sandbox, erasedAddress: this.#erasedAddress }
+  }
 }
+
+type Asked = AccountScope & { erasedAddress: ErasedAddress }
 
 /** Both are found by an index: the key, and the unique one that begins with account and address. */
-function named(idOrAddress: string): { condition: string; params: Record<string, Value> } {
+function named({ erasedAddress }: Asked, idOrAddress: string): { condition: string; params: Record<string, Value> } {
   if (isId('sup', idOrAddress)) return { condition: 'id = :name', params: { name: idOrAddress } }
   const parsed = parseAddress(idOrAddress)
-  return { condition: 'address = :name', params: { name: suppressionAddress(parsed.ok ? parsed.address : idOrAddress) } }
+  const name = suppressionAddress(parsed.ok ? parsed.address : idOrAddress)
+  return { condition: 'address in (:name, :erased)', params: { name, erased: erasedAddress(name) } }
 }
 
-function removal(scope: AccountScope, idOrAddress: string): Statement {
-  const { condition, params } = named(idOrAddress)
+function removal(scope: Asked, idOrAddress: string): Statement {
+  const { condition, params } = named(scope, idOrAddress)
   return {
     sql: `delete from suppression where account_id = :accountId and sandbox = :sandbox and ${condition} returning id, origin`,
     params: { ...scopeParams(scope), ...params },

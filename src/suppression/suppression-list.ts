@@ -1,10 +1,11 @@
 import { scopeParams } from '../account/account-scope.ts'
 import type { AccountScope } from '../account/account-scope.ts'
 import type { Database, Row, Statement } from '../store/database.ts'
+import type { ErasedAddress } from './erased-address.ts'
 import { suppressionAddress } from './suppression-address.ts'
 import type { SuppressionOrigin } from './suppression-origin.ts'
 
-/** One look-up asks for so many addresses at most; the text of the statement depends on their number. */
+/** One look-up asks for so many addresses at most, each in two forms; the text of the statement depends on their number. */
 const addressesAtOnce = 50
 
 /** Addresses that mail goes to, and what its readers can unsubscribe from: '' where it has no topic, null where they cannot. */
@@ -16,18 +17,23 @@ export interface AddressedMail {
 /** True where this address must not get mail of this topic. */
 export type IsSuppressed = (address: string, topic: string | null) => boolean
 
-/** The entries for these addresses that count at a moment (epoch, ms). */
-function entriesFor(scope: AccountScope, addresses: string[], now: number): { from: string; params: Record<string, string | number> } {
-  const names = addresses.map((_, place) => `a${place}`)
+/** Whose list is asked, and how. */
+export interface Asked extends AccountScope {
+  /** The list has an address that was erased in this form. */
+  erasedAddress: ErasedAddress
+  /** Epoch, ms: the moment at which an entry is to count. */
+  now: number
+}
+
+/** The entries for these addresses that count. */
+function entriesFor(asked: Asked, addresses: string[]): { from: string; params: Record<string, string | number> } {
+  const listed = addresses.flatMap((address) => [suppressionAddress(address), asked.erasedAddress(address)])
+  const names = listed.map((_, place) => `a${place}`)
   return {
     from: `from suppression
             where account_id = :accountId and address in (${names.map((name) => `:${name}`).join(', ')})
               and sandbox = :sandbox and (expires_at is null or expires_at > :now)`,
-    params: {
-      ...scopeParams(scope),
-      now,
-      ...Object.fromEntries(names.map((name, place) => [name, suppressionAddress(addresses[place] as string)])),
-    },
+    params: { ...scopeParams(asked), now: asked.now, ...Object.fromEntries(names.map((name, place) => [name, listed[place] as string])) },
   }
 }
 
@@ -37,19 +43,19 @@ const inPieces = (addresses: string[]): string[][] =>
   )
 
 /** Which of the addresses an account must not send to. One that unsubscribed gets no mail of that topic, but all other. */
-export async function findSuppressed(db: Database, scope: AccountScope, { addresses, now }: { addresses: string[]; now: number }): Promise<IsSuppressed> {
+export async function findSuppressed(db: Pick<Database, 'read'>, asked: Asked, addresses: string[]): Promise<IsSuppressed> {
   const all = new Set<string>()
   const byTopic = new Set<string>()
   for (const piece of inPieces(addresses)) {
-    const { from, params } = entriesFor(scope, piece, now)
+    const { from, params } = entriesFor(asked, piece)
     for (const { address, origin, topic } of await db.read<EntryRow>(`select address, origin, topic ${from}`, params)) {
       if (origin === 'unsubscribe') byTopic.add(`${topic} ${address}`)
       else all.add(address)
     }
   }
   return (address, topic) => {
-    const listed = suppressionAddress(address)
-    return all.has(listed) || (topic !== null && byTopic.has(`${topic} ${listed}`))
+    const forms = [suppressionAddress(address), asked.erasedAddress(address)]
+    return forms.some((listed) => all.has(listed) || (topic !== null && byTopic.has(`${topic} ${listed}`)))
   }
 }
 
@@ -59,11 +65,11 @@ interface EntryRow extends Row {
   topic: string
 }
 
-/** Statements that refuse their batch where one of the addresses is on the list at a moment (epoch, ms). */
-export const noneSuppressed = (scope: AccountScope, mail: AddressedMail[], now: number): Statement[] =>
+/** Statements that refuse their batch where one of the addresses is on the list. */
+export const noneSuppressed = (asked: Asked, mail: AddressedMail[]): Statement[] =>
   mail.flatMap(({ addresses, topic }) =>
     inPieces(addresses).map((piece) => {
-      const { from, params } = entriesFor(scope, piece, now)
+      const { from, params } = entriesFor(asked, piece)
       return {
         sql: `select cast(1 as bigint) as free where not exists (select 1 ${from} and (origin <> 'unsubscribe' or topic = :topic))`,
         params: { ...params, topic },

@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts'
 import { ConflictError } from '../store/database.ts'
 import type { Database } from '../store/database.ts'
+import type { ErasedAddress } from './erased-address.ts'
 import { endSubscription, subscriptionOf } from './unsubscribe.ts'
 import type { UnsubscribeMethod } from './unsubscribe.ts'
 import { decodeUnsubscribeToken } from './unsubscribe-token.ts'
@@ -10,6 +11,7 @@ interface UnsubscribeLinksParts {
   db: Pick<Database, 'read' | 'write'>
   clock: Clock
   keys: UnsubscribeKeys
+  erasedAddress: ErasedAddress
   /** Called after events were written. */
   eventsWritten(): void
 }
@@ -31,7 +33,7 @@ export class UnsubscribeLinks {
   async use(target: UnsubscribeTarget, method: UnsubscribeMethod): Promise<void> {
     const { db, clock, eventsWritten } = this.#parts
     for (;;) {
-      const subscription = await subscriptionOf(target, db)
+      const subscription = await subscriptionOf(target, this.#parts)
       const batch = subscription ? endSubscription(subscription, method, clock.now()) : []
       if (batch.length === 0) return
       try {

@@ -2,6 +2,7 @@ import { recordEvent } from '../event/event-log.ts'
 import type { EventSubject } from '../event/event-log.ts'
 import { isoTime } from '../iso-time.ts'
 import type { Database, Row, Statement } from '../store/database.ts'
+import type { ErasedAddress } from './erased-address.ts'
 import { insertSuppression } from './insert-suppression.ts'
 import { suppressionAddress } from './suppression-address.ts'
 import type { UnsubscribeTarget } from './unsubscribe-token.ts'
@@ -18,26 +19,41 @@ interface Subscription {
   isEnded: boolean
 }
 
+interface SubscriptionParts {
+  db: Pick<Database, 'read'>
+  erasedAddress: ErasedAddress
+}
+
 interface SubscriptionRow extends Row {
   recipient_id: string | null
+  /** As it stands in the recipient's row: another one than the link has, where that was erased. */
+  forward_path: string | null
   subject: string | null
   unsubscribed_at: number | null
   entries: number
 }
 
 /** What a link names; null where its account is no more. */
-export async function subscriptionOf(target: UnsubscribeTarget, db: Pick<Database, 'read'>): Promise<Subscription | null> {
+export async function subscriptionOf(target: UnsubscribeTarget, { db, erasedAddress }: SubscriptionParts): Promise<Subscription | null> {
   const { accountId, messageId, address, topic } = target
   const [row] = await db.read<SubscriptionRow>(
-    `select r.id as recipient_id, m.subject, r.unsubscribed_at,
+    `select r.id as recipient_id, r.forward_path, m.subject, r.unsubscribed_at,
             (select count(*) from suppression s
-              where s.account_id = a.id and s.address = :listed and s.origin = 'unsubscribe' and s.topic = :topic
+              where s.account_id = a.id and s.address in (:listed, :erased) and s.origin = 'unsubscribe' and s.topic = :topic
                 and s.sandbox = :sandbox) as entries
        from account a
-       left join recipient r on r.message_id = :messageId and r.forward_path = :address
+       left join recipient r on r.message_id = :messageId and r.forward_path in (:address, :erased)
        left join message m on m.id = r.message_id
       where a.id = :accountId and a.status in ('active', 'suspended')`,
-    { accountId, messageId, address, topic, listed: suppressionAddress(address), sandbox: target.sandbox ? 1 : 0 },
+    {
+      accountId,
+      messageId,
+      address,
+      topic,
+      listed: suppressionAddress(address),
+      erased: erasedAddress(address),
+      sandbox: target.sandbox ? 1 : 0,
+    },
   )
   return row ? subscriptionFrom(target, row) : null
 }
@@ -46,22 +62,23 @@ export async function subscriptionOf(target: UnsubscribeTarget, db: Pick<Databas
  * What the message to this recipient can be unsubscribed from; null where that is nothing, or the recipient or its account
  * is known no more.
  */
-export async function subscriptionOfRecipient(recipientId: string, db: Pick<Database, 'read'>): Promise<Subscription | null> {
-  const [row] = await db.read<{ message_id: string; account_id: string; forward_path: string; sandbox: number; topic: string }>(
+export async function subscriptionOfRecipient(recipientId: string, parts: SubscriptionParts): Promise<Subscription | null> {
+  const [row] = await parts.db.read<{ message_id: string; account_id: string; forward_path: string; sandbox: number; topic: string }>(
     `select r.message_id, r.account_id, r.forward_path, m.sandbox, m.unsubscribe_topic as topic
        from recipient r join message m on m.id = r.message_id where r.id = :recipientId and m.unsubscribe_topic is not null`,
     { recipientId },
   )
   if (!row) return null
   const { account_id: accountId, message_id: messageId, forward_path: address, topic } = row
-  return subscriptionOf({ accountId, messageId, address, topic, sandbox: row.sandbox === 1 }, db)
+  return subscriptionOf({ accountId, messageId, address, topic, sandbox: row.sandbox === 1 }, parts)
 }
 
 function subscriptionFrom(target: UnsubscribeTarget, row: SubscriptionRow): Subscription {
-  const { accountId, messageId, address, sandbox } = target
+  const { accountId, messageId, sandbox } = target
   const { recipient_id: recipientId, subject } = row
+  const address = row.forward_path ?? target.address
   const isTold = recipientId === null || subject === null || row.unsubscribed_at !== null
-  return { target, isEnded: row.entries > 0, event: isTold ? null : { accountId, messageId, recipientId, to: address, subject, sandbox } }
+  return { target: { ...target, address }, isEnded: row.entries > 0, event: isTold ? null : { accountId, messageId, recipientId, to: address, subject, sandbox } }
 }
 
 const inWords: Record<UnsubscribeMethod, string> = {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { newId } from '../../src/id.ts'
-import { sweep } from '../../src/message/retention.ts'
+import { Retention } from '../../src/message/retention.ts'
 import { testDatabase } from '../support/test-database.ts'
 
 const day = 86_400_000
@@ -49,7 +49,7 @@ test('content goes a week after the last recipient is final, the rest after thre
     { name: 'old, lately final', createdAt: now - 9 * day, finalAt: now - 6 * day },
     { name: 'new', createdAt: now, finalAt: now },
   ])
-  await sweep(db, retention, now)
+  await new Retention(db, retention).sweep(now)
   expect(await names('select subject from message')).toEqual(['ancient but waiting', 'new', 'old', 'old, lately final'])
   for (const table of ['content', 'attempt']) {
     expect(await names(`select subject from message join ${table} on message_id = message.id`)).toEqual([
@@ -64,7 +64,7 @@ test('content goes a week after the last recipient is final, the rest after thre
 
 test('the newest event stays, however old, because readers count on its place', async () => {
   const { db } = await storeWith([{ name: 'last', createdAt: 1, finalAt: 1 }])
-  await sweep(db, retention, now)
+  await new Retention(db, retention).sweep(now)
   expect(await db.read('select seq from event')).toHaveLength(1)
   expect(await db.read('select id from message')).toEqual([])
 })

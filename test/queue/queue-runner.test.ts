@@ -11,6 +11,7 @@ import { insertRecipient } from '../../src/queue/queue-store.ts'
 import type { NewRecipient } from '../../src/queue/queue-store.ts'
 import type { Database } from '../../src/store/database.ts'
 import type { SuppressionPolicy } from '../../src/suppression/suppression-policy.ts'
+import { erasedAddress } from '../support/erased-address.ts'
 import { startFakeDns } from '../support/fake-dns.ts'
 import { startFakeMx } from '../support/fake-mx.ts'
 import { settableClock } from '../support/settable-clock.ts'
@@ -52,6 +53,7 @@ async function startQueue(around: Around = {}): Promise<QueueRunner> {
       frameFor: () => ({ signingKeys: [], tls: 'opportunistic', knownName: null, fields: [], frameOf: () => ({ reversePath: '', traceFields: '', fields: [] }) }),
       deliver: resultsOf(() => taken),
       isResolverSuspect: () => false,
+      erasedAddress,
       eventsWritten: () => {},
       random: () => 0,
       ...parts,

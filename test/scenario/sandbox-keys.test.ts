@@ -17,7 +17,7 @@ const writing = operations.filter(({ method }) => method !== 'GET')
 /** What sandbox keys need. Whoever adds to this shows below that it changes nothing live. */
 const open = [
   'api_keys.create', 'api_keys.delete', 'api_keys.rotate', 'api_keys.update',
-  'emails.cancel', 'emails.resend', 'emails.send', 'emails.send_batch', 'emails.update',
+  'emails.cancel', 'emails.resend', 'emails.send', 'emails.send_batch', 'emails.update', 'erasures.create',
   'suppressions.create', 'suppressions.create_batch', 'suppressions.delete', 'suppressions.delete_batch',
   'templates.render',
   'webhooks.create', 'webhooks.delete', 'webhooks.deliveries.replay', 'webhooks.events.replay', 'webhooks.replay', 'webhooks.rotateSecret', 'webhooks.test', 'webhooks.update',

@@ -244,6 +244,18 @@ test('a damaged database is refused, never taken for an empty one', async () => 
   await expect(openDatabase({ directory })).rejects.toThrow(/is no SQLite database/)
 })
 
+test('what SQLite alone cannot open is told with its place and what to do', async () => {
+  const directory = testDirectory()
+  const db = await openDatabase({ directory })
+  await db.close()
+  const bytes = readFileSync(databaseFile(directory))
+  writeFileSync(databaseFile(directory), bytes.subarray(0, 4096))
+  const told: (string | null)[] = []
+  const opening = openDatabase({ directory, onWriting: (fault) => told.push(fault) })
+  await expect(opening).rejects.toMatchObject({ code: 'configuration', message: expect.stringMatching(/^The database in .* cannot be opened: .*malformed.* sterna restore/) })
+  expect(told).toEqual([])
+})
+
 test('a backup holds what was written before it while writing goes on', async () => {
   const directory = testDirectory()
   const db = await openStore(directory)

@@ -10,6 +10,7 @@ import { Uploads } from '../../src/submission/upload.ts'
 import { settableClock } from '../support/settable-clock.ts'
 import { contentOf, submissionTo } from '../support/submission-fixture.ts'
 import { testDatabase } from '../support/test-database.ts'
+import { erasedAddress } from '../support/erased-address.ts'
 
 const submitter = { accountId: 'acc_1', keyId: 'key_1', domainId: null, sandbox: false }
 const idempotency = { operation: 'send-batch', key: 'k', fingerprint: 'f' }
@@ -31,7 +32,7 @@ async function startDoor(): Promise<{ db: Database; waiting: [string, number][];
   const queue = { noteWaiting: (name: string, dueAt: number) => waiting.push([name, dueAt]) } as unknown as AcceptParts['queue']
   const accounts = { accountFor: () => ({ id: 'acc_1', name: 'one', plan: 'free', status: 'active', createdAt: 0 }) } as unknown as AcceptParts['accounts']
   const parts: AcceptParts = {
-    db: counted, clock, queue, accounts,
+    db: counted, clock, queue, accounts, erasedAddress,
     uploads: uploadsTo(counted),
     idempotencyKeys: new IdempotencyKeys({ db: counted, clock }),
     verifiedDomainFor: (_, name) => ({ id: 'dom_1', name }),

@@ -12,6 +12,7 @@ import { settableClock } from '../support/settable-clock.ts'
 import { contentOf, submissionTo } from '../support/submission-fixture.ts'
 import { suppressAtOnce } from '../support/suppress-at-once.ts'
 import { testDatabase } from '../support/test-database.ts'
+import { erasedAddress } from '../support/erased-address.ts'
 
 const minute = 60_000
 const taken: Outcome = { type: 'delivered', reply: { code: 250, enhancedCode: null, text: 'Ok' } }
@@ -57,7 +58,7 @@ async function startQueue(db: Database): Promise<Relay> {
   const newQueue = () =>
     new QueueRunner(
       {
-        db, clock, deliver, log: silentLog, health: new Health({ clock, log: silentLog }), isResolverSuspect: () => false, eventsWritten: () => {}, random: () => 0,
+        db, clock, deliver, erasedAddress, log: silentLog, health: new Health({ clock, log: silentLog }), isResolverSuspect: () => false, eventsWritten: () => {}, random: () => 0,
         frameFor: ({ createdAt }) => ({
           signingKeys: [], tls: 'opportunistic', knownName: null, fields: [],
           frameOf: () => ({ reversePath: `b${createdAt}@relay.example`, traceFields: '', fields: [] }),
@@ -66,7 +67,7 @@ async function startQueue(db: Database): Promise<Relay> {
       { retrySchedule: [minute, 5 * minute], viaSmarthost: false, suppressionPolicyFor: () => suppressAtOnce },
     )
   const parts: AcceptParts = {
-    db, clock,
+    db, clock, erasedAddress,
     queue: newQueue(),
     uploads: new Uploads({ db, log: silentLog, space: { require: () => {} } }),
     idempotencyKeys: new IdempotencyKeys({ db, clock }),

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createLog, silentLog } from '../../src/log.ts'
 import { toContent } from '../../src/message/content.ts'
-import { sweep } from '../../src/message/retention.ts'
+import { Retention } from '../../src/message/retention.ts'
 import { chunkSize } from '../../src/message/submission.ts'
 import { StorageFullError } from '../../src/store/database.ts'
 import type { Database } from '../../src/store/database.ts'
@@ -129,7 +129,7 @@ test('retention takes nothing of a message that is still arriving', async () => 
   const submission = submissionTo(['a@r.example'])
   await uploads.run(async (upload) => {
     await upload.store(submission.id, 0, [chunk()])
-    await sweep(db, { contentMs: 0, eventMs: 0 }, Date.now() + 1_000)
+    await new Retention(db, { contentMs: 0, eventMs: 0 }).sweep(Date.now() + 1_000)
     expect(await rows(db)).toEqual({ chunks: 1, uploads: 1 })
   })
 })

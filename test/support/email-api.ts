@@ -22,6 +22,7 @@ import type { ApiAnswer, ApiParts, ApiServer, RequestOptions } from './api-serve
 import { fileMessageParser } from './file-message-parser.ts'
 import { suppressAtOnce } from './suppress-at-once.ts'
 import { unsubscribeFrame } from './submission-fixture.ts'
+import { erasedAddress } from './erased-address.ts'
 
 const minute = 60_000
 const taken: Outcome = { type: 'delivered', reply: { code: 250, enhancedCode: '2.0.0', text: 'Ok' } }
@@ -94,6 +95,7 @@ const doorParts = ({ db, clock, accounts }: ApiParts, queue: QueueRunner): Accep
   clock,
   queue,
   accounts,
+  erasedAddress,
   uploads: new Uploads({ db, log: silentLog, space: { require: () => {} } }),
   idempotencyKeys: new IdempotencyKeys({ db, clock }),
   verifiedDomainFor: (_, name) => (name === 'sender.example' ? { id: senderDomainId, name } : null),
@@ -112,6 +114,7 @@ const queueFor = (
       db,
       clock,
       log: silentLog,
+      erasedAddress,
       isResolverSuspect: () => false,
       health: new Health({ clock, log: silentLog }),
       eventsWritten: () => {},

@@ -19,6 +19,7 @@ export async function makeObjects(call: Call, own: { accountId: string; domain: 
   const webhook = await make('/api/webhooks', { url: 'https://hooks.example/in' })
   const template = await make('/api/templates', { name: 'Welcome', subject: 'Hello', html: '<p>Hello</p>' })
   const key = await make('/api/api-keys', { name: 'made' })
+  const erasure = await make('/api/erasures', { email: 'nobody@example.com' })
   const suppression = await make('/api/suppressions', { email: 'gone@example.com' })
   const email = await make('/api/emails', {
     from: `app@${own.domain}`,
@@ -51,6 +52,7 @@ export async function makeObjects(call: Call, own: { accountId: string; domain: 
     '/api/webhooks/{id}/deliveries/{delivery_id}': delivery,
     '/api/webhooks/{id}/events/{event_id}': event,
     '/api/suppressions/{idOrEmail}': suppression,
+    '/api/erasures/{id}': erasure,
     '/api/events/{id}': event,
     '/api/api-keys/{id}': key,
     '/api/accounts/{id}': own.accountId,

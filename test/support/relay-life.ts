@@ -1,9 +1,10 @@
 import { expect, onTestFinished } from 'vitest'
 import { runCommand } from '../../src/command/command-line.ts'
 import { emailStatuses } from '../../src/message/email-status.ts'
-import { sweep } from '../../src/message/retention.ts'
+import { Retention } from '../../src/message/retention.ts'
 import { cancelClaimed } from '../../src/webhook/webhook-delivery-store.ts'
 import { hearOfDomains } from './domain-report-life.ts'
+import { forgetRecipient } from './erasure-life.ts'
 import { startFakeMx } from './fake-mx.ts'
 import { hearOfMail } from './feedback-life.ts'
 import { tellSubmitters } from './notice-life.ts'
@@ -20,6 +21,13 @@ const minute = 60_000
 const hour = 60 * minute
 const day = 24 * hour
 
+/** To RCPT, by how the address begins. */
+const replies = [
+  ['gone', '550 5.1.1 No such user'],
+  ['later', '451 4.7.1 Later'],
+  ['moved', '550 5.1.6 Is now erin@rcpt.example'],
+] as const
+
 /**
  * A relay that has done everything a relay does, so that each of its statements has run. It does not serve any more; its
  * data directory goes away with the test.
@@ -29,7 +37,7 @@ export async function livedRelay(): Promise<TestRelay> {
   const mx = await startFakeMx({
     host,
     on: {
-      rcpt: (address) => (address.startsWith('gone') ? '550 5.1.1 No such user' : address.startsWith('later') ? '451 4.7.1 Later' : undefined),
+      rcpt: (address) => replies.find(([beginning]) => address.startsWith(beginning))?.[1],
     },
   })
   onTestFinished(() => mx.close())
@@ -61,6 +69,7 @@ export async function livedRelay(): Promise<TestRelay> {
   await hearBack(relay)
   await hearOfMail(relay, mx)
   await hearOfDomains(relay)
+  await forgetRecipient(relay, mx, () => isQuiet(relay))
   await growOld(relay)
   // Nobody has asked anything for two minutes.
   relay.clock.advance(2 * minute)
@@ -330,7 +339,7 @@ async function growOld(relay: TestRelay): Promise<void> {
   const { body } = await relay.call('POST', '/api/send', email, { 'idempotency-key': 'same' })
   await reaches(relay, body.id, 'ann@rcpt.example', 'delivered')
   await running.parts.sendingDomains.forgetOld()
-  await sweep(running.parts.db, { contentMs: day, eventMs: 5 * day }, clock.now())
+  await new Retention(running.parts.db, { contentMs: day, eventMs: 5 * day }).sweep(clock.now())
   await relay.send(['delivered@simulator.test', 'gone@rcpt.example', 'later@rcpt.example'], { tags: { kind: 'last' } })
   await isQuiet(relay)
 }

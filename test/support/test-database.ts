@@ -28,6 +28,7 @@ export async function testDatabase(): Promise<Database> {
     report: (sql, params) => whileOpen(() => db.report(sql, params)),
     write: (batch, options) => whileOpen(() => db.write(batch, options)),
     backup: (file) => whileOpen(() => db.backup(file)),
+    upkeep: db.upkeep,
     close: () => (closed ??= giveBack(store)),
   }
   onTestFinished(lent.close)

@@ -25,6 +25,8 @@ import { domainOperations } from './domains.ts'
 import { emailOperations } from './emails.ts'
 import type { EmailParts } from './emails.ts'
 import { entryOperations } from './entry-operations.ts'
+import { erasureOperations } from './erasure-operations.ts'
+import type { ErasureParts } from './erasure-operations.ts'
 import { eventOperations } from './events.ts'
 import { explainOperations } from './explain.ts'
 import type { ExplainOperationParts } from './explain.ts'
@@ -50,7 +52,7 @@ import { webhookOperations } from './webhooks.ts'
 
 /** What the endpoints of the API need, each resource its own. */
 export interface ApiParts
-  extends AnalyticsParts, AuthenticateParts, DoctorOperationsParts, DomainReportParts, EmailParts, ExplainOperationParts,
+  extends AnalyticsParts, AuthenticateParts, DoctorOperationsParts, DomainReportParts, EmailParts, ErasureParts, ExplainOperationParts,
     FeedbackOperationParts, QueueParts, AccountParts, ApiKeyParts, PasswordParts, SessionParts, SuppressionPolicyParts, UnsubscribeParts, UserParts {
   apiKeys: ApiKeys
   audit: AuditLog
@@ -78,6 +80,7 @@ export function apiOperations(parts: ApiParts): Operation[] {
     ...templateOperations(parts),
     ...webhookOperations(parts),
     ...suppressionOperations(parts),
+    ...erasureOperations(parts),
     ...feedbackOperations(parts),
     ...eventOperations(parts),
     ...apiKeyOperations(parts),

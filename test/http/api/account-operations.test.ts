@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { SuppressionEntries } from '../../../src/suppression/suppression-entries.ts'
 import { startPeopleApi } from '../../support/people-api.ts'
+import { erasedAddress } from '../../support/erased-address.ts'
 
 const dataOf = (answer: { body: Record<string, unknown> }) => answer.body['data'] as Record<string, unknown>[]
 
@@ -76,7 +77,7 @@ test('an account that is deleted takes its keys, users, webhooks and domains alo
     await webhooks.create({ accountId: id, sandbox }, { url: 'https://a.example/', events: ['email.sent'], description: null, status: 'enabled', payload: 'standard' })
   }
   const suppressed = Array.from({ length: 501 }, (_, place) => `${place}@example.com`)
-  await new SuppressionEntries({ db, clock }).add({ accountId: id, sandbox: false }, suppressed, null)
+  await new SuppressionEntries({ db, clock, erasedAddress }).add({ accountId: id, sandbox: false }, suppressed, null)
   expect(await call('DELETE', `/${id}`)).toMatchObject({ status: 200, body: { object: 'account', id, deleted: true } })
   expect(await db.read('select id from suppression')).toEqual([])
   const gone = async () => {

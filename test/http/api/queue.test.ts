@@ -11,6 +11,7 @@ import { insertSuppression } from '../../../src/suppression/insert-suppression.t
 import { startApiServer } from '../../support/api-server.ts'
 import type { ApiParts } from '../../support/api-server.ts'
 import { fakeResolver } from '../../support/fake-resolver.ts'
+import { erasedAddress } from '../../support/erased-address.ts'
 
 const minute = 60_000
 
@@ -25,7 +26,7 @@ async function startApi() {
     return [
       ...queueOperations({ queueAdmin, queue: { overdueMs: 61_500 } }),
       ...settingOperations({ config }),
-      ...explainOperations({ explain: (address) => explainAddress(address, { db: parts.db, clock: parts.clock, queueAdmin, route }) }),
+      ...explainOperations({ explain: (address) => explainAddress(address, { db: parts.db, clock: parts.clock, queueAdmin, route, erasedAddress }) }),
     ]
   })
   const owner = await api.token()

@@ -1,0 +1,48 @@
+import { domainToUnicode } from 'node:url'
+import type { Address } from '../smtp/address.ts'
+import { suppressionAddress } from '../suppression/suppression-address.ts'
+
+/** The ways in which an address stands in what is stored. */
+export interface AddressForms {
+  /** The bare address in lower case. */
+  address: string
+  /** For `like` over texts in lower case: true of all that name the address, and of some that do not. */
+  pattern: string
+  /** True of a text with the address in it, in whatever form. */
+  names(text: string): boolean
+  /** The same where it may be a part of a word: `welcome-ann@rcpt.example`. */
+  isPartOf(text: string): boolean
+  /** The text with `erased` in the place of the address. */
+  without(text: string, erased: string): string
+}
+
+/** The `@` as it is, percent-encoded, and as quoted-printable has it. */
+const ats = ['@', '%40', '=40']
+
+export function addressForms({ localPart, domain }: Address): AddressForms {
+  const locals = new Set([localPart, JSON.stringify(localPart).slice(1, -1), encodeURIComponent(localPart), inXtext(localPart)].map(suppressionAddress))
+  const domains = [...new Set([domain, suppressionAddress(domainToUnicode(domain))])].filter((name) => name !== '')
+  const local = `(?:${anyOf(locals)})`
+  // In a reverse-path, behind a name and a sign of its own.
+  const inVerp = String.raw`(?<![\p{L}\p{N}._])${local}=`
+  const found = new RegExp(`(?:${beginning}${local}(?:${anyOf(ats)})|${inVerp})(?:${anyOf(domains)})${end}`, 'giu')
+  const part = new RegExp(`${local}(?:${anyOf(ats)}|=)(?:${anyOf(domains)})`, 'iu')
+  return {
+    address: suppressionAddress(`${localPart}@${domain}`),
+    // What is encoded in one of the forms or means something in a pattern is left open.
+    pattern: `%${suppressionAddress(localPart).replace(/[^a-z0-9]+/g, '%')}%${domains.length > 1 ? '' : domain}%`,
+    names: (text) => text.search(found) !== -1,
+    isPartOf: (text) => part.test(text),
+    without: (text, erased) => text.replace(found, erased),
+  }
+}
+
+/** Not within a longer address: one whose local part ends so, or whose domain goes on. What is percent-encoded before it is a sign of its own. */
+const beginning = String.raw`(?<=%[0-9a-f]{2}|[^\p{L}\p{N}._%+-]|^)`
+const end = String.raw`(?![\p{L}\p{N}-]|\.[\p{L}\p{N}])`
+
+const anyOf = (texts: Iterable<string>): string => [...texts].map((text) => text.replace(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`)).join('|')
+
+/** RFC 3461 4 */
+const inXtext = (text: string): string =>
+  text.replace(/[+=]/g, (sign) => `+${sign.charCodeAt(0).toString(16).toUpperCase()}`)

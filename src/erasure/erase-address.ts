@@ -1,0 +1,155 @@
+import type { Row } from '../store/database.ts'
+import { tableWindows } from '../store/table-windows.ts'
+import { eraseReport, removeReportContent, reportTexts } from './erase-message-parts.ts'
+import type { ReportRow } from './erase-message-parts.ts'
+import { eraseMessage } from './erase-message.ts'
+import { eraseSuppressions } from './erase-suppressions.ts'
+import { eraseUnmatchedReports } from './erase-unmatched-reports.ts'
+import { isWithin, writeChanges } from './erasing.ts'
+import type { Change, Erasing } from './erasing.ts'
+
+/** Messages that are worked on at a time: they share commits. */
+const messagesAtOnce = 8
+
+/** An address that is erased by going over everything, again and again until nothing names it. */
+export class AddressErasure {
+  readonly #erasing: Erasing
+  /** Every message that has named it: whoever had it in hand may have written of it since. */
+  readonly #messageIds = new Set<string>()
+  readonly #recipientIds = new Set<string>()
+
+  constructor(erasing: Erasing) {
+    this.#erasing = erasing
+  }
+
+  /** Goes over everything once. `isClean`: nothing named it any more; `isInHand`: somebody works on what does. */
+  async round(): Promise<{ isClean: boolean; isInHand: boolean }> {
+    const before = JSON.stringify(this.#erasing.counts)
+    await eraseSuppressions(this.#erasing)
+    const messages = await this.#eraseMessages()
+    await this.#eraseReports()
+    await eraseWebhookAnswers(this.#erasing)
+    await eraseIdempotencyKeys(this.#erasing)
+    await eraseUnmatchedReports(this.#erasing)
+    return { isClean: messages.isClean && JSON.stringify(this.#erasing.counts) === before, isInHand: messages.isInHand }
+  }
+
+  async #eraseMessages(): Promise<{ isClean: boolean; isInHand: boolean }> {
+    for await (const id of messagesNaming(this.#erasing)) this.#messageIds.add(id)
+    const ids = [...this.#messageIds]
+    const results = new Set<string>()
+    for (let start = 0; start < ids.length; start += messagesAtOnce) {
+      const some = ids.slice(start, start + messagesAtOnce)
+      for (const result of await Promise.all(some.map((id) => eraseMessage(id, this.#erasing, this.#recipientIds)))) results.add(result)
+    }
+    return { isClean: !results.has('changed'), isInHand: results.has('in_hand') }
+  }
+
+  /** What has not been found by its message: reports that wait, and those that name the address without a proof. */
+  async #eraseReports(): Promise<void> {
+    const { db, scope, forms } = this.#erasing
+    const isTheirs = ({ recipient_id: id }: ReportRow): boolean => id !== null && this.#recipientIds.has(id)
+    const waiting = await db.report<ReportRow>(`select ${reportTexts} from incoming_report where state = 'received' and recipient_id is not null`)
+    for (const row of waiting.filter(isTheirs)) await this.#eraseReport(row, true)
+    for await (const window of tableWindows(db, { table: 'incoming_report', key: 'id', start: '' })) {
+      const found = await db.report<ReportRow>(
+        `select ${reportTexts} from incoming_report
+          where id > :after and id <= :upto and lower(coalesce(reverse_path, '') || ' ' || coalesce(summary, '')) like :pattern`,
+        { ...window, pattern: forms.pattern },
+      )
+      const within = found.filter((row) => isWithin(scope, { accountId: row.account_id, isSandbox: false }))
+      for (const row of within.filter((each) => forms.names(`${each.reverse_path} ${each.summary}`))) await this.#eraseReport(row, isTheirs(row))
+    }
+  }
+
+  async #eraseReport(row: ReportRow, isTheirs: boolean): Promise<void> {
+    await writeChanges(this.#erasing, [...eraseReport(row, isTheirs, this.#erasing), ...removeReportContent(row)])
+  }
+}
+
+/** Messages to the address, and others that name it anywhere but in their content. */
+async function* messagesNaming({ db, scope, forms }: Erasing): AsyncGenerator<string> {
+  const params = { accountId: scope.accountId ?? '', pattern: forms.pattern }
+  for await (const window of tableWindows(db, { table: 'recipient', key: 'id', start: '' })) {
+    const found = await db.report<{ message_id: string; texts: string }>(
+      `select message_id, forward_path || ' ' || coalesce(orcpt, '') || ' ' || coalesce(last_response, '') as texts from recipient
+        where id > :after and id <= :upto and (account_id = :accountId or :accountId = '')
+          and lower(forward_path || ' ' || coalesce(orcpt, '') || ' ' || coalesce(last_response, '')) like :pattern`,
+      { ...params, ...window },
+    )
+    for (const { message_id: id, texts } of found) if (forms.names(texts)) yield id
+  }
+  for await (const window of tableWindows(db, { table: 'message', key: 'id', start: '' })) {
+    const found = await db.report<{ id: string; texts: string }>(
+      `select id, ${messageText} as texts from message
+        where id > :after and id <= :upto and (account_id = :accountId or :accountId = '') and lower(${messageText}) like :pattern`,
+      { ...params, ...window },
+    )
+    for (const { id, texts } of found) if (forms.names(texts)) yield id
+  }
+}
+
+/** All that a message's row says, in one text. */
+const messageText = [
+  "coalesce(reverse_path, '')",
+  "coalesce(author, '')",
+  'header_from',
+  'header_to',
+  'header_cc',
+  'reply_to',
+  'subject',
+  'message_id_header',
+  "coalesce(envid, '')",
+  'tags',
+  'metadata',
+].join(" || ' ' || ")
+
+/** What receivers of webhooks have answered to posts about others. */
+async function eraseWebhookAnswers(erasing: Erasing): Promise<void> {
+  const { db, scope, forms, erased } = erasing
+  for await (const window of tableWindows(db, { table: 'webhook_attempt', key: 'id', start: '' })) {
+    const found = await db.report<{ id: string; response: string; account_id: string; sandbox: number }>(
+      `select a.id, a.response, w.account_id, w.sandbox
+         from webhook_attempt a join webhook_delivery d on d.id = a.delivery_id join webhook w on w.id = d.webhook_id
+        where a.id > :after and a.id <= :upto and lower(a.response) like :pattern`,
+      { ...window, pattern: forms.pattern },
+    )
+    const named = found.filter((row) => forms.names(row.response) && isWithin(scope, { accountId: row.account_id, isSandbox: row.sandbox === 1 }))
+    const sql = 'update webhook_attempt set response = :response where id = :id'
+    await writeChanges(
+      erasing,
+      named.map(({ id, response }) => ({ counted: 'webhook_deliveries', statement: { sql, params: { id, response: forms.without(response, erased) } } })),
+    )
+  }
+}
+
+interface KeyRow extends Row {
+  account_id: string
+  operation: string
+  key: string
+  response: string
+}
+
+/** The answers that are kept for repeated requests; a key that names the address is forgotten. */
+async function eraseIdempotencyKeys(erasing: Erasing): Promise<void> {
+  const { db, scope, forms, erased } = erasing
+  for await (const window of tableWindows(db, { table: 'idempotency', key: 'expires_at', start: 0 })) {
+    const found = await db.report<KeyRow>(
+      `select account_id, operation, key, response from idempotency
+        where expires_at > :after and expires_at <= :upto and lower(key || ' ' || response) like :pattern`,
+      { ...window, pattern: forms.pattern },
+    )
+    const changes = found
+      .filter((row) => isWithin(scope, { accountId: row.account_id, isSandbox: row.operation.startsWith('sandbox-') }))
+      .flatMap(({ account_id: accountId, operation, key, response }): Change[] => {
+        const params = { accountId, operation, key }
+        const ofKey = 'where account_id = :accountId and operation = :operation and key = :key'
+        if (forms.isPartOf(key)) return [{ counted: 'idempotency_keys', statement: { sql: `delete from idempotency ${ofKey}`, params } }]
+        const after = forms.without(response, erased)
+        if (after === response) return []
+        const sql = `update idempotency set response = :after ${ofKey}`
+        return [{ counted: 'idempotency_keys', statement: { sql, params: { ...params, after } } }]
+      })
+    await writeChanges(erasing, changes)
+  }
+}

@@ -1,0 +1,35 @@
+import { setImmediate as othersTurn } from 'node:timers/promises'
+import { tableWindows } from '../store/table-windows.ts'
+import { writeChanges } from './erasing.ts'
+import type { Erasing } from './erasing.ts'
+
+/** bytes of a report that are looked through at a time, and what two pieces have in common */
+const pieceSize = 65_536
+const overlap = 1_024
+
+/**
+ * Mail that came in by the return path and is kept as it came: whoever it proves to be about, what names the address goes. It
+ * belongs to no account, so only the operator has it erased.
+ */
+export async function eraseUnmatchedReports(erasing: Erasing): Promise<void> {
+  const { db, scope, forms } = erasing
+  if (scope.accountId !== null) return
+  for await (const window of tableWindows(db, { table: 'incoming_content', key: 'id', start: '' })) {
+    const contents = await db.report<{ id: string }>('select id from incoming_content where id > :after and id <= :upto', { ...window })
+    for (const { id } of contents) {
+      const [content] = await db.report<{ bytes: Uint8Array }>('select bytes from incoming_content where id = :id', { id })
+      if (!content || !(await isNamedIn(content.bytes, forms.names))) continue
+      await writeChanges(erasing, [{ counted: 'contents', statement: { sql: 'delete from incoming_content where id = :id', params: { id } } }])
+    }
+  }
+}
+
+/** In pieces, since a large one would hold up everybody else. */
+async function isNamedIn(bytes: Uint8Array, names: (text: string) => boolean): Promise<boolean> {
+  const whole = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  for (let start = 0; start < whole.length; start += pieceSize) {
+    if (names(whole.toString('utf8', start, start + pieceSize + overlap))) return true
+    await othersTurn()
+  }
+  return false
+}

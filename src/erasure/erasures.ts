@@ -1,0 +1,205 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Secrets } from '../account/key-file.ts'
+import type { Clock } from '../clock.ts'
+import { messageOf, SternaError } from '../errors.ts'
+import { idFloor, newId } from '../id.ts'
+import type { Log } from '../log.ts'
+import { parseAddress } from '../smtp/address.ts'
+import type { Address } from '../smtp/address.ts'
+import type { Database, Row } from '../store/database.ts'
+import { pageClause } from '../store/page-clause.ts'
+import type { Page } from '../store/page-clause.ts'
+import { removeInPieces } from '../store/remove-in-pieces.ts'
+import { tableWindows } from '../store/table-windows.ts'
+import type { Upkeep } from '../store/upkeep.ts'
+import type { ErasedAddress } from '../suppression/erased-address.ts'
+import { addressForms } from './address-forms.ts'
+import { AddressErasure } from './erase-address.ts'
+import { removeContent } from './erase-message.ts'
+import { noCounts } from './erasing.ts'
+import type { ErasedCounts, ErasureScope } from './erasing.ts'
+
+interface ErasuresParts {
+  db: Database
+  clock: Clock
+  log: Log
+  secrets: Pick<Secrets, 'seal' | 'open'>
+  upkeep: Pick<Upkeep, 'overwriteAll'>
+  erasedAddress: ErasedAddress
+  /** Called after events were written. */
+  eventsWritten(): void
+}
+
+/** What was asked for, and what has been done about it. It does not tell the address. */
+export interface Erasure extends ErasureScope {
+  /** `era_…` */
+  id: string
+  counts: ErasedCounts
+  /** Epoch, ms. */
+  createdAt: number
+  /** Null while it is under way. */
+  finishedAt: number | null
+}
+
+interface ErasureRow extends Row {
+  id: string
+  account_id: string | null
+  sandbox: number
+  address: Uint8Array | null
+  counts: string
+  created_at: number
+  finished_at: number | null
+}
+
+/** Erasures of one account that may be under way: each goes over everything. */
+const mostUnderWay = 100
+/** When something that somebody had in hand is looked at again, ms. */
+const againMs = 1_000
+
+const columns = 'id, account_id, sandbox, address, counts, created_at, finished_at'
+
+/**
+ * Has addresses forgotten, one after the other. What is asked for is kept until it is done, the address sealed, so that it goes
+ * on after a crash; nothing that is done is harmed by being done again.
+ */
+export class Erasures {
+  readonly #parts: ErasuresParts
+  readonly #isAlone: boolean
+  #turn: Promise<void> = Promise.resolve()
+  readonly #underWay = new Map<string, Promise<void>>()
+  #isStopped = false
+
+  /** @param isAlone true where no server works on the database */
+  constructor(parts: ErasuresParts, { isAlone }: { isAlone: boolean }) {
+    this.#parts = parts
+    this.#isAlone = isAlone
+  }
+
+  /**
+   * Begins to erase an address. On disk when the promise resolves; `finished` waits for the rest.
+   * @throws SternaError `rate_limit_exceeded` where many erasures of the account are under way
+   */
+  async begin(address: Address, { accountId, sandboxOnly }: ErasureScope): Promise<Erasure> {
+    const { db, clock, secrets } = this.#parts
+    const now = clock.now()
+    const id = newId('era', now)
+    const sealed = secrets.seal(Buffer.from(address.address), contextOf(id))
+    const counts = noCounts()
+    const [written] = await db.write([
+      {
+        sql: `insert into erasure (id, account_id, sandbox, address, counts, created_at)
+              select :id, :accountId, :sandbox, :sealed, :counts, :now
+               where (select count(*) from erasure where finished_at is null and account_id = :accountId) < ${mostUnderWay}`,
+        params: { id, accountId, sandbox: sandboxOnly ? 1 : 0, sealed, counts: JSON.stringify(counts), now },
+      },
+    ])
+    if (written?.changes === 0) {
+      throw new SternaError('rate_limit_exceeded', `${mostUnderWay} erasures of this account are under way. Wait until some are done.`, { retryAfter: 60 })
+    }
+    this.#start(id)
+    return { id, accountId, sandboxOnly, counts, createdAt: now, finishedAt: null }
+  }
+
+  /** Waits until an erasure is done, or has failed for now: then it is taken up within a minute. */
+  async finished(id: string): Promise<void> {
+    await this.#underWay.get(id)
+  }
+
+  /** Takes up what is not done, and removes content that nobody waits for any more; to be called about once a minute. */
+  async resume(): Promise<void> {
+    const { db } = this.#parts
+    for (const { id } of await db.read<{ id: string }>('select id from erasure where finished_at is null order by id')) {
+      if (!this.#underWay.has(id)) this.#start(id)
+    }
+    await this.#removeWaitingContents()
+  }
+
+  /** The erasure with this id; `accountId`: of this account, or null: whosever. */
+  async find(id: string, accountId: string | null): Promise<Erasure | undefined> {
+    const [row] = await this.#parts.db.report<ErasureRow>(
+      `select ${columns} from erasure where id = :id and (account_id = :accountId or :accountId = '')`,
+      { id, accountId: accountId ?? '' },
+    )
+    return row && erasureOf(row)
+  }
+
+  /** A page, newest first, with one row more, as `pageClause` has it. `accountId`: as in `find`. */
+  async page(accountId: string | null, page: Page): Promise<Erasure[]> {
+    const { condition, order, params } = pageClause(page)
+    const rows = await this.#parts.db.report<ErasureRow>(
+      `select ${columns} from erasure where (account_id = :accountId or :accountId = '') and ${condition} ${order}`,
+      { accountId: accountId ?? '', ...params },
+    )
+    return rows.map(erasureOf)
+  }
+
+  /** Forgets what was done before `cutoff` (epoch, ms). */
+  async sweep(cutoff: number): Promise<void> {
+    const sql = 'delete from erasure where id in (select id from erasure where id < :before and finished_at is not null order by id limit :rows)'
+    await removeInPieces(this.#parts.db, [{ sql, params: { before: idFloor('era', cutoff) } }])
+  }
+
+  /** Begins nothing new; what is under way goes on at the next start. */
+  stop(): void {
+    this.#isStopped = true
+  }
+
+  #start(id: string): void {
+    const { log } = this.#parts
+    const done = this.#turn
+      .then(() => this.#run(id))
+      .catch((error: unknown) => log[this.#isStopped ? 'debug' : 'error']({ erasureId: id, reason: messageOf(error) }, 'an erasure was cut short and will be taken up again'))
+      .finally(() => this.#underWay.delete(id))
+    this.#underWay.set(id, done)
+    this.#turn = done
+  }
+
+  async #run(id: string): Promise<void> {
+    const { db, clock, log, secrets, upkeep, erasedAddress, eventsWritten } = this.#parts
+    const [row] = await db.read<ErasureRow>(`select ${columns} from erasure where id = :id and finished_at is null`, { id })
+    if (!row?.address || this.#isStopped) return
+    const address = parseAddress(Buffer.from(secrets.open(row.address, contextOf(id))).toString())
+    if (!address.ok) throw new Error(address.fault)
+    const { counts, ...scope } = erasureOf(row)
+    const erasure = new AddressErasure({ db, clock, scope, forms: addressForms(address), erased: erasedAddress(address.address), isAlone: this.#isAlone, counts })
+    for (let isClean = false; !isClean; ) {
+      const round = await erasure.round()
+      await db.write([{ sql: 'update erasure set counts = :counts where id = :id', params: { id, counts: JSON.stringify(counts) } }])
+      if (counts.canceled_recipients > 0) eventsWritten()
+      isClean = round.isClean && !round.isInHand
+      if (this.#isStopped) return
+      if (round.isInHand) await pause(againMs)
+    }
+    await upkeep.overwriteAll()
+    await db.write([{ sql: 'update erasure set address = null, finished_at = :now where id = :id', params: { id, now: clock.now() } }])
+    log.info({ erasureId: id, accountId: row.account_id, ...counts }, 'an address was erased')
+  }
+
+  async #removeWaitingContents(): Promise<void> {
+    const { db } = this.#parts
+    for await (const window of tableWindows(db, { table: 'content_to_erase', key: 'message_id', start: '' })) {
+      const rows = await db.report<{ message_id: string; chunks: number }>(
+        `select e.message_id, (select count(*) from content c where c.message_id = e.message_id) as chunks from content_to_erase e
+          where e.message_id > :after and e.message_id <= :upto
+            and not exists (select 1 from recipient r where r.message_id = e.message_id and r.due_at is not null)`,
+        { ...window },
+      )
+      for (const { message_id: messageId, chunks } of rows) {
+        await removeContent(db, messageId, chunks)
+        await db.write([{ sql: 'delete from content_to_erase where message_id = :messageId', params: { messageId } }])
+      }
+    }
+  }
+}
+
+/** What the sealed address of an erasure belongs to. */
+const contextOf = (id: string): string => `erasure ${id}`
+
+const erasureOf = (row: ErasureRow): Erasure => ({
+  id: row.id,
+  accountId: row.account_id,
+  sandboxOnly: row.sandbox === 1,
+  counts: { ...noCounts(), ...(JSON.parse(row.counts) as Partial<ErasedCounts>) },
+  createdAt: row.created_at,
+  finishedAt: row.finished_at,
+})

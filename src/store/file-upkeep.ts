@@ -1,0 +1,132 @@
+import { closeSync, fdatasyncSync, openSync, readSync, statSync, writeSync } from 'node:fs'
+import type { Connection } from './sqlite-connection.ts'
+import type { UpkeepTask } from './thread-messages.ts'
+import { isMapPage, pageSize, unusedBytes } from './unused-bytes.ts'
+import type { ByteRange } from './unused-bytes.ts'
+
+/** Pages that one step looks through: a mebibyte. */
+const pagesAtOnce = 256
+/** How long a step that gives pages back may hold the thread, ms. */
+const stepMs = 8
+/** So much stays free for what is written next, as a part of all pages, and at least so many; it is moved only to get well below. */
+const keptPart = { begin: 1 / 8, end: 1 / 16 }
+const keptPages = 1_024
+/** A page with a higher number might begin like a b-tree page and be none: its first bytes may be the number of another. */
+const lastPage = 0x02000000
+
+/** What keeps a database file small and free of what was removed from it, in steps. Belongs to the one writing connection. */
+export class FileUpkeep {
+  readonly #connection: Connection
+  readonly #isAutoVacuum: boolean
+  readonly #hasUsualPages: boolean
+  #isShrinking = false
+  #pagesAtOnce = 64
+  #file: number | undefined
+
+  constructor(connection: Connection) {
+    this.#connection = connection
+    this.#isAutoVacuum = this.#number('auto_vacuum') !== 0
+    this.#hasUsualPages = this.#number('page_size') === pageSize
+  }
+
+  /** To be called when no connection of this process to the file is open any more: to close a file ends all locks on it. */
+  close(): void {
+    if (this.#file !== undefined) closeSync(this.#file)
+    this.#file = undefined
+  }
+
+  /** As `StoreUpkeep` has it. */
+  do(task: UpkeepTask): boolean {
+    switch (task) {
+      case 'shrink':
+        return this.shrink()
+      case 'empty-log':
+        return this.emptyLog()
+      case 'needs-rewriting':
+        return !this.#isAutoVacuum
+    }
+  }
+
+  /** Gives some free pages at the end of the file back to the file system. True where there are more to give back. */
+  shrink(): boolean {
+    if (!this.#isAutoVacuum) return false
+    const [pages, free] = [this.#number('page_count'), this.#number('freelist_count')]
+    const kept = Math.max(keptPages, pages * (this.#isShrinking ? keptPart.end : keptPart.begin))
+    this.#isShrinking = free > kept
+    if (!this.#isShrinking) return false
+    const startedAt = performance.now()
+    this.#connection.pragma(`incremental_vacuum(${Math.min(this.#pagesAtOnce, free - keptPages)})`)
+    const took = performance.now() - startedAt
+    if (took > stepMs) this.#pagesAtOnce = Math.max(1, Math.floor(this.#pagesAtOnce / 2))
+    else if (took < stepMs / 2) this.#pagesAtOnce *= 2
+    return true
+  }
+
+  /** Writes the log into the database and empties it, so that it holds no older copy of anything. False while somebody reads there. */
+  emptyLog(): boolean {
+    const patience = this.#number('busy_timeout')
+    this.#connection.pragma('busy_timeout = 0')
+    try {
+      const [result] = this.#connection.pragma('wal_checkpoint(truncate)') as { busy: number }[]
+      return result?.busy === 0
+    } finally {
+      this.#connection.pragma(`busy_timeout = ${patience}`)
+    }
+  }
+
+  /**
+   * Overwrites the unused bytes of some pages, from the page `first` on, where they hold something. Gives the page to go on
+   * with, which is the same one while somebody reads the log; null at the end of the file.
+   *
+   * These bytes are written behind SQLite's back: it never reads them, so it does not matter which of them a crash lets through.
+   * What matters is that no copy of the page comes after: the log is empty, and no page stays in the connection's memory.
+   */
+  overwriteUnused(first: number): number | null {
+    if (!this.#hasUsualPages) return null
+    // What is in the log alone would not be seen.
+    if (first === 1 && !this.emptyLog()) return first
+    if (this.#dirtyPages(first).length > 0 && !(this.emptyLog() && this.#overwrite(first))) return first
+    const next = first + pagesAtOnce
+    return next > Math.min(this.#number('page_count'), lastPage) ? null : next
+  }
+
+  /** False where somebody else has written to the log meanwhile. */
+  #overwrite(first: number): boolean {
+    this.#connection.exec('begin immediate')
+    try {
+      if (logSize(this.#connection) > 0) return false
+      for (const [page, ranges] of this.#dirtyPages(first)) {
+        for (const [from, to] of ranges) writeSync(this.#opened(), Buffer.alloc(to - from), 0, to - from, (page - 1) * pageSize + from)
+      }
+      fdatasyncSync(this.#opened())
+    } finally {
+      this.#connection.exec('rollback')
+    }
+    this.#connection.pragma('shrink_memory')
+    return true
+  }
+
+  #dirtyPages(first: number): [page: number, ranges: ByteRange[]][] {
+    const bytes = Buffer.alloc(pagesAtOnce * pageSize)
+    const read = readSync(this.#opened(), bytes, 0, bytes.length, (first - 1) * pageSize)
+    const found: [number, ByteRange[]][] = []
+    for (let place = 0; (place + 1) * pageSize <= read; place++) {
+      const page = first + place
+      // The first page is the schema's, with the header of the file.
+      if (page === 1 || page >= lastPage || isMapPage(page, this.#isAutoVacuum)) continue
+      const ranges = unusedBytes(bytes.subarray(place * pageSize, (place + 1) * pageSize))
+      if (ranges.length > 0) found.push([page, ranges])
+    }
+    return found
+  }
+
+  #opened(): number {
+    return (this.#file ??= openSync(this.#connection.name, 'r+'))
+  }
+
+  #number(pragma: string): number {
+    return this.#connection.pragma(pragma, { simple: true }) as number
+  }
+}
+
+const logSize = ({ name }: Connection): number => statSync(`${name}-wal`, { throwIfNoEntry: false })?.size ?? 0

@@ -38,9 +38,7 @@ export const idFloor = (prefix: IdPrefix, at: number): string => `${prefix}_${in
 /** When an id was made: epoch, ms. */
 export function timeOfId(id: string): number {
   const start = id.indexOf('_') + 1
-  let at = 0
-  for (const digit of id.slice(start, start + 10)) at = at * 32 + alphabet.indexOf(digit)
-  return at
+  return numberOf(id.slice(start, start + 10))
 }
 
 function inBase32(value: number, digits: number): string {
@@ -55,3 +53,38 @@ function inBase32(value: number, digits: number): string {
 /** True where `text` has the form of an id of this kind; it need not exist. */
 export const isId = (prefix: IdPrefix, text: string): boolean =>
   text.startsWith(`${prefix}_`) && /^[0-9a-hjkmnp-tv-z]{26}$/.test(text.slice(prefix.length + 1))
+
+/** An id without its prefix, as 16 bytes: the 48 bits of its time and the 80 behind them. */
+export function bytesOfId(id: string): Buffer {
+  const digits = id.slice(id.indexOf('_') + 1)
+  const bytes = Buffer.alloc(16)
+  bytes.writeUIntBE(numberOf(digits.slice(0, 10)), 0, 6)
+  bytes.writeUIntBE(numberOf(digits.slice(10, 18)), 6, 5)
+  bytes.writeUIntBE(numberOf(digits.slice(18)), 11, 5)
+  return bytes
+}
+
+/** The id that these 16 bytes stand for. */
+export const idOfBytes = (prefix: IdPrefix, bytes: Buffer): string =>
+  `${prefix}_${inBase32(bytes.readUIntBE(0, 6), 10)}${inBase32(bytes.readUIntBE(6, 5), 8)}${inBase32(bytes.readUIntBE(11, 5), 8)}`
+
+/** Bytes in the alphabet of ids, 8 characters for 5 bytes; their number is a multiple of 5. */
+export function base32(bytes: Buffer): string {
+  let text = ''
+  for (let at = 0; at < bytes.length; at += 5) text += inBase32(bytes.readUIntBE(at, 5), 8)
+  return text
+}
+
+/** The bytes that `base32` wrote so; null where it writes nothing so. */
+export function bytesOfBase32(text: string): Buffer | null {
+  if (text.length % 8 !== 0 || !/^[0-9a-hjkmnp-tv-z]+$/.test(text)) return null
+  const bytes = Buffer.alloc((text.length / 8) * 5)
+  for (let at = 0; at < text.length; at += 8) bytes.writeUIntBE(numberOf(text.slice(at, at + 8)), (at / 8) * 5, 5)
+  return bytes
+}
+
+function numberOf(digits: string): number {
+  let value = 0
+  for (const digit of digits) value = value * 32 + alphabet.indexOf(digit)
+  return value
+}

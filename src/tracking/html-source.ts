@@ -1,0 +1,62 @@
+/**
+ * HTML as it lies in a message, in whatever charset. Markup is found in `text`, in which every unit stands at the place of
+ * its bytes, whether it can be read there or not; what is between two places is read by `decode`.
+ */
+export interface HtmlSource {
+  text: string
+  /** Bytes of a unit of `text`: 2 in UTF-16, else 1. */
+  unit: 1 | 2
+  /** The characters between two places of `text`; null where the charset is not known here. */
+  decode(start: number, end: number): string | null
+  /** ASCII as the charset writes it. */
+  encode(ascii: string): Buffer
+}
+
+/** Bytes in which a charset has left ASCII: they may look like markup and are none. */
+const shifted: [charset: RegExp, stretch: RegExp][] = [
+  [/^(?:iso-2022-(?:jp|cn)|csiso2022jp)/, /\x1b\$[^]*?(?=\x1b\([BJ]|$)/g],
+  [/^(?:iso-2022-kr|csiso2022kr)/, /\x0e[^\x0f]*/g],
+  [/^hz-gb-2312/, /~\{[^]*?(?:~\}|$)/g],
+]
+/** Where even `<` is not the byte of ASCII. */
+const unlikeAscii = /^(?:utf-?7|utf-?32|ucs-?4|ebcdic|ibm0?37|cp0?37)/
+
+/**
+ * @param charset as the part declares it; the name counts, not what a `meta` element says
+ * @returns null where nothing can be found in that charset
+ */
+export function htmlSource(bytes: Uint8Array, charset: string): HtmlSource | null {
+  const name = charset.trim().toLowerCase()
+  if (unlikeAscii.test(name)) return null
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  if (/^(?:utf-?16|ucs-?2|unicode)/.test(name)) return utf16Source(buffer, name)
+  const stretch = shifted.find(([form]) => form.test(name))?.[1]
+  const latin1 = buffer.toString('latin1')
+  const decoder = decoderOf(name)
+  return {
+    text: stretch ? latin1.replace(stretch, (found) => '\x80'.repeat(found.length)) : latin1,
+    unit: 1,
+    decode(start, end) {
+      const raw = latin1.slice(start, end)
+      return /[\x1b\x80-\xff~]/.test(raw) ? (decoder?.decode(buffer.subarray(start, end)) ?? null) : raw
+    },
+    encode: (ascii) => Buffer.from(ascii, 'latin1'),
+  }
+}
+
+/** The order of the bytes is what the mark at the beginning says, else what the name says, else little-endian. */
+function utf16Source(buffer: Buffer, name: string): HtmlSource {
+  const isBig = buffer[0] === 0xfe && buffer[1] === 0xff ? true : buffer[0] === 0xff && buffer[1] === 0xfe ? false : name.endsWith('be')
+  const whole = buffer.subarray(0, buffer.length - (buffer.length % 2))
+  const swapped = (bytes: Buffer): Buffer => (isBig ? Buffer.from(bytes).swap16() : bytes)
+  const text = swapped(whole).toString('utf16le')
+  return { text, unit: 2, decode: (start, end) => text.slice(start, end).toWellFormed(), encode: (ascii) => swapped(Buffer.from(ascii, 'utf16le')) }
+}
+
+function decoderOf(name: string): TextDecoder | null {
+  try {
+    return new TextDecoder(name === '' ? 'utf-8' : name)
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,108 @@
+import { QuoteType, Tokenizer } from 'htmlparser2'
+
+/** The value of an attribute that leads somewhere: its place in the text, quotes excluded, end exclusive. */
+export interface LinkValue {
+  start: number
+  end: number
+}
+
+/** What is found in a text of HTML. */
+export interface Markup {
+  /** In their order. */
+  links: LinkValue[]
+  /** Where the last closing tag of the body begins; null where there is none. */
+  bodyEnd: number | null
+  /** Whether what is written behind the text is still part of the page, not of a comment or of a tag that never ends. */
+  endsInText: boolean
+}
+
+/** How a link says that it is not to be followed: ours, and the names that other services use for it. */
+const optOut = new Map([
+  ['data-sterna-track', /^(?:off|false)$/],
+  ['clicktracking', /^off$/],
+  ['data-ph-no-track', /^/],
+  ['data-pm-no-track', /^/],
+  ['ses:no-track', /^/],
+])
+
+/** Outlook for Windows shows what stands in such a comment, and often nothing else. */
+const conditional = /^\[if\s[^\]]*mso[^\]]*\]>/i
+
+/**
+ * Finds the links of a page as a browser without scripts does: `href` of `a` and `area`, the first where it stands twice, and
+ * none in comments, titles, scripts or styles. In comments for Outlook `href` of its `v:` shapes counts too.
+ * It goes over the text once.
+ */
+export function findLinks(text: string): Markup {
+  const links: LinkValue[] = []
+  const found = scan(text, 0, links, false)
+  return { links, ...found }
+}
+
+function scan(text: string, base: number, links: LinkValue[], isOutlook: boolean): Pick<Markup, 'bodyEnd' | 'endsInText'> {
+  let tag = ''
+  let attribute = ''
+  let href: LinkValue | null = null
+  let isOff = false
+  let value: LinkValue = { start: 0, end: 0 }
+  let bodyEnd: number | null = null
+  let textEnd = 0
+  const endTag = (end: number): void => {
+    textEnd = end + 1
+    if (href && !isOff && (tag === 'a' || tag === 'area' || (isOutlook && tag.startsWith('v:')))) links.push(href)
+  }
+  const tokenizer = new Tokenizer(
+    { decodeEntities: false },
+    {
+      onopentagname(start, end) {
+        tag = end - start > longestName ? '' : text.slice(start, end).toLowerCase()
+        href = null
+        isOff = false
+      },
+      onattribname(start, end) {
+        attribute = end - start > longestName ? '' : text.slice(start, end).toLowerCase()
+        value = { start: end, end }
+      },
+      onattribdata(start, end) {
+        value = { start, end }
+      },
+      onattribend(quote) {
+        if (attribute === 'href' && quote !== QuoteType.NoValue) href ??= { start: base + value.start, end: base + value.end }
+        const off = optOut.get(attribute)
+        if (off?.test(text.slice(value.start, Math.min(value.end, value.start + longestName)).trim().toLowerCase())) isOff = true
+      },
+      onopentagend: endTag,
+      onselfclosingtag: endTag,
+      onclosetag(start, end) {
+        textEnd = end
+        if (end - start === 4 && text.slice(start, end).toLowerCase() === 'body') bodyEnd = start - 2
+      },
+      oncomment(start, end, offset) {
+        textEnd = end + 1
+        const opening = isOutlook ? null : conditional.exec(text.slice(start, Math.min(end, start + longestCondition)))
+        if (opening) scan(text.slice(start + opening[0].length, end - offset), base + start + opening[0].length, links, true)
+      },
+      ontext(_start, end) {
+        textEnd = end
+      },
+      oncdata(_start, end) {
+        textEnd = end
+      },
+      ondeclaration(_start, end) {
+        textEnd = end + 1
+      },
+      onprocessinginstruction: () => {},
+      ontextentity: () => {},
+      onattribentity: () => {},
+      onend: () => {},
+    },
+  )
+  tokenizer.write(text)
+  const endsInText = textEnd === text.length || text.length === 0
+  tokenizer.end()
+  return { bodyEnd, endsInText }
+}
+
+/** characters; longer names are none that count */
+const longestName = 64
+const longestCondition = 256

@@ -1,0 +1,67 @@
+import { randomBytes } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { newId } from '../../src/id.ts'
+import { openTarget, sealTarget } from '../../src/tracking/sealed-target.ts'
+import { messageTag, readRecipientToken, recipientToken, tokenPlaceholder, trackingKeys } from '../../src/tracking/tracking-token.ts'
+
+const keys = trackingKeys((purpose) => Buffer.alloc(32, purpose))
+const now = Date.UTC(2026, 10, 22)
+const tag = messageTag('em_01', keys)
+const recipient = { recipientId: newId('rcp', now), messageTag: tag }
+const token = recipientToken(recipient, keys)
+const url = 'https://shop.example/orders/4711?x=1&y=ü'
+const sealed = sealTarget({ link: 3, url }, tag, keys)
+
+test('the token of a recipient says whose it is, and is the same at every attempt', () => {
+  expect(readRecipientToken(token, keys)).toEqual(recipient)
+  expect(token).toMatch(/^[0-9a-z]{48}$/)
+  expect(recipientToken(recipient, keys)).toBe(token)
+  for (const recipientId of ['rcp_00000000000000000000000000', 'rcp_7zzzzzzzzzzzzzzzzzzzzzzzzz']) {
+    const parts = { recipientId, messageTag: tag }
+    expect(readRecipientToken(recipientToken(parts, keys), keys)).toEqual(parts)
+  }
+})
+
+test('tokens of neighbours have nothing in common', () => {
+  const shared = Array.from({ length: 200 }, () => recipientToken({ ...recipient, recipientId: newId('rcp', now) }, keys)).map(
+    (other) => [...other].filter((letter, place) => letter === token[place]).length,
+  )
+  expect(Math.max(...shared)).toBeLessThan(16)
+})
+
+test('a placeholder is as long as a token, and none', () => {
+  const placeholder = tokenPlaceholder('em_01', keys)
+  expect(placeholder).toMatch(/^[0-9a-z]{48}$/)
+  expect(readRecipientToken(placeholder, keys)).toBeNull()
+  expect(tokenPlaceholder('em_02', keys)).not.toBe(placeholder)
+})
+
+test('a target opens with the token of its own message only', () => {
+  expect(openTarget(sealed, tag, keys)).toEqual({ link: 3, url })
+  expect(openTarget(sealed, messageTag('em_02', keys), keys)).toBeNull()
+  expect(openTarget(sealed, tag, trackingKeys((purpose) => Buffer.alloc(32, `other ${purpose}`)))).toBeNull()
+})
+
+/** The text with one of its characters changed in one bit. */
+function flipped(text: string): string {
+  const bytes = Buffer.from(text)
+  const random = randomBytes(3)
+  bytes[random.readUInt16BE() % bytes.length]! ^= 1 << (random[2]! % 7)
+  return bytes.toString('latin1')
+}
+
+test('of 100,000 tokens and targets with a bit changed none is taken', () => {
+  let taken = 0
+  for (let i = 0; i < 100_000; i++) {
+    if (i % 2 === 0 ? readRecipientToken(flipped(token), keys) : openTarget(flipped(sealed), tag, keys)) taken++
+  }
+  expect(taken).toBe(0)
+})
+
+test.each(['', 'x', token.toUpperCase(), `${token}0`, token.slice(1), '0'.repeat(48), 'é'.repeat(48)])('%j is no token', (text) => {
+  expect(readRecipientToken(text, keys)).toBeNull()
+})
+
+test.each(['', 'AAAA', 'A'.repeat(32), `${sealed}=`, `${sealed} `, sealed.slice(0, -1), `${sealed}A`])('%j is no target', (text) => {
+  expect(openTarget(text, tag, keys)).toBeNull()
+})

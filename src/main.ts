@@ -11,6 +11,7 @@ import { parseFeedbackFiles } from './command/feedback-commands.ts'
 import { helpPage } from './command/help-page.ts'
 import { openCommandParts } from './command/open-command-parts.ts'
 import { restoreBackup } from './command/restore.ts'
+import { rewriteFile } from './command/tracking-commands.ts'
 import { welcome } from './command/welcome.ts'
 import { loadConfig } from './config/load-config.ts'
 import type { Config } from './config/settings.ts'
@@ -38,11 +39,15 @@ export async function main(argv: string[]): Promise<number> {
   }
 }
 
-async function carryOut({ command, input, configFile }: ParsedCommand, argv: string[]): Promise<CommandResult> {
+/** What a command of this process prints may be any bytes. */
+type OwnResult = Omit<CommandResult, 'stdout'> & { stdout: string | Buffer }
+
+async function carryOut({ command, input, configFile }: ParsedCommand, argv: string[]): Promise<OwnResult> {
   if (command.name === 'help') return result(helpPage(input.args))
   if (command.name === 'version') return result(`${version()}\n`)
   if (command.name === 'bench') return bench()
   if (command.name === 'feedback parse') return parseFeedbackFiles(input)
+  if (command.name === 'tracking rewrite') return { ...result(''), stdout: await rewriteFile(input, systemClock.now()) }
   const config = loadConfig({ file: configFile, env: process.env })
   const log = createLog(config.log.level)
   if (command.name === 'serve') return serve(config, log)

@@ -9,6 +9,7 @@ import { importCommands } from './import-commands.ts'
 import { keyCommands } from './key-commands.ts'
 import { queueCommands } from './queue-commands.ts'
 import { reportCommands } from './report-commands.ts'
+import { trackingCommands } from './tracking-commands.ts'
 import { userCommands } from './user-commands.ts'
 import { webhookCommands } from './webhook-commands.ts'
 
@@ -25,6 +26,7 @@ export const commands: readonly Command[] = [
   ...reportCommands,
   ...feedbackCommands,
   ...eraseCommands,
+  ...trackingCommands,
   ...backupCommands,
   ...doctorCommands,
   { name: 'bench', args: [], options: {}, doc: 'Measures this machine on loopback: how fast mail is taken and delivered.' },

@@ -12,10 +12,12 @@ export interface HtmlSource {
   encode(ascii: string): Buffer
 }
 
+const [shiftOut, shiftIn, escape] = ['\x0e', '\x0f', '\x1b']
+
 /** Bytes in which a charset has left ASCII: they may look like markup and are none. */
 const shifted: [charset: RegExp, stretch: RegExp][] = [
-  [/^(?:iso-2022-(?:jp|cn)|csiso2022jp)/, /\x1b\$[^]*?(?=\x1b\([BJ]|$)/g],
-  [/^(?:iso-2022-kr|csiso2022kr)/, /\x0e[^\x0f]*/g],
+  [/^(?:iso-2022-(?:jp|cn)|csiso2022jp)/, new RegExp(`${escape}\\$[^]*?(?=${escape}\\([BJ]|$)`, 'g')],
+  [/^(?:iso-2022-kr|csiso2022kr)/, new RegExp(`${shiftOut}[^${shiftIn}]*`, 'g')],
   [/^hz-gb-2312/, /~\{[^]*?(?:~\}|$)/g],
 ]
 /** Where even `<` is not the byte of ASCII. */
@@ -38,7 +40,7 @@ export function htmlSource(bytes: Uint8Array, charset: string): HtmlSource | nul
     unit: 1,
     decode(start, end) {
       const raw = latin1.slice(start, end)
-      return /[\x1b\x80-\xff~]/.test(raw) ? (decoder?.decode(buffer.subarray(start, end)) ?? null) : raw
+      return /^[\t\n\r -}]*$/.test(raw) ? raw : (decoder?.decode(buffer.subarray(start, end)) ?? null)
     },
     encode: (ascii) => Buffer.from(ascii, 'latin1'),
   }

@@ -12,6 +12,7 @@
  * Memory maps are not seen: of SQLite's files only `-shm` is mapped, which means nothing after a power cut.
  */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -162,16 +163,17 @@ int open64(const char *path, int flags, ...) { OPENS(AT_FDCWD) }
 int openat(int at, const char *path, int flags, ...) { OPENS(at) }
 int openat64(int at, const char *path, int flags, ...) { OPENS(at) }
 
-int close(int fd) {
-  if (path_of(fd)) {
-    pthread_mutex_lock(&lock);
-    note((struct record){.kind = CLOSE, .fd = fd}, paths[fd], NULL, 0, NULL);
-    free(paths[fd]);
-    paths[fd] = NULL;
-    leave();
-  }
-  return REAL(close)(fd);
+/* Before its number means another file. */
+static void forget(int fd) {
+  if (!path_of(fd)) return;
+  pthread_mutex_lock(&lock);
+  note((struct record){.kind = CLOSE, .fd = fd}, paths[fd], NULL, 0, NULL);
+  free(paths[fd]);
+  paths[fd] = NULL;
+  leave();
 }
+int close(int fd) { forget(fd); return REAL(close)(fd); }
+int closedir(DIR *directory) { forget(dirfd(directory)); return REAL(closedir)(directory); }
 
 /* Every way to write; at: -1 where the file has its own place. */
 static ssize_t write_file(int fd, const struct iovec *data, int count, off_t at) {

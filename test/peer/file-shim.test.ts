@@ -35,7 +35,7 @@ test('whatever Node and SQLite do to files is recorded: rebuilt from the record 
   const sqlite = new URL('../../node_modules/better-sqlite3', import.meta.url).pathname
   const said = run(`
     fs.writeFileSync('written', 'x'.repeat(100000)); fs.appendFileSync(root + '/written', 'more'); fs.truncateSync('written', 70000)
-    const file = fs.openSync('./vector', 'w'); fs.writevSync(file, [Buffer.from('one'), Buffer.from('two')]); fs.writevSync(file, [Buffer.from('T')], 3)
+    const file = fs.openSync('./vector', 'w'); fs.writevSync(file, [Buffer.from('one'), Buffer.from('two')]); fs.writevSync(file, [Buffer.from('T')], 3); fs.closeSync(file)
     fs.copyFileSync('written', 'copied'); fs.renameSync('written', 'renamed'); fs.linkSync('renamed', 'linked'); fs.mkdirSync('a/b', { recursive: true })
     fs.writeFileSync('a/b/deep', 'deep'); fs.cpSync('a', 'c', { recursive: true }); fs.rmSync('a', { recursive: true }); fs.renameSync('c', 'd')
     fs.writeFileSync(fs.mkdtempSync(root + '/temporary-') + '/in', 'in'); fs.writeFileSync('gone', 'gone'); fs.unlinkSync('gone')

@@ -86,6 +86,11 @@ function inserts(connection: Connection): Record<string, Insert> {
     delivery: into('webhook_delivery', 'id, webhook_id, event_id, event_type, body, state, attempts, created_at'),
     webhookAttempt: into('webhook_attempt', 'id, delivery_id, number, sent_at, duration_ms, http_status_code, response'),
     suppression: into('suppression', 'id, account_id, address, origin, topic, sandbox, source_id, reason, created_at'),
+    report: into(
+      'incoming_report',
+      `id, received_at, purpose, forward_path, remote_address, ehlo_name, tls, size, content_id, state, result, account_id, message_id, summary`,
+    ),
+    reportContent: into('incoming_content', 'id, box, cost, bytes'),
     idempotency: into('idempotency', 'account_id, operation, key, fingerprint, status, response, message_id, expires_at'),
   }
 }
@@ -123,6 +128,13 @@ function insertMessage(insert: Record<string, Insert>, n: number, history: Histo
   }
   if (isBounced) {
     insert['suppression']!([idOf('sup', at, n), 'acc_1', address, 'bounce', '', 0, id, '550 5.1.1 No such user', at])
+  }
+  if (n % 100 === 0) {
+    const report = idOf('rep', at, n)
+    insert['report']!([
+      report, at, 'bounce', 'b@relay.example', '192.0.2.1', 'mx.example', 1, 6_000, report, 'done', 'bounced', 'acc_1', id, `{"to":"${address}"}`,
+    ]) // prettier-ignore
+    if (at >= history.contentSince) insert['reportContent']!([report, 'proved', 6_000, body(n, 6_000)])
   }
   if (at > history.to - 86_400_000 && n % 2 === 0) {
     insert['idempotency']!(['acc_1', 'send', `key-${n}`, 'f'.repeat(64), 200, `{"messageId":"${id}","to":"${address}"}`, id, at + 86_400_000])

@@ -58,6 +58,7 @@ test.each([...mails.map((html, i) => [`mail ${i + 1}`, html] as const), ['a mail
       before.map(({ href, isOff }) => !isOff && destination(href) !== null),
     )
   },
+  60_000,
 )
 
 test('nothing but the values changes, by a single byte', () => {

@@ -95,7 +95,8 @@ test('a scheduled email is moved, canceled and not sent', async () => {
   expect(done(await emails.get(id)).scheduled_at).toBe(at(2))
   expect(done(await emails.cancel(id))).toEqual({ object: 'email', id })
   expect(done(await emails.get(id)).last_event).toBe('canceled')
-  expect(refused(await emails.cancel(id))).toMatchObject({ name: 'invalid_state', statusCode: 409 })
+  expect(done(await emails.cancel(id))).toEqual({ object: 'email', id })
+  expect(refused(await emails.update({ id, scheduledAt: at(3) }))).toMatchObject({ name: 'invalid_state', statusCode: 409 })
   expect(relay.mx.messages).toEqual([])
 })
 

@@ -19,7 +19,7 @@ const messages = {
     'stop. What is queued is still delivered. Run sterna backup FILE --with-key now, stop the server, and run sterna restore FILE --force.',
   key_file:
     'The secret key file is gone or has become another one. The server goes on with the key that it has read, but will not start again: ' +
-    'bring the file back; sterna doctor tells which one is meant.',
+    'bring the file back. sterna doctor says whether the one that is there is the right one.',
   sealed_secrets:
     'Some stored secrets do not open with the secret key file, so mail of some domains is not signed. Bring back the key file that they ' +
     'were sealed with, or make new ones: POST /api/domains/ID/dkim/rotate. sterna doctor counts them.',

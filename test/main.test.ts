@@ -104,7 +104,7 @@ describe('backup and restore', () => {
       stderr: `Restored, accounts: 1. What was there is kept: ${first}. Start with: sterna serve\n`,
     })
     expect(readFileSync(first).equals(before)).toBe(true)
-    expect(readdirSync(join(directory, 'other')).filter((name) => name.startsWith('restore-'))).toEqual([])
+    expect(existsSync(join(directory, 'other', 'restoring'))).toBe(false)
   })
 
   test('a file that is no backup changes nothing', async () => {

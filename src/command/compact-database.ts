@@ -1,21 +1,20 @@
-import { existsSync } from 'node:fs'
 import type { Config } from '../config/settings.ts'
 import { SternaError } from '../errors.ts'
 import { compact, keepTemporaryFilesIn, megabytes } from '../store/compact.ts'
 import type { CompactPlan } from '../store/compact.ts'
-import { databaseFile } from '../store/data-directory.ts'
+import { findDatabase } from '../store/data-directory.ts'
 import { holdDirectory, requireIdle } from '../store/hold-directory.ts'
 import type { CommandOutput } from './command.ts'
 
 /**
  * Rewrites the database while no server runs on it.
  * @param tell writes a line for whoever waits
- * @throws SternaError `configuration` where a server holds the directory, `not_found`, `invalid_state` where there is too little room
+ * @throws SternaError `configuration` where a server holds the directory or its database is gone, `not_found`, `invalid_state` where there is too little room
  */
 export function compactDatabase({ dataDir }: Pick<Config, 'dataDir'>, tell: (line: string) => void): CommandOutput {
   keepTemporaryFilesIn(dataDir)
-  const file = databaseFile(dataDir)
-  if (!existsSync(file)) throw new SternaError('not_found', `There is no database in ${dataDir}.`)
+  const { file, isNew } = findDatabase(dataDir)
+  if (isNew) throw new SternaError('not_found', `There is no database in ${dataDir}.`)
   const held = holdDirectory(dataDir)
   try {
     requireIdle(dataDir, held)

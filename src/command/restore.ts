@@ -1,4 +1,4 @@
-import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { adoptStagedKey, stageKey } from '../account/key-switch.ts'
 import { fingerprintOf, readKeyFile } from '../account/key-file.ts'
@@ -14,8 +14,8 @@ import { argument, flagOption, textOption } from './command.ts'
 import type { CommandInput, CommandOutput } from './command.ts'
 import { openCommandParts } from './open-command-parts.ts'
 
-/** How the directories are named in which a backup is looked at. */
-const stagingPrefix = 'restore-'
+/** The directory in which a backup is looked at. */
+const stagingName = 'restoring'
 
 /**
  * Puts a backup in the place of the data directory's database. It is opened and brought up to date aside first, so
@@ -36,9 +36,11 @@ export async function restoreBackup(input: CommandInput, config: Config): Promis
     if (!flagOption(input, 'force')) requireNothingInTheWay(before, keyFile, config)
     // From before a directory said so, and there will be two.
     if (before !== null) commitTo(dataDir, before, held.lock)
-    for (const left of readdirSync(dataDir).filter((name) => name.startsWith(stagingPrefix))) rmSync(join(dataDir, left), { recursive: true })
-    const staging = mkdtempSync(join(dataDir, stagingPrefix))
+    const staging = join(dataDir, stagingName)
     try {
+      // One that was cut off may have left it.
+      rmSync(staging, { recursive: true, force: true })
+      mkdirSync(staging, { mode: 0o700 })
       const accounts = await prepare(file, { ...config, dataDir: staging, secretKeyFile: keyFile })
       const target = moveIn(databaseFile(staging), dataDir)
       switchTo(target, keyFile, held.lock, config)

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { existsSync, readFileSync, readdirSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import Sqlite from 'better-sqlite3'
@@ -10,6 +10,7 @@ import { migrate } from '../../src/store/migrate.ts'
 import { databaseFile } from '../../src/store/data-directory.ts'
 import { holdDirectory } from '../../src/store/hold-directory.ts'
 import { openDatabase } from '../../src/store/sqlite-database.ts'
+import { inOtherProcess } from '../support/other-process.ts'
 import { testDirectory } from '../support/temporary-directory.ts'
 
 /** A database as versions made it that overwrote nothing: a tenth of its content is there, of the rest what deleting left. */
@@ -90,3 +91,18 @@ test('killed at any moment, it leaves the database as it was or rewritten', asyn
   }
   expect(wordsIn(file).size).toBe(400)
 }, 60_000)
+
+test('where the database is gone nothing is rewritten, and the WAL that is left of it stays', async () => {
+  const dataDir = testDirectory()
+  const script = `
+    const { openDatabase } = await source('store/sqlite-database.ts')
+    const db = await openDatabase({ directory: given })
+    await db.write([{ sql: "insert into cursor (name, position) values ('last', 1)" }])
+    process.kill(process.pid, 'SIGKILL')`
+  inOtherProcess(script, dataDir)
+  const wal = readFileSync(join(dataDir, 'sterna.db-wal'))
+  expect(wal.length).toBeGreaterThan(0)
+  writeFileSync(join(dataDir, 'sterna.db'), '')
+  expect(() => compactDatabase({ dataDir }, () => {})).toThrow('sterna restore BACKUP')
+  expect(readFileSync(join(dataDir, 'sterna.db-wal')).equals(wal)).toBe(true)
+})

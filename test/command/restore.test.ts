@@ -85,7 +85,7 @@ test.each([
     if (count % 5 === 0) {
       await restore(config, file)
       expect(await start(config)).toEqual(restored)
-      expect(readdirSync(directory).filter((name) => name.startsWith('restore-'))).toEqual([])
+      expect(existsSync(join(directory, 'restoring'))).toBe(false)
     }
   }
   const switchedAt = found.findIndex((accounts) => !accounts.includes('last'))
@@ -131,7 +131,7 @@ test.each(noBackups)('%s is no backup, and changes nothing', async (_, make, why
   make(file)
   const config = configFor(now)
   await expect(restore(config, file)).rejects.toThrow(why)
-  expect(readdirSync(now).filter((name) => name.startsWith('restore'))).toEqual([])
+  expect(readdirSync(now).filter((name) => name.startsWith('restor'))).toEqual([])
   expect(await start(config)).toEqual(['first', 'last'])
 })
 
@@ -161,4 +161,11 @@ test('a key file that cannot be replaced is told before anything is switched', a
   await expect(restore(config, file)).rejects.toThrow()
   expect(existsSync(join(keys, 'replaced-1-secret.key'))).toBe(false)
   expect(await start(config)).toEqual(['first', 'last'])
+})
+
+test('what an operator keeps in the data directory stays, also where its name begins alike', async () => {
+  const { now, file } = await twoStates(false)
+  for (const name of ['restore-2026.db', 'restored-by-me']) writeFileSync(join(now, name), 'mine')
+  await restore(configFor(now), file)
+  expect(['restore-2026.db', 'restored-by-me'].map((name) => readFileSync(join(now, name), 'utf8'))).toEqual(['mine', 'mine'])
 })

@@ -2,7 +2,7 @@ import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 
 /** What changes a file system, or has a change on disk, as the source calls it. */
-const steps = ['chmodSync', 'copyFileSync', 'fsyncSync', 'linkSync', 'mkdirSync', 'mkdtempSync', 'renameSync', 'rmSync', 'writeFileSync'] as const
+const steps = ['chmodSync', 'copyFileSync', 'fsyncSync', 'linkSync', 'mkdirSync', 'renameSync', 'rmSync', 'writeFileSync'] as const
 
 /**
  * Runs something as if the process were killed before its `count`-th step on the file system: neither that one nor any after it happens.

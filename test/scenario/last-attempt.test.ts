@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
+import { createLog } from '../../src/log.ts'
 import { startFakeMx } from '../support/fake-mx.ts'
 import { startTestRelay } from '../support/start-relay.ts'
 
@@ -9,7 +10,9 @@ const zone = { 'rcpt.example': { mx: [[10, 'mx.rcpt.example']] as [number, strin
 async function start() {
   const mx = await startFakeMx({ host: '127.0.0.2' })
   onTestFinished(() => mx.close())
-  const relay = await startTestRelay({ delivery_port: String(mx.port) }, zone)
+  const warnings: { message: string; clock?: string; newest?: string }[] = []
+  const log = createLog('warn', (line) => warnings.push(JSON.parse(line)))
+  const relay = await startTestRelay({ delivery_port: String(mx.port) }, zone, { log })
   onTestFinished(() => relay.stop())
   const statusOf = async (id: string) => Object.values(await relay.recipients(id))[0]?.status
   const becomes = (id: string, status: string) => expect.poll(() => statusOf(id)).toBe(status)
@@ -18,11 +21,11 @@ async function start() {
     return body.data.find(({ type }: { type: string }) => type === 'email.bounced')?.data
   }
   const tried = () => mx.sessions.flatMap(({ commands }) => commands.filter((command) => command.startsWith('RCPT')).map((command) => /<([^@]*)@/.exec(command)?.[1]))
-  return { mx, relay, becomes, bounceOf, tried }
+  return { mx, relay, warnings, becomes, bounceOf, tried }
 }
 
 test('after days without power what was due meanwhile is tried once more, and only then given up', async () => {
-  const { mx, relay, becomes, bounceOf, tried } = await start()
+  const { mx, relay, warnings, becomes, bounceOf, tried } = await start()
   const later = new Date(relay.clock.now() + hour).toISOString()
   const scheduled = await relay.send('scheduled@rcpt.example', { scheduled_at: later })
   mx.on = { rcpt: () => '451 4.7.1 Later' }
@@ -36,6 +39,7 @@ test('after days without power what was due meanwhile is tried once more, and on
   mx.on = { rcpt: (address) => (address.startsWith('refused') ? '452 4.2.2 Over quota' : undefined) }
   const before = tried().length
   await relay.restart()
+  expect(warnings.filter(({ newest }) => newest)).toMatchObject([{ message: expect.stringContaining('for more than a day'), clock: '2026-11-24T06:00:00.000Z', newest: '2026-11-21T06:00:00.000Z' }])
   for (const id of [scheduled, deferred]) await becomes(id, 'delivered')
   for (const id of [refused, code]) await becomes(id, 'bounced')
   // A one-time code that arrives late does harm.
@@ -82,7 +86,7 @@ test('a clock that is days ahead at the start bounces nothing, and nothing waits
 })
 
 test('the same where the clock was set right while the server was off', async () => {
-  const { mx, relay, becomes } = await start()
+  const { mx, relay, warnings, becomes } = await start()
   relay.clock.correct(72 * hour)
   mx.on = { rcpt: () => '451 4.7.1 Later' }
   const id = await relay.send('wrong@rcpt.example')
@@ -91,5 +95,6 @@ test('the same where the clock was set right while the server was off', async ()
   mx.on = {}
   relay.clock.correct(-72 * hour)
   await relay.restart()
+  expect(warnings.filter(({ newest }) => newest)).toMatchObject([{ message: expect.stringContaining('stands before'), clock: '2026-11-21T06:00:00.000Z', newest: '2026-11-24T06:00:00.000Z' }])
   await becomes(id, 'delivered')
 })

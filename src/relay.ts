@@ -107,7 +107,7 @@ export async function startRelay(config: Config, outside: Outside & { version: s
     const inside = { ...entry, reports, queue, queueAdmin, erasures, rollup, webhooks, follower, eventsWritten, shares, version: outside.version }
     const { addresses, certificate } = await openDoors(core, inside, stops)
     const scheduler = startJobs(core, { rollup, reports, certificate, erasures, uploads: entry.door.uploads }, stops)
-    await keepWatchOfClock(core, { scheduler, queue }, stops)
+    keepWatchOfClock(core, { scheduler, queue }, stops)
     return { parts: { ...core, webhooks: webhooks.list, queueAdmin, erasures }, addresses, stop }
   } catch (error) {
     await stop()
@@ -141,7 +141,10 @@ async function startQueue(
   const bounds = { maxConnections: shares.delivery, maxNameServerSockets: shares.nameServers }
   const delivery = startDelivery({ ...deliveryOptions(core.config), ...bounds }, core.log, (lookUp) => resolverWatch.note(lookUp))
   const queue = newQueue(core, { delivery, resolverWatch, eventsWritten })
+  // Before it writes anything.
+  const isBehind = await isClockBehind(core)
   await queue.start()
+  if (isBehind) queue.clockSetBack()
   stops.push(() => Promise.all([delivery.stop(grace.delivery), queue.stop(grace.delivery)]))
   return queue
 }
@@ -247,9 +250,7 @@ function startJobs(core: CoreParts, { rollup, reports, certificate, erasures, up
 }
 
 /** Keeps mail and jobs from waiting for a time to come again that a wrong clock has seen. */
-async function keepWatchOfClock(core: CoreParts, { scheduler, queue }: { scheduler: Scheduler; queue: QueueRunner }, stops: Stop[]): Promise<void> {
-  const { clock, log } = core
-  if (await isClockBehind(core)) queue.clockSetBack()
+function keepWatchOfClock({ clock, log }: CoreParts, { scheduler, queue }: { scheduler: Scheduler; queue: QueueRunner }, stops: Stop[]): void {
   const watch = watchClock(clock, ({ from, to }) => {
     log.warn({ from: isoTime(from), to: isoTime(to) }, 'the clock was set, or the machine slept')
     scheduler.clockSet()

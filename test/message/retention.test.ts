@@ -68,3 +68,38 @@ test('the newest event stays, however old, because readers count on its place', 
   expect(await db.read('select seq from event')).toHaveLength(1)
   expect(await db.read('select id from message')).toEqual([])
 })
+
+test('a large message goes in several commits, none of which removes more than two megabytes', async () => {
+  const { db } = await storeWith([{ name: 'large', createdAt: now - 9 * day, finalAt: now - 8 * day }])
+  const [message] = await db.read<{ id: string }>('select id from message')
+  for (let chunk = 1; chunk < 20; chunk++) {
+    const params = { id: message!.id, chunk, bytes: new Uint8Array(256 * 1024) }
+    await db.write([{ sql: 'insert into content (message_id, chunk, bytes) values (:id, :chunk, :bytes)', params }])
+  }
+  const removed: number[] = []
+  const listened: typeof db = {
+    ...db,
+    async write(batch, options) {
+      const written = await db.write(batch, options)
+      if (batch[0]?.sql.startsWith('delete from content')) removed.push(written[0]?.changes ?? 0)
+      return written
+    },
+  }
+  await new Retention(listened, retention).sweep(now)
+  expect(Math.max(...removed)).toBeLessThanOrEqual(9)
+  expect(removed.reduce((sum, changes) => sum + changes, 0)).toBe(20)
+})
+
+test('of a message with many recipients the last ones take it along', async () => {
+  const { db, names } = await storeWith([
+    { name: 'to many', createdAt: now - 100 * day, finalAt: now - 99 * day },
+    { name: 'other', createdAt: now, finalAt: now },
+  ])
+  const [message] = await db.read<{ id: string }>("select id from message where subject = 'to many'")
+  const sql = `insert into recipient (id, message_id, account_id, forward_path, destination, type, state, expires_at, delivered_at)
+               values (:recipient, :id, 'acc_1', '', '', 'to', 'delivered', 0, 1)`
+  await db.write(Array.from({ length: 300 }, () => ({ sql, params: { id: message!.id, recipient: newId('rcp', now - 100 * day) } })))
+  await new Retention(db, retention).sweep(now)
+  expect(await names('select subject from message')).toEqual(['other'])
+  expect(await db.read('select id from recipient')).toHaveLength(1)
+})

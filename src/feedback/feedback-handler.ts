@@ -1,6 +1,8 @@
 import type { Clock } from '../clock.ts'
 import type { Database, Statement } from '../store/database.ts'
+import { isErasedAddress } from '../suppression/erased-address.ts'
 import type { SuppressionPolicy } from '../suppression/suppression-policy.ts'
+import { keptOutcome, withoutReason } from './erased-recipient.ts'
 import type { Complaint } from './feedback-report.ts'
 import type { FeedbackParser } from './feedback-parser.ts'
 import type { IncomingReport } from './incoming-reports.ts'
@@ -45,8 +47,9 @@ export const feedbackHandler =
     if (typeof proof === 'string') return withoutEffect(proof, summary)
     const subject = await readReportSubject(parts.db, proof.recipientId)
     if (!subject) return withoutEffect('unknown_recipient', summary)
-    const consequence = matchReport(reading, subject, proof.by)
-    return outcomeOf({ report, content }, { subject, consequence, summary }, parts)
+    const matched = matchReport(reading, subject, proof.by)
+    const consequence = isErasedAddress(subject.forwardPath) ? withoutReason(matched) : matched
+    return keptOutcome(await outcomeOf({ report, content }, { subject, consequence, summary }, parts), report, subject.forwardPath)
   }
 
 async function outcomeOf(

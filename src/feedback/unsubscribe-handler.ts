@@ -2,6 +2,7 @@ import type { Clock } from '../clock.ts'
 import type { Database } from '../store/database.ts'
 import type { ErasedAddress } from '../suppression/erased-address.ts'
 import { endSubscription, subscriptionOfRecipient } from '../suppression/unsubscribe.ts'
+import { keptOutcome } from './erased-recipient.ts'
 import { withoutEffect } from './report-handler.ts'
 import type { ReportHandler } from './report-handler.ts'
 
@@ -11,13 +12,17 @@ import type { ReportHandler } from './report-handler.ts'
  */
 export const unsubscribeHandler =
   ({ clock, ...parts }: { db: Pick<Database, 'read'>; clock: Clock; erasedAddress: ErasedAddress }): ReportHandler =>
-  async ({ recipientId }) => {
+  async (report) => {
+    const { recipientId } = report
     if (recipientId === null) return withoutEffect('no_token')
     const subscription = await subscriptionOfRecipient(recipientId, parts)
     if (!subscription) return withoutEffect('unknown_recipient')
-    const { accountId, messageId } = subscription.target
+    const { accountId, messageId, address } = subscription.target
     const about = { accountId, messageId, recipientId }
     const statements = endSubscription(subscription, 'mailto', clock.now())
-    if (statements.length === 0) return withoutEffect('duplicate', null, about)
-    return { ...withoutEffect('unsubscribed', null, about), statements, hasEvents: subscription.event !== null }
+    const outcome =
+      statements.length === 0
+        ? withoutEffect('duplicate', null, about)
+        : { ...withoutEffect('unsubscribed', null, about), statements, hasEvents: subscription.event !== null }
+    return keptOutcome(outcome, report, address)
   }

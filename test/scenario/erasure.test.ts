@@ -116,6 +116,11 @@ test('after an erasure neither the database nor its log nor a backup has a fragm
   // Others lose nothing but what names her.
   expect((await relay.call('GET', `/api/emails/${bounced}`)).body).toMatchObject({ html: expect.stringContaining('Hello'), subject: 'Hello' })
   expect((await relay.events(both)).filter((type) => type === 'email.delivered')).toHaveLength(2)
+  // What comes back now counts, and is forgotten.
+  await returnMail(relay.returnPathPort, mailFrom, [composeDsn({ recipient: ann, diagnostic: `550 5.1.1 <${ann}> unknown`, original: `X-Original: ${ann}` })])
+  await settled(relay)
+  await new Upkeep(relay.relay.parts.db.upkeep).overwriteAll()
+  expect(await traces(relay, [ann])).toEqual([])
   // A second time there is nothing left to erase.
   expect(Object.values((await erase(relay, ann)).erased as Record<string, number>).every((count) => count === 0)).toBe(true)
 }, 60_000)

@@ -47,6 +47,9 @@ export async function forgetRecipient(relay: TestRelay, mx: FakeMx, isQuiet: () 
     return id
   }
   const first = await erase(erin)
+  // What comes back now names her again.
+  await returnMail(relay.returnPathPort, mailFrom, [composeDsn({ recipient: erin, diagnostic: `550 5.1.1 <${erin}> unknown` })])
+  await settled()
   await erase(`gone-${erin}`)
   await call('DELETE', `/api/webhooks/${webhookId}`)
   const last = (await parts.erasures.begin({ address: erin, localPart: 'erin', domain: 'rcpt.example' }, { accountId: null, sandboxOnly: false })).id

@@ -1,0 +1,23 @@
+import { isErasedAddress } from '../suppression/erased-address.ts'
+import type { IncomingReport } from './incoming-reports.ts'
+import type { Consequence } from './match-report.ts'
+import type { ReportOutcome } from './report-handler.ts'
+
+/** What follows for somebody who was erased, without the words of the report. */
+export const withoutReason = (consequence: Consequence): Consequence =>
+  consequence.type === 'bounced' ? { ...consequence, bounce: { ...consequence.bounce, reason: '' } } : consequence
+
+/** The outcome of a report on mail to this address. Of one that was erased nothing is kept but what follows: the report names it again. */
+export function keptOutcome(outcome: ReportOutcome, { id }: Pick<IncomingReport, 'id'>, forwardPath: string): ReportOutcome {
+  if (!isErasedAddress(forwardPath)) return outcome
+  const forget = [
+    { sql: 'update incoming_report set reverse_path = null where id = :id', params: { id } },
+    {
+      sql: `delete from incoming_content
+             where id = (select content_id from incoming_report where id = :id)
+               and not exists (select 1 from incoming_report r where r.content_id = incoming_content.id and r.state = 'received' and r.id <> :id)`,
+      params: { id },
+    },
+  ]
+  return { ...outcome, summary: null, statements: [...outcome.statements, ...forget] }
+}

@@ -5,13 +5,13 @@ interface Rate {
   patienceMs: number
 }
 
-/** A client that is sending a body or a message. */
+/** A connection on which bodies or messages come in. */
 export interface Sender {
-  /** Bytes that have come in from it so far. */
+  /** Bytes that have come in so far, of whatever kind. */
   received(): number
-  /** True while it is not the client that keeps us waiting. */
-  isWaitingForUs(): boolean
-  /** It was quick enough since the last look. */
+  /** `sending`: more of one is to come; `waiting`: it is we who keep the client waiting; `idle`: there is none. */
+  state(): 'sending' | 'waiting' | 'idle'
+  /** It was quick enough since the last look, or waits for us. */
   progress(): void
   /** It was too slow for too long; nothing more is heard of it. */
   tooSlow(): void
@@ -50,7 +50,7 @@ export class MinimumRate {
     this.#rate = { patienceMs, bytesPerSecond }
   }
 
-  /** Watches a sender until it is too slow, or until the function is called that this gives. */
+  /** Watches a connection until it is too slow, or until the function is called that this gives. */
   watch(sender: Sender): () => void {
     const watched: Watched = { sender, receivedBefore: sender.received(), creditMs: this.#rate.patienceMs }
     this.#watched.add(watched)
@@ -77,7 +77,10 @@ export class MinimumRate {
     const received = sender.received()
     const bytes = received - watched.receivedBefore
     watched.receivedBefore = received
-    if (sender.isWaitingForUs()) return sender.progress()
+    const state = sender.state()
+    if (state === 'idle') watched.creditMs = this.#rate.patienceMs
+    if (state === 'waiting') sender.progress()
+    if (state !== 'sending') return
     watched.creditMs = creditAfter(watched.creditMs, { passedMs, bytes }, this.#rate)
     if (watched.creditMs < 0) this.#slow.push(watched)
     else if (bytes * 1000 >= this.#rate.bytesPerSecond * passedMs) sender.progress()

@@ -22,6 +22,8 @@ interface Connection {
   seat: Seat
   /** What is written to: with TLS, and after its handshake, the socket above the one that came in. */
   socket: Socket
+  /** The request that came last, until it is here as a whole and answered. */
+  request: IncomingMessage | null
   /** Those that are not answered yet, in their order. */
   answers: Set<ServerResponse>
 }
@@ -74,15 +76,16 @@ export class HttpConnections {
     const connection = this.#connections.get(req.socket)
     if (!connection) return true
     const { seat, answers } = connection
+    connection.request = req
     answers.add(res)
     if (answers.size > mostPipelined) {
       req.socket.destroy()
       return false
     }
     seat.progress()
-    if (hasBody(req)) this.#receiveBody(req, res, connection)
     res.once('close', () => {
       answers.delete(res)
+      if (connection.request === req && req.complete) connection.request = null
       seat.progress()
     })
     return true
@@ -96,38 +99,38 @@ export class HttpConnections {
   /** False where there is no seat for it, and it is gone. */
   #seat(socket: Socket): boolean {
     const address = socket.remoteAddress ?? ''
-    const connection = { socket, answers: new Set<ServerResponse>() }
+    const connection = { socket, request: null, answers: new Set<ServerResponse>() }
     const seat = this.#seats.take(this.#isProxy(address) ? null : clientNetwork(address), () => sendAway(connection))
     if (typeof seat === 'string') {
       this.#log.debug({ address, reason: seat }, 'HTTP connection refused')
       socket.destroy()
       return false
     }
-    socket.once('close', () => seat.free())
-    this.#connections.set(socket, Object.assign(connection, { seat }))
+    this.#watch(socket, Object.assign(connection, { seat }))
     return true
   }
 
-  /** Gives the client up that sends its body too slowly; once all of it is here, or while it is not read, the client waits for us. */
-  #receiveBody(req: IncomingMessage, res: ServerResponse, connection: Connection): void {
-    const { seat, socket } = connection
+  /** Gives the client up that sends a body too slowly. */
+  #watch(socket: Socket, connection: Connection): void {
     const stopWatching = this.#bodyRate.watch({
       received: () => socket.bytesRead,
-      isWaitingForUs: () => req.complete || req.readableLength > 0,
-      progress: () => seat.progress(),
+      state: () => stateOf(connection),
+      progress: () => connection.seat.progress(),
       tooSlow: () => sendAway(connection),
     })
-    // An answer may come before the end of the body, and the end before the answer.
-    const ended = (): void => {
-      if ((req.complete && res.writableFinished) || socket.destroyed) stopWatching()
-    }
-    req.once('close', ended)
-    res.once('close', ended)
+    socket.once('close', () => {
+      connection.seat.free()
+      stopWatching()
+    })
+    this.#connections.set(socket, connection)
   }
 }
 
-const hasBody = ({ headers }: IncomingMessage): boolean =>
-  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+/** What was read of a body and not taken yet waits for us, as a request does that is here as a whole. */
+function stateOf({ request, answers }: Connection): 'sending' | 'waiting' | 'idle' {
+  if (request?.complete === false) return request.readableLength > 0 ? 'waiting' : 'sending'
+  return answers.size > 0 ? 'waiting' : 'idle'
+}
 
 /** Closes the connection; a request whose answer has not begun is told why. */
 function sendAway({ socket, answers }: Pick<Connection, 'socket' | 'answers'>): void {

@@ -54,6 +54,8 @@ export class SmtpConnection<User> extends SMTPConnection {
   #deadline: NodeJS.Timeout | undefined
   /** While a TLS handshake runs, the socket above the one that the library has. */
   #topSocket: Socket
+  /** The message that is coming in, until its reply. */
+  #content: Readable | null = null
   #stopWatching = (): void => {}
 
   constructor(port: SmtpPort<User>, { socket, seat }: { socket: Socket | TLSSocket; seat: Seat }, options?: SMTPConnectionOptions | null) {
@@ -87,6 +89,7 @@ export class SmtpConnection<User> extends SMTPConnection {
   override init(): void {
     this._setListeners(() => this.connectionReady())
     this.#startDeadline()
+    this.#watch()
   }
 
   #startDeadline(): void {
@@ -105,15 +108,15 @@ export class SmtpConnection<User> extends SMTPConnection {
     const user = this.#user
     const transaction = user && this.#said.transaction(this.client, user)
     if (!transaction) throw new Error('DATA without login or MAIL')
-    this.#watch(content)
+    this.#content = content
     return this.#port.handlers.take(transaction, content)
   }
 
-  /** Until the reply: what has come in and is not taken yet, or is being stored, waits for us. */
-  #watch(content: Readable): void {
+  /** Gives the client up that sends a message too slowly. What is not taken yet, or is being stored, waits for us. */
+  #watch(): void {
     this.#stopWatching = this.#port.settings.contentRate.watch({
       received: () => this._socket.bytesRead,
-      isWaitingForUs: () => content.readableEnded || content.readableLength > 0,
+      state: () => (this.#content === null ? 'idle' : this.#content.readableEnded || this.#content.readableLength > 0 ? 'waiting' : 'sending'),
       progress: () => this.#seat.progress(),
       tooSlow: () => this.#hangUp('4.4.2 The message came in too slowly, try again later'),
     })
@@ -121,7 +124,7 @@ export class SmtpConnection<User> extends SMTPConnection {
 
   /** The reply to a message has been sent. */
   finishedMessage(): void {
-    this.#stopWatching()
+    this.#content = null
     this.#said.finishedMessage()
     if (this.#port.isStopping) return this.#sendAway()
     if (!isOpen(this.#port.handlers.access)) return

@@ -13,17 +13,17 @@ test.each<[what: string, credit: number, passedMs: number, bytes: number, left: 
   expect(creditAfter(creditMs, { passedMs, bytes }, rate)).toBe(left)
 })
 
-/** A sender that is looked at every two seconds; `say` is how many bytes come in that time, `held` that it waits for us. */
+/** A sender that is looked at every two seconds, and so many bytes come in that time. */
 function sending() {
   vi.useFakeTimers()
   let now = 0
   let received = 0
-  let isHeld = false
+  let state: 'sending' | 'waiting' | 'idle' = 'sending'
   const seen = { progress: 0, tooSlow: 0 }
   const minimum = new MinimumRate(() => now, { patienceMs: 30_000 })
   const stop = minimum.watch({
     received: () => received,
-    isWaitingForUs: () => isHeld,
+    state: () => state,
     progress: () => seen.progress++,
     tooSlow: () => seen.tooSlow++,
   })
@@ -35,7 +35,7 @@ function sending() {
     }
     return seen
   }
-  return { go, stop, hold: (held: boolean) => (isHeld = held), stall: (ms: number) => (now += ms) }
+  return { go, stop, becomes: (next: typeof state) => (state = next), stall: (ms: number) => (now += ms) }
 }
 afterEach(() => void vi.useRealTimers())
 
@@ -61,10 +61,19 @@ test('one that has sent much before may not stop for longer', () => {
 })
 
 test('the time in which the client waits for us is not counted', () => {
-  const { go, hold } = sending()
-  hold(true)
+  const { go, becomes } = sending()
+  becomes('waiting')
   expect(go(100, 0)).toEqual({ progress: 100, tooSlow: 0 })
-  hold(false)
+  becomes('sending')
+  expect(go(15, 0).tooSlow).toBe(0)
+})
+
+test('between two messages nothing is demanded, and the next one begins anew', () => {
+  const { go, becomes } = sending()
+  go(14, 0)
+  becomes('idle')
+  expect(go(100, 0)).toEqual({ progress: 0, tooSlow: 0 })
+  becomes('sending')
   expect(go(15, 0).tooSlow).toBe(0)
 })
 

@@ -113,7 +113,7 @@ export class HttpConnections {
   /** Gives the client up that sends a body too slowly. */
   #watch(socket: Socket, connection: Connection): void {
     const stopWatching = this.#bodyRate.watch({
-      received: () => socket.bytesRead,
+      received: () => connection.socket.bytesRead,
       state: () => stateOf(connection),
       progress: () => connection.seat.progress(),
       tooSlow: () => sendAway(connection),

@@ -85,6 +85,13 @@ async function start({ tls, ...wishes }: Wishes = {}) {
   return { api, port, client, stream, begin: gate.resolve, received: () => received, entered: () => entered }
 }
 
+async function certificate(): Promise<{ cert: string; key: string }> {
+  const pem = await generate([{ name: 'commonName', value: 'localhost' }], { keySize: 2048 })
+  return { cert: pem.cert, key: pem.private }
+}
+
+const secureClient = (port: number): Client => new Client(connectTls({ host: '127.0.0.1', port, rejectUnauthorized: false }))
+
 const post = (path: string, length: number, begun = ''): string =>
   `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n${begun}`
 const get = (path: string, token?: string): string =>
@@ -183,11 +190,11 @@ test('so is one that is refused at once and goes on for ever', async () => {
   expect(await refused.untilClosed()).toBe('')
 })
 
-test('a body that comes in slowly, but steadily, is taken', async () => {
-  const { api, client, received } = await start()
+test.each([false, true])('a body that comes in slowly, but steadily, is taken; with TLS: %s', async (isSecure) => {
+  const { api, port, client, received } = await start(isSecure ? { tls: await certificate() } : {})
   fakeIntervals()
   const part = 'x'.repeat(2_500)
-  const slow = (await client()).write(post('/form', 2 + 50 * part.length, '"'))
+  const slow = (isSecure ? secureClient(port) : await client()).write(post('/form', 2 + 50 * part.length, '"'))
   let sent = 1
   await look(api, 50, async () => {
     slow.write(part)
@@ -210,9 +217,8 @@ test('a body that waits for us is not given up', async () => {
 })
 
 test('with TLS it is the same, before the handshake, within it and after', async () => {
-  const pem = await generate([{ name: 'commonName', value: 'localhost' }], { keySize: 2048 })
-  const { api, port, client, received } = await start({ maxConnections: 3, tls: { cert: pem.cert, key: pem.private } })
-  const secure = (): Client => new Client(connectTls({ host: '127.0.0.1', port, rejectUnauthorized: false }))
+  const { api, port, client, received } = await start({ maxConnections: 3, tls: await certificate() })
+  const secure = (): Client => secureClient(port)
   const known = secure().write(get('/api/nothing', await api.token()))
   await known.answered(/404 Not Found/)
   const inHandshake = (await client()).write('\x16\x03\x01\x00\xc8\x01\x00\x00\xc4\x03\x03')

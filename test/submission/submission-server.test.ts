@@ -298,6 +298,28 @@ describe('limits', async () => {
     for (const client of [newcomer, known]) expect((await client.send(message)).code).toBe(250)
   })
 
+  test.each([false, true])('not on messages that come in slowly, but steadily; with TLS: %s', async (tls) => {
+    const relay = await startTestSubmissionServer()
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    try {
+      const [slow, other] = [await relay.connect({ tls }), await relay.login()]
+      await slow.login('good')
+      for (const line of transaction) await slow.command(line)
+      slow.write(`${message}\r\n`)
+      for (let i = 0; i < 50; i++) {
+        slow.write(`${'x'.repeat(498)}\r\n`.repeat(5))
+        // Its answer comes when what was sent before is read.
+        await other.command('NOOP')
+        relay.clock.advance(2_000)
+        vi.advanceTimersByTime(2_000)
+      }
+      slow.write('.\r\n')
+      expect((await slow.reply()).code).toBe(250)
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
   test('on messages that come in too slowly, but not while they wait for us', async () => {
     const relay = await startTestSubmissionServer()
     const stored = Promise.withResolvers<void>()

@@ -39,7 +39,7 @@ interface SeatParts {
 /** Who has just come or done something keeps its seat for so long, ms, unless its network has more than another gets. */
 export const restMs = 3_000
 /** So many a second may change places with others of networks that have no fewer: each costs more than a refusal. */
-const changesPerSecond = 200
+const changesPerSecond = 50
 const tellMs = 60_000
 
 /**

@@ -33,6 +33,7 @@ import { QueueAdmin } from './queue/queue-admin.ts'
 import { QueueRunner } from './queue/queue-runner.ts'
 import { startScheduler } from './scheduler.ts'
 import type { Scheduler } from './scheduler.ts'
+import { SearchIndex } from './search/search-index.ts'
 import type { CertificateRenewal } from './smtp-server/certificate-renewal.ts'
 import { sweepSuppressions } from './suppression/suppression-expiry.ts'
 import { unsubscribeKeys } from './suppression/unsubscribe-token.ts'
@@ -226,13 +227,15 @@ function startJobs(core: CoreParts, { rollup, reports, certificate, erasures, up
   const cron = '* * * * *'
   const kept = { contentMs: config.contentRetention, eventMs: config.eventRetention }
   const retention = new Retention(db, kept)
+  const searchIndex = new SearchIndex(core)
+  // What is swept out must have been counted and read for searches: an email may be kept for longer than its events.
+  const readLog = () => Promise.all([rollup.keepUp(), searchIndex.keepUp()])
   const scheduler = startScheduler(
     [
       { name: 'key use', cron, run: () => apiKeys.flush() },
       { name: 'domain checks', cron, run: () => sendingDomains.recheckDue() },
       { name: 'old domain keys', cron, run: () => sendingDomains.forgetOld() },
-      // What is swept out must have been counted.
-      { name: 'analytics and retention', cron, run: () => rollup.keepUp().then(() => retention.sweep(clock.now())) },
+      { name: 'analytics, search and retention', cron, run: () => readLog().then(() => retention.sweep(clock.now())) },
       { name: 'report retention', cron, run: () => reports.sweep(kept) },
       { name: 'domain report retention', cron, run: () => sweepDomainReports(db, clock.now() - kept.eventMs) },
       { name: 'abandoned uploads', cron, run: () => uploads.sweep() },

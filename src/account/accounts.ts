@@ -165,9 +165,14 @@ export class Accounts {
    * @throws SternaError `invalid_state`
    */
   async checkQueue(id: string): Promise<void> {
+    // By the partial indexes recipient_state, recipient_queued and recipient_owned.
     const queued = await this.#db.report(
-      `select m.id from message m join recipient r on r.message_id = m.id
-        where m.account_id = :id and r.due_at is not null limit 1`,
+      `select id from recipient where account_id = :id and state in ('scheduled', 'deferred') and state not in ('queued', 'delivered') and due_at is not null
+        union all
+       select id from recipient where account_id = :id and state = 'queued' and owner is null and due_at is not null
+        union all
+       select id from recipient where account_id = :id and owner is not null and due_at is not null
+        limit 1`,
       { id },
     )
     if (queued.length > 0) throw queuedMail()

@@ -69,7 +69,7 @@ async function readRows(db: Database, request: ReportRequest): Promise<ReportRow
   const segments = from >= to ? [] : by('period') ? request.timeZone.segments(from, to) : [{ from, to, offset: 0 }]
   const merged = new Map<string, ReportRow>()
   for (const segment of segments) {
-    for (const row of await readSegment(db, segment, { unitMs, request })) {
+    for await (const row of readSegment(db, segment, { unitMs, request })) {
       const period = by('period') ? periodNameOf(row.unit, segment, request.granularity) : null
       const domainId = by('domain') ? row.domain_id : null
       const tag = by('tag') ? row.tag : null
@@ -88,15 +88,49 @@ const periodNameOf = (unit: number, segment: Segment, granularity: Granularity):
 
 const sums = countedMetrics.map((name) => `cast(sum(${name}) as bigint) as ${name}`).join(', ')
 
-/**
- * Days or hours by the clocks of one offset, all domains or each, all mail or by its tags. Uses the primary key.
- * The casts make SQLite divide whole numbers: a parameter is a floating one to it.
- */
-function readSegment(db: Database, { from, to, offset }: Segment, { unitMs, request }: { unitMs: number; request: ReportRequest }): Promise<RollupRow[]> {
+/** Days of one statement where all mail is counted, and rows of one where tags are: others must not wait for a long report. */
+const pieceMs = 30 * dayMs
+const pieceRows = 20_000
+
+interface Piece {
+  from: number
+  to: number
+  /** Tags behind this one are counted, up to the other one. */
+  afterTag: string
+  lastTag: string
+}
+
+/** Behind all tags. */
+const behindTags = '~'
+
+/** A segment piece by piece: one of time, or of tags, since the key of the rows has the tag before the time. */
+async function* piecesOf(db: Database, { from, to }: Segment, { accountId, dimensions: by }: ReportRequest): AsyncGenerator<Piece> {
+  if (!by.includes('tag')) {
+    for (let at = from; at < to; at += pieceMs) yield { from: at, to: Math.min(to, at + pieceMs), afterTag: '', lastTag: '' }
+    return
+  }
+  for (let afterTag = ''; afterTag < behindTags; ) {
+    const [edge] = await db.report<{ tag: string }>(
+      'select tag from rollup where account_id = :accountId and tag > :afterTag order by tag limit 1 offset :pieceRows',
+      { accountId, afterTag, pieceRows },
+    )
+    const lastTag = edge?.tag ?? behindTags
+    yield { from, to, afterTag, lastTag }
+    afterTag = lastTag
+  }
+}
+
+/** Days or hours by the clocks of one offset, all domains or each, all mail or by its tags. A unit may come in parts. */
+async function* readSegment(db: Database, segment: Segment, context: { unitMs: number; request: ReportRequest }): AsyncGenerator<RollupRow> {
+  for await (const piece of piecesOf(db, segment, context.request)) yield* await readPiece(db, { ...segment, ...piece }, context)
+}
+
+/** Uses the primary key. The casts make SQLite divide whole numbers: a parameter is a floating one to it. */
+function readPiece(db: Database, { offset, ...piece }: Segment & Piece, { unitMs, request }: { unitMs: number; request: ReportRequest }): Promise<RollupRow[]> {
   const { accountId, domainIds } = request
   const names = (domainIds ?? []).map((_, place) => `d${place}`)
   const domain = request.dimensions.includes('domain') ? 'domain_id' : "''"
-  const tags = request.dimensions.includes('tag') ? "tag > ''" : "tag = ''"
+  const tags = request.dimensions.includes('tag') ? 'tag > :afterTag and tag <= :lastTag' : "tag = ''"
   const ofDomains = domainIds === null ? '' : `and domain_id in (${names.map((name) => `:${name}`).join(', ')})`
   return db.report<RollupRow>(
     `select (quarter + cast(:offset as bigint)) / cast(:unitMs as bigint) as unit, ${domain} as domain_id, tag, ${sums}
@@ -104,7 +138,7 @@ function readSegment(db: Database, { from, to, offset }: Segment, { unitMs, requ
       where account_id = :accountId and ${tags} and quarter >= :from and quarter < :to ${ofDomains}
       group by 1, 2, 3
       limit ${mostRows * 2}`,
-    { accountId, from, to, offset, unitMs, ...Object.fromEntries(names.map((name, place) => [name, domainIds?.[place] ?? ''])) },
+    { accountId, ...piece, offset, unitMs, ...Object.fromEntries(names.map((name, place) => [name, domainIds?.[place] ?? ''])) },
   )
 }
 

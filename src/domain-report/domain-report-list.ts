@@ -38,7 +38,7 @@ export interface DomainReportRow extends Row {
 export function reportsOf(domain: Domain): { condition: string; params: Record<string, Value> } {
   return {
     condition: 'r.domain in (:name, :returnPath) and r.id >= :addedAt',
-    params: { name: domain.name, returnPath: returnPathOf(domain), addedAt: idFloor('drp', domain.createdAt) },
+    params: { accountId: domain.accountId, name: domain.name, returnPath: returnPathOf(domain), addedAt: idFloor('drp', domain.createdAt) },
   }
 }
 

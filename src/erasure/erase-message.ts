@@ -1,5 +1,6 @@
 import { recordEvent } from '../event/event-log.ts'
 import { isoTime } from '../iso-time.ts'
+import { authorTerms, insertTerms, recipientTerms, removeTerms } from '../message/search-terms.ts'
 import { ConflictError } from '../store/database.ts'
 import type { Row } from '../store/database.ts'
 import { erasedDomain, isErasedAddress } from '../suppression/erased-address.ts'
@@ -126,6 +127,7 @@ function messageChanges({ id, account_id: accountId, ...row }: MessageRow, redac
         params: { accountId, name, value, id },
       },
     })),
+    { counted: null, statement: removeTerms(authorTerms(':id'), { id }) },
     {
       counted: 'emails',
       statement: {
@@ -137,6 +139,7 @@ function messageChanges({ id, account_id: accountId, ...row }: MessageRow, redac
         params: { id, ...after },
       },
     },
+    { counted: null, statement: insertTerms(authorTerms(':id'), { id }) },
   ]
 }
 
@@ -149,6 +152,7 @@ function recipientChanges(row: RecipientRow, isTheirs: boolean, { forms, erased 
     return [{ counted: null, statement: { sql: 'update recipient set orcpt = :orcpt, last_response = :lastResponse where id = :id', params } }]
   }
   return [
+    { counted: null, statement: removeTerms(recipientTerms(':id'), params) },
     {
       counted: 'recipients',
       statement: {
@@ -157,6 +161,7 @@ function recipientChanges(row: RecipientRow, isTheirs: boolean, { forms, erased 
         params: { ...params, erased },
       },
     },
+    { counted: null, statement: insertTerms(recipientTerms(':id'), params) },
   ]
 }
 

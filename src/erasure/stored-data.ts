@@ -63,6 +63,9 @@ export const storedTables: Record<string, StoredTable> = {
     none: 'id recipient_id message_id started_at duration_ms outcome mx_host address tls selectors smtp_code enhanced_status',
   },
   event: { about: 'the event log', kept: '`event_retention`', erased: 'data', none: 'seq id account_id message_id recipient_id type sandbox created_at' },
+  event_block: { about: 'in which pieces of the log an account has events of a type', kept: '`event_retention`', none: 'account_id sandbox type block oldest newest' },
+  search_term: { about: 'what emails are searched by', kept: '`event_retention`', erased: 'term', none: 'part account_id sandbox message_id' },
+  search_part: { about: 'how that is divided', kept: '`event_retention`', none: 'start part' },
   suppression: {
     about: 'suppressed addresses; of an erased one its HMAC',
     kept: 'until it is removed or expires',

@@ -1,26 +1,10 @@
 import { scopeParams } from '../account/account-scope.ts'
 import type { AccountScope } from '../account/account-scope.ts'
-import type { Database, Row, Value } from '../store/database.ts'
-import { pageClause } from '../store/page-clause.ts'
-import type { Page } from '../store/page-clause.ts'
-import { publicEventTypes } from './event-type.ts'
+import type { Database, Row } from '../store/database.ts'
+import { isPublic } from './event-blocks.ts'
+import { EventSearch } from './event-search.ts'
+import type { EventFilter, FeedPage } from './event-search.ts'
 import type { PublicEventType } from './event-type.ts'
-
-interface EventFilter {
-  type: PublicEventType | null
-  messageId: string | null
-  /** Bare address of a recipient. */
-  to: string | null
-  /** Recorded at or after; epoch, ms. */
-  since: number | null
-  /** Recorded before; epoch, ms. */
-  until: number | null
-}
-
-/** A piece of the log, by places in it. */
-export interface FeedPage extends Page<number> {
-  order: 'asc' | 'desc'
-}
 
 export interface FeedRow extends Row {
   /** The place in the log: what is written later has a higher one. */
@@ -33,9 +17,6 @@ export interface FeedRow extends Row {
 }
 
 const everything: EventFilter = { type: null, messageId: null, to: null, since: null, until: null }
-
-/** As the index event_feed has it, so that it is used. */
-const isPublic = `type in (${publicEventTypes.map((type) => `'${type}'`).join(', ')})`
 
 /**
  * The log as accounts see it: the public events in the order in which they were written. That order has no gaps that are
@@ -72,31 +53,8 @@ export class EventFeed {
     return row?.seq ?? 0
   }
 
-  /** A page with one row more, as `pageClause` has it. Uses the index event_feed, or event_message where one email is asked for. */
+  /** A page with one row more, as `pageClause` has it. */
   page(scope: AccountScope, page: FeedPage, filter = everything): Promise<FeedRow[]> {
-    const piece = pageClause(page, 'seq', page.order)
-    const conditions = ['account_id = :accountId', 'sandbox = :sandbox', isPublic, piece.condition]
-    const params: Record<string, Value> = { ...scopeParams(scope), ...piece.params }
-    for (const [condition, name, value] of conditionsOf(filter)) {
-      conditions.push(condition)
-      params[name] = value
-    }
-    return this.#db.report<FeedRow>(
-      `select seq, id, type, created_at, data from event where ${conditions.join(' and ')} ${piece.order}`,
-      params,
-    )
+    return new EventSearch<FeedRow>(this.#db, { columns: 'seq, id, type, created_at, data', scope, filter, page }).page()
   }
-}
-
-const toRecipient = 'exists (select 1 from recipient where recipient.id = event.recipient_id and lower(recipient.forward_path) = :to)'
-
-function conditionsOf(filter: EventFilter): [condition: string, name: string, value: Value][] {
-  const all: [string, string, Value][] = [
-    ['type = :type', 'type', filter.type],
-    ['message_id = :messageId', 'messageId', filter.messageId],
-    [toRecipient, 'to', filter.to?.toLowerCase() ?? null],
-    ['created_at >= :since', 'since', filter.since],
-    ['created_at < :until', 'until', filter.until],
-  ]
-  return all.filter(([, , value]) => value !== null)
 }

@@ -20,8 +20,8 @@ interface Rule {
   some: string[][]
   /** The only states that may occur; where it is left out, any state may. */
   only?: string[]
-  /** One of these occurs wherever the rule fits, and an index leads to it; left out where there may be none. */
-  mark?: string[]
+  /** One of these occurs wherever the rule fits; an index leads to it, but for `delivered`. */
+  mark: string[]
 }
 
 /** Recipients that were left out from the start, or taken out, do not change what is said of the others. */
@@ -29,18 +29,20 @@ const setAside = ['suppressed', 'canceled']
 const arrived = ['delivered', 'complained']
 const final = [...arrived, 'bounced', 'failed', ...setAside]
 
+const waiting = ['scheduled', 'queued', 'deferred', 'sent']
+
 /** The first rule that fits counts; the last one fits whatever is not final. */
 const rules: Rule[] = [
   { status: 'suppressed', some: [['suppressed']], only: ['suppressed'], mark: ['suppressed'] },
   { status: 'canceled', some: [['canceled']], only: setAside, mark: ['canceled'] },
   { status: 'scheduled', some: [['scheduled']], only: ['scheduled', ...setAside], mark: ['scheduled'] },
-  { status: 'queued', some: [['queued']], only: ['queued', ...setAside] },
-  { status: 'delivered', some: [['delivered']], only: ['delivered'] },
+  { status: 'queued', some: [['queued']], only: ['queued', ...setAside], mark: ['queued'] },
+  { status: 'delivered', some: [['delivered']], only: ['delivered'], mark: ['delivered'] },
   { status: 'complained', some: [['complained']], only: arrived, mark: ['complained'] },
   { status: 'partially_delivered', some: [arrived], only: final, mark: ['bounced', 'failed', 'complained', ...setAside] },
   { status: 'bounced', some: [['bounced']], only: ['bounced', 'failed', ...setAside], mark: ['bounced'] },
   { status: 'failed', some: [['failed']], only: ['failed', ...setAside], mark: ['failed'] },
-  { status: 'processing', some: [] },
+  { status: 'processing', some: [waiting], mark: waiting },
 ]
 
 /** The status of an email whose recipients are in these states. */
@@ -52,24 +54,36 @@ export function deriveStatus(states: Iterable<string>): EmailStatus {
   return rules.find(fits)?.status ?? 'processing'
 }
 
-/** The same as a condition on the row `message`, from the same rules. Uses the partial index recipient_state. */
+/** The same as a condition on the row `message`, from the same rules. */
 export function statusCondition(status: EmailStatus): string {
   const before = rules.slice(0, rules.findIndex((rule) => rule.status === status))
   const rule = rules[before.length] as Rule
-  const earlier = rule.only === undefined ? before : before.filter((other) => other.only?.some((state) => rule.only?.includes(state)))
-  return [markCondition(rule), ruleCondition(rule), ...earlier.map((other) => `not (${ruleCondition(other)})`)].join(' and ')
+  const earlier = before.filter((other) => rule.some.every((group) => group.some((state) => other.only?.includes(state))))
+  const fits = [ruleCondition(rule), ...earlier.map((other) => `not (${ruleCondition(other)})`)].join(' and ')
+  return `(select case when ${fits} then 1 else 0 end from recipient where message_id = message.id) = 1`
 }
 
-function markCondition({ mark }: Rule): string {
-  if (!mark) return '1 = 1'
-  return `id in (select message_id from recipient where account_id = :accountId and state in (${quoted(mark)}) and state not in ('queued', 'delivered'))`
+/**
+ * A query for the ids of the messages from `:first` on, up to but without `:end`, that may have a status other than `delivered`,
+ * and others. Uses the partial indexes recipient_state, recipient_queued and recipient_owned; the last is small, but not sorted.
+ */
+export function markedMessages(status: EmailStatus): string {
+  const mark = rules.find((rule) => rule.status === status)?.mark ?? []
+  const settled = mark.filter((state) => state !== 'queued')
+  const inSpan = 'message_id >= :first and message_id < :end'
+  const ofSettled = `select message_id from recipient
+                      where account_id = :accountId and state in (${quoted(settled)}) and state not in ('queued', 'delivered') and ${inSpan}`
+  const ofQueued = `select message_id from recipient where account_id = :accountId and state = 'queued' and owner is null and ${inSpan}
+                     union all
+                    select message_id from recipient where account_id = :accountId and owner is not null`
+  return [...(settled.length > 0 ? [ofSettled] : []), ...(mark.includes('queued') ? [ofQueued] : [])].join(' union all ')
 }
 
+/** On the recipients of a message together, so that each is read once. */
 function ruleCondition({ some, only }: Rule): string {
-  const has = (condition: string): string => `exists (select 1 from recipient where message_id = message.id and ${condition})`
-  const conditions = some.map((group) => has(`state in (${quoted(group)})`))
-  if (only) conditions.push(`not ${has(`state not in (${quoted(only)})`)}`)
-  return conditions.length === 0 ? '1 = 1' : conditions.join(' and ')
+  const conditions = some.map((group) => `count(case when state in (${quoted(group)}) then 1 end) > 0`)
+  if (only) conditions.push(`count(case when state not in (${quoted(only)}) then 1 end) = 0`)
+  return conditions.join(' and ')
 }
 
 const quoted = (states: string[]): string => states.map((state) => `'${state}'`).join(', ')

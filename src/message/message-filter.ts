@@ -1,8 +1,10 @@
 import { idFloor } from '../id.ts'
 import type { Value } from '../store/database.ts'
 import type { Page } from '../store/page-clause.ts'
-import { statusCondition } from './email-status.ts'
+import type { Span } from '../store/search-in-pieces.ts'
+import { markedMessages, statusCondition } from './email-status.ts'
 import type { EmailStatus } from './email-status.ts'
+import { messagesBehind, messagesWith, termOf, wholeTable } from './search-terms.ts'
 
 export interface MessageFilter {
   status: EmailStatus | null
@@ -18,43 +20,68 @@ export interface MessageFilter {
   until: number | null
 }
 
-/**
- * What the messages of a page meet, to be joined by `and` to the condition of their account, `:accountId`. Few texts, whatever
- * is asked for: each text of a statement stays prepared, with 30 KB.
- */
-export function filterClause(filter: MessageFilter, page: Page): { condition: string; params: Record<string, Value> } {
-  const { status, to, from, domainId, tag } = filter
-  const conditions = [withinBounds]
-  if (status !== null) conditions.push(statusCondition(status))
-  if (to !== null) conditions.push('exists (select 1 from recipient where message_id = message.id and lower(forward_path) = lower(:to))')
-  if (from !== null) conditions.push('author = lower(:from)')
-  if (domainId !== null) conditions.push('domain_id = :domainId')
-  if (tag !== null) {
-    const withValue = tag.value === null ? '' : ' and value = :tagValue'
-    conditions.push(`id in (select message_id from message_tag where account_id = :accountId and name = :tagName${withValue})`)
-  }
-  const params = { ...boundsOf(filter, page), to, from, domainId, tagName: tag?.name ?? null, tagValue: tag?.value ?? null }
-  return { condition: conditions.join(' and '), params }
+/** Messages that may meet one condition of a filter: a query for the ids of those from `:first` on, up to but without `:end`. */
+export interface Candidates {
+  /** Those that an index leads to. */
+  indexed: string
+  /** Those that it does not lead to yet, and others; null where there are none. */
+  behind: string | null
+  /** Whether a part of the span costs no more than its part. */
+  isDivisible: boolean
 }
 
-const withinBounds = 'id > :above and id < :below and created_at >= :since and created_at < :until'
+/** What an index leads to, for each condition of the filter that has one. */
+export function candidatesOf({ status, to, from, domainId, tag }: MessageFilter): Candidates[] {
+  const withTerm = (term: string, type: 'email.queued' | 'email.delivered'): Candidates => ({
+    indexed: messagesWith(term),
+    behind: messagesBehind(type),
+    isDivisible: true,
+  })
+  return [
+    ...(to === null ? [] : [withTerm(termOf.to, 'email.queued')]),
+    ...(from === null ? [] : [withTerm(termOf.from, 'email.queued')]),
+    ...(domainId === null ? [] : [withTerm(termOf.domain, 'email.queued')]),
+    ...(tag === null ? [] : [{ indexed: messagesTagged(tag.value !== null), behind: null, isDivisible: tag.value !== null }]),
+    ...(status === null ? [] : [status === 'delivered' ? withTerm(termOf.delivered, 'email.delivered') : { indexed: markedMessages(status), behind: null, isDivisible: true }]),
+  ]
+}
+
+const messagesTagged = (withValue: boolean): string =>
+  `select message_id from message_tag
+    where account_id = :accountId and name = :tagName ${withValue ? 'and value = :tagValue' : ''} and message_id >= :first and message_id < :end`
 
 /**
- * What the page and the times of the filter leave: one bound on each side, since of two SQLite would look for either. An id is
- * minted a little before its message is accepted.
+ * What the messages meet, looked up for each, to be joined by `and` to the condition of their account, `:accountId`. Few texts,
+ * whatever is asked for: each text of a statement stays prepared, with 30 KB.
  */
-function boundsOf({ since, until }: MessageFilter, { after, before }: Page): Record<string, Value> {
-  const above = since === null ? '' : idFloor('em', since - longestAcceptanceMs)
-  const below = until === null ? behindAllIds : idFloor('em', until)
+export const filterCondition = ({ status }: MessageFilter): string =>
+  `created_at >= :since and created_at < :until
+   and (:to = '' or exists (select 1 from recipient where message_id = message.id and lower(forward_path) = lower(:to)))
+   and (:from = '' or author = lower(:from)) and (:domainId = '' or domain_id = :domainId)
+   and (:tagName = '' or exists (select 1 from message_tag
+                                  where message_id = message.id and name = :tagName and (:tagValue = '' or value = :tagValue)))
+   ${status === null ? '' : `and ${statusCondition(status)}`}`
+
+/** The parameters of all these, but for those of the account and of the span. */
+export const filterParams = ({ to, from, domainId, tag, since, until }: MessageFilter): Record<string, Value> => ({
+  to: to ?? '',
+  from: from ?? '',
+  domainId: domainId ?? '',
+  tagName: tag?.name ?? '',
+  tagValue: tag?.value ?? '',
+  since: since ?? 0,
+  until: until ?? Number.MAX_SAFE_INTEGER,
+})
+
+/** The ids that the page and the times of the filter leave. An id is minted a little before its message is accepted. */
+export function spanOf({ since, until }: MessageFilter, { after, before }: Page): Span<string> {
+  const first = since === null ? wholeTable.first : idFloor('em', since - longestAcceptanceMs)
+  const end = until === null ? wholeTable.end : idFloor('em', until)
   return {
-    above: before !== null && before > above ? before : above,
-    below: after !== null && after < below ? after : below,
-    since: since ?? 0,
-    until: until ?? Number.MAX_SAFE_INTEGER,
+    first: before !== null && before >= first ? `${before}+` : first,
+    end: after !== null && after < end ? after : end,
   }
 }
-
-const behindAllIds = 'em_~'
 
 /** No submission takes longer than this from its first byte. */
 const longestAcceptanceMs = 24 * 3_600_000

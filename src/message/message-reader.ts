@@ -5,8 +5,8 @@ import type { Database, Row, Value } from '../store/database.ts'
 import { pageClause } from '../store/page-clause.ts'
 import type { Page } from '../store/page-clause.ts'
 import type { NewestEvent } from './email-status.ts'
-import { filterClause } from './message-filter.ts'
 import type { MessageFilter } from './message-filter.ts'
+import { searchMessages } from './message-search.ts'
 import { isKept } from './message-store.ts'
 
 export interface MessageRow extends Row {
@@ -95,17 +95,9 @@ export class MessageReader {
     return row
   }
 
-  /**
-   * A page, newest first; `listBody` makes the answer of it. Uses the index message_account, and for the filters that have one
-   * theirs: recipient_state, the key of message_tag.
-   */
+  /** A page, newest first; `listBody` makes the answer of it. */
   list(scope: AccountScope, filter: MessageFilter, page: Page): Promise<MessageRow[]> {
-    const { condition, params } = filterClause(filter, page)
-    return this.#db.report<MessageRow>(
-      `select ${messageColumns} from message where account_id = :accountId and sandbox = :sandbox and ${condition}
-        order by id ${page.before === null ? 'desc' : 'asc'} limit :rows`,
-      { ...scopeParams(scope), ...params, rows: page.limit + 1 },
-    )
+    return searchMessages<MessageRow>(this.#db, { columns: messageColumns, scope, filter, page })
   }
 
   /** The recipients of these messages in the order in which they were given. */

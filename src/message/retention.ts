@@ -3,6 +3,7 @@ import type { Database, Statement } from '../store/database.ts'
 import { firstRowsBySize, removeInPieces } from '../store/remove-in-pieces.ts'
 import { TableWalk } from '../store/table-walk.ts'
 import type { WalkedTable } from '../store/table-walk.ts'
+import { messageTerms, recipientTerms, removeTerms } from './search-terms.ts'
 
 /** How long things are kept, ms. */
 export interface RetentionTimes {
@@ -93,6 +94,7 @@ const attempts = (db: Reads, cutoff: number): WalkedTable<string> => ({
 const recipients = (db: Reads, cutoff: number): WalkedTable<string> => ({
   piece: (after, rows) => pieceOf(db, 'select id from recipient where id > :after and id < :before order by id', { after, before: idFloor('rcp', cutoff + 1), rows }),
   remove: (after, last) => [
+    removeTerms(recipientTerms(`select id from recipient where id > :after and id <= :last and ${isFinal('recipient.message_id')}`), { after, last, cutoff }),
     { sql: `delete from recipient where id > :after and id <= :last and ${isFinal('recipient.message_id')}`, params: { after, last, cutoff } },
   ],
 })
@@ -116,6 +118,7 @@ const notices = (db: Reads, cutoff: number): WalkedTable<string> => ({
 const messages = (db: Reads, cutoff: number): WalkedTable<string> => ({
   piece: (after, rows) => pieceOf(db, 'select id from message where id > :after and id < :before order by id', { after, before: idFloor('em', cutoff + 1), rows }),
   remove: (after, last) => [
+    removeTerms(messageTerms(`select id from message where id > :after and id <= :last and ${isDeserted}`), { after, last }),
     {
       sql: `delete from message_tag where message_id in (select id from message where id > :after and id <= :last and ${isDeserted})`,
       params: { after, last },

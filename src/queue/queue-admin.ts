@@ -4,7 +4,7 @@ import { isId } from '../id.ts'
 import type { Database, Row, Statement } from '../store/database.ts'
 import type { Page } from '../store/page-clause.ts'
 import { bounceWaiting } from './bounce-waiting.ts'
-import { destinationPage, destinationQueue } from './queue-overview.ts'
+import { destinationPage, destinationQueue, queuedWhere } from './queue-overview.ts'
 import type { DestinationQueue } from './queue-overview.ts'
 import type { RecipientState } from './recipient-state.ts'
 
@@ -67,7 +67,7 @@ export class QueueAdmin {
     return this.#parts.db.report<QueuedDestination>(
       `select destination, count(*) as recipients, count(case when held = 1 then 1 end) as held,
               min(case when held = 0 then due_at end) as next_due_at
-         from recipient where due_at is not null
+         from ${queuedWhere('1 = 1')}
         group by destination order by recipients desc, destination`,
     )
   }

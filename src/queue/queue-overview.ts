@@ -31,20 +31,24 @@ interface OverviewRow extends Row {
 }
 
 /**
- * What is not final, by destination. Three parts, each with a partial index of its own (recipient_due, recipient_owned,
+ * The recipients that are not final, as `queued`. Three parts, each with a partial index of its own (recipient_due, recipient_owned,
  * recipient_held), so that the many rows of mail that is done with are not gone over.
  */
+export const queuedWhere = (condition: string): string => `(
+         select id, destination, due_at, owner, held from recipient where due_at is not null and owner is null and held = 0 and ${condition}
+          union all
+         select id, destination, due_at, owner, held from recipient where owner is not null and due_at is not null and ${condition}
+          union all
+         select id, destination, due_at, owner, held from recipient where held = 1 and owner is null and due_at is not null and ${condition}
+       ) as queued`
+
+/** What is not final, by destination. */
 const overview = (condition: string): string => `
   select destination, count(*) as waiting,
          count(case when owner is null and held = 0 and due_at <= :now then 1 end) as due,
          count(case when owner is not null then 1 end) as in_hand, count(case when held = 1 then 1 end) as held,
          min(id) as oldest, min(case when owner is null and held = 0 then due_at end) as next_due_at
-    from (select id, destination, due_at, owner, held from recipient where due_at is not null and owner is null and held = 0 and ${condition}
-           union all
-          select id, destination, due_at, owner, held from recipient where owner is not null and due_at is not null and ${condition}
-           union all
-          select id, destination, due_at, owner, held from recipient where held = 1 and owner is null and due_at is not null and ${condition}
-         ) as queued
+    from ${queuedWhere(condition)}
    group by destination`
 
 /** A page of the destinations that mail waits for, by name; with `before`, the nearest first. */

@@ -26,7 +26,11 @@ export interface Written {
 export interface Database {
   /** A short read that sees every batch written before it. For look-ups on the hot path, by index. */
   read<R extends Row = Row>(sql: string, params?: Record<string, Value>): Promise<R[]>
-  /** A read that may take its time (lists, reports): on a connection of its own, so that it delays no commit. */
+  /**
+   * A read that may take its time (lists, reports): on a connection of its own, so that it delays no commit. Those of one owner,
+   * which is `accountId` or else `webhookId` among the parameters, are made one after the other: nobody waits for more than one
+   * of another's. What may take long is asked for in pieces.
+   */
   report<R extends Row = Row>(sql: string, params?: Record<string, Value>): Promise<R[]>
   /**
    * Writes all of the batch or nothing. When the promise resolves, the batch is on disk and survives a loss of power.

@@ -2,11 +2,14 @@ import type { Statement as Prepared } from 'better-sqlite3'
 import type { Row, Value } from './database.ts'
 import type { Connection } from './sqlite-connection.ts'
 
+/** Each takes about 30 KB. The usual ones are a hundred; the filters of lists make many more together. */
+const mostPrepared = 400
+
 /** Statements by their number, prepared when they are first run: preparing one costs more than running it. */
 export class PreparedStatements {
   readonly #connection: Connection
   readonly #texts: string[] = []
-  readonly #prepared: Prepared<[Value[]], Row>[] = []
+  readonly #prepared = new Map<number, Prepared<[Value[]], Row>>()
 
   constructor(connection: Connection) {
     this.#connection = connection
@@ -18,6 +21,11 @@ export class PreparedStatements {
   }
 
   at(number: number): Prepared<[Value[]], Row> {
-    return (this.#prepared[number] ??= this.#connection.prepare<[Value[]], Row>(this.#texts[number] as string))
+    const known = this.#prepared.get(number)
+    if (known) return known
+    if (this.#prepared.size >= mostPrepared) this.#prepared.clear()
+    const prepared = this.#connection.prepare<[Value[]], Row>(this.#texts[number] as string)
+    this.#prepared.set(number, prepared)
+    return prepared
   }
 }

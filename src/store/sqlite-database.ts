@@ -5,6 +5,7 @@ import type { Database, Row, Statement, Value, Written } from './database.ts'
 import { StatementNumbers } from './statement-numbers.ts'
 import { openId } from './thread-messages.ts'
 import type { Answer, Request, Requests, ThreadData, ThreadError, UpkeepTask } from './thread-messages.ts'
+import { Turns } from './turns.ts'
 
 /** How long a patient batch waits for company, ms. */
 const patienceMs = 20
@@ -170,9 +171,14 @@ export async function openDatabase({ directory, busyTimeoutMs, ...hear }: Databa
     const answer = await writer.request({ type: 'upkeep', task })
     return 'is' in answer && answer.is
   }
+  const turns = new Turns()
   return {
     read: (sql, params = {}) => rowsFrom(writer, sql, params),
-    report: async (sql, params = {}) => rowsFrom(await openReader(), sql, params),
+    report<R extends Row>(sql: string, params: Record<string, Value> = {}) {
+      const ask = async (): Promise<R[]> => rowsFrom<R>(await openReader(), sql, params)
+      const owner = params['accountId'] ?? params['webhookId']
+      return typeof owner === 'string' ? turns.take(owner, ask) : ask()
+    },
     async write(batch: Statement[], { patient = false, onHeld } = {}): Promise<Written[]> {
       const numbered = batch.map((each) => writer.statements.numbered(each))
       const answer = await writer.request({ type: 'write', batch: numbered, ...(onHeld ? { isTimed: true } : {}) }, patient)

@@ -2,9 +2,11 @@ import type { Clock } from '../clock.ts'
 import { SternaError } from '../errors.ts'
 import type { PublicEventType } from '../event/event-type.ts'
 import { newId } from '../id.ts'
-import type { Database, Row, Value } from '../store/database.ts'
+import type { Database, Row } from '../store/database.ts'
 import { pageClause } from '../store/page-clause.ts'
 import type { Page } from '../store/page-clause.ts'
+import { isLast, searchDeliveries } from './delivery-search.ts'
+import type { DeliveryFilter } from './delivery-search.ts'
 import { insertReplay } from './webhook-delivery-store.ts'
 import type { DeliveryState } from './webhook-delivery-store.ts'
 import type { Webhook } from './webhook-store.ts'
@@ -37,13 +39,6 @@ export interface AttemptRow extends Row {
   error: string | null
 }
 
-/** What deliveries are asked for; a member that is null does not narrow them. */
-export interface DeliveryFilter {
-  state: DeliveryState | null
-  type: string | null
-  eventId: string | null
-}
-
 interface ReplayRange {
   state: 'failed' | 'canceled'
   /** Deliveries made from this time on (epoch, ms), and up to this one. */
@@ -52,10 +47,6 @@ interface ReplayRange {
 }
 
 const columns = 'd.id, d.event_id, d.event_type, d.body, d.state, d.attempts, d.next_attempt_at, d.created_at'
-
-/** Of several deliveries of one event to one webhook (replays) the last one counts. Uses webhook_delivery_event. */
-const isLast = `not exists (select 1 from webhook_delivery n
-                             where n.webhook_id = d.webhook_id and n.event_id = d.event_id and n.id > d.id)`
 
 /** Deliveries replayed in one batch. */
 const replayStep = 200
@@ -74,27 +65,12 @@ export class DeliveryHistory {
 
   /** A page of a webhook's deliveries, as `listBody` takes it. */
   deliveries(webhookId: string, filter: DeliveryFilter, page: Page): Promise<DeliveryRow[]> {
-    return this.#page('1 = 1', { webhookId, filter }, { page, column: 'd.id' })
+    return searchDeliveries<DeliveryRow>(this.#db, { columns, key: 'id', webhookId, filter, page })
   }
 
   /** A page of the events posted to a webhook, each with its last delivery; the edges of pages are event ids. */
   events(webhookId: string, filter: DeliveryFilter, page: Page): Promise<DeliveryRow[]> {
-    return this.#page(isLast, { webhookId, filter }, { page, column: 'd.event_id' })
-  }
-
-  #page(which: string, { webhookId, filter }: { webhookId: string; filter: DeliveryFilter }, list: { page: Page; column: string }) {
-    const { condition, order, params } = pageClause(list.page, list.column)
-    const conditions = [`d.webhook_id = :webhookId`, which, condition]
-    const values: Record<string, Value> = { webhookId, ...params }
-    const only = (column: string, value: string | null): void => {
-      if (value === null) return
-      conditions.push(`d.${column} = :${column}`)
-      values[column] = value
-    }
-    only('state', filter.state)
-    only('event_type', filter.type)
-    only('event_id', filter.eventId)
-    return this.#db.report<DeliveryRow>(`select ${columns} from webhook_delivery d where ${conditions.join(' and ')} ${order}`, values)
+    return searchDeliveries<DeliveryRow>(this.#db, { columns, key: 'event_id', webhookId, filter, page })
   }
 
   /** @throws SternaError `not_found` */

@@ -21,7 +21,7 @@ test('a reader who follows the log is served by its index, however much others s
     return []
   }
   await new EventFeed({ report }).page({ accountId: 'acc_1', sandbox: false }, { order: 'asc', limit: 100, after: 7, before: null })
-  expect(asked).toEqual(['SEARCH event USING INDEX event_feed (account_id=? AND sandbox=? AND seq>?)'])
+  expect(asked).toEqual(['SEARCH event USING INDEX event_feed (account_id=? AND sandbox=? AND seq>? AND seq<?)'])
 })
 
 test('those who follow are woken for their own events only, from the moment they know that they follow', async () => {

@@ -10,6 +10,7 @@ import { hearOfMail } from './feedback-life.ts'
 import { tellSubmitters } from './notice-life.ts'
 import { keepPeople } from './people-life.ts'
 import { hearBack } from './return-path-life.ts'
+import { search } from './search-life.ts'
 import { SmtpClient } from './smtp-client.ts'
 import { startTestRelay } from './start-relay.ts'
 import type { TestRelay } from './start-relay.ts'
@@ -65,11 +66,13 @@ export async function livedRelay(): Promise<TestRelay> {
   await unsubscribe(relay, mx)
   await isQuiet(relay)
   await lookAfterWebhooks(relay, { goodId, badId, bad })
+  await searchAll(relay, goodId)
   await operate(relay)
   await hearBack(relay)
   await hearOfMail(relay, mx)
   await hearOfDomains(relay)
   await forgetRecipient(relay, mx, () => isQuiet(relay))
+  await searchAll(relay, goodId)
   await growOld(relay)
   // Nobody has asked anything for two minutes.
   relay.clock.advance(2 * minute)
@@ -102,7 +105,7 @@ async function isQuiet(relay: TestRelay): Promise<void> {
   const { db } = relay.relay.parts
   const busy = `select id from recipient where owner is not null
                  union all select id from webhook_delivery where state = 'attempting' or next_attempt_at <= :now
-                 union all select name from cursor where name not in ('analytics', 'notice') and position < (select max(seq) from event)`
+                 union all select name from cursor where name not in ('analytics', 'notice', 'search') and position < (select max(seq) from event)`
   await expect.poll(() => db.read(busy, { now: relay.clock.now() }), { timeout: 10_000 }).toEqual([])
 }
 
@@ -329,6 +332,9 @@ async function operate(relay: TestRelay): Promise<void> {
   await isQuiet(relay)
   for (const dimensions of ['', 'period', 'period,domain', 'tag', 'domain&domain_id=dom_1']) await ask('GET', `/api/analytics?dimensions=${dimensions}`)
 }
+
+const searchAll = ({ relay }: TestRelay, webhookId: string): Promise<void> =>
+  search(relay.parts.db, { accountId: relay.parts.accounts.getAccount('test').id, webhookId })
 
 /** The past is swept out, and life goes on. */
 async function growOld(relay: TestRelay): Promise<void> {

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { publicEventTypes } from '../../event/event-type.ts'
-import type { DeliveryFilter, DeliveryRow } from '../../webhook/delivery-history.ts'
+import type { DeliveryRow } from '../../webhook/delivery-history.ts'
+import type { DeliveryFilter } from '../../webhook/delivery-search.ts'
 import type { Webhooks } from '../../webhook/open-webhooks.ts'
 import { deliveryStates } from '../../webhook/webhook-delivery-store.ts'
 import type { DeliveryState } from '../../webhook/webhook-delivery-store.ts'

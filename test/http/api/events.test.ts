@@ -138,6 +138,7 @@ test('filters', async () => {
   ])
   await write([1])
   clock.advance(60_000)
+  await write([2], { recipientId: 'rcp_2' }, 'email.queued')
   await write([2], { recipientId: 'rcp_2' })
   expect(await numbers('?email_id=em_2')).toEqual([2])
   expect(await numbers('?to=bob@EXAMPLE.com')).toEqual([2])

@@ -1,0 +1,27 @@
+import type { Statement } from '../store/database.ts'
+import { publicEventTypes } from './event-type.ts'
+
+/** Places of the log in one block; stands in the migration of the table event_block too. */
+export const blockSize = 1024
+
+/** As the index event_feed has it, so that it is used. */
+export const isPublic = `type in (${publicEventTypes.map((type) => `'${type}'`).join(', ')})`
+
+/** Notes in which blocks the events behind `after` up to `upTo` are, places in the log. Does no harm twice. */
+export const noteBlocks = (step: { after: number; upTo: number }): Statement => ({
+  sql: `insert into event_block (account_id, sandbox, type, block, oldest, newest)
+        select account_id, sandbox, type, seq / ${blockSize}, min(created_at), max(created_at) from event
+         where seq > :after and seq <= :upTo and ${isPublic}
+         group by account_id, sandbox, type, seq / ${blockSize}
+        on conflict (account_id, sandbox, type, block) do update
+           set oldest = case when excluded.oldest < event_block.oldest then excluded.oldest else event_block.oldest end,
+               newest = case when excluded.newest > event_block.newest then excluded.newest else event_block.newest end`,
+  params: { ...step },
+})
+
+/** Removes a piece of `:rows` blocks whose events are no longer kept. */
+export const removeOldBlocks: Statement = {
+  sql: `delete from event_block where (account_id, sandbox, type, block) in (
+          select account_id, sandbox, type, block from event_block
+           where block < (select min(seq) from event) / ${blockSize} order by block limit :rows)`,
+}

@@ -1,0 +1,94 @@
+import { scopeParams } from '../account/account-scope.ts'
+import type { AccountScope } from '../account/account-scope.ts'
+import type { Database, Row, Value } from '../store/database.ts'
+import type { Page } from '../store/page-clause.ts'
+import { searchInPieces, standardSizes } from '../store/search-in-pieces.ts'
+import type { Span } from '../store/search-in-pieces.ts'
+import { candidatesOf, filterCondition, filterParams, spanOf } from './message-filter.ts'
+import type { Candidates, MessageFilter } from './message-filter.ts'
+import { mostBehind, searchPosition } from './search-terms.ts'
+
+interface MessageSearch {
+  /** Of the table message. */
+  columns: string
+  scope: AccountScope
+  filter: MessageFilter
+  page: Page
+}
+
+const account = 'account_id = :accountId and sandbox = :sandbox'
+
+/**
+ * A page of an account's messages, the newest first, as `pageClause` has it. Where one condition leads to few messages, these are
+ * looked at; where each leads to many, the page is soon found by going through the list, but for conditions that hardly ever meet.
+ */
+export async function searchMessages<R extends Row>(
+  db: Pick<Database, 'report'>,
+  { columns, scope, filter, page }: MessageSearch,
+  sizes = standardSizes,
+): Promise<R[]> {
+  const isUpward = page.before !== null
+  const rows = page.limit + 1
+  const order = `order by id ${isUpward ? 'asc' : 'desc'}`
+  const params = { ...scopeParams(scope), ...filterParams(filter), rows }
+  const candidates = await usable(db, candidatesOf(filter))
+  const span = spanOf(filter, page)
+  const only = await fewest(db, candidates, { ...params, ...span }, sizes.few)
+  if (only) {
+    return db.report<R>(
+      `select ${columns} from (select distinct message_id from (${allOf(only)}) candidate) found cross join message
+        where id = found.message_id and id >= :first and id < :end and ${account} and ${filterCondition(filter)} ${order} limit :rows`,
+      { ...params, ...span },
+    )
+  }
+  const among = candidates.filter(({ isDivisible }) => isDivisible).map((each) => `and case when id in (${allOf(each)}) then 1 else 0 end = 1`)
+  const pieces = {
+    isUpward,
+    rows,
+    edgeOf: (rest: Span<string>, entries: number) => edgeOf(db, rest, { ...params, entries, isUpward }),
+    look: (piece: Span<string>) =>
+      db.report<R>(
+        `select ${columns} from message where ${account} and id >= :first and id < :end ${among.join(' ')} and ${filterCondition(filter)} ${order} limit :rows`,
+        { ...params, ...piece },
+      ),
+  }
+  return searchInPieces<R, string>(span, pieces, sizes)
+}
+
+/** Messages whose entries are behind the log are among them. */
+const allOf = ({ indexed, behind }: Candidates): string => (behind === null ? indexed : `${indexed} union all ${behind}`)
+
+async function usable(db: Pick<Database, 'report'>, candidates: Candidates[]): Promise<Candidates[]> {
+  if (candidates.every(({ behind }) => behind === null)) return candidates
+  const { behind } = await searchPosition(db)
+  return behind <= mostBehind ? candidates : candidates.filter((each) => each.behind === null)
+}
+
+/** The candidates that are the fewest, if they are few. */
+async function fewest(
+  db: Pick<Database, 'report'>,
+  candidates: Candidates[],
+  params: Record<string, Value>,
+  few: number,
+): Promise<Candidates | undefined> {
+  const counted = await Promise.all(
+    candidates.map(async (each) => {
+      const [row] = await db.report<{ found: number }>(`select count(*) as found from (select 1 as one from (${each.indexed}) candidate limit :most) found`, { ...params, most: few + 1 })
+      return { each, found: row?.found ?? 0 }
+    }),
+  )
+  return counted.filter(({ found }) => found <= few).toSorted((one, other) => one.found - other.found)[0]?.each
+}
+
+/** Uses the index message_account alone. */
+async function edgeOf(
+  db: Pick<Database, 'report'>,
+  { first, end }: Span<string>,
+  { entries, isUpward, accountId, sandbox }: { entries: number; isUpward: boolean; accountId: string; sandbox: number },
+): Promise<string | undefined> {
+  const [edge] = await db.report<{ id: string }>(
+    `select id from message where ${account} and id >= :first and id < :end order by id ${isUpward ? 'asc' : 'desc'} limit 1 offset :entries`,
+    { accountId, sandbox, first, end, entries: isUpward ? entries : entries - 1 },
+  )
+  return edge?.id
+}

@@ -1,0 +1,88 @@
+import type { Database, Row } from '../store/database.ts'
+import type { Page } from '../store/page-clause.ts'
+import { searchInPieces, standardSizes } from '../store/search-in-pieces.ts'
+import type { Span } from '../store/search-in-pieces.ts'
+import type { DeliveryState } from './webhook-delivery-store.ts'
+
+/** What deliveries are asked for; a member that is null does not narrow them. */
+export interface DeliveryFilter {
+  state: DeliveryState | null
+  type: string | null
+  eventId: string | null
+}
+
+interface DeliverySearch {
+  /** Of `webhook_delivery d`. */
+  columns: string
+  /** What the list is sorted by: deliveries, or events, each with its last delivery. */
+  key: 'id' | 'event_id'
+  webhookId: string
+  filter: DeliveryFilter
+  page: Page
+}
+
+/** Of several deliveries of one event to one webhook (replays) the last one counts. Uses webhook_delivery_event. */
+export const isLast = `not exists (select 1 from webhook_delivery n
+                             where n.webhook_id = d.webhook_id and n.event_id = d.event_id and n.id > d.id)`
+
+/** A page of the deliveries of a webhook, the newest first, as `pageClause` has it. */
+export async function searchDeliveries<R extends Row>(
+  db: Pick<Database, 'report'>,
+  { columns, key, webhookId, filter, page }: DeliverySearch,
+  sizes = standardSizes,
+): Promise<R[]> {
+  const isUpward = page.before !== null
+  const order = `order by d.${key} ${isUpward ? 'asc' : 'desc'}`
+  const listed = [`d.webhook_id = :webhookId and d.${key} >= :first and d.${key} < :end`, ...indexedConditions(filter)]
+  const asked = [...listed, ...otherConditions(filter), ...(key === 'event_id' ? [isLast] : [])]
+  const params = { webhookId, state: filter.state, type: filter.type, eventId: filter.eventId, rows: page.limit + 1, most: sizes.few + 1 }
+  const look = (from: string, { first, end }: Span<string>): Promise<R[]> =>
+    db.report<R>(`select ${columns} from ${from} where ${asked.join(' and ')} ${order} limit :rows`, { ...params, first, end })
+
+  const span = { first: page.before === null ? '' : `${page.before}+`, end: page.after ?? '~' }
+  const inHand = inHandOf(filter.state)
+  if (inHand !== null) {
+    // With its limit SQLite makes no condition of the list one of theirs, and keeps to their index.
+    const some = `(select * from webhook_delivery where webhook_id = :webhookId and ${inHand} limit :most) d`
+    const [row] = await db.report<{ found: number }>(`select count(*) as found from ${some}`, params)
+    if ((row?.found ?? 0) <= sizes.few) return look(some, span)
+  }
+  const pieces = {
+    isUpward,
+    rows: params.rows,
+    edgeOf: async ({ first, end }: Span<string>, entries: number) => {
+      const [row] = await db.report<{ edge: string }>(
+        `select d.${key} as edge from webhook_delivery d where ${listed.join(' and ')} ${order} limit 1 offset :entries`,
+        { ...params, first, end, entries: isUpward ? entries : entries - 1 },
+      )
+      return row?.edge
+    },
+    look: (piece: Span<string>) => look('webhook_delivery d', piece),
+  }
+  return searchInPieces<R, string>(span, pieces, sizes)
+}
+
+const isFinal = (state: DeliveryState | null): boolean => state === 'failed' || state === 'canceled'
+const isRare = (type: string | null): boolean => type !== null && type !== 'email.sent' && type !== 'email.delivered'
+
+/**
+ * One condition that an index has (webhook_delivery_event, webhook_delivery_state, webhook_delivery_type, and the latter two by event), if
+ * there is one. A partial index is used only where its own condition stands in the query.
+ */
+function indexedConditions({ state, type, eventId }: DeliveryFilter): string[] {
+  if (eventId !== null) return ['d.event_id = :eventId']
+  if (isFinal(state)) return [`d.state = :state and d.state in ('failed', 'canceled')`]
+  if (isRare(type)) return [`d.event_type = :type and d.event_type not in ('email.sent', 'email.delivered')`]
+  return []
+}
+
+const otherConditions = ({ state, type }: DeliveryFilter): string[] => [
+  ...(state === null ? [] : ['d.state = :state']),
+  ...(type === null ? [] : ['d.event_type = :type']),
+]
+
+/** The condition of the index that leads to those in a state, in no order. */
+function inHandOf(state: DeliveryState | null): string | null {
+  if (state === 'pending') return 'next_attempt_at is not null'
+  return state === 'attempting' ? `state = 'attempting'` : null
+}

@@ -120,7 +120,7 @@ async function liveRows(): Promise<Record<string, Row[]>> {
   for (const { name, columns: known } of columns) {
     const condition = liveIn(name, known.split(','))
     if (condition === null) continue
-    const found = await db.read(`select * from ${name} where ${condition} order by rowid`)
+    const found = await db.read(`select * from ${name} where ${condition} order by ${known}`)
     rows[name] = found.map((row) => Object.fromEntries(Object.entries(row).filter(([column]) => !noted.includes(column))))
   }
   return rows

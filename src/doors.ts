@@ -25,10 +25,12 @@ import { RateLimitFailures } from './http/rate-limit-failures.ts'
 import { RateLimitNetworks } from './http/rate-limit-networks.ts'
 import { RateLimit } from './http/rate-limit.ts'
 import { startHttpServer } from './http/server.ts'
+import { TrackingDoor } from './http/tracking-door.ts'
 import { SessionEntry } from './http/session-entry.ts'
 import { startMessageParser } from './message/message-parser.ts'
 import type { MessageParser } from './message/message-parser.ts'
 import { MessageReader } from './message/message-reader.ts'
+import type { HitRecorder } from './engagement/hit-recorder.ts'
 import type { QueueAdmin } from './queue/queue-admin.ts'
 import type { QueueRunner } from './queue/queue-runner.ts'
 import { WaitingMail } from './queue/waiting-mail.ts'
@@ -45,6 +47,8 @@ import { startSubmissionServer } from './submission/submission-server.ts'
 import { SuppressionEntries } from './suppression/suppression-entries.ts'
 import { UnsubscribeLinks } from './suppression/unsubscribe-links.ts'
 import { unsubscribeKeys } from './suppression/unsubscribe-token.ts'
+import type { CertifiedNames } from './tracking/certified-names.ts'
+import { trackingKeys } from './tracking/tracking-token.ts'
 import { TemplateList } from './template/template-list.ts'
 import type { Webhooks } from './webhook/open-webhooks.ts'
 
@@ -78,6 +82,9 @@ export interface Inside {
   space: FreeSpace
   /** Through which every message gets in. */
   door: AcceptParts
+  hits: HitRecorder
+  /** Of the names that browsers find a valid certificate for. */
+  certified: CertifiedNames
   /** What comes back by mail. */
   reports: IncomingReports
   shares: ConnectionShares
@@ -112,9 +119,13 @@ export async function openDoors(core: CoreParts, inside: Inside, stops: Stop[]):
   doors.push(returnPath)
   const http = await openHttp(core, inside, frame)
   doors.push(http)
+  inside.certified.use(tls)
   const certificate = new CertificateRenewal(tls, {
     load: () => certificateFor(core),
-    use: (renewed) => doors.forEach((door) => door.useCertificate(renewed)),
+    use(renewed) {
+      for (const door of doors) door.useCertificate(renewed)
+      inside.certified.use(renewed)
+    },
     log,
   })
   const addresses = { http: http.addresses, submission: submission.addresses, returnPath: returnPath.addresses }
@@ -202,6 +213,13 @@ async function openHttp(core: CoreParts, inside: Inside, frame: DoorFrame) {
     listen: config.http.listen,
     tlsListen: config.http.tlsListen,
     tls: frame.tls,
+    trackingDoor: new TrackingDoor({
+      keys: trackingKeys(core.secrets.deriveKey),
+      trustedProxies: config.http.trustedProxies,
+      now: () => clock.now(),
+      record: (hit) => inside.hits.record(hit),
+      appLinksAt: (host) => core.sendingDomains.appLinksAt(host),
+    }),
     health: core.health,
     docs: config.http.docs,
     operations: apiOperations({ ...apiParts(core, inside), ...emails, templates: frame.templates, eventFeed, eventStreams }),

@@ -21,6 +21,15 @@ export function clientNetwork(address: string): string {
   return parsed.toString()
 }
 
+/** The network that an address lies in, by whose address nobody can be told: /24 of IPv4, /48 of IPv6. Null for what is no address. */
+export function truncatedAddress(address: string): string | null {
+  if (!ipaddr.isValid(address)) return null
+  const ip = ipaddr.process(address)
+  const bits = ip.kind() === 'ipv4' ? 24 : 48
+  const bytes = ip.toByteArray().map((byte, place) => (place * 8 < bits ? byte : 0))
+  return ipaddr.fromByteArray(bytes).toString()
+}
+
 /** True for an address of this computer that nobody outside can have. */
 export const isLoopback = (address: string): boolean => ipaddr.isValid(address) && ipaddr.process(address).range() === 'loopback'
 

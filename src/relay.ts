@@ -29,6 +29,7 @@ import { startFeedback } from './feedback/start-feedback.ts'
 import { isoTime } from './iso-time.ts'
 import { Retention } from './message/retention.ts'
 import { NoticeRunner } from './notice/notice-runner.ts'
+import { HitRecorder } from './engagement/hit-recorder.ts'
 import { QueueAdmin } from './queue/queue-admin.ts'
 import { QueueRunner } from './queue/queue-runner.ts'
 import { startScheduler } from './scheduler.ts'
@@ -37,6 +38,10 @@ import { SearchIndex } from './search/search-index.ts'
 import type { CertificateRenewal } from './smtp-server/certificate-renewal.ts'
 import { sweepSuppressions } from './suppression/suppression-expiry.ts'
 import { unsubscribeKeys } from './suppression/unsubscribe-token.ts'
+import { CertifiedNames } from './tracking/certified-names.ts'
+import { judgeHits } from './tracking/judge-hits.ts'
+import { TrackingLinks } from './tracking/tracking-links.ts'
+import { trackingKeys } from './tracking/tracking-token.ts'
 import { accept } from './submission/accept.ts'
 import type { AcceptParts } from './submission/accept.ts'
 import { FreeSpace } from './submission/free-space.ts'
@@ -93,7 +98,9 @@ export async function startRelay(config: Config, outside: Outside & { version: s
     const eventsWritten = (): void => {
       for (const each of followers) each.eventsWritten()
     }
-    const queue = await startQueue(core, { eventsWritten, shares }, stops)
+    const certified = new CertifiedNames(config.http.tlsListen.length > 0)
+    const queue = await startQueue(core, { eventsWritten, shares, certified }, stops)
+    const hits = startHits(core, eventsWritten, stops)
     const rollup = new Rollup(core)
     const noteWaiting = (destination: string, dueAt: number): void => queue.noteWaiting(destination, dueAt)
     const queueAdmin = new QueueAdmin({ db, clock, noteWaiting, eventsWritten })
@@ -105,7 +112,7 @@ export async function startRelay(config: Config, outside: Outside & { version: s
     const reports = new IncomingReports({ db, clock, budget: new ReportBudget(clock, storageLimit), complaintSources })
     await reports.measure()
     openFeedback(core, { reports, systemMail, eventsWritten }, stops)
-    const inside = { ...entry, reports, queue, queueAdmin, erasures, rollup, webhooks, follower, eventsWritten, shares, version: outside.version }
+    const inside = { ...entry, reports, hits, certified, queue, queueAdmin, erasures, rollup, webhooks, follower, eventsWritten, shares, version: outside.version }
     const { addresses, certificate } = await openDoors(core, inside, stops)
     const scheduler = startJobs(core, { rollup, reports, certificate, erasures, uploads: entry.door.uploads }, stops)
     keepWatchOfClock(core, { scheduler, queue }, stops)
@@ -135,19 +142,29 @@ async function startWebhooks(core: CoreParts, shares: ConnectionShares, stops: S
 
 async function startQueue(
   core: CoreParts,
-  { eventsWritten, shares }: { eventsWritten(): void; shares: ConnectionShares },
+  { shares, ...inside }: { eventsWritten(): void; shares: ConnectionShares; certified: CertifiedNames },
   stops: Stop[],
 ): Promise<QueueRunner> {
   const resolverWatch = new ResolverWatch(core)
   const bounds = { maxConnections: shares.delivery, maxNameServerSockets: shares.nameServers }
   const delivery = startDelivery({ ...deliveryOptions(core.config), ...bounds }, core.log, (lookUp) => resolverWatch.note(lookUp))
-  const queue = newQueue(core, { delivery, resolverWatch, eventsWritten })
+  const queue = newQueue(core, { delivery, resolverWatch, ...inside })
   // Before it writes anything.
   const isBehind = await isClockBehind(core)
   await queue.start()
   if (isBehind) queue.clockSetBack()
   stops.push(() => Promise.all([delivery.stop(grace.delivery), queue.stop(grace.delivery)]))
   return queue
+}
+
+/** Records what readers do of what the HTTP port answers. */
+function startHits(core: CoreParts, eventsWritten: () => void, stops: Stop[]): HitRecorder {
+  const { settle, readerAddresses, hiddenLink } = core.config.tracking
+  const scheme = core.config.baseUrl.startsWith('https:') ? 'https' : 'http'
+  const hits = new HitRecorder({ ...core, judge: judgeHits, eventsWritten }, { settleMs: settle, addresses: readerAddresses, hiddenLink, scheme })
+  hits.start()
+  stops.push(() => hits.stop())
+  return hits
 }
 
 /** The door that every message gets in by, and what the server itself hands in there. */
@@ -267,14 +284,18 @@ const disableWebhooksAfterMs = 5 * 24 * 3_600_000
 
 function newQueue(
   core: CoreParts,
-  { delivery, resolverWatch, eventsWritten }: { delivery: Delivery; resolverWatch: ResolverWatch; eventsWritten(): void },
+  inside: { delivery: Delivery; resolverWatch: ResolverWatch; eventsWritten(): void; certified: CertifiedNames },
 ): QueueRunner {
   const { config, clock, log, health, db, secrets, sendingDomains } = core
+  const { delivery, resolverWatch, eventsWritten, certified } = inside
   const identity = new MessageIdentity({
     tokenKey: secrets.deriveKey('verp'),
     unsubscribe: { keys: unsubscribeKeys(secrets.deriveKey), baseUrl: config.baseUrl },
   })
-  const frames = new JobFrames({ identity, sendingDomains, delivery })
+  const { baseUrl, tracking } = config
+  const isCertified = (host: string): boolean => tracking.hosts === 'always' || certified.covers(host)
+  const links = new TrackingLinks({ keys: trackingKeys(secrets.deriveKey), baseUrl, hiddenLink: tracking.hiddenLink, isCertified })
+  const frames = new JobFrames({ identity, sendingDomains, delivery, tracking: links })
   return new QueueRunner(
     {
       db,

@@ -24,8 +24,8 @@ export const trackingCommands: Command[] = [
   },
 ]
 
-/** What stands before the tokens of a link that is only shown. */
-const shownBase = 'https://track.example/t/'
+/** Where the links are that are only shown. */
+const shownBase = 'https://track.example/t'
 
 /** @throws SternaError `not_found`, `invalid_parameter` where the file cannot be read or the charset is not known */
 export async function rewriteFile(input: CommandInput, now: number): Promise<Buffer> {

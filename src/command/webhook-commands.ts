@@ -24,7 +24,7 @@ export const webhookCommands: Command[] = [
           url: argument(input, 0),
           events: subscribedEvents(names),
           description: textOption(input, 'description') ?? null,
-          payload: 'standard',
+          payload: 'standard', includeBots: false,
           status: 'enabled',
         },
       )

@@ -234,6 +234,30 @@ export const settings = {
     'How long a recipient is retried. RFC 5321 4.5.4.1 asks for 4 to 5 days; transactional mail is stale sooner.',
   ),
 
+  'tracking.settle': setting(
+    type.positiveDuration,
+    '30s',
+    'How long after an open or a click its event is written and told to webhooks: by then most machines are known by what they did next. ' +
+      'It is counted at once.',
+  ),
+  'tracking.reader_addresses': setting(
+    type.choice('truncated', 'full', 'none'),
+    'truncated',
+    'What is kept of the address that an open or a click came from: its network (/24 of IPv4, /48 of IPv6), the whole address, or nothing.',
+  ),
+  'tracking.hidden_link': setting(
+    type.flag,
+    false,
+    'Puts a link that nobody sees into mail whose clicks are tracked. Only machines follow it, and are known by it; some filters of mail ' +
+      'take it for a sign of spam.',
+  ),
+  'tracking.hosts': setting(
+    type.choice('certified', 'always'),
+    'certified',
+    'When tracking links are at the tracking host of a domain instead of base_url: once the certificate of http.tls_listen covers it, or ' +
+      'always, where a proxy has the certificates.',
+  ),
+
   'notices.delay_after': setting(
     type.duration,
     '4h',

@@ -1,6 +1,7 @@
 import type { BounceCategory } from '../bounce/refusal.ts'
 import type { AddedField } from '../message/added-field.ts'
 import type { Reply } from '../smtp/reply.ts'
+import type { TrackingPlan } from '../tracking/tracked-message.ts'
 
 /** What one attempt came to. A deferral without a reply is a failure of network, DNS or our own. */
 export type Outcome =
@@ -87,6 +88,8 @@ export interface DeliveryJob {
   signingKeys: SigningKey[]
   /** What the message gets for all its recipients. */
   fields: AddedField[]
+  /** Null where nothing is to be seen of its readers. */
+  tracking: TrackingPlan | null
 }
 
 /** No connection to the recipient's host was free for too long: nothing was tried, and no attempt is counted. */

@@ -12,6 +12,7 @@ import type { ConnectionParts } from './open-connection.ts'
 import { bounce, deferral, outcomeOfHosts } from './outcome.ts'
 import type { Verdict } from './outcome.ts'
 import type { RouteHost } from './route.ts'
+import { TrackedMessage } from '../tracking/tracked-message.ts'
 import { Transcript } from './transcript.ts'
 import type { AttemptFrame } from './transcript.ts'
 
@@ -19,6 +20,8 @@ export interface DeliverParts extends FindRouteParts {
   connection: ConnectionParts
   pool: ConnectionPool
   signer: DkimSigner
+  /** Told of what went wrong and keeps no mail from leaving. */
+  noteFault: (reason: string) => void
   /** Epoch, ms. */
   now: () => number
 }
@@ -66,11 +69,11 @@ export async function deliver(job: DeliveryJob, onAttempt: OnAttempt, parts: Del
     const route = await findRoute(job, parts)
     if ('outcome' in route) return settleAll(route.outcome)
     if (!isCleanContent(job.content)) return settleAll(bounce('5.6.0 the message has bare CR or LF, or NUL', 'internal_error'))
-    const headerFor = headersOf(job, parts)
-    const { messageId, content, bodyType, smtputf8 } = job
+    const leavingFor = leavingAs(job, parts)
+    const { messageId, bodyType, smtputf8 } = job
     const failed = new Map()
     for (const recipient of job.recipients) {
-      const message = { messageId, header: await headerFor(recipient), content, bodyType, smtputf8 }
+      const message = { messageId, ...(await leavingFor(recipient)), bodyType, smtputf8 }
       const result = await attemptAt(parts.pool.inOrder(route.hosts), recipient, { job, parts, message, failed })
       settle(result)
       // The others would wait for the same connections.
@@ -82,9 +85,31 @@ export async function deliver(job: DeliveryJob, onAttempt: OnAttempt, parts: Del
   }
 }
 
-/** What stands before the content: all recipients whose message is the same share its signatures. */
-function headersOf(job: DeliveryJob, { signer, now }: DeliverParts): (recipient: DeliveryRecipient) => Promise<string> {
-  const message = new SignableMessage(job.content)
+/** The content and what stands before it: all recipients whose message is the same share its signatures. */
+function leavingAs(job: DeliveryJob, parts: DeliverParts): (recipient: DeliveryRecipient) => Promise<Pick<OutgoingMessage, 'header' | 'content'>> {
+  const tracked = trackedMessage(job, parts)
+  if (!tracked) {
+    const headerFor = headersOf(job.content, job, parts)
+    return async (recipient) => ({ header: await headerFor(recipient), content: job.content })
+  }
+  return async (recipient) => {
+    const content = tracked.contentFor(recipient.id)
+    return { header: await headersOf(content, job, parts)(recipient), content }
+  }
+}
+
+/** A message that cannot be tracked leaves as it is. */
+function trackedMessage({ messageId, content, tracking }: DeliveryJob, { noteFault }: DeliverParts): TrackedMessage | null {
+  try {
+    return tracking && TrackedMessage.of(messageId, content, tracking)
+  } catch (error) {
+    noteFault(`message ${messageId} leaves untracked: ${messageOf(error)}`)
+    return null
+  }
+}
+
+function headersOf(content: Uint8Array, job: DeliveryJob, { signer, now }: DeliverParts): (recipient: DeliveryRecipient) => Promise<string> {
+  const message = new SignableMessage(content)
   const signed = new Map<string, string>()
   return async (recipient) => {
     const added = [...recipient.fields, ...job.fields].filter(({ unless }) => !unless.some((name) => message.names.has(name)))

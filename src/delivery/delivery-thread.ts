@@ -61,7 +61,7 @@ function addKey(id: string, der: Uint8Array): void {
   try {
     parts.signer.addKey(id, der)
   } catch (error) {
-    outbox.add({ type: 'fault', reason: messageOf(error) })
+    outbox.add({ type: 'fault', reason: `a DKIM key cannot be used: ${messageOf(error)}` })
   }
 }
 
@@ -106,6 +106,7 @@ function deliverParts(): DeliverParts {
       waitMs: settings.waitMs ?? standardWaitMs,
     }),
     signer: new DkimSigner(),
+    noteFault: (reason) => outbox.add({ type: 'fault', reason }),
     now: Date.now,
   }
 }

@@ -168,7 +168,7 @@ class DeliveryThread {
       return
     }
     if (message.type === 'looked up') return this.#parts.noteLookUp(message.lookUp)
-    if (message.type === 'fault') return this.#parts.log.error({ reason: message.reason }, 'a DKIM key cannot be used')
+    if (message.type === 'fault') return this.#parts.log.error({ reason: message.reason }, 'a fault on a delivery thread')
     const job = this.#jobs.get(message.jobId)
     if (!job) return
     if (message.type === 'attempt') {

@@ -3,14 +3,17 @@ import type { SendingDomains } from '../sending-domain/sending-domains.ts'
 import type { DeliveryJob, DeliveryRecipient } from './attempt.ts'
 import type { Delivery } from './delivery-threads.ts'
 import type { IdentifiedMessage, MessageIdentity, RecipientFrame } from './message-identity.ts'
+import type { TrackingLinks } from '../tracking/tracking-links.ts'
+import type { TrackingOptions } from '../message/tracking-options.ts'
 
 /** How a message leaves: under which reverse-path, with which fields and signatures, and what TLS is demanded. */
-export type JobFrame = Pick<DeliveryJob, 'signingKeys' | 'tls' | 'fields' | 'knownName'> & {
+export type JobFrame = Pick<DeliveryJob, 'signingKeys' | 'tls' | 'fields' | 'knownName' | 'tracking'> & {
   frameOf(recipient: Pick<DeliveryRecipient, 'id' | 'forwardPath'>): RecipientFrame
 }
 
 interface JobFramesParts {
   identity: MessageIdentity
+  tracking: Pick<TrackingLinks, 'planFor'>
   sendingDomains: Pick<SendingDomains, 'senderDomain' | 'privateKey' | 'onKeyGone'>
   delivery: Pick<Delivery, 'addKey' | 'dropKey'>
 }
@@ -32,16 +35,16 @@ export class JobFrames {
   }
 
   /** Null where the message cannot be signed: its domain is gone. The server's own mail leaves unsigned then. */
-  frameFor(message: IdentifiedMessage & { domainId: string | null }): JobFrame | null {
-    const { identity, sendingDomains } = this.#parts
+  frameFor(message: IdentifiedMessage & { domainId: string | null; tracking: TrackingOptions | null }): JobFrame | null {
+    const { identity, sendingDomains, tracking } = this.#parts
     const domain = message.domainId === null ? null : sendingDomains.senderDomain(message.domainId)
     const isOwn = message.accountId === systemAccountId
-    if (!domain) return isOwn ? { signingKeys: [], tls: 'opportunistic', fields: [], knownName: null, frameOf: anonymous } : null
+    if (!domain) return isOwn ? { signingKeys: [], tls: 'opportunistic', fields: [], knownName: null, tracking: null, frameOf: anonymous } : null
     const { signingKeys, tls, knownName } = domain
     for (const { id } of signingKeys) this.#give(id)
-    if (isOwn) return { signingKeys, tls, fields: [], knownName, frameOf: anonymous }
+    if (isOwn) return { signingKeys, tls, fields: [], knownName, tracking: null, frameOf: anonymous }
     const fields = identity.fieldsOf(message, domain)
-    return { signingKeys, tls, knownName, fields, frameOf: (recipient) => identity.frameOf(message, recipient, domain) }
+    return { signingKeys, tls, knownName, fields, tracking: tracking.planFor(message, domain), frameOf: (recipient) => identity.frameOf(message, recipient, domain) }
   }
 
   #give(keyId: string): void {

@@ -12,6 +12,8 @@ const client = {
   ip_address: z.string().nullable(),
   user_agent: z.string().nullable(),
   bot: z.boolean().describe('True where a machine did it: a mail filter, a privacy proxy.'),
+  bot_reason: z.string().nullable().optional().describe('What told the machine; only in the log and in extended webhooks.'),
+  bot_confidence: z.number().min(0).max(1).optional().describe('As `bot_reason`.'),
 }
 const bounceCategory = z.enum([
   'invalid_recipient',
@@ -37,6 +39,14 @@ const ownData = {
   'email.delivered': { delivered_at: timeAnswer.describe("When the recipient's server took the message.") },
   'email.opened': { opened_at: timeAnswer, ...client },
   'email.clicked': { clicked_at: timeAnswer, link: z.string().describe('As it stands in the email.'), ...client },
+  'email.rejudged': {
+    event_id: z.string().describe('The event that turned out to be of a machine.'),
+    type: z.enum(['email.opened', 'email.clicked']).describe('Of that event.'),
+    at: timeAnswer.describe('When it happened.'),
+    bot: z.literal(true),
+    bot_reason: z.string().nullable(),
+    bot_confidence: z.number().min(0).max(1),
+  },
   'email.bounced': {
     bounced_at: timeAnswer,
     bounce_type: z.enum(['hard', 'soft']).describe('hard: the address or its domain does not exist, or takes no mail.'),

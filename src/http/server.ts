@@ -21,6 +21,7 @@ import { admit } from './rate-limit-admission.ts'
 import type { AdmissionParts } from './rate-limit-admission.ts'
 import { serverOperations } from './server-operations.ts'
 import type { ServerOperationParts } from './server-operations.ts'
+import type { TrackingDoor } from './tracking-door.ts'
 
 export interface HttpServerParts extends AnswerParts, AuthenticateParts, AdmissionParts, ServerOperationParts {
   listen: HostPort[]
@@ -31,6 +32,8 @@ export interface HttpServerParts extends AnswerParts, AuthenticateParts, Admissi
   tls: TlsFiles | null
   /** Where changes are recorded. */
   audit: Pick<AuditLog, 'record'>
+  /** Answers tracking links, and all that comes to tracking hosts. */
+  trackingDoor: Pick<TrackingDoor, 'answer'>
   /** The endpoints of the API. */
   operations: Operation[]
   /** APIs of other services, below paths of their own. */
@@ -68,7 +71,7 @@ const checkIntervalMs = 500
 export async function startHttpServer(parts: HttpServerParts): Promise<HttpServer> {
   let isStopping = false
   const connections = new HttpConnections(parts)
-  const handle = guarded(connections, application(parts, connections, () => isStopping).callback())
+  const handle = guarded(connections, parts.trackingDoor, application(parts, connections, () => isStopping).callback())
   const servers: Server[] = []
   const options = {
     headersTimeout: headersTimeoutMs,
@@ -104,11 +107,11 @@ export async function startHttpServer(parts: HttpServerParts): Promise<HttpServe
 }
 
 /** What has to be seen to before the framework gets a request. */
-function guarded(connections: HttpConnections, handle: RequestListener): RequestListener {
+function guarded(connections: HttpConnections, trackingDoor: Pick<TrackingDoor, 'answer'>, handle: RequestListener): RequestListener {
   return (req, res) => {
     if (!connections.begin(req, res)) return
     req.url = originForm(req.url ?? '/')
-    handle(req, res)
+    if (!trackingDoor.answer(req, res)) handle(req, res)
   }
 }
 

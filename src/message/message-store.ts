@@ -1,22 +1,35 @@
 import type { Statement } from '../store/database.ts'
 import type { Submission } from './submission.ts'
+import { trackingColumn } from './tracking-options.ts'
+import type { TrackingOptions } from './tracking-options.ts'
 
 /** True of content that may still be shown and sent anew: it names nobody who was erased. */
 export const isKept = 'not exists (select 1 from content_to_erase e where e.message_id = content.message_id)'
 
+/** A message as it goes in. */
+interface NewMessage {
+  submission: Submission
+  /** The domain that signs; null in the sandbox. */
+  domainId: string | null
+  /** What is to be seen of its readers; null: nothing. */
+  tracking: TrackingOptions | null
+  /** Epoch, ms. */
+  now: number
+}
+
 /** The row of a message and its tags. */
-export function insertMessage(submission: Submission, domainId: string | null, now: number): Statement[] {
+export function insertMessage({ submission, domainId, tracking, now }: NewMessage): Statement[] {
   const { id, submitter, tags } = submission
   return [
     {
       sql: `insert into message
               (id, account_id, domain_id, source, sandbox, reverse_path, author, header_from, header_to, header_cc, reply_to,
                subject, message_id_header, size, body_type, smtputf8, envid, ret, tags, metadata, template_id,
-               unsubscribe_topic, scheduled_at, expires_in, created_at)
+               unsubscribe_topic, tracking, scheduled_at, expires_in, created_at)
             values
               (:id, :accountId, :domainId, :source, :sandbox, :reversePath, :author, :headerFrom, :headerTo, :headerCc, :replyTo,
                :subject, :messageIdHeader, :size, :bodyType, :smtputf8, :envid, :ret, :tags, :metadata,
-               :templateId, :unsubscribeTopic, :scheduledAt, :expiresIn, :now)`,
+               :templateId, :unsubscribeTopic, :tracking, :scheduledAt, :expiresIn, :now)`,
       params: {
         id,
         accountId: submitter.accountId,
@@ -40,6 +53,7 @@ export function insertMessage(submission: Submission, domainId: string | null, n
         metadata: JSON.stringify(submission.metadata),
         templateId: submission.templateId,
         unsubscribeTopic: submission.unsubscribeTopic,
+        tracking: trackingColumn(tracking),
         scheduledAt: submission.scheduledAt,
         expiresIn: submission.expiresIn,
         now,

@@ -2,6 +2,7 @@ import { decodeHeaderText } from '../smtp/encoded-word.ts'
 import { fieldsNamed, type HeaderField } from './header-block.ts'
 import { expiresInFault, idempotencyKeyFault, metadataFault, parseScheduledAt, tagsFault, topicFault } from './send-options.ts'
 import type { Tag } from './submission.ts'
+import type { TrackingWish } from './tracking-options.ts'
 
 /** What a submitter over SMTP tells us by header fields. */
 export interface OptionFields {
@@ -14,10 +15,11 @@ export interface OptionFields {
   expiresIn: number | null
   /** What its readers can unsubscribe from: '' where it has no topic, null where they cannot. */
   unsubscribeTopic: string | null
+  tracking: TrackingWish
 }
 
 /** Lower case. These fields never leave. */
-export const optionFieldNames = ['x-tags', 'x-metadata', 'idempotency-key', 'x-scheduled-at', 'x-expires-in', 'x-unsubscribe']
+export const optionFieldNames = ['x-tags', 'x-metadata', 'idempotency-key', 'x-scheduled-at', 'x-expires-in', 'x-unsubscribe', 'x-tracking']
 
 type Fault = { fault: string }
 
@@ -58,9 +60,20 @@ function unsubscribeTopicOf(value: string): string | null | Fault {
   return fault === null ? value : { fault: `X-Unsubscribe: ${fault}` }
 }
 
+/** What is named is on, and what is not is off. */
+function trackingOf(value: string): TrackingWish | Fault {
+  const words = value.toLowerCase().split(',').map((word) => word.trim())
+  if (words.length === 1 && (words[0] === 'true' || words[0] === 'false')) return { opens: words[0] === 'true', clicks: words[0] === 'true' }
+  if (!words.every((word) => word === 'opens' || word === 'clicks' || word === 'anonymous')) {
+    return { fault: 'X-Tracking: Write true or false, or what is to be tracked: opens, clicks; and anonymous to keep nothing of the reader.' }
+  }
+  const isAnonymousOnly = words.every((word) => word === 'anonymous')
+  return { ...(isAnonymousOnly ? {} : { opens: words.includes('opens'), clicks: words.includes('clicks') }), anonymous: words.includes('anonymous') }
+}
+
 /** Reads the fields that are meant for us. Each may be there once; what is malformed is refused, never ignored. */
 export function readOptionFields(fields: readonly HeaderField[], now: number): OptionFields | Fault {
-  const options: OptionFields = { tags: [], metadata: {}, idempotencyKey: null, scheduledAt: null, expiresIn: null, unsubscribeTopic: null }
+  const options: OptionFields = { tags: [], metadata: {}, idempotencyKey: null, scheduledAt: null, expiresIn: null, unsubscribeTopic: null, tracking: {} }
   for (const name of optionFieldNames) {
     const [field, second] = fieldsNamed(fields, name)
     if (!field) continue
@@ -88,6 +101,10 @@ export function readOptionFields(fields: readonly HeaderField[], now: number): O
       const fault = expiresInFault(seconds)
       if (fault !== null) return { fault: `X-Expires-In: ${fault}` }
       options.expiresIn = seconds
+    } else if (name === 'x-tracking') {
+      const tracking = trackingOf(value)
+      if ('fault' in tracking) return tracking
+      options.tracking = tracking
     } else {
       const topic = unsubscribeTopicOf(value)
       if (typeof topic === 'object' && topic !== null) return topic

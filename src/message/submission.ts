@@ -1,4 +1,5 @@
 import type { Mailbox } from '../smtp/address.ts'
+import type { TrackingWish } from './tracking-options.ts'
 
 export type { Mailbox }
 
@@ -79,6 +80,8 @@ export interface Submission {
   templateId: string | null
   /** What its readers can unsubscribe from: '' where it has no topic, null where they cannot. */
   unsubscribeTopic: string | null
+  /** What the submitter asks to be seen of its readers; what is left out is as the domain has it. */
+  tracking: TrackingWish
   /** Epoch, ms; null: at once. */
   scheduledAt: number | null
   /** Seconds after which an undelivered recipient is given up; null: the setting `delivery.give_up_after`. */

@@ -1,3 +1,5 @@
+import { base64Lines } from './transfer-encoding.ts'
+
 const CR = 13
 const LF = 10
 const SP = 32
@@ -121,13 +123,6 @@ function quotedPrintable(bytes: Uint8Array, found: Survey): Buffer {
     column += width
   }
   return out.subarray(0, size)
-}
-
-function base64Lines(bytes: Buffer): Buffer {
-  const text = bytes.toString('base64')
-  const lines: string[] = []
-  for (let i = 0; i < text.length; i += 76) lines.push(text.slice(i, i + 76))
-  return Buffer.from(lines.join('\r\n'), 'latin1')
 }
 
 const crlf = Buffer.from('\r\n')

@@ -131,6 +131,7 @@ export class Dispatch {
       tls: frame.tls,
       signingKeys: frame.signingKeys,
       fields: frame.fields,
+      tracking: frame.tracking,
     }
   }
 

@@ -1,6 +1,7 @@
 import type { Attempt } from '../delivery/attempt.ts'
 import { newId } from '../id.ts'
 import type { Row, Statement } from '../store/database.ts'
+import type { TrackingOptions } from '../message/tracking-options.ts'
 import type { Move, RecipientState } from './recipient-state.ts'
 
 /** What the queue knows of a message that is to be delivered. */
@@ -19,6 +20,8 @@ export interface QueuedMessage {
   feedbackTag: string | null
   /** What its readers can unsubscribe from: '' where it has no topic, null where they cannot. */
   unsubscribeTopic: string | null
+  /** What is to be seen of its readers; null: nothing. */
+  tracking: TrackingOptions | null
   /** True where its submitter said how long it is of use: it does not leave after that. */
   neverLate: boolean
   /** When it was to leave first, epoch ms: tokens of its recipients count their time from then. */

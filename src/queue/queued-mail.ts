@@ -1,6 +1,7 @@
 import type { Tag } from '../message/submission.ts'
 import { joinShared, noteShared } from '../shared-memory.ts'
 import type { Database, Row } from '../store/database.ts'
+import { storedTracking } from '../message/tracking-options.ts'
 import type { ClaimedRow, QueuedMessage, QueuedRecipient } from './queue-store.ts'
 
 interface MessageRow extends Row {
@@ -14,6 +15,7 @@ interface MessageRow extends Row {
   smtputf8: number
   tags: string
   unsubscribe_topic: string | null
+  tracking: string | null
   expires_in: number | null
   first_due_at: number
 }
@@ -21,7 +23,7 @@ interface MessageRow extends Row {
 /** The message of recipients that were claimed. */
 export async function readMessage(db: Database, id: string): Promise<QueuedMessage> {
   const [row] = await db.read<MessageRow>(
-    `select id, account_id, domain_id, sandbox, subject, size, body_type, smtputf8, tags, unsubscribe_topic, expires_in,
+    `select id, account_id, domain_id, sandbox, subject, size, body_type, smtputf8, tags, unsubscribe_topic, tracking, expires_in,
             coalesce(scheduled_at, created_at) as first_due_at
        from message where id = :id`,
     { id },
@@ -51,6 +53,7 @@ const queuedMessageOf = (row: MessageRow): QueuedMessage => ({
   smtputf8: row.smtputf8 === 1,
   feedbackTag: (JSON.parse(row.tags) as Tag[])[0]?.value ?? null,
   unsubscribeTopic: row.unsubscribe_topic,
+  tracking: storedTracking(row.tracking),
   neverLate: row.expires_in !== null,
   createdAt: row.first_due_at,
 })

@@ -10,6 +10,10 @@ export interface SenderDomain {
   id: string
   name: string
   tls: DomainTls
+  /** What is to be seen of the readers of its mail where that does not say. */
+  tracking: { opens: boolean; clicks: boolean }
+  /** Where its tracking links are to be, once its record was found; null before. */
+  trackingHost: string | null
   /** True where it speaks for the names below it. */
   subdomains: boolean
   /** The domain of the reverse-path. */
@@ -30,6 +34,8 @@ export class DomainMemory {
   readonly #verified = new Map<string, Map<string, SenderDomain>>()
   /** The return paths of all of them, each with the ids of those that have it. */
   readonly #returnPaths = new Map<string, Set<string>>()
+  /** The tracking hosts whose records were found, each with the domain that had it first. */
+  readonly #trackingHosts = new Map<string, Domain>()
 
   /** `returnPathDomain`: where bounces go while a domain's own return path is not there. */
   constructor(returnPathDomain: string) {
@@ -48,15 +54,29 @@ export class DomainMemory {
     if (domain.removedAt === null && domain.status === 'verified') verified.set(domain.name, sender)
     // Another domain may have the name by now.
     else if (verified.get(domain.name)?.id === domain.id) verified.delete(domain.name)
+    this.#rememberTrackingHost(domain, sender)
     const returnPath = returnPathOf(domain)
     const owners = this.#returnPaths.get(returnPath) ?? new Set<string>()
     this.#returnPaths.set(returnPath, owners.add(domain.id))
     return domain
   }
 
+  #rememberTrackingHost(domain: Domain, { trackingHost }: SenderDomain): void {
+    for (const [host, { id }] of this.#trackingHosts) if (id === domain.id && host !== trackingHost) this.#trackingHosts.delete(host)
+    // Links outlive the domain: its host goes on answering them while its record stands.
+    const owner = trackingHost === null ? undefined : this.#trackingHosts.get(trackingHost)
+    if (trackingHost !== null && (owner === undefined || owner.id === domain.id)) this.#trackingHosts.set(trackingHost, domain)
+  }
+
+  /** The domain whose tracking host this is, as far as its record was found. */
+  atTrackingHost(host: string): Domain | undefined {
+    return this.#trackingHosts.get(host)
+  }
+
   forget(domain: Domain): void {
     this.#byId.delete(domain.id)
     this.#senders.delete(domain.id)
+    for (const [host, { id }] of this.#trackingHosts) if (id === domain.id) this.#trackingHosts.delete(host)
     this.#byAccount.get(domain.accountId)?.delete(domain.id)
     const returnPath = returnPathOf(domain)
     const owners = this.#returnPaths.get(returnPath)
@@ -123,6 +143,8 @@ const senderOf = (domain: Domain, returnPathDomain: string): SenderDomain => ({
   id: domain.id,
   name: domain.name,
   tls: domain.tls,
+  tracking: domain.tracking,
+  trackingHost: domain.trackingSubdomain !== null && wasFound(domain, 'tracking') ? `${domain.trackingSubdomain}.${domain.name}` : null,
   subdomains: domain.subdomains,
   returnPathDomain: domain.returnPathSeen ? returnPathOf(domain) : returnPathDomain,
   knownName: wasFound(domain, 'return-path-mx') ? returnPathOf(domain) : null,

@@ -15,6 +15,7 @@ export interface DomainObject {
   open_tracking: boolean
   click_tracking: boolean
   tracking_subdomain: string | null
+  app_links: Record<string, unknown>
   tls: DomainTls
   subdomains: boolean
   /** The domain of the reverse-path once its records are found. */
@@ -41,9 +42,10 @@ export const domainObject = (domain: Domain, hosts: RecordHosts): DomainObject =
   checked_at: isoTimeOrNull(domain.checkedAt),
   region: 'self-hosted',
   capabilities: { sending: 'enabled', receiving: 'disabled' },
-  open_tracking: false,
-  click_tracking: false,
+  open_tracking: domain.tracking.opens,
+  click_tracking: domain.tracking.clicks,
   tracking_subdomain: domain.trackingSubdomain,
+  app_links: Object.fromEntries(Object.entries(domain.appLinks).map(([file, json]) => [file, JSON.parse(json) as unknown])),
   tls: domain.tls,
   subdomains: domain.subdomains,
   return_path: returnPathOf(domain),

@@ -16,15 +16,23 @@ export function insertDomain(domain: Domain, sealedKeys: ReadonlyMap<string, Uin
   return [
     {
       sql: `insert into domain (id, account_id, name, status, return_path_label, return_path_seen, tls, subdomains,
-              tracking_subdomain, created_at)
-            values (:id, :accountId, :name, :status, :returnPathLabel, 0, :tls, :subdomains, :trackingSubdomain, :createdAt)`,
+              open_tracking, click_tracking, tracking_subdomain, app_links, created_at)
+            values (:id, :accountId, :name, :status, :returnPathLabel, 0, :tls, :subdomains, :openTracking, :clickTracking,
+              :trackingSubdomain, :appLinks, :createdAt)`,
       params: { id, accountId, name, status, returnPathLabel, createdAt, ...changeable(domain) },
     },
     ...domain.keys.map((key) => insertKey(domain, key, sealedKeys.get(key.id) ?? null)),
   ]
 }
 
-const changeable = ({ tls, subdomains, trackingSubdomain }: Domain) => ({ tls, subdomains: subdomains ? 1 : 0, trackingSubdomain })
+const changeable = ({ tls, subdomains, tracking, trackingSubdomain, appLinks }: Domain) => ({
+  tls,
+  subdomains: subdomains ? 1 : 0,
+  openTracking: tracking.opens ? 1 : 0,
+  clickTracking: tracking.clicks ? 1 : 0,
+  trackingSubdomain,
+  appLinks: JSON.stringify(appLinks),
+})
 
 const insertKey = (domain: Domain, key: DomainKey, sealed: Uint8Array | null): Statement => ({
   sql: `insert into dkim_key (id, domain_id, selector, algorithm, public_key, private_key, state, created_at)
@@ -52,7 +60,8 @@ export function changeDomain(before: Domain, after: Domain, sealedKeys: Readonly
   return [
     {
       sql: `update domain set status = :status, return_path_seen = :returnPathSeen, tls = :tls, subdomains = :subdomains,
-              tracking_subdomain = :trackingSubdomain, checked_at = :checkedAt, verified_at = :verifiedAt,
+              open_tracking = :openTracking, click_tracking = :clickTracking, tracking_subdomain = :trackingSubdomain,
+              app_links = :appLinks, checked_at = :checkedAt, verified_at = :verifiedAt,
               missing_since = :missingSince
             where id = :id and removed_at is null`,
       params: { id, status, returnPathSeen: after.returnPathSeen ? 1 : 0, checkedAt, verifiedAt, missingSince, ...changeable(after) },
@@ -111,7 +120,10 @@ interface DomainRow extends Row {
   return_path_seen: number
   tls: DomainTls
   subdomains: number
+  open_tracking: number
+  click_tracking: number
   tracking_subdomain: string | null
+  app_links: string | null
   checked_at: number | null
   verified_at: number | null
   missing_since: number | null
@@ -145,7 +157,7 @@ interface RecordRow extends Row {
 export async function readDomains(db: Database): Promise<StoredDomain[]> {
   const [domains, keys, records] = await Promise.all([
     db.read<DomainRow>(`select id, account_id, name, status, return_path_label, return_path_seen, tls, subdomains,
-                          tracking_subdomain, checked_at, verified_at, missing_since, created_at, removed_at, removed_name
+                          open_tracking, click_tracking, tracking_subdomain, app_links, checked_at, verified_at, missing_since, created_at, removed_at, removed_name
                         from domain order by id`),
     db.read<KeyRow>(`select id, domain_id, selector, algorithm, public_key, private_key, state, seen_at, keep_until,
                        created_at
@@ -167,7 +179,9 @@ function storedDomainOf(row: DomainRow, keys: KeyRow[], records: RecordRow[]): S
     returnPathSeen: row.return_path_seen === 1,
     tls: row.tls,
     subdomains: row.subdomains === 1,
+    tracking: { opens: row.open_tracking === 1, clicks: row.click_tracking === 1 },
     trackingSubdomain: row.tracking_subdomain,
+    appLinks: JSON.parse(row.app_links ?? '{}') as Record<string, string>,
     checkedAt: row.checked_at,
     verifiedAt: row.verified_at,
     missingSince: row.missing_since,

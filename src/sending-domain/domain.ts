@@ -79,8 +79,12 @@ export interface Domain {
   tls: DomainTls
   /** True where From addresses at names below it are covered too. */
   subdomains: boolean
+  /** What is to be seen of the readers of its mail where that does not say. */
+  tracking: { opens: boolean; clicks: boolean }
   /** The label under the domain that tracking links are to be at. */
   trackingSubdomain: string | null
+  /** What its tracking host answers below `/.well-known`, JSON by file: apps open links of a host that says so. */
+  appLinks: Record<string, string>
   checkedAt: number | null
   verifiedAt: number | null
   /** Since when a required record has been missing: of a pending domain since its verification was asked for. */

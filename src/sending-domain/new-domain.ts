@@ -9,8 +9,14 @@ export interface ChangeableSettings {
   tls?: DomainTls | undefined
   /** true unless given. */
   subdomains?: boolean | undefined
+  /** false unless given. */
+  openTracking?: boolean | undefined
+  /** false unless given. */
+  clickTracking?: boolean | undefined
   /** A label under the domain. */
   trackingSubdomain?: string | null | undefined
+  /** JSON by file. */
+  appLinks?: Record<string, string> | undefined
 }
 
 export interface DomainSettings extends ChangeableSettings {
@@ -35,7 +41,9 @@ export function newDomain(whose: { accountId: string; name: string; now: number 
     returnPathSeen: false,
     tls: wanted.tls ?? 'opportunistic',
     subdomains: wanted.subdomains ?? true,
+    tracking: { opens: wanted.openTracking ?? false, clicks: wanted.clickTracking ?? false },
     trackingSubdomain: parseTrackingLabel(wanted.trackingSubdomain, returnPathLabel),
+    appLinks: wanted.appLinks ?? {},
     checkedAt: null,
     verifiedAt: null,
     missingSince: null,

@@ -102,6 +102,11 @@ export class SendingDomains {
     if (wanted && !this.systemDomain()) await this.#insert(wanted, {})
   }
 
+  /** What this tracking host answers below `/.well-known`, JSON by file; null where it is none. From memory. */
+  appLinksAt(host: string): Readonly<Record<string, string>> | null {
+    return this.#memory.atTrackingHost(host)?.appLinks ?? null
+  }
+
   /** From memory. */
   systemDomain(): Domain | undefined {
     return this.#memory.list(systemAccountId)[0]
@@ -138,7 +143,7 @@ export class SendingDomains {
    * Changes what is given.
    * @throws SternaError `not_found`, `validation_error`
    */
-  update(id: string, { tls, subdomains, trackingSubdomain }: ChangeableSettings): Promise<Domain> {
+  update(id: string, { tls, subdomains, openTracking, clickTracking, trackingSubdomain, appLinks }: ChangeableSettings): Promise<Domain> {
     return this.#change(id, (domain) => {
       const label = trackingSubdomain === undefined ? domain.trackingSubdomain : parseTrackingLabel(trackingSubdomain, domain.returnPathLabel)
       const { tracking, ...records } = domain.records
@@ -146,7 +151,9 @@ export class SendingDomains {
         ...domain,
         tls: tls ?? domain.tls,
         subdomains: subdomains ?? domain.subdomains,
+        tracking: { opens: openTracking ?? domain.tracking.opens, clicks: clickTracking ?? domain.tracking.clicks },
         trackingSubdomain: label,
+        appLinks: appLinks ?? domain.appLinks,
         records: tracking && label === domain.trackingSubdomain ? { ...records, tracking } : records,
       }
     })

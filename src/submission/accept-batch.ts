@@ -5,7 +5,7 @@ import type { NewRecipient } from '../queue/queue-store.ts'
 import type { Statement } from '../store/database.ts'
 import type { AddressedMail } from '../suppression/suppression-list.ts'
 import type { AcceptParts } from './accept.ts'
-import { acceptedOf, admissionBatch, recipientsOf } from './admission.ts'
+import { acceptedOf, admissionBatch, admissionOf, recipientsOf } from './admission.ts'
 import type { Accepted, Admission } from './admission.ts'
 import { admitUnsuppressed } from './admit-unsuppressed.ts'
 import type { Terms } from './admit-unsuppressed.ts'
@@ -67,7 +67,7 @@ export async function acceptBatch(batch: SubmissionBatch, parts: AcceptParts): P
 
 function judge(submission: Submission, now: number, parts: AcceptParts): Admission | SternaError {
   try {
-    return { submission, domainId: authorise(submission, parts)?.id ?? null, now }
+    return admissionOf(submission, authorise(submission, parts), now)
   } catch (error) {
     // That is no fault of this one email.
     if (!(error instanceof SternaError) || error.code === 'account_suspended') throw error

@@ -4,12 +4,12 @@ import type { QueueRunner } from '../queue/queue-runner.ts'
 import type { NewRecipient, QueuedMessage, QueuedRecipient } from '../queue/queue-store.ts'
 import type { Database, Statement } from '../store/database.ts'
 import type { ErasedAddress } from '../suppression/erased-address.ts'
-import { acceptedOf, admissionBatch, recipientsOf } from './admission.ts'
+import { acceptedOf, admissionBatch, admissionOf, recipientsOf } from './admission.ts'
 import type { Accepted, Admission } from './admission.ts'
 import { admitUnsuppressed } from './admit-unsuppressed.ts'
 import type { Terms } from './admit-unsuppressed.ts'
 import { authorise } from './authorise.ts'
-import type { AuthoriseParts } from './authorise.ts'
+import type { AuthoriseParts, SigningDomain } from './authorise.ts'
 import type { IdempotencyKeys, Remember } from './idempotency-keys.ts'
 import type { Upload, Uploads } from './upload.ts'
 
@@ -47,9 +47,9 @@ export type AcceptArriving = (arrive: Arrive) => Promise<Accepted>
 export function accept(from: Submission | Arrive, parts: AcceptParts, besides: Statement[] = []): Promise<Accepted> {
   return parts.uploads.run(async (upload) => {
     const submission = typeof from === 'function' ? await from(upload) : from
-    const domainId = authorise(submission, parts)?.id ?? null
+    const domain = authorise(submission, parts)
     upload.require([submission.content])
-    const run = (remember?: Remember) => admitMessage({ submission, domainId, upload, besides }, parts, remember)
+    const run = (remember?: Remember) => admitMessage({ submission, domain, upload, besides }, parts, remember)
     const { idempotency, submitter } = submission
     return idempotency ? parts.idempotencyKeys.once(submitter.accountId, idempotency, run) : run()
   })
@@ -57,7 +57,7 @@ export function accept(from: Submission | Arrive, parts: AcceptParts, besides: S
 
 interface Entry {
   submission: Submission
-  domainId: string | null
+  domain: SigningDomain | null
   upload: Upload
   besides: Statement[]
 }
@@ -65,7 +65,7 @@ interface Entry {
 async function admitMessage(entry: Entry, parts: AcceptParts, remember: Remember | undefined): Promise<Accepted> {
   const { submission, upload } = entry
   const addresses = [...new Set(submission.recipients.map(({ mailbox }) => mailbox.address))]
-  const admission = { ...entry, now: parts.clock.now() }
+  const admission = { ...admissionOf(submission, entry.domain, parts.clock.now()), upload, besides: entry.besides }
   await upload.storeAhead([submission])
   const mail = [{ addresses, topic: submission.unsubscribeTopic }]
   const to = { submitter: submission.submitter, mail, before: remember ? 1 : 0, now: admission.now }
@@ -73,11 +73,11 @@ async function admitMessage(entry: Entry, parts: AcceptParts, remember: Remember
 }
 
 async function admit(
-  admission: Entry & Admission,
+  admission: Admission & Pick<Entry, 'upload' | 'besides'>,
   { remember, conditions, isSuppressed }: Terms & { remember: Remember | undefined },
   parts: AcceptParts,
 ): Promise<Accepted> {
-  const { submission, domainId, upload, besides, now } = admission
+  const { submission, upload, besides, now } = admission
   const recipients = recipientsOf(admission, isSuppressed, parts.giveUpAfterMs)
   const waiting = recipients.filter(({ state }) => state !== 'suppressed')
   const slot = await reserveSlot(submission, waiting, parts)
@@ -91,7 +91,7 @@ async function admit(
     throw error
   }
   if (slot) {
-    const message = queuedMessage(submission, domainId, now)
+    const message = queuedMessage(admission)
     parts.queue.deliverFresh(message, waiting.map(queuedRecipient), submission.content.pending[0] as Uint8Array, slot)
   } else {
     for (const { destination, dueAt } of waiting) parts.queue.noteWaiting(destination, dueAt ?? now)
@@ -107,7 +107,7 @@ function reserveSlot(submission: Submission, waiting: NewRecipient[], parts: Acc
   return isFresh ? parts.queue.reserve(new Set(waiting.map(({ destination }) => destination)), size) : null
 }
 
-const queuedMessage = (submission: Submission, domainId: string | null, now: number): QueuedMessage => ({
+const queuedMessage = ({ submission, domainId, tracking, now }: Admission): QueuedMessage => ({
   id: submission.id,
   accountId: submission.submitter.accountId,
   domainId,
@@ -118,6 +118,7 @@ const queuedMessage = (submission: Submission, domainId: string | null, now: num
   smtputf8: submission.smtputf8,
   feedbackTag: submission.tags[0]?.value ?? null,
   unsubscribeTopic: submission.unsubscribeTopic,
+  tracking,
   neverLate: submission.expiresIn !== null,
   createdAt: now,
 })

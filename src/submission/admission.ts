@@ -4,12 +4,15 @@ import { newId } from '../id.ts'
 import { isoTime } from '../iso-time.ts'
 import { insertMessage } from '../message/message-store.ts'
 import type { SubmittedRecipient, Submission } from '../message/submission.ts'
+import { trackingFor } from '../message/tracking-options.ts'
+import type { TrackingOptions } from '../message/tracking-options.ts'
 import { insertRecipient } from '../queue/queue-store.ts'
 import type { NewRecipient } from '../queue/queue-store.ts'
 import { moveSuppressed } from '../queue/recipient-state.ts'
 import { domainOf } from '../smtp/address.ts'
 import type { Statement } from '../store/database.ts'
 import type { IsSuppressed } from '../suppression/suppression-list.ts'
+import type { SigningDomain } from './authorise.ts'
 
 /** What a door tells the submitter. A replay with the same idempotency key gets the same. */
 export interface Accepted {
@@ -35,8 +38,17 @@ export interface Admission {
   submission: Submission
   /** The domain that signs; null in the sandbox. */
   domainId: string | null
+  /** What is to be seen of its readers; null: nothing. */
+  tracking: TrackingOptions | null
   now: number
 }
+
+export const admissionOf = (submission: Submission, domain: SigningDomain | null, now: number): Admission => ({
+  submission,
+  domainId: domain?.id ?? null,
+  tracking: trackingFor(submission.tracking, domain?.tracking ?? null),
+  now,
+})
 
 /** The envelope's recipients, each once, with the state in which it begins. */
 export function recipientsOf({ submission, now }: Admission, isSuppressed: IsSuppressed, giveUpAfterMs: number): NewRecipient[] {
@@ -66,13 +78,13 @@ export function recipientsOf({ submission, now }: Admission, isSuppressed: IsSup
 }
 
 /** What is to be written of a message that goes in, in one batch, beside its content. */
-export const admissionBatch = ({ submission, domainId, now }: Admission, recipients: NewRecipient[]): Statement[] => [
-  ...insertMessage(submission, domainId, now),
+export const admissionBatch = (admission: Admission, recipients: NewRecipient[]): Statement[] => [
+  ...insertMessage(admission),
   ...recipients.map(insertRecipient),
-  ...recipients.flatMap((recipient) => recordAdmitted(submission, recipient, now)),
+  ...recipients.flatMap((recipient) => recordAdmitted(admission, recipient)),
 ]
 
-function recordAdmitted(submission: Submission, recipient: NewRecipient, now: number): Statement[] {
+function recordAdmitted({ submission, now }: Admission, recipient: NewRecipient): Statement[] {
   const about = {
     accountId: recipient.accountId,
     messageId: submission.id,

@@ -2,13 +2,19 @@ import type { Accounts } from '../account/accounts.ts'
 import { systemAccountId } from '../account/system-account.ts'
 import { SternaError } from '../errors.ts'
 import type { Submission } from '../message/submission.ts'
+import type { TrackingOptions } from '../message/tracking-options.ts'
 import { domainOf } from '../smtp/address.ts'
 
 /** A domain that an account may send from. */
 interface OwnedDomain {
   id: string
   name: string
+  /** What is to be seen of the readers of its mail where that does not say. */
+  tracking: Pick<TrackingOptions, 'opens' | 'clicks'>
 }
+
+/** The domain that signs a message. */
+export type SigningDomain = Pick<OwnedDomain, 'id' | 'tracking'>
 
 export interface AuthoriseParts {
   accounts: Pick<Accounts, 'accountFor'>
@@ -23,10 +29,10 @@ export interface AuthoriseParts {
  * server's own is its own to judge.
  * @throws SternaError `account_suspended`, `domain_not_verified`, `restricted_api_key`
  */
-export function authorise(submission: Submission, parts: AuthoriseParts): Pick<OwnedDomain, 'id'> | null {
+export function authorise(submission: Submission, parts: AuthoriseParts): SigningDomain | null {
   const { submitter, headerFrom, reversePath } = submission
   // Nobody but the server itself can submit as this account.
-  if (submitter.accountId === systemAccountId) return submitter.domainId === null ? null : { id: submitter.domainId }
+  if (submitter.accountId === systemAccountId) return submitter.domainId === null ? null : { id: submitter.domainId, tracking: { opens: false, clicks: false } }
   const account = parts.accounts.accountFor(submitter.accountId)
   if (account?.status !== 'active') {
     throw new SternaError('account_suspended', 'This account is suspended and cannot send. Ask the operator of this server.')

@@ -129,6 +129,7 @@ function submissionOf({ transaction, messageId, header, content, hasEightBitBody
     metadata: header.metadata,
     templateId: null,
     unsubscribeTopic: header.unsubscribeTopic,
+    tracking: header.tracking,
     scheduledAt: header.scheduledAt,
     expiresIn: header.expiresIn,
     idempotency: idempotencyOf(transaction, header),

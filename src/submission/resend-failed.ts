@@ -4,6 +4,7 @@ import { newId } from '../id.ts'
 import { headerAuthors } from '../message/complete.ts'
 import { isKept } from '../message/message-store.ts'
 import type { Idempotency, Submission, Submitter, Tag } from '../message/submission.ts'
+import { storedTracking } from '../message/tracking-options.ts'
 import type { Database, Row } from '../store/database.ts'
 import type { Accept } from './accept.ts'
 import type { Accepted } from './admission.ts'
@@ -41,6 +42,7 @@ interface MessageRow extends Row {
   metadata: string
   template_id: string | null
   unsubscribe_topic: string | null
+  tracking: string | null
   expires_in: number | null
 }
 
@@ -85,7 +87,7 @@ async function storedSubmission(messageId: string, by: ResendRequest, db: Databa
   const [[row], start] = await Promise.all([
     db.read<MessageRow>(
       `select source, reverse_path, header_from, header_to, header_cc, reply_to, subject, message_id_header, size, body_type,
-              smtputf8, envid, ret, tags, metadata, template_id, unsubscribe_topic, expires_in
+              smtputf8, envid, ret, tags, metadata, template_id, unsubscribe_topic, tracking, expires_in
          from message where id = :messageId`,
       { messageId },
     ),
@@ -111,6 +113,7 @@ async function storedSubmission(messageId: string, by: ResendRequest, db: Databa
     metadata: JSON.parse(row.metadata) as Record<string, string>,
     templateId: row.template_id,
     unsubscribeTopic: row.unsubscribe_topic,
+    tracking: storedTracking(row.tracking) ?? { opens: false, clicks: false },
     idempotency: by.idempotency,
     expiresIn: row.expires_in,
     size: row.size,

@@ -105,6 +105,7 @@ export class SystemMailer {
       metadata: {},
       templateId: null,
       unsubscribeTopic: null,
+      tracking: {},
       scheduledAt: null,
       expiresIn: null,
       idempotency: null,

@@ -10,6 +10,8 @@ export interface LinkValue {
 export interface Markup {
   /** In their order. */
   links: LinkValue[]
+  /** Where the opening tag of the body ends; null where there is none. */
+  bodyStart: number | null
   /** Where the last closing tag of the body begins; null where there is none. */
   bodyEnd: number | null
   /** Whether what is written behind the text is still part of the page, not of a comment or of a tag that never ends. */
@@ -39,16 +41,18 @@ export function findLinks(text: string): Markup {
   return { links, ...found }
 }
 
-function scan(text: string, base: number, links: LinkValue[], isOutlook: boolean): Pick<Markup, 'bodyEnd' | 'endsInText'> {
+function scan(text: string, base: number, links: LinkValue[], isOutlook: boolean): Omit<Markup, 'links'> {
   let tag = ''
   let attribute = ''
   let href: LinkValue | null = null
   let isOff = false
   let value: LinkValue = { start: 0, end: 0 }
+  let bodyStart: number | null = null
   let bodyEnd: number | null = null
   let textEnd = 0
   const endTag = (end: number): void => {
     textEnd = end + 1
+    if (tag === 'body') bodyStart ??= end + 1
     if (href && !isOff && (tag === 'a' || tag === 'area' || (isOutlook && tag.startsWith('v:')))) links.push(href)
   }
   const tokenizer = new Tokenizer(
@@ -100,7 +104,7 @@ function scan(text: string, base: number, links: LinkValue[], isOutlook: boolean
   tokenizer.write(text)
   const endsInText = textEnd === text.length || text.length === 0
   tokenizer.end()
-  return { bodyEnd, endsInText }
+  return { bodyStart, bodyEnd, endsInText }
 }
 
 /** characters; longer names are none that count */

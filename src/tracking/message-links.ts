@@ -2,19 +2,27 @@ import { sealTarget } from './sealed-target.ts'
 import { messageTag, tokenPlaceholder } from './tracking-token.ts'
 import type { TrackingKeys } from './tracking-token.ts'
 
-/** The URLs that a message gets in place of its own; each has a placeholder where a recipient's token goes. */
+/** The URLs that a message gets in place of its own; in each stands `placeholder` where a recipient's token goes. */
 export interface MessageLinks {
+  placeholder: string
   /** Of the picture by which an open is seen. */
   openUrl: string
-  /** Of the next link, which leads to `target`. */
-  clickUrl(target: string): string
+  /** Of the link that nobody sees. */
+  hiddenUrl: string
+  /** Of the next one of so many links, which leads to `target`. */
+  clickUrl(target: string, links: number): string
 }
 
-/** @param from.base what stands before the tokens, such as `https://track.example/t/` */
+/** @param from.base where tracking links are, such as `https://track.example/t` */
 export function messageLinks(from: { messageId: string; base: string; keys: TrackingKeys }): MessageLinks {
   const { messageId, base, keys } = from
-  const openUrl = base + tokenPlaceholder(messageId, keys)
+  const placeholder = tokenPlaceholder(messageId, keys)
   const tag = messageTag(messageId, keys)
   let link = 0
-  return { openUrl, clickUrl: (url) => `${openUrl}/${sealTarget({ link: link++, url }, tag, keys)}` }
+  return {
+    placeholder,
+    openUrl: `${base}/o/${placeholder}`,
+    hiddenUrl: `${base}/h/${placeholder}`,
+    clickUrl: (url, links) => `${base}/c/${placeholder}/${sealTarget({ link: link++, links, url }, tag, keys)}`,
+  }
 }

@@ -18,15 +18,17 @@ export function trackableLinks(html: Uint8Array, charset: string): TrackableLink
 
 /**
  * The same HTML with other targets; every byte but those of the rewritten values stays as it is.
- * @param urlFor what stands in place of a target, ASCII that needs no quotes or references in HTML; null: it stays
+ * @param urlFor what stands in place of a target, ASCII that needs no quotes or references in HTML; null: it stays. `links`: how many
+ *   links the HTML has
  */
-export function rewriteLinks(html: Uint8Array, charset: string, urlFor: (target: string) => string | null): Uint8Array {
+export function rewriteLinks(html: Uint8Array, charset: string, urlFor: (target: string, links: number) => string | null): Uint8Array {
   const source = htmlSource(html, charset)
   if (!source) return html
   const pieces: Uint8Array[] = []
   let copied = 0
-  for (const { start, end, target } of linksOf(source)) {
-    const url = urlFor(target)
+  const links = linksOf(source)
+  for (const { start, end, target } of links) {
+    const url = urlFor(target, links.length)
     if (url === null) continue
     pieces.push(html.subarray(copied, start), source.encode(url))
     copied = end

@@ -5,6 +5,8 @@ import type { TrackingKeys } from './tracking-token.ts'
 export interface LinkTarget {
   /** Its place among the links of the message, from 0. */
   link: number
+  /** How many there are. */
+  links: number
   url: string
 }
 
@@ -16,8 +18,8 @@ const shortest = nonceBytes + tagBytes
  * The target of a link, sealed (AES-256-GCM), so that nobody can make or change one: the server leads only where mail of its own
  * led. The nonce is an HMAC of the content. It belongs to its message: with the token of another message it does not open.
  */
-export function sealTarget({ link, url }: LinkTarget, messageTag: Uint8Array, keys: TrackingKeys): string {
-  const plain = Buffer.from(`${link} ${url}`)
+export function sealTarget({ link, links, url }: LinkTarget, messageTag: Uint8Array, keys: TrackingKeys): string {
+  const plain = Buffer.from(`${link} ${links} ${url}`)
   const nonce = createHmac('sha256', keys.mac).update('target ').update(messageTag).update(plain).digest().subarray(0, nonceBytes)
   const cipher = createCipheriv('aes-256-gcm', keys.cipher, nonce, { authTagLength: tagBytes }).setAAD(messageTag)
   return Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]).toString('base64url')
@@ -31,8 +33,8 @@ export function openTarget(sealed: string, messageTag: Uint8Array, keys: Trackin
   if (bytes.length < shortest || bytes.toString('base64url') !== sealed) return null
   const plain = opened(bytes, messageTag, keys)
   if (plain === null) return null
-  const space = plain.indexOf(' ')
-  return { link: Number(plain.slice(0, space)), url: plain.slice(space + 1) }
+  const [link, links, ...url] = plain.split(' ')
+  return { link: Number(link), links: Number(links), url: url.join(' ') }
 }
 
 function opened(bytes: Buffer, messageTag: Uint8Array, { cipher }: TrackingKeys): string | null {

@@ -4,9 +4,9 @@ import { base32, bytesOfBase32, bytesOfId, idOfBytes } from '../id.ts'
 /** 32 bytes each. */
 export interface TrackingKeys {
   /** Authenticates tokens, and gives each its nonce. */
-  mac: Buffer
+  mac: Uint8Array
   /** Hides what is in them. */
-  cipher: Buffer
+  cipher: Uint8Array
 }
 
 /** @param deriveKey gives 32 bytes that are always the same for a purpose */

@@ -2,7 +2,7 @@ import type { Clock } from '../clock.ts'
 import { newId } from '../id.ts'
 import { publicEventTypes } from '../event/event-type.ts'
 import type { Database, Row, Statement } from '../store/database.ts'
-import { extendedData, webhookBody } from './webhook-body.ts'
+import { extendedData, standardData, webhookBody } from './webhook-body.ts'
 import type { ExtendedData } from './webhook-body.ts'
 import { insertDelivery } from './webhook-delivery-store.ts'
 import type { PayloadKind } from './webhook-store.ts'
@@ -88,6 +88,7 @@ const eventsBetween = (db: Database, from: number, to: number): Promise<DueEvent
     `select e.seq, e.id, e.type, e.message_id, e.recipient_id, e.created_at, e.data, w.id as webhook_id, w.payload
        from event e join webhook w on w.account_id = e.account_id and w.sandbox = e.sandbox
       where e.seq > :from and e.seq <= :to and e.type in (${publicTypes})
+        and (w.include_bots = 1 or e.type not in ('email.opened', 'email.clicked') or e.data not like '%"bot":true%')
         and w.status = 'enabled' and e.seq > w.after_seq and w.events like '%,' || e.type || ',%'
       order by e.seq`,
     { from, to },
@@ -95,7 +96,7 @@ const eventsBetween = (db: Database, from: number, to: number): Promise<DueEvent
 
 async function deliveryOf(event: DueEvent, db: Database, now: number) {
   const { id, type, created_at: createdAt } = event
-  const data = event.payload === 'extended' ? extendedData(event.data, await extensionOf(event, db)) : event.data
+  const data = event.payload === 'extended' ? extendedData(event.data, await extensionOf(event, db)) : standardData(event.data)
   const body = webhookBody({ id, type, createdAt, data })
   return { id: newId('whd', now), webhookId: event.webhook_id, eventId: id, eventType: type, body }
 }

@@ -19,6 +19,9 @@ export const webhookBody = (event: { id: string; type: string; createdAt: number
   `{"id":${JSON.stringify(event.id)},"type":${JSON.stringify(event.type)},` +
   `"created_at":"${isoTime(event.createdAt)}","data":${event.data}}`
 
+/** `data` without what only extended webhooks are told: why something was taken for a machine's. */
+export const standardData = (data: string): string => data.replace(/,"bot_reason":(?:null|"\w*"),"bot_confidence":[\d.]+\}$/, '}')
+
 /** `data` with what an extended webhook gets appended. */
 export function extendedData(data: string, { from, messageIdHeader, recipientType, tags, metadata }: ExtendedData): string {
   const own = `"from":${JSON.stringify(from)},"message_id":${JSON.stringify(messageIdHeader)},"recipient_type":${JSON.stringify(recipientType)}`

@@ -22,6 +22,7 @@ export interface WebhookFields {
   events: PublicEventType[]
   description: string | null
   payload: PayloadKind
+  includeBots: boolean
   status: 'enabled' | 'disabled'
 }
 
@@ -216,6 +217,7 @@ export class WebhookList {
       events: parseEventsText(row.events),
       description: row.description,
       payload: row.payload,
+      includeBots: row.include_bots === 1,
       status: row.status,
       disabledReason: row.disabled_reason,
       secret: open(row.secret),

@@ -14,6 +14,8 @@ export interface Webhook extends AccountScope {
   events: PublicEventType[]
   description: string | null
   payload: PayloadKind
+  /** Whether opens and clicks of machines are posted too. */
+  includeBots: boolean
   status: 'enabled' | 'disabled'
   disabledReason: DisabledReason | null
   /** `whsec_…`, in clear. */
@@ -39,6 +41,7 @@ export interface WebhookRow extends Row {
   events: string
   description: string | null
   payload: PayloadKind
+  include_bots: number
   sandbox: number
   status: 'enabled' | 'disabled'
   disabled_reason: DisabledReason | null
@@ -51,7 +54,7 @@ export interface WebhookRow extends Row {
 
 /** All that are not deleted. */
 export const everyWebhook = `
-  select id, account_id, url, events, description, payload, sandbox, status, disabled_reason, secret, previous_secret,
+  select id, account_id, url, events, description, payload, include_bots, sandbox, status, disabled_reason, secret, previous_secret,
          previous_expires_at, created_at, updated_at
     from webhook where status <> 'deleted'`
 
@@ -60,9 +63,9 @@ const newestEvent = '(select coalesce(max(seq), 0) from event)'
 /** Refused (`expect`) where the account has `limit` webhooks already. It gets the events that come after it. */
 export function insertWebhook(webhook: Webhook, sealed: SealedSecrets, limit: number): Statement {
   return {
-    sql: `insert into webhook (id, account_id, url, events, description, payload, sandbox, status, disabled_reason, secret,
+    sql: `insert into webhook (id, account_id, url, events, description, payload, include_bots, sandbox, status, disabled_reason, secret,
                                after_seq, created_at, updated_at)
-          select :id, :accountId, :url, :events, :description, :payload, :sandbox, :status, :disabledReason, :secret,
+          select :id, :accountId, :url, :events, :description, :payload, :includeBots, :sandbox, :status, :disabledReason, :secret,
                  ${newestEvent}, :createdAt, :createdAt
            where (select count(*) from webhook where account_id = :accountId and status <> 'deleted') < :limit`,
     params: {
@@ -82,7 +85,7 @@ export function insertWebhook(webhook: Webhook, sealed: SealedSecrets, limit: nu
 export function updateWebhook(webhook: Webhook, { reenabled }: { reenabled: boolean }): Statement {
   const again = reenabled ? `, after_seq = ${newestEvent}, failing_since = null, exhausted = 0` : ''
   return {
-    sql: `update webhook set url = :url, events = :events, description = :description, payload = :payload, status = :status,
+    sql: `update webhook set url = :url, events = :events, description = :description, payload = :payload, include_bots = :includeBots, status = :status,
                              disabled_reason = :disabledReason, updated_at = :updatedAt${again}
            where id = :id and status <> 'deleted'`,
     params: { ...changeable(webhook), id: webhook.id, updatedAt: webhook.updatedAt },
@@ -90,11 +93,12 @@ export function updateWebhook(webhook: Webhook, { reenabled }: { reenabled: bool
   }
 }
 
-const changeable = ({ url, events, description, payload, status, disabledReason }: Webhook): Record<string, Value> => ({
+const changeable = ({ url, events, description, payload, includeBots, status, disabledReason }: Webhook): Record<string, Value> => ({
   url,
   events: eventsText(events),
   description,
   payload,
+  includeBots: includeBots ? 1 : 0,
   status,
   disabledReason,
 })

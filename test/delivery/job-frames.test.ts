@@ -4,12 +4,16 @@ import { JobFrames } from '../../src/delivery/job-frames.ts'
 import { MessageIdentity } from '../../src/delivery/message-identity.ts'
 import type { SenderDomain } from '../../src/sending-domain/domain-memory.ts'
 import { unsubscribeKeys } from '../../src/suppression/unsubscribe-token.ts'
+import { TrackingLinks } from '../../src/tracking/tracking-links.ts'
+import { trackingKeys } from '../../src/tracking/tracking-token.ts'
 
 const domain: SenderDomain = {
   id: 'dom_1',
   name: 'sender.example',
   tls: 'enforced',
   subdomains: false,
+  tracking: { opens: false, clicks: false },
+  trackingHost: 'links.sender.example',
   returnPathDomain: 'send.sender.example',
   knownName: 'send.sender.example',
   signingKeys: [{ id: 'key_1', signingDomain: 'sender.example', selector: 's1', algorithm: 'ed25519-sha256' }],
@@ -22,6 +26,7 @@ const message = {
   createdAt: Date.UTC(2026, 10, 21),
   feedbackTag: null,
   unsubscribeTopic: null,
+  tracking: null,
 }
 const recipient = { id: `rcp_${'3'.repeat(26)}`, forwardPath: 'ann@rcpt.example' }
 
@@ -33,6 +38,7 @@ function openFrames() {
       tokenKey: Buffer.alloc(32, 7),
       unsubscribe: { keys: unsubscribeKeys((purpose) => Buffer.alloc(32, purpose)), baseUrl: 'https://mail.example' },
     }),
+    tracking: new TrackingLinks({ keys: trackingKeys(() => Buffer.alloc(32)), baseUrl: 'https://mail.example', hiddenLink: false, isCertified: () => true }),
     sendingDomains: {
       senderDomain: (id) => (id === domain.id ? domain : null),
       privateKey: (id) => Buffer.from(id),

@@ -70,6 +70,7 @@ describe('complete', () => {
       scheduledAt: null,
       expiresIn: null,
       unsubscribeTopic: null,
+      tracking: {},
     })
   })
 

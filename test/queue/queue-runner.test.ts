@@ -50,7 +50,7 @@ async function startQueue(around: Around = {}): Promise<QueueRunner> {
       clock,
       log: silentLog,
       health: new Health({ clock, log: silentLog }),
-      frameFor: () => ({ signingKeys: [], tls: 'opportunistic', knownName: null, fields: [], frameOf: () => ({ reversePath: '', traceFields: '', fields: [] }) }),
+      frameFor: () => ({ signingKeys: [], tls: 'opportunistic', knownName: null, tracking: null, fields: [], frameOf: () => ({ reversePath: '', traceFields: '', fields: [] }) }),
       deliver: resultsOf(() => taken),
       isResolverSuspect: () => false,
       erasedAddress,
@@ -123,8 +123,8 @@ const fail = (): never => {
 }
 
 test.each<[string, (isFaulty: () => boolean) => Around, string]>([
-  ['its frame cannot be made', (isFaulty) => ({ frameFor: () => (isFaulty() ? fail() : { signingKeys: [], tls: 'opportunistic', knownName: null, fields: [], frameOf: () => ({ reversePath: '', traceFields: '', fields: [] }) }) }), 'deferred'],
-  ['the frame of its recipients cannot be made', (isFaulty) => ({ frameFor: () => ({ signingKeys: [], tls: 'opportunistic', knownName: null, fields: [], frameOf: () => (isFaulty() ? fail() : { reversePath: '', traceFields: '', fields: [] }) }) }), 'deferred'],
+  ['its frame cannot be made', (isFaulty) => ({ frameFor: () => (isFaulty() ? fail() : { signingKeys: [], tls: 'opportunistic', knownName: null, tracking: null, fields: [], frameOf: () => ({ reversePath: '', traceFields: '', fields: [] }) }) }), 'deferred'],
+  ['the frame of its recipients cannot be made', (isFaulty) => ({ frameFor: () => ({ signingKeys: [], tls: 'opportunistic', knownName: null, tracking: null, fields: [], frameOf: () => (isFaulty() ? fail() : { reversePath: '', traceFields: '', fields: [] }) }) }), 'deferred'],
   ['delivery throws at once', (isFaulty) => ({ deliver: (job, onAttempt) => (isFaulty() ? fail() : resultsOf(() => taken)(job, onAttempt)) }), 'deferred'],
   ['delivery fails', (isFaulty) => ({ deliver: async (job, onAttempt) => (isFaulty() ? fail() : resultsOf(() => taken)(job, onAttempt)) }), 'deferred'],
   ['its outcome cannot be settled', (isFaulty) => ({ suppressionPolicyFor: () => (isFaulty() ? fail() : suppressAtOnce) }), 'deferred'],

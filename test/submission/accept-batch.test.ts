@@ -35,7 +35,7 @@ async function startDoor(): Promise<{ db: Database; waiting: [string, number][];
     db: counted, clock, queue, accounts, erasedAddress,
     uploads: uploadsTo(counted),
     idempotencyKeys: new IdempotencyKeys({ db: counted, clock }),
-    verifiedDomainFor: (_, name) => ({ id: 'dom_1', name }),
+    verifiedDomainFor: (_, name) => ({ id: 'dom_1', name, tracking: { opens: false, clicks: false } }),
     eventsWritten: () => {},
     giveUpAfterMs: 1000,
   }

@@ -60,7 +60,7 @@ async function startQueue(db: Database): Promise<Relay> {
       {
         db, clock, deliver, erasedAddress, log: silentLog, health: new Health({ clock, log: silentLog }), isResolverSuspect: () => false, eventsWritten: () => {}, random: () => 0,
         frameFor: ({ createdAt }) => ({
-          signingKeys: [], tls: 'opportunistic', knownName: null, fields: [],
+          signingKeys: [], tls: 'opportunistic', knownName: null, tracking: null, fields: [],
           frameOf: () => ({ reversePath: `b${createdAt}@relay.example`, traceFields: '', fields: [] }),
         }),
       },
@@ -72,7 +72,7 @@ async function startQueue(db: Database): Promise<Relay> {
     uploads: new Uploads({ db, log: silentLog, space: { require: () => {} } }),
     idempotencyKeys: new IdempotencyKeys({ db, clock }),
     accounts: { accountFor: (id) => (id === 'acc_1' ? { id, name: 'one', plan: 'free', status: 'active', deliveryNotices: false, createdAt: 0 } : undefined) },
-    verifiedDomainFor: (_, name) => (name === 'sender.example' ? { id: 'dom_1', name } : null),
+    verifiedDomainFor: (_, name) => (name === 'sender.example' ? { id: 'dom_1', name, tracking: { opens: false, clicks: false } } : null),
     eventsWritten: () => {},
     giveUpAfterMs: 48 * 60 * minute,
   }

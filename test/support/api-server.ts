@@ -77,6 +77,7 @@ export async function startApiServer(
   const server = await startHttpServer({
     ...about,
     ...parts,
+    trackingDoor: { answer: () => false },
     rateLimit: new RateLimit(parts, { plans: { free: 100_000 }, defaultPlan: 'free' }),
     rateLimitFailures: new RateLimitFailures(clock, 0),
     listen: [{ host: '127.0.0.1', port: 0 }],

@@ -30,6 +30,7 @@ export function jobOf({ to = ['user@example.com'], text = 'Subject: hi\r\n\r\nHe
     destination: 'example.com',
     isSecondLook: false,
     knownName: null,
+    tracking: null,
     recipients: to.map((forwardPath, i) => ({ id: `rcp_${i + 1}`, forwardPath, reversePath: 'bounce@sender.test', traceFields: '', fields: [] })),
     content: contentOf(text),
     bodyType: '7bit',
@@ -96,6 +97,7 @@ export function testDelivery(hosts: { host: string; port: number }[], { timeouts
       random: Math.random,
     },
     eachServer: eachServer ?? [resolver],
+    noteFault: () => {},
     noteLookUp: (lookUp) => lookUps.push(lookUp),
     connection: {
       ehloName: 'relay.test',

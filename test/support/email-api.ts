@@ -98,7 +98,7 @@ const doorParts = ({ db, clock, accounts }: ApiParts, queue: QueueRunner): Accep
   erasedAddress,
   uploads: new Uploads({ db, log: silentLog, space: { require: () => {} } }),
   idempotencyKeys: new IdempotencyKeys({ db, clock }),
-  verifiedDomainFor: (_, name) => (name === 'sender.example' ? { id: senderDomainId, name } : null),
+  verifiedDomainFor: (_, name) => (name === 'sender.example' ? { id: senderDomainId, name, tracking: { opens: false, clicks: false } } : null),
   eventsWritten: () => {},
   giveUpAfterMs: 48 * 60 * minute,
 })
@@ -123,6 +123,7 @@ const queueFor = (
         signingKeys: [],
         tls: 'opportunistic',
         knownName: null,
+        tracking: null,
         fields: [],
         frameOf: ({ id }) => ({ reversePath: `b${id}@relay.example`, traceFields: '', fields: [] }),
       }),

@@ -35,6 +35,7 @@ export function submissionTo(addresses: string[], changes: Partial<Submission> =
     metadata: {},
     templateId: null,
     unsubscribeTopic: null,
+    tracking: {},
     scheduledAt: null,
     expiresIn: null,
     idempotency: null,

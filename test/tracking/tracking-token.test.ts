@@ -10,7 +10,7 @@ const tag = messageTag('em_01', keys)
 const recipient = { recipientId: newId('rcp', now), messageTag: tag }
 const token = recipientToken(recipient, keys)
 const url = 'https://shop.example/orders/4711?x=1&y=ü'
-const sealed = sealTarget({ link: 3, url }, tag, keys)
+const sealed = sealTarget({ link: 3, links: 5, url }, tag, keys)
 
 test('the token of a recipient says whose it is, and is the same at every attempt', () => {
   expect(readRecipientToken(token, keys)).toEqual(recipient)
@@ -37,7 +37,7 @@ test('a placeholder is as long as a token, and none', () => {
 })
 
 test('a target opens with the token of its own message only', () => {
-  expect(openTarget(sealed, tag, keys)).toEqual({ link: 3, url })
+  expect(openTarget(sealed, tag, keys)).toEqual({ link: 3, links: 5, url })
   expect(openTarget(sealed, messageTag('em_02', keys), keys)).toBeNull()
   expect(openTarget(sealed, tag, trackingKeys((purpose) => Buffer.alloc(32, `other ${purpose}`)))).toBeNull()
 })

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { domainStatuses, domainTlsPolicies, recordStatuses } from '../../sending-domain/domain.ts'
 import { timeAnswer } from '../time-field.ts'
-import type { CheckParams } from '../validate.ts'
 
 const domainRecord = z
   .object({
@@ -31,6 +30,7 @@ export const domainSchema = z
     open_tracking: z.boolean(),
     click_tracking: z.boolean(),
     tracking_subdomain: z.string().nullable(),
+    app_links: z.record(z.string(), z.unknown()).describe('What the tracking host answers below `/.well-known`, by file.'),
     tls: z.enum(domainTlsPolicies).describe('`enforced`: never leaves without TLS to a host whose certificate is valid.'),
     subdomains: z.boolean().describe('Whether From addresses at names below it are covered too.'),
     return_path: z.string().describe('The domain of the reverse-path once its records are found.'),
@@ -40,19 +40,15 @@ export const domainSchema = z
 
 export const domainReference = z.object({ object: z.literal('domain'), id: z.string() })
 
-/** Off is what it is; on would be promised and not kept. */
-const tracking = z
-  .boolean()
-  .refine((on) => !on, {
-    error: 'cannot be true: this version does not track',
-    params: { code: 'unsupported_field', error: 'unsupported_field' } satisfies CheckParams,
-  })
-  .nullish()
-
 const label = z.string().max(63)
+/** characters, as JSON; what Apple takes */
+const longestAppLinks = 128_000
+const appLinkFile = z.unknown().refine((value) => JSON.stringify(value ?? null).length <= longestAppLinks, 'must be at most 128 KB of JSON')
+const appLinks = z.strictObject({ 'apple-app-site-association': appLinkFile.optional(), 'assetlinks.json': appLinkFile.optional() })
 const changeable = {
-  open_tracking: tracking,
-  click_tracking: tracking,
+  open_tracking: z.boolean().nullish().describe('Whether opens are seen by a picture where an email does not say. false if not given.'),
+  click_tracking: z.boolean().nullish().describe('Whether clicks are seen by rewritten links where an email does not say. false if not given.'),
+  app_links: appLinks.nullish().describe('What the tracking host answers below `/.well-known`, for apps to open links themselves.'),
   tracking_subdomain: label.nullish().describe('A label under the domain, such as `links`.'),
   tls: z.enum(domainTlsPolicies).nullish(),
   subdomains: z.boolean().nullish().describe('false: only From addresses at the very name are covered. true if not given.'),

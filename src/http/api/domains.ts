@@ -33,7 +33,7 @@ function resourceOperations(parts: DomainOperationsParts): Operation[] {
         permission: 'full_access',
         body: { schema: newDomain, example: { name: 'example.com' } },
         answers: [{ status: 201, description: 'The domain with the DNS records to publish.', schema: domainSchema }],
-        refuses: ['validation_error', 'missing_required_field', 'unsupported_field', 'domain_exists'],
+        refuses: ['validation_error', 'missing_required_field', 'domain_exists'],
       },
       async (ctx, { body }) => {
         const domain = await parts.sendingDomains.add(ctx.state.submitter.accountId, body.name, {
@@ -85,7 +85,7 @@ function resourceOperations(parts: DomainOperationsParts): Operation[] {
         permission: 'full_access',
         body: { schema: domainChanges, example: { tls: 'enforced' } },
         answers: [{ status: 200, description: 'It is changed.', schema: domainReference }],
-        refuses: ['not_found', 'validation_error', 'unsupported_field'],
+        refuses: ['not_found', 'validation_error'],
       },
       async (ctx, { body }) => {
         const { id } = await parts.sendingDomains.update(domainIn(ctx, parts).id, settingsIn(body))
@@ -165,12 +165,19 @@ const domainIn = (ctx: ApiContext, { sendingDomains }: DomainOperationsParts): D
 
 const objectOf = ({ sendingDomains }: DomainOperationsParts, domain: Domain): DomainObject => sendingDomains.toObject(domain)
 
-type Settings = Pick<z.output<typeof newDomain>, 'tls' | 'subdomains' | 'tracking_subdomain'>
-const settingsIn = ({ tls, subdomains, tracking_subdomain: trackingSubdomain }: Settings) => ({
+type Settings = Pick<z.output<typeof newDomain>, 'tls' | 'subdomains' | 'open_tracking' | 'click_tracking' | 'tracking_subdomain' | 'app_links'>
+const settingsIn = ({ tls, subdomains, app_links: appLinks, ...tracking }: Settings) => ({
   tls: tls ?? undefined,
   subdomains: subdomains ?? undefined,
-  trackingSubdomain,
+  openTracking: tracking.open_tracking ?? undefined,
+  clickTracking: tracking.click_tracking ?? undefined,
+  trackingSubdomain: tracking.tracking_subdomain,
+  appLinks: appLinks ? jsonByFile(appLinks) : undefined,
 })
+
+/** A file that is null is none. */
+const jsonByFile = (files: Record<string, unknown>): Record<string, string> =>
+  Object.fromEntries(Object.entries(files).flatMap(([file, value]) => (value === null || value === undefined ? [] : [[file, JSON.stringify(value)]])))
 
 type OwnKey = Pick<z.output<typeof newDomain>, 'dkim_selector' | 'dkim_private_key'>
 const keyWishesIn = ({ dkim_selector: dkimSelector, dkim_private_key: dkimPrivateKey }: OwnKey) => ({ dkimSelector, dkimPrivateKey })

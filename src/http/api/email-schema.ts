@@ -37,9 +37,6 @@ const unsupported = (isHarmless: (value: unknown) => boolean, message: string) =
     .describe(`The field ${message}.`)
 
 const isAbsent = (value: unknown): boolean => value === undefined || value === null
-const isOff = (value: unknown): boolean => isAbsent(value) || value === false
-const isTrackingOff = (value: unknown): boolean =>
-  isAbsent(value) || (typeof value === 'object' && Object.values(value as object).every(isOff))
 
 const mailbox = z.union([z.string().max(1000), z.object({ email: z.string().max(1000), name: line(256, 0).nullish() })], {
   error: 'must be an address or {email, name}',
@@ -94,6 +91,15 @@ const unsubscribe = z.object({
   }),
 })
 
+const tracking = z.object({
+  opens: z.boolean().nullish(),
+  clicks: z.boolean().nullish(),
+  anonymous: z.boolean().nullish().describe('Neither address nor user agent of a reader is kept.'),
+})
+const trackingText =
+  'Whether opens are seen by a picture, and clicks by links that lead over this server; what is left out is as the domain has it. ' +
+  'A link with `data-sterna-track="off"` stays as it is.'
+
 const unsubscribeWith = <T extends z.ZodType>(topic: T) => z.union([z.boolean(), topic], { error: 'must be true, false or {topic}' }).nullish()
 
 const unsubscribeText =
@@ -126,7 +132,7 @@ const shape = {
     .describe('Seconds after which it does not leave any more, as for a one-time code. What is not delivered then bounces.'),
   template: template.nullish().describe('In the place of `html` and `text`.'),
   unsubscribe: unsubscribeWith(unsubscribe).describe(unsubscribeText),
-  tracking: unsupported(isTrackingOff, 'cannot be turned on in this version: leave it out'),
+  tracking: tracking.nullish().describe(trackingText),
   topic_id: z.unknown().optional().describe("Known to other services' clients, and of no effect."),
 }
 
@@ -158,6 +164,7 @@ export const strictEmailSchema = consistent(
     attachments: atMost(100, z.array(z.strictObject(attachment.shape))).nullish(),
     template: z.strictObject(template.shape).nullish(),
     unsubscribe: unsubscribeWith(z.strictObject(unsubscribe.shape)),
+    tracking: z.strictObject(tracking.shape).nullish(),
   }),
 )
 

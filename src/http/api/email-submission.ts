@@ -7,6 +7,7 @@ import type { OutgoingEmail } from '../../message/compose.ts'
 import { toContent } from '../../message/content.ts'
 import { parseScheduledAt } from '../../message/send-options.ts'
 import type { Idempotency, Mailbox, Submission, SubmittedRecipient, Submitter, Tag } from '../../message/submission.ts'
+import type { TrackingWish } from '../../message/tracking-options.ts'
 import { displayNameFault, mailboxText, parseAddress, parseMailbox } from '../../smtp/address.ts'
 import type { ParsedMailbox } from '../../smtp/address.ts'
 import type { UnsubscribeFrame } from '../../suppression/unsubscribe-token.ts'
@@ -78,6 +79,7 @@ export async function submissionFor(
     metadata: email.metadata ?? {},
     templateId: email.templateId,
     unsubscribeTopic: topic,
+    tracking: wishOf(email.tracking),
     scheduledAt,
     expiresIn: email.expires_in ?? null,
     idempotency: by.idempotency,
@@ -170,6 +172,10 @@ function tagsOf(tags: CompleteEmail['tags']): Tag[] {
   if (tags === null || tags === undefined) return []
   return Array.isArray(tags) ? tags : Object.entries(tags).map(([name, value]) => ({ name, value }))
 }
+
+/** What is not given is left out. */
+const wishOf = (tracking: CompleteEmail['tracking']): TrackingWish =>
+  Object.fromEntries(Object.entries(tracking ?? {}).filter(([, value]) => typeof value === 'boolean'))
 
 function topicOf(unsubscribe: CompleteEmail['unsubscribe']): string | null {
   if (typeof unsubscribe === 'object' && unsubscribe !== null) return unsubscribe.topic

@@ -32,6 +32,7 @@ const webhookRequest = z.object({
   description: z.string().max(500).nullish(),
   status: z.enum(['enabled', 'disabled']).optional(),
   payload: z.enum(['standard', 'extended']).optional(),
+  include_bots: z.boolean().optional().describe('Whether opens and clicks by machines are posted too; false if left out.'),
 })
 
 const daySeconds = 86_400
@@ -81,7 +82,7 @@ const endpointOperations = (parts: WebhookParts): Operation[] => [
     async (ctx, { body }) => {
       const given = { events: subscribedEvents(null), ...changesIn(body) }
       if (given.url === undefined) throw missingUrl()
-      const defaults = { description: null, payload: 'standard', status: 'enabled' } as const
+      const defaults = { description: null, payload: 'standard', includeBots: false, status: 'enabled' } as const
       const webhook = await parts.webhooks.list.create(ctx.state.submitter, { ...defaults, ...given, url: given.url })
       return { ...webhookObject(webhook), signing_secret: webhook.secret }
     },
@@ -250,7 +251,7 @@ const secretOperations = (parts: WebhookParts): Operation[] => [
 ]
 
 /** What a body says of a webhook, as far as it says anything. */
-function changesIn({ url, endpoint, events, description, status, payload }: z.output<typeof webhookRequest>): Partial<WebhookFields> {
+function changesIn({ url, endpoint, events, description, status, payload, include_bots: includeBots }: z.output<typeof webhookRequest>): Partial<WebhookFields> {
   const address = url ?? endpoint
   return {
     ...(address === undefined ? {} : { url: address }),
@@ -258,6 +259,7 @@ function changesIn({ url, endpoint, events, description, status, payload }: z.ou
     ...(description === undefined ? {} : { description }),
     ...(status === undefined ? {} : { status }),
     ...(payload === undefined ? {} : { payload }),
+    ...(includeBots === undefined ? {} : { includeBots }),
   }
 }
 

@@ -109,6 +109,7 @@ function submissionOf(message: RawMessage, { id, header, content, hasEightBitBod
     metadata,
     templateId: null,
     unsubscribeTopic: header.unsubscribeTopic,
+    tracking: { ...header.tracking, ...options.tracking },
     scheduledAt: scheduleOf(options, now) ?? header.scheduledAt,
     expiresIn: header.expiresIn,
     idempotency: idempotencyOf(message),

@@ -48,7 +48,7 @@ async function serverFailing(error: Error, acceptBatch?: AcceptBatch) {
     bodyRoom: new BodyRoom(),
     hostname: 'mail.example.com',
     messageSizeLimit: 1024 * 1024,
-    verifiedDomainFor: (_, name) => ({ id: 'dom_1', name }),
+    verifiedDomainFor: (_, name) => ({ id: 'dom_1', name, tracking: { opens: false, clicks: false } }),
   })
   const api = await startApiServer(() => [], { doors })
   const key = await api.token()

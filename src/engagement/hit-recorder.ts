@@ -1,0 +1,206 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { CancelTimer, Clock } from '../clock.ts'
+import { newId } from '../id.ts'
+import type { Log } from '../log.ts'
+import { ConflictError } from '../store/database.ts'
+import type { Database, Statement } from '../store/database.ts'
+import { isErasedAddress } from '../suppression/erased-address.ts'
+import type { Hit as JudgeInput, JudgedMessage, Verdict } from '../tracking/judge-hits.ts'
+import type { AddressKeeping, Hit } from './hit.ts'
+import { insertHit, readSubjects, readUnsettled, recordRejudged, recount, settleHit, subjectsAtOnce, updateVerdict } from './hit-store.ts'
+import type { HitSubject, JudgedHit } from './hit-store.ts'
+import { keptReader } from './kept-reader.ts'
+import { RecentHits } from './recent-hits.ts'
+import type { RecentHit } from './recent-hits.ts'
+
+interface HitRecorderParts {
+  db: Database
+  clock: Clock
+  log: Log
+  judge(message: JudgedMessage): Verdict[]
+  /** Called after events were written. */
+  eventsWritten(): void
+}
+
+interface HitRecorderSettings {
+  /** How long after a hit its event is written, ms. */
+  settleMs: number
+  addresses: AddressKeeping
+  hiddenLink: boolean
+  /** How browsers reach the links. */
+  scheme: 'http' | 'https'
+}
+
+/** Hits that wait to be written; what comes beyond is served and not recorded. */
+const mostWaiting = 2_000
+/** Of one recipient: nobody can fill the log, or a webhook, with one token. */
+const mostOfRecipient = 100
+/** How long hits wait for company, ms. */
+const gatherMs = 100
+/** How much longer than a step took it waits before the next: mail goes first. */
+const restFactor = 1
+/** Later hits may tell of those of this time, ms. */
+const memoryMs = 15 * 60_000
+const settledAtOnce = 100
+const againMs = 1_000
+
+/**
+ * Writes down what readers and machines fetched, behind the answers: a hit is stored and counted at once, as it is judged then,
+ * and becomes an event when it has settled. What is judged otherwise later is corrected, by an event of its own where its event is
+ * written already.
+ */
+export class HitRecorder {
+  readonly #parts: HitRecorderParts
+  readonly #settings: HitRecorderSettings
+  readonly #waiting: Hit[] = []
+  readonly #recent = new RecentHits()
+  #working: Promise<void> | null = null
+  #cancelTimer: CancelTimer = () => {}
+  #isStopped = false
+
+  constructor(parts: HitRecorderParts, settings: HitRecorderSettings) {
+    this.#parts = parts
+    this.#settings = settings
+  }
+
+  /** Settles what was left over by the process before. */
+  start(): void {
+    this.#wake()
+  }
+
+  /** Never throws, and never waits. */
+  record(hit: Hit): void {
+    if (this.#waiting.length >= mostWaiting || this.#isStopped) return
+    this.#waiting.push(hit)
+    this.#wake()
+  }
+
+  /** Writes what waits. */
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    this.#cancelTimer()
+    await this.#working
+  }
+
+  #wake(): void {
+    this.#working ??= this.#work().finally(() => {
+      this.#working = null
+      if (this.#waiting.length > 0 && !this.#isStopped) this.#wake()
+    })
+  }
+
+  async #work(): Promise<void> {
+    try {
+      if (!this.#isStopped) await pause(gatherMs)
+      while (this.#waiting.length > 0) await this.#rested(() => this.#writeSome())
+      while (!this.#isStopped && (await this.#settleSome())) await pause(0)
+    } catch (error) {
+      this.#parts.log.error({ error, waiting: this.#waiting.length }, 'opens and clicks cannot be recorded')
+      if (this.#isStopped) return void this.#waiting.splice(0)
+      await pause(againMs, undefined, { ref: false })
+    }
+    this.#recent.forgetBefore(this.#parts.clock.now() - memoryMs)
+  }
+
+  async #rested(act: () => Promise<void>): Promise<void> {
+    const start = performance.now()
+    await act()
+    if (!this.#isStopped) await pause((performance.now() - start) * restFactor)
+  }
+
+  async #writeSome(): Promise<void> {
+    const hits = this.#waiting.slice(0, subjectsAtOnce)
+    const byRecipient = Map.groupBy(hits, ({ recipientId }) => recipientId)
+    const subjects = await readSubjects(this.#parts.db, [...byRecipient.keys()])
+    const steps = [...byRecipient].flatMap(([recipientId, came]) => {
+      const subject = subjects.get(recipientId)
+      return subject && !isErasedAddress(subject.to) ? [this.#stepOf(subject, came)] : []
+    })
+    const batch = steps.flatMap(({ statements }) => statements)
+    if (batch.length > 0) await this.#parts.db.write(batch, { patient: true })
+    for (const { remember } of steps) remember()
+    this.#waiting.splice(0, hits.length)
+    if (steps.some(({ tells }) => tells)) this.#parts.eventsWritten()
+  }
+
+  /** What is to be written of the new hits of a recipient, and of earlier ones that they show in another light. */
+  #stepOf(subject: HitSubject, came: Hit[]): { statements: Statement[]; tells: boolean; remember(): void } {
+    const known = this.#recent.of(subject.recipientId)
+    const fresh = came.slice(0, Math.max(0, mostOfRecipient - Math.max(subject.stored, known.length)))
+    const verdicts = this.#verdictsOn(subject, [...known.map((hit) => hit.came), ...fresh])
+    const added = fresh.map((hit, place) => this.#recentOf(subject, hit, verdicts[known.length + place] as Verdict))
+    const changed = known.flatMap((hit, place) => {
+      const verdict = verdicts[place] as Verdict
+      // What was told to be a machine's stays one.
+      const isNews = hit.stored && (hit.eventId === null ? isOther(hit.stored.verdict, verdict) : verdict.bot && !hit.stored.verdict.bot)
+      return isNews && hit.stored ? [{ hit, stored: { ...hit.stored, verdict } }] : []
+    })
+    const now = this.#parts.clock.now()
+    const statements = [
+      ...added.flatMap(({ stored }) => (stored ? [insertHit(subject, stored)] : [])),
+      ...changed.map(({ stored }) => updateVerdict(stored.id, stored.verdict)),
+      ...changed.flatMap(({ hit, stored }) => (hit.eventId === null ? [] : [recordRejudged(subject, stored, hit.eventId, now)])),
+    ]
+    if (statements.length > 0) statements.push(recount(subject.recipientId))
+    return {
+      statements,
+      tells: changed.some(({ hit }) => hit.eventId !== null),
+      remember: () => {
+        for (const { hit, stored } of changed) hit.stored = stored
+        for (const hit of added) this.#recent.add(hit)
+      },
+    }
+  }
+
+  #verdictsOn({ deliveredAt }: HitSubject, hits: Hit[]): Verdict[] {
+    const { hiddenLink: honeypot, scheme } = this.#settings
+    const links = Math.max(0, ...hits.map((hit) => hit.links))
+    const judged = hits.map(({ what, at, method, headers, ip }): JudgeInput => ({ what, method, headers, ip, afterDeliveryMs: Math.max(0, at - (deliveredAt ?? at)) }))
+    return this.#parts.judge({ links, honeypot, scheme, hits: judged })
+  }
+
+  #recentOf({ isAnonymous }: HitSubject, came: Hit, verdict: Verdict): RecentHit {
+    const { what, link, at } = came
+    if (what === 'honeypot') return { came, stored: null, eventId: null }
+    const reader = keptReader(came, isAnonymous, this.#settings.addresses)
+    const stored: JudgedHit = { id: newId('hit', at), type: what === 'open' ? 'open' : 'click', link, at, verdict, ...reader }
+    return { came, stored, eventId: null }
+  }
+
+  /** True where there may be more. */
+  async #settleSome(): Promise<boolean> {
+    const { db, clock, eventsWritten } = this.#parts
+    const now = clock.now()
+    const rows = await readUnsettled(db, now - this.#settings.settleMs, settledAtOnce)
+    const settled = rows.map((row) => ({ row, ...settleHit(row, now) }))
+    if (settled.length > 0) {
+      try {
+        await db.write(settled.flatMap(({ statements }) => statements), { patient: true })
+      } catch (error) {
+        // A recipient was erased meanwhile: the next step sees what is left.
+        if (!(error instanceof ConflictError)) throw error
+        return true
+      }
+      for (const { row, eventId } of settled) this.#noteEvent(row.recipient_id, row.id, eventId)
+      eventsWritten()
+    }
+    if (rows.length === settledAtOnce) return true
+    const [next] = await readUnsettled(db, now, 1)
+    this.#settleLater(next?.happened_at)
+    return false
+  }
+
+  #noteEvent(recipientId: string, hitId: string, eventId: string): void {
+    const hit = this.#recent.of(recipientId).find(({ stored }) => stored?.id === hitId)
+    if (hit) hit.eventId = eventId
+  }
+
+  /** @param at when a hit happened that has no event yet */
+  #settleLater(at: number | undefined): void {
+    if (at === undefined || this.#isStopped) return
+    this.#cancelTimer()
+    this.#cancelTimer = this.#parts.clock.at(at + this.#settings.settleMs, () => this.#wake())
+  }
+}
+
+const isOther = (one: Verdict, other: Verdict): boolean => one.bot !== other.bot || one.reason !== other.reason || one.confidence !== other.confidence

@@ -1,0 +1,144 @@
+import { recordEvent } from '../event/event-log.ts'
+import type { EventSubject } from '../event/event-log.ts'
+import { isoTime } from '../iso-time.ts'
+import type { Database, Row, Statement } from '../store/database.ts'
+import type { Verdict } from '../tracking/judge-hits.ts'
+import type { KeptReader } from './kept-reader.ts'
+
+/** Whose token a hit came with. */
+export interface HitSubject extends EventSubject {
+  /** Where neither address nor user agent of its reader is to be kept. */
+  isAnonymous: boolean
+  /** Epoch, ms; null where the delivery is not written yet. */
+  deliveredAt: number | null
+  /** How many hits are stored. */
+  stored: number
+}
+
+/** A hit with what is known of it. */
+export interface JudgedHit extends KeptReader {
+  /** `hit_…` */
+  id: string
+  type: 'open' | 'click'
+  link: string | null
+  at: number
+  verdict: Verdict
+}
+
+interface SubjectRow extends Row {
+  id: string
+  message_id: string
+  account_id: string
+  forward_path: string
+  subject: string
+  sandbox: number
+  tracking: string
+  delivered_at: number | null
+  stored: number
+}
+
+/** Recipients of one look-up. */
+export const subjectsAtOnce = 50
+const names = Array.from({ length: subjectsAtOnce }, (_, place) => `r${place}`)
+const subjectsSql = `
+  select r.id, r.message_id, r.account_id, r.forward_path, m.subject, m.sandbox, m.tracking, r.delivered_at,
+         (select count(*) from hit h where h.recipient_id = r.id) as stored
+    from recipient r join message m on m.id = r.message_id
+   where r.id in (${names.map((name) => `:${name}`).join(', ')}) and m.tracking is not null`
+
+/** By recipient; those that are gone, or whose mail is not tracked, are left out. */
+export async function readSubjects(db: Pick<Database, 'read'>, recipientIds: readonly string[]): Promise<Map<string, HitSubject>> {
+  const rows = await db.read<SubjectRow>(subjectsSql, Object.fromEntries(names.map((name, place) => [name, recipientIds[place] ?? ''])))
+  return new Map(rows.map((row) => [row.id, subjectOf(row)]))
+}
+
+const subjectOf = (row: SubjectRow): HitSubject => ({
+  accountId: row.account_id,
+  messageId: row.message_id,
+  recipientId: row.id,
+  to: row.forward_path,
+  subject: row.subject,
+  sandbox: row.sandbox === 1,
+  isAnonymous: row.tracking.includes('anonymous'),
+  deliveredAt: row.delivered_at,
+  stored: row.stored,
+})
+
+const verdictParams = ({ bot, reason, confidence }: Verdict) => ({ bot: bot ? 1 : 0, reason, confidence: Math.round(confidence * 100) })
+
+export const insertHit = ({ messageId, recipientId }: HitSubject, { id, type, link, ipAddress, userAgent, at, verdict }: JudgedHit): Statement => ({
+  sql: `insert into hit (id, message_id, recipient_id, type, link, ip_address, user_agent, bot, bot_reason, bot_confidence, happened_at)
+        values (:id, :messageId, :recipientId, :type, :link, :ipAddress, :userAgent, :bot, :reason, :confidence, :at)`,
+  params: { id, messageId, recipientId, type, link, ipAddress, userAgent, at, ...verdictParams(verdict) },
+})
+
+export const updateVerdict = (id: string, verdict: Verdict): Statement => ({
+  sql: 'update hit set bot = :bot, bot_reason = :reason, bot_confidence = :confidence where id = :id',
+  params: { id, ...verdictParams(verdict) },
+})
+
+/** What people did of all that is stored. */
+export const recount = (recipientId: string): Statement => ({
+  sql: `update recipient
+           set open_count = (select count(*) from hit where recipient_id = :recipientId and type = 'open' and bot = 0),
+               opened_at = (select min(happened_at) from hit where recipient_id = :recipientId and type = 'open' and bot = 0),
+               click_count = (select count(*) from hit where recipient_id = :recipientId and type = 'click' and bot = 0),
+               clicked_at = (select min(happened_at) from hit where recipient_id = :recipientId and type = 'click' and bot = 0)
+         where id = :recipientId`,
+  params: { recipientId },
+})
+
+/** Tells that a hit whose event is written was a machine's. */
+export const recordRejudged = (subject: HitSubject, { type, at, verdict }: JudgedHit, eventId: string, now: number): Statement =>
+  recordEvent(subject, 'email.rejudged', { event_id: eventId, type: eventTypeOf(type), at: isoTime(at), ...botMembers(verdict) }, now)
+
+interface UnsettledRow extends Row {
+  id: string
+  type: 'open' | 'click'
+  link: string | null
+  ip_address: string | null
+  user_agent: string | null
+  bot: number
+  bot_reason: string | null
+  bot_confidence: number
+  happened_at: number
+  message_id: string
+  recipient_id: string
+  account_id: string
+  forward_path: string
+  subject: string
+  sandbox: number
+}
+
+/** Hits up to `until` (epoch, ms) that have no event yet. Uses the partial index hit_unsettled. */
+export const readUnsettled = (db: Pick<Database, 'read'>, until: number, limit: number): Promise<UnsettledRow[]> =>
+  db.read<UnsettledRow>(
+    `select h.id, h.type, h.link, h.ip_address, h.user_agent, h.bot, h.bot_reason, h.bot_confidence, h.happened_at, h.message_id,
+            h.recipient_id, r.account_id, r.forward_path, m.subject, m.sandbox
+       from hit h join recipient r on r.id = h.recipient_id join message m on m.id = h.message_id
+      where h.event_id is null and h.happened_at <= :until order by h.happened_at limit :limit`,
+    { until, limit },
+  )
+
+/** Writes the event of a hit, and its id beside the hit. */
+export function settleHit(row: UnsettledRow, now: number): { eventId: string; statements: Statement[] } {
+  const about: EventSubject = {
+    accountId: row.account_id,
+    messageId: row.message_id,
+    recipientId: row.recipient_id,
+    to: row.forward_path,
+    subject: row.subject,
+    sandbox: row.sandbox === 1,
+  }
+  const at = isoTime(row.happened_at)
+  const client = { ip_address: row.ip_address, user_agent: row.user_agent }
+  const verdict = botMembers({ bot: row.bot === 1, reason: row.bot_reason, confidence: row.bot_confidence / 100 })
+  const own = row.type === 'open' ? { opened_at: at } : { clicked_at: at, link: row.link }
+  const event = recordEvent(about, eventTypeOf(row.type), { ...own, ...client, ...verdict }, now)
+  const eventId = event.params?.['id'] as string
+  const note = { sql: 'update hit set event_id = :eventId where id = :id and event_id is null', params: { id: row.id, eventId }, expect: 1 }
+  return { eventId, statements: [note, event] }
+}
+
+const eventTypeOf = (type: 'open' | 'click') => (type === 'open' ? 'email.opened' : 'email.clicked') as 'email.opened' | 'email.clicked'
+const botMembers = ({ bot, reason, confidence }: Verdict) => ({ bot, bot_reason: reason, bot_confidence: confidence })

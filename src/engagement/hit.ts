@@ -1,0 +1,16 @@
+import type { Hit as JudgedHit } from '../tracking/judge-hits.ts'
+
+/** What a reader, or a machine, fetched of a recipient's message. */
+export interface Hit extends Omit<JudgedHit, 'afterDeliveryMs' | 'ip'> {
+  recipientId: string
+  /** Of a click: where it led. */
+  link: string | null
+  /** Of a click: how many links the message has. */
+  links: number
+  /** Epoch, ms. */
+  at: number
+  ip: string
+}
+
+/** How addresses of readers are kept: whole, cut off to /24 and /48, or not at all. */
+export type AddressKeeping = 'full' | 'truncated' | 'none'

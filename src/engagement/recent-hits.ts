@@ -1,0 +1,53 @@
+import type { Hit } from './hit.ts'
+import type { JudgedHit } from './hit-store.ts'
+
+/** A hit as it came; `stored` is null for the link that nobody sees, which only tells of others. */
+export interface RecentHit {
+  came: Hit
+  stored: JudgedHit | null
+  /** Null until it has settled. */
+  eventId: string | null
+}
+
+/** Bound of memory: a hit with its headers takes some 2 KB. */
+const mostHits = 10_000
+
+/**
+ * The hits of late, with all by which machines are told: addresses and headers are nowhere else, and only for so long as later
+ * hits may say more of earlier ones.
+ */
+export class RecentHits {
+  readonly #byRecipient = new Map<string, RecentHit[]>()
+  #size = 0
+
+  /** In the order in which they came. */
+  of(recipientId: string): readonly RecentHit[] {
+    return this.#byRecipient.get(recipientId) ?? []
+  }
+
+  add(hit: RecentHit): void {
+    const { recipientId } = hit.came
+    const hits = [...this.of(recipientId), hit]
+    // The recipient that was heard of last comes last.
+    this.#byRecipient.delete(recipientId)
+    this.#byRecipient.set(recipientId, hits)
+    this.#size++
+    for (const oldest of this.#byRecipient.keys()) {
+      if (this.#size <= mostHits) return
+      this.#forget(oldest)
+    }
+  }
+
+  /** Forgets the recipients of whom nothing came since (epoch, ms). */
+  forgetBefore(time: number): void {
+    for (const [recipientId, hits] of this.#byRecipient) {
+      if ((hits.at(-1)?.came.at ?? 0) >= time) return
+      this.#forget(recipientId)
+    }
+  }
+
+  #forget(recipientId: string): void {
+    this.#size -= this.of(recipientId).length
+    this.#byRecipient.delete(recipientId)
+  }
+}

@@ -1,0 +1,119 @@
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import type { Hit } from '../engagement/hit.ts'
+import { openTarget } from '../tracking/sealed-target.ts'
+import { readRecipientToken, recipientTokenLength } from '../tracking/tracking-token.ts'
+import type { TrackedRecipient, TrackingKeys } from '../tracking/tracking-token.ts'
+import { clientAddressRule } from './client-address.ts'
+
+export interface TrackingDoorParts {
+  keys: TrackingKeys
+  /** Networks in CIDR notation. */
+  trustedProxies: readonly string[]
+  /** Epoch, ms. */
+  now(): number
+  /** Called behind the answer. */
+  record(hit: Hit): void
+  /** What the domain of this tracking host answers below `/.well-known`, by file; null where nothing is known of the host. */
+  appLinksAt(host: string): Readonly<Record<string, string>> | null
+}
+
+/** A GIF of one transparent pixel. */
+const pixel = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64')
+const page = '<!doctype html><html lang="en"><meta charset="utf-8"><title>Nothing here</title><p>There is nothing to see here.</p></html>'
+const path = new RegExp(`^/t/([och])/([0-9a-z]{${recipientTokenLength}})(?:/([\\w-]+))?$`)
+const wellKnown = /^\/\.well-known\/([\w.-]{1,100})$/
+/** Of what a client says of itself, more is not looked at. */
+const [mostHeaders, longestHeader] = [40, 1_000]
+const unkept = new Set(['cookie', 'authorization', 'proxy-authorization'])
+
+/** What is found at the path of a tracking link. */
+interface Found {
+  status: number
+  type: string
+  body: string | Buffer
+  location?: string
+  hit?: Pick<Hit, 'what' | 'link' | 'links'>
+}
+
+const notFound: Found = { status: 404, type: 'text/plain; charset=utf-8', body: 'There is nothing at this address.\n' }
+
+/**
+ * Answers tracking links, before anything else looks at the request: a picture, or where a link leads. Machines and people get the same
+ * answer, HEAD as well as GET, and it waits for nothing. A tracking host answers nothing but these, links to unsubscribe
+ * and the files by which apps open links.
+ */
+export class TrackingDoor {
+  readonly #parts: TrackingDoorParts
+  readonly #clientAddress: ReturnType<typeof clientAddressRule>
+
+  constructor(parts: TrackingDoorParts) {
+    this.#parts = parts
+    this.#clientAddress = clientAddressRule(parts.trustedProxies)
+  }
+
+  /** False where the request is for others to answer. `req.url` is a path with its query. */
+  answer(req: IncomingMessage, res: ServerResponse): boolean {
+    const target = (req.url ?? '/').split('?', 1)[0] as string
+    if (target.startsWith('/t/')) {
+      this.#answerLink(target, req, res)
+      return true
+    }
+    const appLinks = this.#parts.appLinksAt(hostOf(req.headers))
+    if (appLinks === null || target.startsWith('/u/')) return false
+    const file = wellKnown.exec(target)?.[1]
+    const content = file !== undefined && Object.hasOwn(appLinks, file) ? appLinks[file] : undefined
+    send(req, res, content === undefined ? notFound : { status: 200, type: 'application/json', body: content })
+    return true
+  }
+
+  #answerLink(target: string, req: IncomingMessage, res: ServerResponse): void {
+    const [, kind = '', token = '', sealed] = path.exec(target) ?? []
+    const recipient = readRecipientToken(token, this.#parts.keys)
+    const found = recipient ? this.#find(kind, sealed, recipient) : notFound
+    send(req, res, found)
+    if (!recipient || !found.hit || req.method !== 'GET') return
+    const { headers, socket } = req
+    const forwardedFor = headers['x-forwarded-for']
+    this.#parts.record({
+      ...found.hit,
+      recipientId: recipient.recipientId,
+      at: this.#parts.now(),
+      method: 'GET',
+      headers: headersOf(headers),
+      ip: this.#clientAddress({ remoteAddress: socket.remoteAddress, forwardedFor: Array.isArray(forwardedFor) ? forwardedFor.join(',') : forwardedFor }),
+    })
+  }
+
+  #find(kind: string, sealed: string | undefined, { messageTag }: TrackedRecipient): Found {
+    const nothing = { link: null, links: 0 }
+    if (kind === 'o' && sealed === undefined) return { status: 200, type: 'image/gif', body: pixel, hit: { what: 'open', ...nothing } }
+    if (kind === 'h' && sealed === undefined) return { status: 200, type: 'text/html; charset=utf-8', body: page, hit: { what: 'honeypot', ...nothing } }
+    const target = kind === 'c' && sealed !== undefined ? openTarget(sealed, messageTag, this.#parts.keys) : null
+    const url = target && URL.parse(target.url)
+    if (!url) return notFound
+    const { link, links } = target
+    return { status: 302, type: 'text/plain; charset=utf-8', body: '', location: url.href, hit: { what: `click:${link}`, link: target.url, links } }
+  }
+}
+
+function send({ method }: IncomingMessage, res: ServerResponse, { status, type, body, location }: Found): void {
+  const isRead = method === 'GET' || method === 'HEAD'
+  res.writeHead(isRead ? status : 405, {
+    'Content-Type': type,
+    'Content-Length': isRead ? Buffer.byteLength(body) : 0,
+    'Cache-Control': 'no-store, private',
+    'Referrer-Policy': 'no-referrer',
+    'X-Robots-Tag': 'noindex, nofollow',
+    'X-Content-Type-Options': 'nosniff',
+    ...(location === undefined || !isRead ? {} : { Location: location }),
+    ...(isRead ? {} : { Allow: 'GET, HEAD' }),
+  })
+  res.end(method === 'GET' ? body : undefined)
+}
+
+const hostOf = ({ host }: IncomingHttpHeaders): string => (host ?? '').replace(/:\d*$/, '').toLowerCase()
+
+function headersOf(headers: IncomingHttpHeaders): Record<string, string> {
+  const entries = Object.entries(headers).filter(([name]) => !unkept.has(name))
+  return Object.fromEntries(entries.slice(0, mostHeaders).map(([name, value]) => [name, String(value).slice(0, longestHeader)]))
+}

@@ -1,0 +1,148 @@
+import { fieldsNamed, parseHeaderBlock } from '../message/header-block.ts'
+import { htmlParts } from '../message/html-parts.ts'
+import type { HtmlPart } from '../message/html-parts.ts'
+import { decodeTransfer, encodeTransfer } from '../message/transfer-encoding.ts'
+import { htmlSource } from './html-source.ts'
+import { findLinks } from './link-values.ts'
+import { messageLinks } from './message-links.ts'
+import type { MessageLinks } from './message-links.ts'
+import { rewriteLinks } from './rewrite-links.ts'
+import { messageTag, recipientToken } from './tracking-token.ts'
+import type { TrackingKeys } from './tracking-token.ts'
+
+/** What is to be seen of a message's readers, and how. */
+export interface TrackingPlan {
+  opens: boolean
+  clicks: boolean
+  /** Whether a link that only machines follow is put in. */
+  hiddenLink: boolean
+  /** Where tracking links are, such as `https://track.example/t`. */
+  base: string
+  /** URLs that begin so are the server's own, and stay. */
+  ownUrls: string[]
+  keys: TrackingKeys
+}
+
+/** An HTML part whose links are rewritten, with a placeholder for the recipient's token. */
+interface TrackedPart extends HtmlPart {
+  html: Buffer
+  /** Where the placeholders are, and how the part's charset writes a token. */
+  places: number[]
+  encode(ascii: string): Buffer
+}
+
+/** bytes; Gmail cuts off what is behind, and the picture with it (102 KB) */
+const clippedAt = 100_000
+
+/**
+ * A message whose links are rewritten once, for each recipient to get tokens of its own. All but the changed HTML parts stays byte for
+ * byte, and of these the content but for the values of links and what is put in at the end.
+ */
+export class TrackedMessage {
+  readonly #message: Buffer
+  readonly #parts: TrackedPart[]
+  readonly #tag: Buffer
+  readonly #keys: TrackingKeys
+
+  private constructor(message: Buffer, parts: TrackedPart[], frame: { tag: Buffer; keys: TrackingKeys }) {
+    this.#message = message
+    this.#parts = parts
+    this.#tag = frame.tag
+    this.#keys = frame.keys
+  }
+
+  /** Null where there is nothing in the message to track, or it may not be changed. */
+  static of(messageId: string, content: Uint8Array, plan: TrackingPlan): TrackedMessage | null {
+    const message = Buffer.from(content.buffer, content.byteOffset, content.byteLength)
+    const { base, keys } = plan
+    const links = messageLinks({ messageId, base, keys })
+    const isLeft = leftAlone(message, plan)
+    const parts = htmlParts(message).flatMap((part, place) => {
+      const html = trackedHtml(part, message, { plan, links, isLeft, isFirst: place === 0 })
+      return html ? [html] : []
+    })
+    return parts.length === 0 ? null : new TrackedMessage(message, parts, { tag: messageTag(messageId, keys), keys })
+  }
+
+  /** The message as this recipient gets it. */
+  contentFor(recipientId: string): Uint8Array {
+    const token = recipientToken({ recipientId, messageTag: this.#tag }, this.#keys)
+    const pieces: Uint8Array[] = []
+    let copied = 0
+    for (const part of this.#parts) {
+      const { encoding, bytes } = encodeTransfer(withToken(part, token), part.encoding)
+      pieces.push(this.#message.subarray(copied, part.headerStart))
+      const header = this.#message.subarray(part.headerStart, part.bodyStart)
+      pieces.push(encoding === part.encoding ? header : headerWithEncoding(header, encoding), bytes)
+      // The last line of a message ends with CRLF, whatever the encoding makes of it.
+      if (part.bodyEnd === this.#message.length && !bytes.subarray(-2).equals(crlf)) pieces.push(crlf)
+      copied = part.bodyEnd
+    }
+    return Buffer.concat([...pieces, this.#message.subarray(copied)])
+  }
+}
+
+const crlf = Buffer.from('\r\n')
+
+interface HtmlFrame {
+  plan: TrackingPlan
+  links: MessageLinks
+  isLeft(target: string): boolean
+  /** True of the part that gets the picture. */
+  isFirst: boolean
+}
+
+function trackedHtml(part: HtmlPart, message: Buffer, { plan, links, isLeft, isFirst }: HtmlFrame): TrackedPart | null {
+  const given = decodeTransfer(message.subarray(part.bodyStart, part.bodyEnd), part.encoding)
+  const urlFor = (target: string, count: number): string | null => (isLeft(target) ? null : links.clickUrl(target, count))
+  const linked = plan.clicks ? rewriteLinks(given, part.charset, urlFor) : given
+  const html = Buffer.from(isFirst ? withInsertions(linked, part.charset, insertionsOf(plan, links)) : linked)
+  const source = htmlSource(html, part.charset)
+  const places = source ? placesOf(html, source.encode(links.placeholder)) : []
+  return source && places.length > 0 ? { ...part, html, places, encode: (ascii) => source.encode(ascii) } : null
+}
+
+const picture = (url: string): string => `<img src="${url}" width="1" height="1" alt="" style="display:block;width:1px;height:1px;border:0">`
+const hiddenLink = (url: string): string => `<a href="${url}" aria-hidden="true" tabindex="-1" style="display:none"></a>`
+
+const insertionsOf = ({ opens, clicks, hiddenLink: isWanted }: TrackingPlan, { openUrl, hiddenUrl }: MessageLinks): string =>
+  (isWanted && clicks ? hiddenLink(hiddenUrl) : '') + (opens ? picture(openUrl) : '')
+
+/** Puts markup in at the end of the page, or at its beginning where the end is cut off by mail programs. */
+function withInsertions(html: Uint8Array, charset: string, markup: string): Uint8Array {
+  const source = markup === '' ? null : htmlSource(html, charset)
+  if (!source) return html
+  const { bodyStart, bodyEnd, endsInText } = findLinks(source.text)
+  const end = bodyEnd ?? (endsInText ? source.text.length : null)
+  const place = html.length > clippedAt ? (bodyStart ?? end) : end
+  if (place === null) return html
+  return Buffer.concat([html.subarray(0, place * source.unit), source.encode(markup), html.subarray(place * source.unit)])
+}
+
+function placesOf(html: Buffer, placeholder: Buffer): number[] {
+  const places: number[] = []
+  for (let at = html.indexOf(placeholder); at !== -1; at = html.indexOf(placeholder, at + placeholder.length)) places.push(at)
+  return places
+}
+
+function withToken({ html, places, encode }: TrackedPart, token: string): Buffer {
+  const copy = Buffer.from(html)
+  const bytes = encode(token)
+  for (const place of places) bytes.copy(copy, place)
+  return copy
+}
+
+/** What is not rewritten: links to unsubscribe, ours and those of the message's own List-Unsubscribe field. */
+function leftAlone(message: Buffer, { ownUrls }: TrackingPlan): (target: string) => boolean {
+  const block = parseHeaderBlock(message)
+  const fields = block.ok ? fieldsNamed(block.fields, 'List-Unsubscribe') : []
+  const listed = new Set(fields.flatMap(({ value }) => Array.from(value.matchAll(/<\s*([^>\s]{1,8000})\s*>/g), ([, url]) => url)))
+  return (target) => listed.has(target) || ownUrls.some((url) => target.startsWith(url))
+}
+
+function headerWithEncoding(header: Buffer, encoding: string): Buffer {
+  const block = parseHeaderBlock(header)
+  if (!block.ok) throw new Error(`the header of a part cannot be read any more: ${block.fault}`)
+  const kept = block.fields.filter(({ name }) => name.toLowerCase() !== 'content-transfer-encoding').map(({ raw }) => raw)
+  return Buffer.concat([...kept, Buffer.from(`Content-Transfer-Encoding: ${encoding}\r\n\r\n`)])
+}

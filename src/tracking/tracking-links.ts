@@ -1,0 +1,29 @@
+import type { TrackingPlan } from './tracked-message.ts'
+import type { TrackingOptions } from '../message/tracking-options.ts'
+import type { TrackingKeys } from './tracking-token.ts'
+
+interface TrackingLinksParts {
+  keys: TrackingKeys
+  /** Where this server is reached from outside, without a final slash. */
+  baseUrl: string
+  hiddenLink: boolean
+  /** True where browsers reach this name over https. */
+  isCertified(trackingHost: string): boolean
+}
+
+/** Says where the tracking links of mail are: at the tracking host of its domain, once browsers can reach that, else at `base_url`. */
+export class TrackingLinks {
+  readonly #parts: TrackingLinksParts
+
+  constructor(parts: TrackingLinksParts) {
+    this.#parts = parts
+  }
+
+  /** @param domain.trackingHost the verified one, or null */
+  planFor({ tracking }: { tracking: TrackingOptions | null }, { trackingHost }: { trackingHost: string | null }): TrackingPlan | null {
+    if (!tracking) return null
+    const { keys, baseUrl, hiddenLink, isCertified } = this.#parts
+    const base = trackingHost !== null && isCertified(trackingHost) ? `https://${trackingHost}` : baseUrl
+    return { opens: tracking.opens, clicks: tracking.clicks, hiddenLink, base: `${base}/t`, ownUrls: [`${baseUrl}/u/`, `${base}/u/`], keys }
+  }
+}

@@ -162,6 +162,7 @@ function recipientChanges(row: RecipientRow, isTheirs: boolean, { forms, erased 
       },
     },
     { counted: null, statement: insertTerms(recipientTerms(':id'), params) },
+    { counted: null, statement: { sql: 'delete from hit where recipient_id = :id', params: { id: row.id } } },
   ]
 }
 

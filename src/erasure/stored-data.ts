@@ -35,7 +35,7 @@ export const storedTables: Record<string, StoredTable> = {
     kept: whileUsed,
     users: 'name removed_name',
     none: `id account_id status return_path_label return_path_seen tls checked_at verified_at missing_since created_at removed_at
-      subdomains tracking_subdomain`,
+      subdomains open_tracking click_tracking tracking_subdomain app_links`,
   },
   domain_record: { about: 'what was found in the DNS for them', kept: whileUsed, users: 'found', none: 'domain_id kind status checked_at' },
   dkim_key: { about: 'their keys, the private ones sealed', kept: whileUsed, none: 'id domain_id selector algorithm public_key private_key seen_at created_at state keep_until' },
@@ -44,7 +44,7 @@ export const storedTables: Record<string, StoredTable> = {
     kept: '`event_retention`',
     erased: 'reverse_path header_from header_to header_cc reply_to subject message_id_header envid tags metadata author',
     users: 'unsubscribe_topic',
-    none: 'id account_id domain_id source sandbox size body_type smtputf8 ret scheduled_at expires_in created_at template_id',
+    none: 'id account_id domain_id source sandbox size body_type smtputf8 ret scheduled_at expires_in created_at template_id tracking',
   },
   message_tag: { about: 'their tags, to be found by', kept: '`event_retention`', erased: 'name value', none: 'account_id message_id' },
   upload: { about: 'emails that are still coming in', kept: 'until they are complete', none: 'message_id' },
@@ -61,6 +61,12 @@ export const storedTables: Record<string, StoredTable> = {
     kept: '`content_retention`',
     erased: 'reply transcript',
     none: 'id recipient_id message_id started_at duration_ms outcome mx_host address tls selectors smtp_code enhanced_status',
+  },
+  hit: {
+    about: 'opens and clicks, with the network and the program of the reader',
+    kept: '`event_retention`',
+    erased: 'link ip_address user_agent',
+    none: 'id message_id recipient_id type bot bot_reason bot_confidence happened_at event_id',
   },
   event: { about: 'the event log', kept: '`event_retention`', erased: 'data', none: 'seq id account_id message_id recipient_id type sandbox created_at' },
   event_block: { about: 'in which pieces of the log an account has events of a type', kept: '`event_retention`', none: 'account_id sandbox type block oldest newest' },
@@ -84,7 +90,7 @@ export const storedTables: Record<string, StoredTable> = {
     about: 'webhooks',
     kept: whileUsed,
     users: 'url description',
-    none: `id account_id events payload sandbox status disabled_reason secret previous_secret previous_expires_at after_seq failing_since
+    none: `id account_id events payload include_bots sandbox status disabled_reason secret previous_secret previous_expires_at after_seq failing_since
       exhausted created_at updated_at`,
   },
   webhook_delivery: {

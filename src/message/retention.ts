@@ -95,6 +95,10 @@ const recipients = (db: Reads, cutoff: number): WalkedTable<string> => ({
   piece: (after, rows) => pieceOf(db, 'select id from recipient where id > :after and id < :before order by id', { after, before: idFloor('rcp', cutoff + 1), rows }),
   remove: (after, last) => [
     removeTerms(recipientTerms(`select id from recipient where id > :after and id <= :last and ${isFinal('recipient.message_id')}`), { after, last, cutoff }),
+    {
+      sql: `delete from hit where recipient_id in (select id from recipient where id > :after and id <= :last and ${isFinal('recipient.message_id')})`,
+      params: { after, last, cutoff },
+    },
     { sql: `delete from recipient where id > :after and id <= :last and ${isFinal('recipient.message_id')}`, params: { after, last, cutoff } },
   ],
 })

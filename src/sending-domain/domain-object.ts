@@ -15,13 +15,15 @@ export interface DomainObject {
   open_tracking: boolean
   click_tracking: boolean
   tracking_subdomain: string | null
-  app_links: Record<string, unknown>
+  app_links: Record<string, AppLinks>
   tls: DomainTls
   subdomains: boolean
   /** The domain of the reverse-path once its records are found. */
   return_path: string
   records: RecordObject[]
 }
+
+type AppLinks = Record<string, unknown> | Record<string, unknown>[]
 
 type RecordObject = Omit<DnsRecord, 'kind'> & {
   ttl: 'Auto'
@@ -45,7 +47,7 @@ export const domainObject = (domain: Domain, hosts: RecordHosts): DomainObject =
   open_tracking: domain.tracking.opens,
   click_tracking: domain.tracking.clicks,
   tracking_subdomain: domain.trackingSubdomain,
-  app_links: Object.fromEntries(Object.entries(domain.appLinks).map(([file, json]) => [file, JSON.parse(json) as unknown])),
+  app_links: Object.fromEntries(Object.entries(domain.appLinks).map(([file, json]) => [file, JSON.parse(json) as AppLinks])),
   tls: domain.tls,
   subdomains: domain.subdomains,
   return_path: returnPathOf(domain),

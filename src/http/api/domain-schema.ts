@@ -30,7 +30,7 @@ export const domainSchema = z
     open_tracking: z.boolean(),
     click_tracking: z.boolean(),
     tracking_subdomain: z.string().nullable(),
-    app_links: z.record(z.string(), z.unknown()).describe('What the tracking host answers below `/.well-known`, by file.'),
+    app_links: z.record(z.string(), z.union([z.record(z.string(), z.unknown()), z.array(z.record(z.string(), z.unknown()))])).describe('What the tracking host answers below `/.well-known`, by file.'),
     tls: z.enum(domainTlsPolicies).describe('`enforced`: never leaves without TLS to a host whose certificate is valid.'),
     subdomains: z.boolean().describe('Whether From addresses at names below it are covered too.'),
     return_path: z.string().describe('The domain of the reverse-path once its records are found.'),
@@ -43,8 +43,12 @@ export const domainReference = z.object({ object: z.literal('domain'), id: z.str
 const label = z.string().max(63)
 /** characters, as JSON; what Apple takes */
 const longestAppLinks = 128_000
-const appLinkFile = z.unknown().refine((value) => JSON.stringify(value ?? null).length <= longestAppLinks, 'must be at most 128 KB of JSON')
-const appLinks = z.strictObject({ 'apple-app-site-association': appLinkFile.optional(), 'assetlinks.json': appLinkFile.optional() })
+const short = (value: unknown): boolean => JSON.stringify(value ?? null).length <= longestAppLinks
+const tooLong = 'must be at most 128 KB of JSON'
+const appLinks = z.strictObject({
+  'apple-app-site-association': z.record(z.string(), z.unknown()).refine(short, tooLong).nullish(),
+  'assetlinks.json': z.array(z.record(z.string(), z.unknown())).refine(short, tooLong).nullish(),
+})
 const changeable = {
   open_tracking: z.boolean().nullish().describe('Whether opens are seen by a picture where an email does not say. false if not given.'),
   click_tracking: z.boolean().nullish().describe('Whether clicks are seen by rewritten links where an email does not say. false if not given.'),

@@ -52,9 +52,6 @@ function readMime(form: Form): { content: Buffer; recipients: string[]; options:
     }
   }
   const options = mailgunOptions(form, faults)
-  if (options.tracking?.opens || options.tracking?.clicks) {
-    faults.push({ ...faultAt('o:tracking', 'unsupported_field', 'The parameter o:tracking is not supported with a raw message.'), error: 'unsupported_field' })
-  }
   const recipients = recipientsIn(form, faults)
   const messages = [...form.files.filter(({ field }) => field === 'message').map((file) => file.content), ...valuesOf(form, 'message').map((text) => Buffer.from(text))]
   const [content, second] = messages

@@ -245,7 +245,7 @@ describe('what is refused leaves nothing behind', () => {
     ['a template with html', { ...plain, template: { id: 'welcome' } }, 422, 'validation_error', 'html'],
     ['no topic to unsubscribe from', { ...plain, unsubscribe: { topic: 'two words' } }, 422, 'validation_error', 'unsubscribe.topic'],
     ['a topic without its object', { ...plain, unsubscribe: 'news' }, 422, 'validation_error', 'unsubscribe'],
-    ['tracked opens', { ...plain, tracking: { opens: true } }, 422, 'unsupported_field', 'tracking'],
+    ['tracking that is no yes or no', { ...plain, tracking: { opens: 'yes' } }, 422, 'validation_error', 'tracking.opens'],
   ]
 
   test('each of them', async () => {

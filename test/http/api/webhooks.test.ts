@@ -41,6 +41,7 @@ test('the three fields of the description make a webhook; only who may change it
     events: ['email.sent', 'email.bounced'],
     description: 'CRM',
     payload: 'standard',
+    include_bots: false,
     status: 'enabled',
     disabled_reason: null,
     created_at: '2026-11-21T06:00:00.000Z',

@@ -17,8 +17,9 @@ export default defineConfig({
     // Otherwise one core is left to a watcher.
     maxWorkers: '100%',
     projects: [
-      project('unit', ['test/**/*.test.ts'], { exclude: ['test/scenario/**', 'test/peer/**'] }),
+      project('unit', ['test/**/*.test.ts'], { exclude: ['test/scenario/**', 'test/peer/**', 'test/browser/**'] }),
       project('scenario', ['test/scenario/**/*.test.ts']),
+      project('browser', ['test/browser/**/*.test.ts'], { testTimeout: 60_000 }),
       project('peer', ['test/peer/**/*.test.ts'], { testTimeout: 60_000, isolate: true }),
     ],
   },

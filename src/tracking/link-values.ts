@@ -78,7 +78,8 @@ function scan(text: string, base: number, links: LinkValue[], isOutlook: boolean
       onopentagend: endTag,
       onselfclosingtag: endTag,
       onclosetag(start, end) {
-        textEnd = end
+        const close = text.indexOf('>', end)
+        textEnd = close === -1 ? end : close + 1
         if (end - start === 4 && text.slice(start, end).toLowerCase() === 'body') bodyEnd = start - 2
       },
       oncomment(start, end, offset) {

@@ -1,3 +1,4 @@
+import { request } from 'node:http'
 import { simpleParser } from 'mailparser'
 import { expect, onTestFinished, test } from 'vitest'
 import { startFakeMx } from '../support/fake-mx.ts'
@@ -173,4 +174,36 @@ test('mail by SMTP is tracked where it asks, in its own transfer encoding, and o
   expect(ann).toContain('Content-Transfer-Encoding: base64\r\n')
   expect(linksIn((await simpleParser(ann)).html || '')).toHaveLength(2)
   expect((await send('dan', 'X-Tracking: everything\r\n')).code).toBe(550)
+})
+
+test('a tracking host has the links of its domain once it is found, and answers nothing else', async () => {
+  const { relay, delivered } = await start({ tracking_hosts: 'always', base_url: 'http://mail.test:8080' })
+  relay.dns.zone['links.sender.example'] = { cname: 'mail.test' }
+  const appLinks = { 'assetlinks.json': [{ relation: ['delegate_permission/common.handle_all_urls'] }] }
+  expect((await relay.call('PATCH', '/api/domains/sender.example', { tracking_subdomain: 'links', app_links: appLinks })).status).toBe(200)
+  await relay.send('before@rcpt.example', { html, tracking: { clicks: true } })
+  const before = (await delivered(1))['before'] ?? ''
+  expect(linksIn(before)).toHaveLength(2)
+  await relay.call('POST', '/api/domains/sender.example/verify')
+  const tracking = async (): Promise<any> => (await relay.call('GET', '/api/domains/sender.example')).body.records.find(({ record }: any) => record === 'Tracking')
+  await expect.poll(async () => (await tracking()).status).toBe('verified')
+  await relay.send('after@rcpt.example', { html, tracking: { clicks: true } })
+  const link = /href="https:\/\/links\.sender\.example(\/t\/c\/[^"]+)"/.exec((await delivered(2))['after'] ?? '')?.[1] ?? ''
+
+  const port = new URL(relay.baseUrl).port
+  const at = (path: string, host = 'Links.Sender.example:443'): Promise<{ status: number; location: string | undefined; text: string }> =>
+    new Promise((resolve, reject) => {
+      const req = request({ host: '127.0.0.1', port, path, headers: { host } }, (res) => {
+        let text = ''
+        res.on('data', (bytes: Buffer) => (text += bytes.toString())).on('end', () => resolve({ status: res.statusCode ?? 0, location: res.headers.location, text }))
+      })
+      req.on('error', reject).end()
+    })
+  expect(await at(link)).toMatchObject({ status: 302, location: 'https://shop.example/?a=1&b=2' })
+  expect(JSON.parse((await at('/.well-known/assetlinks.json')).text)).toEqual(appLinks['assetlinks.json'])
+  for (const path of ['/', '/api/emails', '/healthz', '/docs', '/openapi.json', '/.well-known/other', '/.well-known/toString', '/.well-known/apple-app-site-association']) {
+    expect([path, (await at(path)).status]).toEqual([path, 404])
+  }
+  expect((await at('/u/abc')).text).toContain('unsubscribe')
+  expect((await at('/healthz', 'mail.test')).status).toBe(200)
 })

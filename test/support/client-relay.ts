@@ -56,3 +56,9 @@ export async function startClientRelay(settings: Record<string, string> = {}): P
 
 /** A picture of one dot. */
 export const picture = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+
+/** What is to be seen of the reader of a mail. */
+export const trackedIn = ({ html }: { html: string | false }): { opens: boolean; clicks: boolean } => ({
+  opens: /<img src="http[^"]+\/t\/o\/\w{48}"/.test(html || ''),
+  clicks: /href="http[^"]+\/t\/c\/\w{48}\//.test(html || ''),
+})

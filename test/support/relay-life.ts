@@ -14,6 +14,7 @@ import { search } from './search-life.ts'
 import { SmtpClient } from './smtp-client.ts'
 import { startTestRelay } from './start-relay.ts'
 import type { TestRelay } from './start-relay.ts'
+import { readMail, trackingSettings } from './tracking-life.ts'
 import { unsubscribe } from './unsubscribe-life.ts'
 import { startReceiver, status } from './webhook-receiver.ts'
 import type { WebhookReceiver } from './webhook-receiver.ts'
@@ -43,7 +44,7 @@ export async function livedRelay(): Promise<TestRelay> {
   })
   onTestFinished(() => mx.close())
   const relay = await startTestRelay(
-    { delivery_port: String(mx.port), webhooks_allow_private_addresses: 'true', webhooks_retry_schedule: '1m' },
+    { delivery_port: String(mx.port), webhooks_allow_private_addresses: 'true', webhooks_retry_schedule: '1m', ...trackingSettings },
     { 'rcpt.example': { mx: [[10, 'mx.rcpt.example']] }, 'mx.rcpt.example': { a: [host] } },
   )
   onTestFinished(() => relay.stop())
@@ -64,6 +65,8 @@ export async function livedRelay(): Promise<TestRelay> {
   await followEvents(relay)
   await keepSuppressions(relay)
   await unsubscribe(relay, mx)
+  await isQuiet(relay)
+  await readMail(relay, mx)
   await isQuiet(relay)
   await lookAfterWebhooks(relay, { goodId, badId, bad })
   await searchAll(relay, goodId)

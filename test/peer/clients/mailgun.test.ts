@@ -1,7 +1,7 @@
 import FormDataPackage from 'form-data'
 import Mailgun from 'mailgun.js'
 import { expect, test } from 'vitest'
-import { picture, startClientRelay } from '../../support/client-relay.ts'
+import { picture, startClientRelay, trackedIn } from '../../support/client-relay.ts'
 import type { ClientRelay } from '../../support/client-relay.ts'
 
 const clientOf = (relay: ClientRelay, { key = relay.token, useFetch = true } = {}) =>
@@ -166,4 +166,14 @@ test('refusals come as the details that the client shows', async () => {
   expect(await refusal(messages.create(domain, { to: 'ann@inbox.example', message: 'Subject: nobody wrote this\n\nHello' }))).toMatchObject({ status: 400 })
   expect(await refusal(clientOf(relay, { key: 'wrong' }).messages.create(domain, hello))).toMatchObject({ status: 401 })
   expect(await relay.emails()).toEqual([])
+})
+
+test('o:tracking, o:tracking-opens and o:tracking-clicks are done', async () => {
+  const relay = await startClientRelay()
+  const html = { ...hello, html: '<a href="https://shop.example/">Shop</a>' }
+  const { messages } = clientOf(relay)
+  await messages.create(domain, { ...html, 'o:tracking': 'yes' })
+  expect(trackedIn(await relay.received('ann@inbox.example'))).toEqual({ opens: true, clicks: true })
+  await messages.create(domain, { ...html, to: 'bob@inbox.example', 'o:tracking-opens': 'no', 'o:tracking-clicks': 'htmlonly' })
+  expect(trackedIn(await relay.received('bob@inbox.example'))).toEqual({ opens: false, clicks: true })
 })

@@ -1,6 +1,6 @@
 import { Errors, Models, ServerClient } from 'postmark'
 import { expect, test } from 'vitest'
-import { picture, startClientRelay } from '../../support/client-relay.ts'
+import { picture, startClientRelay, trackedIn } from '../../support/client-relay.ts'
 import type { ClientRelay } from '../../support/client-relay.ts'
 
 const clientOf = (relay: ClientRelay, key = relay.token): ServerClient =>
@@ -134,4 +134,13 @@ test('refusals are the errors that the client knows', async () => {
   expect(badKey).toMatchObject({ statusCode: 401, code: 10 })
   expect(await refusal(client.getBounces())).toMatchObject({ statusCode: 404 })
   expect(await relay.emails()).toEqual([])
+})
+
+test('TrackOpens and TrackLinks are done', async () => {
+  const relay = await startClientRelay()
+  const html = { ...hello, HtmlBody: '<a href="https://shop.example/">Shop</a>' }
+  await clientOf(relay).sendEmail({ ...html, TrackOpens: true, TrackLinks: Models.LinkTrackingOptions.HtmlOnly })
+  expect(trackedIn(await relay.received('ann@inbox.example'))).toEqual({ opens: true, clicks: true })
+  await clientOf(relay).sendEmail({ ...html, To: 'bob@inbox.example', TrackOpens: true, TrackLinks: Models.LinkTrackingOptions.None })
+  expect(trackedIn(await relay.received('bob@inbox.example'))).toEqual({ opens: true, clicks: false })
 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { startClientRelay } from '../../support/client-relay.ts'
+import { startClientRelay, trackedIn } from '../../support/client-relay.ts'
 import { done, refused, resendClient } from '../../support/resend-client.ts'
 import { startReceiver, status } from '../../support/webhook-receiver.ts'
 
@@ -116,4 +116,15 @@ test('templates', async () => {
 test('what is not served is not found', async () => {
   const { contacts } = resendClient(await startClientRelay())
   expect(refused(await contacts.list())).toMatchObject({ name: 'not_found', statusCode: 404 })
+})
+
+test('a domain tracks opens and clicks once it is told to', async () => {
+  const relay = await startClientRelay()
+  const { domains, emails } = resendClient(relay)
+  const { data } = done(await domains.list())
+  const { id = '' } = data.find(({ name }) => name === 'sender.example') ?? {}
+  done(await domains.update({ id, openTracking: true, clickTracking: true }))
+  expect(done(await domains.get(id))).toMatchObject({ open_tracking: true, click_tracking: true })
+  done(await emails.send({ from: 'app@sender.example', to: 'ann@inbox.example', subject: 'Hello', html: '<a href="https://shop.example/">Shop</a>' }))
+  expect(trackedIn(await relay.received('ann@inbox.example'))).toEqual({ opens: true, clicks: true })
 })

@@ -1,6 +1,6 @@
 import sgMail from '@sendgrid/mail'
 import { expect, test, vi } from 'vitest'
-import { picture, startClientRelay } from '../../support/client-relay.ts'
+import { picture, startClientRelay, trackedIn } from '../../support/client-relay.ts'
 import type { ClientRelay } from '../../support/client-relay.ts'
 
 /** SendGrid's own client, told where to send: the key first, since that sets the host back. */
@@ -154,4 +154,13 @@ test('refusals come in the form that the client shows', async () => {
   expect(await refusal(client.send(raw))).toMatchObject({ code: 400, errors: [{ field: 'attachments.0.content' }] })
   expect(await refusal(clientOf(relay, 'SG.wrong').send({ ...hello, to }))).toMatchObject({ code: 401, errors: [{ field: null }] })
   expect(await relay.emails()).toEqual([])
+})
+
+test('trackingSettings are done', async () => {
+  const relay = await startClientRelay()
+  const html = '<a href="https://shop.example/">Shop</a>'
+  await clientOf(relay).send({ ...hello, to: 'ann@inbox.example', html, trackingSettings: { clickTracking: { enable: true }, openTracking: { enable: true } } })
+  expect(trackedIn(await relay.received('ann@inbox.example'))).toEqual({ opens: true, clicks: true })
+  await clientOf(relay).send({ ...hello, to: 'bob@inbox.example', html, trackingSettings: { clickTracking: { enable: true } } })
+  expect(trackedIn(await relay.received('bob@inbox.example'))).toEqual({ opens: false, clicks: true })
 })

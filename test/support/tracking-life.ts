@@ -1,0 +1,34 @@
+import { simpleParser } from 'mailparser'
+import { expect } from 'vitest'
+import type { FakeMx } from './fake-mx.ts'
+import type { TestRelay } from './start-relay.ts'
+
+/** What a relay is started with for all of this to happen. */
+export const trackingSettings = { tracking_hidden_link: 'true', tracking_settle: '5s' }
+
+const html = '<p>News</p><a href="https://shop.example/">Shop</a>'
+const browser = { 'user-agent': 'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36', accept: 'text/html', 'accept-language': 'en' }
+
+/** Somebody reads a mail; what then follows a link that nobody sees shows that it was none. */
+export async function readMail(relay: TestRelay, mx: FakeMx): Promise<void> {
+  await relay.call('PATCH', '/api/domains/sender.example', { open_tracking: true })
+  const id = await relay.send('reader@rcpt.example', { html, tracking: { clicks: true } })
+  const sent = () => mx.messages.find(({ rcptTo }) => rcptTo[0] === 'reader@rcpt.example')
+  await expect.poll(() => sent(), { timeout: 10_000 }).toBeDefined()
+  const arrived = (await simpleParser(sent()?.data ?? '')).html || ''
+  const follow = async (kind: string): Promise<void> => {
+    const path = new RegExp(`https?://[^/]+(/t/${kind}/[\\w/-]+)`).exec(arrived)?.[1] ?? ''
+    await fetch(relay.baseUrl + path, { headers: browser, redirect: 'manual' })
+  }
+  const { db } = relay.relay.parts
+  const hits = (): Promise<unknown[]> => db.read('select type, bot, event_id from hit where event_id is not null')
+  await follow('o')
+  await follow('c')
+  await expect.poll(() => db.read('select id from hit'), { timeout: 10_000 }).toHaveLength(2)
+  relay.clock.advance(5_000)
+  await expect.poll(hits, { timeout: 10_000 }).toHaveLength(2)
+  await follow('h')
+  const rejudged = (): Promise<unknown[]> => db.read("select seq from event where message_id = :id and type = 'email.rejudged'", { id })
+  await expect.poll(rejudged, { timeout: 10_000 }).not.toEqual([])
+  await relay.call('PATCH', '/api/domains/sender.example', { open_tracking: false })
+}

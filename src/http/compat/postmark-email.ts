@@ -46,7 +46,7 @@ type Common = Omit<z.output<typeof emailSchema>, 'Subject' | 'HtmlBody' | 'TextB
 /**
  * An email in Postmark's form, for `/email` and `/email/batch`.
  *
- * `Tag` becomes a tag of that name. `TrackLinks` turns the tracking of clicks on or off; in html and in text alike. The
+ * `Tag` becomes a tag of that name. `TrackLinks` turns the tracking of clicks on or off, in html alone. The
  * one stream is `outbound`. Of no effect, and taken: `ContentLength`, and a `Disposition` (a ContentID alone makes a
  * file inline).
  *
@@ -119,7 +119,7 @@ function attachmentOf({ Name, Content, ContentType, ContentID }: z.output<typeof
 function trackingOf({ TrackOpens: opens, TrackLinks: links }: Common): Pick<NativeEmail, 'tracking'> {
   const tracking: NativeEmail['tracking'] = {}
   if (typeof opens === 'boolean') tracking.opens = opens
-  if (links) tracking.clicks = links !== 'None'
+  if (links) tracking.clicks = links.startsWith('Html')
   return Object.keys(tracking).length > 0 ? { tracking } : {}
 }
 

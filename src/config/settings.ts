@@ -275,6 +275,13 @@ export const settings = {
       'what was added by hand do not expire.',
   ),
 
+  'tracking.scanner_networks': setting(
+    type.list(type.network),
+    null,
+    'Networks, such as 192.0.2.0/24, of scanners that open and click mail before its readers do. What comes from there counts as ' +
+      "a machine's, beside what config/reader-rules.json knows. Only networks from which no person reads mail.",
+  ),
+
   plans: setting(
     type.numbersByName(standardPlans, type.whole(1, 10_000_000)),
     standardPlans,

@@ -10,29 +10,28 @@ import { readerRules } from './reader-rules.ts'
  * @param hits in the order of time
  */
 export function findBursts(hits: readonly SourcedHit[], links: number): Map<SourcedHit, Evidence> {
-  const found = new Map<SourcedHit, Evidence>()
   const clicks = hits.filter(({ hit, isPrefetch }) => isClick(hit) && !isPrefetch)
-  const together = [...grouped(clicks, ({ agent }) => agent), ...grouped(clicks, ({ network }) => network)]
-  for (const group of together) markBursts(group, links, found)
-  markBursts(clicks.filter((click) => !found.has(click)), links, found)
-  for (const group of grouped(clicks, ({ agent, network }) => `${agent} ${network}`)) markWalks(group, links, found)
+  const found = new Map<SourcedHit, Evidence>()
+  const mark = (marked: Iterable<SourcedHit>, sign: Evidence): void => {
+    for (const click of marked) if (!found.has(click)) found.set(click, sign)
+  }
+  for (const group of [...grouped(clicks, ({ agent }) => agent), ...grouped(clicks, ({ network }) => network)]) {
+    mark(sweeps(group, links), evidence('burst', 'burst'))
+  }
+  mark(sweeps(clicks.filter((click) => !found.has(click)), links), evidence('burst', 'burst'))
+  const { pair_within_ms: pairWithin, walk } = readerRules().bursts
+  for (const group of grouped(clicks, ({ agent, network }) => `${agent} ${network}`)) {
+    mark(within(group, { links: 2, within: pairWithin }), evidence('burst', 'pair'))
+    // One who goes through all links, at whatever pace.
+    if (links >= walk.at_least) mark(within(group, { links, within: walk.within_ms }), evidence('burst', 'walk'))
+  }
   return found
 }
 
-function markBursts(clicks: readonly SourcedHit[], links: number, found: Map<SourcedHit, Evidence>): void {
-  const { some, all, pair_within_ms: pairWithin } = readerRules().bursts
-  const burst = evidence('burst', 'burst')
-  const windows = some.map((rule) => ({ links: rule.links, within: rule.within_ms }))
-  for (const rule of all) if (links >= rule.at_least) windows.push({ links, within: rule.ms_a_link * (links - 1) })
-  for (const window of windows) for (const click of within(clicks, window)) found.set(click, burst)
-  for (const click of within(clicks, { links: 2, within: pairWithin })) if (!found.has(click)) found.set(click, evidence('burst', 'pair'))
-}
-
-/** One who goes through all links, at whatever pace. */
-function markWalks(clicks: readonly SourcedHit[], links: number, found: Map<SourcedHit, Evidence>): void {
-  const { at_least: atLeast, within_ms: withinMs } = readerRules().bursts.walk
-  if (links < atLeast) return
-  for (const click of within(clicks, { links, within: withinMs })) if (!found.has(click)) found.set(click, evidence('burst', 'walk'))
+function* sweeps(clicks: readonly SourcedHit[], links: number): Generator<SourcedHit> {
+  const { some, all } = readerRules().bursts
+  for (const rule of some) yield* within(clicks, { links: rule.links, within: rule.within_ms })
+  for (const rule of all) if (links >= rule.at_least) yield* within(clicks, { links, within: rule.ms_a_link * (links - 1) })
 }
 
 /** The clicks that lie in a window of time in which so many different links are clicked. */

@@ -25,13 +25,9 @@ export function agentKind(agent: string, isOpen: boolean): AgentKind {
   // These fetch pictures only: whoever follows a link under their name is somebody else.
   if (agents.apple_mpp.some(({ is }) => agent === is.toLowerCase())) return isOpen ? 'apple_mpp' : 'robot'
   if (saysOneOf(agent, agents.image_proxies)) return isOpen ? 'image_proxy' : 'robot'
-  if (saysOneOf(agent, agents.mail_apps) || (isOpen && saysOneOf(agent, agents.mail_apps_on_pixel))) return 'mail_app'
-  return saysOneOf(agent, agents.robots) || isKnownRobot(agent) ? 'robot' : 'browser'
-}
-
-/** By the list of `isbot`, which takes some words of people's agents for those of robots. */
-function isKnownRobot(agent: string): boolean {
-  const { people } = readerRules().agents
-  const said = people.reduce((rest, { says }) => rest.replaceAll(says, ''), agent)
-  return said !== '' && isbot(said)
+  if (isOpen && saysOneOf(agent, agents.mail_apps_on_pixel)) return 'mail_app'
+  if (saysOneOf(agent, agents.robots)) return 'robot'
+  if (saysOneOf(agent, agents.mail_apps)) return 'mail_app'
+  // `isbot` takes some words of people's agents for those of robots.
+  return saysOneOf(agent, agents.people) || !isbot(agent) ? 'browser' : 'robot'
 }

@@ -4,7 +4,11 @@ import type { WeightName } from './reader-rules.ts'
 /** What a browser's agent lets one expect of its header. */
 interface Browser {
   isOutdated: boolean
+  /** Of a desktop computer, which would have replaced it long ago. */
+  isAncient: boolean
   sendsSecFetch: boolean
+  /** Whether mail apps use it to fetch pictures, with what header they like. */
+  isInMailApps: boolean
 }
 
 /** A header as one that a person's browser may have sent. */
@@ -31,6 +35,7 @@ export function fabrication(sent: BrowserHeader, isOpen: boolean): WeightName | 
   const { agent, headers, scheme } = sent
   const browser = browserOf(agent)
   const isBare = !has(headers, 'accept-language')
+  if (isOpen && browser?.isInMailApps) return null
   if (isBare && browser?.isOutdated) return 'outdated_and_bare'
   const lacksSecFetch = browser?.sendsSecFetch === true && scheme === 'https' && !hasSecFetch(headers)
   if (isOpen) return browser && (lacksSecFetch || isBare) ? (lacksSecFetch && isBare ? 'half_a_browser' : 'half_an_open') : null
@@ -38,17 +43,21 @@ export function fabrication(sent: BrowserHeader, isOpen: boolean): WeightName | 
   if (isBare && browser && (lacksSecFetch || !wantsPage)) return 'not_by_a_browser'
   if (lacksSecFetch || (isBare && agent.startsWith('mozilla/'))) return 'half_a_browser'
   if (browser && (!wantsPage || !isNavigation(headers) || hintsDisagree(agent, headers))) return 'half_a_browser'
-  return null
+  return browser?.isAncient ? 'ancient' : null
 }
 
 function browserOf(agent: string): Browser | null {
   const { known, without_sec_fetch: without } = readerRules().browsers
-  // Safari alone tells its version like that, and so do old Androids.
   const rule = known.find(({ token }) => agent.includes(token))
   if (!rule) return null
   const version = numberBehind(agent, rule.token)
-  const sendsSecFetch = rule.sec_fetch_since !== null && version >= rule.sec_fetch_since && !saysOneOf(agent, without)
-  return { isOutdated: version < rule.outdated_below, sendsSecFetch }
+  const isEmbedded = saysOneOf(agent, without)
+  return {
+    isOutdated: version < rule.outdated_below,
+    isAncient: version < (rule.ancient_below ?? 0) && !agent.includes('android'),
+    sendsSecFetch: rule.sec_fetch_since !== null && version >= rule.sec_fetch_since && !isEmbedded,
+    isInMailApps: rule.is_in_mail_apps === true || isEmbedded,
+  }
 }
 
 /** NaN, which is neither below nor above anything, where there is none. */

@@ -9,11 +9,11 @@ import { readerRules } from './reader-rules.ts'
  * together; what is left is looked at as a whole, for machines that change both.
  * @param hits in the order of time
  */
-export function findBursts(hits: readonly SourcedHit[], links: number): Map<SourcedHit, Evidence> {
+export function findBursts(hits: readonly SourcedHit[], links: number): Map<SourcedHit, Evidence[]> {
   const clicks = hits.filter(({ hit, isPrefetch }) => isClick(hit) && !isPrefetch)
-  const found = new Map<SourcedHit, Evidence>()
+  const found = new Map<SourcedHit, Evidence[]>()
   const mark = (marked: Iterable<SourcedHit>, sign: Evidence): void => {
-    for (const click of marked) if (!found.has(click)) found.set(click, sign)
+    for (const click of marked) if (!found.has(click)) found.set(click, [sign])
   }
   for (const group of [...grouped(clicks, ({ agent }) => agent), ...grouped(clicks, ({ network }) => network)]) {
     mark(sweeps(group, links), evidence('burst', 'burst'))

@@ -31,8 +31,10 @@ export function findEchoes(hits: readonly SourcedHit[], isMachine: (hit: Sourced
 }
 
 function* shadows(clicks: readonly SourcedHit[], isMachine: (hit: SourcedHit) => boolean): Generator<SourcedHit> {
-  const within = readerRules().windows_ms.shadow
+  const windows = readerRules().windows_ms
   for (const [place, later] of clicks.entries()) {
+    // Nobody changes devices so quickly.
+    const within = later.isComplete ? windows.shadow_as_a_browser : windows.shadow
     const isShadow = clicks
       .slice(Math.max(0, place - lookedBack), place)
       .some(

@@ -29,7 +29,8 @@ class Moments {
 
 /**
  * What a machine that has given itself away did besides: around the hidden link, a sweep or a HEAD. One address is enough close
- * to the hidden link, and so is one agent, unless only the follower is complete as a browser. Else it takes both.
+ * to the hidden link, and so is one agent, unless only the follower is complete as a browser. Else it takes both; of a fleet
+ * that sweeps from many addresses, an agent that is not complete is enough.
  * @param hits in the order of time
  */
 export function findFollowers(hits: readonly SourcedHit[], bursts: ReadonlySet<SourcedHit>): Map<SourcedHit, Evidence[]> {
@@ -39,7 +40,7 @@ export function findFollowers(hits: readonly SourcedHit[], bursts: ReadonlySet<S
     if (sourced.isPrefetch || sourced.kind === 'image_proxy') continue
     const source = sourceOf(sourced)
     if (sourced.hit.what === 'honeypot') for (const name of [source, ...namesOf(sourced)]) if (name) traps.add(name, sourced.at)
-    if (bursts.has(sourced) && source) sweeps.add(source, sourced.at)
+    if (bursts.has(sourced)) for (const name of [source, agentName(sourced)]) if (name) sweeps.add(name, sourced.at)
     if (sourced.hit.method.toUpperCase() !== 'GET' && source) heads.add(source, sourced.at)
   }
   const found = new Map<SourcedHit, Evidence[]>()
@@ -50,7 +51,8 @@ export function findFollowers(hits: readonly SourcedHit[], bursts: ReadonlySet<S
     const signs: Evidence[] = []
     const isNearTrap = namesAsked(sourced).some((name) => traps.isNear(name, at, windows.honeypot))
     if (isNearTrap || (source && traps.isNear(source, at, windows.honeypot_same_source))) signs.push(evidence('honeypot', 'honeypot_follower'))
-    if (source && sweeps.isNear(source, at, windows.burst_follower)) signs.push(evidence('burst', 'burst_follower'))
+    const isOfFleet = !sourced.isComplete && sourced.kind === 'browser' && sweeps.isNear(agentName(sourced), at, windows.burst_follower)
+    if (isOfFleet || (source && sweeps.isNear(source, at, windows.burst_follower))) signs.push(evidence('burst', 'burst_follower'))
     if (source && heads.isNear(source, at, windows.head_follower)) signs.push(evidence('head', 'head_follower'))
     found.set(sourced, signs)
   }

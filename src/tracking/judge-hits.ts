@@ -1,5 +1,6 @@
-import { verdictOf } from './evidence.ts'
+import { evidence, verdictOf } from './evidence.ts'
 import type { Evidence } from './evidence.ts'
+import { isClick } from './hit.ts'
 import type { HitMessage, Verdict } from './hit.ts'
 import { findBursts } from './hit-bursts.ts'
 import { findEchoes } from './hit-echoes.ts'
@@ -19,20 +20,19 @@ export function judgeHits(message: HitMessage, isOperatorsScanner: (address: str
   const sourced = message.hits.map((hit) => sourcedHit(hit, message.scheme))
   const inTime = sourced.toSorted((one, other) => one.at - other.at)
   const signs = new Map<SourcedHit, Evidence[]>()
-  const around = { scheme: message.scheme, links: message.links, openedAt: openedAt(inTime), isOperatorsScanner }
-  for (const hit of inTime) signs.set(hit, signsOf(hit, around))
-
-  const bursts = findBursts(inTime, message.links)
-  const strongest = readerRules().weights.burst.weight
-  const sweeps = new Set([...bursts].flatMap(([hit, { weight }]) => (weight >= strongest ? [hit] : [])))
-  for (const [hit, sign] of bursts) signs.get(hit)?.push(sign)
-  for (const [hit, found] of findFollowers(inTime, sweeps)) signs.get(hit)?.push(...found)
+  const add = (found: Iterable<readonly [SourcedHit, readonly Evidence[]]>): void => {
+    for (const [hit, more] of found) signs.set(hit, [...(signs.get(hit) ?? []), ...more])
+  }
   const verdict = (hit: SourcedHit): Verdict => verdictOf(signs.get(hit) ?? [])
-  for (const [hit, found] of findEchoes(inTime, (first) => verdict(first).bot)) signs.get(hit)?.push(...found)
-  return sourced.map(verdict)
-}
 
-/** When the mail was first opened by what may be a person. */
-function openedAt(hits: readonly SourcedHit[]): number | null {
-  return hits.find(({ hit, kind }) => hit.what === 'open' && (kind === 'browser' || kind === 'mail_app' || kind === 'image_proxy'))?.at ?? null
+  const around = { scheme: message.scheme, links: message.links, isOperatorsScanner }
+  add(inTime.map((hit) => [hit, signsOf(hit, around)]))
+  const openedAt = inTime.find((hit) => hit.hit.what === 'open' && !verdict(hit).bot)?.at ?? Infinity
+  add(inTime.map((hit) => [hit, isClick(hit.hit) && hit.at < openedAt ? [evidence(null, 'no_open')] : []]))
+  const bursts = findBursts(inTime, message.links)
+  add(bursts)
+  const sweeps = new Set(inTime.filter((hit) => bursts.get(hit)?.some(({ weight }) => weight >= readerRules().weights.burst.weight)))
+  add(findFollowers(inTime, sweeps))
+  add(findEchoes(inTime, (hit) => verdict(hit).bot))
+  return sourced.map(verdict)
 }

@@ -7,12 +7,17 @@ interface AgentWords {
   and?: string
 }
 
-/** The newest version that is `outdated_below`; from `sec_fetch_since` on it sends Sec-Fetch fields over https. */
 interface BrowserRule {
   /** What stands before its version, in lower case. */
   token: string
+  /** The first version that is not outdated. */
   outdated_below: number
+  /** The first version that a desktop computer may still have, where that tells. */
+  ancient_below?: number
+  /** The first version that sends Sec-Fetch fields over https; null for none. */
   sec_fetch_since: number | null
+  /** Whether mail apps fetch pictures by it, with other headers. */
+  is_in_mail_apps?: boolean
 }
 
 interface NetworkSource {
@@ -33,6 +38,7 @@ interface RuleSource {
     | 'burst_follower'
     | 'head_follower'
     | 'shadow'
+    | 'shadow_as_a_browser'
     | 'repeated',
     number
   >
@@ -79,6 +85,7 @@ export type WeightName =
   | 'not_by_a_browser'
   | 'half_a_browser'
   | 'half_an_open'
+  | 'ancient'
   | 'shadow'
   | 'repeated'
   | 'as_a_browser'

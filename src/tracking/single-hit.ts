@@ -1,7 +1,6 @@
 import { fabrication } from './browser-headers.ts'
 import { evidence } from './evidence.ts'
 import type { Evidence } from './evidence.ts'
-import { isClick } from './hit.ts'
 import type { SourcedHit } from './hit-source.ts'
 import { readerRules } from './reader-rules.ts'
 
@@ -10,8 +9,6 @@ export interface HitCircumstances {
   scheme: 'http' | 'https'
   /** Links of the message. */
   links: number
-  /** ms since delivery of the first open that may be a person's; null for none */
-  openedAt: number | null
   /** Tells the addresses that the operator knows as scanners'. */
   isOperatorsScanner(address: string): boolean
 }
@@ -46,14 +43,12 @@ function networkSigns({ hit: { ip }, at }: SourcedHit, { isOperatorsScanner }: H
   return isIn.datacentres(ip) ? [evidence(null, 'datacentre')] : []
 }
 
-function momentSigns(sourced: SourcedHit, { links, openedAt }: HitCircumstances): Evidence[] {
-  const { at, hit } = sourced
+function momentSigns({ at, isComplete }: SourcedHit, { links }: HitCircumstances): Evidence[] {
   const { windows_ms: windows, short_mail_links: short } = readerRules()
-  const found: Evidence[] = []
   if (at < -windows.before_delivery_at_least) {
     // Long before, a copy of the mail has arrived that was not acknowledged.
-    if (at > -windows.before_delivery) found.push(evidence('instant', 'before_delivery'))
-  } else if (at < windows.instant) found.push(evidence('instant', links <= short && sourced.isComplete ? 'instant_short' : 'instant'))
-  if (isClick(hit) && (openedAt === null || openedAt > at)) found.push(evidence(null, 'no_open'))
-  return found
+    return at > -windows.before_delivery ? [evidence('instant', 'before_delivery')] : []
+  }
+  if (at >= windows.instant) return []
+  return [evidence('instant', links <= short && isComplete ? 'instant_short' : 'instant')]
 }

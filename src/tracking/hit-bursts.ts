@@ -2,7 +2,10 @@ import { evidence } from './evidence.ts'
 import type { Evidence } from './evidence.ts'
 import { isClick } from './hit.ts'
 import type { SourcedHit } from './hit-source.ts'
+import { variousWithin } from './hit-window.ts'
 import { readerRules } from './reader-rules.ts'
+
+const shortMs = 4000
 
 /**
  * Clicks that come quicker than a hand, on different links: a machine follows them all. Those of one agent or one network belong
@@ -15,42 +18,32 @@ export function findBursts(hits: readonly SourcedHit[], links: number): Map<Sour
   const mark = (marked: Iterable<SourcedHit>, sign: Evidence): void => {
     for (const click of marked) if (!found.has(click)) found.set(click, [sign])
   }
-  for (const group of [...grouped(clicks, ({ agent }) => agent), ...grouped(clicks, ({ network }) => network)]) {
-    mark(sweeps(group, links), evidence('burst', 'burst'))
-  }
-  mark(sweeps(clicks.filter((click) => !found.has(click)), links), evidence('burst', 'burst'))
+  const burst = evidence('burst', 'burst')
+  for (const group of grouped(clicks, ({ agent }) => agent)) mark(sweeps(group, links, Infinity), burst)
+  // Others share a network, so only a short while tells of one machine.
+  for (const group of grouped(clicks, ({ network }) => network)) mark(sweeps(group, links, shortMs), burst)
+  mark(sweeps(clicks.filter((click) => !found.has(click)), links, shortMs), burst)
   const { pair_within_ms: pairWithin, walk } = readerRules().bursts
   for (const group of grouped(clicks, ({ agent, network }) => `${agent} ${network}`)) {
-    mark(within(group, { links: 2, within: pairWithin }), evidence('burst', 'pair'))
+    mark(within(group, { links: 2, ms: pairWithin }), evidence('burst', 'pair'))
     // One who goes through all links, at whatever pace.
-    if (links >= walk.at_least) mark(within(group, { links, within: walk.within_ms }), evidence('burst', 'walk'))
+    if (links >= walk.at_least) mark(within(group, { links, ms: walk.within_ms }), evidence('burst', 'walk'))
   }
   return found
 }
 
-function* sweeps(clicks: readonly SourcedHit[], links: number): Generator<SourcedHit> {
+function* sweeps(clicks: readonly SourcedHit[], links: number, longestMs: number): Generator<SourcedHit> {
   const { some, all } = readerRules().bursts
-  for (const rule of some) yield* within(clicks, { links: rule.links, within: rule.within_ms })
-  for (const rule of all) if (links >= rule.at_least) yield* within(clicks, { links, within: rule.ms_a_link * (links - 1) })
+  const windows = [
+    ...some.map((rule) => ({ links: rule.links, ms: rule.within_ms })),
+    ...all.filter((rule) => links >= rule.at_least).map((rule) => ({ links, ms: rule.ms_a_link * (links - 1) })),
+  ]
+  for (const window of windows) if (window.ms <= longestMs) yield* within(clicks, window)
 }
 
-/** The clicks that lie in a window of time in which so many different links are clicked. */
-function* within(clicks: readonly SourcedHit[], window: { links: number; within: number }): Generator<SourcedHit> {
-  const counts = new Map<string, number>()
-  let first = 0
-  let told = 0
-  for (const [last, click] of clicks.entries()) {
-    counts.set(click.hit.what, (counts.get(click.hit.what) ?? 0) + 1)
-    for (let oldest = clicks[first]; oldest && click.at - oldest.at > window.within; oldest = clicks[++first]) {
-      const left = (counts.get(oldest.hit.what) ?? 0) - 1
-      if (left > 0) counts.set(oldest.hit.what, left)
-      else counts.delete(oldest.hit.what)
-    }
-    if (counts.size < window.links) continue
-    for (const one of clicks.slice(Math.max(first, told), last + 1)) yield one
-    told = last + 1
-  }
-}
+/** The clicks that lie in a stretch of time in which so many different links are clicked. */
+const within = (clicks: readonly SourcedHit[], { links, ms }: { links: number; ms: number }): Iterable<SourcedHit> =>
+  variousWithin(clicks, ms, [{ of: ({ hit }) => hit.what, atLeast: links }])
 
 function grouped(hits: readonly SourcedHit[], keyOf: (hit: SourcedHit) => string | null): SourcedHit[][] {
   const groups = new Map<string, SourcedHit[]>()

@@ -2,6 +2,7 @@ import { evidence } from './evidence.ts'
 import type { Evidence } from './evidence.ts'
 import { isClick } from './hit.ts'
 import type { SourcedHit } from './hit-source.ts'
+import { variousWithin } from './hit-window.ts'
 import { readerRules } from './reader-rules.ts'
 
 /** Clicks on a link that are looked back at: more within a minute are no person's anyway. */
@@ -9,7 +10,7 @@ const lookedBack = 20
 
 /**
  * Clicks that others repeat: what checks a link that a person has just followed (`shadow`), and what comes from many places at
- * once (`repeated`). People have second devices and forward mail, so a complete browser is suspected less.
+ * once (`repeated`). People have second devices and share mailboxes, so a complete browser is suspected less.
  * @param hits in the order of time
  * @param isMachine whether a hit is known as a machine's already: a person who comes after it is no echo
  */
@@ -25,7 +26,7 @@ export function findEchoes(hits: readonly SourcedHit[], isMachine: (hit: Sourced
   const add = (hit: SourcedHit, sign: Evidence): void => void found.set(hit, [...(found.get(hit) ?? []), sign])
   for (const clicks of byLink.values()) {
     for (const hit of shadows(clicks, isMachine)) add(hit, evidence('shadow', hit.isComplete ? 'as_a_browser' : 'shadow'))
-    for (const hit of repeated(clicks)) add(hit, evidence('repeated', hit.isComplete ? 'as_a_browser' : 'repeated'))
+    for (const hit of repeated(clicks)) add(hit, evidence('repeated', 'repeated'))
   }
   return found
 }
@@ -51,23 +52,11 @@ function* shadows(clicks: readonly SourcedHit[], isMachine: (hit: SourcedHit) =>
 
 function* repeated(clicks: readonly SourcedHit[]): Generator<SourcedHit> {
   const { windows_ms: windows, repeated: least } = readerRules()
-  const [networks, agents] = [new Map<string, number>(), new Map<string, number>()]
-  const count = (counts: Map<string, number>, key: string, by: 1 | -1): void => {
-    const left = (counts.get(key) ?? 0) + by
-    if (left > 0) counts.set(key, left)
-    else counts.delete(key)
-  }
-  let first = 0
-  let told = 0
-  for (const [last, click] of clicks.entries()) {
-    count(networks, click.network ?? '', 1)
-    count(agents, click.agent, 1)
-    for (let oldest = clicks[first]; oldest && click.at - oldest.at > windows.repeated; oldest = clicks[++first]) {
-      count(networks, oldest.network ?? '', -1)
-      count(agents, oldest.agent, -1)
-    }
-    if (networks.size < least.networks || agents.size < least.agents) continue
-    for (const one of clicks.slice(Math.max(first, told), last + 1)) if (!('cookie' in one.hit.headers)) yield one
-    told = last + 1
-  }
+  const everywhere = [
+    { of: ({ network }: SourcedHit) => network ?? '', atLeast: least.networks },
+    { of: ({ agent }: SourcedHit) => agent, atLeast: least.agents },
+  ]
+  const hasSession = ({ hit }: SourcedHit): boolean => 'cookie' in hit.headers
+  for (const click of variousWithin(clicks, windows.repeated_as_a_browser, everywhere)) if (!hasSession(click)) yield click
+  for (const click of variousWithin(clicks, windows.repeated, everywhere)) if (!hasSession(click) && !click.isComplete) yield click
 }

@@ -39,7 +39,8 @@ interface RuleSource {
     | 'head_follower'
     | 'shadow'
     | 'shadow_as_a_browser'
-    | 'repeated',
+    | 'repeated'
+    | 'repeated_as_a_browser',
     number
   >
   short_mail_links: number

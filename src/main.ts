@@ -49,7 +49,7 @@ async function carryOut({ command, input, configFile }: ParsedCommand, argv: str
   if (command.name === 'feedback parse') return parseFeedbackFiles(input)
   if (command.name === 'tracking rewrite') return { ...result(''), stdout: await rewriteFile(input, systemClock.now()) }
   const config = loadConfig({ file: configFile, env: process.env })
-  if (command.name === 'tracking judge') return result(await judgeFiles(input, config.tracking.scannerNetworks))
+  if (command.name === 'tracking judge') return judgeFiles(input, config.tracking.scannerNetworks)
   const log = createLog(config.log.level)
   if (command.name === 'serve') return serve(config, log)
   if (command.name === 'restore') {

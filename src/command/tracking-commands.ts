@@ -10,6 +10,7 @@ import { rewriteLinks, trackableLinks } from '../tracking/rewrite-links.ts'
 import { trackingKeys } from '../tracking/tracking-token.ts'
 import { argument, flagOption, textOption } from './command.ts'
 import type { Command, CommandInput } from './command.ts'
+import type { CommandResult } from './control-socket.ts'
 import { readHitLine } from './hit-line.ts'
 
 /** Have no `run`: they need neither a server nor its data, so main.ts carries them out. */
@@ -52,22 +53,33 @@ export async function rewriteFile(input: CommandInput, now: number): Promise<Buf
 const htmlOf = (input: CommandInput): Promise<Buffer> => contentOf(argument(input, 0), input.cwd)
 
 /**
- * Judges by the code that serves, as the verdicts stand when all has settled.
+ * Judges by the code that serves. A file or a line that cannot be read is told on standard error, and the others are judged all the same.
  * @param scannerNetworks of the operator, in CIDR notation
- * @throws SternaError `not_found`, `invalid_parameter` where a file cannot be read or a line of it is not understood
  */
-export async function judgeFiles({ args, cwd }: CommandInput, scannerNetworks: readonly string[]): Promise<string> {
+export async function judgeFiles({ args, cwd }: CommandInput, scannerNetworks: readonly string[]): Promise<CommandResult> {
   const isOperatorsScanner = networkRule(scannerNetworks)
-  let printed = ''
-  for (const file of args) {
-    const lines = (await contentOf(file, cwd)).toString().split('\n')
-    for (const [place, line] of lines.entries()) {
-      if (line.trim() === '') continue
-      const { id, message } = readHitLine(line, `${file}:${place + 1}`)
-      printed += `${JSON.stringify({ id, hits: judgeHits(message, isOperatorsScanner) })}\n`
+  const result: CommandResult = { stdout: '', stderr: '', exitCode: 0 }
+  const orTell = async (step: () => string | Promise<string>): Promise<string> => {
+    try {
+      return await step()
+    } catch (error) {
+      if (!(error instanceof SternaError)) throw error
+      result.stderr += `sterna: ${error.message}\n`
+      result.exitCode = 1
+      return ''
     }
   }
-  return printed
+  for (const file of args) {
+    const lines = (await orTell(async () => (await contentOf(file, cwd)).toString())).split('\n')
+    for (const [place, line] of lines.entries()) {
+      if (line.trim() === '') continue
+      result.stdout += await orTell(() => {
+        const { id, message } = readHitLine(line.trim(), `${file}:${place + 1}`)
+        return `${JSON.stringify({ id, hits: judgeHits(message, isOperatorsScanner) })}\n`
+      })
+    }
+  }
+  return result
 }
 
 async function contentOf(file: string, cwd: string): Promise<Buffer> {

@@ -42,7 +42,7 @@ export function fabrication(sent: BrowserHeader, isOpen: boolean): WeightName | 
   const wantsPage = (headers.accept ?? '').includes('html')
   if (isBare && browser && (lacksSecFetch || !wantsPage)) return 'not_by_a_browser'
   if (lacksSecFetch || (isBare && agent.startsWith('mozilla/'))) return 'half_a_browser'
-  if (browser && (!wantsPage || !isNavigation(headers) || hintsDisagree(agent, headers))) return 'half_a_browser'
+  if (browser && ((!wantsPage && has(headers, 'accept')) || !isNavigation(headers) || hintsDisagree(agent, headers))) return 'half_a_browser'
   return browser?.isAncient ? 'ancient' : null
 }
 

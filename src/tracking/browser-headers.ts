@@ -20,31 +20,42 @@ export interface BrowserHeader {
 }
 
 const has = (headers: Record<string, string>, name: string): boolean => (headers[name] ?? '').trim() !== ''
-const hasSecFetch = (headers: Record<string, string>): boolean => has(headers, 'sec-fetch-mode') || has(headers, 'sec-fetch-site')
 
 /** Whether nothing is missing that a browser sends of itself. */
-export function isComplete({ agent, headers, scheme }: BrowserHeader): boolean {
-  return has(headers, 'accept-language') && (scheme === 'http' || hasSecFetch(headers) || browserOf(agent)?.sendsSecFetch !== true)
-}
+export const isComplete = (sent: BrowserHeader): boolean =>
+  has(sent.headers, 'accept-language') && !lacksSecFetch(sent, browserOf(sent.agent))
 
 /**
- * How little a header is that of the browser that it names. Over http browsers send neither Sec-Fetch nor client hints; the order
- * of the fields says nothing, since proxies change it.
+ * How little the header of a request for a page is that of the browser that it names; null where it is. Over http browsers send
+ * neither Sec-Fetch nor client hints; the order of the fields says nothing, since proxies change it.
  */
-export function fabrication(sent: BrowserHeader, isOpen: boolean): WeightName | null {
-  const { agent, headers, scheme } = sent
+export function fabricatedPage(sent: BrowserHeader): WeightName | null {
+  const { agent, headers } = sent
   const browser = browserOf(agent)
   const isBare = !has(headers, 'accept-language')
-  if (isOpen && browser?.isInMailApps) return null
-  if (isBare && browser?.isOutdated) return 'outdated_and_bare'
-  const lacksSecFetch = browser?.sendsSecFetch === true && scheme === 'https' && !hasSecFetch(headers)
-  if (isOpen) return browser && (lacksSecFetch || isBare) ? (lacksSecFetch && isBare ? 'half_a_browser' : 'half_an_open') : null
-  const wantsPage = (headers.accept ?? '').includes('html')
-  if (isBare && browser && (lacksSecFetch || !wantsPage)) return 'not_by_a_browser'
-  if (lacksSecFetch || (isBare && agent.startsWith('mozilla/'))) return 'half_a_browser'
-  if (browser && ((!wantsPage && has(headers, 'accept')) || !isNavigation(headers) || hintsDisagree(agent, headers))) return 'half_a_browser'
-  return browser?.isAncient ? 'ancient' : null
+  const lacks = lacksSecFetch(sent, browser)
+  const accepts = has(headers, 'accept') ? (headers.accept ?? '') : null
+  if (!browser) return isBare && agent.startsWith('mozilla/') ? 'half_a_browser' : null
+  if (isBare && browser.isOutdated) return 'outdated_and_bare'
+  if (isBare && (lacks || accepts?.includes('html') !== true)) return 'not_by_a_browser'
+  if (isBare || lacks || accepts?.includes('html') === false) return 'half_a_browser'
+  if (!isNavigation(headers) || hintsDisagree(agent, headers)) return 'half_a_browser'
+  return browser.isAncient ? 'ancient' : null
 }
+
+/** The same for a picture, which mail apps fetch too, by engines of browsers and with what fields they like. */
+export function fabricatedPicture(sent: BrowserHeader): WeightName | null {
+  const browser = browserOf(sent.agent)
+  if (!browser || browser.isInMailApps) return null
+  const isBare = !has(sent.headers, 'accept-language')
+  if (isBare && browser.isOutdated) return 'outdated_and_bare'
+  const lacks = lacksSecFetch(sent, browser)
+  if (isBare && lacks) return 'half_a_browser'
+  return isBare || lacks ? 'half_an_open' : null
+}
+
+const lacksSecFetch = ({ headers, scheme }: BrowserHeader, browser: Browser | null): boolean =>
+  scheme === 'https' && browser?.sendsSecFetch === true && !has(headers, 'sec-fetch-mode') && !has(headers, 'sec-fetch-site')
 
 function browserOf(agent: string): Browser | null {
   const { known, without_sec_fetch: without } = readerRules().browsers

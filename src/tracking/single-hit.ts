@@ -1,4 +1,4 @@
-import { fabrication } from './browser-headers.ts'
+import { fabricatedPage, fabricatedPicture } from './browser-headers.ts'
 import { evidence } from './evidence.ts'
 import type { Evidence } from './evidence.ts'
 import type { SourcedHit } from './hit-source.ts'
@@ -31,7 +31,7 @@ function agentSigns({ hit, agent, kind }: SourcedHit, { scheme }: HitCircumstanc
   if (kind === 'apple_mpp' || kind === 'gmail_prefetch') return [evidence(kind, kind)]
   const hints = (hit.headers['sec-ch-ua'] ?? '').slice(0, 1000).toLowerCase()
   if (kind === 'robot' || hints.includes('headless')) return [evidence('declared', 'declared')]
-  const weight = kind === 'mail_app' ? null : fabrication({ agent, headers: hit.headers, scheme }, hit.what === 'open')
+  const weight = kind === 'mail_app' ? null : (hit.what === 'open' ? fabricatedPicture : fabricatedPage)({ agent, headers: hit.headers, scheme })
   return weight ? [evidence('fabricated', weight)] : []
 }
 

@@ -11,7 +11,7 @@ import { parseFeedbackFiles } from './command/feedback-commands.ts'
 import { helpPage } from './command/help-page.ts'
 import { openCommandParts } from './command/open-command-parts.ts'
 import { restoreBackup } from './command/restore.ts'
-import { rewriteFile } from './command/tracking-commands.ts'
+import { judgeFiles, rewriteFile } from './command/tracking-commands.ts'
 import { welcome } from './command/welcome.ts'
 import { loadConfig } from './config/load-config.ts'
 import type { Config } from './config/settings.ts'
@@ -49,6 +49,7 @@ async function carryOut({ command, input, configFile }: ParsedCommand, argv: str
   if (command.name === 'feedback parse') return parseFeedbackFiles(input)
   if (command.name === 'tracking rewrite') return { ...result(''), stdout: await rewriteFile(input, systemClock.now()) }
   const config = loadConfig({ file: configFile, env: process.env })
+  if (command.name === 'tracking judge') return judgeFiles(input, config.tracking.scannerNetworks)
   const log = createLog(config.log.level)
   if (command.name === 'serve') return serve(config, log)
   if (command.name === 'restore') {

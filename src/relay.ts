@@ -29,6 +29,7 @@ import { startFeedback } from './feedback/start-feedback.ts'
 import { isoTime } from './iso-time.ts'
 import { Retention } from './message/retention.ts'
 import { NoticeRunner } from './notice/notice-runner.ts'
+import { networkRule } from './ip-address.ts'
 import { HitRecorder } from './engagement/hit-recorder.ts'
 import { QueueAdmin } from './queue/queue-admin.ts'
 import { QueueRunner } from './queue/queue-runner.ts'
@@ -159,9 +160,10 @@ async function startQueue(
 
 /** Records what readers do of what the HTTP port answers. */
 function startHits(core: CoreParts, eventsWritten: () => void, stops: Stop[]): HitRecorder {
-  const { settle, readerAddresses, hiddenLink } = core.config.tracking
+  const { settle, readerAddresses, hiddenLink, scannerNetworks } = core.config.tracking
+  const isOperatorsScanner = networkRule(scannerNetworks)
   const scheme = core.config.baseUrl.startsWith('https:') ? 'https' : 'http'
-  const hits = new HitRecorder({ ...core, judge: judgeHits, eventsWritten }, { settleMs: settle, addresses: readerAddresses, hiddenLink, scheme })
+  const hits = new HitRecorder({ ...core, judge: (message) => judgeHits(message, isOperatorsScanner), eventsWritten }, { settleMs: settle, addresses: readerAddresses, hiddenLink, scheme })
   hits.start()
   stops.push(() => hits.stop())
   return hits

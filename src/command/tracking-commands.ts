@@ -3,11 +3,15 @@ import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { messageOf, SternaError } from '../errors.ts'
 import { newId } from '../id.ts'
+import { networkRule } from '../ip-address.ts'
+import { judgeHits } from '../tracking/judge-hits.ts'
 import { messageLinks } from '../tracking/message-links.ts'
 import { rewriteLinks, trackableLinks } from '../tracking/rewrite-links.ts'
 import { trackingKeys } from '../tracking/tracking-token.ts'
 import { argument, flagOption, textOption } from './command.ts'
 import type { Command, CommandInput } from './command.ts'
+import type { CommandResult } from './control-socket.ts'
+import { readHitLine } from './hit-line.ts'
 
 /** Have no `run`: they need neither a server nor its data, so main.ts carries them out. */
 export const trackingCommands: Command[] = [
@@ -21,6 +25,15 @@ export const trackingCommands: Command[] = [
     doc:
       'Prints a file of HTML with its links rewritten as in mail whose clicks are tracked, and no pixel. With --links: where in the ' +
       'file the value of each attribute lies (bytes, the end excluded), and where the link leads.',
+  },
+  {
+    name: 'tracking judge',
+    args: ['FILE…'],
+    options: {},
+    doc:
+      'Prints which opens and clicks are those of machines, as the verdicts stand when all has settled: for each line of the files, ' +
+      'which says in JSON what a recipient\'s message was asked for, a line `{"id", "hits": [{"bot", "reason", "confidence"}]}`. ' +
+      'docs/tracking.md says what the lines have. Heeds the setting tracking.scanner_networks.',
   },
 ]
 
@@ -37,10 +50,41 @@ export async function rewriteFile(input: CommandInput, now: number): Promise<Buf
   return Buffer.from(rewriteLinks(html, charset, clickUrl))
 }
 
-async function htmlOf(input: CommandInput): Promise<Buffer> {
-  const file = argument(input, 0)
+const htmlOf = (input: CommandInput): Promise<Buffer> => contentOf(argument(input, 0), input.cwd)
+
+/**
+ * Judges by the code that serves. A file or a line that cannot be read is told on standard error, and the others are judged all the same.
+ * @param scannerNetworks of the operator, in CIDR notation
+ */
+export async function judgeFiles({ args, cwd }: CommandInput, scannerNetworks: readonly string[]): Promise<CommandResult> {
+  const isOperatorsScanner = networkRule(scannerNetworks)
+  const result: CommandResult = { stdout: '', stderr: '', exitCode: 0 }
+  const orTell = async (step: () => string | Promise<string>): Promise<string> => {
+    try {
+      return await step()
+    } catch (error) {
+      if (!(error instanceof SternaError)) throw error
+      result.stderr += `sterna: ${error.message}\n`
+      result.exitCode = 1
+      return ''
+    }
+  }
+  for (const file of args) {
+    const lines = (await orTell(async () => (await contentOf(file, cwd)).toString())).split('\n')
+    for (const [place, line] of lines.entries()) {
+      if (line.trim() === '') continue
+      result.stdout += await orTell(() => {
+        const { id, message } = readHitLine(line.trim(), `${file}:${place + 1}`)
+        return `${JSON.stringify({ id, hits: judgeHits(message, isOperatorsScanner) })}\n`
+      })
+    }
+  }
+  return result
+}
+
+async function contentOf(file: string, cwd: string): Promise<Buffer> {
   try {
-    return await readFile(resolve(input.cwd, file))
+    return await readFile(resolve(cwd, file))
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw new SternaError('not_found', `There is no file ${file}.`)
     throw new SternaError('invalid_parameter', `${file} cannot be read: ${messageOf(error)}.`, { cause: error })

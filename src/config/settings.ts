@@ -257,6 +257,12 @@ export const settings = {
     'When tracking links are at the tracking host of a domain instead of base_url: once the certificate of http.tls_listen covers it, or ' +
       'always, where a proxy has the certificates.',
   ),
+  'tracking.scanner_networks': setting(
+    type.list(type.network),
+    null,
+    'Networks, such as 192.0.2.0/24, of scanners that open and click mail before its readers do. What comes from there counts as ' +
+      "a machine's, beside what config/reader-rules.json knows. Only networks from which no person reads mail.",
+  ),
 
   'notices.delay_after': setting(
     type.duration,

@@ -5,8 +5,8 @@ import type { Log } from '../log.ts'
 import { ConflictError } from '../store/database.ts'
 import type { Database, Statement } from '../store/database.ts'
 import { isErasedAddress } from '../suppression/erased-address.ts'
-import type { Hit as JudgeInput, JudgedMessage, Verdict } from '../tracking/judge-hits.ts'
-import type { AddressKeeping, Hit } from './hit.ts'
+import type { Hit, HitMessage, Verdict } from '../tracking/hit.ts'
+import type { AddressKeeping, ReaderHit } from './reader-hit.ts'
 import { insertHit, readSubjects, readUnsettled, recordRejudged, recount, settleHit, subjectsAtOnce, updateVerdict } from './hit-store.ts'
 import type { HitSubject, JudgedHit } from './hit-store.ts'
 import { keptReader } from './kept-reader.ts'
@@ -17,7 +17,7 @@ interface HitRecorderParts {
   db: Database
   clock: Clock
   log: Log
-  judge(message: JudgedMessage): Verdict[]
+  judge(message: HitMessage): Verdict[]
   /** Called after events were written. */
   eventsWritten(): void
 }
@@ -35,6 +35,8 @@ interface HitRecorderSettings {
 const mostWaiting = 2_000
 /** Of one recipient: nobody can fill the log, or a webhook, with one token. */
 const mostOfRecipient = 100
+/** So many of a recipient's last hits are judged together with a new one. */
+const judgedTogether = 20
 /** How long hits wait for company, ms. */
 const gatherMs = 100
 /** How much longer than a step took it waits before the next: mail goes first. */
@@ -52,7 +54,7 @@ const againMs = 1_000
 export class HitRecorder {
   readonly #parts: HitRecorderParts
   readonly #settings: HitRecorderSettings
-  readonly #waiting: Hit[] = []
+  readonly #waiting: ReaderHit[] = []
   readonly #recent = new RecentHits()
   #working: Promise<void> | null = null
   #cancelTimer: CancelTimer = () => {}
@@ -69,7 +71,7 @@ export class HitRecorder {
   }
 
   /** Never throws, and never waits. */
-  record(hit: Hit): void {
+  record(hit: ReaderHit): void {
     if (this.#waiting.length >= mostWaiting || this.#isStopped) return
     this.#waiting.push(hit)
     this.#wake()
@@ -124,16 +126,15 @@ export class HitRecorder {
   }
 
   /** What is to be written of the new hits of a recipient, and of earlier ones that they show in another light. */
-  #stepOf(subject: HitSubject, came: Hit[]): { statements: Statement[]; tells: boolean; remember(): void } {
-    const known = this.#recent.of(subject.recipientId)
-    const fresh = came.slice(0, Math.max(0, mostOfRecipient - Math.max(subject.stored, known.length)))
+  #stepOf(subject: HitSubject, came: ReaderHit[]): { statements: Statement[]; tells: boolean; remember(): void } {
+    const all = this.#recent.of(subject.recipientId)
+    const known = all.slice(-judgedTogether)
+    const fresh = came.slice(0, Math.max(0, mostOfRecipient - Math.max(subject.stored, all.length)))
     const verdicts = this.#verdictsOn(subject, [...known.map((hit) => hit.came), ...fresh])
     const added = fresh.map((hit, place) => this.#recentOf(subject, hit, verdicts[known.length + place] as Verdict))
     const changed = known.flatMap((hit, place) => {
       const verdict = verdicts[place] as Verdict
-      // What was told to be a machine's stays one.
-      const isNews = hit.stored && (hit.eventId === null ? isOther(hit.stored.verdict, verdict) : verdict.bot && !hit.stored.verdict.bot)
-      return isNews && hit.stored ? [{ hit, stored: { ...hit.stored, verdict } }] : []
+      return hit.stored && isNews(verdict, hit.stored.verdict, hit.eventId !== null) ? [{ hit, stored: { ...hit.stored, verdict } }] : []
     })
     const now = this.#parts.clock.now()
     const statements = [
@@ -152,14 +153,14 @@ export class HitRecorder {
     }
   }
 
-  #verdictsOn({ deliveredAt }: HitSubject, hits: Hit[]): Verdict[] {
+  #verdictsOn({ deliveredAt }: HitSubject, hits: ReaderHit[]): Verdict[] {
     const { hiddenLink: honeypot, scheme } = this.#settings
     const links = Math.max(0, ...hits.map((hit) => hit.links))
-    const judged = hits.map(({ what, at, method, headers, ip }): JudgeInput => ({ what, method, headers, ip, afterDeliveryMs: Math.max(0, at - (deliveredAt ?? at)) }))
+    const judged = hits.map(({ what, at, method, headers, ip }): Hit => ({ what, method, headers, ip, afterDeliveryMs: at - (deliveredAt ?? at) }))
     return this.#parts.judge({ links, honeypot, scheme, hits: judged })
   }
 
-  #recentOf({ isAnonymous }: HitSubject, came: Hit, verdict: Verdict): RecentHit {
+  #recentOf({ isAnonymous }: HitSubject, came: ReaderHit, verdict: Verdict): RecentHit {
     const { what, link, at } = came
     if (what === 'honeypot') return { came, stored: null, eventId: null }
     const reader = keptReader(came, isAnonymous, this.#settings.addresses)
@@ -203,4 +204,5 @@ export class HitRecorder {
   }
 }
 
-const isOther = (one: Verdict, other: Verdict): boolean => one.bot !== other.bot || one.reason !== other.reason || one.confidence !== other.confidence
+/** Suspicion only grows, since not all of the earlier hits are looked at again; an event is corrected only where it was taken for a person's. */
+const isNews = (verdict: Verdict, before: Verdict, isTold: boolean): boolean => verdict.confidence > before.confidence && (!isTold || (verdict.bot && !before.bot))

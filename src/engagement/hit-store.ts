@@ -2,7 +2,7 @@ import { recordEvent } from '../event/event-log.ts'
 import type { EventSubject } from '../event/event-log.ts'
 import { isoTime } from '../iso-time.ts'
 import type { Database, Row, Statement } from '../store/database.ts'
-import type { Verdict } from '../tracking/judge-hits.ts'
+import type { Verdict } from '../tracking/hit.ts'
 import type { KeptReader } from './kept-reader.ts'
 
 /** Whose token a hit came with. */

@@ -1,5 +1,5 @@
 import { truncatedAddress } from '../ip-address.ts'
-import type { AddressKeeping, Hit } from './hit.ts'
+import type { AddressKeeping, ReaderHit } from './reader-hit.ts'
 
 /** What is kept of whoever fetched something. */
 export interface KeptReader {
@@ -12,7 +12,7 @@ const longestUserAgent = 500
 const nobody: KeptReader = { ipAddress: null, userAgent: null }
 
 /** Nothing is kept where the sender wants that, or the reader says so by `Sec-GPC` or `DNT`. */
-export function keptReader({ ip, headers }: Pick<Hit, 'ip' | 'headers'>, isAnonymous: boolean, keeping: AddressKeeping): KeptReader {
+export function keptReader({ ip, headers }: Pick<ReaderHit, 'ip' | 'headers'>, isAnonymous: boolean, keeping: AddressKeeping): KeptReader {
   if (isAnonymous || headers['sec-gpc'] === '1' || headers['dnt'] === '1') return nobody
   return {
     ipAddress: keeping === 'none' ? null : keeping === 'full' ? ip : truncatedAddress(ip),

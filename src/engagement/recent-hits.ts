@@ -1,9 +1,9 @@
-import type { Hit } from './hit.ts'
+import type { ReaderHit } from './reader-hit.ts'
 import type { JudgedHit } from './hit-store.ts'
 
 /** A hit as it came; `stored` is null for the link that nobody sees, which only tells of others. */
 export interface RecentHit {
-  came: Hit
+  came: ReaderHit
   stored: JudgedHit | null
   /** Null until it has settled. */
   eventId: string | null

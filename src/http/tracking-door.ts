@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
-import type { Hit } from '../engagement/hit.ts'
+import type { ReaderHit } from '../engagement/reader-hit.ts'
 import { openTarget } from '../tracking/sealed-target.ts'
 import { readRecipientToken, recipientTokenLength } from '../tracking/tracking-token.ts'
 import type { TrackedRecipient, TrackingKeys } from '../tracking/tracking-token.ts'
@@ -12,7 +12,7 @@ export interface TrackingDoorParts {
   /** Epoch, ms. */
   now(): number
   /** Called behind the answer. */
-  record(hit: Hit): void
+  record(hit: ReaderHit): void
   /** What the domain of this tracking host answers below `/.well-known`, by file; null where nothing is known of the host. */
   appLinksAt(host: string): Readonly<Record<string, string>> | null
 }
@@ -32,7 +32,7 @@ interface Found {
   type: string
   body: string | Buffer
   location?: string
-  hit?: Pick<Hit, 'what' | 'link' | 'links'>
+  hit?: Pick<ReaderHit, 'what' | 'link' | 'links'>
 }
 
 const notFound: Found = { status: 404, type: 'text/plain; charset=utf-8', body: 'There is nothing at this address.\n' }

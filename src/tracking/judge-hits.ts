@@ -1,4 +1,38 @@
-export interface Hit { what: 'open' | 'honeypot' | `click:${number}`; afterDeliveryMs: number; method: string; headers: Record<string, string>; ip: string | null }
-export interface JudgedMessage { links: number; honeypot: boolean; scheme: 'http' | 'https'; hits: Hit[] }
-export interface Verdict { bot: boolean; reason: string | null; confidence: number }
-export const judgeHits = ({ hits }: JudgedMessage): Verdict[] => hits.map(({ headers }) => headers['user-agent'] === 'Mozilla/5.0' ? { bot: true, reason: 'apple_mpp', confidence: 0.95 } : { bot: false, reason: null, confidence: 0 })
+import { evidence, verdictOf } from './evidence.ts'
+import type { Evidence } from './evidence.ts'
+import { isClick } from './hit.ts'
+import type { HitMessage, Verdict } from './hit.ts'
+import { findBursts } from './hit-bursts.ts'
+import { findEchoes } from './hit-echoes.ts'
+import { findFollowers } from './hit-followers.ts'
+import { sourcedHit } from './hit-source.ts'
+import type { SourcedHit } from './hit-source.ts'
+import { readerRules } from './reader-rules.ts'
+import { signsOf } from './single-hit.ts'
+
+/**
+ * Which hits of a recipient's message are a machine's, in the order of the hits, as it stands when no more come. A verdict is
+ * about a hit, not about the recipient: a scan at delivery says nothing about a click an hour later. The rules and their
+ * sources are in config/reader-rules.json.
+ * @param isOperatorsScanner tells the addresses that the operator knows as scanners', as `networkRule` does
+ */
+export function judgeHits(message: HitMessage, isOperatorsScanner: (address: string) => boolean = () => false): Verdict[] {
+  const sourced = message.hits.map((hit) => sourcedHit(hit, message.scheme))
+  const inTime = sourced.toSorted((one, other) => one.at - other.at)
+  const signs = new Map<SourcedHit, Evidence[]>()
+  const add = (found: Iterable<readonly [SourcedHit, readonly Evidence[]]>): void => {
+    for (const [hit, more] of found) signs.set(hit, [...(signs.get(hit) ?? []), ...more])
+  }
+  const verdict = (hit: SourcedHit): Verdict => verdictOf(signs.get(hit) ?? [])
+
+  const around = { scheme: message.scheme, links: message.links, isOperatorsScanner }
+  add(inTime.map((hit) => [hit, signsOf(hit, around)]))
+  const openedAt = inTime.find((hit) => hit.hit.what === 'open' && !verdict(hit).bot)?.at ?? Infinity
+  add(inTime.map((hit) => [hit, isClick(hit.hit) && hit.at < openedAt ? [evidence(null, 'no_open')] : []]))
+  const bursts = findBursts(inTime, message.links)
+  add(bursts)
+  const sweeps = new Set(inTime.filter((hit) => bursts.get(hit)?.some(({ weight }) => weight >= readerRules().weights.burst.weight)))
+  add(findFollowers(inTime, sweeps))
+  add(findEchoes(inTime, (hit) => verdict(hit).bot))
+  return sourced.map(verdict)
+}

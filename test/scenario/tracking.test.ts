@@ -18,6 +18,8 @@ async function start(settings: Record<string, string> = {}) {
   /** The HTML that each recipient got. */
   const delivered = async (count: number): Promise<Record<string, string>> => {
     await expect.poll(() => mx.messages.length).toBe(count)
+    // People take their time.
+    relay.clock.advance(600_000)
     return Object.fromEntries(await Promise.all(mx.messages.map(async ({ rcptTo, data }) => [rcptTo[0]?.replace(/@.*/, '') ?? '', (await simpleParser(data)).html || ''])))
   }
   const fetchLink = (url: string, options: RequestInit = {}): Promise<Response> =>

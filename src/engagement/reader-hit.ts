@@ -1,7 +1,7 @@
-import type { Hit as JudgedHit } from '../tracking/judge-hits.ts'
+import type { Hit } from '../tracking/hit.ts'
 
 /** What a reader, or a machine, fetched of a recipient's message. */
-export interface Hit extends Omit<JudgedHit, 'afterDeliveryMs' | 'ip'> {
+export interface ReaderHit extends Omit<Hit, 'afterDeliveryMs' | 'ip'> {
   recipientId: string
   /** Of a click: where it led. */
   link: string | null

@@ -1,0 +1,32 @@
+import type { Verdict } from './hit.ts'
+import { readerRules } from './reader-rules.ts'
+import type { WeightName } from './reader-rules.ts'
+
+/** A sign that a hit is a machine's. Those without a slug never are the reason. */
+export interface Evidence {
+  slug: string | null
+  weight: number
+}
+
+const strongest = 0.99
+
+/** @param weight its name among the weights of config/reader-rules.json */
+export const evidence = (slug: string | null, weight: WeightName): Evidence => ({ slug, weight: readerRules().weights[weight].weight })
+
+/** Combines signs as independent odds. Those of one slug say the same thing, so the strongest of them counts alone. */
+export function verdictOf(found: readonly Evidence[]): Verdict {
+  const bySlug = new Map<string | null, number>()
+  let human = 1
+  for (const { slug, weight } of found) {
+    if (slug === null) human *= 1 - weight
+    else bySlug.set(slug, Math.max(weight, bySlug.get(slug) ?? 0))
+  }
+  let reason: string | null = null
+  for (const [slug, weight] of bySlug) {
+    human *= 1 - weight
+    if (reason === null || weight > (bySlug.get(reason) ?? 0)) reason = slug
+  }
+  const confidence = Math.min(strongest, Math.round((1 - human) * 1000) / 1000)
+  const bot = reason !== null && confidence >= 0.5
+  return { bot, reason: bot ? reason : null, confidence }
+}

@@ -1,0 +1,58 @@
+import { evidence } from './evidence.ts'
+import type { Evidence } from './evidence.ts'
+import { isClick } from './hit.ts'
+import type { SourcedHit } from './hit-source.ts'
+import { variousWithin } from './hit-window.ts'
+import { readerRules } from './reader-rules.ts'
+
+const shortMs = 4000
+
+/**
+ * Clicks that come quicker than a hand, on different links: a machine follows them all. Those of one agent or one network belong
+ * together; what is left is looked at as a whole, for machines that change both.
+ * @param hits in the order of time
+ */
+export function findBursts(hits: readonly SourcedHit[], links: number): Map<SourcedHit, Evidence[]> {
+  const clicks = hits.filter(({ hit, isPrefetch }) => isClick(hit) && !isPrefetch)
+  const found = new Map<SourcedHit, Evidence[]>()
+  const mark = (marked: Iterable<SourcedHit>, sign: Evidence): void => {
+    for (const click of marked) if (!found.has(click)) found.set(click, [sign])
+  }
+  const burst = evidence('burst', 'burst')
+  for (const group of grouped(clicks, ({ agent }) => agent)) mark(sweeps(group, links, Infinity), burst)
+  // Others share a network, so only a short while tells of one machine.
+  for (const group of grouped(clicks, ({ network }) => network)) mark(sweeps(group, links, shortMs), burst)
+  mark(sweeps(clicks.filter((click) => !found.has(click)), links, shortMs), burst)
+  const { pair_within_ms: pairWithin, walk } = readerRules().bursts
+  for (const group of grouped(clicks, ({ agent, network }) => `${agent} ${network}`)) {
+    mark(within(group, { links: 2, ms: pairWithin }), evidence('burst', 'pair'))
+    // One who goes through all links, at whatever pace.
+    if (links >= walk.at_least) mark(within(group, { links, ms: walk.within_ms }), evidence('burst', 'walk'))
+  }
+  return found
+}
+
+function* sweeps(clicks: readonly SourcedHit[], links: number, longestMs: number): Generator<SourcedHit> {
+  const { some, all } = readerRules().bursts
+  const windows = [
+    ...some.map((rule) => ({ links: rule.links, ms: rule.within_ms })),
+    ...all.filter((rule) => links >= rule.at_least).map((rule) => ({ links, ms: rule.ms_a_link * (links - 1) })),
+  ]
+  for (const window of windows) if (window.ms <= longestMs) yield* within(clicks, window)
+}
+
+/** The clicks that lie in a stretch of time in which so many different links are clicked. */
+const within = (clicks: readonly SourcedHit[], { links, ms }: { links: number; ms: number }): Iterable<SourcedHit> =>
+  variousWithin(clicks, ms, [{ of: ({ hit }) => hit.what, atLeast: links }])
+
+function grouped(hits: readonly SourcedHit[], keyOf: (hit: SourcedHit) => string | null): SourcedHit[][] {
+  const groups = new Map<string, SourcedHit[]>()
+  for (const hit of hits) {
+    const key = keyOf(hit)
+    if (key === null || key === '') continue
+    const group = groups.get(key)
+    if (group) group.push(hit)
+    else groups.set(key, [hit])
+  }
+  return [...groups.values()]
+}

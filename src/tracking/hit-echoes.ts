@@ -1,0 +1,62 @@
+import { evidence } from './evidence.ts'
+import type { Evidence } from './evidence.ts'
+import { isClick } from './hit.ts'
+import type { SourcedHit } from './hit-source.ts'
+import { variousWithin } from './hit-window.ts'
+import { readerRules } from './reader-rules.ts'
+
+/** Clicks on a link that are looked back at: more within a minute are no person's anyway. */
+const lookedBack = 20
+
+/**
+ * Clicks that others repeat: what checks a link that a person has just followed (`shadow`), and what comes from many places at
+ * once (`repeated`). People have second devices and share mailboxes, so a complete browser is suspected less.
+ * @param hits in the order of time
+ * @param isMachine whether a hit is known as a machine's already: a person who comes after it is no echo
+ */
+export function findEchoes(hits: readonly SourcedHit[], isMachine: (hit: SourcedHit) => boolean): Map<SourcedHit, Evidence[]> {
+  const byLink = new Map<string, SourcedHit[]>()
+  for (const sourced of hits) {
+    if (!isClick(sourced.hit) || sourced.isPrefetch) continue
+    const clicks = byLink.get(sourced.hit.what)
+    if (clicks) clicks.push(sourced)
+    else byLink.set(sourced.hit.what, [sourced])
+  }
+  const found = new Map<SourcedHit, Evidence[]>()
+  const add = (hit: SourcedHit, sign: Evidence): void => void found.set(hit, [...(found.get(hit) ?? []), sign])
+  for (const clicks of byLink.values()) {
+    for (const hit of shadows(clicks, isMachine)) add(hit, evidence('shadow', hit.isComplete ? 'as_a_browser' : 'shadow'))
+    for (const hit of repeated(clicks)) add(hit, evidence('repeated', 'repeated'))
+  }
+  return found
+}
+
+function* shadows(clicks: readonly SourcedHit[], isMachine: (hit: SourcedHit) => boolean): Generator<SourcedHit> {
+  const windows = readerRules().windows_ms
+  for (const [place, later] of clicks.entries()) {
+    // Nobody changes devices so quickly.
+    const within = later.isComplete ? windows.shadow_as_a_browser : windows.shadow
+    const isShadow = clicks
+      .slice(Math.max(0, place - lookedBack), place)
+      .some(
+        (first) =>
+          later.at - first.at <= within &&
+          first.system !== later.system &&
+          first.network !== later.network &&
+          (first.isComplete || !later.isComplete) &&
+          !isMachine(first),
+      )
+    if (isShadow) yield later
+  }
+}
+
+function* repeated(clicks: readonly SourcedHit[]): Generator<SourcedHit> {
+  const { windows_ms: windows, repeated: least } = readerRules()
+  const everywhere = [
+    { of: ({ network }: SourcedHit) => network ?? '', atLeast: least.networks },
+    { of: ({ agent }: SourcedHit) => agent, atLeast: least.agents },
+  ]
+  const hasSession = ({ hit }: SourcedHit): boolean => 'cookie' in hit.headers
+  for (const click of variousWithin(clicks, windows.repeated_as_a_browser, everywhere)) if (!hasSession(click)) yield click
+  for (const click of variousWithin(clicks, windows.repeated, everywhere)) if (!hasSession(click) && !click.isComplete) yield click
+}

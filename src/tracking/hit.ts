@@ -1,0 +1,32 @@
+/** A request for the picture or a link of a recipient's message. */
+export interface Hit {
+  /** The picture, the hidden link, or the link at that place of the message. */
+  what: 'open' | 'honeypot' | `click:${number}`
+  /** ms since the mailbox's server took the message; negative for what came before. */
+  afterDeliveryMs: number
+  method: string
+  /** Names in lower case, in their order. */
+  headers: Record<string, string>
+  ip: string | null
+}
+
+/** What a recipient's message was asked for. */
+export interface HitMessage {
+  /** How many links of it can be clicked. */
+  links: number
+  /** Whether it has a hidden link. */
+  honeypot: boolean
+  scheme: 'http' | 'https'
+  hits: readonly Hit[]
+}
+
+/** Whether a hit is a machine's. */
+export interface Verdict {
+  bot: boolean
+  /** The slug of the strongest sign; null for people. */
+  reason: string | null
+  /** How likely it is a machine, 0 to 0.99; a machine from 0.5. */
+  confidence: number
+}
+
+export const isClick = (hit: Hit): boolean => hit.what.startsWith('click:')

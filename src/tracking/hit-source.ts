@@ -39,7 +39,7 @@ export function sourcedHit(hit: Hit, scheme: 'http' | 'https'): SourcedHit {
 }
 
 /** In this order: Android says Linux too, and an iPhone Mac OS X. */
-const systems = ['android', 'iphone', 'ipad', 'windows', 'mac os x', 'cros', 'linux']
+const systems = ['android', 'iphone', 'ipad', 'windows', 'mac os x', '; cros ', 'linux']
 
 function networkOf(address: string | null): string | null {
   if (address === null || !ipaddr.isValid(address)) return null

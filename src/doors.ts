@@ -45,7 +45,7 @@ import { startSubmissionServer } from './submission/submission-server.ts'
 import { SuppressionEntries } from './suppression/suppression-entries.ts'
 import { UnsubscribeLinks } from './suppression/unsubscribe-links.ts'
 import { unsubscribeKeys } from './suppression/unsubscribe-token.ts'
-import { TemplateList } from './template/template-list.ts'
+import type { TemplateList } from './template/template-list.ts'
 import type { Webhooks } from './webhook/open-webhooks.ts'
 
 /** How long requests that are under way may take when the relay stops, ms. */
@@ -89,7 +89,7 @@ export async function openDoors(core: CoreParts, inside: Inside, stops: Stop[]):
   const { clock, config, log } = core
   const messageParser = startMessageParser()
   stops.push(() => messageParser.stop())
-  const templates = new TemplateList(core)
+  const { templates } = core
   const { hostname, messageSizeLimit, baseUrl } = config
   const unsubscribe = { keys: unsubscribeKeys(core.secrets.deriveKey), baseUrl }
   const composer = new EmailComposer({ clock, templates: templates.live, hostname, messageSizeLimit, unsubscribe })

@@ -1,0 +1,279 @@
+/** How two texts differ, by lines. */
+export interface LineDiff {
+  /** Lines that are in one of them only. */
+  added: number
+  removed: number
+  /** A unified diff without the names of files; empty where they are the same. */
+  diff: string
+  /** Whether `diff` is only the beginning. */
+  truncated: boolean
+}
+
+/** Lines around a change. */
+const context = 3
+/** Lines of either text, from the first to the last that differs, that are compared one by one; more are shown as removed and added. */
+const mostLines = 20_000
+/** Comparisons of lines, some nanoseconds each; what is not done by then is shown as removed and added. */
+const mostSteps = 4_000_000
+/** Differences that are looked for at a time: as many rows of as many places are remembered. */
+const mostEdits = 1000
+/** characters */
+const longestDiff = 512 * 1024
+
+/** Lines of one text that stand for others of the other; places count from 0, ends are excluded. */
+interface Change {
+  from: number
+  fromEnd: number
+  to: number
+  toEnd: number
+}
+
+/**
+ * What must be changed to make the second text of the first. Takes a bounded time beside going through the texts: where they differ
+ * too much for that it is correct still, but not the shortest.
+ */
+export function diffLines(before: string, after: string): LineDiff {
+  if (before === after) return { added: 0, removed: 0, diff: '', truncated: false }
+  const start = sameStart(before, after)
+  const end = sameEnd(before, after, start.at)
+  const a = new Middle(before, start, end)
+  const b = new Middle(after, start, end)
+  return unified(a, b, a.isSplit && b.isSplit ? changesIn(numbered(a.lines, b.lines)) : [{ from: 0, fromEnd: a.count, to: 0, toEnd: b.count }])
+}
+
+const newline = 10
+
+/** Where the first line begins that differs, and how many are before it. */
+function sameStart(a: string, b: string): { at: number; lines: number } {
+  const length = Math.min(a.length, b.length)
+  let lineAt = 0
+  let lines = 0
+  for (let at = 0; at < length; at++) {
+    const code = a.charCodeAt(at)
+    if (code !== b.charCodeAt(at)) return { at: lineAt, lines }
+    if (code !== newline) continue
+    lineAt = at + 1
+    lines++
+  }
+  return { at: lineAt, lines }
+}
+
+/** How many characters at the end are the same, whole lines only, and not those before `start`. */
+function sameEnd(a: string, b: string, start: number): number {
+  const length = Math.min(a.length, b.length) - start
+  let same = 0
+  let wholeLines = 0
+  while (same < length && a.charCodeAt(a.length - 1 - same) === b.charCodeAt(b.length - 1 - same)) {
+    // What stands behind a line break is whole.
+    if (a.charCodeAt(a.length - 1 - same) === newline) wholeLines = same
+    same++
+  }
+  const isLineStart = (text: string): boolean => text.length - same === start || text.charCodeAt(text.length - same - 1) === newline
+  return isLineStart(a) && isLineStart(b) ? same : wholeLines
+}
+
+/** What of a text lies between the lines that both have at their ends. */
+class Middle {
+  readonly text: string
+  readonly at: number
+  readonly end: number
+  /** Lines before it. */
+  readonly linesBefore: number
+  readonly count: number
+  /** Whether there are few enough lines to be told apart. */
+  readonly isSplit: boolean
+  readonly lines: string[]
+
+  constructor(text: string, start: { at: number; lines: number }, sameAtEnd: number) {
+    this.text = text
+    this.at = start.at
+    this.end = text.length - sameAtEnd
+    this.linesBefore = start.lines
+    this.count = countLines(text, this.at, this.end)
+    this.isSplit = this.count <= mostLines
+    this.lines = this.isSplit ? Array.from(linesFrom(text, this.at, this.end)) : []
+  }
+
+  /** The lines from one place to another, each with its line break where it has one; read as they are asked for. */
+  slice(from: number, to: number): Iterable<string> {
+    if (this.isSplit) return this.lines.slice(from, to)
+    // Then all of it is one change.
+    return from === to ? [] : linesFrom(this.text, this.at, this.end)
+  }
+
+  contextBefore(): string[] {
+    let at = this.at
+    for (let lines = 0; lines < context && at > 0; lines++) at = at < 2 ? 0 : this.text.lastIndexOf('\n', at - 2) + 1
+    return Array.from(linesFrom(this.text, at, this.at))
+  }
+
+  contextBehind(): string[] {
+    const lines: string[] = []
+    for (const line of linesFrom(this.text, this.end, this.text.length)) {
+      if (lines.length === context) break
+      lines.push(line)
+    }
+    return lines
+  }
+}
+
+function* linesFrom(text: string, at: number, end: number): Generator<string> {
+  while (at < end) {
+    const found = text.indexOf('\n', at)
+    const next = found === -1 || found >= end ? end : found + 1
+    yield text.slice(at, next)
+    at = next
+  }
+}
+
+function countLines(text: string, at: number, end: number): number {
+  let count = 0
+  for (let i = at; i < end; i++) if (text.charCodeAt(i) === newline) count++
+  return end > at && text.charCodeAt(end - 1) !== newline ? count + 1 : count
+}
+
+/** Each line as a number, the same for the same line. */
+function numbered(a: string[], b: string[]): [Int32Array, Int32Array] {
+  const numbers = new Map<string, number>()
+  const number = (line: string): number => {
+    const known = numbers.get(line) ?? numbers.size
+    if (known === numbers.size) numbers.set(line, known)
+    return known
+  }
+  return [Int32Array.from(a, number), Int32Array.from(b, number)]
+}
+
+/** By the algorithm of Myers (1986), in rounds: where one finds too many differences, the next goes on from as far as it came. */
+function changesIn([a, b]: [Int32Array, Int32Array]): Change[] {
+  const changes: Change[] = []
+  const work = { steps: 0 }
+  let [x, y] = [0, 0]
+  while (x < a.length || y < b.length) {
+    if (work.steps >= mostSteps) {
+      addChange(changes, { from: x, fromEnd: a.length, to: y, toEnd: b.length })
+      break
+    }
+    const path = furthestPath(a.subarray(x), b.subarray(y), work)
+    for (const { from, fromEnd, to, toEnd } of path.changes) addChange(changes, { from: x + from, fromEnd: x + fromEnd, to: y + to, toEnd: y + toEnd })
+    x += path.x
+    y += path.y
+  }
+  return changes
+}
+
+/** Neighbours become one. */
+function addChange(changes: Change[], change: Change): void {
+  const last = changes.at(-1)
+  if (last?.fromEnd === change.from && last.toEnd === change.to) Object.assign(last, { fromEnd: change.fromEnd, toEnd: change.toEnd })
+  else changes.push(change)
+}
+
+/** The shortest way as far as it comes with so many differences and steps: how far in each text, and what differs up to there. */
+function furthestPath(a: Int32Array, b: Int32Array, work: { steps: number }): { x: number; y: number; changes: Change[] } {
+  const most = Math.min(mostEdits, a.length + b.length)
+  const reached = new Int32Array(2 * most + 3)
+  const middle = most + 1
+  const rows: Int32Array[] = []
+  for (let edits = 0; ; edits++) {
+    let furthest: { k: number; x: number } | null = null
+    for (let k = -edits; k <= edits; k += 2) {
+      const isDown = k === -edits || (k !== edits && reached[middle + k - 1]! < reached[middle + k + 1]!)
+      let x = isDown ? reached[middle + k + 1]! : reached[middle + k - 1]! + 1
+      const from = x
+      while (x < a.length && x - k < b.length && a[x] === b[x - k]) x++
+      work.steps += 1 + x - from
+      reached[middle + k] = x
+      const isInside = x <= a.length && x - k <= b.length
+      if (isInside && (furthest === null || 2 * x - k > 2 * furthest.x - furthest.k)) furthest = { k, x }
+      if (x >= a.length && x - k >= b.length) return pathTo(rows, { edits, k, x })
+    }
+    rows.push(reached.slice(middle - edits, middle + edits + 1))
+    if (edits < most && work.steps < mostSteps) continue
+    return pathTo(rows, { edits, ...(furthest ?? { k: 0, x: 0 }) })
+  }
+}
+
+/** Goes back from a place to the beginning. `rows` has how far each diagonal came, for each number of edits. */
+function pathTo(rows: Int32Array[], end: { edits: number; k: number; x: number }): { x: number; y: number; changes: Change[] } {
+  const changes: Change[] = []
+  let { k } = end
+  for (let edits = end.edits; edits > 0; edits--) {
+    const row = rows[edits - 1] as Int32Array
+    // Diagonal k of this row, which begins with diagonal 1 - edits.
+    const at = (diagonal: number): number => row[diagonal + edits - 1] ?? -1
+    const isDown = k === -edits || (k !== edits && at(k - 1) < at(k + 1))
+    const [before, from] = isDown ? [k + 1, at(k + 1)] : [k - 1, at(k - 1)]
+    changes.push(isDown ? { from, fromEnd: from, to: from - before, toEnd: from - before + 1 } : { from, fromEnd: from + 1, to: from - before, toEnd: from - before })
+    k = before
+  }
+  const ordered: Change[] = []
+  for (const change of changes.toReversed()) addChange(ordered, change)
+  return { x: end.x, y: end.x - end.k, changes: ordered }
+}
+
+function unified(a: Middle, b: Middle, changes: Change[]): LineDiff {
+  const out = new DiffText()
+  const before = a.contextBefore()
+  const behind = a.contextBehind()
+  let added = 0
+  let removed = 0
+  for (let i = 0; i < changes.length; ) {
+    let last = i
+    while (last + 1 < changes.length && changes[last + 1]!.from - changes[last]!.fromEnd <= 2 * context) last++
+    writeHunk(out, { a, b, before, behind }, changes.slice(i, last + 1))
+    i = last + 1
+  }
+  for (const { from, fromEnd, to, toEnd } of changes) {
+    removed += fromEnd - from
+    added += toEnd - to
+  }
+  return { added, removed, diff: out.toString(), truncated: out.isFull }
+}
+
+interface Texts {
+  a: Middle
+  b: Middle
+  /** Lines that both have before and behind what differs. */
+  before: string[]
+  behind: string[]
+}
+
+function writeHunk(out: DiffText, { a, b, before, behind }: Texts, changes: Change[]): void {
+  const [first, last] = [changes[0] as Change, changes.at(-1) as Change]
+  const lead = first.from < context ? [...before, ...a.slice(0, first.from)].slice(-context) : [...a.slice(first.from - context, first.from)]
+  const tail = [...a.slice(last.fromEnd, Math.min(a.count, last.fromEnd + context))].concat(last.fromEnd + context > a.count ? behind : []).slice(0, context)
+  const range = (start: number, end: number, { linesBefore }: Middle): string => {
+    const count = end - start + lead.length + tail.length
+    // Of no lines at all the place is the line before.
+    return `${linesBefore + start - lead.length + (count === 0 ? 0 : 1)},${count}`
+  }
+  out.line(`@@ -${range(first.from, last.fromEnd, a)} +${range(first.to, last.toEnd, b)} @@\n`)
+  for (const line of lead) out.line(` ${line}`)
+  let at = first.from
+  for (const { from, fromEnd, to, toEnd } of changes) {
+    for (const line of a.slice(at, from)) out.line(` ${line}`)
+    for (const line of from === fromEnd ? [] : a.slice(from, fromEnd)) if (!out.line(`-${line}`)) return
+    for (const line of to === toEnd ? [] : b.slice(to, toEnd)) if (!out.line(`+${line}`)) return
+    at = fromEnd
+  }
+  for (const line of tail) out.line(` ${line}`)
+}
+
+/** Takes lines until there are too many. */
+class DiffText {
+  readonly #pieces: string[] = []
+  #length = 0
+  isFull = false
+
+  /** False where there is no more room. */
+  line(line: string): boolean {
+    this.#length += line.length
+    this.isFull ||= this.#length > longestDiff
+    if (!this.isFull) this.#pieces.push(line.endsWith('\n') ? line : `${line}\n\\ No newline at end of file\n`)
+    return !this.isFull
+  }
+
+  toString(): string {
+    return this.#pieces.join('')
+  }
+}

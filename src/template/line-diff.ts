@@ -12,13 +12,13 @@ export interface LineDiff {
 /** Lines around a change. */
 const context = 3
 /** Lines of either text, from the first to the last that differs, that are compared one by one; more are shown as removed and added. */
-const mostLines = 20_000
+const mostLines = 10_000
 /** Comparisons of lines, some nanoseconds each; what is not done by then is shown as removed and added. */
-const mostSteps = 4_000_000
+const mostSteps = 1_000_000
 /** Differences that are looked for at a time: as many rows of as many places are remembered. */
-const mostEdits = 1000
+const mostEdits = 500
 /** characters */
-const longestDiff = 512 * 1024
+const longestDiff = 256 * 1024
 
 /** Lines of one text that stand for others of the other; places count from 0, ends are excluded. */
 interface Change {
@@ -175,7 +175,6 @@ function furthestPath(a: Int32Array, b: Int32Array, work: { steps: number }): { 
   const middle = most + 1
   const rows: Int32Array[] = []
   for (let edits = 0; ; edits++) {
-    let furthest: { k: number; x: number } | null = null
     for (let k = -edits; k <= edits; k += 2) {
       const isDown = k === -edits || (k !== edits && reached[middle + k - 1]! < reached[middle + k + 1]!)
       let x = isDown ? reached[middle + k + 1]! : reached[middle + k - 1]! + 1
@@ -183,14 +182,24 @@ function furthestPath(a: Int32Array, b: Int32Array, work: { steps: number }): { 
       while (x < a.length && x - k < b.length && a[x] === b[x - k]) x++
       work.steps += 1 + x - from
       reached[middle + k] = x
-      const isInside = x <= a.length && x - k <= b.length
-      if (isInside && (furthest === null || 2 * x - k > 2 * furthest.x - furthest.k)) furthest = { k, x }
       if (x >= a.length && x - k >= b.length) return pathTo(rows, { edits, k, x })
     }
     rows.push(reached.slice(middle - edits, middle + edits + 1))
     if (edits < most && work.steps < mostSteps) continue
-    return pathTo(rows, { edits, ...(furthest ?? { k: 0, x: 0 }) })
+    return pathTo(rows, { edits, ...furthestOf(rows[edits] as Int32Array, a.length, b.length) })
   }
+}
+
+/** The place that is far in both texts: who is far in one alone has passed over what the other may still have. */
+function furthestOf(row: Int32Array, lengthOfA: number, lengthOfB: number): { k: number; x: number } {
+  const edits = (row.length - 1) / 2
+  let furthest = { k: 0, x: -1 }
+  for (let k = -edits; k <= edits; k += 2) {
+    const x = row[k + edits] as number
+    const isInside = x <= lengthOfA && x - k <= lengthOfB
+    if (isInside && Math.min(x, x - k) > Math.min(furthest.x, furthest.x - furthest.k)) furthest = { k, x }
+  }
+  return furthest
 }
 
 /** Goes back from a place to the beginning. `rows` has how far each diagonal came, for each number of edits. */

@@ -249,8 +249,8 @@ interface Texts {
 
 function writeHunk(out: DiffText, { a, b, before, behind }: Texts, changes: Change[]): void {
   const [first, last] = [changes[0] as Change, changes.at(-1) as Change]
-  const lead = first.from < context ? [...before, ...a.slice(0, first.from)].slice(-context) : [...a.slice(first.from - context, first.from)]
-  const tail = [...a.slice(last.fromEnd, Math.min(a.count, last.fromEnd + context))].concat(last.fromEnd + context > a.count ? behind : []).slice(0, context)
+  const lead = [...before, ...a.slice(Math.max(0, first.from - context), first.from)].slice(-context)
+  const tail = [...a.slice(last.fromEnd, Math.min(a.count, last.fromEnd + context)), ...behind].slice(0, context)
   const range = (start: number, end: number, { linesBefore }: Middle): string => {
     const count = end - start + lead.length + tail.length
     // Of no lines at all the place is the line before.

@@ -27,8 +27,9 @@ function patched(before: string, diff: string): string {
 
 /** The length of the longest common subsequence of lines, by the book. */
 function commonLines(a: string, b: string): { common: number; a: number; b: number } {
-  const [first, second] = [a, b].map((text) => text.match(/[^\n]*\n|[^\n]+$/g) ?? []) as [string[], string[]]
-  let row = new Array<number>(second.length + 1).fill(0)
+  const first: string[] = a.match(/[^\n]*\n|[^\n]+$/g) ?? []
+  const second: string[] = b.match(/[^\n]*\n|[^\n]+$/g) ?? []
+  let row = Array.from({ length: second.length + 1 }, () => 0)
   for (const line of first) {
     const next = [0]
     second.forEach((other, i) => next.push(line === other ? (row[i] as number) + 1 : Math.max(row[i + 1] as number, next[i] as number)))

@@ -44,7 +44,9 @@ export async function pushTemplates(templates: TemplateList, push: Push): Promis
       faults.push(...[messageOf(error), ...more.map(({ message }) => message)].map((message) => `sterna: ${what}: ${printable(message)}\n`))
     }
   }
-  for (const file of push.files) await attempt(file, async () => void pushed.push(await pushFile(templates, push.accountId, resolve(push.cwd, file))))
+  for (const file of push.files) {
+    await attempt(file, async () => void pushed.push(await pushFile(templates, push.accountId, resolve(push.cwd, file))))
+  }
   if (push.isPublished) {
     for (const one of inOrder(pushed)) await attempt(one.name, () => publish(templates, one))
   }

@@ -19,11 +19,20 @@ interface Mention {
  * @param read the published version of the template with this alias or id
  * @throws SternaError `validation_error` where one does not exist or is not published, or where they are too many or too long
  */
-export async function findSources(root: TemplateSource, read: (name: string) => Promise<TemplateSource>): Promise<Map<string, TemplateSource>> {
+export async function findSources(
+  root: TemplateSource,
+  read: (name: string) => Promise<TemplateSource>,
+): Promise<Map<string, TemplateSource>> {
   const found = new Map<string, TemplateSource>()
-  const waiting = [...mentionsOf(root, { isLayout: true })]
+  const waiting: Mention[] = []
+  const names = new Set<string>()
   const seen = new Set<string>()
   let length = 0
+  const add = (mentions: Mention[]): void => {
+    for (const { name } of mentions) if (names.add(name).size > mostSources) throw tooMany(`A template may be put together of ${mostSources} others at most.`)
+    waiting.push(...mentions)
+  }
+  add(mentionsOf(root, { isLayout: true }))
   for (let mention = waiting.shift(); mention; mention = waiting.shift()) {
     const { name, isLayout } = mention
     if (seen.has(`${name} ${isLayout}`)) continue
@@ -31,17 +40,16 @@ export async function findSources(root: TemplateSource, read: (name: string) => 
     const source = found.get(name) ?? (await read(name).catch((error: unknown) => refuse(error, mention)))
     if (!found.has(name)) length += source.html.text.length + (source.text?.text.length ?? 0)
     found.set(name, source)
-    if (found.size > mostSources) throw tooMany(`A template may be put together of ${mostSources} others at most.`)
     if (length > longestSources) throw tooMany('The layouts and partials of this template are too long together.')
-    waiting.push(...mentionsOf(source, { isLayout }))
+    add(mentionsOf(source, { isLayout }))
   }
   return found
 }
 
-const mentionsOf = (source: TemplateSource, { isLayout }: { isLayout: boolean }): Set<Mention> => new Set([
+const mentionsOf = (source: TemplateSource, { isLayout }: { isLayout: boolean }): Mention[] => [
   ...(isLayout && source.layout !== null ? [{ name: source.layout, isLayout: true }] : []),
   ...Array.from(new Set(partialsOf(source)), (name) => ({ name, isLayout: false })),
-])
+]
 
 const tooMany = (message: string): SternaError => new SternaError('validation_error', message)
 
@@ -52,5 +60,6 @@ function refuse(error: unknown, { name, isLayout }: Mention): never {
     error.code === 'template_not_published'
       ? `${what} was never published. Publish it first.`
       : `${what} does not exist: there is no template with this alias or id.`
-  throw new SternaError('validation_error', message, { faults: [{ field: isLayout ? 'layout' : 'html', code: error.code, message, help: null }] })
+  const field = isLayout ? 'layout' : 'html'
+  throw new SternaError('validation_error', message, { faults: [{ field, code: error.code, message, help: null }] })
 }

@@ -38,7 +38,8 @@ export function diffLines(before: string, after: string): LineDiff {
   const end = sameEnd(before, after, start.at)
   const a = new Middle(before, start, end)
   const b = new Middle(after, start, end)
-  return unified(a, b, a.isSplit && b.isSplit ? changesIn(numbered(a.lines, b.lines)) : [{ from: 0, fromEnd: a.count, to: 0, toEnd: b.count }])
+  const whole = { from: 0, fromEnd: a.count, to: 0, toEnd: b.count }
+  return unified(a, b, a.isSplit && b.isSplit ? changesIn(numbered(a.lines, b.lines)) : [whole])
 }
 
 const newline = 10
@@ -154,7 +155,9 @@ function changesIn([a, b]: [Int32Array, Int32Array]): Change[] {
       break
     }
     const path = furthestPath(a.subarray(x), b.subarray(y), work)
-    for (const { from, fromEnd, to, toEnd } of path.changes) addChange(changes, { from: x + from, fromEnd: x + fromEnd, to: y + to, toEnd: y + toEnd })
+    for (const { from, fromEnd, to, toEnd } of path.changes) {
+      addChange(changes, { from: x + from, fromEnd: x + fromEnd, to: y + to, toEnd: y + toEnd })
+    }
     x += path.x
     y += path.y
   }
@@ -212,7 +215,8 @@ function pathTo(rows: Int32Array[], end: { edits: number; k: number; x: number }
     const at = (diagonal: number): number => row[diagonal + edits - 1] ?? -1
     const isDown = k === -edits || (k !== edits && at(k - 1) < at(k + 1))
     const [before, from] = isDown ? [k + 1, at(k + 1)] : [k - 1, at(k - 1)]
-    changes.push(isDown ? { from, fromEnd: from, to: from - before, toEnd: from - before + 1 } : { from, fromEnd: from + 1, to: from - before, toEnd: from - before })
+    const to = from - before
+    changes.push(isDown ? { from, fromEnd: from, to, toEnd: to + 1 } : { from, fromEnd: from + 1, to, toEnd: to })
     k = before
   }
   const ordered: Change[] = []

@@ -88,7 +88,7 @@ function nodesOf(text: string, insertions: Insertion[]): TemplateNode[] {
     const kept = lineEnd === null ? literal : literal.slice(0, lineStart)
     if (kept !== '') nodes.push(kept)
     applyTag(tag, open)
-    if (tag.kind === '>' || (tag.kind === '&' && tag.name === contentName)) insertions.push(insertionOf(tag))
+    if (isInsertion(tag)) insertions.push(insertionOf(tag))
     from = lineEnd ?? tag.end
     isLineBlank = lineEnd !== null
   }
@@ -131,6 +131,8 @@ function applyTag(tag: Tag, open: OpenSection[]): void {
 /** Postmark's layouts call it so too. */
 const contentName = '@content'
 
+const isInsertion = ({ kind, name }: Tag): boolean => kind === '>' || (kind === '&' && name === contentName)
+
 function insertionOf({ kind, name, text, at, end }: Tag): Insertion {
   if (kind !== '>') return { name: null, at, end }
   if (templateName.test(name)) return { name, at, end }
@@ -155,9 +157,11 @@ function tagAt(text: string, at: number): Tag {
   if (isTriple) return { text: quoted(text.slice(at, end)), kind: '&', name: inside.trim(), at, end }
   const [, sigil = ''] = /^\s*([#^/!&>=<$%*]?)/.exec(inside) ?? []
   const tag = { text: quoted(text.slice(at, end)), name: inside.trimStart().slice(sigil.length).trim(), at, end }
-  if (sigil === '' || sigil === '#' || sigil === '^' || sigil === '/' || sigil === '!' || sigil === '&' || sigil === '>') return { ...tag, kind: sigil }
+  if (isKind(sigil)) return { ...tag, kind: sigil }
   throw new TemplateFault(at, `${tag.text} is not supported: ${refused[sigil] ?? 'a name cannot begin so'}.`)
 }
+
+const isKind = (sigil: string): sigil is Tag['kind'] => ['', '#', '^', '/', '!', '&', '>'].includes(sigil)
 
 const refused: Record<string, string> = {
   '=': 'the delimiters are always {{ and }}',

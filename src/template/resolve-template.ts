@@ -82,15 +82,19 @@ function partOf(part: PartName, root: TemplateSource, { layouts, found }: Surrou
   sizes.slice(1).forEach(({ places }, i) => {
     if (places === 1) return
     const layout = root.id === around[i]?.id ? 'itself' : nameIn(found, around[i] as TemplateSource)
-    throw fault('layout', 'no_content_place', `The ${part} of the layout ${layout} has ${places === 0 ? 'no' : 'more than one'} {{{@content}}}. Write it once, where the template is to stand, and publish the layout.`)
+    const what = `The ${part} of the layout ${layout} has ${places === 0 ? 'no' : 'more than one'} {{{@content}}}.`
+    throw fault('layout', 'no_content_place', `${what} Write it once, where the template is to stand, and publish the layout.`)
   })
   const total = (of: (size: Size) => number): number => sizes.reduce((sum, size) => sum + of(size), 0)
-  if (total(({ insertions }) => insertions) > mostInsertions) throw fault(part, 'too_many', `The \`${part}\` field holds more than ${mostInsertions} partials, those in its layout and in partials included.`)
+  if (total(({ insertions }) => insertions) > mostInsertions) {
+    throw fault(part, 'too_many', `The \`${part}\` field holds more than ${mostInsertions} partials, those in its layout and in partials included.`)
+  }
   if (total(({ length }) => length) > longest) throw tooLong(part)
   let pieces = expansion.pieces(root, { isInserted: around.length > 0 })
   around.forEach((layout, i) => {
     const content = pieces
-    pieces = expansion.pieces(layout, { isInserted: i < around.length - 1, isLayout: true }).flatMap((piece) => (piece === null ? content : [piece]))
+    const frame = expansion.pieces(layout, { isInserted: i < around.length - 1, isLayout: true })
+    pieces = frame.flatMap((piece) => (piece === null ? content : [piece]))
   })
   const text = pieces.join('')
   if (Buffer.byteLength(text) > longest) throw tooLong(part)
@@ -154,7 +158,9 @@ class Expansion {
     const partial = this.#found.get(name) as TemplateSource
     this.#way.push({ id: within.id, name })
     const names = this.#way.map((step) => step.name)
-    if (this.#way.some(({ id }) => id === partial.id)) throw fault(this.#part, 'circle', `The partial {{> ${name}}} holds itself: ${names.join(' > ')}. Take it out of one of them.`)
+    if (this.#way.some(({ id }) => id === partial.id)) {
+      throw fault(this.#part, 'circle', `The partial {{> ${name}}} holds itself: ${names.join(' > ')}. Take it out of one of them.`)
+    }
     const size = this.measure(partial)
     this.#way.pop()
     return size
@@ -180,7 +186,8 @@ class Expansion {
     const part = source[this.#part]
     if (part) return part
     const name = this.#way.at(-1)?.name ?? source.id
-    throw fault(this.#part, 'no_text', `The partial {{> ${name}}} has no text of its own. Give it one, empty where there is to be nothing, and publish it.`)
+    const remedy = 'Give it one, empty where there is to be nothing, and publish it.'
+    throw fault(this.#part, 'no_text', `The partial {{> ${name}}} has no text of its own. ${remedy}`)
   }
 }
 
@@ -188,6 +195,6 @@ class Expansion {
 function variablesOf(sources: TemplateSource[]): DeclaredVariable[] {
   const byKey = new Map<string, DeclaredVariable>()
   for (const variable of sources.flatMap(({ variables }) => variables)) if (!byKey.has(variable.key)) byKey.set(variable.key, variable)
-  if (byKey.size > mostVariables) throw fault('variables', 'too_many', `With those of its layout and partials the template declares more than ${mostVariables} variables.`)
-  return [...byKey.values()]
+  if (byKey.size <= mostVariables) return [...byKey.values()]
+  throw fault('variables', 'too_many', `With those of its layout and partials the template declares more than ${mostVariables} variables.`)
 }

@@ -9,7 +9,8 @@ export interface DiffedPart extends LineDiff {
 }
 
 /** A version as it is compared: as it is written, or with layout and partials in their places. */
-export const asSent = (written: WrittenTemplate, sent: ResolvedTemplate | null): WrittenTemplate => (sent === null ? written : { ...written, ...sent })
+export const asSent = (written: WrittenTemplate, sent: ResolvedTemplate | null): WrittenTemplate =>
+  sent === null ? written : { ...written, ...sent }
 
 /** The parts that differ, the shorter ones first. What there is none of is compared like what is empty. */
 export function diffTemplates(before: WrittenTemplate, after: WrittenTemplate): DiffedPart[] {

@@ -22,8 +22,11 @@ export interface SourcePart {
   end: number
 }
 
+/** What of a template concerns what it is put together of. */
+export type WrittenParts = Pick<WrittenTemplate, 'html' | 'text' | 'layout' | 'variables'>
+
 /** The source of a version that was checked when it was saved. */
-export const templateSource = (written: { id: string; versionId: string } & Pick<WrittenTemplate, 'html' | 'text' | 'layout' | 'variables'>): TemplateSource => ({
+export const templateSource = (written: { id: string; versionId: string } & WrittenParts): TemplateSource => ({
   id: written.id,
   versionId: written.versionId,
   html: sourcePart(written.html),

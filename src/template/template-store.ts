@@ -139,8 +139,9 @@ export const contentParams = ({ subject, html, text, from, replyTo, variables, l
 /** Refused (`expect`) where there is no such template. What was sent with it keeps its id. */
 export const deleteTemplate = (scope: { id: string; accountId: string }): Statement[] => [
   {
-    sql: `delete from template_use where version_id in (select version.id from template_version version join template on template.id = version.template_id
-                                                        where template.id = :id and template.account_id = :accountId)`,
+    sql: `delete from template_use where version_id in (
+            select version.id from template_version version join template on template.id = version.template_id
+             where template.id = :id and template.account_id = :accountId)`,
     params: scope,
   },
   {
@@ -153,8 +154,9 @@ export const deleteTemplate = (scope: { id: string; accountId: string }): Statem
 /** Deletes all templates of an account. */
 export const deleteTemplatesOf = (accountId: string): Statement[] => [
   {
-    sql: `delete from template_use where version_id in (select version.id from template_version version join template on template.id = version.template_id
-                                                        where template.account_id = :accountId)`,
+    sql: `delete from template_use where version_id in (
+            select version.id from template_version version join template on template.id = version.template_id
+             where template.account_id = :accountId)`,
     params: { accountId },
   },
   {

@@ -77,10 +77,12 @@ export const versionOf = (row: WholeVersionRow): TemplateVersion => ({
   text: row.text_body,
   from: row.header_from,
   replyTo: JSON.parse(row.reply_to) as string[],
-  variables: JSON.parse(row.variables) as DeclaredVariable[],
+  variables: variablesIn(row.variables),
   layout: row.layout,
-  sent: row.sent_html === null ? null : { html: row.sent_html, text: row.sent_text, variables: JSON.parse(row.sent_variables ?? '[]') as DeclaredVariable[] },
+  sent: row.sent_html === null ? null : { html: row.sent_html, text: row.sent_text, variables: variablesIn(row.sent_variables) },
 })
+
+const variablesIn = (json: string | null): DeclaredVariable[] => JSON.parse(json ?? '[]') as DeclaredVariable[]
 
 /** Null: not recorded. */
 export const publisherOf = ({ published_by: by }: VersionRow): Actor | null => (by === null ? null : (JSON.parse(by) as Actor))
@@ -105,7 +107,8 @@ export const publishDraft = (publication: Publication): Statement[] => [
     expect: 1,
   },
   {
-    sql: `update template_version set published_at = :now, published_by = :by, sent_html = :sentHtml, sent_text = :sentText, sent_variables = :sentVariables,
+    sql: `update template_version set published_at = :now, published_by = :by, sent_html = :sentHtml, sent_text = :sentText,
+                 sent_variables = :sentVariables,
                  number = (select coalesce(max(number), 0) + 1 from template_version other where other.template_id = :id)
            where id = :versionId`,
     params: publicationParams(publication),
@@ -127,10 +130,10 @@ export const publishAgain = (publication: Publication, content: WrittenTemplate)
   },
   {
     sql: `insert into template_version
-            (id, template_id, subject, html_body, text_body, header_from, reply_to, variables, layout, created_at, published_at, published_by,
-             sent_html, sent_text, sent_variables, number)
-          values (:versionId, :id, :subject, :html, :text, :from, :replyTo, :variables, :layout, :now, :now, :by, :sentHtml, :sentText, :sentVariables,
-                  (select coalesce(max(number), 0) + 1 from template_version where template_id = :id))`,
+            (id, template_id, subject, html_body, text_body, header_from, reply_to, variables, layout, created_at, published_at,
+             published_by, sent_html, sent_text, sent_variables, number)
+          values (:versionId, :id, :subject, :html, :text, :from, :replyTo, :variables, :layout, :now, :now, :by,
+                  :sentHtml, :sentText, :sentVariables, (select coalesce(max(number), 0) + 1 from template_version where template_id = :id))`,
     params: { ...publicationParams(publication), ...contentParams(content) },
   },
   ...usesOf(publication),

@@ -10,9 +10,10 @@ import { resolveTemplate } from './resolve-template.ts'
 import type { ResolvedTemplate, TemplateUse } from './resolve-template.ts'
 import type { DeclaredVariable, WrittenTemplate } from './template-content.ts'
 import { templateSource } from './template-source.ts'
-import type { TemplateSource } from './template-source.ts'
+import type { TemplateSource, WrittenParts } from './template-source.ts'
 import type { Template } from './template-store.ts'
-import { findDependents, findSource, findUses, findVersion, forgetOldVersions, listVersions, publishAgain, publishDraft, versionOf } from './template-version-store.ts'
+import { findDependents, findSource, findUses, findVersion, forgetOldVersions, listVersions } from './template-version-store.ts'
+import { publishAgain, publishDraft, versionOf } from './template-version-store.ts'
 import type { TemplateVersion, VersionRow, WholeVersionRow } from './template-version-store.ts'
 
 /** Published versions of a template that are kept, the live one among them: a year of weekly changes. */
@@ -69,7 +70,7 @@ export class TemplateVersions {
    * @throws SternaError `not_found`, `template_not_published` where only what is published is meant, `validation_error` for what is
    *   wrong with the layout and the partials
    */
-  async publish(accountId: string, idOrAlias: string, { by, from = 'draft' }: { by: Actor | null; from?: PublishedFrom }): Promise<Template> {
+  publish(accountId: string, idOrAlias: string, { by, from = 'draft' }: { by: Actor | null; from?: PublishedFrom }): Promise<Template> {
     return this.#changing(accountId, idOrAlias, async (template) => {
       const isDraft = from === 'draft' && template.versionId !== template.liveVersionId
       const content = isDraft || template.versionId === template.liveVersionId ? template : await this.live(template)
@@ -85,7 +86,7 @@ export class TemplateVersions {
    * that is not published stays.
    * @throws SternaError `not_found`
    */
-  async restore(accountId: string, idOrAlias: string, number: number, by: Actor | null): Promise<Template> {
+  restore(accountId: string, idOrAlias: string, number: number, by: Actor | null): Promise<Template> {
     return this.#changing(accountId, idOrAlias, async (template) => {
       if (number === template.liveNumber) return null
       const version = await this.get(template, number)
@@ -121,7 +122,7 @@ export class TemplateVersions {
    * What a version of a template would become if it were published now.
    * @throws SternaError `validation_error`
    */
-  async resolve(template: Template, content: Pick<WrittenTemplate, 'html' | 'text' | 'layout' | 'variables'>): Promise<Resolution> {
+  async resolve(template: Template, content: WrittenParts): Promise<Resolution> {
     const root = templateSource({ ...content, id: template.id, versionId: template.versionId })
     const found = await findSources(root, (name) => this.#source(template, root, name))
     if (found.size === 0) return { sent: null, uses: [] }
@@ -134,7 +135,9 @@ export class TemplateVersions {
     const [row] = await this.#parts.db.read<SourceRow>(findSource, { accountId, idOrAlias: name })
     if (!row) throw new SternaError('template_not_found', `There is no template ${name}.`)
     if (row.id === root.id) return root
-    if (row.version_id === null || row.html_body === null) throw new SternaError('template_not_published', `The template ${name} was never published.`)
+    if (row.version_id === null || row.html_body === null) {
+      throw new SternaError('template_not_published', `The template ${name} was never published.`)
+    }
     const variables = JSON.parse(row.variables ?? '[]') as DeclaredVariable[]
     return templateSource({ id: row.id, versionId: row.version_id, html: row.html_body, text: row.text_body, layout: row.layout, variables })
   }

@@ -10,7 +10,8 @@ import type { Operation } from '../operation.ts'
 import { listOf } from '../page.ts'
 import { choiceParameter, textParameter } from '../query.ts'
 import { publishSchema } from './template-schema.ts'
-import { dependentAnswer, dependentObject, diffAnswer, diffObject, publishedAnswer, versionAnswer, versionItem, versionItemAnswer, versionObject } from './template-version-object.ts'
+import { dependentAnswer, diffAnswer, publishedAnswer, versionAnswer, versionItemAnswer } from './template-version-object.ts'
+import { dependentObject, diffObject, versionItem, versionObject } from './template-version-object.ts'
 
 interface HistoryParts {
   templates: TemplateList

@@ -1,9 +1,7 @@
 import { renderComplete } from '../../template/render-template.ts'
 import { parseContent } from '../../template/template-content.ts'
-import type { WrittenTemplate } from '../../template/template-content.ts'
 import { asSent } from '../../template/template-diff.ts'
 import type { TemplateList } from '../../template/template-list.ts'
-import type { Template } from '../../template/template-store.ts'
 import { operation } from '../operation.ts'
 import type { Operation } from '../operation.ts'
 import { sentEmailAnswer } from './email-answers.ts'
@@ -56,7 +54,8 @@ export const templateTestOperations = (parts: TemplateTestParts): Operation[] =>
     async (ctx, { body }) => {
       const { versions } = parts.templates
       const template = await parts.templates.get(ctx.state.submitter.accountId, ctx.params.idOrAlias ?? '')
-      const content = body.version === 'published' ? await published(template, parts.templates) : asSent(template, (await versions.resolve(template, template)).sent)
+      const version = body.version === 'published' ? await versions.live(template) : null
+      const content = version ? asSent(version, version.sent) : asSent(template, (await versions.resolve(template, template)).sent)
       const parsed = { ...parseContent(content), ...(body.subject ? { subject: null } : {}) }
       const variables = { ...(body.unsubscribe ? linkVariable : {}), ...body.variables }
       const rendered = renderComplete({ parsed, variables: content.variables }, variables, { field: 'variables' })
@@ -77,8 +76,3 @@ export const templateTestOperations = (parts: TemplateTestParts): Operation[] =>
     },
   ),
 ]
-
-async function published(template: Template, { versions }: TemplateList): Promise<WrittenTemplate> {
-  const version = await versions.live(template)
-  return asSent(version, version.sent)
-}

@@ -19,6 +19,8 @@ interface HistoryParts {
 
 const path = '/api/templates/{idOrAlias}'
 const tag = 'Templates'
+/** bytes */
+const bodyLimit = 512 * 1024
 
 /** Publishing, and what was published of a template. */
 export const templateHistoryOperations = ({ templates }: HistoryParts): Operation[] => [
@@ -32,7 +34,7 @@ export const templateHistoryOperations = ({ templates }: HistoryParts): Operatio
       description:
         'From now on the newest version is what is sent, with its layout and partials as they are published now. Where it is that already, nothing changes.',
       permission: 'full_access',
-      body: { schema: publishSchema, optional: true, limit: 1024, example: { version: 'draft' } },
+      body: { schema: publishSchema, optional: true, limit: bodyLimit, example: { version: 'draft' } },
       answers: [{ status: 200, description: 'It is published.', schema: publishedAnswer }],
       refuses: ['not_found', 'validation_error', 'template_not_published', 'payload_too_large'],
     },

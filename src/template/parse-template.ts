@@ -153,7 +153,8 @@ function tagAt(text: string, at: number): Tag {
   const closeAt = text.indexOf(close, at + close.length)
   if (closeAt === -1) throw new TemplateFault(at, `${quoted(text.slice(at, at + longestQuote))} is never closed. Write ${close} where the tag ends.`)
   const end = closeAt + close.length
-  const inside = text.slice(at + close.length, closeAt)
+  // React writes > so.
+  const inside = text.slice(at + close.length, closeAt).replace(/^\s*&gt;(?=\s)/, '>')
   if (isTriple) return { text: quoted(text.slice(at, end)), kind: '&', name: inside.trim(), at, end }
   const [, sigil = ''] = /^\s*([#^/!&>=<$%*]?)/.exec(inside) ?? []
   const tag = { text: quoted(text.slice(at, end)), name: inside.trimStart().slice(sigil.length).trim(), at, end }

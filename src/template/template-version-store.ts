@@ -103,7 +103,7 @@ export const publishDraft = (publication: Publication): Statement[] => [
   {
     sql: `update template set live_version_id = draft_version_id, revision = revision + 1, updated_at = :now
            where id = :id and account_id = :accountId and revision = :revision`,
-    params: { ...publication.template, now: publication.now },
+    params: templateParams(publication),
     expect: 1,
   },
   {
@@ -125,7 +125,7 @@ export const publishAgain = (publication: Publication, content: WrittenTemplate)
     sql: `update template set draft_version_id = case when draft_version_id = live_version_id then :versionId else draft_version_id end,
                  live_version_id = :versionId, revision = revision + 1, updated_at = :now
            where id = :id and account_id = :accountId and revision = :revision`,
-    params: { ...publication.template, versionId: publication.versionId, now: publication.now },
+    params: templateParams(publication),
     expect: 1,
   },
   {
@@ -138,6 +138,9 @@ export const publishAgain = (publication: Publication, content: WrittenTemplate)
   },
   ...usesOf(publication),
 ]
+
+/** The template holds more than these: its whole content. */
+const templateParams = ({ template: { id, accountId, revision }, versionId, now }: Publication) => ({ id, accountId, revision, versionId, now })
 
 const publicationParams = ({ template, versionId, sent, by, now }: Publication) => ({
   id: template.id,

@@ -18,8 +18,11 @@ const mjml = Buffer.from(
 )
 /** As React Email writes it: one line, comments of React, no line break at the end. */
 const react = Buffer.from(
-  '<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0 Transitional//EN" "http://www.w3.org/TR/xhtml1/DTD/xhtml1-transitional.dtd"><!--$--><html dir="ltr" lang="en"><head></head><body><!--$--><p style="font-size:14px">Hi <!-- -->{{name}}<!-- -->,</p><div style="display:none">\u200c\u00a0\u200c</div><!--/$--></body></html><!--/$-->',
+  '<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0 Transitional//EN" "http://www.w3.org/TR/xhtml1/DTD/xhtml1-transitional.dtd"><!--$--><html dir="ltr" lang="en"><head></head><body><!--$--><p style="font-size:14px">Hi <!-- -->{{name}}<!-- -->,</p>{{&gt; footer}}<div style="display:none">\u200c\u00a0\u200c</div><!--/$--></body></html><!--/$-->',
 )
+
+/** What MJML 5.4 and React Email (render 2.3) made, from sources with tags of all kinds. */
+const fixtures = join(import.meta.dirname, '../fixtures/made-html')
 
 async function start() {
   const directory = testDirectory()
@@ -52,6 +55,18 @@ test('pages of MJML and React Email come and go byte for byte', async () => {
   expect(readdirSync(join(directory, 'copy')).toSorted()).toEqual(
     ['order.html', 'order.json', 'order.subject', 'welcome.html', 'welcome.json', 'welcome.subject', 'welcome.txt'],
   )
+})
+
+test.each(['mjml', 'react-email', 'react-email-pretty'])('what %s has made is published with what its tags stand for, and otherwise as it is', async (name) => {
+  const { accountId, directory, templates, write, push, pull } = await start()
+  const html = readFileSync(join(fixtures, `${name}.html`))
+  write({ [`${name}.html`]: html, 'footer.html': '<p>Shop</p>\n' })
+  expect(await push(`${name}.html`, 'footer.html', '--publish')).toMatchObject({ stderr: '', exitCode: 0 })
+  await pull(name, '--directory', 'copy')
+  expect(readFileSync(join(directory, 'copy', `${name}.html`)).equals(html)).toBe(true)
+  const { template } = await templates.live.get(accountId, name)
+  expect(template.html).toBe(html.toString().replace(/\{\{(?:>|&gt;) footer\}\}/, '<p>Shop</p>'))
+  expect(template.subject).toMatch(/^(?:Order \{\{number\}\}|Hi \{\{name\}\})$/)
 })
 
 test('what is pushed twice makes nothing new, what has changed makes a version', async () => {

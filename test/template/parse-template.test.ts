@@ -54,6 +54,10 @@ test('any text is a template, or has a fault at one of its lines', () => {
   )
 })
 
+test.each(['{{> footer}}', '{{>footer}}', '{{ >  footer }}', '{{&gt; footer}}'])('%s is a partial', (tag) => {
+  expect(parseTemplate(`a${tag}b`)).toEqual({ ok: true, nodes: ['a', 'b'], insertions: [{ name: 'footer', at: 1, end: 1 + tag.length }] })
+})
+
 test('text without tags stays as it is', () => {
   fc.assert(
     fc.property(fc.string(), (text) => {

@@ -141,7 +141,7 @@ const editingOperations = (parts: TemplateParts): Operation[] => [
       path,
       tag,
       summary: 'Delete a template',
-      description: 'With all its versions. Emails that were sent with it stay as they are.',
+      description: 'With all its versions. Emails that were sent with it stay as they are, and so does what is published with it as a layout or partial.',
       permission: 'full_access',
       answers: [{ status: 200, description: 'It is deleted.', schema: deletedTemplate }],
       refuses: ['not_found'],

@@ -49,7 +49,7 @@ import { UnsubscribeLinks } from './suppression/unsubscribe-links.ts'
 import { unsubscribeKeys } from './suppression/unsubscribe-token.ts'
 import type { CertifiedNames } from './tracking/certified-names.ts'
 import { trackingKeys } from './tracking/tracking-token.ts'
-import { TemplateList } from './template/template-list.ts'
+import type { TemplateList } from './template/template-list.ts'
 import type { Webhooks } from './webhook/open-webhooks.ts'
 
 /** How long requests that are under way may take when the relay stops, ms. */
@@ -96,7 +96,7 @@ export async function openDoors(core: CoreParts, inside: Inside, stops: Stop[]):
   const { clock, config, log } = core
   const messageParser = startMessageParser()
   stops.push(() => messageParser.stop())
-  const templates = new TemplateList(core)
+  const { templates } = core
   const { hostname, messageSizeLimit, baseUrl } = config
   const unsubscribe = { keys: unsubscribeKeys(core.secrets.deriveKey), baseUrl }
   const composer = new EmailComposer({ clock, templates: templates.live, hostname, messageSizeLimit, unsubscribe })

@@ -9,6 +9,7 @@ import { importCommands } from './import-commands.ts'
 import { keyCommands } from './key-commands.ts'
 import { queueCommands } from './queue-commands.ts'
 import { reportCommands } from './report-commands.ts'
+import { templateCommands } from './template-commands.ts'
 import { trackingCommands } from './tracking-commands.ts'
 import { userCommands } from './user-commands.ts'
 import { webhookCommands } from './webhook-commands.ts'
@@ -21,6 +22,7 @@ export const commands: readonly Command[] = [
   ...userCommands,
   ...domainCommands,
   ...webhookCommands,
+  ...templateCommands,
   ...queueCommands,
   ...importCommands,
   ...reportCommands,

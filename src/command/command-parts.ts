@@ -12,6 +12,7 @@ import type { QueueAdmin } from '../queue/queue-admin.ts'
 import type { SendingDomains } from '../sending-domain/sending-domains.ts'
 import type { Database } from '../store/database.ts'
 import type { ErasedAddress } from '../suppression/erased-address.ts'
+import type { TemplateList } from '../template/template-list.ts'
 import type { WebhookList } from '../webhook/webhook-list.ts'
 
 /** What commands work on: the parts of a serving process, or of a command that has opened the store for itself. */
@@ -27,6 +28,7 @@ export interface CommandParts {
   people: People
   audit: AuditLog
   sendingDomains: SendingDomains
+  templates: TemplateList
   webhooks: WebhookList
   queueAdmin: QueueAdmin
   erasedAddress: ErasedAddress

@@ -21,6 +21,7 @@ import { Upkeep } from '../store/upkeep.ts'
 import { erasedAddressBy } from '../suppression/erased-address.ts'
 import type { ErasedAddress } from '../suppression/erased-address.ts'
 import { SuppressionPolicies } from '../suppression/suppression-policies.ts'
+import { TemplateList } from '../template/template-list.ts'
 import { openSecrets } from './open-secrets.ts'
 
 /** What the world outside gives to a process. */
@@ -50,6 +51,7 @@ export interface CoreParts {
   people: People
   audit: AuditLog
   sendingDomains: SendingDomains
+  templates: TemplateList
   suppressionPolicies: SuppressionPolicies
   erasedAddress: ErasedAddress
   close(): Promise<void>
@@ -82,7 +84,7 @@ export async function openCoreParts(config: Config, outside: Outside): Promise<C
     const upkeep = new Upkeep(db.upkeep)
     const erasedAddress = erasedAddressBy(secrets.deriveKey('erased address'))
     const parts = { config, clock, log, health, db, upkeep, secrets, resolver, accounts, apiKeys, people, audit, sendingDomains }
-    return { ...parts, suppressionPolicies, erasedAddress, close }
+    return { ...parts, templates: new TemplateList({ db, clock }), suppressionPolicies, erasedAddress, close }
   } catch (error) {
     await close()
     throw error

@@ -134,9 +134,10 @@ export const storedTables: Record<string, StoredTable> = {
   template_version: {
     about: 'their versions',
     kept: whileUsed,
-    users: 'subject html_body text_body header_from reply_to variables',
-    none: 'id template_id created_at published_at',
+    users: 'subject html_body text_body header_from reply_to variables layout sent_html sent_text sent_variables published_by',
+    none: 'id template_id created_at published_at number',
   },
+  template_use: { about: 'which templates stand in which', kept: whileUsed, none: 'version_id template_id used_version_id' },
   incoming_report: {
     about: 'what came back by mail: who brought it, and what it says',
     kept: '`event_retention`',

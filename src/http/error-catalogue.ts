@@ -145,8 +145,8 @@ export const errorCatalogue: Record<ErrorCode, CatalogueEntry> = {
     remedy: 'Give the id or the alias of one of its templates in `template.id`.',
   },
   template_not_published: {
-    meaning: 'The email names a template that was never published.',
-    remedy: 'Publish the template, then send again.',
+    meaning: 'The template was never published.',
+    remedy: 'Publish it, then repeat the request.',
   },
   missing_template_variable: {
     meaning: 'The template uses variables that the email gives no value for. `errors` names each.',

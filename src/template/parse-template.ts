@@ -4,7 +4,17 @@ export type TemplateNode =
   | { type: 'variable'; path: string[]; isRaw: boolean }
   | { type: 'section'; path: string[]; isInverted: boolean; nodes: TemplateNode[] }
 
-type ParsedTemplate = { ok: true; nodes: TemplateNode[] } | { ok: false; line: number; fault: string }
+/** Where another text is to stand before the template is sent. */
+export interface Insertion {
+  /** The alias or id of a partial; null: in a layout, what it is put around. */
+  name: string | null
+  /** The places of the tag's first character, and behind its last. */
+  at: number
+  end: number
+}
+
+/** `nodes` know nothing of partials: with insertions that have a name they are not all of the template. */
+type ParsedTemplate = { ok: true; nodes: TemplateNode[]; insertions: Insertion[] } | { ok: false; line: number; fault: string }
 
 /** The template cannot be understood; `fault` says why and what to write instead. */
 class TemplateFault extends Error {
@@ -14,6 +24,9 @@ class TemplateFault extends Error {
     this.at = at
   }
 }
+
+/** An alias or an id. */
+export const templateName = /^[a-z0-9][a-z0-9_-]{0,63}$/
 
 /** Sections in one another. */
 const deepest = 32
@@ -34,7 +47,7 @@ interface OpenSection {
 interface Tag {
   /** With its braces. */
   text: string
-  kind: '' | '#' | '^' | '/' | '!' | '&'
+  kind: '' | '#' | '^' | '/' | '!' | '&' | '>'
   name: string
   /** The places of its first character, and behind its last. */
   at: number
@@ -42,20 +55,22 @@ interface Tag {
 }
 
 /**
- * Reads the text of a template: Mustache without partials, lambdas and other delimiters. `{{x}}`, `{{{x}}}`, `{{&x}}`,
+ * Reads the text of a template: Mustache without lambdas and other delimiters. `{{x}}`, `{{{x}}}`, `{{&x}}`,
  * `{{#x}}…{{/x}}`, `{{^x}}…{{/x}}`, `{{! a comment }}`; names may have dots, `{{.}}` is the entry of a list itself. A
- * section tag or comment that has its line to itself leaves no line. Takes time in proportion to the text.
+ * section tag or comment that has its line to itself leaves no line. `{{> x}}` and `{{{@content}}}` are told as insertions.
+ * Takes time in proportion to the text.
  */
 export function parseTemplate(text: string): ParsedTemplate {
+  const insertions: Insertion[] = []
   try {
-    return { ok: true, nodes: nodesOf(text) }
+    return { ok: true, nodes: nodesOf(text, insertions), insertions }
   } catch (error) {
     if (!(error instanceof TemplateFault)) throw error
     return { ok: false, line: text.slice(0, error.at).split('\n').length, fault: error.message }
   }
 }
 
-function nodesOf(text: string): TemplateNode[] {
+function nodesOf(text: string, insertions: Insertion[]): TemplateNode[] {
   const root: OpenSection = { tag: '', name: '', at: 0, nodes: [] }
   const open = [root]
   let from = 0
@@ -73,6 +88,7 @@ function nodesOf(text: string): TemplateNode[] {
     const kept = lineEnd === null ? literal : literal.slice(0, lineStart)
     if (kept !== '') nodes.push(kept)
     applyTag(tag, open)
+    if (isInsertion(tag)) insertions.push(insertionOf(tag))
     from = lineEnd ?? tag.end
     isLineBlank = lineEnd !== null
   }
@@ -82,7 +98,7 @@ function nodesOf(text: string): TemplateNode[] {
   return root.nodes
 }
 
-const leavesNoLine = ({ kind }: Tag): boolean => kind !== '' && kind !== '&'
+const leavesNoLine = ({ kind }: Tag): boolean => kind !== '' && kind !== '&' && kind !== '>'
 
 /** Where the next line begins if the rest of this one is blank; null where it is not. */
 function lineEndAfter(text: string, at: number): number | null {
@@ -95,6 +111,7 @@ function applyTag(tag: Tag, open: OpenSection[]): void {
   const { nodes } = open.at(-1) as OpenSection
   switch (tag.kind) {
     case '!':
+    case '>':
       return
     case '':
     case '&':
@@ -111,9 +128,20 @@ function applyTag(tag: Tag, open: OpenSection[]): void {
   }
 }
 
+/** Postmark's layouts call it so too. */
+const contentName = '@content'
+
+const isInsertion = ({ kind, name }: Tag): boolean => kind === '>' || (kind === '&' && name === contentName)
+
+function insertionOf({ kind, name, text, at, end }: Tag): Insertion {
+  if (kind !== '>') return { name: null, at, end }
+  if (templateName.test(name)) return { name, at, end }
+  throw new TemplateFault(at, `${text} names no template. Write the alias of a published one, as in {{> footer}}.`)
+}
+
 function closeSection(tag: Tag, open: OpenSection[]): void {
   const section = open.pop() as OpenSection
-  if (open.length === 0) throw new TemplateFault(tag.at, `${tag.text} closes a section that was not opened. Write {{#${tag.name}}} where it begins.`)
+  if (open.length === 0) throw new TemplateFault(tag.at, `${tag.text} closes a section that was not opened. Write {{#${quoted(tag.name)}}} where it begins.`)
   if (section.name !== tag.name) {
     throw new TemplateFault(tag.at, `${tag.text} stands where ${section.tag} is open. Write {{/${section.name}}} before it.`)
   }
@@ -125,26 +153,30 @@ function tagAt(text: string, at: number): Tag {
   const closeAt = text.indexOf(close, at + close.length)
   if (closeAt === -1) throw new TemplateFault(at, `${quoted(text.slice(at, at + longestQuote))} is never closed. Write ${close} where the tag ends.`)
   const end = closeAt + close.length
-  const inside = text.slice(at + close.length, closeAt)
+  // React writes > so.
+  const inside = text.slice(at + close.length, closeAt).replace(/^\s*&gt;(?=\s)/, '>')
   if (isTriple) return { text: quoted(text.slice(at, end)), kind: '&', name: inside.trim(), at, end }
   const [, sigil = ''] = /^\s*([#^/!&>=<$%*]?)/.exec(inside) ?? []
   const tag = { text: quoted(text.slice(at, end)), name: inside.trimStart().slice(sigil.length).trim(), at, end }
-  if (sigil === '' || sigil === '#' || sigil === '^' || sigil === '/' || sigil === '!' || sigil === '&') return { ...tag, kind: sigil }
+  if (isKind(sigil)) return { ...tag, kind: sigil }
   throw new TemplateFault(at, `${tag.text} is not supported: ${refused[sigil] ?? 'a name cannot begin so'}.`)
 }
 
+const isKind = (sigil: string): sigil is Tag['kind'] => ['', '#', '^', '/', '!', '&', '>'].includes(sigil)
+
 const refused: Record<string, string> = {
-  '>': 'there are no partials; put the text itself into the template',
   '=': 'the delimiters are always {{ and }}',
-  '<': 'a template has no parent; put the text itself into the template',
-  $: 'a template has no blocks; put the text itself into the template',
+  '<': 'a template has no parent; give it a layout',
+  $: 'a template has no blocks; give it a layout, or use partials',
 }
 
 /** @throws TemplateFault where it is no name */
 function pathOf({ name, text, at }: Tag): string[] {
   if (name === '.') return []
+  // Before it is split: one of some megabytes would become a list of as many.
+  if (name.length > longestName) throw new TemplateFault(at, `${text} has no valid name, which has ${longestName} characters at most.`)
   const path = name.split('.')
-  if (name.length <= longestName && path.every((part) => /^[^\s.{}"'()[\]|#^/!&>=<]+$/.test(part))) return path
+  if (path.every((part) => /^[^\s.{}"'()[\]|#^/!&>=<]+$/.test(part))) return path
   if (/^(?:each|if|unless|with|else)\b/.test(name)) {
     const [, subject = 'x'] = name.split(/\s+/)
     throw new TemplateFault(at, `${text} is not Mustache, which has no words such as if and each. Write {{#${subject}}}…{{/${subject}}}, or {{^${subject}}}…{{/${subject}}} for what is left out or empty.`)

@@ -1,7 +1,7 @@
 import type { FieldFault } from '../errors.ts'
 import { parseMailbox } from '../smtp/address.ts'
 import { parseTemplate } from './parse-template.ts'
-import type { TemplateNode } from './parse-template.ts'
+import type { Insertion, TemplateNode } from './parse-template.ts'
 
 /** A variable that the owner has declared: it must be given, or has a fallback. */
 export interface DeclaredVariable {
@@ -13,7 +13,10 @@ export interface DeclaredVariable {
   updatedAt: number
 }
 
-/** What a version of a template consists of. */
+/** Variables that a template may declare, those of its layout and partials among them. */
+export const mostVariables = 50
+
+/** What an email takes from a template. */
 export interface TemplateContent {
   /** Null where every email brings its own. */
   subject: string | null
@@ -24,6 +27,12 @@ export interface TemplateContent {
   from: string | null
   replyTo: string[]
   variables: DeclaredVariable[]
+}
+
+/** A template as its owner writes it: partials are tags in it still. */
+export interface WrittenTemplate extends TemplateContent {
+  /** Alias or id of the template that its html and text are put into; null: none. */
+  layout: string | null
 }
 
 /** The parts that hold tags, parsed. */
@@ -44,9 +53,13 @@ export function contentFaults(content: Partial<TemplateContent>): FieldFault[] {
 
 function templateFault(field: string, text: string | null | undefined): FieldFault[] {
   const parsed = parseTemplate(text ?? '')
-  if (parsed.ok) return []
-  return [{ field, code: 'invalid_template', message: `The \`${field}\` field cannot be read at line ${parsed.line}. ${parsed.fault}`, help: null }]
+  const fault = (what: string): FieldFault[] => [{ field, code: 'invalid_template', message: `The \`${field}\` field ${what}`, help: null }]
+  if (!parsed.ok) return fault(`cannot be read at line ${parsed.line}. ${parsed.fault}`)
+  return field === 'subject' && partialIn(parsed.insertions) !== null ? fault('holds a partial, which only html and text may.') : []
 }
+
+/** The first partial among what is to be inserted. */
+export const partialIn = (insertions: Insertion[]): string | null => insertions.find(({ name }) => name !== null)?.name ?? null
 
 function mailboxFault(field: string, text: string | null | undefined): FieldFault[] {
   const parsed = text === null || text === undefined ? null : parseMailbox(text)
@@ -54,7 +67,7 @@ function mailboxFault(field: string, text: string | null | undefined): FieldFaul
   return [{ field, code: 'invalid_email', message: `The \`${field}\` field is not a valid email address. ${parsed.fault}`, help: null }]
 }
 
-/** The parts of a content that was checked when it was saved. */
+/** The parts of a content that was checked when it was saved, with its layout and partials in their places. */
 export const parseContent = ({ subject, html, text }: Pick<TemplateContent, 'subject' | 'html' | 'text'>): ParsedContent => ({
   subject: subject === null ? null : parsedPart(subject),
   html: parsedPart(html),
@@ -63,6 +76,8 @@ export const parseContent = ({ subject, html, text }: Pick<TemplateContent, 'sub
 
 function parsedPart(text: string): TemplateNode[] {
   const parsed = parseTemplate(text)
-  if (parsed.ok) return parsed.nodes
-  throw new Error(`a saved template cannot be read at line ${parsed.line}: ${parsed.fault}`)
+  if (!parsed.ok) throw new Error(`a saved template cannot be read at line ${parsed.line}: ${parsed.fault}`)
+  const partial = partialIn(parsed.insertions)
+  if (partial !== null) throw new Error(`the partial ${partial} of a template is not in its place`)
+  return parsed.nodes
 }

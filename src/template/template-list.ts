@@ -7,12 +7,13 @@ import { pageClause } from '../store/page-clause.ts'
 import type { Page } from '../store/page-clause.ts'
 import { LiveTemplates } from './live-templates.ts'
 import { contentFaults } from './template-content.ts'
-import type { DeclaredVariable, TemplateContent } from './template-content.ts'
-import { deleteTemplate, findTemplate, insertTemplate, insertVersion, publishNewest, updateTemplate, updateVersion } from './template-store.ts'
+import type { DeclaredVariable, WrittenTemplate } from './template-content.ts'
+import { deleteTemplate, findTemplate, insertTemplate, insertVersion, updateTemplate, updateVersion } from './template-store.ts'
 import type { Template, TemplateRow } from './template-store.ts'
+import { TemplateVersions } from './template-versions.ts'
 
 /** What an owner decides about a template. */
-export interface TemplateFields extends Omit<TemplateContent, 'variables'> {
+export interface TemplateFields extends Omit<WrittenTemplate, 'variables'> {
   name: string
   alias: string | null
   variables: Pick<DeclaredVariable, 'key' | 'type' | 'fallbackValue'>[]
@@ -30,8 +31,6 @@ export interface TemplateListRow extends Row {
 
 /** Templates that an account may have. */
 const templateLimit = 1000
-/** Published versions of a template that are kept, the live one among them. */
-const versionsKept = 20
 /** How often a change is tried while others change the same template. */
 const mostTries = 5
 /** characters */
@@ -43,6 +42,8 @@ const notFound = (): SternaError => new SternaError('not_found', 'There is no te
 export class TemplateList {
   /** What emails are made from. */
   readonly live: LiveTemplates
+  /** What was published, and publishing. */
+  readonly versions: TemplateVersions
   readonly #db: Database
   readonly #clock: Clock
 
@@ -50,6 +51,7 @@ export class TemplateList {
     this.#db = db
     this.#clock = clock
     this.live = new LiveTemplates(db)
+    this.versions = new TemplateVersions({ db, clock, live: this.live, get: this.get.bind(this) })
   }
 
   /**
@@ -67,6 +69,8 @@ export class TemplateList {
       versionId: newId('tplv', now),
       liveVersionId: null,
       publishedAt: null,
+      liveNumber: null,
+      isOutdated: false,
       revision: 0,
       createdAt: now,
       updatedAt: now,
@@ -129,27 +133,23 @@ export class TemplateList {
     return [updateTemplate(after), insertVersion(after)]
   }
 
-  /** The newest version is what is sent from now on. @throws SternaError `not_found` */
-  async publish(accountId: string, idOrAlias: string): Promise<Template> {
-    const { id } = await this.get(accountId, idOrAlias)
-    await this.#writeExisting(publishNewest({ id, accountId }, this.#clock.now(), versionsKept))
-    this.live.forget(id)
-    return this.get(accountId, id)
-  }
-
   /** Makes an unpublished copy of the newest version, without the alias. @throws SternaError `not_found`, `validation_error` */
   async duplicate(accountId: string, idOrAlias: string): Promise<Template> {
     const original = await this.get(accountId, idOrAlias)
-    const { subject, html, text, from, replyTo, variables } = original
+    const { subject, html, text, from, replyTo, variables, layout } = original
     const suffix = ' (copy)'
     const name = `${original.name.slice(0, longestName - suffix.length)}${suffix}`
-    return this.create(accountId, { name, alias: null, subject, html, text, from, replyTo, variables })
+    return this.create(accountId, { name, alias: null, subject, html, text, from, replyTo, variables, layout })
   }
 
   /** Deletes it with all its versions. @throws SternaError `not_found` */
   async remove(accountId: string, idOrAlias: string): Promise<Template> {
     const template = await this.get(accountId, idOrAlias)
-    await this.#writeExisting(deleteTemplate({ id: template.id, accountId }))
+    try {
+      await this.#db.write(deleteTemplate({ id: template.id, accountId }))
+    } catch (error) {
+      throw error instanceof ConflictError ? notFound() : error
+    }
     this.live.forget(template.id)
     return template
   }
@@ -160,15 +160,6 @@ export class TemplateList {
     } catch (error) {
       if (!(error instanceof UniqueError)) throw error
       throw new SternaError('alias_taken', `This account has a template with the alias ${alias} already.`, { cause: error })
-    }
-  }
-
-  async #writeExisting(batch: Statement[]): Promise<void> {
-    try {
-      await this.#db.write(batch)
-    } catch (error) {
-      if (error instanceof ConflictError) throw notFound()
-      throw error
     }
   }
 }
@@ -193,6 +184,7 @@ const isSameContent = (a: Template, b: Template): boolean =>
   a.html === b.html &&
   a.text === b.text &&
   a.from === b.from &&
+  a.layout === b.layout &&
   JSON.stringify([a.replyTo, a.variables]) === JSON.stringify([b.replyTo, b.variables])
 
 const templateOf = (row: TemplateRow): Template => ({
@@ -203,6 +195,8 @@ const templateOf = (row: TemplateRow): Template => ({
   versionId: row.draft_version_id,
   liveVersionId: row.live_version_id,
   publishedAt: row.published_at,
+  liveNumber: row.number,
+  isOutdated: row.outdated_uses > 0,
   revision: row.revision,
   createdAt: row.created_at,
   updatedAt: row.updated_at,
@@ -212,4 +206,5 @@ const templateOf = (row: TemplateRow): Template => ({
   from: row.header_from,
   replyTo: JSON.parse(row.reply_to) as string[],
   variables: JSON.parse(row.variables) as DeclaredVariable[],
+  layout: row.layout,
 })

@@ -1,8 +1,8 @@
 import type { Row, Statement, Value } from '../store/database.ts'
-import type { TemplateContent } from './template-content.ts'
+import type { WrittenTemplate } from './template-content.ts'
 
 /** A template with its newest version, which is what its owner sees and edits. */
-export interface Template extends TemplateContent {
+export interface Template extends WrittenTemplate {
   /** `tpl_…` */
   id: string
   accountId: string
@@ -15,6 +15,10 @@ export interface Template extends TemplateContent {
   liveVersionId: string | null
   /** Of the live version; epoch, ms, like the other times. */
   publishedAt: number | null
+  /** The number of the live version. */
+  liveNumber: number | null
+  /** Whether a layout or partial of the live version has been published anew since. */
+  isOutdated: boolean
   /** Counts changes. */
   revision: number
   createdAt: number
@@ -29,6 +33,8 @@ export interface TemplateRow extends Row {
   draft_version_id: string
   live_version_id: string | null
   published_at: number | null
+  number: number | null
+  outdated_uses: number
   revision: number
   created_at: number
   updated_at: number
@@ -38,13 +44,16 @@ export interface TemplateRow extends Row {
   header_from: string | null
   reply_to: string
   variables: string
+  layout: string | null
 }
 
 /** The template of an account by its id or alias; an alias never has the form of an id. */
 export const findTemplate = `
   select template.id, template.account_id, template.name, template.alias, template.draft_version_id, template.live_version_id,
-         live.published_at, template.revision, template.created_at, template.updated_at, draft.subject, draft.html_body,
-         draft.text_body, draft.header_from, draft.reply_to, draft.variables
+         live.published_at, live.number, template.revision, template.created_at, template.updated_at, draft.subject, draft.html_body,
+         draft.text_body, draft.header_from, draft.reply_to, draft.variables, draft.layout,
+         (select count(*) from template_use used join template other on other.id = used.template_id
+           where used.version_id = template.live_version_id and other.live_version_id <> used.used_version_id) as outdated_uses
     from template join template_version draft on draft.id = template.draft_version_id
          left join template_version live on live.id = template.live_version_id
    where template.account_id = :accountId and (template.id = :idOrAlias or template.alias = :idOrAlias)`
@@ -60,9 +69,11 @@ export interface LiveRow extends Row {
   variables: string | null
 }
 
-/** What is sent of a template. */
+/** What is sent of a template, layout and partials in their places. */
 export const findLive = `
-  select template.id, live.subject, live.html_body, live.text_body, live.header_from, live.reply_to, live.variables
+  select template.id, live.subject, coalesce(live.sent_html, live.html_body) as html_body,
+         case when live.sent_html is null then live.text_body else live.sent_text end as text_body,
+         live.header_from, live.reply_to, coalesce(live.sent_variables, live.variables) as variables
     from template left join template_version live on live.id = template.live_version_id
    where template.account_id = :accountId and (template.id = :idOrAlias or template.alias = :idOrAlias)`
 
@@ -101,52 +112,38 @@ export const updateTemplate = (template: Template): Statement => ({
 
 export const insertVersion = (template: Template): Statement => ({
   sql: `insert into template_version
-          (id, template_id, subject, html_body, text_body, header_from, reply_to, variables, created_at)
-        values (:versionId, :templateId, :subject, :html, :text, :from, :replyTo, :variables, :now)`,
-  params: { ...contentParams(template), templateId: template.id, now: template.updatedAt },
+          (id, template_id, subject, html_body, text_body, header_from, reply_to, variables, layout, created_at)
+        values (:versionId, :templateId, :subject, :html, :text, :from, :replyTo, :variables, :layout, :now)`,
+  params: { versionId: template.versionId, ...contentParams(template), templateId: template.id, now: template.updatedAt },
 })
 
 /** For a version that was not published yet. */
 export const updateVersion = (template: Template): Statement => ({
   sql: `update template_version set subject = :subject, html_body = :html, text_body = :text, header_from = :from,
-                                    reply_to = :replyTo, variables = :variables
+                                    reply_to = :replyTo, variables = :variables, layout = :layout
          where id = :versionId and published_at is null`,
-  params: contentParams(template),
+  params: { versionId: template.versionId, ...contentParams(template) },
   expect: 1,
 })
 
-const contentParams = ({ versionId, subject, html, text, from, replyTo, variables }: Template): Record<string, Value> => ({
-  versionId,
+export const contentParams = ({ subject, html, text, from, replyTo, variables, layout }: WrittenTemplate): Record<string, Value> => ({
   subject,
   html,
   text,
   from,
   replyTo: JSON.stringify(replyTo),
   variables: JSON.stringify(variables),
+  layout,
 })
-
-/** What is sent from now on is the newest version; of those before, the last `kept` stay. */
-export const publishNewest = (scope: { id: string; accountId: string }, now: number, kept: number): Statement[] => [
-  {
-    sql: `update template set live_version_id = draft_version_id, revision = revision + 1, updated_at = :now
-           where id = :id and account_id = :accountId`,
-    params: { ...scope, now },
-    expect: 1,
-  },
-  {
-    sql: 'update template_version set published_at = :now where id = (select live_version_id from template where id = :id)',
-    params: { id: scope.id, now },
-  },
-  {
-    sql: `delete from template_version where template_id = :id and published_at is not null
-             and id not in (select id from template_version where template_id = :id and published_at is not null
-                             order by published_at desc, id desc limit :kept)`,
-    params: { id: scope.id, kept },
-  },
-]
 
 /** Refused (`expect`) where there is no such template. What was sent with it keeps its id. */
 export const deleteTemplate = (scope: { id: string; accountId: string }): Statement[] => [
+  {
+    sql: `delete from template_use where version_id in (
+            select version.id from template_version version join template on template.id = version.template_id
+             where template.id = :id and template.account_id = :accountId)`,
+    params: scope,
+  },
   {
     sql: 'delete from template_version where template_id in (select id from template where id = :id and account_id = :accountId)',
     params: scope,
@@ -156,6 +153,12 @@ export const deleteTemplate = (scope: { id: string; accountId: string }): Statem
 
 /** Deletes all templates of an account. */
 export const deleteTemplatesOf = (accountId: string): Statement[] => [
+  {
+    sql: `delete from template_use where version_id in (
+            select version.id from template_version version join template on template.id = version.template_id
+             where template.account_id = :accountId)`,
+    params: { accountId },
+  },
   {
     sql: 'delete from template_version where template_id in (select id from template where account_id = :accountId)',
     params: { accountId },

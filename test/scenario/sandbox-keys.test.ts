@@ -19,7 +19,7 @@ const open = [
   'api_keys.create', 'api_keys.delete', 'api_keys.rotate', 'api_keys.update',
   'emails.cancel', 'emails.resend', 'emails.send', 'emails.send_batch', 'emails.update', 'erasures.create',
   'suppressions.create', 'suppressions.create_batch', 'suppressions.delete', 'suppressions.delete_batch',
-  'templates.render',
+  'templates.render', 'templates.test',
   'webhooks.create', 'webhooks.delete', 'webhooks.deliveries.replay', 'webhooks.events.replay', 'webhooks.replay', 'webhooks.rotateSecret', 'webhooks.test', 'webhooks.update',
 ]
 
@@ -204,6 +204,7 @@ test('a sandbox key works in the sandbox', async () => {
   await done('POST', `/api/api-keys/${made}/rotate`, {})
   await done('DELETE', `/api/api-keys/${made}`)
   await done('POST', '/api/templates/shared/render', {})
+  await done('POST', '/api/templates/shared/test', { to: 'delivered@simulator.test', from: 'app@anything.example' })
   const { id: suppression } = await done('POST', '/api/suppressions', { email: 'again@example.com' })
   await done('DELETE', `/api/suppressions/${suppression}`)
   for (const path of ['/api/domains/sender.example', '/api/templates/shared', '/api/account', '/api/analytics']) await done('GET', path)

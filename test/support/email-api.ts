@@ -4,6 +4,7 @@ import { EmailComposer } from '../../src/http/api/email-composer.ts'
 import { emailOperations } from '../../src/http/api/emails.ts'
 import { BodyRoom } from '../../src/http/body-room.ts'
 import type { Operation } from '../../src/http/operation.ts'
+import type { SendParts } from '../../src/http/api/send-emails.ts'
 import { templateOperations } from '../../src/http/api/templates.ts'
 import { Health } from '../../src/health.ts'
 import { silentLog } from '../../src/log.ts'
@@ -59,19 +60,18 @@ export async function startEmailApi(options: { messageSizeLimit?: number; hold?:
     const templates = new TemplateList(parts)
     const composer = new EmailComposer({ clock, templates: templates.live, hostname: 'mail.example.com', messageSizeLimit, unsubscribe: unsubscribeFrame })
     onTestFinished(() => composer.stop())
+    const send: SendParts = { composer, accept: (submission) => accept(submission, door), acceptBatch: (batch) => acceptBatch(batch, door) }
     const emails = emailOperations({
       ...parts,
-      composer,
+      ...send,
       messageParser: fileMessageParser(),
       baseUrl: 'https://mail.example.com',
       bodyRoom: new BodyRoom(),
-      accept: (submission) => accept(submission, door),
-      acceptBatch: (batch) => acceptBatch(batch, door),
       resend: (messageId, by) => resendFailed(messageId, by, { db, clock, accept: (submission) => accept(submission, door) }),
       messages: new MessageReader(db),
       waitingMail: new WaitingMail({ db, clock, eventsWritten: () => {}, noteWaiting: (name, dueAt) => runner.noteWaiting(name, dueAt) }),
     })
-    return [...emails, ...templateOperations({ templates })]
+    return [...emails, ...templateOperations({ ...send, templates })]
   }
   const api = await startApiServer(operations)
   await queue?.start()

@@ -19,6 +19,19 @@ export function emails({ relay, call, next }: MakerParts): Makers {
   }
 }
 
+/** Templates that were published. */
+export function templates({ call, next }: MakerParts): Makers {
+  const published = async (): Promise<Fitting> => {
+    const answer = await call('POST', '/api/templates', { name: `Published ${next()}`, subject: 'Hello', html: '<p>Hello</p>', from: 'app@sender.example' })
+    // An account has a thousand at most, and then there are enough.
+    if (answer.status >= 300) return {}
+    await made(call, `/api/templates/${answer.body.id}/publish`, {})
+    return { parameters: { idOrAlias: answer.body.id, number: '1' } }
+  }
+  const paths = ['versions/{number}', 'diff', 'publish', 'test'].map((end) => `/api/templates/{idOrAlias}/${end}`)
+  return Object.fromEntries(paths.map((path) => [path, published]))
+}
+
 /** Live mail to a destination whose servers cannot be looked up. */
 export function queues({ relay, call, next }: MakerParts): Makers {
   const waiting = async (): Promise<Fitting> => {

@@ -1,6 +1,6 @@
 import { exampleOf } from './fitting.ts'
 import type { Fitting, MakerParts, Makers } from './fitting.ts'
-import { emails, queues, webhooks } from './fitting-mail.ts'
+import { emails, queues, templates, webhooks } from './fitting-mail.ts'
 import { links, sessions } from './fitting-people.ts'
 import type { Call } from './owned-objects.ts'
 
@@ -23,7 +23,7 @@ const inside = (makers: Makers, template: string): Makers[string] | undefined =>
 export function fittingObjects(given: Omit<MakerParts, 'next'>): (method: string, template: string) => FittingMaker | undefined {
   let count = 0
   const parts = { ...given, next: () => ++count }
-  const special: Makers = { ...emails(parts), ...queues(parts), ...webhooks(parts), ...links(parts), ...sessions(parts), ...examples(parts) }
+  const special: Makers = { ...emails(parts), ...templates(parts), ...queues(parts), ...webhooks(parts), ...links(parts), ...sessions(parts), ...examples(parts) }
   const any = everything(parts)
   return (method, template) => {
     const make = special[`${method} ${template}`] ?? inside(special, template)

@@ -18,6 +18,7 @@ export async function makeObjects(call: Call, own: { accountId: string; domain: 
   const make = async (path: string, body: unknown): Promise<string> => (await made(call, path, body)).id
   const webhook = await make('/api/webhooks', { url: 'https://hooks.example/in' })
   const template = await make('/api/templates', { name: 'Welcome', subject: 'Hello', html: '<p>Hello</p>' })
+  await made(call, `/api/templates/${template}/publish`, {})
   const key = await make('/api/api-keys', { name: 'made' })
   const erasure = await make('/api/erasures', { email: 'nobody@example.com' })
   const suppression = await make('/api/suppressions', { email: 'gone@example.com' })
@@ -48,6 +49,7 @@ export async function makeObjects(call: Call, own: { accountId: string; domain: 
     '/api/domains/{idOrName}': domain,
     '/api/domains/{idOrName}/reports/{id}': domainReport,
     '/api/templates/{idOrAlias}': template,
+    '/api/templates/{idOrAlias}/versions/{number}': '1',
     '/api/webhooks/{id}': webhook,
     '/api/webhooks/{id}/deliveries/{delivery_id}': delivery,
     '/api/webhooks/{id}/events/{event_id}': event,

@@ -162,6 +162,15 @@ async function keepTemplates(relay: TestRelay): Promise<void> {
   const template = { id: 'hello', variables: { name: 'Ann' } }
   await call(relay, 'POST', '/api/emails', { from: 'app@sender.example', to: 'ann@rcpt.example', template })
   await pause(relay)
+  await call(relay, 'POST', '/api/templates', { name: 'Frame', alias: 'frame', html: '<body>{{{@content}}}{{> hello}}</body>' })
+  await call(relay, 'PATCH', `/api/templates/${copy}`, { layout: 'frame', alias: 'page' })
+  for (const alias of ['frame', 'page', 'page']) await call(relay, 'POST', `/api/templates/${alias}/publish`)
+  await call(relay, 'PATCH', '/api/templates/frame', { html: '<main>{{{@content}}}</main>' })
+  for (const alias of ['frame', 'page']) await call(relay, 'POST', `/api/templates/${alias}/publish`, { version: alias === 'page' ? 'published' : 'draft' })
+  await call(relay, 'POST', '/api/templates/page/versions/1/restore')
+  for (const path of ['', '/versions', '/versions/1', '/diff?from=1', '/dependents']) await call(relay, 'GET', `/api/templates/page${path}`)
+  await call(relay, 'POST', '/api/templates/page/test', { to: 'ann@rcpt.example', from: 'app@sender.example', variables: { name: 'Ann' } })
+  await pause(relay)
   await call(relay, 'DELETE', `/api/templates/${copy}`)
 }
 

@@ -14,7 +14,9 @@ test.each([
   ['a\n\n{{/items}}', 'line 3', /^3: \{\{\/items\}\} closes a section that was not opened/],
   ['{{#a}}\n{{#b}}\n{{/a}}\n{{/b}}', 'line 3', /^3: \{\{\/a\}\} stands where \{\{#b\}\} is open\. Write \{\{\/b\}\} before it/],
   ['{{#each items}}{{/each}}', 'a helper of Handlebars', /Write \{\{#items\}\}…\{\{\/items\}\}/],
-  ['{{> footer}}', 'a partial', /there are no partials/],
+  ['a\n{{> the footer}}', 'a partial of no name', /^2: .* names no template\. Write the alias/],
+  ['{{>}}', 'a partial without a name', /names no template/],
+  [`{{/${'a'.repeat(300)}}}`, 'a long name that was not opened', /Write \{\{#a{60}…\}\} where it begins/],
   ['{{=<% %>=}}', 'other delimiters', /the delimiters are always/],
   ['{{}}', 'no name', /no valid name/],
   ['{{a b}}', 'a name with a space', /no valid name/],
@@ -52,11 +54,15 @@ test('any text is a template, or has a fault at one of its lines', () => {
   )
 })
 
+test.each(['{{> footer}}', '{{>footer}}', '{{ >  footer }}', '{{&gt; footer}}'])('%s is a partial', (tag) => {
+  expect(parseTemplate(`a${tag}b`)).toEqual({ ok: true, nodes: ['a', 'b'], insertions: [{ name: 'footer', at: 1, end: 1 + tag.length }] })
+})
+
 test('text without tags stays as it is', () => {
   fc.assert(
     fc.property(fc.string(), (text) => {
       fc.pre(!text.includes('{{'))
-      expect(parseTemplate(text)).toEqual({ ok: true, nodes: text === '' ? [] : [text] })
+      expect(parseTemplate(text)).toEqual({ ok: true, nodes: text === '' ? [] : [text], insertions: [] })
     }),
   )
 })

@@ -6,7 +6,7 @@ import { TemplateList } from '../../src/template/template-list.ts'
 import { settableClock } from '../support/settable-clock.ts'
 import { testDatabase } from '../support/test-database.ts'
 
-const hello = { name: 'Hello', alias: 'hello', subject: null, html: 'one', text: null, from: null, replyTo: [], variables: [] }
+const hello = { name: 'Hello', alias: 'hello', subject: null, html: 'one', text: null, from: null, replyTo: [], variables: [], layout: null }
 
 async function open() {
   const db = await testDatabase()
@@ -30,12 +30,12 @@ function watched(db: Database) {
 test('a published template is read once, until it is changed', async () => {
   const { db, accountId, list } = await open()
   const { id } = await list.create(accountId, hello)
-  await list.publish(accountId, id)
+  await list.versions.publish(accountId, id, { by: null })
   const { watch, live } = watched(db)
   for (let i = 0; i < 3; i++) expect((await live.get(accountId, 'hello')).template.html).toBe('one')
   expect(watch.reads).toBe(1)
   await list.change(accountId, id, { html: 'two' })
-  await list.publish(accountId, id)
+  await list.versions.publish(accountId, id, { by: null })
   live.forget(id)
   expect((await live.get(accountId, 'hello')).template.html).toBe('two')
 })
@@ -43,13 +43,13 @@ test('a published template is read once, until it is changed', async () => {
 test('what was read while it was being changed is not kept', async () => {
   const { db, accountId, list } = await open()
   const { id } = await list.create(accountId, hello)
-  await list.publish(accountId, id)
+  await list.versions.publish(accountId, id, { by: null })
   const { watch, live } = watched(db)
   const { promise, resolve } = Promise.withResolvers<void>()
   watch.gate = promise
   const early = live.get(accountId, 'hello')
   await list.change(accountId, id, { html: 'two' })
-  await list.publish(accountId, id)
+  await list.versions.publish(accountId, id, { by: null })
   live.forget(id)
   resolve()
   expect((await early).template.html).toBe('one')
@@ -61,7 +61,7 @@ test('only so much is kept, those used last', async () => {
   const aliases = ['a', 'b', 'c', 'd']
   for (const alias of aliases) {
     await list.create(accountId, { ...hello, alias, html: alias.repeat(5_000_000) })
-    await list.publish(accountId, alias)
+    await list.versions.publish(accountId, alias, { by: null })
   }
   const { watch, live } = watched(db)
   const readsOf = async (alias: string) => {

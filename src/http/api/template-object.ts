@@ -24,7 +24,7 @@ export const templateItemAnswer = z
   })
   .meta({ id: 'TemplateItem' })
 
-const variableAnswer = z
+export const variableAnswer = z
   .object({
     key: z.string(),
     type: z.enum(['string', 'number']),
@@ -42,6 +42,9 @@ export const templateAnswer = templateItemAnswer
     from: z.string().nullable(),
     reply_to: z.array(z.string()).nullable(),
     variables: z.array(variableAnswer),
+    layout: z.string().nullable().describe('Alias or id of the template that this one stands in.'),
+    version: z.int().nullable().describe('The number of the version that is sent.'),
+    is_outdated: z.boolean().describe('Whether a layout or partial in what is sent has been published anew since. Publishing takes the new one.'),
     has_unpublished_versions: z.boolean().describe('Whether what is shown here differs from what is sent.'),
     current_version_id: z.string().describe('The version that is shown here, the newest.'),
   })
@@ -83,11 +86,14 @@ export const templateObject = (template: Template) => ({
   from: template.from,
   reply_to: template.replyTo.length === 0 ? null : template.replyTo,
   variables: template.variables.map(variableObject),
+  layout: template.layout,
+  version: template.liveNumber,
+  is_outdated: template.isOutdated,
   has_unpublished_versions: template.versionId !== template.liveVersionId,
   current_version_id: template.versionId,
 })
 
-const variableObject = ({ key, type, fallbackValue, createdAt, updatedAt }: DeclaredVariable) => ({
+export const variableObject = ({ key, type, fallbackValue, createdAt, updatedAt }: DeclaredVariable) => ({
   key,
   type,
   fallback_value: fallbackValue,

@@ -1,9 +1,10 @@
 import { z } from 'zod'
+import { templateName } from '../../template/parse-template.ts'
+import { mostVariables } from '../../template/template-content.ts'
 import type { TemplateFields } from '../../template/template-list.ts'
 import type { CheckParams } from '../validate.ts'
 import { bodyText, line } from './email-schema.ts'
 
-const mostVariables = 50
 const mostReplyTo = 10
 /** characters */
 const longestMailbox = 1000
@@ -46,11 +47,34 @@ const shape = {
   text: bodyText.nullish().describe('Made from the html if left out or null; none if empty.'),
   from: mailbox.nullish().describe('An address, or `Name <address>`; an email may name another.'),
   reply_to: z.union([mailbox, z.array(mailbox).max(mostReplyTo)], { error: 'must be an address, or an array of them' }).nullish(),
+  layout: z
+    .string()
+    .regex(templateName, 'must be the alias or the id of a template')
+    .nullish()
+    .describe('Alias or id of the template that this one stands in when it is published, where that has `{{{@content}}}`.'),
   variables: variables.nullish().describe('Those that must be given, or have a fallback. Others may be used without being declared.'),
 }
 
 export const newTemplateSchema = z.object(shape)
 export const templateChangesSchema = z.object({ ...shape, name: shape.name.optional(), html: shape.html.optional() })
+/** What of a template is meant. */
+const which = z.enum(['draft', 'published'])
+
+export const publishSchema = z.object({
+  version: which
+    .nullish()
+    .describe('`draft` if not given: the newest version. `published`: what is published already, with its layout and partials as they are now; a draft stays.'),
+})
+
+export const testSchema = z.object({
+  to: mailbox.describe('One address.'),
+  variables: z.record(z.string(), z.unknown()).nullish(),
+  version: which.nullish().describe('`draft` if not given: the newest version, published or not.'),
+  from: mailbox.nullish().describe('Required unless the template has one.'),
+  subject: line(998).nullish().describe('Required unless the template has one.'),
+  unsubscribe: z.boolean().nullish().describe('Fills in `{{unsubscribe_url}}` with a link that works for this address.'),
+})
+
 export const renderSchema = z.object({ variables: z.record(z.string(), z.unknown()).nullish() })
 
 /** What is given, in our words; null and left out are the same for a template that is new. */
@@ -61,6 +85,7 @@ export const newTemplateFields = (given: z.output<typeof newTemplateSchema>): Te
   from: null,
   replyTo: [],
   variables: [],
+  layout: null,
   ...changedTemplateFields(given),
   name: given.name,
   html: given.html,

@@ -1,5 +1,6 @@
 import { renderTemplate } from '../../template/render-template.ts'
 import { parseContent } from '../../template/template-content.ts'
+import { asSent } from '../../template/template-diff.ts'
 import type { Template } from '../../template/template-store.ts'
 import type { TemplateList } from '../../template/template-list.ts'
 import type { ApiContext } from '../api-state.ts'
@@ -7,9 +8,12 @@ import { operation } from '../operation.ts'
 import type { Operation } from '../operation.ts'
 import { listBody, listOf, pageOf, pageParameters } from '../page.ts'
 import { deletedTemplate, renderedAnswer, templateAnswer, templateItem, templateItemAnswer, templateObject, templateReference } from './template-object.ts'
+import { templateHistoryOperations } from './template-history.ts'
+import { templateTestOperations } from './template-test.ts'
+import type { TemplateTestParts } from './template-test.ts'
 import { changedTemplateFields, newTemplateFields, newTemplateSchema, renderSchema, templateChangesSchema } from './template-schema.ts'
 
-interface TemplateParts {
+export interface TemplateParts extends TemplateTestParts {
   templates: TemplateList
 }
 
@@ -17,7 +21,9 @@ interface TemplateParts {
 export const templateOperations = (parts: TemplateParts): Operation[] => [
   ...readingOperations(parts),
   ...editingOperations(parts),
-  ...publishingOperations(parts),
+  ...copyingOperations(parts),
+  ...templateHistoryOperations(parts),
+  ...templateTestOperations(parts),
 ]
 
 const path = '/api/templates/{idOrAlias}'
@@ -72,7 +78,7 @@ const readingOperations = (parts: TemplateParts): Operation[] => [
       path: `${path}/render`,
       tag,
       summary: 'Try a template out',
-      description: 'Fills the variables into the newest version, published or not. Nothing is sent.',
+      description: 'Fills the variables into the newest version, published or not, with its layout and partials as they are published now. Nothing is sent.',
       permission: 'read_access',
       sandbox: true,
       body: { schema: renderSchema, optional: true, limit: variablesLimit, example: { variables: { name: 'Ann' } } },
@@ -81,7 +87,8 @@ const readingOperations = (parts: TemplateParts): Operation[] => [
     },
     async (ctx, { body }) => {
       const template = await parts.templates.get(...named(ctx))
-      return renderTemplate({ parsed: parseContent(template), variables: template.variables }, body.variables ?? {}, { field: 'variables' })
+      const content = asSent(template, (await parts.templates.versions.resolve(template, template)).sent)
+      return renderTemplate({ parsed: parseContent(content), variables: content.variables }, body.variables ?? {}, { field: 'variables' })
     },
   ),
 ]
@@ -134,7 +141,7 @@ const editingOperations = (parts: TemplateParts): Operation[] => [
       path,
       tag,
       summary: 'Delete a template',
-      description: 'With all its versions. Emails that were sent with it stay as they are.',
+      description: 'With all its versions. Emails that were sent with it stay as they are, and so does what is published with it as a layout or partial.',
       permission: 'full_access',
       answers: [{ status: 200, description: 'It is deleted.', schema: deletedTemplate }],
       refuses: ['not_found'],
@@ -143,21 +150,7 @@ const editingOperations = (parts: TemplateParts): Operation[] => [
   ),
 ]
 
-const publishingOperations = (parts: TemplateParts): Operation[] => [
-  operation(
-    {
-      id: 'templates.publish',
-      method: 'POST',
-      path: `${path}/publish`,
-      tag,
-      summary: 'Publish a template',
-      description: 'From now on the newest version is what is sent.',
-      permission: 'full_access',
-      answers: [{ status: 200, description: 'It is published.', schema: templateReference }],
-      refuses: ['not_found'],
-    },
-    async (ctx) => referenceTo(await parts.templates.publish(...named(ctx))),
-  ),
+const copyingOperations = (parts: TemplateParts): Operation[] => [
   operation(
     {
       id: 'templates.duplicate',

@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest'
 import { templateOperations } from '../../../src/http/api/templates.ts'
+import type { TemplateParts } from '../../../src/http/api/templates.ts'
 import { TemplateList } from '../../../src/template/template-list.ts'
 import { startApiServer } from '../../support/api-server.ts'
 
 async function startApi() {
-  const api = await startApiServer((parts) => templateOperations({ templates: new TemplateList(parts) }))
+  const api = await startApiServer((parts) => templateOperations({ templates: new TemplateList(parts) } as TemplateParts))
   const apiToken = await api.token()
   const call = (method: string, path: string, body?: unknown, token = apiToken) =>
     api.request(method, `/api${path}`, { token, ...(body === undefined ? {} : { body }) })
@@ -49,6 +50,9 @@ test('a template is kept as it was given, and is not published', async () => {
     ],
     published_at: null,
     ...times,
+    layout: null,
+    version: null,
+    is_outdated: false,
     has_unpublished_versions: true,
     current_version_id: expect.stringMatching(/^tplv_/),
   })
@@ -175,17 +179,17 @@ test('a deleted template is gone', async () => {
   expect(await db.read('select id from template_version')).toEqual([])
 })
 
-test('the last twenty published versions are kept', async () => {
+test('the last fifty published versions are kept', async () => {
   const { call, create, get, clock, db } = await startApi()
   const id = await create()
-  for (let version = 1; version <= 22; version++) {
+  for (let version = 1; version <= 52; version++) {
     clock.advance(1000)
     await call('PATCH', `/templates/${id}`, { subject: `version ${version}` })
     await call('POST', `/templates/${id}/publish`)
   }
   await call('PATCH', `/templates/${id}`, { subject: 'draft' })
   const subjects = (await db.read('select subject from template_version order by id')).map(({ subject }) => subject)
-  expect(subjects).toEqual([...Array.from({ length: 20 }, (_, i) => `version ${i + 3}`), 'draft'])
+  expect(subjects).toEqual([...Array.from({ length: 50 }, (_, i) => `version ${i + 3}`), 'draft'])
   expect(await get(id)).toMatchObject({ subject: 'draft', status: 'published' })
 })
 

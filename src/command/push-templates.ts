@@ -1,0 +1,158 @@
+import { basename, dirname, join, resolve } from 'node:path'
+import { messageOf, SternaError } from '../errors.ts'
+import { changedTemplateFields, newTemplateFields, newTemplateSchema, templateChangesSchema } from '../http/api/template-schema.ts'
+import { validate } from '../http/validate.ts'
+import { decodeEntities } from '../message/html-entities.ts'
+import { templateName } from '../template/parse-template.ts'
+import type { TemplateFields, TemplateList } from '../template/template-list.ts'
+import { partialsOf, templateSource } from '../template/template-source.ts'
+import type { Template } from '../template/template-store.ts'
+import { printable } from './command.ts'
+import type { CommandOutput } from './command.ts'
+import { textOfFile } from './template-files.ts'
+
+/** Whose templates, and from where. */
+interface Push {
+  accountId: string
+  files: string[]
+  /** What relative paths are meant from. */
+  cwd: string
+  isPublished: boolean
+}
+
+interface Pushed {
+  /** Alias or id. */
+  name: string
+  template: Template
+  state: 'created' | 'updated' | 'unchanged'
+  /** The number that it is published as, and whether it was that before. */
+  publication: string
+}
+
+const byCommand = { type: 'command', id: null, name: 'command line' } as const
+
+/** Each file by itself: what is wrong with one is told, and the others are taken. */
+export async function pushTemplates(templates: TemplateList, push: Push): Promise<CommandOutput> {
+  const pushed: Pushed[] = []
+  const faults: string[] = []
+  const attempt = async (what: string, work: () => Promise<void>): Promise<void> => {
+    try {
+      await work()
+    } catch (error) {
+      if (!(error instanceof SternaError)) throw error
+      const [, ...more] = error.faults ?? []
+      faults.push(...[messageOf(error), ...more.map(({ message }) => message)].map((message) => `sterna: ${what}: ${printable(message)}\n`))
+    }
+  }
+  for (const file of push.files) {
+    await attempt(file, async () => void pushed.push(await pushFile(templates, push.accountId, resolve(push.cwd, file))))
+  }
+  if (push.isPublished) {
+    for (const one of inOrder(pushed)) await attempt(one.name, () => publish(templates, one))
+  }
+  const lines = pushed.map(({ name, state, publication }) => `${name} ${state}${publication}\n`)
+  const remarks = push.isPublished ? await outdatedBy(templates, pushed) : []
+  return { stdout: lines.join(''), stderr: [...faults, ...remarks].join(''), exitCode: faults.length > 0 ? 1 : 0 }
+}
+
+async function pushFile(templates: TemplateList, accountId: string, path: string): Promise<Pushed> {
+  const name = basename(path).replace(/\.html?$/i, '')
+  if (name === basename(path)) throw new SternaError('invalid_parameter', 'A template is pushed from its HTML file, whose name ends with .html.')
+  if (!templateName.test(name)) {
+    throw new SternaError('invalid_parameter', 'The name of the file becomes the alias: use a-z, 0-9, _ and -, 64 of them at most before .html.')
+  }
+  const given = await fieldsIn(path, join(dirname(path), name))
+  const before = await templates.get(accountId, name).catch((error: unknown) => {
+    if (error instanceof SternaError && error.code === 'not_found' && !name.startsWith('tpl_')) return null
+    throw error
+  })
+  if (before === null) {
+    const fields = { name, alias: name, subject: titleIn(given.html), ...given }
+    const template = await templates.create(accountId, newTemplateFields(validate(newTemplateSchema, fields)))
+    return { name, template, state: 'created', publication: '' }
+  }
+  const changes = changedTemplateFields(validate(templateChangesSchema, given))
+  if (changesNothing(before, changes)) return { name, template: before, state: 'unchanged', publication: '' }
+  return { name, template: await templates.change(accountId, before.id, changes), state: 'updated', publication: '' }
+}
+
+/** Of what may stand in the JSON file of a template. */
+const settings = ['name', 'from', 'reply_to', 'layout', 'variables']
+
+/** What the files of a template say, as the API takes it. @param stem their path without what their names end with */
+async function fieldsIn(path: string, stem: string): Promise<{ html: string; [field: string]: unknown }> {
+  const html = await textOfFile(path)
+  if (html === null) throw new SternaError('not_found', 'There is no such file.')
+  const [text, subject, json] = [await textOfFile(`${stem}.txt`), await textOfFile(`${stem}.subject`), await textOfFile(`${stem}.json`)]
+  return {
+    ...(json === null ? {} : settingsIn(json, `${basename(stem)}.json`)),
+    html,
+    ...(text === null ? {} : { text }),
+    // An editor ends the line.
+    ...(subject === null ? {} : { subject: subject.replace(/\r?\n$/, '') }),
+  }
+}
+
+function settingsIn(json: string, file: string): Record<string, unknown> {
+  let value: unknown
+  try {
+    value = JSON.parse(json)
+  } catch (error) {
+    throw new SternaError('invalid_parameter', `${file} is not JSON: ${messageOf(error)}.`, { cause: error })
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new SternaError('invalid_parameter', `${file} must hold a JSON object.`)
+  const unknown = Object.keys(value).find((field) => !settings.includes(field))
+  if (unknown === undefined) return { ...value }
+  throw new SternaError('invalid_parameter', `${file} has "${unknown}", which is not known; it may have ${settings.join(', ')}.`)
+}
+
+/** characters */
+const longestSubject = 998
+
+/** What the page is called; null where it has no name that can be a subject. */
+function titleIn(html: string): string | null {
+  const head = html.slice(0, 64 * 1024)
+  const open = /<title(?:\s[^<>]*)?>/i.exec(head)
+  if (!open) return null
+  const title = /^[^<]*/.exec(head.slice(open.index + open[0].length))?.[0] ?? ''
+  const text = decodeEntities(title).replace(/\s+/g, ' ').trim()
+  return text === '' || text.length > longestSubject ? null : text
+}
+
+function changesNothing(before: Template, changes: Partial<TemplateFields>): boolean {
+  const variables = before.variables.map(({ key, type, fallbackValue }) => ({ key, type, fallbackValue }))
+  const known: Record<string, unknown> = { ...before, variables }
+  return Object.entries(changes).every(([field, value]) => JSON.stringify(value) === JSON.stringify(known[field]))
+}
+
+/** Layouts and partials before what they stand in. */
+function inOrder(pushed: Pushed[]): Pushed[] {
+  const ordered = new Set<Pushed>()
+  const begun = new Set<Pushed>()
+  const add = (one: Pushed): void => {
+    if (begun.has(one)) return
+    begun.add(one)
+    const { template } = one
+    const names = [...partialsOf(templateSource(template)), template.layout]
+    for (const other of pushed) if (names.includes(other.template.alias) || names.includes(other.template.id)) add(other)
+    ordered.add(one)
+  }
+  for (const one of pushed) add(one)
+  return [...ordered]
+}
+
+async function publish({ versions }: TemplateList, one: Pushed): Promise<void> {
+  const before = one.template.liveNumber
+  one.template = await versions.publish(one.template.accountId, one.template.id, { by: byCommand })
+  one.publication = `, ${one.template.liveNumber === before ? 'published before' : 'published'} as version ${one.template.liveNumber}`
+}
+
+/** Who publishes a layout must learn whose mail it does not change yet. */
+async function outdatedBy({ versions }: TemplateList, pushed: Pushed[]): Promise<string[]> {
+  const names = new Set<string>()
+  for (const { template } of pushed) {
+    for (const { id, alias, state } of await versions.dependents(template)) if (state === 'outdated') names.add(alias ?? id)
+  }
+  if (names.size === 0) return []
+  return [`Published with an older layout or partial, until they are published again: ${[...names].join(', ')}\n`]
+}

@@ -1,0 +1,33 @@
+import { readFile, stat } from 'node:fs/promises'
+import { codeOf } from '../durable-file.ts'
+import { messageOf, SternaError } from '../errors.ts'
+
+/** The files of one template, by the end of their names. */
+export const templateFileKinds = ['html', 'txt', 'subject', 'json'] as const
+
+export type TemplateFileKind = (typeof templateFileKinds)[number]
+
+/** bytes; more than any part of a template may have */
+const largestFile = 6 * 1024 * 1024
+
+/**
+ * What a file holds, every character of it; null where there is none.
+ * @throws SternaError `invalid_parameter` where it cannot be read, or is not UTF-8
+ */
+export async function textOfFile(path: string): Promise<string | null> {
+  let bytes: Buffer
+  try {
+    const { size, isFile } = await stat(path).then((found) => ({ size: found.size, isFile: found.isFile() }))
+    if (!isFile || size > largestFile) throw new SternaError('invalid_parameter', `${path} is ${isFile ? 'too large for a template' : 'no file'}.`)
+    bytes = await readFile(path)
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return null
+    if (error instanceof SternaError) throw error
+    throw new SternaError('invalid_parameter', `${path} cannot be read: ${messageOf(error)}.`, { cause: error })
+  }
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch (error) {
+    throw new SternaError('invalid_parameter', `${path} is not UTF-8. Save it as UTF-8.`, { cause: error })
+  }
+}

@@ -1,0 +1,65 @@
+import { SternaError } from '../errors.ts'
+import { partialsOf } from './template-source.ts'
+import type { TemplateSource } from './template-source.ts'
+
+/** Templates that one may be put together of. */
+const mostSources = 100
+/** characters of them all; each part may become 5 Mi */
+const longestSources = 20 * 1024 * 1024
+
+/** How a name comes up, for what is said where there is no such template. */
+interface Mention {
+  name: string
+  isLayout: boolean
+}
+
+/**
+ * The layout and the partials of a template, those of these, and so on, by the names by which they are mentioned. The layout of a
+ * partial is not looked at.
+ * @param read the published version of the template with this alias or id
+ * @throws SternaError `validation_error` where one does not exist or is not published, or where they are too many or too long
+ */
+export async function findSources(
+  root: TemplateSource,
+  read: (name: string) => Promise<TemplateSource>,
+): Promise<Map<string, TemplateSource>> {
+  const found = new Map<string, TemplateSource>()
+  const waiting: Mention[] = []
+  const names = new Set<string>()
+  const seen = new Set<string>()
+  let length = 0
+  const add = (mentions: Mention[]): void => {
+    for (const { name } of mentions) if (names.add(name).size > mostSources) throw tooMany(`A template may be put together of ${mostSources} others at most.`)
+    waiting.push(...mentions)
+  }
+  add(mentionsOf(root, { isLayout: true }))
+  for (let mention = waiting.shift(); mention; mention = waiting.shift()) {
+    const { name, isLayout } = mention
+    if (seen.has(`${name} ${isLayout}`)) continue
+    seen.add(`${name} ${isLayout}`)
+    const source = found.get(name) ?? (await read(name).catch((error: unknown) => refuse(error, mention)))
+    if (!found.has(name)) length += source.html.text.length + (source.text?.text.length ?? 0)
+    found.set(name, source)
+    if (length > longestSources) throw tooMany('The layouts and partials of this template are too long together.')
+    add(mentionsOf(source, { isLayout }))
+  }
+  return found
+}
+
+const mentionsOf = (source: TemplateSource, { isLayout }: { isLayout: boolean }): Mention[] => [
+  ...(isLayout && source.layout !== null ? [{ name: source.layout, isLayout: true }] : []),
+  ...Array.from(new Set(partialsOf(source)), (name) => ({ name, isLayout: false })),
+]
+
+const tooMany = (message: string): SternaError => new SternaError('validation_error', message)
+
+function refuse(error: unknown, { name, isLayout }: Mention): never {
+  if (!(error instanceof SternaError)) throw error
+  const what = isLayout ? `The layout ${name}` : `The partial {{> ${name}}}`
+  const message =
+    error.code === 'template_not_published'
+      ? `${what} was never published. Publish it first.`
+      : `${what} does not exist: there is no template with this alias or id.`
+  const field = isLayout ? 'layout' : 'html'
+  throw new SternaError('validation_error', message, { faults: [{ field, code: error.code, message, help: null }] })
+}

@@ -1,0 +1,177 @@
+import type { Actor } from '../account/audit-log.ts'
+import type { Clock } from '../clock.ts'
+import { SternaError } from '../errors.ts'
+import { newId } from '../id.ts'
+import { ConflictError } from '../store/database.ts'
+import type { Database, Row, Statement } from '../store/database.ts'
+import { findSources } from './find-sources.ts'
+import type { LiveTemplates } from './live-templates.ts'
+import { resolveTemplate } from './resolve-template.ts'
+import type { ResolvedTemplate, TemplateUse } from './resolve-template.ts'
+import type { DeclaredVariable, WrittenTemplate } from './template-content.ts'
+import { templateSource } from './template-source.ts'
+import type { TemplateSource, WrittenParts } from './template-source.ts'
+import type { Template } from './template-store.ts'
+import { findDependents, findSource, findUses, findVersion, forgetOldVersions, listVersions } from './template-version-store.ts'
+import { publishAgain, publishDraft, versionOf } from './template-version-store.ts'
+import type { TemplateVersion, VersionRow, WholeVersionRow } from './template-version-store.ts'
+
+/** Published versions of a template that are kept, the live one among them: a year of weekly changes. */
+export const versionsKept = 50
+/** How often a publication is tried while others change the same template. */
+const mostTries = 5
+
+/** What is published: the newest version, or the one published last with what its layout and partials are now. */
+export type PublishedFrom = 'draft' | 'published'
+
+/** A template whose published version holds another one. */
+export interface Dependent extends Row {
+  id: string
+  name: string
+  alias: string | null
+  /** `outdated`: it holds a version that is not the published one any more. */
+  state: 'current' | 'outdated'
+}
+
+interface VersionsParts {
+  db: Database
+  clock: Clock
+  live: LiveTemplates
+  /** @throws SternaError `not_found` */
+  get(accountId: string, idOrAlias: string): Promise<Template>
+}
+
+interface SourceRow extends Row {
+  id: string
+  version_id: string | null
+  html_body: string | null
+  text_body: string | null
+  layout: string | null
+  variables: string | null
+}
+
+/** What a template becomes, and what it is put together of. */
+interface Resolution {
+  /** Null where it is sent as it is written. */
+  sent: ResolvedTemplate | null
+  uses: TemplateUse[]
+}
+
+/** What was published of each template. A version that was published never changes: what is sent again becomes a new one. */
+export class TemplateVersions {
+  readonly #parts: VersionsParts
+
+  constructor(parts: VersionsParts) {
+    this.#parts = parts
+  }
+
+  /**
+   * What is sent from now on, layout and partials in their places. Where that is what is sent already, nothing changes.
+   * @throws SternaError `not_found`, `template_not_published` where only what is published is meant, `validation_error` for what is
+   *   wrong with the layout and the partials
+   */
+  publish(accountId: string, idOrAlias: string, { by, from = 'draft' }: { by: Actor | null; from?: PublishedFrom }): Promise<Template> {
+    return this.#changing(accountId, idOrAlias, async (template) => {
+      const isDraft = from === 'draft' && template.versionId !== template.liveVersionId
+      const content = isDraft || template.versionId === template.liveVersionId ? template : await this.live(template)
+      const { sent, uses } = await this.resolve(template, content)
+      if (isDraft) return publishDraft({ template, versionId: template.versionId, sent, uses, by, now: this.#parts.clock.now() })
+      if (isSame(uses, await this.#usesOf(template.liveVersionId as string))) return null
+      return this.#again(template, content, { sent, uses, by })
+    })
+  }
+
+  /**
+   * Sends a former version again, as a new one, exactly as it was sent then: its layout and partials are those of that time. A draft
+   * that is not published stays.
+   * @throws SternaError `not_found`
+   */
+  restore(accountId: string, idOrAlias: string, number: number, by: Actor | null): Promise<Template> {
+    return this.#changing(accountId, idOrAlias, async (template) => {
+      if (number === template.liveNumber) return null
+      const version = await this.get(template, number)
+      const uses = await this.#usesOf(version.id)
+      return this.#again(template, version, { sent: version.sent, uses, by })
+    })
+  }
+
+  /** Those that are kept, newest first. */
+  list(template: Template): Promise<VersionRow[]> {
+    return this.#parts.db.report<VersionRow>(listVersions, { id: template.id, accountId: template.accountId })
+  }
+
+  /** @throws SternaError `not_found` */
+  async get(template: Template, number: number): Promise<TemplateVersion> {
+    const [row] = await this.#parts.db.read<WholeVersionRow>(findVersion, { id: template.id, number })
+    if (row) return versionOf(row)
+    throw new SternaError('not_found', `This template has no version ${number}. The newest ${versionsKept} are kept.`)
+  }
+
+  /** The version that is sent. @throws SternaError `template_not_published` */
+  async live(template: Template): Promise<TemplateVersion> {
+    if (template.liveNumber !== null) return this.get(template, template.liveNumber)
+    throw new SternaError('template_not_published', 'This template was never published. Publish it first.')
+  }
+
+  /** Templates whose published versions hold this one. */
+  dependents(template: Template): Promise<Dependent[]> {
+    return this.#parts.db.report<Dependent>(findDependents, { id: template.id, accountId: template.accountId })
+  }
+
+  /**
+   * What a version of a template would become if it were published now.
+   * @throws SternaError `validation_error`
+   */
+  async resolve(template: Template, content: WrittenParts): Promise<Resolution> {
+    const root = templateSource({ ...content, id: template.id, versionId: template.versionId })
+    const found = await findSources(root, (name) => this.#source(template, root, name))
+    if (found.size === 0) return { sent: null, uses: [] }
+    const uses = new Map(Array.from(found.values(), ({ id, versionId }) => [id, { templateId: id, versionId }]))
+    uses.delete(root.id)
+    return { sent: resolveTemplate(root, found), uses: [...uses.values()] }
+  }
+
+  async #source({ accountId }: Template, root: TemplateSource, name: string): Promise<TemplateSource> {
+    const [row] = await this.#parts.db.read<SourceRow>(findSource, { accountId, idOrAlias: name })
+    if (!row) throw new SternaError('template_not_found', `There is no template ${name}.`)
+    if (row.id === root.id) return root
+    if (row.version_id === null || row.html_body === null) {
+      throw new SternaError('template_not_published', `The template ${name} was never published.`)
+    }
+    const variables = JSON.parse(row.variables ?? '[]') as DeclaredVariable[]
+    return templateSource({ id: row.id, versionId: row.version_id, html: row.html_body, text: row.text_body, layout: row.layout, variables })
+  }
+
+  async #usesOf(versionId: string): Promise<TemplateUse[]> {
+    const rows = await this.#parts.db.read<{ template_id: string; used_version_id: string }>(findUses, { versionId })
+    return rows.map((row) => ({ templateId: row.template_id, versionId: row.used_version_id }))
+  }
+
+  #again(template: Template, content: WrittenTemplate, { sent, uses, by }: Resolution & { by: Actor | null }): Statement[] {
+    const now = this.#parts.clock.now()
+    return publishAgain({ template, versionId: newId('tplv', now), sent, uses, by, now }, content)
+  }
+
+  /** @param change the batch that publishes something; null where there is nothing to do */
+  async #changing(accountId: string, idOrAlias: string, change: (template: Template) => Promise<Statement[] | null>): Promise<Template> {
+    const { db, live, get } = this.#parts
+    let template = await get(accountId, idOrAlias)
+    for (let tries = 1; ; tries++) {
+      const batch = await change(template)
+      if (batch === null) return template
+      try {
+        await db.write([...batch, ...forgetOldVersions(template.id, versionsKept)])
+        live.forget(template.id)
+        return await get(accountId, template.id)
+      } catch (error) {
+        if (!(error instanceof ConflictError) || tries === mostTries) throw error
+        template = await get(accountId, template.id)
+      }
+    }
+  }
+}
+
+const isSame = (a: TemplateUse[], b: TemplateUse[]): boolean => {
+  const words = (uses: TemplateUse[]): string => uses.map(({ templateId, versionId }) => `${templateId} ${versionId}`).toSorted().join()
+  return words(a) === words(b)
+}

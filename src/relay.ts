@@ -25,15 +25,21 @@ import { domainReportHandler } from './feedback/domain-report-handler.ts'
 import { IncomingReports } from './feedback/incoming-reports.ts'
 import { operatorHandler } from './feedback/operator-handler.ts'
 import { ReportBudget } from './feedback/report-budget.ts'
+import { reportFigures } from './feedback/report-figures.ts'
 import { startFeedback } from './feedback/start-feedback.ts'
+import { faultNames } from './health.ts'
 import { isoTime } from './iso-time.ts'
 import { Retention } from './message/retention.ts'
+import type { Figures } from './metrics/metrics-page.ts'
+import { watchProcess } from './metrics/process-figures.ts'
 import { NoticeRunner } from './notice/notice-runner.ts'
 import { QueueAdmin } from './queue/queue-admin.ts'
+import { queueFigures } from './queue/queue-figures.ts'
 import { QueueRunner } from './queue/queue-runner.ts'
 import { startScheduler } from './scheduler.ts'
 import type { Scheduler } from './scheduler.ts'
 import { SearchIndex } from './search/search-index.ts'
+import { diskFigures } from './store/disk-figures.ts'
 import type { CertificateRenewal } from './smtp-server/certificate-renewal.ts'
 import { sweepSuppressions } from './suppression/suppression-expiry.ts'
 import { unsubscribeKeys } from './suppression/unsubscribe-token.ts'
@@ -45,6 +51,7 @@ import { SystemMailer } from './submission/system-mail.ts'
 import { Uploads } from './submission/upload.ts'
 import { openWebhooks } from './webhook/open-webhooks.ts'
 import type { Webhooks } from './webhook/open-webhooks.ts'
+import { webhookFigures } from './webhook/webhook-figures.ts'
 
 /**
  * How long reports, attempts and posts to webhooks (which are repeated after the next start) may take when the relay stops,
@@ -94,6 +101,7 @@ export async function startRelay(config: Config, outside: Outside & { version: s
       for (const each of followers) each.eventsWritten()
     }
     const queue = await startQueue(core, { eventsWritten, shares }, stops)
+    addFigures(core, queue, stops)
     const rollup = new Rollup(core)
     const noteWaiting = (destination: string, dueAt: number): void => queue.noteWaiting(destination, dueAt)
     const queueAdmin = new QueueAdmin({ db, clock, noteWaiting, eventsWritten })
@@ -139,7 +147,8 @@ async function startQueue(
   stops: Stop[],
 ): Promise<QueueRunner> {
   const resolverWatch = new ResolverWatch(core)
-  const bounds = { maxConnections: shares.delivery, maxNameServerSockets: shares.nameServers }
+  const bounds = { maxConnections: shares.delivery, maxNameServerSockets: shares.nameServers, newSheet: () => core.metricsPage.sheet() }
+  core.metrics.deliveryConnectionsLimit.set(shares.delivery * core.config.delivery.threads)
   const delivery = startDelivery({ ...deliveryOptions(core.config), ...bounds }, core.log, (lookUp) => resolverWatch.note(lookUp))
   const queue = newQueue(core, { delivery, resolverWatch, eventsWritten })
   // Before it writes anything.
@@ -150,13 +159,30 @@ async function startQueue(
   return queue
 }
 
+/** What is read when somebody asks for the metrics. */
+function addFigures(core: CoreParts, queue: QueueRunner, stops: Stop[]): void {
+  const { config, health, metrics, metricsPage } = core
+  const watched = watchProcess(metrics)
+  stops.push(() => watched.stop())
+  const healthFigures: Figures = {
+    part: 'health',
+    gauges: [...Object.values(metrics.faults), metrics.oldestOverdue],
+    goodForMs: 0,
+    read() {
+      for (const name of faultNames) metrics.faults[name].set(health.has(name) ? 1 : 0)
+      metrics.oldestOverdue.set(queue.overdueMs / 1000)
+    },
+  }
+  metricsPage.add(healthFigures, queueFigures(core), webhookFigures(core), reportFigures(core), diskFigures(config.dataDir, metrics), watched.figures)
+}
+
 /** The door that every message gets in by, and what the server itself hands in there. */
 async function openEntry(
   core: CoreParts,
   behind: { queue: QueueRunner; eventsWritten(): void },
   stops: Stop[],
 ): Promise<Pick<Inside, 'space' | 'door'> & { systemMail: SystemMailer }> {
-  const { config, clock, db, accounts, sendingDomains } = core
+  const { config, clock, db, metrics, accounts, sendingDomains } = core
   const space = new FreeSpace(config.dataDir, config.storage.reserve, core.health)
   await space.start()
   stops.push(() => space.stop())
@@ -166,6 +192,7 @@ async function openEntry(
     ...behind,
     db,
     clock,
+    metrics,
     uploads,
     idempotencyKeys: new IdempotencyKeys(core),
     erasedAddress: core.erasedAddress,
@@ -269,7 +296,7 @@ function newQueue(
   core: CoreParts,
   { delivery, resolverWatch, eventsWritten }: { delivery: Delivery; resolverWatch: ResolverWatch; eventsWritten(): void },
 ): QueueRunner {
-  const { config, clock, log, health, db, secrets, sendingDomains } = core
+  const { config, clock, log, health, metrics, db, secrets, sendingDomains } = core
   const identity = new MessageIdentity({
     tokenKey: secrets.deriveKey('verp'),
     unsubscribe: { keys: unsubscribeKeys(secrets.deriveKey), baseUrl: config.baseUrl },
@@ -281,6 +308,7 @@ function newQueue(
       clock,
       log,
       health,
+      metrics,
       frameFor: (message) => frames.frameFor(message),
       deliver: (job, onAttempt) => delivery.deliver(job, onAttempt),
       isResolverSuspect: () => resolverWatch.isSuspect,

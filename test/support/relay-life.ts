@@ -328,6 +328,7 @@ async function operate(relay: TestRelay): Promise<void> {
   for (const path of ['queue', 'queue?after=a.example', 'queue?before=z.example', 'queue/rcpt.example', 'explain?to=later@rcpt.example']) {
     await ask('GET', `/api/${path}`)
   }
+  expect(await relay.relay.parts.metricsPage.text('test')).toContain('sterna_queue_recipients{state="held"} 1')
   expect((await ask('POST', '/api/queue/rcpt.example/bounce')).recipients).toBeGreaterThanOrEqual(2)
   await isQuiet(relay)
   for (const dimensions of ['', 'period', 'period,domain', 'tag', 'domain&domain_id=dom_1']) await ask('GET', `/api/analytics?dimensions=${dimensions}`)

@@ -74,7 +74,7 @@ export function valueOf(metrics: Map<string, ParsedMetric>, name: string, labels
 export function histogramFaults(metrics: Map<string, ParsedMetric>): string[] {
   const faults: string[] = []
   for (const [name, { samples }] of [...metrics].filter(([, { type }]) => type === 'histogram')) {
-    const series = Map.groupBy(samples, ({ labels: { le: _, ...labels } }) => JSON.stringify(labels))
+    const series = Map.groupBy(samples, ({ labels }) => JSON.stringify(Object.entries(labels).filter(([label]) => label !== 'le')))
     for (const [labels, ofSeries] of series) {
       const buckets = ofSeries.filter((sample) => sample.name === `${name}_bucket`)
       const bounds = buckets.map((sample) => (sample.labels['le'] === '+Inf' ? Infinity : Number(sample.labels['le'])))

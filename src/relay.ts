@@ -27,13 +27,12 @@ import { operatorHandler } from './feedback/operator-handler.ts'
 import { ReportBudget } from './feedback/report-budget.ts'
 import { reportFigures } from './feedback/report-figures.ts'
 import { startFeedback } from './feedback/start-feedback.ts'
-import { faultNames } from './health.ts'
 import { isoTime } from './iso-time.ts'
 import { Retention } from './message/retention.ts'
-import type { Figures } from './metrics/metrics-page.ts'
 import { watchProcess } from './metrics/process-figures.ts'
 import { NoticeRunner } from './notice/notice-runner.ts'
 import { QueueAdmin } from './queue/queue-admin.ts'
+import { healthFigures } from './queue/health-figures.ts'
 import { queueFigures } from './queue/queue-figures.ts'
 import { QueueRunner } from './queue/queue-runner.ts'
 import { startScheduler } from './scheduler.ts'
@@ -161,19 +160,11 @@ async function startQueue(
 
 /** What is read when somebody asks for the metrics. */
 function addFigures(core: CoreParts, queue: QueueRunner, stops: Stop[]): void {
-  const { config, health, metrics, metricsPage } = core
+  const { config, metrics, metricsPage } = core
   const watched = watchProcess(metrics)
   stops.push(() => watched.stop())
-  const healthFigures: Figures = {
-    part: 'health',
-    gauges: [...Object.values(metrics.faults), metrics.oldestOverdue],
-    goodForMs: 0,
-    read() {
-      for (const name of faultNames) metrics.faults[name].set(health.has(name) ? 1 : 0)
-      metrics.oldestOverdue.set(queue.overdueMs / 1000)
-    },
-  }
-  metricsPage.add(healthFigures, queueFigures(core), webhookFigures(core), reportFigures(core), diskFigures(config.dataDir, metrics), watched.figures)
+  const ofDisk = diskFigures(config.dataDir, metrics)
+  metricsPage.add(healthFigures({ ...core, queue }), queueFigures(core), webhookFigures(core), reportFigures(core), ofDisk, watched.figures)
 }
 
 /** The door that every message gets in by, and what the server itself hands in there. */

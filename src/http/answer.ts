@@ -35,7 +35,8 @@ export function answer(parts: AnswerParts): Handler {
     } catch (error) {
       answerProblem(ctx, error, parts)
     }
-    countAnswer(ctx, parts.metrics)
+    // Of a client that has left nobody was answered.
+    if (!ctx.res.destroyed) countAnswer(ctx, parts.metrics)
     // The query string stays out of it: it may hold the addresses of people.
     parts.log.debug(
       { requestId, method: ctx.method, path: shownPath(ctx.path), status: ctx.status, durationMs: parts.clock.now() - startedAt },

@@ -69,11 +69,6 @@ export class QueueRunner {
     return Math.max(0, this.#parts.clock.now() - this.#destinations.oldestDueAt)
   }
 
-  /** Recipients that are being tried, or are about to be. */
-  get inHand(): number {
-    return this.#destinations.inHand
-  }
-
   /** Takes over what an earlier process left and begins to claim what is due. */
   async start(): Promise<void> {
     const { db } = this.#parts

@@ -14,7 +14,7 @@ export function refusalReason({ code, enhancedCode }: Reply): Reason {
   return subject === '.3.0' ? 'internal' : 'invalid'
 }
 
-/** The same handlers, with a count of what they refuse. */
+/** The same handlers, with a count of whom they refuse before a message is read. */
 export function countRefusals<User>(handlers: SmtpHandlers<User>, { refused }: Pick<Metrics, 'refused'>): SmtpHandlers<User> {
   const noted = (reply: Reply): Reply => {
     if (reply.code >= 400) refused.smtp[refusalReason(reply)].add()
@@ -28,7 +28,6 @@ export function countRefusals<User>(handlers: SmtpHandlers<User>, { refused }: P
       const refusal = handlers.mayBegin(user, client, mail)
       return refusal && noted(refusal)
     },
-    take: async (transaction, content) => noted(await handlers.take(transaction, content)),
   }
 }
 

@@ -1,18 +1,20 @@
 /**
  * Writes what is generated from declarations: the example configuration, the list of settings, the list of commands,
- * and what is stored.
+ * what is stored, and the metrics.
  * With `--check` it writes nothing and fails where a file differs.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { commandsPage } from '../src/command/help-page.ts'
 import { exampleFile, settingsPage } from '../src/config/settings-documents.ts'
 import { storedDataPage } from '../src/erasure/stored-data.ts'
+import { metricsPage } from '../src/metrics/metrics-document.ts'
 
 const generated = {
   'config/sterna.example.yml': exampleFile(),
   'docs/settings.md': settingsPage(),
   'docs/commands.md': commandsPage(),
   'docs/stored-data.md': storedDataPage(),
+  'docs/metrics.md': metricsPage(),
 }
 
 for (const [path, wanted] of Object.entries(generated)) {

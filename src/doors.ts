@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import type { AddressInfo } from 'node:net'
 import type { Rollup } from './analytics/rollup.ts'
 import type { CoreParts } from './command/core-parts.ts'
+import { connectionFigures } from './connection/connection-figures.ts'
 import type { ConnectionShares } from './connection/open-files.ts'
 import { deliveryOptions } from './delivery/delivery-options.ts'
 import { examination } from './doctor/examination.ts'
@@ -21,6 +22,8 @@ import type { UnsubscribeParts } from './http/api/unsubscribe-operations.ts'
 import { BodyRoom } from './http/body-room.ts'
 import { compatDoors } from './http/compat/compat-doors.ts'
 import { EventStreams } from './http/event-streams.ts'
+import { startMetricsListener } from './http/metrics-listener.ts'
+import type { MetricsListener } from './http/metrics-listener.ts'
 import { RateLimitFailures } from './http/rate-limit-failures.ts'
 import { RateLimitNetworks } from './http/rate-limit-networks.ts'
 import { RateLimit } from './http/rate-limit.ts'
@@ -60,6 +63,7 @@ export interface DoorAddresses {
   http: AddressInfo[]
   submission: AddressInfo[]
   returnPath: AddressInfo[]
+  metrics: AddressInfo[]
 }
 
 interface Doors {
@@ -120,6 +124,8 @@ export async function openDoors(core: CoreParts, inside: Inside, stops: Stop[]):
   const http = await openHttp(core, inside, frame)
   doors.push(http)
   inside.certified.use(tls)
+  core.metricsPage.add(connectionFigures(core.metrics, { http, submission, return_path: returnPath }))
+  const metrics = await openMetrics(core, inside, stops)
   const certificate = new CertificateRenewal(tls, {
     load: () => certificateFor(core),
     use(renewed) {
@@ -128,8 +134,14 @@ export async function openDoors(core: CoreParts, inside: Inside, stops: Stop[]):
     },
     log,
   })
-  const addresses = { http: http.addresses, submission: submission.addresses, returnPath: returnPath.addresses }
+  const addresses = { http: http.addresses, submission: submission.addresses, returnPath: returnPath.addresses, metrics: metrics.addresses }
   return { addresses, certificate }
+}
+
+async function openMetrics({ config, log, metricsPage }: CoreParts, { version }: Inside, stops: Stop[]): Promise<MetricsListener> {
+  const listener = await startMetricsListener({ listen: config.metrics.listen, log, text: () => metricsPage.text(version) })
+  stops.push(() => listener.stop())
+  return listener
 }
 
 /** What the doors are opened with. */
@@ -150,11 +162,12 @@ const certificateFor = ({ config, clock }: CoreParts): Promise<Certificate> =>
     now: clock.now(),
   })
 
-const openSubmission = ({ config, clock, log, apiKeys }: CoreParts, { door, space, shares }: Inside, { tls }: DoorFrame) =>
+const openSubmission = ({ config, clock, log, metrics, apiKeys }: CoreParts, { door, space, shares }: Inside, { tls }: DoorFrame) =>
   startSubmissionServer(
     {
       clock,
       log,
+      metrics,
       tls,
       space,
       accept: (arrive) => accept(arrive, door),
@@ -163,10 +176,10 @@ const openSubmission = ({ config, clock, log, apiKeys }: CoreParts, { door, spac
     { hostname: config.hostname, maxMessageBytes: config.messageSizeLimit, maxConnections: shares.submission, ...config.submission },
   )
 
-function openReturnPath({ config, clock, log, secrets, sendingDomains }: CoreParts, { space, reports, shares }: Inside, { tls }: DoorFrame) {
+function openReturnPath({ config, clock, log, metrics, secrets, sendingDomains }: CoreParts, { space, reports, shares }: Inside, { tls }: DoorFrame) {
   const ownNames = new Set([config.hostname, config.returnPath.domain])
   const isOurs = (domain: string): boolean => ownNames.has(domain) || sendingDomains.isReturnPath(domain)
-  const parts = { clock, log, tls, space, reports, isOurs, tokenKey: secrets.deriveKey('verp') }
+  const parts = { clock, log, metrics, tls, space, reports, isOurs, tokenKey: secrets.deriveKey('verp') }
   return startReturnPathServer(parts, { hostname: config.hostname, maxConnections: shares.returnPath, ...config.returnPath })
 }
 
@@ -194,13 +207,14 @@ function emailParts({ config, clock, log, db }: CoreParts, inside: Inside, { com
 
 async function openHttp(core: CoreParts, inside: Inside, frame: DoorFrame) {
   const { follower, door, shares, version } = inside
-  const { config, clock, log, db, apiKeys, audit, people } = core
+  const { config, clock, log, metrics, db, apiKeys, audit, people } = core
   const emails = emailParts(core, inside, frame)
   const eventFeed = new EventFeed(db)
   const eventStreams = new EventStreams({ feed: eventFeed, follower, clock })
   const server = await startHttpServer({
     clock,
     log,
+    metrics,
     version,
     apiKeys,
     audit,
@@ -239,8 +253,8 @@ async function openHttp(core: CoreParts, inside: Inside, frame: DoorFrame) {
 
 /** What the endpoints work on, but for mail, templates and the feed of events. */
 function apiParts(core: CoreParts, inside: Inside) {
-  const { config, clock, db, suppressionPolicies } = core
-  const { queue, queueAdmin, erasures, reports, rollup, webhooks } = inside
+  const { config, clock, db, metricsPage, suppressionPolicies } = core
+  const { queue, queueAdmin, erasures, reports, rollup, webhooks, version } = inside
   return {
     ...peopleParts(core, webhooks),
     ...unsubscribeParts(core, inside),
@@ -252,6 +266,8 @@ function apiParts(core: CoreParts, inside: Inside) {
     erasures,
     reports,
     rollup,
+    metricsPage,
+    version,
     suppressionPolicies,
     webhooks,
     examineServer: () => examination(core),

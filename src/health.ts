@@ -25,7 +25,9 @@ const messages = {
     'were sealed with, or make new ones: POST /api/domains/ID/dkim/rotate. sterna doctor counts them.',
 }
 
-type FaultName = keyof typeof messages
+export type FaultName = keyof typeof messages
+/** All that there are. */
+export const faultNames = Object.keys(messages) as FaultName[]
 
 /** Something that is wrong now. */
 interface Fault {

@@ -25,17 +25,22 @@ import { domainReportHandler } from './feedback/domain-report-handler.ts'
 import { IncomingReports } from './feedback/incoming-reports.ts'
 import { operatorHandler } from './feedback/operator-handler.ts'
 import { ReportBudget } from './feedback/report-budget.ts'
+import { reportFigures } from './feedback/report-figures.ts'
 import { startFeedback } from './feedback/start-feedback.ts'
 import { isoTime } from './iso-time.ts'
 import { Retention } from './message/retention.ts'
+import { watchProcess } from './metrics/process-figures.ts'
 import { NoticeRunner } from './notice/notice-runner.ts'
 import { networkRule } from './ip-address.ts'
 import { HitRecorder } from './engagement/hit-recorder.ts'
 import { QueueAdmin } from './queue/queue-admin.ts'
+import { healthFigures } from './queue/health-figures.ts'
+import { queueFigures } from './queue/queue-figures.ts'
 import { QueueRunner } from './queue/queue-runner.ts'
 import { startScheduler } from './scheduler.ts'
 import type { Scheduler } from './scheduler.ts'
 import { SearchIndex } from './search/search-index.ts'
+import { diskFigures } from './store/disk-figures.ts'
 import type { CertificateRenewal } from './smtp-server/certificate-renewal.ts'
 import { sweepSuppressions } from './suppression/suppression-expiry.ts'
 import { unsubscribeKeys } from './suppression/unsubscribe-token.ts'
@@ -51,6 +56,7 @@ import { SystemMailer } from './submission/system-mail.ts'
 import { Uploads } from './submission/upload.ts'
 import { openWebhooks } from './webhook/open-webhooks.ts'
 import type { Webhooks } from './webhook/open-webhooks.ts'
+import { webhookFigures } from './webhook/webhook-figures.ts'
 
 /**
  * How long reports, attempts and posts to webhooks (which are repeated after the next start) may take when the relay stops,
@@ -102,6 +108,7 @@ export async function startRelay(config: Config, outside: Outside & { version: s
     const certified = new CertifiedNames(config.http.tlsListen.length > 0)
     const queue = await startQueue(core, { eventsWritten, shares, certified }, stops)
     const hits = startHits(core, eventsWritten, stops)
+    addFigures(core, queue, stops)
     const rollup = new Rollup(core)
     const noteWaiting = (destination: string, dueAt: number): void => queue.noteWaiting(destination, dueAt)
     const queueAdmin = new QueueAdmin({ db, clock, noteWaiting, eventsWritten })
@@ -147,7 +154,8 @@ async function startQueue(
   stops: Stop[],
 ): Promise<QueueRunner> {
   const resolverWatch = new ResolverWatch(core)
-  const bounds = { maxConnections: shares.delivery, maxNameServerSockets: shares.nameServers }
+  const bounds = { maxConnections: shares.delivery, maxNameServerSockets: shares.nameServers, newSheet: () => core.metricsPage.sheet() }
+  core.metrics.deliveryConnectionsLimit.set(shares.delivery * core.config.delivery.threads)
   const delivery = startDelivery({ ...deliveryOptions(core.config), ...bounds }, core.log, (lookUp) => resolverWatch.note(lookUp))
   const queue = newQueue(core, { delivery, resolverWatch, ...inside })
   // Before it writes anything.
@@ -169,13 +177,22 @@ function startHits(core: CoreParts, eventsWritten: () => void, stops: Stop[]): H
   return hits
 }
 
+/** What is read when somebody asks for the metrics. */
+function addFigures(core: CoreParts, queue: QueueRunner, stops: Stop[]): void {
+  const { config, metrics, metricsPage } = core
+  const watched = watchProcess(metrics)
+  stops.push(() => watched.stop())
+  const ofDisk = diskFigures(config.dataDir, metrics)
+  metricsPage.add(healthFigures({ ...core, queue }), queueFigures(core), webhookFigures(core), reportFigures(core), ofDisk, watched.figures)
+}
+
 /** The door that every message gets in by, and what the server itself hands in there. */
 async function openEntry(
   core: CoreParts,
   behind: { queue: QueueRunner; eventsWritten(): void },
   stops: Stop[],
 ): Promise<Pick<Inside, 'space' | 'door'> & { systemMail: SystemMailer }> {
-  const { config, clock, db, accounts, sendingDomains } = core
+  const { config, clock, db, metrics, accounts, sendingDomains } = core
   const space = new FreeSpace(config.dataDir, config.storage.reserve, core.health)
   await space.start()
   stops.push(() => space.stop())
@@ -185,6 +202,7 @@ async function openEntry(
     ...behind,
     db,
     clock,
+    metrics,
     uploads,
     idempotencyKeys: new IdempotencyKeys(core),
     erasedAddress: core.erasedAddress,
@@ -288,7 +306,7 @@ function newQueue(
   core: CoreParts,
   inside: { delivery: Delivery; resolverWatch: ResolverWatch; eventsWritten(): void; certified: CertifiedNames },
 ): QueueRunner {
-  const { config, clock, log, health, db, secrets, sendingDomains } = core
+  const { config, clock, log, health, metrics, db, secrets, sendingDomains } = core
   const { delivery, resolverWatch, eventsWritten, certified } = inside
   const identity = new MessageIdentity({
     tokenKey: secrets.deriveKey('verp'),
@@ -304,6 +322,7 @@ function newQueue(
       clock,
       log,
       health,
+      metrics,
       frameFor: (message) => frames.frameFor(message),
       deliver: (job, onAttempt) => delivery.deliver(job, onAttempt),
       isResolverSuspect: () => resolverWatch.isSuspect,

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { commandsPage } from '../src/command/help-page.ts'
 import { environmentNameOf, settingNames } from '../src/config/settings.ts'
 import { exampleFile, settingsPage } from '../src/config/settings-documents.ts'
+import { metricsPage } from '../src/metrics/metrics-document.ts'
 
 const read = (path: string): string => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8')
 
@@ -10,6 +11,7 @@ test('the generated files are what their sources say (npm run docs)', () => {
   expect(read('config/sterna.example.yml')).toBe(exampleFile())
   expect(read('docs/settings.md')).toBe(settingsPage())
   expect(read('docs/commands.md')).toBe(commandsPage())
+  expect(read('docs/metrics.md')).toBe(metricsPage())
 })
 
 test('no two settings share an environment variable', () => {

@@ -1,5 +1,8 @@
-/** What an API key may hold. `operator` opens the server-wide routes; only the command line and operators give it. */
-export const permissions = ['full_access', 'sending_access', 'read_access', 'operator'] as const
+/**
+ * What an API key may hold. `operator` opens the server-wide routes, `metrics` the metrics and nothing else; only the command
+ * line and operators give these two.
+ */
+export const permissions = ['full_access', 'sending_access', 'read_access', 'metrics', 'operator'] as const
 export type Permission = (typeof permissions)[number]
 
 /** What an endpoint may demand: a permission, or to manage the people of an account, which no key of an account may. */
@@ -12,10 +15,11 @@ export type Role = (typeof roles)[number]
 const rights: Record<Permission | 'administration' | 'membership', ReadonlySet<Right>> = {
   read_access: new Set(['read_access']),
   sending_access: new Set(['sending_access']),
+  metrics: new Set(['metrics']),
   membership: new Set(['sending_access', 'read_access']),
   full_access: new Set(['full_access', 'sending_access', 'read_access']),
   administration: new Set(['full_access', 'sending_access', 'read_access', 'user_management']),
-  operator: new Set(['operator', 'full_access', 'sending_access', 'read_access', 'user_management']),
+  operator: new Set(['operator', 'metrics', 'full_access', 'sending_access', 'read_access', 'user_management']),
 }
 
 /** Full access may do all but an operator's work and to manage users; an operator may do everything. */

@@ -12,6 +12,8 @@ import { dnsResolver } from '../dns/dns-resolver.ts'
 import type { DnsResolver } from '../dns/dns-resolver.ts'
 import { Health } from '../health.ts'
 import type { Log } from '../log.ts'
+import { MetricsPage } from '../metrics/metrics-page.ts'
+import type { Metrics } from '../metrics/metrics.ts'
 import { SendingDomains } from '../sending-domain/sending-domains.ts'
 import type { SendingDomainSettings } from '../sending-domain/sending-domains.ts'
 import { isFullName } from '../smtp/domain-name.ts'
@@ -42,6 +44,8 @@ export interface CoreParts {
   clock: Clock
   log: Log
   health: Health
+  metrics: Metrics
+  metricsPage: MetricsPage
   db: Database
   upkeep: Upkeep
   secrets: Secrets
@@ -64,9 +68,12 @@ export interface CoreParts {
 export async function openCoreParts(config: Config, outside: Outside): Promise<CoreParts> {
   const { clock, log, onFatal, busyTimeoutMs, nameServerSockets = Infinity } = outside
   const health = new Health({ clock, log })
+  const metricsPage = new MetricsPage({ clock, log })
+  const { metrics } = metricsPage
   const onWriting = (fault: string | null): void => health.set('writing', fault !== null, { fault })
-  const db = await openDatabase({ directory: config.dataDir, busyTimeoutMs, onFatal, onWriting })
-  const resolver = dnsResolver({ servers: config.dns.servers, maxSockets: nameServerSockets })
+  const db = await openDatabase({ directory: config.dataDir, busyTimeoutMs, onFatal, onWriting, sheet: metricsPage.sheet() })
+  const noteLookUp = (result: keyof Metrics['lookUps']): void => metrics.lookUps[result].add()
+  const resolver = dnsResolver({ servers: config.dns.servers, maxSockets: nameServerSockets, noteLookUp })
   const close = async (): Promise<void> => {
     resolver.close()
     await db.close()
@@ -84,7 +91,7 @@ export async function openCoreParts(config: Config, outside: Outside): Promise<C
     const upkeep = new Upkeep(db.upkeep)
     const erasedAddress = erasedAddressBy(secrets.deriveKey('erased address'))
     const parts = { config, clock, log, health, db, upkeep, secrets, resolver, accounts, apiKeys, people, audit, sendingDomains }
-    return { ...parts, templates: new TemplateList({ db, clock }), suppressionPolicies, erasedAddress, close }
+    return { ...parts, templates: new TemplateList({ db, clock }), metrics, metricsPage, suppressionPolicies, erasedAddress, close }
   } catch (error) {
     await close()
     throw error

@@ -343,6 +343,13 @@ export const settings = {
     'A time server, as host:port (port 123 where none is given), that `sterna doctor` compares the clock with.',
   ),
 
+  'metrics.listen': setting(
+    type.list(type.listenAddress),
+    null,
+    'Where GET /metrics is answered to anybody who asks, without a key, and nothing else is: a private address, such as 127.0.0.1:9464. ' +
+      'At the addresses of the API it takes a key with the permission metrics.',
+  ),
+
   'log.level': setting(
     type.choice('debug', 'info', 'warn', 'error', 'silent'),
     'info',

@@ -29,6 +29,11 @@ export interface Crowding {
   refused: number
 }
 
+export interface SeatFigures extends Crowding {
+  open: number
+  max: number
+}
+
 interface SeatParts {
   /** ms, on a clock that does not go back. */
   steady(): number
@@ -59,11 +64,17 @@ export class ConnectionSeats {
   #changesLeft = changesPerSecond
   #changedAt = 0
   #crowding: Crowding = { sentAway: 0, refused: 0 }
+  readonly #total: Crowding = { sentAway: 0, refused: 0 }
   #toldAt = -Infinity
 
   constructor(limits: SeatLimits, parts: SeatParts) {
     this.#limits = limits
     this.#parts = parts
+  }
+
+  /** How it stands now, and what became of connections since the start. */
+  get figures(): SeatFigures {
+    return { open: this.#taken, max: this.#limits.max, ...this.#total }
   }
 
   /**
@@ -154,6 +165,7 @@ export class ConnectionSeats {
 
   #note(what: keyof Crowding): void {
     this.#crowding[what]++
+    this.#total[what]++
     const now = this.#parts.steady()
     if (now - this.#toldAt < tellMs) return
     this.#parts.crowded(this.#crowding)

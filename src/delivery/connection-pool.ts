@@ -15,6 +15,8 @@ export interface PoolLimits {
   idleMs: number
   /** How long a message may wait for a connection. */
   waitMs: number
+  /** Told how many connections there are, whenever that changes. */
+  noteUsed?: (connections: number) => void
 }
 
 /** The right to one connection; to be given back by `release`, whatever happens. */
@@ -164,6 +166,7 @@ export class ConnectionPool {
   #count(slots: Slots, change: 1 | -1): void {
     slots.used += change
     this.#used += change
+    this.#limits.noteUsed?.(this.#used)
   }
 
   #notIdle(slots: Slots, idle: Idle): void {

@@ -33,6 +33,8 @@ export interface DeliverySettings {
   timeouts?: Partial<DeliveryTimeouts>
   /** How long a message may wait for a connection; 30 s unless given. */
   waitMs?: number
+  /** Where the thread counts; nowhere unless given. */
+  sheet?: SharedArrayBuffer
 }
 
 /** What the main thread tells a delivery thread. Messages travel in arrays, one a turn of the event loop. */

@@ -4,7 +4,7 @@ import type { DeliveryOptions } from './delivery-threads.ts'
 
 /** What delivery takes of the settings, and of the machine: the addresses that it must not connect to. */
 export function deliveryOptions(config: Config): DeliveryOptions {
-  const { delivery, http, submission, returnPath } = config
+  const { delivery, http, submission, returnPath, metrics } = config
   return {
     hostname: config.hostname,
     dnsServers: config.dns.servers,
@@ -15,7 +15,7 @@ export function deliveryOptions(config: Config): DeliveryOptions {
     messagesPerConnection: delivery.messagesPerConnection,
     idleMs: delivery.idleConnection,
     allowPrivateAddresses: delivery.allowPrivateAddresses,
-    ownListeners: [...http.listen, ...http.tlsListen, ...submission.listen, ...submission.tlsListen, ...returnPath.listen],
+    ownListeners: [...http.listen, ...http.tlsListen, ...submission.listen, ...submission.tlsListen, ...returnPath.listen, ...metrics.listen],
     interfaceAddresses: Object.values(networkInterfaces()).flatMap((entries) => (entries ?? []).map(({ address }) => address)),
   }
 }

@@ -5,6 +5,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import type { MessagePort } from 'node:worker_threads'
 import { dnsResolver } from '../dns/dns-resolver.ts'
 import { messageOf } from '../errors.ts'
+import { metricsOf } from '../metrics/metrics.ts'
 import { noteShared } from '../shared-memory.ts'
 import { ConnectionPool } from './connection-pool.ts'
 import { deliver } from './deliver.ts'
@@ -21,7 +22,14 @@ const messagesPerPrivateConnection = 1000
 const port = parentPort as MessagePort
 const settings = workerData as DeliverySettings
 const outbox = new Outbox<FromThread>((messages) => port.postMessage(messages))
-const resolver = dnsResolver({ servers: settings.dnsServers, maxSockets: settings.maxNameServerSockets ?? Infinity })
+const metrics = metricsOf(settings.sheet)
+// Of the thread whose place this one takes none is left.
+metrics.deliveryConnections.set(0)
+const resolver = dnsResolver({
+  servers: settings.dnsServers,
+  maxSockets: settings.maxNameServerSockets ?? Infinity,
+  noteLookUp: (result) => metrics.lookUps[result].add(),
+})
 const parts = deliverParts()
 const work = new Set<Promise<void>>()
 
@@ -104,6 +112,7 @@ function deliverParts(): DeliverParts {
       messagesPerPrivateConnection: Math.max(messagesPerPrivateConnection, messagesPerConnection),
       idleMs,
       waitMs: settings.waitMs ?? standardWaitMs,
+      noteUsed: (connections) => metrics.deliveryConnections.set(connections),
     }),
     signer: new DkimSigner(),
     noteFault: (reason) => outbox.add({ type: 'fault', reason }),

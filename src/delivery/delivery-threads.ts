@@ -9,8 +9,10 @@ import { Outbox } from './outbox.ts'
 import { Suspects } from './suspects.ts'
 import type { OnCrash, OpenJob } from './suspects.ts'
 
-export interface DeliveryOptions extends DeliverySettings {
+export interface DeliveryOptions extends Omit<DeliverySettings, 'sheet'> {
   threads: number
+  /** Makes what one thread counts in; none unless given. */
+  newSheet?: () => SharedArrayBuffer
 }
 
 /** The delivery threads, as the main thread sees them. */
@@ -49,13 +51,17 @@ const longestRestartWaitMs = 60_000
  * Starts the threads that sign and deliver. `noteLookUp` is told what name servers say of destinations, before the attempts are.
  * @throws SternaError `configuration` where the host name cannot be said in EHLO
  */
-export function startDelivery({ threads, ...settings }: DeliveryOptions, log: Log, noteLookUp: NoteLookUp = () => {}): Delivery {
-  if (!ehloNameForm.test(settings.hostname)) {
-    throw new SternaError('configuration', `hostname: "${settings.hostname}" is not a host name; use the name that this server's address resolves to.`)
+export function startDelivery({ threads, newSheet, ...options }: DeliveryOptions, log: Log, noteLookUp: NoteLookUp = () => {}): Delivery {
+  if (!ehloNameForm.test(options.hostname)) {
+    throw new SternaError('configuration', `hostname: "${options.hostname}" is not a host name; use the name that this server's address resolves to.`)
   }
   const known: Known = { keys: new Map(), listeners: null }
-  const suspects = new Suspects((onCrash) => new DeliveryThread({ settings, known, log, onCrash, noteLookUp }), log)
-  const shared = Array.from({ length: threads }, () => new DeliveryThread({ settings, known, log, onCrash: suspects.onCrash, noteLookUp }))
+  const start = (onCrash: OnCrash): DeliveryThread => {
+    const settings = newSheet ? { ...options, sheet: newSheet() } : options
+    return new DeliveryThread({ settings, known, log, onCrash, noteLookUp })
+  }
+  const suspects = new Suspects(start, log)
+  const shared = Array.from({ length: threads }, () => start(suspects.onCrash))
   const all = [...shared, suspects]
   const tellAll = (message: ToThread): void => {
     for (const each of all) each.tell(message)

@@ -37,6 +37,8 @@ export interface DnsResolverOptions {
   cacheSize?: number
   /** Sockets that may be open at a time; any number unless given. */
   maxSockets?: number
+  /** Told of each look-up by name, `cached` where nobody was asked. */
+  noteLookUp?: (result: DnsAnswer<unknown>['status'] | 'cached') => void
   /** Ages the cache, ms. */
   now?: () => number
 }
@@ -57,6 +59,7 @@ export function dnsResolver(options: DnsResolverOptions): DnsResolver {
   if (servers.length === 0) servers.push({ address: '127.0.0.1', port: 53 })
   const tryMs = Math.min(options.timeoutMs ?? 2500, lookupMs / (2 * servers.length))
   const sockets = new DnsSockets(options.maxSockets)
+  const note = options.noteLookUp ?? (() => {})
   const cache = new DnsCache(options.cacheSize ?? 10_000, options.now ?? (() => performance.now()))
   const underWay = new Map<string, Promise<DnsAnswer<unknown>>>()
 
@@ -68,12 +71,16 @@ export function dnsResolver(options: DnsResolverOptions): DnsResolver {
     if (name === null) return noName
     const key = `${type} ${name}`
     const cached = cache.find(key)
-    if (cached) return cached
+    if (cached) {
+      note('cached')
+      return cached
+    }
     let asking = underWay.get(key)
     if (!asking) {
       asking = ask(type, name, servers)
         .then(({ answer, size }) => {
           if (!sockets.closed) cache.keep(key, answer, size)
+          note(answer.status)
           return answer
         })
         .finally(() => underWay.delete(key))

@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream'
 import type { Clock } from '../clock.ts'
 import { newId } from '../id.ts'
 import type { Log } from '../log.ts'
+import type { Metrics } from '../metrics/metrics.ts'
 import type { Reply } from '../smtp/reply.ts'
 import { ClientGone, readMessage } from '../smtp-server/read-message.ts'
 import { SmtpRefusal, isRefusal, refusalFor, replyOf } from '../smtp-server/smtp-refusal.ts'
@@ -16,6 +17,7 @@ import type { ReportMemory } from './report-collector.ts'
 export interface ReceiveReportParts {
   clock: Clock
   log: Log
+  metrics: Pick<Metrics, 'reportsReceived' | 'rateLimits'>
   space: Pick<FreeSpace, 'require'>
   reports: Pick<IncomingReports, 'keep'>
   memory: ReportMemory
@@ -76,6 +78,7 @@ async function keep(id: string, { client, mail, recipients: commands }: Transact
     content,
   })
   if (!isKept) throw new SmtpRefusal(mailboxFull)
+  for (const { purpose } of recipients) parts.metrics.reportsReceived[purpose].add()
 }
 
 /** Each address once, in whatever case it was given. */

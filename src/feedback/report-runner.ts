@@ -1,6 +1,7 @@
 import type { CancelTimer, Clock } from '../clock.ts'
 import { SternaError } from '../errors.ts'
 import type { Log } from '../log.ts'
+import type { Metrics } from '../metrics/metrics.ts'
 import { ByteBudget } from '../queue/byte-budget.ts'
 import { BusyError, ConflictError, StorageFullError } from '../store/database.ts'
 import type { Database } from '../store/database.ts'
@@ -15,6 +16,7 @@ interface ReportRunnerParts {
   db: Pick<Database, 'write'>
   clock: Clock
   log: Log
+  metrics: Pick<Metrics, 'reportsSettled'>
   reports: Pick<IncomingReports, 'nextSource' | 'waitingFrom' | 'content'>
   /** Which reports it takes. */
   purpose: ReportPurpose
@@ -176,9 +178,10 @@ export class ReportRunner {
   }
 
   async #write(report: IncomingReport, outcome: ReportOutcome): Promise<void> {
-    const { db, clock, eventsWritten } = this.#parts
+    const { db, clock, metrics, eventsWritten } = this.#parts
     const batch = [settleReport(report, outcome, clock.now()), ...outcome.statements]
     while (!(await this.#isWritten(db.write(batch, { patient: true })))) await new Promise((resolve) => setTimeout(resolve, unwrittenMs).unref())
+    metrics.reportsSettled[outcome.result].add()
     if (outcome.hasEvents) eventsWritten()
   }
 

@@ -66,7 +66,11 @@ function handlersFor(parts: ReturnPathParts, { hostname, messagesPerMinute }: Re
     returnPathRecipient(forwardPath, { isOurs, tokenKey, now: clock.now() })
   return {
     access: { anyone: 'anyone' },
-    mayBegin: (_, client) => (rate && !rate.take(clientNetwork(client.address)) ? tooFast : null),
+    mayBegin(_, client) {
+      if (!rate || rate.take(clientNetwork(client.address))) return null
+      parts.metrics.rateLimits.return_path_messages.add()
+      return tooFast
+    },
     mayReceive(command) {
       const recipient = recipientOf(command)
       return 'code' in recipient ? recipient : null

@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts'
 import { networkRule } from '../ip-address.ts'
 import type { Log } from '../log.ts'
+import type { Metrics } from '../metrics/metrics.ts'
 import type { Database } from '../store/database.ts'
 import type { ErasedAddress } from '../suppression/erased-address.ts'
 import type { SuppressionPolicy } from '../suppression/suppression-policy.ts'
@@ -20,6 +21,7 @@ interface FeedbackParts {
   db: Database
   clock: Clock
   log: Log
+  metrics: Metrics
   reports: IncomingReports
   /** Of the tokens of recipients. */
   tokenKey: Buffer

@@ -1,13 +1,16 @@
 import type { Clock } from '../clock.ts'
 import { newId } from '../id.ts'
 import type { Log } from '../log.ts'
+import type { Metrics } from '../metrics/metrics.ts'
 import type { ApiContext, ApiState } from './api-state.ts'
 import { clientAddressRule } from './client-address.ts'
+import { countAnswer } from './count-answer.ts'
 import { problemBody, problemDetails, problemOf } from './problem.ts'
 
 export interface AnswerParts {
   clock: Clock
   log: Log
+  metrics: Metrics
   /** Where this server is reached from outside, without a final slash. */
   baseUrl: string
   /** Networks in CIDR notation. */
@@ -32,6 +35,8 @@ export function answer(parts: AnswerParts): Handler {
     } catch (error) {
       answerProblem(ctx, error, parts)
     }
+    // Of a client that has left nobody was answered.
+    if (!ctx.res.destroyed) countAnswer(ctx, parts.metrics)
     // The query string stays out of it: it may hold the addresses of people.
     parts.log.debug(
       { requestId, method: ctx.method, path: shownPath(ctx.path), status: ctx.status, durationMs: parts.clock.now() - startedAt },

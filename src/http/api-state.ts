@@ -57,6 +57,7 @@ export function requireLive(ctx: ApiContext): void {
 
 const neededFor: Record<Right, string> = {
   operator: 'the permission operator',
+  metrics: 'the permission metrics or operator',
   full_access: 'the permission full_access',
   sending_access: 'the permission sending_access or full_access',
   read_access: 'the permission read_access or full_access',

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import type { Clock } from '../clock.ts'
 import { ConnectionSeats } from '../connection/connection-seats.ts'
-import type { Crowding, Seat } from '../connection/connection-seats.ts'
+import type { Crowding, Seat, SeatFigures } from '../connection/connection-seats.ts'
 import { MinimumRate } from '../connection/minimum-rate.ts'
 import { clientNetwork, networkRule } from '../ip-address.ts'
 import type { Log } from '../log.ts'
@@ -53,6 +53,10 @@ export class HttpConnections {
     this.#bodyRate = new MinimumRate(steady, { patienceMs: bodyPatienceMs })
     this.#isProxy = networkRule(trustedProxies)
     this.#log = log
+  }
+
+  get figures(): SeatFigures {
+    return this.#seats.figures
   }
 
   /** To be called before the server listens. */

@@ -38,6 +38,7 @@ const permissionText: Record<string, string> = {
   read_access: 'Needs a key with `read_access` or `full_access`.',
   full_access: 'Needs a key with `full_access`.',
   operator: 'Needs a key with `operator`.',
+  metrics: 'Needs a key with `metrics` or `operator`.',
   user_management: 'Needs an owner or admin of the account who is logged in, or a key with `operator`.',
 }
 

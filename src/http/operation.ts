@@ -28,7 +28,7 @@ export interface Operation {
   /** Unique, such as `emails.send`; the audit log names what was done by it. */
   id: string
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
-  /** With parameters in braces: `/api/emails/{id}`. Under `/api/` a key is demanded, elsewhere not. */
+  /** With parameters in braces: `/api/emails/{id}`. Under `/api/`, and at `/metrics`, a key is demanded, elsewhere not. */
   path: string
   /** Other paths that mean the same. */
   aliases?: string[]
@@ -64,8 +64,10 @@ export interface Operation {
   handle(ctx: ApiContext, input: { query: never; body: never }): unknown
 }
 
+const keyed = /^\/(?:api|metrics)(?:\/|$)/
+
 /** Whether a request to this path must bear an API key. */
-export const needsKey = ({ path }: Pick<Operation, 'path'>): boolean => path.startsWith('/api/')
+export const needsKey = ({ path }: Pick<Operation, 'path'>): boolean => keyed.test(path)
 
 /** Whether sandbox keys are refused. */
 export const changesLive = (declared: Omit<Operation, 'handle'>): boolean => needsKey(declared) && declared.method !== 'GET' && !declared.sandbox

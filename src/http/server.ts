@@ -5,6 +5,7 @@ import type { RequestListener, Server } from 'node:http'
 import { Server as TlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import type { AuditLog } from '../account/audit-log.ts'
+import type { SeatFigures } from '../connection/connection-seats.ts'
 import type { HostPort } from '../config/setting-types.ts'
 import { messageOf, SternaError } from '../errors.ts'
 import { answer } from './answer.ts'
@@ -15,7 +16,7 @@ import type { AuthenticateParts } from './authenticate.ts'
 import { doorFor } from './compat/compat-door.ts'
 import type { CompatDoor } from './compat/compat-door.ts'
 import { HttpConnections } from './http-connections.ts'
-import { addRoutes } from './operation.ts'
+import { addRoutes, needsKey } from './operation.ts'
 import type { Operation } from './operation.ts'
 import { admit } from './rate-limit-admission.ts'
 import type { AdmissionParts } from './rate-limit-admission.ts'
@@ -49,6 +50,7 @@ interface TlsFiles {
 export interface HttpServer {
   /** Where it listens, those with TLS last. */
   addresses: AddressInfo[]
+  connections(): SeatFigures
   /** Connections that stand keep theirs. */
   useCertificate(tls: TlsFiles): void
   /** Takes no more connections, lets running requests end, and after `graceMs` cuts off those that have not. */
@@ -96,6 +98,7 @@ export async function startHttpServer(parts: HttpServerParts): Promise<HttpServe
   }
   return {
     addresses: servers.map((server) => server.address() as AddressInfo),
+    connections: () => connections.figures,
     useCertificate({ cert, key }) {
       for (const server of servers) if (server instanceof TlsServer) server.setSecureContext({ cert, key })
     },
@@ -147,7 +150,7 @@ function application(parts: HttpServerParts, connections: HttpConnections, isSto
   app.use((ctx, next) => {
     // Clients that join "…/api/" and "/emails" mean the same path.
     if (ctx.path.includes('//')) ctx.path = ctx.path.replace(/\/{2,}/g, '/')
-    if (ctx.path === '/api' || ctx.path.startsWith('/api/')) admit(ctx as ApiContext, parts, () => authenticate(ctx as ApiContext, parts))
+    if (needsKey(ctx)) admit(ctx as ApiContext, parts, () => authenticate(ctx as ApiContext, parts))
     const door = doorFor(ctx.path, doors)
     if (door) {
       ctx.state.refusalForm = door.refusalForm

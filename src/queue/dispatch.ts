@@ -6,10 +6,12 @@ import { deferral } from '../delivery/outcome.ts'
 import { fateOf, simulatedAttempt, simulatorDomain } from '../delivery/simulator.ts'
 import { messageOf } from '../errors.ts'
 import type { Log } from '../log.ts'
+import type { Metrics } from '../metrics/metrics.ts'
 import { ConflictError } from '../store/database.ts'
 import type { Statement } from '../store/database.ts'
 import type { LastingWrites } from '../store/lasting-writes.ts'
 import type { SuppressionPolicy } from '../suppression/suppression-policy.ts'
+import { DeliveryCounts } from './delivery-counts.ts'
 import { postpone } from './queue-store.ts'
 import type { QueuedMessage, QueuedRecipient } from './queue-store.ts'
 import { recordReactions, settleAttempt, settleUntried } from './settle.ts'
@@ -26,6 +28,7 @@ export interface DispatchParts {
   isResolverSuspect(): boolean
   /** Called after events were written. */
   eventsWritten(): void
+  metrics: Metrics
   random(): number
 }
 
@@ -55,11 +58,13 @@ const postponedMs = 5_000
 export class Dispatch {
   readonly #parts: DispatchParts & Hold
   readonly #settings: DispatchSettings
+  readonly #counts: DeliveryCounts
   #lastJob = 0
 
   constructor(parts: DispatchParts & Hold, settings: DispatchSettings) {
     this.#parts = parts
     this.#settings = settings
+    this.#counts = new DeliveryCounts(parts.metrics)
   }
 
   /** Attempts every recipient and writes down what came of it. Whatever goes wrong here itself is a deferral. */
@@ -153,6 +158,7 @@ export class Dispatch {
       const settlement = this.#settlementOf(message, recipient, attempt)
       settlement.batch.push(...more)
       await this.#settle(recipient, settlement)
+      this.#counts.attempted(message, recipient, attempt)
     } catch (error) {
       this.#parts.log.error({ messageId: message.id, recipientId: recipient.id, error }, 'the outcome of an attempt cannot be settled')
       await this.#settle(recipient, this.#settlementOf(message, recipient, this.#unconnected(recipient.id, faultOfOurs(error))))
@@ -183,9 +189,10 @@ export class Dispatch {
     await this.#settle(recipient, settleUntried(message, recipient, context))
   }
 
-  async #settle(recipient: QueuedRecipient, { batch, dueAt }: Settlement): Promise<void> {
+  async #settle(recipient: QueuedRecipient, { batch, dueAt, result }: Settlement): Promise<void> {
     await this.#write(recipient, batch)
     this.#parts.eventsWritten()
+    if (result) this.#counts.ended(result)
     this.#parts.settled(recipient, dueAt, true)
   }
 

@@ -20,7 +20,12 @@ export interface Settlement {
   batch: Statement[]
   /** When the recipient is due again, epoch ms; null where this was the end. */
   dueAt: number | null
+  /** What the recipient came to; null where it is tried again. */
+  result: Result | null
 }
+
+/** What becomes of a recipient in the end. */
+export type Result = 'delivered' | 'sent' | 'bounced' | 'expired' | 'suppressed' | 'failed'
 
 interface SettleContext {
   /** The boot id that has the recipient in hand. */
@@ -53,7 +58,7 @@ export function settleAttempt(
     ...eventsOf(message, recipient, move, now),
     ...suppressionAfter({ message, recipient, move }, context.policyFor, now),
   ]
-  return { batch, dueAt: move.dueAt }
+  return { batch, dueAt: move.dueAt, result: resultOf(move) }
 }
 
 /** What is to be written of a recipient that is not tried any more: its time is over, or it was suppressed meanwhile. */
@@ -72,7 +77,12 @@ export function settleUntried(
     ...eventsOf(message, recipient, move, now),
     ...suppressionAfter({ message, recipient, move }, policyFor, now),
   ]
-  return { batch, dueAt: null }
+  return { batch, dueAt: null, result: resultOf(move) }
+}
+
+function resultOf({ state, bounce }: Move): Result | null {
+  if (bounce?.category === 'expired') return 'expired'
+  return state === 'delivered' || state === 'sent' || state === 'bounced' || state === 'suppressed' || state === 'failed' ? state : null
 }
 
 /** What a move means for the suppression list. */

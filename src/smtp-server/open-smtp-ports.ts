@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import type { Clock } from '../clock.ts'
 import { ConnectionSeats } from '../connection/connection-seats.ts'
-import type { Crowding } from '../connection/connection-seats.ts'
+import type { Crowding, SeatFigures } from '../connection/connection-seats.ts'
 import { MinimumRate } from '../connection/minimum-rate.ts'
 import { SternaError, messageOf } from '../errors.ts'
 import type { SmtpPortSettings } from './smtp-connection.ts'
@@ -34,6 +34,7 @@ const contentPatienceMs = 60_000
 export interface SmtpServer {
   /** Where it listens, in the order given. */
   addresses: AddressInfo[]
+  connections(): SeatFigures
   /** PEM, both; connections that stand keep theirs. */
   useCertificate(tls: SmtpPortSettings['tls']): void
   /** Takes no more connections or messages; messages that are arriving get `graceMs` to be accepted. */
@@ -71,5 +72,5 @@ export async function openSmtpPorts<User>(
     }
   }
   const useCertificate = (tls: SmtpPortSettings['tls']): void => listeners.forEach((listener) => listener.useCertificate(tls))
-  return { addresses, useCertificate, stop }
+  return { addresses, connections: () => seats.figures, useCertificate, stop }
 }

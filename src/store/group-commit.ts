@@ -5,7 +5,7 @@ import type { Connection } from './sqlite-connection.ts'
 import type { NumberedStatement, ThreadError } from './thread-messages.ts'
 
 /** `ms`: how long its statements took. */
-type BatchResult = { written: Written[]; ms: number } | { error: ThreadError }
+export type BatchResult = { written: Written[]; ms: number } | { error: ThreadError }
 
 /** How many groups are written batch by batch after one in which a batch was refused. */
 const apartAfterRefusal = 8
@@ -100,6 +100,9 @@ export class GroupCommit {
     return written
   }
 }
+
+/** True where nobody's batch could be written. */
+export const isOfAll = ({ kind }: ThreadError): boolean => kind === 'full' || kind === 'busy' || kind === 'unwritten' || kind === 'fatal'
 
 class Unmet extends Error {}
 

@@ -1,13 +1,24 @@
 import { messageOf } from '../errors.ts'
+import type { Metrics } from '../metrics/metrics.ts'
 import { noteShared, sharedBytes } from '../shared-memory.ts'
 import type { Row, Value } from './database.ts'
 import type { FileUpkeep } from './file-upkeep.ts'
-import { GroupCommit, threadErrorOf } from './group-commit.ts'
+import { GroupCommit, isOfAll, threadErrorOf } from './group-commit.ts'
+import type { BatchResult } from './group-commit.ts'
 import { PreparedStatements } from './prepared-statements.ts'
 import type { Connection } from './sqlite-connection.ts'
 import type { Answer, NumberedStatement, Request, Requests, ThreadError } from './thread-messages.ts'
 
 type Write = Extract<Request, { type: 'write' }>
+
+interface RequestServerParts {
+  send(answers: Answer[]): void
+  /** Called for the request to close, before its answer. */
+  close(): void
+  /** Null where the connection only reads. */
+  upkeep: FileUpkeep | null
+  metrics: Pick<Metrics, 'commits' | 'commitBatches' | 'failedCommits'>
+}
 
 /** Batches of one commit: bounded, so that one commit never holds the others up for long. */
 const groupSize = 256
@@ -22,19 +33,17 @@ export class RequestServer {
   readonly #send: (answers: Answer[]) => void
   readonly #close: () => void
   readonly #upkeep: FileUpkeep | null
+  readonly #metrics: RequestServerParts['metrics']
   #waiting: Request[] = []
 
-  /**
-   * @param close called for the request to close, before its answer
-   * @param upkeep null where the connection only reads
-   */
-  constructor(connection: Connection, { send, close, upkeep }: { send(answers: Answer[]): void; close(): void; upkeep: FileUpkeep | null }) {
+  constructor(connection: Connection, { send, close, upkeep, metrics }: RequestServerParts) {
     this.#connection = connection
     this.#statements = new PreparedStatements(connection)
     this.#group = new GroupCommit(connection, this.#statements)
     this.#send = send
     this.#close = close
     this.#upkeep = upkeep
+    this.#metrics = metrics
   }
 
   take({ texts, requests }: Requests): void {
@@ -54,11 +63,20 @@ export class RequestServer {
 
   #write(writes: Write[]): Answer[] {
     for (const { batch } of writes) noteBlobs(batch)
+    const startedAt = performance.now()
     const results = this.#group.commit(writes.map(({ batch }) => batch))
+    this.#count(results, performance.now() - startedAt)
     return writes.map(({ id, isTimed }, place) => {
       const result = results[place] as (typeof results)[number]
       return 'error' in result || isTimed ? { id, ...result } : { id, written: result.written }
     })
+  }
+
+  #count(results: BatchResult[], ms: number): void {
+    const [first] = results
+    if (first && 'error' in first && isOfAll(first.error)) return this.#metrics.failedCommits.add()
+    this.#metrics.commits.observe(ms / 1000)
+    this.#metrics.commitBatches.observe(results.length)
   }
 
   /** The answer; none where it follows later. */

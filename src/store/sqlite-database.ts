@@ -140,6 +140,8 @@ interface DatabaseOptions extends Hear {
   directory: string
   /** How long a lock of another process is waited for, ms; 5 s unless given. */
   busyTimeoutMs?: number | undefined
+  /** Where the writer counts its commits; nowhere unless given. */
+  sheet?: SharedArrayBuffer | undefined
 }
 
 /**
@@ -147,8 +149,8 @@ interface DatabaseOptions extends Hear {
  * After `onFatal` the process must end, and what is acknowledged is found again at the next start.
  * @throws SternaError `configuration` where another process holds the directory, a newer version wrote it, or its database is gone
  */
-export async function openDatabase({ directory, busyTimeoutMs, ...hear }: DatabaseOptions): Promise<Database> {
-  const writer = new StoreThread({ directory, role: 'writer', busyTimeoutMs }, hear)
+export async function openDatabase({ directory, busyTimeoutMs, sheet, ...hear }: DatabaseOptions): Promise<Database> {
+  const writer = new StoreThread({ directory, role: 'writer', busyTimeoutMs, sheet }, hear)
   await writer.opened
   // Started by the first report, because a command may need none; a server asks for one before its doors open.
   let reader: StoreThread | undefined

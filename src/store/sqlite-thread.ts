@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
 import type { MessagePort } from 'node:worker_threads'
+import { metricsOf } from '../metrics/metrics.ts'
 import { commitTo, findDatabase } from './data-directory.ts'
 import { FileUpkeep } from './file-upkeep.ts'
 import { threadErrorOf } from './group-commit.ts'
@@ -14,7 +15,7 @@ import { openId } from './thread-messages.ts'
 import type { Answer, Requests, ThreadData, ThreadError } from './thread-messages.ts'
 
 const port = parentPort as MessagePort
-const { directory, role, busyTimeoutMs } = workerData as ThreadData
+const { directory, role, busyTimeoutMs, sheet } = workerData as ThreadData
 
 const send = (answers: Answer[]): void => port.postMessage(answers)
 
@@ -37,6 +38,7 @@ function serve(): () => void {
   const server = new RequestServer(connection, {
     send,
     upkeep,
+    metrics: metricsOf(sheet),
     close() {
       close()
       // What is sent until then still leaves.

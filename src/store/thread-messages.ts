@@ -6,6 +6,8 @@ export interface ThreadData {
   role: 'writer' | 'reader'
   /** How long a lock of another process is waited for, ms; 5 s unless given. */
   busyTimeoutMs?: number | undefined
+  /** Where it counts what it commits; nowhere unless given. */
+  sheet?: SharedArrayBuffer | undefined
 }
 
 /** A statement by its number, its values in their order, and how many rows it must change or return. */

@@ -101,7 +101,7 @@ function addressedMail(submissions: Submission[]): AddressedMail[] {
 async function writeAll(
   { admissions, errors, upload }: Admissions,
   { remember, conditions, isSuppressed }: Terms & { remember: Remember | undefined },
-  { queue, giveUpAfterMs, eventsWritten }: AcceptParts,
+  { queue, metrics, giveUpAfterMs, eventsWritten }: AcceptParts,
 ): Promise<AcceptedBatch> {
   const emails: Accepted[] = []
   const waiting: NewRecipient[] = []
@@ -121,6 +121,7 @@ async function writeAll(
   const submissions = admissions.map(({ submission }) => submission)
   await upload.complete(submissions, [...(remember ? [remember(accepted, null)] : []), ...conditions, ...statements])
   for (const [destination, dueAt] of firstDue(waiting)) queue.noteWaiting(destination, dueAt)
+  for (const { source } of submissions) metrics.accepted[source].add()
   eventsWritten()
   return accepted
 }

@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts'
 import type { Submission } from '../message/submission.ts'
+import type { Metrics } from '../metrics/metrics.ts'
 import type { QueueRunner } from '../queue/queue-runner.ts'
 import type { NewRecipient, QueuedMessage, QueuedRecipient } from '../queue/queue-store.ts'
 import type { Database, Statement } from '../store/database.ts'
@@ -20,6 +21,7 @@ export interface AcceptParts extends AuthoriseParts {
   uploads: Uploads
   idempotencyKeys: IdempotencyKeys
   erasedAddress: ErasedAddress
+  metrics: Pick<Metrics, 'accepted'>
   eventsWritten(): void
   /** How long an undelivered recipient is tried where the submission does not say, ms. */
   giveUpAfterMs: number
@@ -96,6 +98,7 @@ async function admit(
   } else {
     for (const { destination, dueAt } of waiting) parts.queue.noteWaiting(destination, dueAt ?? now)
   }
+  parts.metrics.accepted[submission.source].add()
   parts.eventsWritten()
   return accepted
 }

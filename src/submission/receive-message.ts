@@ -8,6 +8,7 @@ import { addressedAs } from '../message/addressed-as.ts'
 import { complete, maxReceived } from '../message/complete.ts'
 import type { Completed } from '../message/complete.ts'
 import type { Content, Idempotency, SubmittedRecipient, Submission } from '../message/submission.ts'
+import type { Metrics } from '../metrics/metrics.ts'
 import { ContentCollector } from '../smtp-server/content-collector.ts'
 import { ClientGone, readMessage } from '../smtp-server/read-message.ts'
 import { SmtpRefusal, isRefusal, refusalFor, replyOf } from '../smtp-server/smtp-refusal.ts'
@@ -15,10 +16,12 @@ import type { Transaction } from '../smtp-server/smtp-session.ts'
 import { traceField } from '../smtp-server/trace-field.ts'
 import type { Reply } from '../smtp/reply.ts'
 import type { AcceptArriving } from './accept.ts'
+import { refusalReason } from './count-refusals.ts'
 
 export interface ReceiveParts {
   clock: Clock
   log: Log
+  metrics: Pick<Metrics, 'refused'>
   accept: AcceptArriving
   /** Null while this key may send. */
   mayStillSend(key: AuthenticatedKey): Reply | null
@@ -54,6 +57,7 @@ export async function receiveMessage(
     return replyOf(250, '2.0.0', `Ok: queued as ${accepted.messageId}`)
   } catch (error) {
     const reply = refusalFor(error)
+    if (!(error instanceof ClientGone)) parts.metrics.refused.smtp[refusalReason(reply)].add()
     if (error instanceof ClientGone) log.info({ ...about, address: client.address }, 'SMTP client left before its message was complete')
     else if (isRefusal(error)) log.info({ ...about, reply: `${reply.code} ${reply.enhancedCode} ${reply.text}` }, 'message refused')
     else log.error({ ...about, error }, 'message could not be taken')

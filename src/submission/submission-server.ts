@@ -1,4 +1,5 @@
 import type { ApiKeys, AuthenticatedKey } from '../account/api-keys.ts'
+import type { Metrics } from '../metrics/metrics.ts'
 import { MessageRate } from '../smtp-server/message-rate.ts'
 import { openSmtpPorts } from '../smtp-server/open-smtp-ports.ts'
 import type { SmtpServer } from '../smtp-server/open-smtp-ports.ts'
@@ -8,12 +9,14 @@ import type { Reply } from '../smtp/reply.ts'
 import { StorageFullError } from '../store/database.ts'
 import { FailedLogins } from './failed-logins.ts'
 import type { FreeSpace } from './free-space.ts'
+import { countRefusals } from './count-refusals.ts'
 import { receiveMessage } from './receive-message.ts'
 import type { ReceiveParts } from './receive-message.ts'
 
 interface SubmissionServerParts extends Omit<ReceiveParts, 'mayStillSend'> {
   apiKeys: Pick<ApiKeys, 'authenticate' | 'current'>
   space: Pick<FreeSpace, 'has'>
+  metrics: Pick<Metrics, 'refused' | 'rateLimits'>
   /** PEM, both. */
   tls: { key: string; cert: string }
 }
@@ -50,11 +53,11 @@ export async function startSubmissionServer(parts: SubmissionServerParts, option
     ...options.listen.map((place) => ({ ...place, tls: false, setting: 'submission.listen' })),
     ...options.tlsListen.map((place) => ({ ...place, tls: true, setting: 'submission.tls_listen' })),
   ]
-  return openSmtpPorts(places, { ...options, tls: parts.tls, clock: parts.clock, log: parts.log }, handlersFor(parts, options))
+  return openSmtpPorts(places, { ...options, tls: parts.tls, clock: parts.clock, log: parts.log }, countRefusals(handlersFor(parts, options), parts.metrics))
 }
 
 function handlersFor(parts: SubmissionServerParts, options: SubmissionServerOptions): SmtpHandlers<AuthenticatedKey> {
-  const { apiKeys, clock, log, space } = parts
+  const { apiKeys, clock, log, space, metrics } = parts
   const failedLogins = new FailedLogins(clock)
   const rate = options.messagesPerMinute > 0 ? new MessageRate(clock, options.messagesPerMinute) : null
   const mayStillSend = (key: AuthenticatedKey): Reply | null => {
@@ -67,7 +70,9 @@ function handlersFor(parts: SubmissionServerParts, options: SubmissionServerOpti
         const key = apiKeys.authenticate(password)
         if (!('refused' in key)) return loginRefusal(key) ?? key
         log.warn({ address: client.address, connectionId: client.connectionId, reason: key.refused }, 'SMTP login refused')
-        return failedLogins.add(client.address) ? tooManyFailures : badKey
+        if (!failedLogins.add(client.address)) return badKey
+        metrics.rateLimits.failed_logins.add()
+        return tooManyFailures
       },
     },
     mayBegin(key, _, { size }) {
@@ -75,7 +80,9 @@ function handlersFor(parts: SubmissionServerParts, options: SubmissionServerOpti
       if (refusal) return refusal
       // RFC 1870 6.1: what finds no room need not be sent.
       if (!space.has(size ?? 0)) return noRoom
-      return rate && !rate.take(key.accountId) ? tooFast : null
+      if (!rate || rate.take(key.accountId)) return null
+      metrics.rateLimits.smtp_messages.add()
+      return tooFast
     },
     take: (transaction, content) => receiveMessage(transaction, content, { ...parts, mayStillSend }, options),
   }

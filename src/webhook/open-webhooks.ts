@@ -3,6 +3,7 @@ import type { Clock } from '../clock.ts'
 import type { PublicEventType } from '../event/event-type.ts'
 import { newId } from '../id.ts'
 import type { Log } from '../log.ts'
+import type { Metrics } from '../metrics/metrics.ts'
 import type { Resolver } from '../resolver.ts'
 import type { Database } from '../store/database.ts'
 import { DeliveryHistory } from './delivery-history.ts'
@@ -19,6 +20,7 @@ interface WebhookParts {
   db: Database
   clock: Clock
   log: Log
+  metrics: Metrics
   resolver: Resolver
   secrets: Pick<Secrets, 'seal' | 'open'>
 }
@@ -43,10 +45,10 @@ export interface Webhooks {
 
 /** Loads the webhooks. They can be changed and read at once; nothing is posted before `start()`. */
 export async function openWebhooks(parts: WebhookParts, settings: WebhookSettings): Promise<Webhooks> {
-  const { db, clock, log } = parts
+  const { db, clock, log, metrics } = parts
   const poster = new WebhookPoster(parts, settings)
   const list: WebhookList = new WebhookList({ ...parts, onEnabled: () => runner.eventsWritten() }, settings)
-  const runner: WebhookRunner = new WebhookRunner({ db, clock, log, list, poster }, settings)
+  const runner: WebhookRunner = new WebhookRunner({ db, clock, log, metrics, list, poster }, settings)
   await list.load()
   return {
     list,

@@ -1,6 +1,7 @@
 import type { CancelTimer, Clock } from '../clock.ts'
-import { newId } from '../id.ts'
+import { newId, timeOfId } from '../id.ts'
 import type { Log } from '../log.ts'
+import type { Metrics } from '../metrics/metrics.ts'
 import type { Database, Statement } from '../store/database.ts'
 import { LastingWrites } from '../store/lasting-writes.ts'
 import { EndpointTurns } from './endpoint-turns.ts'
@@ -28,6 +29,7 @@ interface RunnerParts {
   db: Database
   clock: Clock
   log: Log
+  metrics: Metrics
   list: WebhookList
   poster: WebhookPoster
 }
@@ -213,6 +215,7 @@ export class WebhookRunner {
       ...(state === 'success' ? [recordSuccess(webhook.id)] : this.#failureStatements(webhook.id, state === 'failed', now)),
     ])
     if (!written) return
+    this.#count(delivery, state, { sentAt, result })
     const fields = { webhookId: webhook.id, deliveryId: delivery.id, attempt: number, statusCode: result.statusCode }
     log.debug({ ...fields, state, reason: result.error }, 'webhook attempt made')
     if (nextAt !== null) this.wake(webhook.id, nextAt)
@@ -221,6 +224,13 @@ export class WebhookRunner {
       this.#parts.list.noteDisabled(webhook.id)
       log.warn({ webhookId: webhook.id, accountId: webhook.accountId }, 'webhook disabled: it has only failed for days')
     }
+  }
+
+  #count({ id }: ClaimedDelivery, state: 'success' | 'failed' | 'pending', { sentAt, result }: { sentAt: number; result: PostResult }): void {
+    const { metrics } = this.#parts
+    metrics.webhookAttempts[state === 'pending' ? 'retry' : state].add()
+    metrics.webhookDuration.observe(result.durationMs / 1000)
+    if (state === 'success') metrics.webhookDelay.observe(Math.max(0, sentAt + result.durationMs - timeOfId(id)) / 1000)
   }
 
   /** A webhook disabled meanwhile gets no further attempt. */

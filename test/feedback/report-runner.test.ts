@@ -9,6 +9,7 @@ import type { ReportHandler } from '../../src/feedback/report-handler.ts'
 import { ReportRunner } from '../../src/feedback/report-runner.ts'
 import { newId } from '../../src/id.ts'
 import { silentLog } from '../../src/log.ts'
+import { metricsOf } from '../../src/metrics/metrics.ts'
 import { StorageFullError } from '../../src/store/database.ts'
 import type { Statement } from '../../src/store/database.ts'
 import { ReaderKilledError } from '../../src/untrusted-reader.ts'
@@ -24,7 +25,7 @@ type RunnerParts = ConstructorParameters<typeof ReportRunner>[0]
 
 /** A runner for mail to abuse. */
 function start(handler: ReportHandler, parts: Partial<RunnerParts> = {}): ReportRunner {
-  const runner = new ReportRunner({ db, clock, log: silentLog, reports, purpose: 'abuse', handler, eventsWritten() {}, ...parts })
+  const runner = new ReportRunner({ db, clock, log: silentLog, metrics: metricsOf(), reports, purpose: 'abuse', handler, eventsWritten() {}, ...parts })
   reports.onArrival(() => runner.reportArrived())
   onTestFinished(() => runner.stop(1_000))
   return runner

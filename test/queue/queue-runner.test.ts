@@ -5,6 +5,7 @@ import { startDelivery } from '../../src/delivery/delivery-threads.ts'
 import { Health } from '../../src/health.ts'
 import { newId } from '../../src/id.ts'
 import { silentLog } from '../../src/log.ts'
+import { metricsOf } from '../../src/metrics/metrics.ts'
 import type { DispatchParts } from '../../src/queue/dispatch.ts'
 import { QueueRunner } from '../../src/queue/queue-runner.ts'
 import { insertRecipient } from '../../src/queue/queue-store.ts'
@@ -49,6 +50,7 @@ async function startQueue(around: Around = {}): Promise<QueueRunner> {
       db,
       clock,
       log: silentLog,
+      metrics: metricsOf(),
       health: new Health({ clock, log: silentLog }),
       frameFor: () => ({ signingKeys: [], tls: 'opportunistic', knownName: null, tracking: null, fields: [], frameOf: () => ({ reversePath: '', traceFields: '', fields: [] }) }),
       deliver: resultsOf(() => taken),

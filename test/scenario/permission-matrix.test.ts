@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ApiParts } from '../../src/http/api/operations.ts'
 import { apiOperations } from '../../src/http/api/operations.ts'
 import { refusalsOf } from '../../src/http/operation-refusals.ts'
+import { needsKey } from '../../src/http/operation.ts'
 import type { Operation } from '../../src/http/operation.ts'
 import { servedAnswerCheck } from '../support/answer-check.ts'
 import type { AnswerCheck } from '../support/answer-check.ts'
@@ -12,7 +13,7 @@ import { makeObjects, pathTo } from '../support/owned-objects.ts'
 import { startTestRelay } from '../support/start-relay.ts'
 import type { TestRelay } from '../support/start-relay.ts'
 
-const operations = apiOperations({} as ApiParts).filter(({ path }) => path.startsWith('/api/'))
+const operations = apiOperations({} as ApiParts).filter(needsKey)
 const paths = operations.flatMap((declared) => [declared.path, ...(declared.aliases ?? [])].map((path) => ({ declared, path, name: `${declared.method} ${path}` })))
 
 let relay: TestRelay

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { SternaError } from '../../src/errors.ts'
 import { silentLog } from '../../src/log.ts'
+import { metricsOf } from '../../src/metrics/metrics.ts'
 import { ConflictError, StorageFullError } from '../../src/store/database.ts'
 import type { Database } from '../../src/store/database.ts'
 import { acceptBatch } from '../../src/submission/accept-batch.ts'
@@ -36,6 +37,7 @@ async function startDoor(): Promise<{ db: Database; waiting: [string, number][];
     uploads: uploadsTo(counted),
     idempotencyKeys: new IdempotencyKeys({ db: counted, clock }),
     verifiedDomainFor: (_, name) => ({ id: 'dom_1', name, tracking: { opens: false, clicks: false } }),
+    metrics: metricsOf(),
     eventsWritten: () => {},
     giveUpAfterMs: 1000,
   }

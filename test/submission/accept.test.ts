@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import type { Attempt, DeliveryJob, Outcome, Postponed } from '../../src/delivery/attempt.ts'
 import { Health } from '../../src/health.ts'
 import { silentLog } from '../../src/log.ts'
+import { metricsOf } from '../../src/metrics/metrics.ts'
 import { QueueRunner } from '../../src/queue/queue-runner.ts'
 import type { Database } from '../../src/store/database.ts'
 import { accept } from '../../src/submission/accept.ts'
@@ -58,7 +59,7 @@ async function startQueue(db: Database): Promise<Relay> {
   const newQueue = () =>
     new QueueRunner(
       {
-        db, clock, deliver, erasedAddress, log: silentLog, health: new Health({ clock, log: silentLog }), isResolverSuspect: () => false, eventsWritten: () => {}, random: () => 0,
+        db, clock, deliver, erasedAddress, metrics: metricsOf(), log: silentLog, health: new Health({ clock, log: silentLog }), isResolverSuspect: () => false, eventsWritten: () => {}, random: () => 0,
         frameFor: ({ createdAt }) => ({
           signingKeys: [], tls: 'opportunistic', knownName: null, tracking: null, fields: [],
           frameOf: () => ({ reversePath: `b${createdAt}@relay.example`, traceFields: '', fields: [] }),
@@ -73,6 +74,7 @@ async function startQueue(db: Database): Promise<Relay> {
     idempotencyKeys: new IdempotencyKeys({ db, clock }),
     accounts: { accountFor: (id) => (id === 'acc_1' ? { id, name: 'one', plan: 'free', status: 'active', deliveryNotices: false, createdAt: 0 } : undefined) },
     verifiedDomainFor: (_, name) => (name === 'sender.example' ? { id: 'dom_1', name, tracking: { opens: false, clicks: false } } : null),
+    metrics: metricsOf(),
     eventsWritten: () => {},
     giveUpAfterMs: 48 * 60 * minute,
   }

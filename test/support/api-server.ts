@@ -16,6 +16,7 @@ import { startHttpServer } from '../../src/http/server.ts'
 import type { HttpServer, HttpServerParts } from '../../src/http/server.ts'
 import { createLog } from '../../src/log.ts'
 import type { Log } from '../../src/log.ts'
+import { metricsOf } from '../../src/metrics/metrics.ts'
 import type { Database } from '../../src/store/database.ts'
 import { answerCheck } from './answer-check.ts'
 import { settableClock } from './settable-clock.ts'
@@ -78,6 +79,7 @@ export async function startApiServer(
     ...about,
     ...parts,
     trackingDoor: { answer: () => false },
+    metrics: metricsOf(),
     rateLimit: new RateLimit(parts, { plans: { free: 100_000 }, defaultPlan: 'free' }),
     rateLimitFailures: new RateLimitFailures(clock, 0),
     listen: [{ host: '127.0.0.1', port: 0 }],

@@ -20,7 +20,7 @@ const read: Right[] = ['read_access']
 const send: Right[] = ['sending_access']
 const full: Right[] = [...read, ...send, 'full_access']
 const administration: Right[] = [...full, 'user_management']
-const everything: Right[] = [...administration, 'operator']
+const everything: Right[] = [...administration, 'operator', 'metrics']
 
 /** Everybody who may come to the account `test` of a relay, and those of two others. */
 export async function makeCallers(relay: TestRelay): Promise<Caller[]> {
@@ -50,6 +50,7 @@ export async function makeCallers(relay: TestRelay): Promise<Caller[]> {
     await key('a key for one domain', send, { permission: 'sending_access', domainId }),
     await key('a key with full_access', full, { permission: 'full_access' }),
     await key('a sandbox key', full, { permission: 'full_access', sandbox: true }),
+    await key('a key for metrics', ['metrics'], { permission: 'metrics' }),
     await key("an operator's key", everything, { permission: 'operator' }),
     await key("another account's key", full, { permission: 'full_access' }, other),
     await key("a suspended account's key", full, { permission: 'full_access' }, suspended),

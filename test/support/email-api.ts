@@ -9,6 +9,7 @@ import { templateOperations } from '../../src/http/api/templates.ts'
 import { Health } from '../../src/health.ts'
 import { silentLog } from '../../src/log.ts'
 import { MessageReader } from '../../src/message/message-reader.ts'
+import { metricsOf } from '../../src/metrics/metrics.ts'
 import { QueueRunner } from '../../src/queue/queue-runner.ts'
 import { WaitingMail } from '../../src/queue/waiting-mail.ts'
 import { acceptBatch } from '../../src/submission/accept-batch.ts'
@@ -99,6 +100,7 @@ const doorParts = ({ db, clock, accounts }: ApiParts, queue: QueueRunner): Accep
   uploads: new Uploads({ db, log: silentLog, space: { require: () => {} } }),
   idempotencyKeys: new IdempotencyKeys({ db, clock }),
   verifiedDomainFor: (_, name) => (name === 'sender.example' ? { id: senderDomainId, name, tracking: { opens: false, clicks: false } } : null),
+  metrics: metricsOf(),
   eventsWritten: () => {},
   giveUpAfterMs: 48 * 60 * minute,
 })
@@ -114,6 +116,7 @@ const queueFor = (
       db,
       clock,
       log: silentLog,
+      metrics: metricsOf(),
       erasedAddress,
       isResolverSuspect: () => false,
       health: new Health({ clock, log: silentLog }),

@@ -340,6 +340,8 @@ async function operate(relay: TestRelay): Promise<void> {
   for (const path of ['queue', 'queue?after=a.example', 'queue?before=z.example', 'queue/rcpt.example', 'explain?to=later@rcpt.example']) {
     await ask('GET', `/api/${path}`)
   }
+  const metrics = await fetch(`${relay.baseUrl}/metrics`, { headers: { authorization: `Bearer ${token}` } })
+  expect(await metrics.text()).toContain('sterna_queue_recipients{state="held"} 1\n')
   expect((await ask('POST', '/api/queue/rcpt.example/bounce')).recipients).toBeGreaterThanOrEqual(2)
   await isQuiet(relay)
   for (const dimensions of ['', 'period', 'period,domain', 'tag', 'domain&domain_id=dom_1']) await ask('GET', `/api/analytics?dimensions=${dimensions}`)

@@ -3,6 +3,7 @@ import { ReportBudget } from '../../src/feedback/report-budget.ts'
 import { startReturnPathServer } from '../../src/feedback/return-path-server.ts'
 import type { ReturnPathOptions } from '../../src/feedback/return-path-server.ts'
 import { silentLog } from '../../src/log.ts'
+import { metricsOf } from '../../src/metrics/metrics.ts'
 import { encodeToken } from '../../src/smtp/verp.ts'
 import type { TokenPurpose } from '../../src/smtp/verp.ts'
 import { loadOrMakeCertificate } from '../../src/smtp-server/self-signed-certificate.ts'
@@ -39,6 +40,7 @@ export async function startTestReturnPath(options: Partial<ReturnPathOptions> & 
     {
       clock,
       log: silentLog,
+      metrics: metricsOf(),
       tls,
       reports,
       space: { require: (bytes) => space.require(bytes) },

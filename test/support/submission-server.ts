@@ -1,6 +1,7 @@
 import type { AuthenticatedKey } from '../../src/account/api-keys.ts'
 import { silentLog } from '../../src/log.ts'
 import type { Submission } from '../../src/message/submission.ts'
+import { metricsOf } from '../../src/metrics/metrics.ts'
 import type { AcceptArriving } from '../../src/submission/accept.ts'
 import type { Accepted } from '../../src/submission/admission.ts'
 import { loadOrMakeCertificate } from '../../src/smtp-server/self-signed-certificate.ts'
@@ -62,6 +63,7 @@ export async function startTestSubmissionServer(options: Partial<SubmissionServe
     {
       clock,
       log: silentLog,
+      metrics: metricsOf(),
       tls,
       accept,
       apiKeys: {

@@ -5,6 +5,7 @@ import type { EventType } from '../../src/event/event-type.ts'
 import { publicEventTypes } from '../../src/event/event-type.ts'
 import { newId } from '../../src/id.ts'
 import { silentLog } from '../../src/log.ts'
+import { metricsOf } from '../../src/metrics/metrics.ts'
 import type { Database } from '../../src/store/database.ts'
 import { openWebhooks } from '../../src/webhook/open-webhooks.ts'
 import type { WebhookSettings } from '../../src/webhook/open-webhooks.ts'
@@ -35,7 +36,7 @@ export async function webhookFixture(own: Partial<WebhookSettings> = {}, now?: n
   const clock = settableClock(now)
   const secrets = secretsFrom(Buffer.alloc(32, 7))
   const open = async () => {
-    const webhooks = await openWebhooks({ db, clock, log: silentLog, resolver, secrets }, { ...settings, ...own })
+    const webhooks = await openWebhooks({ db, clock, log: silentLog, metrics: metricsOf(), resolver, secrets }, { ...settings, ...own })
     onTestFinished(() => webhooks.stop(0))
     return webhooks
   }

@@ -72,7 +72,7 @@ export const apiKeyOperations = (parts: ApiKeyParts): Operation[] => [
     async (ctx, { body }) => {
       const { accountId, confined } = ctx.state.submitter
       const permission = body.permission ?? (body.domain_id ? 'sending_access' : 'full_access')
-      if (permission === 'operator') requirePermission(ctx, 'operator')
+      if (permission === 'operator' || permission === 'metrics') requirePermission(ctx, 'operator')
       const expiresAt = body.expires_at ?? ownExpiry(ctx, parts)
       requireExpiry(ctx, expiresAt, parts)
       const made = await parts.apiKeys.create({

@@ -32,6 +32,8 @@ import { explainOperations } from './explain.ts'
 import type { ExplainOperationParts } from './explain.ts'
 import { feedbackOperations } from './feedback-operations.ts'
 import type { FeedbackOperationParts } from './feedback-operations.ts'
+import { metricsOperations } from './metrics-operation.ts'
+import type { MetricsParts } from './metrics-operation.ts'
 import { passwordOperations } from './password-operations.ts'
 import type { PasswordParts } from './password-operations.ts'
 import { queueOperations } from './queue.ts'
@@ -53,7 +55,7 @@ import { webhookOperations } from './webhooks.ts'
 /** What the endpoints of the API need, each resource its own. */
 export interface ApiParts
   extends AnalyticsParts, AuthenticateParts, DoctorOperationsParts, DomainReportParts, EmailParts, ErasureParts, ExplainOperationParts,
-    FeedbackOperationParts, QueueParts, AccountParts, ApiKeyParts, PasswordParts, SessionParts, SuppressionPolicyParts, UnsubscribeParts, UserParts {
+    FeedbackOperationParts, MetricsParts, QueueParts, AccountParts, ApiKeyParts, PasswordParts, SessionParts, SuppressionPolicyParts, UnsubscribeParts, UserParts {
   apiKeys: ApiKeys
   audit: AuditLog
   config: Config
@@ -93,6 +95,7 @@ export function apiOperations(parts: ApiParts): Operation[] {
     ...settingOperations(parts),
     ...serverDomainOperations(parts),
     ...doctorOperations(parts),
+    ...metricsOperations(parts),
     ...sessionOperations(parts),
     ...passwordOperations(parts),
     ...entryOperations(parts),

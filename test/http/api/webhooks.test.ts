@@ -4,6 +4,7 @@ import { recordEvent } from '../../../src/event/event-log.ts'
 import { publicEventTypes } from '../../../src/event/event-type.ts'
 import { webhookOperations } from '../../../src/http/api/webhooks.ts'
 import { silentLog } from '../../../src/log.ts'
+import { metricsOf } from '../../../src/metrics/metrics.ts'
 import { openWebhooks } from '../../../src/webhook/open-webhooks.ts'
 import type { Webhooks } from '../../../src/webhook/open-webhooks.ts'
 import { startApiServer } from '../../support/api-server.ts'
@@ -16,7 +17,7 @@ async function startApi() {
   const parts = {} as { webhooks: Webhooks }
   const api = await startApiServer(() => webhookOperations(parts))
   const webhooks = await openWebhooks(
-    { db: api.db, clock: api.clock, log: silentLog, resolver, secrets: secretsFrom(Buffer.alloc(32, 1)) },
+    { db: api.db, clock: api.clock, log: silentLog, metrics: metricsOf(), resolver, secrets: secretsFrom(Buffer.alloc(32, 1)) },
     { allowHttp: true, allowPrivateAddresses: true, timeoutMs: 5_000, retrySchedule: [60_000], disableAfterMs: null },
   )
   parts.webhooks = webhooks

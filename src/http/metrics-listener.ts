@@ -1,0 +1,76 @@
+import { createServer } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { HostPort } from '../config/setting-types.ts'
+import { messageOf, SternaError } from '../errors.ts'
+import type { Log } from '../log.ts'
+import { expositionType } from '../metrics/exposition.ts'
+
+interface MetricsListenerParts {
+  listen: HostPort[]
+  log: Log
+  /** What is answered to `GET /metrics`. */
+  text(): Promise<string>
+}
+
+export interface MetricsListener {
+  addresses: AddressInfo[]
+  stop(): Promise<void>
+}
+
+/** Of each address: who scrapes needs one or two. */
+const maxConnections = 20
+const options = { headersTimeout: 5_000, requestTimeout: 5_000, keepAliveTimeout: 75_000, connectionsCheckingInterval: 1_000 }
+
+/**
+ * Answers `GET /metrics` to whoever asks at these addresses, and nothing else.
+ * @throws SternaError `configuration` where an address cannot be listened on; then none is left open
+ */
+export async function startMetricsListener(parts: MetricsListenerParts): Promise<MetricsListener> {
+  const servers: Server[] = []
+  const stop = async (): Promise<void> => {
+    await Promise.all(
+      servers.map(async (server) => {
+        const closed = new Promise((resolve) => server.close(resolve))
+        server.closeAllConnections()
+        await closed
+      }),
+    )
+  }
+  for (const address of parts.listen) {
+    const server = createServer(options, (req, res) => void answer(req, res, parts))
+    server.maxConnections = maxConnections
+    servers.push(server)
+    try {
+      await listening(server, address)
+    } catch (error) {
+      servers.pop()
+      await stop()
+      throw error
+    }
+  }
+  return { addresses: servers.map((server) => server.address() as AddressInfo), stop }
+}
+
+async function answer(req: IncomingMessage, res: ServerResponse, { text, log }: MetricsListenerParts): Promise<void> {
+  if (req.url?.split('?', 1)[0] !== '/metrics') return void res.writeHead(404).end()
+  if (req.method !== 'GET' && req.method !== 'HEAD') return void res.writeHead(405, { Allow: 'GET, HEAD' }).end()
+  try {
+    const body = await text()
+    res.writeHead(200, { 'Content-Type': expositionType, 'Content-Length': Buffer.byteLength(body) }).end(req.method === 'HEAD' ? undefined : body)
+  } catch (error) {
+    log.error({ error }, 'the metrics cannot be answered')
+    res.writeHead(500).end()
+  }
+}
+
+async function listening(server: Server, { host, port }: HostPort): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  server.once('error', reject).listen({ host, port }, resolve)
+  try {
+    await promise
+  } catch (error) {
+    throw new SternaError('configuration', `metrics.listen: cannot listen on ${host} port ${port}: ${messageOf(error)}`, { cause: error })
+  }
+  server.off('error', reject)
+}

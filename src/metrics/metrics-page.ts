@@ -1,0 +1,102 @@
+import type { Clock } from '../clock.ts'
+import { messageOf } from '../errors.ts'
+import type { Log } from '../log.ts'
+import { exposition } from './exposition.ts'
+import { metricsOf, newSheet } from './metrics.ts'
+import type { Gauge, Metrics } from './metrics.ts'
+import type { FigurePart } from './metric-table.ts'
+
+/** Figures that are read when somebody asks for them. */
+export interface Figures {
+  part: FigurePart
+  /** Emptied where they cannot be read. */
+  gauges: Gauge[]
+  /** What was read last is good for so long, ms; 0: they are read each time. */
+  goodForMs: number
+  read(): void | Promise<void>
+}
+
+interface MetricsPageParts {
+  clock: Pick<Clock, 'steady'>
+  log: Log
+}
+
+/** How long an answer waits for figures that are not there yet, ms: Prometheus gives up after 10 s. */
+const patienceMs = 1_000
+/** Figures that are older than this are left out, ms. */
+const staleMs = 120_000
+/** Reading takes at most this part of the time, however long the queue. */
+const mostOfTime = 0.02
+
+interface Source extends Figures {
+  /** On the steady clock. */
+  readAt: number
+  /** How long that took, ms. */
+  tookMs: number
+  reading: Promise<void> | null
+  isFailing: boolean
+}
+
+/** What `GET /metrics` answers. */
+export class MetricsPage {
+  /** What the main thread counts by. */
+  readonly metrics: Metrics
+  readonly #parts: MetricsPageParts
+  readonly #sheets: SharedArrayBuffer[] = []
+  readonly #sources: Source[] = []
+
+  constructor(parts: MetricsPageParts) {
+    this.#parts = parts
+    this.metrics = metricsOf(this.sheet())
+  }
+
+  /** For one more thread to count in. */
+  sheet(): SharedArrayBuffer {
+    const sheet = newSheet()
+    this.#sheets.push(sheet)
+    return sheet
+  }
+
+  add(...figures: Figures[]): void {
+    for (const each of figures) this.#sources.push({ ...each, readAt: -Infinity, tookMs: 0, reading: null, isFailing: false })
+  }
+
+  /** Waits a second at most; what could not be read until then is as it was, and after two minutes left out. */
+  async text(version: string): Promise<string> {
+    await Promise.all(this.#sources.map((source) => this.#refresh(source)))
+    return exposition(this.#sheets, { version, node: process.versions.node })
+  }
+
+  async #refresh(source: Source): Promise<void> {
+    const { clock } = this.#parts
+    const age = clock.steady() - source.readAt
+    if (age < Math.max(source.goodForMs, source.tookMs / mostOfTime)) return
+    source.reading ??= this.#read(source).finally(() => (source.reading = null))
+    let timer: NodeJS.Timeout | undefined
+    const patience = new Promise<void>((resolve) => (timer = setTimeout(resolve, patienceMs)))
+    await Promise.race([source.reading, patience])
+    clearTimeout(timer)
+    if (clock.steady() - source.readAt > staleMs) this.#leaveOut(source)
+  }
+
+  async #read(source: Source): Promise<void> {
+    const { clock, log } = this.#parts
+    const startedAt = clock.steady()
+    try {
+      await source.read()
+      source.readAt = clock.steady()
+      source.tookMs = source.readAt - startedAt
+      source.isFailing = false
+      this.metrics.partUp[source.part].set(1)
+    } catch (error) {
+      if (!source.isFailing) log.warn({ part: source.part, error: messageOf(error) }, 'a part of the metrics cannot be read')
+      source.isFailing = true
+      this.#leaveOut(source)
+    }
+  }
+
+  #leaveOut({ part, gauges }: Source): void {
+    this.metrics.partUp[part].set(0)
+    for (const gauge of gauges) gauge.set(Number.NaN)
+  }
+}

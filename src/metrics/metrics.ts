@@ -1,0 +1,117 @@
+import type { Label, MetricDeclaration } from './metric-declaration.ts'
+import { metricTable } from './metric-table.ts'
+import type { MetricTable } from './metric-table.ts'
+
+/** Goes up only. */
+export class Counter {
+  readonly #numbers: Float64Array
+  readonly #place: number
+
+  constructor(numbers: Float64Array, place: number) {
+    this.#numbers = numbers
+    this.#place = place
+  }
+
+  add(count = 1): void {
+    this.#numbers[this.#place] = (this.#numbers[this.#place] as number) + count
+  }
+
+  /** Of what is counted elsewhere. */
+  set(total: number): void {
+    this.#numbers[this.#place] = total
+  }
+}
+
+export class Gauge {
+  readonly #numbers: Float64Array
+  readonly #place: number
+
+  constructor(numbers: Float64Array, place: number) {
+    this.#numbers = numbers
+    this.#place = place
+  }
+
+  /** NaN where it is not known: it is left out then. */
+  set(value: number): void {
+    this.#numbers[this.#place] = value
+  }
+}
+
+/** Holds a count for each bucket, not cumulative, the last one without a bound; behind them the sum. */
+export class Histogram {
+  readonly #numbers: Float64Array
+  readonly #place: number
+  readonly #bounds: readonly number[]
+
+  constructor(numbers: Float64Array, place: number, bounds: readonly number[]) {
+    this.#numbers = numbers
+    this.#place = place
+    this.#bounds = bounds
+  }
+
+  observe(value: number): void {
+    let bucket = 0
+    while (bucket < this.#bounds.length && value > (this.#bounds[bucket] as number)) bucket++
+    const [place, sum] = [this.#place + bucket, this.#place + this.#bounds.length + 1]
+    this.#numbers[place] = (this.#numbers[place] as number) + 1
+    this.#numbers[sum] = (this.#numbers[sum] as number) + value
+  }
+}
+
+interface Kinds {
+  counter: Counter
+  gauge: Gauge
+  histogram: Histogram
+}
+
+/** What a metric is counted by: `attempts.delivered.google` where it has two labels. */
+type Cells<Cell, Labels extends readonly Label[]> = Labels extends readonly [
+  readonly [string, readonly (infer Value extends string)[]],
+  ...infer Rest extends readonly Label[],
+]
+  ? Readonly<Record<Value, Cells<Cell, Rest>>>
+  : Cell
+
+export type Metrics = {
+  readonly [Key in keyof MetricTable]: MetricTable[Key] extends MetricDeclaration<infer Kind, infer Labels> ? Cells<Kinds[Kind], Labels> : never
+}
+
+/** How many numbers one set of label values takes. */
+export const widthOf = ({ kind, bounds }: MetricDeclaration): number => (kind === 'histogram' ? bounds.length + 2 : 1)
+
+/** How many sets of label values there are. */
+export const seriesOf = ({ labels }: MetricDeclaration): number => labels.reduce((product, [, values]) => product * values.length, 1)
+
+/** bytes */
+const sheetBytes = Object.values<MetricDeclaration>(metricTable).reduce((sum, each) => sum + 8 * widthOf(each) * seriesOf(each), 0)
+
+/**
+ * The numbers of one thread, in the order of the table. They lie in shared memory: each thread counts in its own without a
+ * word to others, and whoever answers adds them up. A number may be read while it changes, for it is written as a whole.
+ */
+export const newSheet = (): SharedArrayBuffer => new SharedArrayBuffer(sheetBytes)
+
+/** What a thread counts by. All cells are made here, so that to count costs no look-up by a text and makes no object. */
+export function metricsOf(sheet: SharedArrayBuffer = newSheet()): Metrics {
+  const numbers = new Float64Array(sheet)
+  const metrics: Record<string, unknown> = {}
+  let place = 0
+  for (const [key, declared] of Object.entries<MetricDeclaration>(metricTable)) {
+    const nextCell = (): Counter | Gauge | Histogram => {
+      const cell = cellAt(declared, numbers, place)
+      place += widthOf(declared)
+      return cell
+    }
+    metrics[key] = cellsOf(declared.labels, nextCell)
+  }
+  return metrics as Metrics
+}
+
+function cellAt({ kind, bounds }: MetricDeclaration, numbers: Float64Array, place: number): Counter | Gauge | Histogram {
+  if (kind === 'histogram') return new Histogram(numbers, place, bounds)
+  return kind === 'counter' ? new Counter(numbers, place) : new Gauge(numbers, place)
+}
+
+function cellsOf([first, ...rest]: readonly Label[], nextCell: () => unknown): unknown {
+  return first ? Object.fromEntries(first[1].map((value) => [value, cellsOf(rest, nextCell)])) : nextCell()
+}

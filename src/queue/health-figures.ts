@@ -1,0 +1,22 @@
+import { faultNames } from '../health.ts'
+import type { Health } from '../health.ts'
+import type { Figures } from '../metrics/metrics-page.ts'
+import type { Metrics } from '../metrics/metrics.ts'
+import type { QueueRunner } from './queue-runner.ts'
+
+interface HealthFiguresParts {
+  health: Pick<Health, 'has'>
+  queue: Pick<QueueRunner, 'overdueMs'>
+  metrics: Metrics
+}
+
+/** What is in memory of how the server does. */
+export const healthFigures = ({ health, queue, metrics }: HealthFiguresParts): Figures => ({
+  part: 'health',
+  gauges: [...Object.values(metrics.faults), metrics.oldestOverdue],
+  goodForMs: 0,
+  read() {
+    for (const name of faultNames) metrics.faults[name].set(health.has(name) ? 1 : 0)
+    metrics.oldestOverdue.set(queue.overdueMs / 1000)
+  },
+})

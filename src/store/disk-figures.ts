@@ -1,0 +1,30 @@
+import { stat, statfs } from 'node:fs/promises'
+import { codeOf } from '../durable-file.ts'
+import type { Figures } from '../metrics/metrics-page.ts'
+import type { Metrics } from '../metrics/metrics.ts'
+import { databaseFile } from './data-directory.ts'
+
+/** How large the files of the database are, and what room there is. Looking does not open them. */
+export const diskFigures = (directory: string, { databaseBytes, walBytes, diskFree, diskSize }: Metrics): Figures => ({
+  part: 'disk',
+  gauges: [databaseBytes, walBytes, diskFree, diskSize],
+  goodForMs: 0,
+  async read() {
+    const file = databaseFile(directory)
+    const [database, wal, { bavail, blocks, bsize }] = await Promise.all([stat(file), sizeOf(`${file}-wal`), statfs(directory)])
+    databaseBytes.set(database.size)
+    walBytes.set(wal)
+    diskFree.set(bavail * bsize)
+    diskSize.set(blocks * bsize)
+  },
+})
+
+/** There is none for a moment while it is made anew. */
+async function sizeOf(file: string): Promise<number> {
+  try {
+    return (await stat(file)).size
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return 0
+    throw error
+  }
+}

@@ -1,0 +1,36 @@
+import type { Metrics } from '../metrics/metrics.ts'
+import type { SmtpHandlers } from '../smtp-server/smtp-session.ts'
+import type { Reply } from '../smtp/reply.ts'
+
+type Reason = keyof Metrics['refused']['smtp']
+
+/** What was the matter with a submission that got this reply (RFC 3463). */
+export function refusalReason({ code, enhancedCode }: Reply): Reason {
+  const subject = enhancedCode?.slice(1) ?? ''
+  if (code === 535 || subject === '.7.8' || subject === '.7.0') return 'authentication'
+  if (subject === '.7.1' || subject === '.7.13') return code < 500 ? 'rate_limit' : 'permission'
+  if (subject === '.3.1') return 'storage'
+  if (subject === '.5.4' || subject === '.5.0') return 'conflict'
+  return subject === '.3.0' ? 'internal' : 'invalid'
+}
+
+/** The same handlers, with a count of whom they refuse before a message is read. */
+export function countRefusals<User>(handlers: SmtpHandlers<User>, { refused }: Pick<Metrics, 'refused'>): SmtpHandlers<User> {
+  const noted = (reply: Reply): Reply => {
+    if (reply.code >= 400) refused.smtp[refusalReason(reply)].add()
+    return reply
+  }
+  const { access } = handlers
+  return {
+    ...handlers,
+    access: 'anyone' in access ? access : { login: (password, client) => notedIfReply(access.login(password, client), noted) },
+    mayBegin(user, client, mail) {
+      const refusal = handlers.mayBegin(user, client, mail)
+      return refusal && noted(refusal)
+    },
+  }
+}
+
+function notedIfReply<User>(answer: User | Reply, noted: (reply: Reply) => Reply): User | Reply {
+  return typeof answer === 'object' && answer !== null && 'code' in answer && 'enhancedCode' in answer ? noted(answer) : answer
+}

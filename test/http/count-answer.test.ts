@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest'
+import type { ErrorCode } from '../../src/errors.ts'
+import { SternaError } from '../../src/errors.ts'
+import type { ApiParts } from '../../src/http/api/operations.ts'
+import { apiOperations } from '../../src/http/api/operations.ts'
+import { countAnswer, reasonOfStatus, submissionDoor } from '../../src/http/count-answer.ts'
+import { statusOf } from '../../src/http/problem.ts'
+import { metricsOf, newSheet } from '../../src/metrics/metrics.ts'
+import { refusalFor } from '../../src/smtp-server/smtp-refusal.ts'
+import { StorageFullError } from '../../src/store/database.ts'
+import { refusalReason } from '../../src/submission/count-refusals.ts'
+
+test('what may be refused for the domain it is from is a submission, and nothing else of the API is', () => {
+  const wrong = apiOperations({} as ApiParts).flatMap(({ method, path, aliases = [], refuses }) =>
+    [path, ...aliases]
+      .map((each) => each.replace(/\{\w+\}/g, 'em_1'))
+      .filter((each) => (submissionDoor({ method, path: each }) === 'api') !== refuses.includes('domain_not_verified'))
+      .map((each) => `${method} ${each}`),
+  )
+  expect(wrong).toEqual([])
+  expect(submissionDoor({ method: 'POST', path: '/compat/postmark/email' })).toBe('compat')
+  expect(submissionDoor({ method: 'GET', path: '/api/emails' })).toBeNull()
+})
+
+test('a refusal is of the same kind over HTTP and over SMTP', () => {
+  const codes: ErrorCode[] = ['account_suspended', 'domain_not_verified', 'restricted_api_key', 'invalid_message', 'payload_too_large', 'too_many_recipients']
+  for (const code of [...codes, 'rate_limit_exceeded', 'service_unavailable', 'invalid_idempotent_request', 'concurrent_idempotent_requests'] as const) {
+    expect([code, refusalReason(refusalFor(new SternaError(code, 'x')))]).toEqual([code, reasonOfStatus(statusOf[code])])
+  }
+  expect(refusalReason(refusalFor(new StorageFullError()))).toBe(reasonOfStatus(507))
+  expect(refusalReason({ code: 535, enhancedCode: '5.7.8', text: '' })).toBe(reasonOfStatus(401))
+})
+
+test('an answer with a status that nobody expected is counted as another', () => {
+  const sheet = newSheet()
+  const metrics = metricsOf(sheet)
+  const sum = () => new Float64Array(sheet).reduce((total, number) => total + number, 0)
+  for (const status of [200, 299, 418, 999]) countAnswer({ method: 'GET', path: '/x', status }, metrics)
+  expect(sum()).toBe(4)
+  countAnswer({ method: 'POST', path: '/api/send', status: 507 }, metrics)
+  expect(sum()).toBe(6)
+})

@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest'
+import { reportPurposes } from '../../src/feedback/incoming-reports.ts'
+import { reportResults } from '../../src/feedback/report-result.ts'
+import { faultNames } from '../../src/health.ts'
+import { statusOf } from '../../src/http/problem.ts'
+import type { MetricDeclaration } from '../../src/metrics/metric-declaration.ts'
+import { metricTable } from '../../src/metrics/metric-table.ts'
+import { seriesOf } from '../../src/metrics/metrics.ts'
+
+const declared = Object.values<MetricDeclaration>(metricTable)
+const valuesOf = (name: string, label: string): readonly string[] =>
+  declared.find((each) => each.name === name)?.labels.find(([each]) => each === label)?.[1] ?? []
+
+test('names follow the conventions of Prometheus', () => {
+  for (const { name, kind, help, labels, bounds } of declared) {
+    expect(name).toMatch(/^(?:sterna|process|nodejs)(?:_[a-z]+)+$/)
+    expect([name, name.endsWith('_total')]).toEqual([name, kind === 'counter'])
+    expect(name).not.toMatch(/_(?:ms|milliseconds|kb|mb)(?:_|$)/)
+    expect(help).toMatch(/^[A-Z].*\.$/)
+    for (const [label, values] of labels) {
+      expect([label, ...values].join('')).toMatch(/^[a-z0-9_]+$/)
+      expect(new Set(values).size).toBe(values.length)
+    }
+    expect(bounds).toEqual([...new Set(bounds)].toSorted((a, b) => a - b))
+  }
+  expect(new Set(declared.map(({ name }) => name)).size).toBe(declared.length)
+})
+
+test('labels have the values that there are', () => {
+  expect(valuesOf('sterna_fault', 'name')).toEqual(faultNames)
+  expect(valuesOf('sterna_reports_received_total', 'purpose')).toEqual(reportPurposes)
+  expect(valuesOf('sterna_reports_settled_total', 'result')).toEqual(reportResults)
+  expect(valuesOf('sterna_http_requests_total', 'status')).toEqual(expect.arrayContaining(Object.values(statusOf).map(String)))
+})
+
+test('there are few enough series to be scraped every few seconds', () => {
+  expect(declared.reduce((sum, each) => sum + seriesOf(each) * (each.kind === 'histogram' ? each.bounds.length + 3 : 1), 0)).toBeLessThan(1_000)
+})

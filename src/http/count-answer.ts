@@ -2,7 +2,7 @@ import type { Counter, Metrics } from '../metrics/metrics.ts'
 
 type Reason = keyof Metrics['refused']['api']
 
-const sendingPath = /^\/api\/(?:send|emails|emails\/batch|emails\/[^/]+\/resend)\/?$/
+const sendingPath = /^\/api\/(?:send|emails|emails\/batch|emails\/[^/]+\/resend|templates\/[^/]+\/test)\/?$/
 
 /** By what kind of API a request would submit mail; null where it would not. */
 export function submissionDoor({ method, path }: { method: string; path: string }): 'api' | 'compat' | null {

@@ -12,4 +12,4 @@ export const publicEventTypes = [
 export type PublicEventType = (typeof publicEventTypes)[number]
 
 /** The public ones, and those that only the log shows. */
-export type EventType = PublicEventType | 'email.queued' | 'email.deferred' | 'email.relayed' | 'email.canceled'
+export type EventType = PublicEventType | 'email.queued' | 'email.deferred' | 'email.relayed' | 'email.canceled' | 'email.rejudged'

@@ -1,0 +1,89 @@
+import type { Database, Row } from '../store/database.ts'
+import { otherValue } from './known-values.ts'
+import { linkName } from './link-name.ts'
+import { repeatedTypes } from './recipient-counts.ts'
+import type { RepeatedEvent } from './recipient-counts.ts'
+
+/** A piece of the log: the events behind `from` up to `to`, places in it. */
+export interface Step {
+  from: number
+  to: number
+}
+
+/** An event of live mail, with what it is counted by. */
+export interface CountedEvent extends Row {
+  account_id: string
+  message_id: string
+  recipient_id: string | null
+  type: string
+  created_at: number
+  /** JSON, of a bounce. */
+  bounce: string | null
+  domain_id: string | null
+  template_id: string | null
+  /** JSON [{name, value}]. */
+  tags: string | null
+  accepted_at: number | null
+  scheduled_at: number | null
+  provider: string | null
+}
+
+const quoted = (types: readonly string[]): string => types.map((type) => `'${type}'`).join(', ')
+const repeated = quoted(repeatedTypes)
+const counted = quoted(['email.sent', 'email.delivered', 'email.bounced', ...repeatedTypes])
+
+const eventsOf = `
+  select e.account_id, e.message_id, e.recipient_id, e.type, e.created_at, case when e.type = 'email.bounced' then e.data end as bounce,
+         m.domain_id, m.template_id, m.tags, m.created_at as accepted_at, m.scheduled_at, r.provider
+    from event e left join message m on m.id = e.message_id left join recipient r on r.id = e.recipient_id
+   where e.seq > :from and e.seq <= :to and e.sandbox = 0 and e.type in (${counted})
+   order by e.seq`
+
+/** All such events of the recipients that have one in the step, so that what counts once does. */
+const historiesOf = `
+  select f.seq, f.id, f.recipient_id, f.type, f.created_at, case when f.type in ('email.opened', 'email.clicked', 'email.rejudged') then f.data end as data
+    from (select distinct message_id, recipient_id from event where seq > :from and seq <= :to and sandbox = 0 and type in (${repeated})) found
+         cross join event f
+   where f.message_id = found.message_id and f.recipient_id = found.recipient_id and f.seq <= :to and f.type in (${repeated})
+   order by f.seq`
+
+export interface HistoryRow extends Row {
+  seq: number
+  id: string
+  recipient_id: string
+  type: RepeatedEvent['type']
+  created_at: number
+  data: string | null
+}
+
+/** What a step counts: its events in their order, and by recipient what has happened more than once up to its end. */
+export interface ReadStep extends Step {
+  events: CountedEvent[]
+  histories: Map<string, RepeatedEvent[]>
+}
+
+/** Reads what a step counts, beside those who write. */
+export async function readStep(db: Pick<Database, 'report'>, { from, to }: Step): Promise<ReadStep> {
+  const events = await db.report<CountedEvent>(eventsOf, { from, to })
+  const isRepeated = events.some(({ type }) => (repeatedTypes as readonly string[]).includes(type))
+  const rows = isRepeated ? await db.report<HistoryRow>(historiesOf, { from, to }) : []
+  const histories = Map.groupBy(rows, (row) => row.recipient_id)
+  return { from, to, events, histories: new Map(Array.from(histories, ([id, own]) => [id, own.map((row) => repeatedEvent(row, (link) => linkName(link) ?? otherValue))])) }
+}
+
+/** An event as it is counted. `nameOf` says what a click on a link is counted under. */
+export function repeatedEvent({ seq, id, type, created_at: at, data }: HistoryRow, nameOf: (link: string) => string): RepeatedEvent {
+  const told = data === null ? {} : (JSON.parse(data) as { bot?: unknown; link?: unknown; event_id?: unknown })
+  const text = (value: unknown): string | null => (typeof value === 'string' ? value : null)
+  const link = type === 'email.clicked' ? text(told.link) : null
+  return {
+    seq,
+    id,
+    type,
+    at,
+    bot: told.bot !== false,
+    // An erased link is empty.
+    link: link === null || link === '' ? null : nameOf(link),
+    about: type === 'email.rejudged' ? text(told.event_id) : null,
+  }
+}

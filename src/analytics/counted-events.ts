@@ -1,8 +1,10 @@
 import type { Database, Row } from '../store/database.ts'
 import { otherValue } from './known-values.ts'
+import { latencyBucket } from './latency.ts'
 import { linkName } from './link-name.ts'
 import { repeatedTypes } from './recipient-counts.ts'
 import type { RepeatedEvent } from './recipient-counts.ts'
+import { quarterMs } from './span.ts'
 
 /** A piece of the log: the events behind `from` up to `to`, places in it. */
 export interface Step {
@@ -10,34 +12,41 @@ export interface Step {
   to: number
 }
 
-/** An event of live mail, with what it is counted by. */
-export interface CountedEvent extends Row {
+/** So many events of live mail that are counted alike. */
+export interface CountedEvents extends Row {
   account_id: string
-  message_id: string
-  recipient_id: string | null
   type: string
-  created_at: number
-  /** JSON, of a bounce. */
-  bounce: string | null
+  /** Epoch, ms. */
+  quarter: number
   domain_id: string | null
   template_id: string | null
   /** JSON [{name, value}]. */
   tags: string | null
-  accepted_at: number | null
-  scheduled_at: number | null
   provider: string | null
+  /** JSON, of a bounce. */
+  bounce: string | null
+  /** Of a delivery: the place of the bucket that the time since the message was to leave belongs to. */
+  bucket: number | null
+  /** Of what may happen more than once. */
+  recipient_id: string | null
+  events: number
 }
 
 const quoted = (types: readonly string[]): string => types.map((type) => `'${type}'`).join(', ')
 const repeated = quoted(repeatedTypes)
 const counted = quoted(['email.sent', 'email.delivered', 'email.bounced', ...repeatedTypes])
 
+/** Added up where they are: from thread to thread an event takes more than to count it. */
 const eventsOf = `
-  select e.account_id, e.message_id, e.recipient_id, e.type, e.created_at, case when e.type = 'email.bounced' then e.data end as bounce,
-         m.domain_id, m.template_id, m.tags, m.created_at as accepted_at, m.scheduled_at, r.provider
-    from event e left join message m on m.id = e.message_id left join recipient r on r.id = e.recipient_id
-   where e.seq > :from and e.seq <= :to and e.sandbox = 0 and e.type in (${counted})
-   order by e.seq`
+  select account_id, type, quarter * cast(${quarterMs} as bigint) as quarter, domain_id, template_id, tags, provider, bounce, bucket, recipient_id,
+         count(*) as events
+    from (select e.account_id, e.type, e.created_at / ${quarterMs} as quarter, m.domain_id, m.template_id, m.tags, r.provider,
+                 case when e.type = 'email.bounced' then e.data end as bounce,
+                 case when e.type in (${repeated}) then e.recipient_id end as recipient_id,
+                 case when e.type = 'email.delivered' then ${latencyBucket('(e.created_at - case when m.scheduled_at > m.created_at then m.scheduled_at else m.created_at end)')} end as bucket
+            from event e left join message m on m.id = e.message_id left join recipient r on r.id = e.recipient_id
+           where e.seq > :from and e.seq <= :to and e.sandbox = 0 and e.type in (${counted})) found
+   group by account_id, type, quarter, domain_id, template_id, tags, provider, bounce, bucket, recipient_id`
 
 /** All such events of the recipients that have one in the step, so that what counts once does. */
 const historiesOf = `
@@ -56,15 +65,15 @@ export interface HistoryRow extends Row {
   data: string | null
 }
 
-/** What a step counts: its events in their order, and by recipient what has happened more than once up to its end. */
+/** What a step counts, and by recipient what has happened more than once up to its end. */
 export interface ReadStep extends Step {
-  events: CountedEvent[]
+  events: CountedEvents[]
   histories: Map<string, RepeatedEvent[]>
 }
 
 /** Reads what a step counts, beside those who write. */
 export async function readStep(db: Pick<Database, 'report'>, { from, to }: Step): Promise<ReadStep> {
-  const events = await db.report<CountedEvent>(eventsOf, { from, to })
+  const events = await db.report<CountedEvents>(eventsOf, { from, to })
   const isRepeated = events.some(({ type }) => (repeatedTypes as readonly string[]).includes(type))
   const rows = isRepeated ? await db.report<HistoryRow>(historiesOf, { from, to }) : []
   const histories = Map.groupBy(rows, (row) => row.recipient_id)

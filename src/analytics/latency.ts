@@ -8,15 +8,14 @@ export const latencyBounds = [0, 1, 2, 3, 4, 5, 6].flatMap((decade) => steps.map
 /** Columns of the table rollup_latency. */
 export const latencyColumns = Array.from({ length: latencyBounds.length + 1 }, (_, place) => `b${String(place).padStart(2, '0')}`)
 
-/** The place of the bucket that a time (ms) belongs to. */
-export function latencyBucket(ms: number): number {
-  let [low, high] = [0, latencyBounds.length]
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if (ms < (latencyBounds[middle] ?? 0)) high = middle
-    else low = middle + 1
-  }
-  return low
+/** The place of the bucket that a time (an SQL expression, ms) belongs to, in SQL; null stays null. */
+export const latencyBucket = (ms: string): string => `case when ${ms} is not null then ${bucketBetween(ms, 0, latencyBounds.length)} end`
+
+/** By halves: each comparison leaves half of the buckets. */
+function bucketBetween(ms: string, low: number, high: number): string {
+  if (low === high) return String(low)
+  const middle = (low + high) >> 1
+  return `case when ${ms} < ${latencyBounds[middle]} then ${bucketBetween(ms, low, middle)} else ${bucketBetween(ms, middle + 1, high)} end`
 }
 
 /**

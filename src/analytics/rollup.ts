@@ -21,7 +21,7 @@ interface Pace {
   mostValues: MostValues
 }
 
-const standardPace: Pace = { firstEvents: firstRows, mostEvents: 1_000, mostRows: 600, mostValues: { breakdown: 1_000, link: 100 } }
+const standardPace: Pace = { firstEvents: firstRows, mostEvents: 4_000, mostRows: 600, mostValues: { breakdown: 1_000, link: 100 } }
 
 const cursorName = 'analytics'
 

@@ -1,6 +1,6 @@
-import type { CountedEvent, ReadStep } from './counted-events.ts'
+import type { CountedEvents, ReadStep } from './counted-events.ts'
 import type { KnownValues } from './known-values.ts'
-import { latencyBucket, latencyColumns } from './latency.ts'
+import { latencyColumns } from './latency.ts'
 import { countedMetrics } from './metric.ts'
 import type { CountedMetric } from './metric.ts'
 import { dayMs } from './period.ts'
@@ -35,8 +35,6 @@ export class StepCounts {
   readonly #rows = new Map<string, CountRow>()
   readonly #latencies = new Map<string, CountRow>()
   readonly #links = new Map<string, LinkRow>()
-  /** The rows that events alike are added to. */
-  readonly #alike = new Map<string, number[][]>()
 
   constructor(values: KnownValues) {
     this.#values = values
@@ -66,37 +64,49 @@ export class StepCounts {
     }
   }
 
-  async #countOnce(event: CountedEvent): Promise<void> {
-    const { type, created_at: at } = event
+  async #countOnce(event: CountedEvents): Promise<void> {
+    const { type, quarter: at, bucket, events: by } = event
     if (type === 'email.bounced') {
       const { category, metric } = bounceOf(event)
-      await this.#add(event, { at, metric, by: 1 })
-      for (const row of rowsOf(this.#rows, event, { at, width: countedMetrics.length }, ['bounce_category', category])) add(row, place[metric], 1)
+      await this.#add(event, { at, metric, by })
+      this.#addTo(this.#rows, event, { at, width: countedMetrics.length }, { value: ['bounce_category', category], place: place[metric], by })
       return
     }
-    await this.#add(event, { at, metric: type === 'email.sent' ? 'sent' : 'delivered', by: 1 })
-    if (type === 'email.delivered') this.#addLatency(event)
+    await this.#add(event, { at, metric: type === 'email.sent' ? 'sent' : 'delivered', by })
+    if (bucket === null) return
+    this.#addTo(this.#latencies, event, { at, width: latencyColumns.length }, { value: ['provider', event.provider ?? ''], place: bucket, by })
   }
 
-  async #countHistory(event: CountedEvent, history: readonly RepeatedEvent[], from: number): Promise<void> {
+  async #countHistory(event: CountedEvents, history: readonly RepeatedEvent[], from: number): Promise<void> {
     for (const tally of netOf(talliesSince(history, from))) {
       if (tally.link === null) await this.#add(event, tally)
       else if (event.template_id !== null) await this.#addLink(event, event.template_id, tally)
     }
   }
 
-  async #add(event: CountedEvent, { at, metric, by }: { at: number; metric: CountedMetric; by: number }): Promise<void> {
-    const { account_id: accountId, domain_id: domainId, template_id: templateId, provider, tags } = event
-    const key = `${startOf(at, quarterMs)} ${accountId} ${domainId} ${templateId} ${provider} ${tags}`
-    let alike = this.#alike.get(key)
-    if (!alike) {
-      alike = (await this.#valuesOf(event, at)).flatMap((value) => rowsOf(this.#rows, event, { at, width: countedMetrics.length }, value))
-      this.#alike.set(key, alike)
+  async #add(event: CountedEvents, { at, metric, by }: { at: number; metric: CountedMetric; by: number }): Promise<void> {
+    for (const value of await this.#valuesOf(event, at)) {
+      this.#addTo(this.#rows, event, { at, width: countedMetrics.length }, { value, place: place[metric], by })
     }
-    for (const row of alike) add(row, place[metric], by)
   }
 
-  async #valuesOf({ account_id: accountId, template_id: templateId, provider, tags }: CountedEvent, at: number): Promise<Value[]> {
+  /** Adds to the rows of a value, one of each span. */
+  #addTo(
+    rows: Map<string, CountRow>,
+    { account_id: accountId, domain_id: domainId }: CountedEvents,
+    { at, width }: { at: number; width: number },
+    { value: [breakdown, value], place: column, by }: { value: Value; place: number; by: number },
+  ): void {
+    for (const span of spans) {
+      const key = { accountId, breakdown, span, start: startOf(at, span), value, domainId: domainId ?? '' }
+      const name = JSON.stringify(Object.values(key))
+      let row = rows.get(name)
+      if (!row) rows.set(name, (row = { key, added: Array.from({ length: width }, () => 0) }))
+      add(row.added, column, by)
+    }
+  }
+
+  async #valuesOf({ account_id: accountId, template_id: templateId, provider, tags }: CountedEvents, at: number): Promise<Value[]> {
     const day = startOf(at, dayMs)
     const values: Value[] = [['', ''], ['provider', provider ?? '']]
     if (templateId !== null) values.push(['template', await this.#values.place({ accountId, breakdown: 'template', day }, templateId)])
@@ -106,14 +116,7 @@ export class StepCounts {
     return [...values, ...Array.from(placed, (tag): Value => ['tag', tag])]
   }
 
-  #addLatency(event: CountedEvent): void {
-    const { created_at: at, accepted_at: acceptedAt, scheduled_at: scheduledAt, provider } = event
-    if (acceptedAt === null) return
-    const bucket = latencyBucket(at - Math.max(acceptedAt, scheduledAt ?? 0))
-    for (const row of rowsOf(this.#latencies, event, { at, width: latencyColumns.length }, ['provider', provider ?? ''])) add(row, bucket, 1)
-  }
-
-  async #addLink({ account_id: accountId }: CountedEvent, templateId: string, { at, by, metric, link }: Tally & { link: string; metric: LinkMetric }): Promise<void> {
+  async #addLink({ account_id: accountId }: CountedEvents, templateId: string, { at, by, metric, link }: Tally & { link: string; metric: LinkMetric }): Promise<void> {
     const start = startOf(at, dayMs)
     const value = await this.#values.place({ accountId, templateId, day: start }, link)
     const name = JSON.stringify([accountId, templateId, start, value])
@@ -121,18 +124,6 @@ export class StepCounts {
     if (!row) this.#links.set(name, (row = { key: { accountId, templateId, start, link: value }, added: linkMetrics.map(() => 0) }))
     add(row.added, linkPlace[metric], by)
   }
-}
-
-/** The rows of a value, one of each span. */
-function rowsOf(rows: Map<string, CountRow>, event: CountedEvent, { at, width }: { at: number; width: number }, [breakdown, value]: Value): number[][] {
-  const { account_id: accountId, domain_id: domainId } = event
-  return spans.map((span) => {
-    const key = { accountId, breakdown, span, start: startOf(at, span), value, domainId: domainId ?? '' }
-    const name = JSON.stringify(Object.values(key))
-    let row = rows.get(name)
-    if (!row) rows.set(name, (row = { key, added: Array.from({ length: width }, () => 0) }))
-    return row.added
-  })
 }
 
 const add = (row: number[], at: number, by: number): void => void (row[at] = (row[at] ?? 0) + by)
@@ -151,7 +142,7 @@ function netOf(tallies: Tally[]): Tally[] {
 }
 
 /** Recipients that were suppressed, or failed by our own fault, have not bounced. */
-function bounceOf({ bounce }: CountedEvent): { category: string; metric: CountedMetric } {
+function bounceOf({ bounce }: CountedEvents): { category: string; metric: CountedMetric } {
   const { bounce_category: category, bounce_type: type } = JSON.parse(bounce ?? '{}') as { bounce_category?: string; bounce_type?: string }
   const metric =
     category === 'suppressed' ? 'suppressed' : category === 'internal_error' ? 'failed' : type === 'hard' ? 'bounced_permanent' : 'bounced_transient'

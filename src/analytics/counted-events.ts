@@ -38,8 +38,8 @@ const counted = quoted(['email.sent', 'email.delivered', 'email.bounced', ...rep
 
 /** Added up where they are: from thread to thread an event takes more than to count it. */
 const eventsOf = `
-  select account_id, type, quarter * cast(${quarterMs} as bigint) as quarter, domain_id, template_id, tags, provider, bounce, bucket, recipient_id,
-         count(*) as events
+  select account_id, type, quarter * cast(${quarterMs} as bigint) as quarter, domain_id, template_id, tags, provider, bounce,
+         cast(bucket as bigint) as bucket, recipient_id, count(*) as events
     from (select e.account_id, e.type, e.created_at / ${quarterMs} as quarter, m.domain_id, m.template_id, m.tags, r.provider,
                  case when e.type = 'email.bounced' then e.data end as bounce,
                  case when e.type in (${repeated}) then e.recipient_id end as recipient_id,

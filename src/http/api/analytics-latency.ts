@@ -6,7 +6,7 @@ import { operation } from '../operation.ts'
 import type { Operation } from '../operation.ts'
 import { timeAnswer } from '../time-field.ts'
 import { namesOf, reportQuery, reportRequest, timesOf, tooManyRows, wordsOf } from './analytics-query.ts'
-import type { AnalyticsParts } from './analytics.ts'
+import type { AnalyticsParts } from './analytics-query.ts'
 
 const dimensions = ['period', 'domain', 'provider'] as const
 

@@ -5,7 +5,7 @@ import { operation } from '../operation.ts'
 import type { Operation } from '../operation.ts'
 import { textParameter } from '../query.ts'
 import { rangeOf, timeQuery } from './analytics-query.ts'
-import type { AnalyticsParts } from './analytics.ts'
+import type { AnalyticsParts } from './analytics-query.ts'
 
 const linkColumns = {
   link: z.string(),

@@ -4,11 +4,19 @@ import { dayMs, granularities, mostPeriods } from '../../analytics/period.ts'
 import type { Granularity } from '../../analytics/period.ts'
 import { mostRows, valueDimensions } from '../../analytics/report.ts'
 import type { Dimension, ReportRequest } from '../../analytics/report.ts'
+import type { Rollup } from '../../analytics/rollup.ts'
+import type { Clock } from '../../clock.ts'
 import { SternaError } from '../../errors.ts'
 import { isoTime, parseIsoTime } from '../../iso-time.ts'
 import type { Database } from '../../store/database.ts'
 import { formatParameter } from '../csv.ts'
 import { choiceParameter, listParameter, textParameter } from '../query.ts'
+
+export interface AnalyticsParts {
+  db: Database
+  clock: Clock
+  rollup: Pick<Rollup, 'catchUp'>
+}
 
 /** Days in a report where no beginning is given, the last one included. */
 const standardDays = 7

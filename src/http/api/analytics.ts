@@ -5,21 +5,13 @@ import type { Counts, Metric } from '../../analytics/metric.ts'
 import { granularities } from '../../analytics/period.ts'
 import { dimensions, readReport, valueDimensions } from '../../analytics/report.ts'
 import type { Dimension, ReportRow } from '../../analytics/report.ts'
-import type { Rollup } from '../../analytics/rollup.ts'
-import type { Clock } from '../../clock.ts'
-import type { Database } from '../../store/database.ts'
 import { operation } from '../operation.ts'
 import type { Operation } from '../operation.ts'
 import { timeAnswer } from '../time-field.ts'
 import { latencyOperation } from './analytics-latency.ts'
 import { linksOperation } from './analytics-links.ts'
 import { namesOf, reportQuery, reportRequest, timesOf, tooManyRows, wordsOf } from './analytics-query.ts'
-
-export interface AnalyticsParts {
-  db: Database
-  clock: Clock
-  rollup: Pick<Rollup, 'catchUp'>
-}
+import type { AnalyticsParts } from './analytics-query.ts'
 
 const query = {
   ...reportQuery,

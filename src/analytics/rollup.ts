@@ -1,6 +1,6 @@
 import type { Log } from '../log.ts'
 import { ConflictError, StorageFullError } from '../store/database.ts'
-import type { Database, Row, Statement } from '../store/database.ts'
+import type { Database, Row, Statement, Value } from '../store/database.ts'
 import { firstRows, nextRows } from '../store/remove-in-pieces.ts'
 import { readStep } from './counted-events.ts'
 import type { Step } from './counted-events.ts'
@@ -9,6 +9,7 @@ import type { MostValues } from './known-values.ts'
 import { latencyColumns } from './latency.ts'
 import { countedMetrics } from './metric.ts'
 import { linkMetrics } from './recipient-counts.ts'
+import { spans } from './span.ts'
 import { StepCounts } from './step-counts.ts'
 import type { CountRow, LinkRow } from './step-counts.ts'
 
@@ -16,12 +17,12 @@ interface Pace {
   /** Events of the first step; how many those that follow have goes by how long the last one has kept others waiting. */
   firstEvents: number
   mostEvents: number
-  /** Rows that one commit may change. */
-  mostRows: number
+  /** Quarters of an hour of a value that one commit may change; each has three rows. */
+  mostChanges: number
   mostValues: MostValues
 }
 
-const standardPace: Pace = { firstEvents: firstRows, mostEvents: 4_000, mostRows: 600, mostValues: { breakdown: 1_000, link: 100 } }
+const standardPace: Pace = { firstEvents: firstRows, mostEvents: 4_000, mostChanges: 200, mostValues: { breakdown: 1_000, link: 100 } }
 
 const cursorName = 'analytics'
 
@@ -103,7 +104,7 @@ export class Rollup {
     try {
       await counts.count(read)
       const changes = [...counts.rows.map(addRow), ...counts.latencies.map(addLatency), ...counts.links.map(addLink)]
-      const fitting = Math.max(1, Math.floor((events * this.#pace.mostRows) / Math.max(1, changes.length)))
+      const fitting = Math.max(1, Math.floor((events * this.#pace.mostChanges) / Math.max(1, changes.length)))
       if (fitting < events) {
         this.#values.notWritten()
         this.#events = fitting
@@ -130,29 +131,33 @@ const moveCursor = ({ from, to }: Step): Statement => ({
   expect: 1,
 })
 
-/** Adds to the columns of a row, which may not be there yet. */
-function addition(table: string, key: readonly string[], columns: readonly string[]): string {
-  const names = [...key, ...columns]
-  const sums = columns.map((name) => `${name} = ${table}.${name} + excluded.${name}`).join(', ')
-  return `insert into ${table} (${names.join(', ')}) values (${names.map((name) => `:${name}`).join(', ')})
-          on conflict (${key.join(', ')}) do update set ${sums}`
+const columnSums = (table: string, columns: readonly string[]): string => columns.map((name) => `${name} = ${table}.${name} + excluded.${name}`).join(', ')
+const parameters = (names: readonly string[]): string => names.map((name) => `:${name}`).join(', ')
+
+const allSpans = spans.map((span) => `select ${span} as span`).join(' union all ')
+
+/** Adds to the rows of a quarter of an hour, its hour and its day. */
+const addition = (table: string, columns: readonly string[]): string =>
+  `insert into ${table} (account_id, breakdown, span, start, value, domain_id, ${columns.join(', ')})
+   select :accountId, :breakdown, k.span, cast(:quarter as bigint) / k.span * k.span, :value, :domainId, ${parameters(columns)}
+     from (${allSpans}) k where 1 = 1
+   on conflict (account_id, breakdown, span, start, value, domain_id) do update set ${columnSums(table, columns)}`
+
+const addToRollup = addition('rollup', countedMetrics)
+const addToLatency = addition('rollup_latency', latencyColumns)
+
+function withAdded(params: Record<string, Value>, columns: readonly string[], added: readonly number[]): Record<string, Value> {
+  for (const [place, name] of columns.entries()) params[name] = added[place] ?? 0
+  return params
 }
 
-const countKey = ['account_id', 'breakdown', 'span', 'start', 'value', 'domain_id']
-const addToRollup = addition('rollup', countKey, countedMetrics)
-const addToLatency = addition('rollup_latency', countKey, latencyColumns)
-const addToLink = addition('rollup_link', ['account_id', 'template_id', 'start', 'link'], linkMetrics)
+const addRow = ({ key, added }: CountRow): Statement => ({ sql: addToRollup, params: withAdded({ ...key }, countedMetrics, added) })
 
-const byName = (columns: readonly string[], added: readonly number[]): Record<string, number> =>
-  Object.fromEntries(columns.map((name, place) => [name, added[place] ?? 0]))
+const addLatency = ({ key, added }: CountRow): Statement => ({ sql: addToLatency, params: withAdded({ ...key }, latencyColumns, added) })
 
-const countParams = ({ key: { accountId, domainId, ...rest } }: CountRow) => ({ account_id: accountId, domain_id: domainId, ...rest })
-
-const addRow = (row: CountRow): Statement => ({ sql: addToRollup, params: { ...countParams(row), ...byName(countedMetrics, row.added) } })
-
-const addLatency = (row: CountRow): Statement => ({ sql: addToLatency, params: { ...countParams(row), ...byName(latencyColumns, row.added) } })
-
-const addLink = ({ key: { accountId, templateId, start, link }, added }: LinkRow): Statement => ({
-  sql: addToLink,
-  params: { account_id: accountId, template_id: templateId, start, link, ...byName(linkMetrics, added) },
+const addLink = ({ key, added }: LinkRow): Statement => ({
+  sql: `insert into rollup_link (account_id, template_id, start, link, ${linkMetrics.join(', ')})
+        values (:accountId, :templateId, :start, :link, ${parameters(linkMetrics)})
+        on conflict (account_id, template_id, start, link) do update set ${columnSums('rollup_link', linkMetrics)}`,
+  params: withAdded({ ...key }, linkMetrics, added),
 })

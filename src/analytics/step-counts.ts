@@ -6,14 +6,14 @@ import type { CountedMetric } from './metric.ts'
 import { dayMs } from './period.ts'
 import { linkMetrics, repeatedTypes, talliesSince } from './recipient-counts.ts'
 import type { LinkMetric, RepeatedEvent, Tally } from './recipient-counts.ts'
-import { quarterMs, spans, startOf } from './span.ts'
+import { quarterMs, startOf } from './span.ts'
 
 /** What is counted by, beside time and domain; `''` is all mail. */
 export type Breakdown = '' | 'tag' | 'template' | 'provider' | 'bounce_category'
 
-/** A row of rollup or rollup_latency, and what is added to each of its columns. */
+/** What is added to each column of rollup or rollup_latency in a quarter of an hour, and in the hour and day that it is in. */
 export interface CountRow {
-  key: { accountId: string; breakdown: Breakdown; span: number; start: number; value: string; domainId: string }
+  key: { accountId: string; breakdown: Breakdown; quarter: number; value: string; domainId: string }
   added: number[]
 }
 
@@ -90,20 +90,17 @@ export class StepCounts {
     }
   }
 
-  /** Adds to the rows of a value, one of each span. */
   #addTo(
     rows: Map<string, CountRow>,
     { account_id: accountId, domain_id: domainId }: CountedEvents,
     { at, width }: { at: number; width: number },
     { value: [breakdown, value], place: column, by }: { value: Value; place: number; by: number },
   ): void {
-    for (const span of spans) {
-      const key = { accountId, breakdown, span, start: startOf(at, span), value, domainId: domainId ?? '' }
-      const name = JSON.stringify(Object.values(key))
-      let row = rows.get(name)
-      if (!row) rows.set(name, (row = { key, added: Array.from({ length: width }, () => 0) }))
-      add(row.added, column, by)
-    }
+    const quarter = startOf(at, quarterMs)
+    const name = `${quarter} ${accountId} ${domainId} ${breakdown} ${value}`
+    let row = rows.get(name)
+    if (!row) rows.set(name, (row = { key: { accountId, breakdown, quarter, value, domainId: domainId ?? '' }, added: new Array<number>(width).fill(0) }))
+    add(row.added, column, by)
   }
 
   async #valuesOf({ account_id: accountId, template_id: templateId, provider, tags }: CountedEvents, at: number): Promise<Value[]> {

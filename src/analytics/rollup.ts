@@ -22,7 +22,7 @@ interface Pace {
   mostValues: MostValues
 }
 
-const standardPace: Pace = { firstEvents: firstRows, mostEvents: 4_000, mostChanges: 200, mostValues: { breakdown: 1_000, link: 100 } }
+const standardPace: Pace = { firstEvents: firstRows, mostEvents: 4_000, mostChanges: 120, mostValues: { breakdown: 1_000, link: 100 } }
 
 const cursorName = 'analytics'
 
@@ -103,7 +103,7 @@ export class Rollup {
     const counts = new StepCounts(this.#values)
     try {
       await counts.count(read)
-      const changes = [...counts.rows.map(addRow), ...counts.latencies.map(addLatency), ...counts.links.map(addLink)]
+      const changes = [...counts.rows.map(addRow), ...counts.latencies.flatMap(addLatencies), ...counts.links.map(addLink)]
       const fitting = Math.max(1, Math.floor((events * this.#pace.mostChanges) / Math.max(1, changes.length)))
       if (fitting < events) {
         this.#values.notWritten()
@@ -144,7 +144,8 @@ const addition = (table: string, columns: readonly string[]): string =>
    on conflict (account_id, breakdown, span, start, value, domain_id) do update set ${columnSums(table, columns)}`
 
 const addToRollup = addition('rollup', countedMetrics)
-const addToLatency = addition('rollup_latency', latencyColumns)
+/** A delivery has one bucket, and a statement of all of them would be as large as ten others. */
+const addToBucket = latencyColumns.map((column) => addition('rollup_latency', [column]))
 
 function withAdded(params: Record<string, Value>, columns: readonly string[], added: readonly number[]): Record<string, Value> {
   for (const [place, name] of columns.entries()) params[name] = added[place] ?? 0
@@ -153,7 +154,8 @@ function withAdded(params: Record<string, Value>, columns: readonly string[], ad
 
 const addRow = ({ key, added }: CountRow): Statement => ({ sql: addToRollup, params: withAdded({ ...key }, countedMetrics, added) })
 
-const addLatency = ({ key, added }: CountRow): Statement => ({ sql: addToLatency, params: withAdded({ ...key }, latencyColumns, added) })
+const addLatencies = ({ key, added }: CountRow): Statement[] =>
+  added.flatMap((by, place) => (by === 0 ? [] : [{ sql: addToBucket[place] ?? '', params: { ...key, [latencyColumns[place] ?? '']: by } }]))
 
 const addLink = ({ key, added }: LinkRow): Statement => ({
   sql: `insert into rollup_link (account_id, template_id, start, link, ${linkMetrics.join(', ')})

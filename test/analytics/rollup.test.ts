@@ -165,7 +165,7 @@ async function countUntil(db: Database, { writes, isWritten }: Crash, pace: NonN
 const arbitraryRun = fc.record({
   told: fc.array(arbitraryTold, { maxLength: 40 }),
   crash: fc.record({ writes: fc.nat({ max: 6 }), isWritten: fc.boolean() }),
-  pace: fc.record({ mostEvents: fc.integer({ min: 1, max: 30 }), mostChanges: fc.constantFrom(3, 15, 200) }),
+  pace: fc.record({ mostEvents: fc.integer({ min: 1, max: 30 }), mostChanges: fc.constantFrom(3, 15, 120) }),
 })
 
 const arbitraryAsked = fc.record({

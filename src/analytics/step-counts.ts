@@ -27,6 +27,9 @@ const place = Object.fromEntries(countedMetrics.map((metric, at) => [metric, at]
 const linkPlace = Object.fromEntries(linkMetrics.map((metric, at) => [metric, at])) as Record<LinkMetric, number>
 const repeated: ReadonlySet<string> = new Set(repeatedTypes)
 
+const noMetrics = countedMetrics.map(() => 0)
+const noLatencies = latencyColumns.map(() => 0)
+
 type Value = [breakdown: Breakdown, value: string]
 
 /** What the events of a step add to the counts. */
@@ -69,12 +72,12 @@ export class StepCounts {
     if (type === 'email.bounced') {
       const { category, metric } = bounceOf(event)
       await this.#add(event, { at, metric, by })
-      this.#addTo(this.#rows, event, { at, width: countedMetrics.length }, { value: ['bounce_category', category], place: place[metric], by })
+      this.#addTo(this.#rows, event, { at, none: noMetrics }, { value: ['bounce_category', category], place: place[metric], by })
       return
     }
     await this.#add(event, { at, metric: type === 'email.sent' ? 'sent' : 'delivered', by })
     if (bucket === null) return
-    this.#addTo(this.#latencies, event, { at, width: latencyColumns.length }, { value: ['provider', event.provider ?? ''], place: bucket, by })
+    this.#addTo(this.#latencies, event, { at, none: noLatencies }, { value: ['provider', event.provider ?? ''], place: bucket, by })
   }
 
   async #countHistory(event: CountedEvents, history: readonly RepeatedEvent[], from: number): Promise<void> {
@@ -86,20 +89,20 @@ export class StepCounts {
 
   async #add(event: CountedEvents, { at, metric, by }: { at: number; metric: CountedMetric; by: number }): Promise<void> {
     for (const value of await this.#valuesOf(event, at)) {
-      this.#addTo(this.#rows, event, { at, width: countedMetrics.length }, { value, place: place[metric], by })
+      this.#addTo(this.#rows, event, { at, none: noMetrics }, { value, place: place[metric], by })
     }
   }
 
   #addTo(
     rows: Map<string, CountRow>,
     { account_id: accountId, domain_id: domainId }: CountedEvents,
-    { at, width }: { at: number; width: number },
+    { at, none }: { at: number; none: number[] },
     { value: [breakdown, value], place: column, by }: { value: Value; place: number; by: number },
   ): void {
     const quarter = startOf(at, quarterMs)
     const name = `${quarter} ${accountId} ${domainId} ${breakdown} ${value}`
     let row = rows.get(name)
-    if (!row) rows.set(name, (row = { key: { accountId, breakdown, quarter, value, domainId: domainId ?? '' }, added: new Array<number>(width).fill(0) }))
+    if (!row) rows.set(name, (row = { key: { accountId, breakdown, quarter, value, domainId: domainId ?? '' }, added: [...none] }))
     add(row.added, column, by)
   }
 

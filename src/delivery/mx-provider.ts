@@ -42,9 +42,6 @@ const suffixesOf = {
 
 export type MxProvider = keyof typeof suffixesOf | 'other'
 
-/** All that there are. */
-export const mxProviders = [...Object.keys(suffixesOf), 'other'] as MxProvider[]
-
 const providerBySuffix = new Map(
   Object.entries(suffixesOf).flatMap(([provider, suffixes]) => suffixes.map((suffix): [string, MxProvider] => [suffix, provider as MxProvider])),
 )

@@ -139,8 +139,8 @@ const allSpans = spans.map((span) => `select ${span} as span`).join(' union all 
 /** Adds to the rows of a quarter of an hour, its hour and its day. */
 const addition = (table: string, columns: readonly string[]): string =>
   `insert into ${table} (account_id, breakdown, span, start, value, domain_id, ${columns.join(', ')})
-   select :accountId, :breakdown, k.span, cast(:quarter as bigint) / k.span * k.span, :value, :domainId, ${parameters(columns)}
-     from (${allSpans}) k where 1 = 1
+   select :accountId, :breakdown, spans.span, cast(:quarter as bigint) / spans.span * spans.span, :value, :domainId, ${parameters(columns)}
+     from (${allSpans}) spans where 1 = 1
    on conflict (account_id, breakdown, span, start, value, domain_id) do update set ${columnSums(table, columns)}`
 
 const addToRollup = addition('rollup', countedMetrics)

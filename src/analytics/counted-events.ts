@@ -36,6 +36,9 @@ const quoted = (types: readonly string[]): string => types.map((type) => `'${typ
 const repeated = quoted(repeatedTypes)
 const counted = quoted(['email.sent', 'email.delivered', 'email.bounced', ...repeatedTypes])
 
+/** When the message was to leave first. */
+const leftAt = 'case when m.scheduled_at > m.created_at then m.scheduled_at else m.created_at end'
+
 /** Added up where they are: from thread to thread an event takes more than to count it. */
 const eventsOf = `
   select account_id, type, quarter * cast(${quarterMs} as bigint) as quarter, domain_id, template_id, tags, provider, bounce,
@@ -43,16 +46,17 @@ const eventsOf = `
     from (select e.account_id, e.type, e.created_at / ${quarterMs} as quarter, m.domain_id, m.template_id, m.tags, r.provider,
                  case when e.type = 'email.bounced' then e.data end as bounce,
                  case when e.type in (${repeated}) then e.recipient_id end as recipient_id,
-                 case when e.type = 'email.delivered' then ${latencyBucket('(e.created_at - case when m.scheduled_at > m.created_at then m.scheduled_at else m.created_at end)')} end as bucket
+                 case when e.type = 'email.delivered' then ${latencyBucket(`(e.created_at - ${leftAt})`)} end as bucket
             from event e left join message m on m.id = e.message_id left join recipient r on r.id = e.recipient_id
            where e.seq > :from and e.seq <= :to and e.sandbox = 0 and e.type in (${counted})) found
    group by account_id, type, quarter, domain_id, template_id, tags, provider, bounce, bucket, recipient_id`
 
 /** All such events of the recipients that have one in the step, so that what counts once does. */
 const historiesOf = `
-  select f.seq, f.id, f.recipient_id, f.type, f.created_at, case when f.type in ('email.opened', 'email.clicked', 'email.rejudged') then f.data end as data
-    from (select distinct message_id, recipient_id from event where seq > :from and seq <= :to and sandbox = 0 and type in (${repeated})) found
-         cross join event f
+  select f.seq, f.id, f.recipient_id, f.type, f.created_at,
+         case when f.type in ('email.opened', 'email.clicked', 'email.rejudged') then f.data end as data
+    from (select distinct message_id, recipient_id from event
+           where seq > :from and seq <= :to and sandbox = 0 and type in (${repeated})) found cross join event f
    where f.message_id = found.message_id and f.recipient_id = found.recipient_id and f.seq <= :to and f.type in (${repeated})
    order by f.seq`
 
@@ -71,13 +75,16 @@ export interface ReadStep extends Step {
   histories: Map<string, RepeatedEvent[]>
 }
 
+const nameOfLink = (link: string): string => linkName(link) ?? otherValue
+
 /** Reads what a step counts, beside those who write. */
 export async function readStep(db: Pick<Database, 'report'>, { from, to }: Step): Promise<ReadStep> {
   const events = await db.report<CountedEvents>(eventsOf, { from, to })
   const isRepeated = events.some(({ type }) => (repeatedTypes as readonly string[]).includes(type))
   const rows = isRepeated ? await db.report<HistoryRow>(historiesOf, { from, to }) : []
   const histories = Map.groupBy(rows, (row) => row.recipient_id)
-  return { from, to, events, histories: new Map(Array.from(histories, ([id, own]) => [id, own.map((row) => repeatedEvent(row, (link) => linkName(link) ?? otherValue))])) }
+  const told = Array.from(histories, ([id, own]): [string, RepeatedEvent[]] => [id, own.map((row) => repeatedEvent(row, nameOfLink))])
+  return { from, to, events, histories: new Map(told) }
 }
 
 /** An event as it is counted. `nameOf` says what a click on a link is counted under. */

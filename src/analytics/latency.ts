@@ -3,7 +3,9 @@ const steps = [100, 125, 160, 200, 250, 315, 400, 500, 630, 800]
 const longestMs = 500_000_000
 
 /** The upper bounds of all buckets but the last, ms, excluded; stand in the migration as its number of columns. */
-export const latencyBounds = [0, 1, 2, 3, 4, 5, 6].flatMap((decade) => steps.map((step) => step * 10 ** decade)).filter((bound) => bound <= longestMs)
+export const latencyBounds = [0, 1, 2, 3, 4, 5, 6]
+  .flatMap((decade) => steps.map((step) => step * 10 ** decade))
+  .filter((bound) => bound <= longestMs)
 
 /** Columns of the table rollup_latency. */
 export const latencyColumns = Array.from({ length: latencyBounds.length + 1 }, (_, place) => `b${String(place).padStart(2, '0')}`)

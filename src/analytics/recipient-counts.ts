@@ -1,7 +1,14 @@
 import type { CountedMetric } from './metric.ts'
 
 /** What may happen to a recipient more than once; how it counts depends on what was before. */
-export const repeatedTypes = ['email.opened', 'email.clicked', 'email.rejudged', 'email.complained', 'email.unsubscribed', 'email.deferred'] as const
+export const repeatedTypes = [
+  'email.opened',
+  'email.clicked',
+  'email.rejudged',
+  'email.complained',
+  'email.unsubscribed',
+  'email.deferred',
+] as const
 type RepeatedType = (typeof repeatedTypes)[number]
 
 /** An event of the log of one of these types. */

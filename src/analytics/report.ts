@@ -92,6 +92,7 @@ const periodNameOf = (unit: number, segment: Segment, granularity: Granularity):
 
 /** The values of the tag of that name are between these. */
 const campaign = { first: 'campaign=', end: 'campaign>' }
+const campaignParams = { firstValue: campaign.first, endValue: campaign.end }
 
 function breakdownOf({ name }: CountTable, by: readonly Dimension[]): Breakdown {
   if (name === 'rollup_latency') return 'provider'
@@ -129,7 +130,8 @@ const pieceRows = 10_000
 async function* piecesOf(db: Pick<Database, 'report'>, { span, from, to }: Stretch, { table, request }: Reading): AsyncGenerator<Stretch> {
   for (let at = from; at < to; ) {
     const [edge] = await db.report<{ start: number }>(
-      `select start from ${table.name} where account_id = :accountId and breakdown = :breakdown and span = :span and start >= :at and start < :to
+      `select start from ${table.name}
+        where account_id = :accountId and breakdown = :breakdown and span = :span and start >= :at and start < :to
         order by start limit 1 offset :pieceRows`,
       { accountId: request.accountId, breakdown: breakdownOf(table, request.dimensions), span, at, to, pieceRows },
     )
@@ -148,14 +150,15 @@ function readPiece(db: Pick<Database, 'report'>, piece: Stretch, { table, segmen
   const ofCampaigns = by.includes('campaign') ? 'and value >= :firstValue and value < :endValue' : ''
   const ofDomains = domainIds === null ? '' : `and domain_id in (${names.map((name) => `:${name}`).join(', ')})`
   const sums = table.columns.map((name) => `cast(sum(${name}) as bigint) as ${name}`).join(', ')
-  const params: Record<string, Value> = { ...piece, accountId, breakdown: breakdownOf(table, by), offset: segment.offset, unitMs }
+  const params: Record<string, Value> = { ...piece, accountId, breakdown: breakdownOf(table, by), offset: segment.offset, unitMs, ...campaignParams }
   return db.report<CountRow>(
     `select (start + cast(:offset as bigint)) / cast(:unitMs as bigint) as unit, ${domain} as domain_id, ${value} as value, ${sums}
        from ${table.name}
-      where account_id = :accountId and breakdown = :breakdown and span = :span and start >= :from and start < :to ${ofCampaigns} ${ofDomains}
+      where account_id = :accountId and breakdown = :breakdown and span = :span and start >= :from and start < :to
+            ${ofCampaigns} ${ofDomains}
       group by 1, 2, 3
       limit ${mostRows * 2}`,
-    { ...params, firstValue: campaign.first, endValue: campaign.end, ...Object.fromEntries(names.map((name, place) => [name, domainIds?.[place] ?? ''])) },
+    { ...params, ...Object.fromEntries(names.map((name, place) => [name, domainIds?.[place] ?? ''])) },
   )
 }
 

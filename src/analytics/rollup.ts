@@ -110,7 +110,9 @@ export class Rollup {
         this.#events = fitting
         return
       }
-      const onHeld = (ms: number): void => void (this.#events = Math.min(this.#pace.mostEvents, fitting, nextRows(events, Math.max(ms, readMs))))
+      const onHeld = (ms: number): void => {
+        this.#events = Math.min(this.#pace.mostEvents, fitting, nextRows(events, Math.max(ms, readMs)))
+      }
       await this.#db.write([createCursor, moveCursor(step), ...changes], { patient: !this.#hurry, onHeld })
       this.#values.written()
     } catch (error) {
@@ -131,7 +133,8 @@ const moveCursor = ({ from, to }: Step): Statement => ({
   expect: 1,
 })
 
-const columnSums = (table: string, columns: readonly string[]): string => columns.map((name) => `${name} = ${table}.${name} + excluded.${name}`).join(', ')
+const columnSums = (table: string, columns: readonly string[]): string =>
+  columns.map((name) => `${name} = ${table}.${name} + excluded.${name}`).join(', ')
 const parameters = (names: readonly string[]): string => names.map((name) => `:${name}`).join(', ')
 
 const allSpans = spans.map((span) => `select ${span} as span`).join(' union all ')

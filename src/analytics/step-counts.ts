@@ -116,7 +116,8 @@ export class StepCounts {
     return [...values, ...Array.from(placed, (tag): Value => ['tag', tag])]
   }
 
-  async #addLink({ account_id: accountId }: CountedEvents, templateId: string, { at, by, metric, link }: Tally & { link: string; metric: LinkMetric }): Promise<void> {
+  async #addLink({ account_id: accountId }: CountedEvents, templateId: string, tally: Tally & { link: string; metric: LinkMetric }): Promise<void> {
+    const { at, by, metric, link } = tally
     const start = startOf(at, dayMs)
     const value = await this.#values.place({ accountId, templateId, day: start }, link)
     const name = JSON.stringify([accountId, templateId, start, value])
@@ -144,9 +145,8 @@ function netOf(tallies: Tally[]): Tally[] {
 /** Recipients that were suppressed, or failed by our own fault, have not bounced. */
 function bounceOf({ bounce }: CountedEvents): { category: string; metric: CountedMetric } {
   const { bounce_category: category, bounce_type: type } = JSON.parse(bounce ?? '{}') as { bounce_category?: string; bounce_type?: string }
-  const metric =
-    category === 'suppressed' ? 'suppressed' : category === 'internal_error' ? 'failed' : type === 'hard' ? 'bounced_permanent' : 'bounced_transient'
-  return { category: category ?? 'other', metric }
+  const bounced = type === 'hard' ? 'bounced_permanent' : 'bounced_transient'
+  return { category: category ?? 'other', metric: category === 'suppressed' ? 'suppressed' : category === 'internal_error' ? 'failed' : bounced }
 }
 
 const tagsOf = (json: string | null): string[] =>

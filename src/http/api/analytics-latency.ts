@@ -38,7 +38,9 @@ const latencyAnswer = z
 
 const query = {
   ...reportQuery,
-  dimensions: wordsOf(dimensions).meta({ description: `Some of ${dimensions.join(', ')}: what \`data\` is broken down by; provider if not given.` }),
+  dimensions: wordsOf(dimensions).meta({
+    description: `Some of ${dimensions.join(', ')}: what \`data\` is broken down by; provider if not given.`,
+  }),
 }
 
 const timesIn = (counts: readonly number[]) => ({
@@ -59,13 +61,13 @@ export const latencyOperation = (parts: AnalyticsParts): Operation =>
       tag: 'Analytics',
       summary: 'See how long deliveries take',
       description:
-        'How long live mail took from its acceptance, or from when it was scheduled for, until the server of the recipient had taken it, by the ' +
-        'provider of that server. Percentiles come from a histogram whose buckets are at most 28 % wide: they are off by less than that.',
+        'How long live mail took from its acceptance, or from when it was scheduled for, until the server of the recipient had taken it, ' +
+        'by the provider of that server. Percentiles come from a histogram whose buckets are at most 28 % wide: they are off by less than that.',
       permission: 'read_access',
       query,
       csv: ({ dimensions: by, data }: z.input<typeof latencyAnswer>) => ({
         name: 'latency',
-        columns: [...by.flatMap((dimension) => (dimension === 'domain' ? ['domain_id', 'domain_name'] : [dimension])), ...Object.keys(times)],
+        columns: by.flatMap((dimension): string[] => (dimension === 'domain' ? ['domain_id', 'domain_name'] : [dimension])).concat(Object.keys(times)),
         rows: data,
       }),
       answers: [{ status: 200, description: 'The times.', schema: latencyAnswer }],

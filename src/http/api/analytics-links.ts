@@ -25,8 +25,8 @@ const query = {
   email_id: textParameter.meta({ description: 'The email whose links are counted, as they stand in it.' }),
   template_id: textParameter.meta({
     description:
-      'Or the id of a template: the links of all its emails in that time, in whole days (UTC). They are told without query and fragment, with `*` ' +
-      'in place of what looks like one reader’s own, and `(other)` stands for those behind the first 100 of a day.',
+      'Or the id of a template: the links of all its emails in that time, in whole days (UTC). They are told without query and fragment, ' +
+      'with `*` in place of what looks like one reader’s own, and `(other)` stands for those behind the first 100 of a day.',
   }),
   ...timeQuery,
 }
@@ -51,14 +51,16 @@ export const linksOperation = (parts: AnalyticsParts): Operation =>
       const { accountId, sandbox } = ctx.state.submitter
       const { email_id: messageId, template_id: templateId } = asked
       if (messageId !== null && templateId === null) {
-        const scope = { accountId, sandbox: sandbox ? 1 : 0 }
         const isTheirs = 'select id from message where id = :messageId and account_id = :accountId and sandbox = :sandbox'
-        const found = await parts.db.report(isTheirs, { messageId, ...scope })
+        const found = await parts.db.report(isTheirs, { messageId, accountId, sandbox: sandbox ? 1 : 0 })
         if (found.length === 0) throw new SternaError('not_found', 'There is no such email, or it is no longer kept.')
         return { object: 'list' as const, data: await linksOfEmail(parts.db, accountId, messageId) }
       }
-      if (templateId === null || messageId !== null) throw new SternaError('invalid_parameter', 'Give one of the parameters email_id and template_id.')
+      if (templateId === null || messageId !== null) {
+        throw new SternaError('invalid_parameter', 'Give one of the parameters email_id and template_id.')
+      }
       await parts.rollup.catchUp()
-      return { object: 'list' as const, data: await linksOfTemplate(parts.db, { accountId, templateId, ...rangeOf(asked, parts.clock.now()) }) }
+      const data = await linksOfTemplate(parts.db, { accountId, templateId, ...rangeOf(asked, parts.clock.now()) })
+      return { object: 'list' as const, data }
     },
   )

@@ -102,7 +102,8 @@ export function reportRequest(
 
 function checkSize({ from, to }: { from: number; to: number }, granularity: Granularity, by: readonly Dimension[]): void {
   if (valueDimensions.filter((each) => by.includes(each)).length > 1) {
-    throw new SternaError('invalid_parameter', `The parameter dimensions may have one of ${valueDimensions.join(', ')} at a time. Ask for each alone.`)
+    const which = valueDimensions.join(', ')
+    throw new SternaError('invalid_parameter', `The parameter dimensions may have one of ${which} at a time. Ask for each alone.`)
   }
   if (!by.includes('period') || mostPeriods(from, to, granularity) <= mostRows) return
   throw new SternaError('invalid_parameter', `This is more than ${mostRows} periods. Ask for a shorter time or a coarser granularity.`)

@@ -43,7 +43,8 @@ const rowNames = {
       .nullable()
       .optional()
       .describe(
-        "Who runs the server that took or refused the mail, by the name of its MX host: google, microsoft, yahoo, apple, …; other. Null where none was reached, or that is not known.",
+        'Who runs the server that took or refused the mail, by the name of its MX host: google, microsoft, yahoo, apple, …; other. ' +
+          'Null where none was reached, or that is not known.',
       ),
   },
   campaign: { campaign: z.string().optional().describe('The value of the tag named `campaign`.') },
@@ -91,8 +92,8 @@ export const analyticsOperations = (parts: AnalyticsParts): Operation[] => [
       summary: 'Count what became of mail',
       description:
         'Live mail, by recipient, at the time at which something happened to it, to the quarter of an hour. ' +
-        'What sandbox keys send is not counted. `opened` and `clicked` count every hit; `bot_opened` and `bot_clicked` are those of them that ' +
-        'machines made, also where that turned out later. `unique_opened` are the recipients of whom a person opened or clicked, ' +
+        'What sandbox keys send is not counted. `opened` and `clicked` count every hit; `bot_opened` and `bot_clicked` are those of them ' +
+        'that machines made, also where that turned out later. `unique_opened` are the recipients of whom a person opened or clicked, ' +
         '`unique_clicked` those of whom one clicked. Rates leave machines out.',
       permission: 'read_access',
       query,
@@ -115,6 +116,7 @@ export const analyticsOperations = (parts: AnalyticsParts): Operation[] => [
       const wanted = asked.metrics ?? [...metrics]
       const domains = by.includes('domain') ? await namesOf(parts.db, 'domain', accountId) : none
       const templates = by.includes('template') ? await namesOf(parts.db, 'template', accountId) : none
+      const data = report.rows.map((row) => ({ ...rowName(row, by, { domains, templates }), ...chosen(row.counts, wanted) }))
       return {
         object: 'metrics' as const,
         ...timesOf(request, asked, now),
@@ -122,7 +124,7 @@ export const analyticsOperations = (parts: AnalyticsParts): Operation[] => [
         metrics: wanted,
         dimensions: [...by],
         totals: chosen(report.totals, wanted),
-        ...(by.length === 0 ? {} : { data: report.rows.map((row) => ({ ...rowName(row, by, { domains, templates }), ...chosen(row.counts, wanted) })) }),
+        ...(by.length === 0 ? {} : { data }),
       }
     },
   ),

@@ -76,7 +76,7 @@ function makeMail(connection: Connection): void {
     if (n % 50 === 0) return tell('bounced', { bounce_type: 'hard', bounce_category: 'invalid_recipient' })
     tell('delivered', {})
     if (n % 4 === 0) tell('opened', { bot: n % 40 === 0 }, 60_000)
-    if (n % 20 === 0) tell('clicked', { link: `https://shop.example/offer/${n % 7}?u=${n}`, bot: n % 100 === 0 }, 90_000)
+    if (n % 20 === 1) tell('clicked', { link: `https://shop.example/offer/${n % 7}?u=${n}`, bot: n % 100 === 1 }, 90_000)
     if (n % 400 === 4) tell('rejudged', { event_id: idOf('evt', at, events - 1), type: 'email.opened', bot: true }, 120_000)
   }
   for (let n = 0; n < messages; n += 20_000) connection.transaction(() => Array.from({ length: Math.min(20_000, messages - n) }, (_, i) => make(n + i)))()
@@ -104,7 +104,7 @@ function makeCounts(connection: Connection): void {
           for (const name of names) {
             for (const domain of ['dom_a', 'dom_b'].map((id) => id.padEnd(30, '0'))) {
               rollup.run('acc_large', breakdown, span, start, name, domain, ...counts)
-              if (breakdown === 'provider') latency.run('acc_large', breakdown, span, start, name, domain, ...times)
+              if (breakdown === 'provider' || breakdown === '') latency.run('acc_large', breakdown, span, start, name, domain, ...times)
             }
           }
         }
@@ -160,6 +160,7 @@ const questions: Question[] = [
   { name: '30 days by bounce category', days: 30, by: ['bounce_category'] },
   { name: 'a year by month', days: 365, by: ['period'], granularity: 'monthly' },
   { name: 'times of 30 days by provider', days: 30, by: ['provider'], table: 'rollup_latency' },
+  { name: 'times of 7 days by day and provider, Berlin', days: 7, by: ['period', 'provider'], zone: 'Europe/Berlin', table: 'rollup_latency' },
   { name: 'times of 30 days by day, Berlin', days: 30, by: ['period'], zone: 'Europe/Berlin', table: 'rollup_latency' },
 ]
 

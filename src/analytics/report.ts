@@ -95,7 +95,7 @@ const campaign = { first: 'campaign=', end: 'campaign>' }
 const campaignParams = { firstValue: campaign.first, endValue: campaign.end }
 
 function breakdownOf({ name }: CountTable, by: readonly Dimension[]): Breakdown {
-  if (name === 'rollup_latency') return 'provider'
+  if (name === 'rollup_latency') return by.includes('provider') ? 'provider' : ''
   const dimension = valueDimensions.find((each) => by.includes(each))
   return dimension === 'campaign' ? 'tag' : (dimension ?? '')
 }

@@ -24,6 +24,9 @@ interface Pace {
 
 const standardPace: Pace = { firstEvents: firstRows, mostEvents: 4_000, mostChanges: 120, mostValues: { breakdown: 1_000, link: 100 } }
 
+/** How near the next step is to come to the most changes: one with more is given up, and read again. */
+const aim = 0.8
+
 const cursorName = 'analytics'
 
 interface Positions extends Row {
@@ -104,8 +107,8 @@ export class Rollup {
     try {
       await counts.count(read)
       const changes = [...counts.rows.map(addRow), ...counts.latencies.flatMap(addLatencies), ...counts.links.map(addLink)]
-      const fitting = Math.max(1, Math.floor((events * this.#pace.mostChanges) / Math.max(1, changes.length)))
-      if (fitting < events) {
+      const fitting = Math.max(1, Math.floor((events * this.#pace.mostChanges * aim) / Math.max(1, changes.length)))
+      if (changes.length > this.#pace.mostChanges && events > 1) {
         this.#values.notWritten()
         this.#events = fitting
         return

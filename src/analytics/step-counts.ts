@@ -38,6 +38,8 @@ export class StepCounts {
   readonly #rows = new Map<string, CountRow>()
   readonly #latencies = new Map<string, CountRow>()
   readonly #links = new Map<string, LinkRow>()
+  /** The rows that events alike are added to. */
+  readonly #alike = new Map<string, number[][]>()
 
   constructor(values: KnownValues) {
     this.#values = values
@@ -72,12 +74,14 @@ export class StepCounts {
     if (type === 'email.bounced') {
       const { category, metric } = bounceOf(event)
       await this.#add(event, { at, metric, by })
-      this.#addTo(this.#rows, event, { at, none: noMetrics }, { value: ['bounce_category', category], place: place[metric], by })
+      add(this.#rowOf(this.#rows, event, { at, none: noMetrics }, ['bounce_category', category]), place[metric], by)
       return
     }
     await this.#add(event, { at, metric: type === 'email.sent' ? 'sent' : 'delivered', by })
     if (bucket === null) return
-    this.#addTo(this.#latencies, event, { at, none: noLatencies }, { value: ['provider', event.provider ?? ''], place: bucket, by })
+    for (const value of [['', ''], ['provider', event.provider ?? '']] satisfies Value[]) {
+      add(this.#rowOf(this.#latencies, event, { at, none: noLatencies }, value), bucket, by)
+    }
   }
 
   async #countHistory(event: CountedEvents, history: readonly RepeatedEvent[], from: number): Promise<void> {
@@ -88,22 +92,27 @@ export class StepCounts {
   }
 
   async #add(event: CountedEvents, { at, metric, by }: { at: number; metric: CountedMetric; by: number }): Promise<void> {
-    for (const value of await this.#valuesOf(event, at)) {
-      this.#addTo(this.#rows, event, { at, none: noMetrics }, { value, place: place[metric], by })
+    const { account_id: accountId, domain_id: domainId, template_id: templateId, provider, tags } = event
+    const key = `${startOf(at, quarterMs)} ${accountId} ${domainId} ${templateId} ${provider} ${tags}`
+    let alike = this.#alike.get(key)
+    if (!alike) {
+      alike = (await this.#valuesOf(event, at)).map((value) => this.#rowOf(this.#rows, event, { at, none: noMetrics }, value))
+      this.#alike.set(key, alike)
     }
+    for (const row of alike) add(row, place[metric], by)
   }
 
-  #addTo(
+  #rowOf(
     rows: Map<string, CountRow>,
     { account_id: accountId, domain_id: domainId }: CountedEvents,
     { at, none }: { at: number; none: number[] },
-    { value: [breakdown, value], place: column, by }: { value: Value; place: number; by: number },
-  ): void {
+    [breakdown, value]: Value,
+  ): number[] {
     const quarter = startOf(at, quarterMs)
     const name = `${quarter} ${accountId} ${domainId} ${breakdown} ${value}`
     let row = rows.get(name)
     if (!row) rows.set(name, (row = { key: { accountId, breakdown, quarter, value, domainId: domainId ?? '' }, added: [...none] }))
-    add(row.added, column, by)
+    return row.added
   }
 
   async #valuesOf({ account_id: accountId, template_id: templateId, provider, tags }: CountedEvents, at: number): Promise<Value[]> {

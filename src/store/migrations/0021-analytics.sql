@@ -44,7 +44,7 @@ drop table old_rollup;
 -- (analytics/latency.ts). Keyed as rollup.
 create table rollup_latency (
   account_id text not null,
-  breakdown text not null, -- provider
+  breakdown text not null, -- '' for all mail; provider
   span bigint not null,
   start bigint not null,
   value text not null,

@@ -1,9 +1,14 @@
-/** What is counted, a recipient at a time; columns of the table rollup. */
+/**
+ * What is counted; columns of the table rollup. `opened` and `clicked` count every hit, `bot_…` those of them that machines made, and
+ * `unique_…` recipients whom a person opened or clicked for: a click tells that the mail was opened too.
+ */
 export const countedMetrics = [
   'sent',
   'delivered',
   'opened',
   'clicked',
+  'bot_opened',
+  'bot_clicked',
   'bounced_permanent',
   'bounced_transient',
   'complained',
@@ -14,7 +19,7 @@ export const countedMetrics = [
   'unique_opened',
   'unique_clicked',
 ] as const
-type CountedMetric = (typeof countedMetrics)[number]
+export type CountedMetric = (typeof countedMetrics)[number]
 export type Counts = Record<CountedMetric, number>
 
 /** All that can be asked for, in the order in which it is answered. */
@@ -23,6 +28,8 @@ export const metrics = [
   'delivered',
   'opened',
   'clicked',
+  'bot_opened',
+  'bot_clicked',
   'bounced',
   'bounced_permanent',
   'bounced_transient',

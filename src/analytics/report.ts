@@ -1,14 +1,22 @@
-import type { Database, Row } from '../store/database.ts'
-import { TimeZone } from './local-time.ts'
-import type { Segment } from './local-time.ts'
-import { countedMetrics, noCounts } from './metric.ts'
-import type { Counts } from './metric.ts'
+import type { Database, Row, Value } from '../store/database.ts'
+import type { Segment, TimeZone } from './local-time.ts'
 import { dayMs, hourMs, periodOfDay, periodOfHour, periodsBetween } from './period.ts'
 import type { Granularity } from './period.ts'
-import { quarterMs } from './rollup.ts'
+import { quarterMs, startOf, stretchesOf } from './span.ts'
+import type { Stretch } from './span.ts'
+import type { Breakdown } from './step-counts.ts'
 
-export const dimensions = ['period', 'domain', 'tag'] as const
+/** What a report may be broken down by: one of those behind `domain` at a time. `campaign`: the tag of that name. */
+export const dimensions = ['period', 'domain', 'tag', 'template', 'provider', 'campaign', 'bounce_category'] as const
 export type Dimension = (typeof dimensions)[number]
+/** Those that have values of their own. */
+export const valueDimensions = ['tag', 'template', 'provider', 'campaign', 'bounce_category'] as const satisfies Dimension[]
+
+/** A table of counts, keyed as rollup. */
+export interface CountTable {
+  name: 'rollup' | 'rollup_latency'
+  columns: readonly string[]
+}
 
 export interface ReportRequest {
   accountId: string
@@ -27,21 +35,16 @@ export interface ReportRow {
   period: string | null
   /** '' for mail of no domain. */
   domainId: string | null
-  /** `name=value` */
-  tag: string | null
-  counts: Counts
+  /** A tag as `name=value`, the id of a template, … `(other)` for those that were too many. */
+  value: string | null
+  /** By the columns of the table. */
+  counts: number[]
 }
 
 export interface Report {
-  totals: Counts
-  /** In the order of period, domain, tag; by period alone also those without an event. */
+  totals: number[]
+  /** In the order of period, domain, value; by period alone also those without an event. */
   rows: ReportRow[]
-}
-
-interface RollupRow extends Row {
-  unit: number
-  domain_id: string
-  tag: string
 }
 
 /** Lines of one report; more are of no use to anybody. */
@@ -52,31 +55,32 @@ const beginning = Date.UTC(2020, 0, 1)
 const wholeTime = 8_640_000_000_000_000
 
 /** What became of an account's live mail. Null where it has more than `mostRows` lines. */
-export async function readReport(db: Database, request: ReportRequest): Promise<Report | null> {
-  const [total] = await readRows(db, { ...request, dimensions: [] })
-  const totals = total?.counts ?? noCounts()
+export async function readReport(db: Pick<Database, 'report'>, table: CountTable, request: ReportRequest): Promise<Report | null> {
+  const [total] = await readRows(db, table, { ...request, dimensions: [] })
+  const totals = total?.counts ?? table.columns.map(() => 0)
   if (request.dimensions.length === 0) return { totals, rows: [] }
-  const rows = await readRows(db, request)
+  const rows = await readRows(db, table, request)
   if (rows.length > mostRows) return null
-  return { totals, rows: request.dimensions.join() === 'period' ? withEmptyPeriods(rows, request) : rows.toSorted(inOrder) }
+  return { totals, rows: request.dimensions.join() === 'period' ? withEmptyPeriods(rows, table, request) : rows.toSorted(inOrder) }
 }
 
-async function readRows(db: Database, request: ReportRequest): Promise<ReportRow[]> {
-  const by = (dimension: Dimension): boolean => request.dimensions.includes(dimension)
-  const from = Math.max(beginning, Math.floor(request.from / quarterMs) * quarterMs)
+async function readRows(db: Pick<Database, 'report'>, table: CountTable, request: ReportRequest): Promise<ReportRow[]> {
+  const isBy = (dimension: Dimension): boolean => request.dimensions.includes(dimension)
+  const from = Math.max(beginning, startOf(request.from, quarterMs))
   const to = Math.ceil(request.to / quarterMs) * quarterMs
-  const unitMs = !by('period') ? wholeTime : request.granularity === 'hourly' ? hourMs : dayMs
-  const segments = from >= to ? [] : by('period') ? request.timeZone.segments(from, to) : [{ from, to, offset: 0 }]
+  const unitMs = !isBy('period') ? wholeTime : request.granularity === 'hourly' ? hourMs : dayMs
+  const segments = from >= to ? [] : isBy('period') ? request.timeZone.segments(from, to) : [{ from, to, offset: 0 }]
+  const valueDimension = valueDimensions.find(isBy)
   const merged = new Map<string, ReportRow>()
   for (const segment of segments) {
-    for await (const row of readSegment(db, segment, { unitMs, request })) {
-      const period = by('period') ? periodNameOf(row.unit, segment, request.granularity) : null
-      const domainId = by('domain') ? row.domain_id : null
-      const tag = by('tag') ? row.tag : null
-      const name = JSON.stringify([period, domainId, tag])
-      const line = merged.get(name) ?? { period, domainId, tag, counts: noCounts() }
-      for (const metric of countedMetrics) line.counts[metric] += Number(row[metric])
-      merged.set(name, line)
+    for await (const row of readSegment(db, { table, segment, unitMs, request })) {
+      const period = isBy('period') ? periodNameOf(row.unit, segment, request.granularity) : null
+      const domainId = isBy('domain') ? row.domain_id : null
+      const value = valueDimension === undefined ? null : row.value.slice(valueDimension === 'campaign' ? campaign.first.length : 0)
+      const name = JSON.stringify([period, domainId, value])
+      const line = merged.get(name)
+      const counts = table.columns.map((column, place) => (line?.counts[place] ?? 0) + Number(row[column]))
+      merged.set(name, { period, domainId, value, counts })
       if (merged.size > mostRows) return [...merged.values()]
     }
   }
@@ -86,73 +90,88 @@ async function readRows(db: Database, request: ReportRequest): Promise<ReportRow
 const periodNameOf = (unit: number, segment: Segment, granularity: Granularity): string =>
   granularity === 'hourly' ? periodOfHour(unit, segment) : periodOfDay(unit, granularity)
 
-const sums = countedMetrics.map((name) => `cast(sum(${name}) as bigint) as ${name}`).join(', ')
+/** The values of the tag of that name are between these. */
+const campaign = { first: 'campaign=', end: 'campaign>' }
+const campaignParams = { firstValue: campaign.first, endValue: campaign.end }
 
-/** Days of one statement where all mail is counted, and rows of one where tags are: others must not wait for a long report. */
-const pieceMs = 30 * dayMs
-const pieceRows = 20_000
-
-interface Piece {
-  from: number
-  to: number
-  /** Tags behind this one are counted, up to the other one. */
-  afterTag: string
-  lastTag: string
+function breakdownOf({ name }: CountTable, by: readonly Dimension[]): Breakdown {
+  if (name === 'rollup_latency') return by.includes('provider') ? 'provider' : ''
+  const dimension = valueDimensions.find((each) => by.includes(each))
+  return dimension === 'campaign' ? 'tag' : (dimension ?? '')
 }
 
-/** Behind all tags. */
-const behindTags = '~'
+interface CountRow extends Row {
+  unit: number
+  domain_id: string
+  value: string
+}
 
-/** A segment piece by piece: one of time, or of tags, since the key of the rows has the tag before the time. */
-async function* piecesOf(db: Database, { from, to }: Segment, { accountId, dimensions: by }: ReportRequest): AsyncGenerator<Piece> {
-  if (!by.includes('tag')) {
-    for (let at = from; at < to; at += pieceMs) yield { from: at, to: Math.min(to, at + pieceMs), afterTag: '', lastTag: '' }
-    return
+interface Reading {
+  table: CountTable
+  segment: Segment
+  unitMs: number
+  request: ReportRequest
+}
+
+/** Days or hours by the clocks of one offset, all domains or each, all mail or each value. A unit may come in parts. */
+async function* readSegment(db: Pick<Database, 'report'>, reading: Reading): AsyncGenerator<CountRow> {
+  const { segment, unitMs } = reading
+  // A longer span is of use where no unit begins within it.
+  const fits = (span: number): boolean => unitMs === wholeTime || (unitMs % span === 0 && segment.offset % span === 0)
+  for (const stretch of stretchesOf(segment.from, segment.to, fits)) {
+    for await (const piece of piecesOf(db, stretch, reading)) yield* await readPiece(db, piece, reading)
   }
-  for (let afterTag = ''; afterTag < behindTags; ) {
-    const [edge] = await db.report<{ tag: string }>(
-      'select tag from rollup where account_id = :accountId and tag > :afterTag order by tag limit 1 offset :pieceRows',
-      { accountId, afterTag, pieceRows },
+}
+
+/** Rows of one statement: others must not wait for a long report. */
+const pieceRows = 10_000
+
+/** A stretch in pieces of about so many rows. */
+async function* piecesOf(db: Pick<Database, 'report'>, { span, from, to }: Stretch, { table, request }: Reading): AsyncGenerator<Stretch> {
+  for (let at = from; at < to; ) {
+    const [edge] = await db.report<{ start: number }>(
+      `select start from ${table.name}
+        where account_id = :accountId and breakdown = :breakdown and span = :span and start >= :at and start < :to
+        order by start limit 1 offset :pieceRows`,
+      { accountId: request.accountId, breakdown: breakdownOf(table, request.dimensions), span, at, to, pieceRows },
     )
-    const lastTag = edge?.tag ?? behindTags
-    yield { from, to, afterTag, lastTag }
-    afterTag = lastTag
+    const end = edge ? Math.max(edge.start, at + span) : to
+    yield { span, from: at, to: end }
+    at = end
   }
-}
-
-/** Days or hours by the clocks of one offset, all domains or each, all mail or by its tags. A unit may come in parts. */
-async function* readSegment(db: Database, segment: Segment, context: { unitMs: number; request: ReportRequest }): AsyncGenerator<RollupRow> {
-  for await (const piece of piecesOf(db, segment, context.request)) yield* await readPiece(db, { ...segment, ...piece }, context)
 }
 
 /** Uses the primary key. The casts make SQLite divide whole numbers: a parameter is a floating one to it. */
-function readPiece(db: Database, { offset, ...piece }: Segment & Piece, { unitMs, request }: { unitMs: number; request: ReportRequest }): Promise<RollupRow[]> {
-  const { accountId, domainIds } = request
+function readPiece(db: Pick<Database, 'report'>, piece: Stretch, { table, segment, unitMs, request }: Reading): Promise<CountRow[]> {
+  const { accountId, domainIds, dimensions: by } = request
   const names = (domainIds ?? []).map((_, place) => `d${place}`)
-  const domain = request.dimensions.includes('domain') ? 'domain_id' : "''"
-  const tags = request.dimensions.includes('tag') ? 'tag > :afterTag and tag <= :lastTag' : "tag = ''"
+  const domain = by.includes('domain') ? 'domain_id' : "''"
+  const value = valueDimensions.some((each) => by.includes(each)) ? 'value' : "''"
+  const ofCampaigns = by.includes('campaign') ? 'and value >= :firstValue and value < :endValue' : ''
   const ofDomains = domainIds === null ? '' : `and domain_id in (${names.map((name) => `:${name}`).join(', ')})`
-  return db.report<RollupRow>(
-    `select (quarter + cast(:offset as bigint)) / cast(:unitMs as bigint) as unit, ${domain} as domain_id, tag, ${sums}
-       from rollup
-      where account_id = :accountId and ${tags} and quarter >= :from and quarter < :to ${ofDomains}
+  const sums = table.columns.map((name) => `cast(sum(${name}) as bigint) as ${name}`).join(', ')
+  const params: Record<string, Value> = { ...piece, accountId, breakdown: breakdownOf(table, by), offset: segment.offset, unitMs, ...campaignParams }
+  return db.report<CountRow>(
+    `select (start + cast(:offset as bigint)) / cast(:unitMs as bigint) as unit, ${domain} as domain_id, ${value} as value, ${sums}
+       from ${table.name}
+      where account_id = :accountId and breakdown = :breakdown and span = :span and start >= :from and start < :to
+            ${ofCampaigns} ${ofDomains}
       group by 1, 2, 3
       limit ${mostRows * 2}`,
-    { accountId, ...piece, offset, unitMs, ...Object.fromEntries(names.map((name, place) => [name, domainIds?.[place] ?? ''])) },
+    { ...params, ...Object.fromEntries(names.map((name, place) => [name, domainIds?.[place] ?? ''])) },
   )
 }
 
-function withEmptyPeriods(rows: ReportRow[], { from, to, granularity, timeZone }: ReportRequest): ReportRow[] {
+function withEmptyPeriods(rows: ReportRow[], { columns }: CountTable, { from, to, granularity, timeZone }: ReportRequest): ReportRow[] {
   const known = new Map(rows.map((row) => [row.period, row]))
-  const start = Math.floor(from / quarterMs) * quarterMs
   const end = Math.ceil(to / quarterMs) * quarterMs
-  return periodsBetween(start, end, granularity, timeZone).map(
-    (period) => known.get(period) ?? { period, domainId: null, tag: null, counts: noCounts() },
+  return periodsBetween(startOf(from, quarterMs), end, granularity, timeZone).map(
+    (period) => known.get(period) ?? { period, domainId: null, value: null, counts: columns.map(() => 0) },
   )
 }
 
 function inOrder(one: ReportRow, other: ReportRow): number {
-  for (const key of ['period', 'domainId', 'tag'] as const) {
+  for (const key of ['period', 'domainId', 'value'] as const) {
     const [a, b] = [one[key] ?? '', other[key] ?? '']
     if (a !== b) return a < b ? -1 : 1
   }

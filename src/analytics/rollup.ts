@@ -1,13 +1,31 @@
 import type { Log } from '../log.ts'
 import { ConflictError, StorageFullError } from '../store/database.ts'
-import type { Database, Row, Statement } from '../store/database.ts'
+import type { Database, Row, Statement, Value } from '../store/database.ts'
+import { firstRows, nextRows } from '../store/remove-in-pieces.ts'
+import { readStep } from './counted-events.ts'
+import type { Step } from './counted-events.ts'
+import { KnownValues } from './known-values.ts'
+import type { MostValues } from './known-values.ts'
+import { latencyColumns } from './latency.ts'
 import { countedMetrics } from './metric.ts'
+import { linkMetrics } from './recipient-counts.ts'
+import { spans } from './span.ts'
+import { StepCounts } from './step-counts.ts'
+import type { CountRow, LinkRow } from './step-counts.ts'
 
-/** Events of one step: it bounds how long one commit takes. */
-const stepSize = 1_000
+interface Pace {
+  /** Events of the first step; how many those that follow have goes by how long the last one has kept others waiting. */
+  firstEvents: number
+  mostEvents: number
+  /** Quarters of an hour of a value that one commit may change; each has three rows. */
+  mostChanges: number
+  mostValues: MostValues
+}
 
-/** ms; no time zone is off by a part of it */
-export const quarterMs = 900_000
+const standardPace: Pace = { firstEvents: firstRows, mostEvents: 4_000, mostChanges: 120, mostValues: { breakdown: 1_000, link: 100 } }
+
+/** How near the next step is to come to the most changes: one with more is given up, and read again. */
+const aim = 0.8
 
 const cursorName = 'analytics'
 
@@ -19,19 +37,27 @@ interface Positions extends Row {
 }
 
 /**
- * Counts the events of live mail into the table rollup. The cursor moves in the same batch as the counts, so that every
- * event is counted once whatever happens in between; a report is then a matter of few rows, however much was sent.
+ * Counts the events of live mail into the tables rollup, rollup_latency and rollup_link. The cursor moves in the same batch as the
+ * counts, so that every event is counted once whatever happens in between; a report is then a matter of few rows, however much was
+ * sent. What is counted is worked out beside the store: a commit has a few rows to change.
  */
 export class Rollup {
   readonly #db: Database
   readonly #log: Log
+  readonly #pace: Pace
+  readonly #values: KnownValues
+  /** Of the next step. */
+  #events: number
   #running: Promise<void> | undefined
   /** Somebody waits for the counts. */
   #hurry = false
 
-  constructor({ db, log }: { db: Database; log: Log }) {
+  constructor({ db, log }: { db: Database; log: Log }, pace: Partial<Pace> = {}) {
     this.#db = db
     this.#log = log
+    this.#pace = { ...standardPace, ...pace }
+    this.#values = new KnownValues(db, this.#pace.mostValues)
+    this.#events = this.#pace.firstEvents
   }
 
   /** Counts what was written since, without haste; to be called about once a minute. */
@@ -68,13 +94,34 @@ export class Rollup {
                 (select coalesce(max(seq), 0) from event) as newest`,
       )
       if (!found || found.position >= found.newest) return
-      const step = { from: found.position, to: Math.min(found.newest, found.position + stepSize) }
-      try {
-        await this.#db.write([createCursor, moveCursor(step), countTotals(step), countTags(step)], { patient: !this.#hurry })
-      } catch (error) {
-        if (!(error instanceof ConflictError)) throw error
-        // Somebody else counted these.
+      await this.#step({ from: found.position, to: Math.min(found.newest, found.position + this.#events) })
+    }
+  }
+
+  async #step(step: Step): Promise<void> {
+    const start = performance.now()
+    const read = await readStep(this.#db, step)
+    const readMs = performance.now() - start
+    const events = step.to - step.from
+    const counts = new StepCounts(this.#values)
+    try {
+      await counts.count(read)
+      const changes = [...counts.rows.map(addRow), ...counts.latencies.flatMap(addLatencies), ...counts.links.map(addLink)]
+      const fitting = Math.max(1, Math.floor((events * this.#pace.mostChanges * aim) / Math.max(1, changes.length)))
+      if (changes.length > this.#pace.mostChanges && events > 1) {
+        this.#values.notWritten()
+        this.#events = fitting
+        return
       }
+      const onHeld = (ms: number): void => {
+        this.#events = Math.min(this.#pace.mostEvents, fitting, nextRows(events, Math.max(ms, readMs)))
+      }
+      await this.#db.write([createCursor, moveCursor(step), ...changes], { patient: !this.#hurry, onHeld })
+      this.#values.written()
+    } catch (error) {
+      this.#values.forget()
+      // Somebody else counted these.
+      if (!(error instanceof ConflictError)) throw error
     }
   }
 }
@@ -83,74 +130,42 @@ const createCursor: Statement = {
   sql: `insert into cursor (name, position) values ('${cursorName}', 0) on conflict (name) do nothing`,
 }
 
-interface Step {
-  /** The seq before the first event of the step. */
-  from: number
-  /** That of its last. */
-  to: number
-}
-
 const moveCursor = ({ from, to }: Step): Statement => ({
   sql: `update cursor set position = :to where name = '${cursorName}' and position = :from`,
   params: { from, to },
   expect: 1,
 })
 
-const key = 'account_id, tag, quarter, domain_id'
-const columns = countedMetrics.join(', ')
-const added = countedMetrics.map((name) => `${name} = rollup.${name} + excluded.${name}`).join(', ')
+const columnSums = (table: string, columns: readonly string[]): string =>
+  columns.map((name) => `${name} = ${table}.${name} + excluded.${name}`).join(', ')
+const parameters = (names: readonly string[]): string => names.map((name) => `:${name}`).join(', ')
 
-/** The first event of its type for its recipient: with a condition on `f` and on `e` it counts recipients, not events. */
-const isFirst = (condition = '1 = 1'): string => `not exists (select 1 from event f
-   where f.message_id = e.message_id and f.recipient_id = e.recipient_id and f.type = e.type and f.seq < e.seq and ${condition})`
+const allSpans = spans.map((span) => `select ${span} as span`).join(' union all ')
 
-/** In JSON a quotation mark within a text stands behind a backslash, so these match no text of a stranger's. */
-const has = (member: string, table = 'e'): string => `${table}.data like '%${member}%'`
-const isSuppressed = has('"bounce_category":"suppressed"')
-const isFailed = has('"bounce_category":"internal_error"')
-const isBounced = `e.type = 'email.bounced' and not ${isSuppressed} and not ${isFailed}`
-const byPerson = has('"bot":false')
+/** Adds to the rows of a quarter of an hour, its hour and its day. */
+const addition = (table: string, columns: readonly string[]): string =>
+  `insert into ${table} (account_id, breakdown, span, start, value, domain_id, ${columns.join(', ')})
+   select :accountId, :breakdown, spans.span, cast(:quarter as bigint) / spans.span * spans.span, :value, :domainId, ${parameters(columns)}
+     from (${allSpans}) spans where 1 = 1
+   on conflict (account_id, breakdown, span, start, value, domain_id) do update set ${columnSums(table, columns)}`
 
-/** When an event counts for what; in the order of `countedMetrics`. */
-const conditions: Record<(typeof countedMetrics)[number], string> = {
-  sent: `e.type = 'email.sent'`,
-  delivered: `e.type = 'email.delivered'`,
-  opened: `e.type = 'email.opened'`,
-  clicked: `e.type = 'email.clicked'`,
-  bounced_permanent: `${isBounced} and ${has('"bounce_type":"hard"')}`,
-  bounced_transient: `${isBounced} and ${has('"bounce_type":"soft"')}`,
-  complained: `e.type = 'email.complained' and ${isFirst()}`,
-  unsubscribed: `e.type = 'email.unsubscribed' and ${isFirst()}`,
-  suppressed: `e.type = 'email.bounced' and ${isSuppressed}`,
-  failed: `e.type = 'email.bounced' and ${isFailed}`,
-  delivery_delayed: `e.type = 'email.deferred' and ${isFirst()}`,
-  unique_opened: `e.type = 'email.opened' and ${byPerson} and ${isFirst(has('"bot":false', 'f'))}`,
-  unique_clicked: `e.type = 'email.clicked' and ${byPerson} and ${isFirst(has('"bot":false', 'f'))}`,
+const addToRollup = addition('rollup', countedMetrics)
+/** A delivery has one bucket, and a statement of all of them would be as large as ten others. */
+const addToBucket = latencyColumns.map((column) => addition('rollup_latency', [column]))
+
+function withAdded(params: Record<string, Value>, columns: readonly string[], added: readonly number[]): Record<string, Value> {
+  for (const [place, name] of columns.entries()) params[name] = added[place] ?? 0
+  return params
 }
 
-const counts = countedMetrics.map((name) => `count(case when ${conditions[name]} then 1 end)`).join(',\n  ')
+const addRow = ({ key, added }: CountRow): Statement => ({ sql: addToRollup, params: withAdded({ ...key }, countedMetrics, added) })
 
-const counted = `e.seq > :from and e.seq <= :to and e.sandbox = 0
-   and e.type in ('email.sent', 'email.delivered', 'email.opened', 'email.clicked', 'email.bounced', 'email.complained',
-                  'email.unsubscribed', 'email.deferred')`
+const addLatencies = ({ key, added }: CountRow): Statement[] =>
+  added.flatMap((by, place) => (by === 0 ? [] : [{ sql: addToBucket[place] ?? '', params: { ...key, [latencyColumns[place] ?? '']: by } }]))
 
-const countTotals = (step: Step): Statement => ({
-  sql: `insert into rollup (${key}, ${columns})
-        select e.account_id, '', e.created_at / ${quarterMs} * ${quarterMs}, coalesce(m.domain_id, ''), ${counts}
-          from event e left join message m on m.id = e.message_id
-         where ${counted}
-         group by 1, 2, 3, 4
-        on conflict (${key}) do update set ${added}`,
-  params: { ...step },
-})
-
-/** For each tag of a message; mail without any has no rows here. */
-const countTags = (step: Step): Statement => ({
-  sql: `insert into rollup (${key}, ${columns})
-        select e.account_id, t.name || '=' || t.value, e.created_at / ${quarterMs} * ${quarterMs}, coalesce(m.domain_id, ''), ${counts}
-          from event e join message m on m.id = e.message_id join message_tag t on t.message_id = e.message_id
-         where ${counted}
-         group by 1, 2, 3, 4
-        on conflict (${key}) do update set ${added}`,
-  params: { ...step },
+const addLink = ({ key, added }: LinkRow): Statement => ({
+  sql: `insert into rollup_link (account_id, template_id, start, link, ${linkMetrics.join(', ')})
+        values (:accountId, :templateId, :start, :link, ${parameters(linkMetrics)})
+        on conflict (account_id, template_id, start, link) do update set ${columnSums('rollup_link', linkMetrics)}`,
+  params: withAdded({ ...key }, linkMetrics, added),
 })

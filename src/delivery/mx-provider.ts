@@ -42,8 +42,8 @@ const suffixesOf = {
 
 export type MxProvider = keyof typeof suffixesOf | 'other'
 
-const providerBySuffix = new Map(
-  Object.entries(suffixesOf).flatMap(([provider, suffixes]) => suffixes.map((suffix): [string, MxProvider] => [suffix, provider as MxProvider])),
+const providerBySuffix = new Map<string, MxProvider>(
+  Object.entries(suffixesOf).flatMap(([provider, suffixes]) => suffixes.map((suffix) => [suffix, provider as MxProvider] as const)),
 )
 
 /** Who runs this MX host, by the longest suffix of its name that is known; `other` where none is. */

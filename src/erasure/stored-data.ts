@@ -1,3 +1,6 @@
+import { latencyColumns } from '../analytics/latency.ts'
+import { countedMetrics } from '../analytics/metric.ts'
+
 /**
  * What a table holds: its columns by what they may tell of those that mail is sent to, each named once. A test compares it with
  * the schema, so a new column has to be thought about: where it may hold an address or words of mail, it is erased too.
@@ -54,7 +57,7 @@ export const storedTables: Record<string, StoredTable> = {
     kept: '`event_retention`',
     erased: 'forward_path destination orcpt last_response',
     none: `id message_id account_id type notify state due_at owner held expires_at absent_since attempts smtp_code enhanced_status sent_at delivered_at
-      bounced_at opened_at open_count clicked_at click_count complained_at unsubscribed_at`,
+      bounced_at opened_at open_count clicked_at click_count complained_at unsubscribed_at provider`,
   },
   attempt: {
     about: 'attempts to deliver, with the dialogue',
@@ -127,8 +130,18 @@ export const storedTables: Record<string, StoredTable> = {
   rollup: {
     about: 'counts for analytics',
     kept: 'for ever',
-    none: `account_id tag quarter domain_id sent delivered opened clicked bounced_permanent bounced_transient complained unsubscribed suppressed
-      failed delivery_delayed unique_opened unique_clicked`,
+    none: `account_id breakdown span start value domain_id ${countedMetrics.join(' ')}`,
+  },
+  rollup_latency: {
+    about: 'how long deliveries took, as a histogram',
+    kept: 'for ever',
+    none: `account_id breakdown span start value domain_id ${latencyColumns.join(' ')}`,
+  },
+  rollup_link: {
+    about: 'clicks on the links of templates, without query and what is one reader’s own',
+    kept: '`event_retention`',
+    users: 'link',
+    none: 'account_id template_id start clicked bot_clicked unique_clicked',
   },
   template: { about: 'templates', kept: whileUsed, users: 'name alias', none: 'id account_id draft_version_id live_version_id revision created_at updated_at' },
   template_version: {

@@ -5,6 +5,8 @@ import type { ErrorCode } from '../errors.ts'
 import { requireLive, requirePermission } from './api-state.ts'
 import type { ApiContext, ApiRouter } from './api-state.ts'
 import { changedFields } from './changed-fields.ts'
+import { csvText } from './csv.ts'
+import type { Table } from './csv.ts'
 import { jsonBody } from './json-body.ts'
 import { readQuery } from './query.ts'
 import type { QueryShape } from './query.ts'
@@ -59,6 +61,8 @@ export interface Operation {
     example?: unknown
   }
   answers: [Answer, ...Answer[]]
+  /** What the first answer is as CSV, where it may be asked for so; `query` has the parameter `format` then. */
+  csv?: (answer: never) => Table
   /** Beside what any request may meet: a bad key, too little permission, a rate limit, a fault of ours. */
   refuses: ErrorCode[]
   handle(ctx: ApiContext, input: { query: never; body: never }): unknown
@@ -102,7 +106,18 @@ async function run(declared: Operation, ctx: ApiContext, audit: Pick<AuditLog, '
   // A handler that answered in its own way returns nothing.
   if (result === undefined) return
   ctx.status = declared.answers[0].status
-  ctx.body = result
+  if (declared.csv && wantsCsv(ctx, query)) answerCsv(ctx, declared.csv(result as never))
+  else ctx.body = result
+}
+
+const wantsCsv = (ctx: ApiContext, { format }: Record<string, unknown>): boolean =>
+  format === null ? ctx.accepts(['application/json', 'text/csv']) === 'text/csv' : format === 'csv'
+
+function answerCsv(ctx: ApiContext, table: Table): void {
+  ctx.attachment(`${table.name}.csv`)
+  ctx.set('X-Content-Type-Options', 'nosniff')
+  ctx.type = 'text/csv; charset=utf-8'
+  ctx.body = csvText(table)
 }
 
 /** Sending is told by the messages themselves. */

@@ -112,14 +112,14 @@ export class MessageReader {
     )
   }
 
-  /** The newest event of each of these messages; being unsubscribed says nothing about the email itself. */
+  /** The newest event of each of these messages; being unsubscribed says nothing about the email itself, a late verdict nothing new. */
   async newestEvents(messageIds: string[]): Promise<Map<string, NewestEvent>> {
     if (messageIds.length === 0) return new Map()
     const { places, params } = placesFor(messageIds)
     const rows = await this.#db.report<{ message_id: string; type: string; data: string }>(
       `select message_id, type, data from event
         where seq in (select max(seq) from event
-                       where message_id in (${places}) and type <> 'email.unsubscribed' group by message_id)`,
+                       where message_id in (${places}) and type not in ('email.unsubscribed', 'email.rejudged') group by message_id)`,
       params,
     )
     return new Map(rows.map(({ message_id, type, data }) => [message_id, { type, data: JSON.parse(data) }]))

@@ -53,7 +53,7 @@ export class Retention {
     await this.#recipients.run(db, recipients(db, eventCutoff), now)
     await this.#notices.run(db, notices(db, eventCutoff), now)
     await this.#messages.run(db, messages(db, eventCutoff), now)
-    for (const batch of [removeEvents(eventCutoff), removeWebhookDeliveries(eventCutoff), removeIdempotencyKeys(now)]) {
+    for (const batch of [removeEvents(eventCutoff), removeWebhookDeliveries(eventCutoff), removeLinkCounts(eventCutoff), removeIdempotencyKeys(now)]) {
       await removeInPieces(db, batch)
     }
   }
@@ -154,6 +154,15 @@ function removeWebhookDeliveries(cutoff: number): Statement[] {
     { sql: `delete from webhook_delivery where id in (${old})`, params },
   ]
 }
+
+/** Days that are over by then. */
+const removeLinkCounts = (cutoff: number): Statement[] => [
+  {
+    sql: `delete from rollup_link where (account_id, template_id, start, link) in (
+            select account_id, template_id, start, link from rollup_link where start <= :before order by start limit :rows)`,
+    params: { before: cutoff - 86_400_000 },
+  },
+]
 
 const removeIdempotencyKeys = (now: number): Statement[] => [
   {

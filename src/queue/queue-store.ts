@@ -1,4 +1,5 @@
 import type { Attempt } from '../delivery/attempt.ts'
+import { mxProviderOf } from '../delivery/mx-provider.ts'
 import { newId } from '../id.ts'
 import type { Row, Statement } from '../store/database.ts'
 import type { TrackingOptions } from '../message/tracking-options.ts'
@@ -158,14 +159,14 @@ export function moveRecipient(
   id: string,
   owner: string,
   move: Move,
-  context: { attempted: boolean; last: LastResponse; absentSince: number | null; now: number },
+  context: { attempted: boolean; last: LastResponse; absentSince: number | null; mxHost?: string | null; now: number },
 ): Statement {
-  const { attempted, last, absentSince, now } = context
+  const { attempted, last, absentSince, mxHost = null, now } = context
   return {
     sql: `update recipient
              set state = :state, due_at = :dueAt, owner = null, attempts = attempts + :attempted,
                  last_response = :text, smtp_code = :code, enhanced_status = :enhancedCode, absent_since = :absentSince,
-                 sent_at = coalesce(sent_at, :sentAt),
+                 provider = coalesce(:provider, provider), sent_at = coalesce(sent_at, :sentAt),
                  delivered_at = coalesce(delivered_at, :deliveredAt), bounced_at = coalesce(bounced_at, :bouncedAt)
            where id = :id and owner = :owner and state in ('queued', 'deferred')`,
     params: {
@@ -178,6 +179,7 @@ export function moveRecipient(
       code: last.code,
       enhancedCode: last.enhancedCode,
       absentSince,
+      provider: mxHost === null ? null : mxProviderOf(mxHost),
       sentAt: move.events.some(({ type }) => type === 'email.sent') ? now : null,
       deliveredAt: move.state === 'delivered' ? now : null,
       bouncedAt: move.events.some(({ type }) => type === 'email.bounced') ? now : null,

@@ -53,7 +53,7 @@ export function settleAttempt(
   const move = moveAfter(attempt.outcome, recipient, { now, retryAt: due, viaSmarthost })
   const last = lastResponseOf(attempt)
   const batch = [
-    moveRecipient(recipient.id, owner, move, { attempted: true, last, absentSince, now }),
+    moveRecipient(recipient.id, owner, move, { attempted: true, last, absentSince, mxHost: attempt.mxHost, now }),
     insertAttempt(attempt, message.id, now),
     ...eventsOf(message, recipient, move, now),
     ...suppressionAfter({ message, recipient, move }, context.policyFor, now),

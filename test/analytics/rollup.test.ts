@@ -1,115 +1,111 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { latencyBounds, latencyColumns } from '../../src/analytics/latency.ts'
+import { linksOfEmail, linksOfTemplate } from '../../src/analytics/link-report.ts'
 import { TimeZone } from '../../src/analytics/local-time.ts'
-import { metricsOf } from '../../src/analytics/metric.ts'
+import { countedMetrics } from '../../src/analytics/metric.ts'
 import type { Granularity } from '../../src/analytics/period.ts'
-import { readReport } from '../../src/analytics/report.ts'
-import type { Dimension, ReportRow } from '../../src/analytics/report.ts'
+import { readReport, valueDimensions } from '../../src/analytics/report.ts'
+import type { CountTable, Dimension, ReportRow } from '../../src/analytics/report.ts'
 import { Rollup } from '../../src/analytics/rollup.ts'
-import { recordEvent } from '../../src/event/event-log.ts'
 import { silentLog } from '../../src/log.ts'
-import type { Database, Statement } from '../../src/store/database.ts'
+import type { Database } from '../../src/store/database.ts'
+import { accountId, arbitraryTold, countedMessages, links, logOf, startCountedStore, start, writeLog } from '../support/counted-mail.ts'
+import type { Logged } from '../support/counted-mail.ts'
 import { testDatabase } from '../support/test-database.ts'
 
 const day = 86_400_000
-/** Clocks change in this time in New York (1 November) and in Berlin (25 October). */
-const start = Date.UTC(2026, 9, 20)
-const accountId = 'acc_one'
+const quarter = 900_000
+const rollup: CountTable = { name: 'rollup', columns: countedMetrics }
+const latency: CountTable = { name: 'rollup_latency', columns: latencyColumns }
 
-const events = {
-  sent: ['email.sent', {}],
-  delivered: ['email.delivered', {}],
-  bounced_permanent: ['email.bounced', { bounce_type: 'hard', bounce_category: 'invalid_recipient' }],
-  bounced_transient: ['email.bounced', { bounce_type: 'soft', bounce_category: 'mailbox_full' }],
-  suppressed: ['email.bounced', { bounce_type: 'hard', bounce_category: 'suppressed' }],
-  failed: ['email.bounced', { bounce_type: 'soft', bounce_category: 'internal_error' }],
-  opened: ['email.opened', { bot: false }],
-  openedByMachine: ['email.opened', { bot: true }],
-  clicked: ['email.clicked', { link: 'https://a.example/?"bot":true,"bounce_type":"hard"', bot: false }],
-  complained: ['email.complained', {}],
-  unsubscribed: ['email.unsubscribed', {}],
-  delivery_delayed: ['email.deferred', {}],
-  queued: ['email.queued', {}],
-} as const
-type Kind = keyof typeof events
+type Line = Record<string, number>
 
-interface Told {
-  kind: Kind
-  message: number
-  recipient: number
-  at: number
-}
-
-const messages = [
-  { id: 'em_0', domainId: null, tags: [], sandbox: false, accountId },
-  { id: 'em_1', domainId: 'dom_a', tags: ['kind=invoice', 'team=b'], sandbox: false, accountId },
-  { id: 'em_2', domainId: 'dom_b', tags: ['kind=invoice'], sandbox: false, accountId },
-  { id: 'em_3', domainId: 'dom_a', tags: [], sandbox: true, accountId },
-  { id: 'em_4', domainId: 'dom_a', tags: ['kind=other'], sandbox: false, accountId: 'acc_two' },
-]
-
-async function startStore(): Promise<Database> {
-  const db = await testDatabase()
-  await db.write([
-    ...['acc_one', 'acc_two'].map((id) => ({
-      sql: `insert into account (id, name, plan, status, created_at) values (:id, :id, 'free', 'active', 0)`,
-      params: { id },
-    })),
-    ...messages.flatMap(({ id, accountId: of, domainId, sandbox, tags }): Statement[] => [
-      {
-        sql: `insert into message (id, account_id, domain_id, source, sandbox, header_from, header_to, header_cc, reply_to, subject,
-                                   message_id_header, size, body_type, smtputf8, tags, metadata, created_at)
-              values (:id, :of, :domainId, 'api', :sandbox, '', '[]', '[]', '[]', '', '', 0, '7bit', 0, '[]', '{}', 0)`,
-        params: { id, of, domainId, sandbox: sandbox ? 1 : 0 },
-      },
-      ...tags.map((tag) => ({
-        sql: 'insert into message_tag (account_id, message_id, name, value) values (:of, :id, :name, :value)',
-        params: { id, of, name: tag.split('=')[0] ?? '', value: tag.split('=')[1] ?? '' },
-      })),
-    ]),
-  ])
-  return db
-}
-
-function eventOf({ kind, message, recipient, at }: Told): Statement {
-  const { id, accountId: of, sandbox } = messages[message]!
-  const [type, data] = events[kind]
-  const about = { accountId: of, messageId: id, recipientId: `rcp_${message}_${recipient}`, to: 'a@b.example', sandbox }
-  return recordEvent({ ...about, subject: 'with "bounce_category":"suppressed" in it' }, type, { ...data }, at)
-}
-
-/** The same counts, from the events themselves. */
-function recount(told: Told[], periodOf: (at: number) => string | null, by: readonly Dimension[]): Map<string, Record<string, number>> {
-  const rows = new Map<string, Record<string, number>>()
+/** What each event counts for, from all of the log. */
+function straightCount(log: Logged[]): { event: Logged; metrics: string[]; uniqueLink: boolean }[] {
+  const machines = new Set(log.map(({ about }) => about))
   const seen = new Set<string>()
-  for (const { kind, message, recipient, at } of told) {
-    const { domainId, tags, sandbox, accountId: of } = messages[message]!
-    const isNew = !seen.has(`${kind} ${message} ${recipient}`)
-    seen.add(`${kind} ${message} ${recipient}`)
-    if (sandbox || of !== accountId || kind === 'queued') continue
-    const counted: string[] = []
-    if (kind === 'opened' || kind === 'clicked') counted.push(kind, ...(isNew ? [`unique_${kind}`] : []))
-    else if (kind === 'openedByMachine') counted.push('opened')
-    else if (['complained', 'unsubscribed', 'delivery_delayed'].includes(kind)) counted.push(...(isNew ? [kind] : []))
-    else counted.push(kind)
-    if (kind.startsWith('bounced')) counted.push('bounced')
-    for (const tag of by.includes('tag') ? tags : [null]) {
-      const name = JSON.stringify([periodOf(at), by.includes('domain') ? (domainId ?? '') : null, tag])
-      const row = rows.get(name) ?? {}
-      for (const metric of counted) row[metric] = (row[metric] ?? 0) + 1
-      rows.set(name, row)
+  const isFirst = (what: string, { message, recipient }: Logged): boolean => {
+    const name = `${what} ${message.id} ${recipient}`
+    return !seen.has(name) && seen.add(name).size > 0
+  }
+  return log.map((event) => {
+    const { kind } = event
+    const isPerson = !event.bot && !machines.has(event.id)
+    const metrics: string[] = []
+    let uniqueLink = false
+    if (kind === 'opened' || kind === 'clicked') {
+      metrics.push(kind)
+      if (!isPerson) metrics.push(`bot_${kind}`)
+      if (isPerson && isFirst('opened', event)) metrics.push('unique_opened')
+      if (isPerson && kind === 'clicked' && isFirst('clicked', event)) metrics.push('unique_clicked')
+      uniqueLink = isPerson && kind === 'clicked' && isFirst(links[event.link]![1], event)
+    } else if (['complained', 'unsubscribed', 'delivery_delayed'].includes(kind)) {
+      if (isFirst(kind, event)) metrics.push(kind)
+    } else if (kind !== 'queued' && kind !== 'rejudged') {
+      metrics.push(kind)
+    }
+    return { event, metrics, uniqueLink }
+  })
+}
+
+function valuesOf({ message, category, recipient }: Logged, by: readonly Dimension[]): (string | null)[] {
+  const tags = message.tags.map(({ name, value }) => `${name}=${value}`)
+  const dimension = valueDimensions.find((each) => by.includes(each))
+  switch (dimension) {
+    case undefined:
+      return [null]
+    case 'tag':
+      return tags
+    case 'campaign':
+      return message.tags.filter(({ name }) => name === 'campaign').map(({ value }) => value)
+    case 'template':
+      return message.templateId === null ? [] : [message.templateId]
+    case 'provider':
+      return [message.providers[recipient] ?? '']
+    case 'bounce_category':
+      return category === null ? [] : [category]
+  }
+}
+
+interface Asked {
+  by: readonly Dimension[]
+  from: number
+  to: number
+  periodOf(at: number): string | null
+}
+
+/** The report from the events themselves. */
+function recount(log: Logged[], { by, from, to, periodOf }: Asked, columnsOf: (counted: ReturnType<typeof straightCount>[number]) => string[]) {
+  const rows = new Map<string, Line>()
+  for (const counted of straightCount(log)) {
+    const { message, at } = counted.event
+    if (message.sandbox || message.accountId !== accountId) continue
+    if (at < Math.floor(from / quarter) * quarter || at >= Math.ceil(to / quarter) * quarter) continue
+    for (const value of valuesOf(counted.event, by)) {
+      const name = JSON.stringify([periodOf(at), by.includes('domain') ? (message.domainId ?? '') : null, value])
+      for (const column of columnsOf(counted)) {
+        const row = rows.get(name) ?? {}
+        row[column] = (row[column] ?? 0) + 1
+        rows.set(name, row)
+      }
     }
   }
-  return new Map([...rows].filter(([, row]) => Object.keys(row).length > 0))
+  return rows
 }
 
-const nameOf = ({ period, domainId, tag }: ReportRow): string => JSON.stringify([period, domainId, tag])
-const nonZero = (rows: ReportRow[]) =>
+const latencyColumnsOf = ({ event: { kind, at, message } }: ReturnType<typeof straightCount>[number]): string[] => {
+  if (kind !== 'delivered') return []
+  const ms = at - Math.max(message.createdAt, message.scheduledAt ?? 0)
+  return [latencyColumns[latencyBounds.filter((bound) => bound <= ms).length]!]
+}
+
+const nonZero = (rows: ReportRow[], { columns }: CountTable) =>
   new Map(
     rows
-      .map((row): [string, Record<string, number>] => [
-        nameOf(row),
-        Object.fromEntries(Object.entries(metricsOf(row.counts)).filter(([name, value]) => value !== 0 && !name.endsWith('_rate'))),
+      .map(({ period, domainId, value, counts }): [string, Line] => [
+        JSON.stringify([period, domainId, value]),
+        Object.fromEntries(columns.map((name, place): [string, number] => [name, counts[place]!]).filter(([, count]) => count !== 0)),
       ])
       .filter(([, row]) => Object.keys(row).length > 0),
   )
@@ -133,59 +129,146 @@ function periodBy(granularity: Granularity, zone: string): (at: number) => strin
   }
 }
 
-const told = fc.record({
-  kind: fc.constantFrom(...(Object.keys(events) as Kind[])),
-  message: fc.nat({ max: messages.length - 1 }),
-  recipient: fc.nat({ max: 2 }),
-  at: fc.integer({ min: start, max: start + 20 * day }),
+/** Clicks by link of some events, the most clicked first. */
+function recountLinks(log: Logged[], isMeant: (event: Logged) => boolean, nameOf: (event: Logged) => string) {
+  const found = new Map<string, { clicked: number; bot_clicked: number; unique_clicked: number }>()
+  for (const { event, metrics, uniqueLink } of straightCount(log)) {
+    if (event.kind !== 'clicked' || !isMeant(event)) continue
+    const row = found.get(nameOf(event)) ?? { clicked: 0, bot_clicked: 0, unique_clicked: 0 }
+    row.clicked++
+    if (metrics.includes('bot_clicked')) row.bot_clicked++
+    if (uniqueLink) row.unique_clicked++
+    found.set(nameOf(event), row)
+  }
+  return found
+}
+
+const byLink = (rows: { link: string }[]) => new Map(rows.map(({ link, ...counts }) => [link, counts]))
+
+interface Crash {
+  writes: number
+  /** Whether the last write is on disk. */
+  isWritten: boolean
+}
+
+/** Counts in small steps; the process ends at one of its writes. */
+async function countUntil(db: Database, { writes, isWritten }: Crash, pace: NonNullable<ConstructorParameters<typeof Rollup>[1]>): Promise<void> {
+  let left = writes
+  const write: Database['write'] = async (...args) => {
+    if (left-- > 0) return db.write(...args)
+    if (isWritten) await db.write(...args)
+    throw new Error('the process has ended')
+  }
+  await new Rollup({ db: { ...db, write }, log: silentLog }, { ...pace, firstEvents: pace.mostEvents ?? 1 }).keepUp()
+}
+
+const arbitraryRun = fc.record({
+  told: fc.array(arbitraryTold, { maxLength: 40 }),
+  crash: fc.record({ writes: fc.nat({ max: 6 }), isWritten: fc.boolean() }),
+  pace: fc.record({ mostEvents: fc.integer({ min: 1, max: 30 }), mostChanges: fc.constantFrom(3, 15, 120) }),
 })
 
-test('what is kept equals a recount of the events, whatever is asked for, with restarts and two at once', { timeout: 60_000 }, async () => {
+const arbitraryAsked = fc.record({
+  zone: fc.constantFrom('UTC', 'Europe/Berlin', 'America/New_York', 'Asia/Kolkata', 'Asia/Kathmandu'),
+  granularity: fc.constantFrom<Granularity>('hourly', 'daily', 'weekly', 'monthly'),
+  by: fc.subarray<Dimension>(['period', 'domain']),
+  value: fc.constantFrom(null, ...valueDimensions),
+  span: fc.constantFrom<[number, number]>([0, 20 * day + 1], [0.4 * day + 7, 9.3 * day], [5 * day, 12 * day], [3 * day + 5_000, 3.1 * day]),
+})
+
+test('every report equals a straight count over the log, with crashes, two at once and machines found out late', { timeout: 120_000 }, async () => {
   await fc.assert(
-    fc.asyncProperty(
-      fc.array(fc.array(told, { maxLength: 40 }), { minLength: 1, maxLength: 4 }),
-      fc.constantFrom('UTC', 'Europe/Berlin', 'America/New_York', 'Asia/Kolkata', 'Asia/Kathmandu'),
-      fc.constantFrom<Granularity>('hourly', 'daily', 'weekly', 'monthly'),
-      fc.subarray<Dimension>(['period', 'domain', 'tag']),
-      async (runs, zone, granularity, by) => {
-        const db = await startStore()
-        for (const run of runs) {
-          await db.write(run.map(eventOf))
-          const [one, other] = [new Rollup({ db, log: silentLog }), new Rollup({ db, log: silentLog })]
-          await Promise.all([one.catchUp(), other.keepUp(), one.catchUp()])
-        }
-        const report = await readReport(db, {
-          accountId,
-          from: start,
-          to: start + 20 * day + 1,
-          granularity,
-          timeZone: new TimeZone(zone),
-          dimensions: by,
-          domainIds: null,
-        })
-        const all = runs.flat()
-        const totals = { period: null, domainId: null, tag: null, counts: report!.totals }
-        expect(nonZero([totals])).toEqual(recount(all, () => null, []))
-        if (by.length > 0) {
-          const periodOf = by.includes('period') ? periodBy(granularity, zone) : () => null
-          expect(nonZero(report!.rows)).toEqual(recount(all, periodOf, by))
-        }
-        await db.close()
-      },
-    ),
-    { numRuns: 15 },
+    fc.asyncProperty(fc.array(arbitraryRun, { minLength: 1, maxLength: 4 }), fc.array(arbitraryAsked, { minLength: 4, maxLength: 4 }), async (runs, asked) => {
+      const db = await startCountedStore()
+      let log: Logged[] = []
+      for (const { told, crash, pace } of runs) {
+        const before = log.length
+        log = logOf(told, log)
+        await writeLog(db, log.slice(before))
+        await countUntil(db, crash, pace)
+        const [one, other] = [new Rollup({ db, log: silentLog }), new Rollup({ db, log: silentLog }, { firstEvents: 3 })]
+        await Promise.all([one.catchUp(), other.keepUp(), one.catchUp()])
+      }
+      for (const { zone, granularity, by: frame, value, span } of asked) {
+        const [from, to] = [start + span[0], start + span[1]]
+        const by: Dimension[] = value === null ? frame : [...frame, value]
+        const periodOf = by.includes('period') ? periodBy(granularity, zone) : () => null
+        const request = { accountId, from, to, granularity, timeZone: new TimeZone(zone), domainIds: null }
+        const report = await readReport(db, rollup, { ...request, dimensions: by })
+        const totals = { period: null, domainId: null, value: null, counts: report!.totals }
+        expect(nonZero([totals], rollup)).toEqual(recount(log, { by: [], from, to, periodOf: () => null }, ({ metrics }) => metrics))
+        if (by.length > 0) expect(nonZero(report!.rows, rollup), by.join()).toEqual(recount(log, { by, from, to, periodOf }, ({ metrics }) => metrics))
+        const latencyBy: Dimension[] = value === 'provider' ? [...frame, 'provider'] : frame
+        const latencies = await readReport(db, latency, { ...request, dimensions: latencyBy })
+        const isBroken = latencyBy.length > 0
+        const rows = isBroken ? latencies!.rows : [{ ...totals, counts: latencies!.totals }]
+        expect(nonZero(rows, latency)).toEqual(recount(log, { by: latencyBy, from, to, periodOf: isBroken ? periodOf : () => null }, latencyColumnsOf))
+      }
+      for (const templateId of ['tpl_a', 'tpl_b']) {
+        const found = await linksOfTemplate(db, { accountId, templateId, from: start, to: start + 10 * day })
+        const isMeant = ({ message, at }: Logged): boolean => message.templateId === templateId && message.accountId === accountId && !message.sandbox && at < start + 10 * day
+        expect(byLink(found)).toEqual(recountLinks(log, isMeant, ({ link }) => links[link]![1]))
+      }
+      for (const { id } of countedMessages.slice(0, 3)) {
+        const isMeant = ({ message }: Logged): boolean => message.id === id
+        expect(byLink(await linksOfEmail(db, accountId, id))).toEqual(recountLinks(log, isMeant, ({ link }) => links[link]![0]))
+      }
+      await db.close()
+    }),
+    { numRuns: 25 },
   )
 })
 
 test('many events are counted in steps, each once', async () => {
-  const db = await startStore()
-  const many = Array.from({ length: 2_500 }, (_, i): Told => ({ kind: 'delivered', message: i % 3, recipient: 0, at: start + i * 1_000 }))
-  await db.write(many.map(eventOf))
+  const db = await startCountedStore()
+  const many = Array.from({ length: 2_500 }, (_, i) => ({ kind: 'delivered' as const, message: i % 3, recipient: 0, at: start + i * 1_000, bot: false, link: 0, hit: 0 }))
+  await writeLog(db, logOf(many, []))
   await new Rollup({ db, log: silentLog }).catchUp()
-  const rows = await db.read('select tag, sum(delivered) as delivered from rollup group by tag order by tag')
+  const rows = await db.read(`select value, sum(delivered) as delivered from rollup where span = ${quarter} and breakdown in ('', 'tag') group by value order by value`)
   expect(rows).toEqual([
-    { tag: '', delivered: 2_500 },
-    { tag: 'kind=invoice', delivered: 1_666 },
-    { tag: 'team=b', delivered: 833 },
+    { value: '', delivered: 2_500 },
+    { value: 'campaign=spring', delivered: 833 },
+    { value: 'kind=invoice', delivered: 1_666 },
+    { value: 'team=b', delivered: 833 },
   ])
+})
+
+test('a person’s hit that was a machine’s makes the next one count, in its own quarter of an hour', async () => {
+  const db = await startCountedStore()
+  const hit = (kind: 'opened' | 'clicked', at: number) => ({ kind, message: 1, recipient: 0, at: start + at, bot: false, link: 0, hit: 0 })
+  const written = logOf([hit('opened', 0), hit('clicked', 5 * quarter), hit('opened', 9 * quarter)], [])
+  await writeLog(db, written)
+  await new Rollup({ db, log: silentLog }).catchUp()
+  const uniques = () => db.read(`select start, unique_opened, unique_clicked, bot_opened, bot_clicked from rollup where span = ${quarter} and breakdown = 'template' order by start`)
+  const [first, second, third] = [start, start + 5 * quarter, start + 9 * quarter]
+  expect(await uniques()).toEqual([
+    { start: first, unique_opened: 1, unique_clicked: 0, bot_opened: 0, bot_clicked: 0 },
+    { start: second, unique_opened: 0, unique_clicked: 1, bot_opened: 0, bot_clicked: 0 },
+    { start: third, unique_opened: 0, unique_clicked: 0, bot_opened: 0, bot_clicked: 0 },
+  ])
+  const rejudged = (at: number) => ({ kind: 'rejudged' as const, message: 1, recipient: 0, at: start + day, bot: false, link: 0, hit: at })
+  // The same verdict twice is one.
+  const later = logOf([rejudged(0), rejudged(0)], written).slice(written.length)
+  await writeLog(db, later)
+  await new Rollup({ db, log: silentLog }).catchUp()
+  expect(await uniques()).toEqual([
+    { start: first, unique_opened: 0, unique_clicked: 0, bot_opened: 1, bot_clicked: 0 },
+    { start: second, unique_opened: 1, unique_clicked: 1, bot_opened: 0, bot_clicked: 0 },
+    { start: third, unique_opened: 0, unique_clicked: 0, bot_opened: 0, bot_clicked: 0 },
+  ])
+})
+
+test('values beyond the most of a day count as others, after a restart too, and nothing is lost', async () => {
+  const db = await testDatabase()
+  await startCountedStore(db, Array.from({ length: 60 }, (_, i) => ({ ...countedMessages[1]!, id: `em_x${i}`, tags: [{ name: 'order', value: String(i) }] })))
+  const sent = Array.from({ length: 120 }, (_, i) => ({ kind: 'sent' as const, message: i % 60, recipient: 0, at: start + i, bot: false, link: 0, hit: 0 }))
+  const messages = Array.from({ length: 60 }, (_, i) => ({ ...countedMessages[1]!, id: `em_x${i}`, tags: [{ name: 'order', value: String(i) }] }))
+  await writeLog(db, logOf(sent, [], messages))
+  const pace = { firstEvents: 7, mostEvents: 7, mostValues: { breakdown: 10, link: 2 } }
+  await countUntil(db, { writes: 4, isWritten: true }, pace)
+  await new Rollup({ db, log: silentLog }, pace).catchUp()
+  const rows = await db.read<{ value: string; sent: number }>(`select value, sent from rollup where breakdown = 'tag' and span = ${day} order by value`)
+  expect(rows).toHaveLength(11)
+  expect(rows[0]).toEqual({ value: '(other)', sent: 100 })
+  expect(new Set(rows.slice(1).map((row) => row.sent))).toEqual(new Set([2]))
 })

@@ -103,3 +103,16 @@ test('of a message with many recipients the last ones take it along', async () =
   expect(await names('select subject from message')).toEqual(['other'])
   expect(await db.read('select id from recipient')).toHaveLength(1)
 })
+
+test('clicks on the links of templates go by the day', async () => {
+  const { db } = await storeWith([])
+  const days = [now - 100 * day, now - 91 * day, now - 90 * day, now]
+  await db.write(
+    days.map((start) => ({
+      sql: `insert into rollup_link (account_id, template_id, start, link, clicked, bot_clicked, unique_clicked) values ('acc_1', 'tpl_1', :start, '', 1, 0, 1)`,
+      params: { start },
+    })),
+  )
+  await new Retention(db, retention).sweep(now)
+  expect(await db.read('select start from rollup_link order by start')).toEqual([{ start: now - 90 * day }, { start: now }])
+})

@@ -160,7 +160,7 @@ async function keepTemplates(relay: TestRelay): Promise<void> {
   await call(relay, 'PATCH', `/api/templates/${id}`, { subject: 'Good day' })
   for (const query of ['', `?after=${copy}`, `?before=${id}`]) await call(relay, 'GET', `/api/templates${query}`)
   const template = { id: 'hello', variables: { name: 'Ann' } }
-  await call(relay, 'POST', '/api/emails', { from: 'app@sender.example', to: 'ann@rcpt.example', template })
+  for (const to of ['ann@rcpt.example', 'clicked@simulator.test']) await call(relay, 'POST', '/api/emails', { from: 'app@sender.example', to, template })
   await pause(relay)
   await call(relay, 'POST', '/api/templates', { name: 'Frame', alias: 'frame', html: '<body>{{{@content}}}{{> hello}}</body>' })
   await call(relay, 'PATCH', `/api/templates/${copy}`, { layout: 'frame', alias: 'page' })
@@ -344,7 +344,13 @@ async function operate(relay: TestRelay): Promise<void> {
   expect(await metrics.text()).toContain('sterna_queue_recipients{state="held"} 1\n')
   expect((await ask('POST', '/api/queue/rcpt.example/bounce')).recipients).toBeGreaterThanOrEqual(2)
   await isQuiet(relay)
-  for (const dimensions of ['', 'period', 'period,domain', 'tag', 'domain&domain_id=dom_1']) await ask('GET', `/api/analytics?dimensions=${dimensions}`)
+  for (const dimensions of ['', 'period', 'period,domain', 'tag', 'campaign', 'template', 'bounce_category', 'domain&domain_id=dom_1']) {
+    await ask('GET', `/api/analytics?dimensions=${dimensions}`)
+  }
+  await ask('GET', '/api/analytics/latency')
+  const { data } = await ask('GET', '/api/emails?to=clicked@simulator.test&limit=1')
+  await ask('GET', `/api/analytics/links?email_id=${data[0].id}`)
+  for (const { template_id: id } of (await ask('GET', '/api/analytics?dimensions=template')).data) await ask('GET', `/api/analytics/links?template_id=${id}`)
 }
 
 const searchAll = ({ relay }: TestRelay, webhookId: string): Promise<void> =>

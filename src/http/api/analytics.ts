@@ -1,68 +1,55 @@
 import { z } from 'zod'
-import { TimeZone } from '../../analytics/local-time.ts'
-import { metrics, metricsOf } from '../../analytics/metric.ts'
+import { otherValue } from '../../analytics/known-values.ts'
+import { countedMetrics, metrics, metricsOf } from '../../analytics/metric.ts'
 import type { Counts, Metric } from '../../analytics/metric.ts'
-import { dayMs, granularities, mostPeriods } from '../../analytics/period.ts'
-import { dimensions, mostRows, readReport } from '../../analytics/report.ts'
-import type { ReportRequest, ReportRow } from '../../analytics/report.ts'
-import type { Rollup } from '../../analytics/rollup.ts'
-import type { Clock } from '../../clock.ts'
-import { SternaError } from '../../errors.ts'
-import { isoTime, parseIsoTime } from '../../iso-time.ts'
-import type { Database } from '../../store/database.ts'
+import { granularities } from '../../analytics/period.ts'
+import { dimensions, readReport, valueDimensions } from '../../analytics/report.ts'
+import type { Dimension, ReportRow } from '../../analytics/report.ts'
 import { operation } from '../operation.ts'
 import type { Operation } from '../operation.ts'
-import { choiceParameter, listParameter, textParameter } from '../query.ts'
 import { timeAnswer } from '../time-field.ts'
-
-export interface AnalyticsParts {
-  db: Database
-  clock: Clock
-  rollup: Pick<Rollup, 'catchUp'>
-}
-
-/** Days in a report where no beginning is given, the last one included. */
-const standardDays = 7
-
-const wordsOf = <const T extends readonly string[]>(words: T) =>
-  listParameter(words.length).transform((given, ctx) => {
-    const unknown = given.find((word) => !words.includes(word))
-    if (unknown === undefined) return words.filter((word) => given.includes(word)) as T[number][]
-    ctx.addIssue(`has "${unknown.slice(0, 50)}"; it may have ${words.join(', ')}`)
-    return z.NEVER
-  })
-
-const timeZone = textParameter
-  .transform((name, ctx) => {
-    try {
-      return new TimeZone(name)
-    } catch (error) {
-      if (!(error instanceof RangeError)) throw error
-      ctx.addIssue('must be a time zone such as Europe/Berlin')
-      return z.NEVER
-    }
-  })
-  .meta({ description: 'Where days, weeks and months begin: a name of the IANA database; UTC if not given.' })
-
-/** A day or a moment; a day means all of it, by the clocks of the time zone. */
-const dayOrTime = textParameter.transform((text, ctx) => {
-  const at = parseIsoTime(text)
-  if (at !== null) return { at, isDay: text.length === 10 }
-  ctx.addIssue('must be a time such as 2026-11-21T06:00:00Z, or a date')
-  return z.NEVER
-})
+import { latencyOperation } from './analytics-latency.ts'
+import { linksOperation } from './analytics-links.ts'
+import { namesOf, reportQuery, reportRequest, timesOf, tooManyRows, wordsOf } from './analytics-query.ts'
+import type { AnalyticsParts } from './analytics-query.ts'
 
 const query = {
-  start_date: dayOrTime.meta({ description: 'A time or a date; six days before the end if not given.' }),
-  end_date: dayOrTime.meta({ description: 'A time, or a date that is included; now if not given.' }),
-  granularity: choiceParameter(granularities).meta({ description: 'The length of a period; daily if not given.' }),
-  timezone: timeZone,
+  ...reportQuery,
   metrics: wordsOf(metrics).meta({ description: `Some of ${metrics.join(', ')}; all if not given.` }),
-  dimensions: wordsOf(dimensions).meta({ description: `Some of ${dimensions.join(', ')}: what \`data\` is broken down by. None if not given.` }),
-  domain_id: listParameter(100).meta({ description: 'Up to 100 ids of domains: counts their mail only.' }),
+  dimensions: wordsOf(dimensions).meta({
+    description:
+      `Some of ${dimensions.join(', ')}: what \`data\` is broken down by; one of ${valueDimensions.join(', ')} at a time. None if not given.`,
+  }),
 }
 
 const values = Object.fromEntries(metrics.map((name) => [name, z.number().optional()])) as Record<Metric, z.ZodOptional<z.ZodNumber>>
+const tooMany = `\`${otherValue}\` for those behind the first 1,000 of a day (UTC).`
+
+/** What a row is about, by the dimension that it is told for. */
+const rowNames = {
+  period: { period: z.string().optional().describe('The first day of the period, or the moment at which the hour began.') },
+  domain: {
+    domain_id: z.string().nullable().optional().describe('Null for mail of no domain.'),
+    domain_name: z.string().nullable().optional().describe('Null once the domain was removed.'),
+  },
+  tag: { tag: z.string().optional().describe(`\`name=value\`. Mail with several tags counts at each of them. ${tooMany}`) },
+  template: {
+    template_id: z.string().optional().describe(`Mail without a template is in no row. ${tooMany}`),
+    template_name: z.string().nullable().optional().describe('Null once the template was deleted.'),
+  },
+  provider: {
+    provider: z
+      .string()
+      .nullable()
+      .optional()
+      .describe(
+        'Who runs the server that took or refused the mail, by the name of its MX host: google, microsoft, yahoo, apple, …; other. ' +
+          'Null where none was reached, or that is not known.',
+      ),
+  },
+  campaign: { campaign: z.string().optional().describe('The value of the tag named `campaign`.') },
+  bounce_category: { bounce_category: z.string().optional().describe('Why, as in `email.bounced`; nothing but bounces is counted by it.') },
+} satisfies Record<Dimension, z.ZodRawShape>
 
 const metricsAnswer = z
   .object({
@@ -77,10 +64,13 @@ const metricsAnswer = z
       .array(
         z
           .object({
-            period: z.string().optional().describe('The first day of the period, or the moment at which the hour began.'),
-            domain_id: z.string().nullable().optional().describe('Null for mail of no domain.'),
-            domain_name: z.string().nullable().optional().describe('Null once the domain was removed.'),
-            tag: z.string().optional().describe('`name=value`. Mail with several tags counts at each of them.'),
+            ...rowNames.period,
+            ...rowNames.domain,
+            ...rowNames.tag,
+            ...rowNames.template,
+            ...rowNames.provider,
+            ...rowNames.campaign,
+            ...rowNames.bounce_category,
             ...values,
           })
           .meta({ id: 'MetricsRow' }),
@@ -102,77 +92,66 @@ export const analyticsOperations = (parts: AnalyticsParts): Operation[] => [
       summary: 'Count what became of mail',
       description:
         'Live mail, by recipient, at the time at which something happened to it, to the quarter of an hour. ' +
-        'What sandbox keys send is not counted. ' +
-        'Rates and `unique_…` leave out opens and clicks by machines.',
+        'What sandbox keys send is not counted. `opened` and `clicked` count every hit; `bot_opened` and `bot_clicked` are those of them ' +
+        'that machines made, also where that turned out later. `unique_opened` are the recipients of whom a person opened or clicked, ' +
+        '`unique_clicked` those of whom one clicked. Rates leave machines out.',
       permission: 'read_access',
       query,
+      csv: ({ dimensions: by, metrics: wanted, totals, data }: z.input<typeof metricsAnswer>) => ({
+        name: 'analytics',
+        columns: [...by.flatMap((dimension) => Object.keys(rowNames[dimension])), ...wanted],
+        rows: data ?? [totals],
+      }),
       answers: [{ status: 200, description: 'The counts.', schema: metricsAnswer }],
       refuses: ['invalid_parameter'],
     },
     async (ctx, { query: asked }) => {
       const { accountId } = ctx.state.submitter
-      const zone = asked.timezone ?? new TimeZone('UTC')
       const now = parts.clock.now()
-      const request: ReportRequest = {
-        accountId,
-        ...rangeOf(asked, zone, now),
-        granularity: asked.granularity ?? 'daily',
-        timeZone: zone,
-        dimensions: asked.dimensions ?? [],
-        domainIds: asked.domain_id,
-      }
-      checkSize(request)
+      const by = asked.dimensions ?? []
+      const request = reportRequest(accountId, asked, { dimensions: by, now })
       await parts.rollup.catchUp()
-      const report = await readReport(parts.db, request)
-      if (!report) throw new SternaError('invalid_parameter', `The answer would have more than ${mostRows} rows. Ask for a shorter time or fewer dimensions.`)
+      const report = await readReport(parts.db, { name: 'rollup', columns: countedMetrics }, request)
+      if (!report) throw tooManyRows()
       const wanted = asked.metrics ?? [...metrics]
-      const names = request.dimensions.includes('domain') ? await domainNames(parts.db, accountId) : new Map<string, string>()
+      const domains = by.includes('domain') ? await namesOf(parts.db, 'domain', accountId) : none
+      const templates = by.includes('template') ? await namesOf(parts.db, 'template', accountId) : none
+      const data = report.rows.map((row) => ({ ...rowName(row, by, { domains, templates }), ...chosen(row.counts, wanted) }))
       return {
         object: 'metrics' as const,
-        start_date: isoTime(request.from),
-        end_date: isoTime(asked.end_date ? request.to : now),
+        ...timesOf(request, asked, now),
         granularity: request.granularity,
         metrics: wanted,
-        dimensions: [...request.dimensions],
+        dimensions: [...by],
         totals: chosen(report.totals, wanted),
-        ...(request.dimensions.length === 0 ? {} : { data: report.rows.map((row) => rowObject(row, wanted, names)) }),
+        ...(by.length === 0 ? {} : { data }),
       }
     },
   ),
+  latencyOperation(parts),
+  linksOperation(parts),
 ]
 
-type Edge = { at: number; isDay: boolean } | null
+const none: ReadonlyMap<string, string> = new Map()
 
-/** @throws SternaError `invalid_parameter` */
-function rangeOf(asked: { start_date: Edge; end_date: Edge }, zone: TimeZone, now: number): { from: number; to: number } {
-  const edgeOf = ({ at, isDay }: { at: number; isDay: boolean }, days: number): number => (isDay ? zone.atLocal(at + days * dayMs) : at)
-  // What happens at this very moment counts too.
-  const to = asked.end_date ? edgeOf(asked.end_date, 1) : now + 1
-  const lastDay = Math.floor((to - 1 + zone.offsetAt(to - 1)) / dayMs)
-  const from = asked.start_date ? edgeOf(asked.start_date, 0) : zone.atLocal((lastDay - standardDays + 1) * dayMs)
-  if (from < to) return { from, to }
-  throw new SternaError('invalid_parameter', 'The parameter start_date must be before end_date.')
-}
-
-/** @throws SternaError `invalid_parameter` */
-function checkSize({ from, to, granularity, dimensions: by }: ReportRequest): void {
-  if (!by.includes('period') || mostPeriods(from, to, granularity) <= mostRows) return
-  throw new SternaError('invalid_parameter', `This is more than ${mostRows} periods. Ask for a shorter time or a coarser granularity.`)
-}
-
-async function domainNames(db: Database, accountId: string): Promise<Map<string, string>> {
-  const rows = await db.report<{ id: string; name: string }>('select id, name from domain where account_id = :accountId and removed_at is null', { accountId })
-  return new Map(rows.map(({ id, name }) => [id, name]))
-}
-
-function chosen(counts: Counts, wanted: readonly Metric[]): Partial<Record<Metric, number>> {
-  const all = metricsOf(counts)
+function chosen(counts: readonly number[], wanted: readonly Metric[]): Partial<Record<Metric, number>> {
+  const all = metricsOf(Object.fromEntries(countedMetrics.map((name, place) => [name, counts[place] ?? 0])) as Counts)
   return Object.fromEntries(wanted.map((name) => [name, all[name]]))
 }
 
-const rowObject = ({ period, domainId, tag, counts }: ReportRow, wanted: readonly Metric[], names: Map<string, string>) => ({
-  ...(period === null ? {} : { period }),
-  ...(domainId === null ? {} : { domain_id: domainId === '' ? null : domainId, domain_name: names.get(domainId) ?? null }),
-  ...(tag === null ? {} : { tag }),
-  ...chosen(counts, wanted),
-})
+interface Names {
+  domains: ReadonlyMap<string, string>
+  templates: ReadonlyMap<string, string>
+}
+
+/** What a row of a report is about. */
+function rowName({ period, domainId, value }: ReportRow, by: readonly Dimension[], { domains, templates }: Names) {
+  const dimension = valueDimensions.find((each) => by.includes(each))
+  return {
+    ...(period === null ? {} : { period }),
+    ...(domainId === null ? {} : { domain_id: domainId === '' ? null : domainId, domain_name: domains.get(domainId) ?? null }),
+    ...(dimension === 'template' ? { template_id: value ?? '', template_name: templates.get(value ?? '') ?? null } : {}),
+    ...(dimension === 'provider' ? { provider: value === '' ? null : value } : {}),
+    ...(dimension === 'tag' || dimension === 'campaign' || dimension === 'bounce_category' ? { [dimension]: value ?? '' } : {}),
+  }
+}

@@ -1,0 +1,105 @@
+import type { Database, Row } from '../store/database.ts'
+import { otherValue } from './known-values.ts'
+import { latencyBucket } from './latency.ts'
+import { linkName } from './link-name.ts'
+import { repeatedTypes } from './recipient-counts.ts'
+import type { RepeatedEvent } from './recipient-counts.ts'
+import { quarterMs } from './span.ts'
+
+/** A piece of the log: the events behind `from` up to `to`, places in it. */
+export interface Step {
+  from: number
+  to: number
+}
+
+/** So many events of live mail that are counted alike. */
+export interface CountedEvents extends Row {
+  account_id: string
+  type: string
+  /** Epoch, ms. */
+  quarter: number
+  domain_id: string | null
+  template_id: string | null
+  /** JSON [{name, value}]. */
+  tags: string | null
+  provider: string | null
+  /** JSON, of a bounce. */
+  bounce: string | null
+  /** Of a delivery: the place of the bucket that the time since the message was to leave belongs to. */
+  bucket: number | null
+  /** Of what may happen more than once. */
+  recipient_id: string | null
+  events: number
+}
+
+const quoted = (types: readonly string[]): string => types.map((type) => `'${type}'`).join(', ')
+const repeated = quoted(repeatedTypes)
+const counted = quoted(['email.sent', 'email.delivered', 'email.bounced', ...repeatedTypes])
+
+/** When the message was to leave first. */
+const leftAt = 'case when m.scheduled_at > m.created_at then m.scheduled_at else m.created_at end'
+
+/** Added up where they are: from thread to thread an event takes more than to count it. */
+const eventsOf = `
+  select account_id, type, quarter * cast(${quarterMs} as bigint) as quarter, domain_id, template_id, tags, provider, bounce,
+         cast(bucket as bigint) as bucket, recipient_id, count(*) as events
+    from (select e.account_id, e.type, e.created_at / ${quarterMs} as quarter, m.domain_id, m.template_id, m.tags, r.provider,
+                 case when e.type = 'email.bounced' then e.data end as bounce,
+                 case when e.type in (${repeated}) then e.recipient_id end as recipient_id,
+                 case when e.type = 'email.delivered' then ${latencyBucket(`(e.created_at - ${leftAt})`)} end as bucket
+            from event e left join message m on m.id = e.message_id left join recipient r on r.id = e.recipient_id
+           where e.seq > :from and e.seq <= :to and e.sandbox = 0 and e.type in (${counted})) found
+   group by account_id, type, quarter, domain_id, template_id, tags, provider, bounce, bucket, recipient_id`
+
+/** All such events of the recipients that have one in the step, so that what counts once does. */
+const historiesOf = `
+  select f.seq, f.id, f.recipient_id, f.type, f.created_at,
+         case when f.type in ('email.opened', 'email.clicked', 'email.rejudged') then f.data end as data
+    from (select distinct message_id, recipient_id from event
+           where seq > :from and seq <= :to and sandbox = 0 and type in (${repeated})) found cross join event f
+   where f.message_id = found.message_id and f.recipient_id = found.recipient_id and f.seq <= :to and f.type in (${repeated})
+   order by f.seq`
+
+export interface HistoryRow extends Row {
+  seq: number
+  id: string
+  recipient_id: string
+  type: RepeatedEvent['type']
+  created_at: number
+  data: string | null
+}
+
+/** What a step counts, and by recipient what has happened more than once up to its end. */
+export interface ReadStep extends Step {
+  events: CountedEvents[]
+  histories: Map<string, RepeatedEvent[]>
+}
+
+const nameOfLink = (link: string): string => linkName(link) ?? otherValue
+
+/** Reads what a step counts, beside those who write. */
+export async function readStep(db: Pick<Database, 'report'>, { from, to }: Step): Promise<ReadStep> {
+  const events = await db.report<CountedEvents>(eventsOf, { from, to })
+  const isRepeated = events.some(({ type }) => (repeatedTypes as readonly string[]).includes(type))
+  const rows = isRepeated ? await db.report<HistoryRow>(historiesOf, { from, to }) : []
+  const histories = Map.groupBy(rows, (row) => row.recipient_id)
+  const told = Array.from(histories, ([id, own]): [string, RepeatedEvent[]] => [id, own.map((row) => repeatedEvent(row, nameOfLink))])
+  return { from, to, events, histories: new Map(told) }
+}
+
+/** An event as it is counted. `nameOf` says what a click on a link is counted under. */
+export function repeatedEvent({ seq, id, type, created_at: at, data }: HistoryRow, nameOf: (link: string) => string): RepeatedEvent {
+  const told = data === null ? {} : (JSON.parse(data) as { bot?: unknown; link?: unknown; event_id?: unknown })
+  const text = (value: unknown): string | null => (typeof value === 'string' ? value : null)
+  const link = type === 'email.clicked' ? text(told.link) : null
+  return {
+    seq,
+    id,
+    type,
+    at,
+    bot: told.bot !== false,
+    // An erased link is empty.
+    link: link === null || link === '' ? null : nameOf(link),
+    about: type === 'email.rejudged' ? text(told.event_id) : null,
+  }
+}

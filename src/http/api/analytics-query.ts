@@ -1,0 +1,129 @@
+import { z } from 'zod'
+import { TimeZone } from '../../analytics/local-time.ts'
+import { dayMs, granularities, mostPeriods } from '../../analytics/period.ts'
+import type { Granularity } from '../../analytics/period.ts'
+import { mostRows, valueDimensions } from '../../analytics/report.ts'
+import type { Dimension, ReportRequest } from '../../analytics/report.ts'
+import type { Rollup } from '../../analytics/rollup.ts'
+import type { Clock } from '../../clock.ts'
+import { SternaError } from '../../errors.ts'
+import { isoTime, parseIsoTime } from '../../iso-time.ts'
+import type { Database } from '../../store/database.ts'
+import { formatParameter } from '../csv.ts'
+import { choiceParameter, listParameter, textParameter } from '../query.ts'
+
+export interface AnalyticsParts {
+  db: Database
+  clock: Clock
+  rollup: Pick<Rollup, 'catchUp'>
+}
+
+/** Days in a report where no beginning is given, the last one included. */
+const standardDays = 7
+
+/** Some of these words. */
+export const wordsOf = <const T extends readonly string[]>(words: T) =>
+  listParameter(words.length).transform((given, ctx) => {
+    const unknown = given.find((word) => !words.includes(word))
+    if (unknown === undefined) return words.filter((word) => given.includes(word)) as T[number][]
+    ctx.addIssue(`has "${unknown.slice(0, 50)}"; it may have ${words.join(', ')}`)
+    return z.NEVER
+  })
+
+const timeZone = textParameter
+  .transform((name, ctx) => {
+    try {
+      return new TimeZone(name)
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error
+      ctx.addIssue('must be a time zone such as Europe/Berlin')
+      return z.NEVER
+    }
+  })
+  .meta({ description: 'Where days, weeks and months begin: a name of the IANA database; UTC if not given.' })
+
+/** A day or a moment; a day means all of it, by the clocks of the time zone. */
+const dayOrTime = textParameter.transform((text, ctx) => {
+  const at = parseIsoTime(text)
+  if (at !== null) return { at, isDay: text.length === 10 }
+  ctx.addIssue('must be a time such as 2026-11-21T06:00:00Z, or a date')
+  return z.NEVER
+})
+
+/** When, as every report is asked. */
+export const timeQuery = {
+  start_date: dayOrTime.meta({ description: 'A time or a date; six days before the end if not given.' }),
+  end_date: dayOrTime.meta({ description: 'A time, or a date that is included; now if not given.' }),
+  timezone: timeZone,
+  format: formatParameter,
+}
+
+/** The same of reports that may be broken down. */
+export const reportQuery = {
+  ...timeQuery,
+  granularity: choiceParameter(granularities).meta({ description: 'The length of a period; daily if not given.' }),
+  domain_id: listParameter(100).meta({ description: 'Up to 100 ids of domains: counts their mail only.' }),
+}
+
+type Edge = { at: number; isDay: boolean } | null
+
+export interface AskedTime {
+  start_date: Edge
+  end_date: Edge
+  timezone: TimeZone | null
+}
+
+/**
+ * The time of a report; epoch, ms.
+ * @throws SternaError `invalid_parameter`
+ */
+export function rangeOf(asked: AskedTime, now: number): { from: number; to: number } {
+  const zone = asked.timezone ?? new TimeZone('UTC')
+  const edgeOf = ({ at, isDay }: { at: number; isDay: boolean }, days: number): number => (isDay ? zone.atLocal(at + days * dayMs) : at)
+  // What happens at this very moment counts too.
+  const to = asked.end_date ? edgeOf(asked.end_date, 1) : now + 1
+  const lastDay = Math.floor((to - 1 + zone.offsetAt(to - 1)) / dayMs)
+  const from = asked.start_date ? edgeOf(asked.start_date, 0) : zone.atLocal((lastDay - standardDays + 1) * dayMs)
+  if (from < to) return { from, to }
+  throw new SternaError('invalid_parameter', 'The parameter start_date must be before end_date.')
+}
+
+/** @throws SternaError `invalid_parameter` */
+export function reportRequest(
+  accountId: string,
+  asked: AskedTime & { granularity: Granularity | null; domain_id: string[] | null },
+  { dimensions, now }: { dimensions: readonly Dimension[]; now: number },
+): ReportRequest {
+  const range = rangeOf(asked, now)
+  const granularity = asked.granularity ?? 'daily'
+  checkSize(range, granularity, dimensions)
+  return { accountId, ...range, granularity, timeZone: asked.timezone ?? new TimeZone('UTC'), dimensions, domainIds: asked.domain_id }
+}
+
+function checkSize({ from, to }: { from: number; to: number }, granularity: Granularity, by: readonly Dimension[]): void {
+  if (valueDimensions.filter((each) => by.includes(each)).length > 1) {
+    const which = valueDimensions.join(', ')
+    throw new SternaError('invalid_parameter', `The parameter dimensions may have one of ${which} at a time. Ask for each alone.`)
+  }
+  if (!by.includes('period') || mostPeriods(from, to, granularity) <= mostRows) return
+  throw new SternaError('invalid_parameter', `This is more than ${mostRows} periods. Ask for a shorter time or a coarser granularity.`)
+}
+
+export const tooManyRows = (): SternaError =>
+  new SternaError('invalid_parameter', `The answer would have more than ${mostRows} rows. Ask for a shorter time or fewer dimensions.`)
+
+/** The beginning and end that the answer names. */
+export const timesOf = ({ from, to }: { from: number; to: number }, asked: AskedTime, now: number) => ({
+  start_date: isoTime(from),
+  end_date: isoTime(asked.end_date ? to : now),
+})
+
+/** The names of what is there of an account, by id. */
+export async function namesOf(db: Pick<Database, 'report'>, what: 'domain' | 'template', accountId: string): Promise<Map<string, string>> {
+  const sql =
+    what === 'domain'
+      ? 'select id, name from domain where account_id = :accountId and removed_at is null'
+      : 'select id, name from template where account_id = :accountId'
+  const rows = await db.report<{ id: string; name: string }>(sql, { accountId })
+  return new Map(rows.map(({ id, name }) => [id, name]))
+}

@@ -1,0 +1,28 @@
+import { choiceParameter } from './query.ts'
+
+/** An answer as a table: its first line names the columns. */
+export interface Table {
+  columns: readonly string[]
+  rows: readonly Record<string, string | number | null | undefined>[]
+  /** What it is saved as, without `.csv`. */
+  name: string
+}
+
+/** The parameter by which endpoints that answer as a table are asked for it; `Accept: text/csv` is the same. */
+export const formatParameter = choiceParameter(['json', 'csv']).meta({
+  description:
+    'csv: the rows as a table, as with `Accept: text/csv`. A text that a spreadsheet would take for a formula begins with an apostrophe there.',
+})
+
+/** The text of a table (RFC 4180). */
+export const csvText = ({ columns, rows }: Table): string =>
+  [columns, ...rows.map((row) => columns.map((column) => row[column] ?? ''))].map((cells) => `${cells.map(cell).join(',')}\r\n`).join('')
+
+/** A spreadsheet would carry out what begins so (OWASP, CSV injection). */
+const formula = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/
+
+function cell(value: string | number): string {
+  if (typeof value === 'number') return String(value)
+  const text = formula.test(value) ? `'${value}` : value
+  return /[",;\t\r\n']|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}

@@ -31,6 +31,15 @@ interface HitRecorderSettings {
   scheme: 'http' | 'https'
 }
 
+/** What is to be done about a recipient. */
+interface Step {
+  statements: Statement[]
+  /** Whether there is an event among them. */
+  tells: boolean
+  /** To be called once they are written. */
+  remember(): void
+}
+
 /** Hits that wait to be written; what comes beyond is served and not recorded. */
 const mostWaiting = 2_000
 /** Of one recipient: nobody can fill the log, or a webhook, with one token. */
@@ -40,7 +49,9 @@ const judgedTogether = 20
 /** How long hits wait for company, ms. */
 const gatherMs = 100
 /** How much longer than a step took it waits before the next: mail goes first. */
-const restFactor = 1
+const restFactor = 3
+/** How long hits are judged before others get their turn, ms. */
+const turnMs = 3
 /** Later hits may tell of those of this time, ms. */
 const memoryMs = 15 * 60_000
 const settledAtOnce = 100
@@ -114,10 +125,16 @@ export class HitRecorder {
     const hits = this.#waiting.slice(0, subjectsAtOnce)
     const byRecipient = Map.groupBy(hits, ({ recipientId }) => recipientId)
     const subjects = await readSubjects(this.#parts.db, [...byRecipient.keys()])
-    const steps = [...byRecipient].flatMap(([recipientId, came]) => {
+    const steps: Step[] = []
+    let turnStartedAt = performance.now()
+    for (const [recipientId, came] of byRecipient) {
       const subject = subjects.get(recipientId)
-      return subject && !isErasedAddress(subject.to) ? [this.#stepOf(subject, came)] : []
-    })
+      if (!subject || isErasedAddress(subject.to)) continue
+      steps.push(this.#stepOf(subject, came))
+      if (performance.now() - turnStartedAt < turnMs) continue
+      await pause(0)
+      turnStartedAt = performance.now()
+    }
     const batch = steps.flatMap(({ statements }) => statements)
     if (batch.length > 0) await this.#parts.db.write(batch, { patient: true })
     for (const { remember } of steps) remember()
@@ -126,7 +143,7 @@ export class HitRecorder {
   }
 
   /** What is to be written of the new hits of a recipient, and of earlier ones that they show in another light. */
-  #stepOf(subject: HitSubject, came: ReaderHit[]): { statements: Statement[]; tells: boolean; remember(): void } {
+  #stepOf(subject: HitSubject, came: ReaderHit[]): Step {
     const all = this.#recent.of(subject.recipientId)
     const known = all.slice(-judgedTogether)
     const fresh = came.slice(0, Math.max(0, mostOfRecipient - Math.max(subject.stored, all.length)))

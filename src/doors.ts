@@ -231,7 +231,7 @@ async function openHttp(core: CoreParts, inside: Inside, frame: DoorFrame) {
       keys: trackingKeys(core.secrets.deriveKey),
       trustedProxies: config.http.trustedProxies,
       now: () => clock.now(),
-      record: (hit) => inside.hits.record(hit),
+      hits: inside.hits,
       appLinksAt: (host) => core.sendingDomains.appLinksAt(host),
     }),
     health: core.health,

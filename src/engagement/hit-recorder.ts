@@ -81,9 +81,14 @@ export class HitRecorder {
     this.#wake()
   }
 
+  /** False where a hit of this recipient would not be recorded. */
+  takes(recipientId: string): boolean {
+    return this.#waiting.length < mostWaiting && this.#recent.of(recipientId).length < mostOfRecipient && !this.#isStopped
+  }
+
   /** Never throws, and never waits. */
   record(hit: ReaderHit): void {
-    if (this.#waiting.length >= mostWaiting || this.#isStopped) return
+    if (!this.takes(hit.recipientId)) return
     this.#waiting.push(hit)
     this.#wake()
   }

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import type { HitRecorder } from '../engagement/hit-recorder.ts'
 import type { ReaderHit } from '../engagement/reader-hit.ts'
 import { openTarget } from '../tracking/sealed-target.ts'
 import { readRecipientToken, recipientTokenLength } from '../tracking/tracking-token.ts'
@@ -11,8 +12,8 @@ export interface TrackingDoorParts {
   trustedProxies: readonly string[]
   /** Epoch, ms. */
   now(): number
-  /** Called behind the answer. */
-  record(hit: ReaderHit): void
+  /** Where hits go, behind the answer. */
+  hits: Pick<HitRecorder, 'takes' | 'record'>
   /** What the domain of this tracking host answers below `/.well-known`, by file; null where nothing is known of the host. */
   appLinksAt(host: string): Readonly<Record<string, string>> | null
 }
@@ -71,10 +72,10 @@ export class TrackingDoor {
     const recipient = readRecipientToken(token, this.#parts.keys)
     const found = recipient ? this.#find(kind, sealed, recipient) : notFound
     send(req, res, found)
-    if (!recipient || !found.hit || req.method !== 'GET') return
+    if (!recipient || !found.hit || req.method !== 'GET' || !this.#parts.hits.takes(recipient.recipientId)) return
     const { headers, socket } = req
     const forwardedFor = headers['x-forwarded-for']
-    this.#parts.record({
+    this.#parts.hits.record({
       ...found.hit,
       recipientId: recipient.recipientId,
       at: this.#parts.now(),

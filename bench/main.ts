@@ -3,6 +3,7 @@
  * installed, in one run and in turn. Loopback only, bounded in messages and time. Linux, for the CPU figures.
  *
  * npm run bench -- [--rounds 3] [--messages 6000] [--warm-up 1000] [--domains 1] [--http-seconds 5] [--alone]
+ *   [--tracked true|false: mail has links, and its opens and clicks are tracked or not]
  */
 import { spawn } from 'node:child_process'
 import { cpus, totalmem } from 'node:os'
@@ -20,6 +21,7 @@ const { values } = parseArgs({
     domains: { type: 'string', default: '1' },
     'http-seconds': { type: 'string', default: '5' },
     alone: { type: 'boolean', default: false },
+    tracked: { type: 'string' },
   },
 })
 const rounds = Number(values.rounds)
@@ -71,6 +73,7 @@ async function measure(peer: Peer, messages: number, size: number): Promise<Roun
     JSON.stringify({
       host, port, user, password, messages, size, seconds,
       connections: 10, perConnection: 10, from: 'bounce@sender.example', recipientDomains: domains,
+      ...(values.tracked === undefined ? {} : { tracked: values.tracked === 'true' }),
     }),
   ])
   const got = await received

@@ -1,6 +1,6 @@
 /**
  * A closed-loop SMTP client load: started as a process of its own by main.ts. Its one argument is JSON:
- * { host, port, connections, messages, perConnection, size, from, recipientDomains, user?, password?, seconds }.
+ * { host, port, connections, messages, perConnection, size, from, recipientDomains, user?, password?, seconds, tracked? }.
  * Every message has a recipient of its own and an X-Bench field with number and time. Prints JSON.
  */
 import { createConnection } from 'node:net'
@@ -18,11 +18,15 @@ interface Load {
   user?: string
   password?: string
   seconds: number
+  /** Whether opens and clicks are to be tracked; undefined: the message has no links. */
+  tracked?: boolean
 }
 
 const load = JSON.parse(process.argv[2] ?? '{}') as Load
 const line = '<tr><td class="c">Item 42 of your order</td><td align=right>19.90 EUR</td></tr>\r\n'
-const body = Buffer.from(line.repeat(Math.ceil(load.size / line.length)).slice(0, load.size - 2) + '\r\n')
+const links = load.tracked === undefined ? '' : '<p><a href="https://shop.example/orders/4711?from=mail">See what you have bought</a></p>\r\n'.repeat(4)
+const body = Buffer.from((links + line.repeat(Math.ceil(load.size / line.length))).slice(0, load.size - 2) + '\r\n')
+const wish = load.tracked === undefined ? '' : `X-Tracking: ${load.tracked}\r\n`
 const auth = load.user ? Buffer.from(`\0${load.user}\0${load.password ?? ''}`).toString('base64') : null
 
 let next = 0
@@ -38,7 +42,7 @@ function message(id: number, to: string, now: number): Buffer {
     `From: Sender <${load.from}>\r\nTo: <${to}>\r\nSubject: Your receipt number ${id}\r\n` +
     `Date: ${new Date(now).toUTCString().replace('GMT', '+0000')}\r\nMessage-ID: <b${id}.${now}@sender.example>\r\n` +
     `MIME-Version: 1.0\r\nContent-Type: text/html; charset=utf-8\r\nContent-Transfer-Encoding: 7bit\r\n` +
-    `X-Bench: ${id} ${now}\r\n\r\n`
+    `${wish}X-Bench: ${id} ${now}\r\n\r\n`
   return Buffer.concat([Buffer.from(head), body, Buffer.from('.\r\n')])
 }
 

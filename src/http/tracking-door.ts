@@ -40,7 +40,7 @@ const notFound: Found = { status: 404, type: 'text/plain; charset=utf-8', body: 
 
 /**
  * Answers tracking links, before anything else looks at the request: a picture, or where a link leads. Machines and people get the same
- * answer, HEAD as well as GET, and it waits for nothing. A tracking host answers nothing but these, links to unsubscribe
+ * answer, and it waits for nothing. A link is passed on by GET only, so that nobody uses up by HEAD what works once. A tracking host answers nothing but these, links to unsubscribe
  * and the files by which apps open links.
  */
 export class TrackingDoor {
@@ -99,14 +99,15 @@ export class TrackingDoor {
 
 function send({ method }: IncomingMessage, res: ServerResponse, { status, type, body, location }: Found): void {
   const isRead = method === 'GET' || method === 'HEAD'
-  res.writeHead(isRead ? status : 405, {
+  const isPassedOn = location !== undefined && method === 'GET'
+  res.writeHead(!isRead ? 405 : location !== undefined && !isPassedOn ? 200 : status, {
     'Content-Type': type,
     'Content-Length': isRead ? Buffer.byteLength(body) : 0,
     'Cache-Control': 'no-store, private',
     'Referrer-Policy': 'no-referrer',
     'X-Robots-Tag': 'noindex, nofollow',
     'X-Content-Type-Options': 'nosniff',
-    ...(location === undefined || !isRead ? {} : { Location: location }),
+    ...(isPassedOn ? { Location: location } : {}),
     ...(isRead ? {} : { Allow: 'GET, HEAD' }),
   })
   res.end(method === 'GET' ? body : undefined)

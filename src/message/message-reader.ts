@@ -22,6 +22,7 @@ export interface MessageRow extends Row {
   tags: string
   metadata: string
   template_id: string | null
+  tracking: string | null
   scheduled_at: number | null
   created_at: number
 }
@@ -72,7 +73,7 @@ export interface EventRow extends Row {
 }
 
 const messageColumns = `id, domain_id, source, header_from, header_to, header_cc, reply_to, subject, message_id_header,
-  tags, metadata, template_id, scheduled_at, created_at`
+  tags, metadata, template_id, tracking, scheduled_at, created_at`
 
 /**
  * What the API shows of messages. All of it reads the connection for reports, so that no list delays a commit.

@@ -63,13 +63,13 @@ test('an open and a click are counted at once for the one of three who did it, a
   for (const other of ['ann', 'cat']) expect(await reader(id, other)).toMatchObject({ open_count: 0, click_count: 0, opened_at: null })
 })
 
-test('HEAD gets the same answer and never counts; a link that was changed leads nowhere', async () => {
+test('HEAD is not passed on and never counts; a link that was changed leads nowhere', async () => {
   const { relay, delivered, fetchLink, reader } = await start()
   const id = await relay.send('ann@rcpt.example', { html, tracking: { opens: true, clicks: true } })
   const { ann = '' } = await delivered(1)
   const [link = '', other = ''] = linksIn(ann)
   const head = await fetchLink(link, { method: 'HEAD' })
-  expect([head.status, head.headers.get('location')]).toEqual([302, 'https://shop.example/?a=1&b=2'])
+  expect([head.status, head.headers.get('location')]).toEqual([200, null])
   expect((await fetchLink(pictureIn(ann), { method: 'HEAD' })).status).toBe(200)
   expect((await fetchLink(link, { method: 'POST' })).status).toBe(405)
   const changed = [link.slice(0, -1), `${link}A`, link.replace(/\/c\//, '/o/'), `${link}/x`, pictureIn(ann).replace(/.$/, (last) => (last === '0' ? '1' : '0'))]
@@ -95,6 +95,13 @@ test('the domain says what holds where an email does not, and an email may say o
   expect([linksIn(all).length, pictureIn(all) !== '']).toEqual([2, true])
   expect([linksIn(opens).length, pictureIn(opens) !== '']).toEqual([0, true])
   expect(none.trimEnd()).toBe(html)
+  const { data } = (await relay.call('GET', '/api/emails')).body
+  const trackingOf = async ({ id }: { id: string }) => (await relay.call('GET', `/api/emails/${id}`)).body.tracking
+  expect(await Promise.all(data.map(trackingOf))).toEqual([
+    { opens: false, clicks: false, anonymous: false },
+    { opens: true, clicks: false, anonymous: false },
+    { opens: true, clicks: true, anonymous: false },
+  ])
 })
 
 test('machines are counted and posted only where they are asked for', async () => {

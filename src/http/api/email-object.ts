@@ -5,6 +5,7 @@ import { deriveStatus, lastEventOf } from '../../message/email-status.ts'
 import type { NewestEvent } from '../../message/email-status.ts'
 import type { AttemptRow, EventRow, MessageRow, RecipientRow } from '../../message/message-reader.ts'
 import type { Tag } from '../../message/submission.ts'
+import { storedTracking } from '../../message/tracking-options.ts'
 import type { RecipientState } from '../../queue/recipient-state.ts'
 import type { AcceptedBatch } from '../../submission/accept-batch.ts'
 import type { Accepted } from '../../submission/admission.ts'
@@ -59,6 +60,7 @@ export const emailObject = (message: MessageRow, parts: EmailParts, bodies: { ht
   html: bodies.html,
   text: bodies.text,
   tags: JSON.parse(message.tags) as Tag[],
+  tracking: storedTracking(message.tracking) ?? { opens: false, clicks: false, anonymous: false },
   recipients: parts.recipients.map(recipientObject),
 })
 

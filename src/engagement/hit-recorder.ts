@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { CancelTimer, Clock } from '../clock.ts'
 import { newId } from '../id.ts'
 import type { Log } from '../log.ts'
-import { ConflictError } from '../store/database.ts'
+import { BusyError, ConflictError, StorageFullError } from '../store/database.ts'
 import type { Database, Statement } from '../store/database.ts'
 import { isErasedAddress } from '../suppression/erased-address.ts'
 import type { Hit, HitMessage, Verdict } from '../tracking/hit.ts'
@@ -68,6 +68,8 @@ export class HitRecorder {
   readonly #waiting: ReaderHit[] = []
   readonly #recent = new RecentHits()
   #working: Promise<void> | null = null
+  /** Whether there is something to do that came while others were worked on. */
+  #isAskedAgain = false
   #cancelTimer: CancelTimer = () => {}
   #isStopped = false
 
@@ -101,9 +103,15 @@ export class HitRecorder {
   }
 
   #wake(): void {
-    this.#working ??= this.#work().finally(() => {
+    if (this.#working) {
+      this.#isAskedAgain = true
+      return
+    }
+    this.#working = this.#work().finally(() => {
       this.#working = null
-      if (this.#waiting.length > 0 && !this.#isStopped) this.#wake()
+      const hasMore = this.#isAskedAgain || this.#waiting.length > 0
+      this.#isAskedAgain = false
+      if (hasMore && !this.#isStopped) this.#wake()
     })
   }
 
@@ -113,8 +121,12 @@ export class HitRecorder {
       while (this.#waiting.length > 0) await this.#rested(() => this.#writeSome())
       while (!this.#isStopped && (await this.#settleSome())) await pause(0)
     } catch (error) {
-      this.#parts.log.error({ error, waiting: this.#waiting.length }, 'opens and clicks cannot be recorded')
-      if (this.#isStopped) return void this.#waiting.splice(0)
+      // A full disk and a lock are told of elsewhere, and end; whatever else keeps some from being written must not keep all the others.
+      const isPassing = error instanceof StorageFullError || error instanceof BusyError
+      if (!isPassing) this.#parts.log.error({ error }, 'opens and clicks cannot be recorded')
+      this.#waiting.splice(0, this.#isStopped ? mostWaiting : isPassing ? 0 : subjectsAtOnce)
+      if (this.#isStopped) return
+      this.#isAskedAgain = true
       await pause(againMs, undefined, { ref: false })
     }
     this.#recent.forgetBefore(this.#parts.clock.now() - memoryMs)

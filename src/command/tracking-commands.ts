@@ -46,7 +46,7 @@ export async function rewriteFile(input: CommandInput, now: number): Promise<Buf
   const charset = textOption(input, 'charset') ?? 'utf-8'
   if (flagOption(input, 'links')) return Buffer.from(trackableLinks(html, charset).map((link) => `${JSON.stringify(link)}\n`).join(''))
   const keys = trackingKeys(() => randomBytes(32))
-  const { clickUrl } = messageLinks({ messageId: newId('em', now), base: shownBase, keys })
+  const { clickUrl } = messageLinks({ messageId: newId('em', now), base: shownBase, trackingHost: '', keys })
   return Buffer.from(rewriteLinks(html, charset, clickUrl))
 }
 

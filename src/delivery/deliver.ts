@@ -87,25 +87,31 @@ export async function deliver(job: DeliveryJob, onAttempt: OnAttempt, parts: Del
 
 /** The content and what stands before it: all recipients whose message is the same share its signatures. */
 function leavingAs(job: DeliveryJob, parts: DeliverParts): (recipient: DeliveryRecipient) => Promise<Pick<OutgoingMessage, 'header' | 'content'>> {
-  const tracked = trackedMessage(job, parts)
+  const tracked = orUntracked(job, parts, () => job.tracking && TrackedMessage.of(job.messageId, job.content, job.tracking))
   if (!tracked) {
     const headerFor = headersOf(job.content, job, parts)
     return async (recipient) => ({ header: await headerFor(recipient), content: job.content })
   }
   return async (recipient) => {
-    const content = tracked.contentFor(recipient.id)
+    const content = orUntracked(job, parts, () => cleanOnly(tracked.contentFor(recipient.id))) ?? job.content
     return { header: await headersOf(content, job, parts)(recipient), content }
   }
 }
 
 /** A message that cannot be tracked leaves as it is. */
-function trackedMessage({ messageId, content, tracking }: DeliveryJob, { noteFault }: DeliverParts): TrackedMessage | null {
+function orUntracked<T>({ messageId }: DeliveryJob, { noteFault }: DeliverParts, track: () => T): T | null {
   try {
-    return tracking && TrackedMessage.of(messageId, content, tracking)
+    return track()
   } catch (error) {
     noteFault(`message ${messageId} leaves untracked: ${messageOf(error)}`)
     return null
   }
+}
+
+/** @throws Error where there is a bare CR or LF, or NUL */
+function cleanOnly(content: Uint8Array): Uint8Array {
+  if (!isCleanContent(content)) throw new Error('its tracked form has bare CR or LF, or NUL')
+  return content
 }
 
 function headersOf(content: Uint8Array, job: DeliveryJob, { signer, now }: DeliverParts): (recipient: DeliveryRecipient) => Promise<string> {

@@ -48,11 +48,11 @@ const mostOfRecipient = 100
 const judgedTogether = 20
 /** How long hits wait for company, ms. */
 const gatherMs = 100
-/** How much longer than a step took it waits before the next: mail goes first. */
+/** Each step is followed by a rest this many times as long: mail goes first. */
 const restFactor = 3
 /** How long hits are judged before others get their turn, ms. */
 const turnMs = 3
-/** Later hits may tell of those of this time, ms. */
+/** How long a hit is remembered, since later ones may say more of it, ms. */
 const memoryMs = 15 * 60_000
 const settledAtOnce = 100
 const againMs = 1_000
@@ -100,6 +100,7 @@ export class HitRecorder {
     this.#isStopped = true
     this.#cancelTimer()
     await this.#working
+    if (this.#waiting.length > 0) await this.#work()
   }
 
   #wake(): void {
@@ -121,11 +122,9 @@ export class HitRecorder {
       while (this.#waiting.length > 0) await this.#rested(() => this.#writeSome())
       while (!this.#isStopped && (await this.#settleSome())) await pause(0)
     } catch (error) {
-      // A full disk and a lock are told of elsewhere, and end; whatever else keeps some from being written must not keep all the others.
-      const isPassing = error instanceof StorageFullError || error instanceof BusyError
-      if (!isPassing) this.#parts.log.error({ error }, 'opens and clicks cannot be recorded')
-      this.#waiting.splice(0, this.#isStopped ? mostWaiting : isPassing ? 0 : subjectsAtOnce)
-      if (this.#isStopped) return
+      // A full disk and a lock are told of elsewhere, and end.
+      if (!isPassing(error)) this.#parts.log.error({ error }, 'opens and clicks cannot be recorded')
+      if (this.#isStopped) return void this.#waiting.splice(0)
       this.#isAskedAgain = true
       await pause(againMs, undefined, { ref: false })
     }
@@ -140,6 +139,16 @@ export class HitRecorder {
 
   async #writeSome(): Promise<void> {
     const hits = this.#waiting.slice(0, subjectsAtOnce)
+    try {
+      await this.#writeHits(hits)
+    } catch (error) {
+      // Whatever keeps some from being written must not keep all the others.
+      if (!isPassing(error)) this.#waiting.splice(0, hits.length)
+      throw error
+    }
+  }
+
+  async #writeHits(hits: ReaderHit[]): Promise<void> {
     const byRecipient = Map.groupBy(hits, ({ recipientId }) => recipientId)
     const subjects = await readSubjects(this.#parts.db, [...byRecipient.keys()])
     const steps: Step[] = []
@@ -153,7 +162,7 @@ export class HitRecorder {
       turnStartedAt = performance.now()
     }
     const batch = steps.flatMap(({ statements }) => statements)
-    if (batch.length > 0) await this.#parts.db.write(batch, { patient: true })
+    if (batch.length > 0 && !(await this.#written(batch))) return
     for (const { remember } of steps) remember()
     this.#waiting.splice(0, hits.length)
     if (steps.some(({ tells }) => tells)) this.#parts.eventsWritten()
@@ -176,7 +185,7 @@ export class HitRecorder {
       ...changed.map(({ stored }) => updateVerdict(stored.id, stored.verdict)),
       ...changed.flatMap(({ hit, stored }) => (hit.eventId === null ? [] : [recordRejudged(subject, stored, hit.eventId, now)])),
     ]
-    if (statements.length > 0) statements.push(recount(subject.recipientId))
+    if (statements.length > 0) statements.push(recount(subject))
     return {
       statements,
       tells: changed.some(({ hit }) => hit.eventId !== null),
@@ -190,13 +199,14 @@ export class HitRecorder {
   #verdictsOn({ deliveredAt }: HitSubject, hits: ReaderHit[]): Verdict[] {
     const { hiddenLink: honeypot, scheme } = this.#settings
     const links = Math.max(0, ...hits.map((hit) => hit.links))
-    const judged = hits.map(({ what, at, method, headers, ip }): Hit => ({ what, method, headers, ip, afterDeliveryMs: at - (deliveredAt ?? at) }))
+    const since = deliveredAt ?? Math.min(...hits.map(({ at }) => at))
+    const judged = hits.map(({ what, at, method, headers, ip }): Hit => ({ what, method, headers, ip, afterDeliveryMs: at - since }))
     return this.#parts.judge({ links, honeypot, scheme, hits: judged })
   }
 
   #recentOf({ isAnonymous }: HitSubject, came: ReaderHit, verdict: Verdict): RecentHit {
     const { what, link, at } = came
-    if (what === 'honeypot') return { came, stored: null, eventId: null }
+    if (what === 'honeypot' || came.method !== 'GET') return { came, stored: null, eventId: null }
     const reader = keptReader(came, isAnonymous, this.#settings.addresses)
     const stored: JudgedHit = { id: newId('hit', at), type: what === 'open' ? 'open' : 'click', link, at, verdict, ...reader }
     return { came, stored, eventId: null }
@@ -209,20 +219,26 @@ export class HitRecorder {
     const rows = await readUnsettled(db, now - this.#settings.settleMs, settledAtOnce)
     const settled = rows.map((row) => ({ row, ...settleHit(row, now) }))
     if (settled.length > 0) {
-      try {
-        await db.write(settled.flatMap(({ statements }) => statements), { patient: true })
-      } catch (error) {
-        // A recipient was erased meanwhile: the next step sees what is left.
-        if (!(error instanceof ConflictError)) throw error
-        return true
-      }
+      if (!(await this.#written(settled.flatMap(({ statements }) => statements)))) return true
       for (const { row, eventId } of settled) this.#noteEvent(row.recipient_id, row.id, eventId)
       eventsWritten()
     }
     if (rows.length === settledAtOnce) return true
-    const [next] = await readUnsettled(db, now, 1)
-    this.#settleLater(next?.happened_at)
+    // Whenever it happened: the clock may have been set back.
+    const [next] = await readUnsettled(db, Number.MAX_SAFE_INTEGER, 1)
+    this.#wakeLater(next?.happened_at)
     return false
+  }
+
+  /** False where a recipient was erased or removed meanwhile: what is left is to be read again. */
+  async #written(batch: Statement[]): Promise<boolean> {
+    try {
+      await this.#parts.db.write(batch, { patient: true })
+      return true
+    } catch (error) {
+      if (error instanceof ConflictError) return false
+      throw error
+    }
   }
 
   #noteEvent(recipientId: string, hitId: string, eventId: string): void {
@@ -230,13 +246,20 @@ export class HitRecorder {
     if (hit) hit.eventId = eventId
   }
 
-  /** @param at when a hit happened that has no event yet */
-  #settleLater(at: number | undefined): void {
-    if (at === undefined || this.#isStopped) return
+  /** @param at when the oldest hit happened that has no event yet; undefined where each has one */
+  #wakeLater(at: number | undefined): void {
+    if (this.#isStopped || (at === undefined && this.#recent.isEmpty)) return
+    const { clock } = this.#parts
     this.#cancelTimer()
-    this.#cancelTimer = this.#parts.clock.at(at + this.#settings.settleMs, () => this.#wake())
+    this.#cancelTimer = clock.at(at === undefined ? clock.now() + memoryMs : at + this.#settings.settleMs, () => this.#wake())
   }
 }
 
-/** Suspicion only grows, since not all of the earlier hits are looked at again; an event is corrected only where it was taken for a person's. */
-const isNews = (verdict: Verdict, before: Verdict, isTold: boolean): boolean => verdict.confidence > before.confidence && (!isTold || (verdict.bot && !before.bot))
+const isPassing = (error: unknown): boolean => error instanceof StorageFullError || error instanceof BusyError
+
+/**
+ * Suspicion only grows, since not all earlier hits are judged again; a told event is corrected only where it was taken for a
+ * person's.
+ */
+const isNews = (verdict: Verdict, before: Verdict, isTold: boolean): boolean =>
+  verdict.confidence > before.confidence && (!isTold || (verdict.bot && !before.bot))

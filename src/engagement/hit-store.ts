@@ -1,6 +1,7 @@
 import { recordEvent } from '../event/event-log.ts'
 import type { EventSubject } from '../event/event-log.ts'
 import { isoTime } from '../iso-time.ts'
+import { storedTracking } from '../message/tracking-options.ts'
 import type { Database, Row, Statement } from '../store/database.ts'
 import type { Verdict } from '../tracking/hit.ts'
 import type { KeptReader } from './kept-reader.ts'
@@ -9,7 +10,7 @@ import type { KeptReader } from './kept-reader.ts'
 export interface HitSubject extends EventSubject {
   /** Where neither address nor user agent of its reader is to be kept. */
   isAnonymous: boolean
-  /** Epoch, ms; null where the delivery is not written yet. */
+  /** Epoch, ms; of what a smarthost took, the first attempt; null where none is written yet. */
   deliveredAt: number | null
   /** How many hits are stored. */
   stored: number
@@ -41,7 +42,7 @@ interface SubjectRow extends Row {
 export const subjectsAtOnce = 50
 const names = Array.from({ length: subjectsAtOnce }, (_, place) => `r${place}`)
 const subjectsSql = `
-  select r.id, r.message_id, r.account_id, r.forward_path, m.subject, m.sandbox, m.tracking, r.delivered_at,
+  select r.id, r.message_id, r.account_id, r.forward_path, m.subject, m.sandbox, m.tracking, coalesce(r.delivered_at, r.sent_at) as delivered_at,
          (select count(*) from hit h where h.recipient_id = r.id) as stored
     from recipient r join message m on m.id = r.message_id
    where r.id in (${names.map((name) => `:${name}`).join(', ')}) and m.tracking is not null`
@@ -59,12 +60,12 @@ const subjectOf = (row: SubjectRow): HitSubject => ({
   to: row.forward_path,
   subject: row.subject,
   sandbox: row.sandbox === 1,
-  isAnonymous: row.tracking.includes('anonymous'),
+  isAnonymous: storedTracking(row.tracking)?.anonymous ?? false,
   deliveredAt: row.delivered_at,
   stored: row.stored,
 })
 
-const verdictParams = ({ bot, reason, confidence }: Verdict) => ({ bot: bot ? 1 : 0, reason, confidence: Math.round(confidence * 100) })
+const verdictParams = ({ bot, reason, confidence }: Verdict) => ({ bot: bot ? 1 : 0, reason, confidence: Math.floor(Math.round(confidence * 1000) / 10) })
 
 export const insertHit = ({ messageId, recipientId }: HitSubject, { id, type, link, ipAddress, userAgent, at, verdict }: JudgedHit): Statement => ({
   sql: `insert into hit (id, message_id, recipient_id, type, link, ip_address, user_agent, bot, bot_reason, bot_confidence, happened_at)
@@ -77,15 +78,16 @@ export const updateVerdict = (id: string, verdict: Verdict): Statement => ({
   params: { id, ...verdictParams(verdict) },
 })
 
-/** What people did of all that is stored. */
-export const recount = (recipientId: string): Statement => ({
+/** What people did of all that is stored. Refused (`expect`) where the recipient was erased or removed meanwhile. */
+export const recount = ({ recipientId, to }: HitSubject): Statement => ({
   sql: `update recipient
            set open_count = (select count(*) from hit where recipient_id = :recipientId and type = 'open' and bot = 0),
                opened_at = (select min(happened_at) from hit where recipient_id = :recipientId and type = 'open' and bot = 0),
                click_count = (select count(*) from hit where recipient_id = :recipientId and type = 'click' and bot = 0),
                clicked_at = (select min(happened_at) from hit where recipient_id = :recipientId and type = 'click' and bot = 0)
-         where id = :recipientId`,
-  params: { recipientId },
+         where id = :recipientId and forward_path = :to`,
+  params: { recipientId, to },
+  expect: 1,
 })
 
 /** Tells that a hit whose event is written was a machine's. */

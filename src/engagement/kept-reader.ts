@@ -11,9 +11,12 @@ export interface KeptReader {
 const longestUserAgent = 500
 const nobody: KeptReader = { ipAddress: null, userAgent: null }
 
+/** A field that stands twice is joined by a comma. */
+const saysOne = (value: string | undefined): boolean => /^\s*1\b/.test(value ?? '')
+
 /** Nothing is kept where the sender wants that, or the reader says so by `Sec-GPC` or `DNT`. */
 export function keptReader({ ip, headers }: Pick<ReaderHit, 'ip' | 'headers'>, isAnonymous: boolean, keeping: AddressKeeping): KeptReader {
-  if (isAnonymous || headers['sec-gpc'] === '1' || headers['dnt'] === '1') return nobody
+  if (isAnonymous || saysOne(headers['sec-gpc']) || saysOne(headers['dnt'])) return nobody
   return {
     ipAddress: keeping === 'none' ? null : keeping === 'full' ? ip : truncatedAddress(ip),
     userAgent: headers['user-agent']?.slice(0, longestUserAgent).toWellFormed() ?? null,

@@ -1,7 +1,7 @@
 import type { ReaderHit } from './reader-hit.ts'
 import type { JudgedHit } from './hit-store.ts'
 
-/** A hit as it came; `stored` is null for the link that nobody sees, which only tells of others. */
+/** A hit as it came; `stored` is null for the hidden link and for HEAD, which only tell of others. */
 export interface RecentHit {
   came: ReaderHit
   stored: JudgedHit | null
@@ -19,6 +19,10 @@ const mostHits = 10_000
 export class RecentHits {
   readonly #byRecipient = new Map<string, RecentHit[]>()
   #size = 0
+
+  get isEmpty(): boolean {
+    return this.#size === 0
+  }
 
   /** In the order in which they came. */
   of(recipientId: string): readonly RecentHit[] {

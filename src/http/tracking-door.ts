@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import type { HitRecorder } from '../engagement/hit-recorder.ts'
 import type { ReaderHit } from '../engagement/reader-hit.ts'
 import { openTarget } from '../tracking/sealed-target.ts'
+import type { LinkTarget } from '../tracking/sealed-target.ts'
 import { readRecipientToken, recipientTokenLength } from '../tracking/tracking-token.ts'
 import type { TrackedRecipient, TrackingKeys } from '../tracking/tracking-token.ts'
 import { clientAddressRule } from './client-address.ts'
@@ -23,9 +24,13 @@ const pixel = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBR
 const page = '<!doctype html><html lang="en"><meta charset="utf-8"><title>Nothing here</title><p>There is nothing to see here.</p></html>'
 const path = new RegExp(`^/t/([och])/([0-9a-z]{${recipientTokenLength}})(?:/([\\w-]+))?$`)
 const wellKnown = /^\/\.well-known\/([\w.-]{1,100})$/
-/** Of what a client says of itself, more is not looked at. */
-const [mostHeaders, longestHeader] = [40, 1_000]
-const unkept = new Set(['cookie', 'authorization', 'proxy-authorization'])
+/** By what machines are told, and readers say that they want no trace; `cookie` only that there is one. */
+const kept = new Set([
+  'user-agent', 'accept', 'accept-language', 'sec-fetch-mode', 'sec-fetch-site', 'sec-fetch-dest', 'sec-ch-ua', 'sec-ch-ua-platform',
+  'sec-purpose', 'purpose', 'x-moz', 'x-purpose', 'cookie', 'dnt', 'sec-gpc',
+])
+/** characters */
+const longestHeader = 1_000
 
 /** What is found at the path of a tracking link. */
 interface Found {
@@ -39,9 +44,9 @@ interface Found {
 const notFound: Found = { status: 404, type: 'text/plain; charset=utf-8', body: 'There is nothing at this address.\n' }
 
 /**
- * Answers tracking links, before anything else looks at the request: a picture, or where a link leads. Machines and people get the same
- * answer, and it waits for nothing. A link is passed on by GET only, so that nobody uses up by HEAD what works once. A tracking host answers nothing but these, links to unsubscribe
- * and the files by which apps open links.
+ * Answers tracking links, before anything else looks at the request: a picture, or where a link leads. Machines and people get the
+ * same answer, and nothing is waited for. Only GET is passed on, so that HEAD uses up no link that works once. A tracking host
+ * answers only these, links to unsubscribe, and the files by which apps open links.
  */
 export class TrackingDoor {
   readonly #parts: TrackingDoorParts
@@ -70,52 +75,62 @@ export class TrackingDoor {
   #answerLink(target: string, req: IncomingMessage, res: ServerResponse): void {
     const [, kind = '', token = '', sealed] = path.exec(target) ?? []
     const recipient = readRecipientToken(token, this.#parts.keys)
-    const found = recipient ? this.#find(kind, sealed, recipient) : notFound
+    const found = recipient ? this.#find({ kind, sealed, host: hostOf(req.headers) }, recipient) : notFound
     send(req, res, found)
-    if (!recipient || !found.hit || req.method !== 'GET' || !this.#parts.hits.takes(recipient.recipientId)) return
+    if (!recipient || !found.hit || !isRead(req) || !this.#parts.hits.takes(recipient.recipientId)) return
     const { headers, socket } = req
-    const forwardedFor = headers['x-forwarded-for']
     this.#parts.hits.record({
       ...found.hit,
       recipientId: recipient.recipientId,
       at: this.#parts.now(),
-      method: 'GET',
+      method: req.method ?? 'GET',
       headers: headersOf(headers),
-      ip: this.#clientAddress({ remoteAddress: socket.remoteAddress, forwardedFor: Array.isArray(forwardedFor) ? forwardedFor.join(',') : forwardedFor }),
+      ip: this.#clientAddress({ remoteAddress: socket.remoteAddress, forwardedFor: headers['x-forwarded-for']?.toString() }),
     })
   }
 
-  #find(kind: string, sealed: string | undefined, { messageTag }: TrackedRecipient): Found {
+  #find({ kind, sealed, host }: { kind: string; sealed: string | undefined; host: string }, { messageTag }: TrackedRecipient): Found {
     const nothing = { link: null, links: 0 }
     if (kind === 'o' && sealed === undefined) return { status: 200, type: 'image/gif', body: pixel, hit: { what: 'open', ...nothing } }
     if (kind === 'h' && sealed === undefined) return { status: 200, type: 'text/html; charset=utf-8', body: page, hit: { what: 'honeypot', ...nothing } }
-    const target = kind === 'c' && sealed !== undefined ? openTarget(sealed, messageTag, this.#parts.keys) : null
+    const target = kind === 'c' && sealed !== undefined ? this.#openTarget(sealed, messageTag, host) : null
     const url = target && URL.parse(target.url)
     if (!url) return notFound
     const { link, links } = target
     return { status: 302, type: 'text/plain; charset=utf-8', body: '', location: url.href, hit: { what: `click:${link}`, link: target.url, links } }
   }
+
+  /** A link at a tracking host leads on from there alone, and one at `base_url` from no tracking host. */
+  #openTarget(sealed: string, messageTag: Uint8Array, host: string): LinkTarget | null {
+    const { keys, appLinksAt } = this.#parts
+    const isTrackingHost = appLinksAt(host) !== null
+    return openTarget(sealed, { messageTag, trackingHost: host }, keys) ?? (isTrackingHost ? null : openTarget(sealed, { messageTag, trackingHost: '' }, keys))
+  }
 }
 
-function send({ method }: IncomingMessage, res: ServerResponse, { status, type, body, location }: Found): void {
-  const isRead = method === 'GET' || method === 'HEAD'
-  const isPassedOn = location !== undefined && method === 'GET'
-  res.writeHead(!isRead ? 405 : location !== undefined && !isPassedOn ? 200 : status, {
+const isRead = ({ method }: IncomingMessage): boolean => method === 'GET' || method === 'HEAD'
+
+function send(req: IncomingMessage, res: ServerResponse, { status, type, body, location }: Found): void {
+  const passedOn = req.method === 'GET' ? location : undefined
+  res.writeHead(!isRead(req) ? 405 : location === passedOn ? status : 200, {
     'Content-Type': type,
-    'Content-Length': isRead ? Buffer.byteLength(body) : 0,
+    'Content-Length': isRead(req) ? Buffer.byteLength(body) : 0,
     'Cache-Control': 'no-store, private',
     'Referrer-Policy': 'no-referrer',
     'X-Robots-Tag': 'noindex, nofollow',
     'X-Content-Type-Options': 'nosniff',
-    ...(isPassedOn ? { Location: location } : {}),
-    ...(isRead ? {} : { Allow: 'GET, HEAD' }),
+    ...(passedOn === undefined ? {} : { Location: passedOn }),
+    ...(isRead(req) ? {} : { Allow: 'GET, HEAD' }),
   })
-  res.end(method === 'GET' ? body : undefined)
+  res.end(req.method === 'GET' ? body : undefined)
 }
 
-const hostOf = ({ host }: IncomingHttpHeaders): string => (host ?? '').replace(/:\d*$/, '').toLowerCase()
+/** Without port and final dot. */
+const hostOf = ({ host }: IncomingHttpHeaders): string => (host ?? '').replace(/:[^:\]]*$/, '').replace(/\.$/, '').toLowerCase()
 
-function headersOf(headers: IncomingHttpHeaders): Record<string, string> {
-  const entries = Object.entries(headers).filter(([name]) => !unkept.has(name))
-  return Object.fromEntries(entries.slice(0, mostHeaders).map(([name, value]) => [name, String(value).slice(0, longestHeader)]))
-}
+const headersOf = (headers: IncomingHttpHeaders): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(headers)
+      .filter(([name]) => kept.has(name))
+      .map(([name, value]) => [name, name === 'cookie' ? 'there' : String(value).slice(0, longestHeader)]),
+  )

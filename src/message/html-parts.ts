@@ -23,6 +23,8 @@ interface Span {
 /** Parts within parts; mail programs make four. */
 const deepest = 8
 const mostParts = 1000
+/** A message with one of these was signed as it is. */
+const signatures = ['DKIM-Signature', 'ARC-Message-Signature']
 /** What a signature or an encryption covers may not be changed. */
 const sealed = /^(?:multipart\/(?:signed|encrypted)|application\/(?:x-)?pkcs7-)/
 
@@ -34,7 +36,7 @@ export function htmlParts(message: Buffer): HtmlPart[] {
   const found: HtmlPart[] = []
   const walk = { message, found, left: mostParts }
   const block = parseHeaderBlock(message)
-  if (!block.ok || fieldsNamed(block.fields, 'DKIM-Signature').length > 0) return []
+  if (!block.ok || signatures.some((name) => fieldsNamed(block.fields, name).length > 0)) return []
   return readPart(walk, { fields: block.fields, start: 0, bodyStart: block.bodyOffset, end: message.length }, 0) ? found : []
 }
 
@@ -63,6 +65,7 @@ function readPart(walk: Walk, part: Part, depth: number): boolean {
   }
   const encoding = transferEncodingOf(valueOf(part.fields, 'Content-Transfer-Encoding'))
   if (type !== 'text/html' || encoding === null || /^\s*attachment\b/i.test(valueOf(part.fields, 'Content-Disposition') ?? '')) return true
+  if (part.bodyStart >= part.end) return true
   walk.found.push({ headerStart: part.start, bodyStart: part.bodyStart, bodyEnd: part.end, encoding, charset: parameters.get('charset') ?? '' })
   return true
 }

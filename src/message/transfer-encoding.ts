@@ -3,7 +3,7 @@ export type TransferEncoding = '7bit' | '8bit' | 'binary' | 'quoted-printable' |
 
 /** octets of a line without its CRLF; RFC 5322 2.1.1 */
 const longestLine = 998
-const [cr, lf, sp, tab, equals] = [13, 10, 32, 9, 61]
+const [cr, lf, sp, tab, equals, hyphen] = [13, 10, 32, 9, 61, 45]
 
 /** The encoding that a field names, `7bit` where there is none; null where it is none of RFC 2045. */
 export function transferEncodingOf(value: string | undefined): TransferEncoding | null {
@@ -17,6 +17,9 @@ export function decodeTransfer(bytes: Buffer, encoding: TransferEncoding): Buffe
   if (encoding === 'base64') return Buffer.from(bytes.toString('latin1'), 'base64')
   return encoding === 'quoted-printable' ? decodeQuotedPrintable(bytes) : bytes
 }
+
+/** False of base64 that readers understand differently: with something behind its padding, or what is no base64. */
+export const isPlainBase64 = (bytes: Buffer): boolean => /^[A-Za-z0-9+/\s]*(?:=\s*){0,2}$/.test(bytes.toString('latin1'))
 
 /** The content in this encoding again, or where it has lines that are too long for that, in quoted-printable. */
 export function encodeTransfer(content: Buffer, encoding: TransferEncoding): { encoding: TransferEncoding; bytes: Buffer } {
@@ -36,7 +39,7 @@ export function base64Lines(bytes: Buffer): Buffer {
 function hasShortLines(bytes: Buffer): boolean {
   for (let start = 0; ; ) {
     const end = bytes.indexOf(lf, start)
-    if ((end === -1 ? bytes.length : end) - start > longestLine + 1) return false
+    if ((end === -1 ? bytes.length + 1 : end) - start > longestLine + 1) return false
     if (end === -1) return true
     start = end + 1
   }
@@ -50,10 +53,9 @@ function decodeQuotedPrintable(bytes: Buffer): Buffer {
     if (byte === sp || byte === tab) {
       const end = endOfBlanks(bytes, i)
       // Blanks at the end of a line were added on the way (RFC 2045 6.7, rule 3).
-      if (end === bytes.length || isLineEnd(bytes, end)) {
-        i = end - 1
-        continue
-      }
+      if (end < bytes.length && !isLineEnd(bytes, end)) size += bytes.copy(out, size, i, end)
+      i = end - 1
+      continue
     }
     if (byte !== equals) {
       out[size++] = byte
@@ -106,7 +108,10 @@ function encodeQuotedPrintable(bytes: Buffer): Buffer {
       continue
     }
     const isBlank = byte === sp || byte === tab
-    const isPlain = isBlank ? i + 1 < bytes.length && bytes[i + 1] !== cr : byte > sp && byte < 127 && byte !== equals
+    const isSafe = isBlank ? i + 1 < bytes.length && bytes[i + 1] !== cr : byte > sp && byte < 127 && byte !== equals
+    const isFirst = column === 0 || column + (isSafe ? 1 : 3) > 75
+    // A line that begins with a hyphen might be taken for a boundary.
+    const isPlain = isSafe && !(isFirst && byte === hyphen)
     const width = isPlain ? 1 : 3
     if (column + width > 75) {
       out[size++] = equals

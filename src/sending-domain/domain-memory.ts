@@ -34,7 +34,7 @@ export class DomainMemory {
   readonly #verified = new Map<string, Map<string, SenderDomain>>()
   /** The return paths of all of them, each with the ids of those that have it. */
   readonly #returnPaths = new Map<string, Set<string>>()
-  /** The tracking hosts whose records were found, each with the domain that had it first. */
+  /** The tracking hosts whose records were found, of domains that were verified once, each with the one that had it first. */
   readonly #trackingHosts = new Map<string, Domain>()
 
   /** `returnPathDomain`: where bounces go while a domain's own return path is not there. */
@@ -46,6 +46,7 @@ export class DomainMemory {
   remember(domain: Domain): Domain {
     const sender = senderOf(domain, this.#returnPathDomain)
     this.#byId.set(domain.id, domain)
+    const before = this.#senders.get(domain.id)
     this.#senders.set(domain.id, sender)
     const ids = this.#byAccount.get(domain.accountId) ?? new Set<string>()
     this.#byAccount.set(domain.accountId, ids.add(domain.id))
@@ -54,15 +55,17 @@ export class DomainMemory {
     if (domain.removedAt === null && domain.status === 'verified') verified.set(domain.name, sender)
     // Another domain may have the name by now.
     else if (verified.get(domain.name)?.id === domain.id) verified.delete(domain.name)
-    this.#rememberTrackingHost(domain, sender)
+    this.#rememberTrackingHost(domain, sender, before)
     const returnPath = returnPathOf(domain)
     const owners = this.#returnPaths.get(returnPath) ?? new Set<string>()
     this.#returnPaths.set(returnPath, owners.add(domain.id))
     return domain
   }
 
-  #rememberTrackingHost(domain: Domain, { trackingHost }: SenderDomain): void {
-    for (const [host, { id }] of this.#trackingHosts) if (id === domain.id && host !== trackingHost) this.#trackingHosts.delete(host)
+  #rememberTrackingHost(domain: Domain, sender: SenderDomain, before: SenderDomain | undefined): void {
+    const trackingHost = domain.verifiedAt === null ? null : sender.trackingHost
+    const former = before?.trackingHost ?? null
+    if (former !== null && former !== trackingHost && this.#trackingHosts.get(former)?.id === domain.id) this.#trackingHosts.delete(former)
     // Links outlive the domain: its host goes on answering them while its record stands.
     const owner = trackingHost === null ? undefined : this.#trackingHosts.get(trackingHost)
     if (trackingHost !== null && (owner === undefined || owner.id === domain.id)) this.#trackingHosts.set(trackingHost, domain)

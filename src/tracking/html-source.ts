@@ -40,24 +40,35 @@ export function htmlSource(bytes: Uint8Array, charset: string): HtmlSource | nul
     unit: 1,
     decode(start, end) {
       const raw = latin1.slice(start, end)
-      return /^[\t\n\r -}]*$/.test(raw) ? raw : (decoder?.decode(buffer.subarray(start, end)) ?? null)
+      return /^[\t\n\r -}]*$/.test(raw) ? raw : decodedBy(decoder, buffer.subarray(start, end))
     },
     encode: (ascii) => Buffer.from(ascii, 'latin1'),
   }
 }
 
 /** The order of the bytes is what the mark at the beginning says, else what the name says, else little-endian. */
-function utf16Source(buffer: Buffer, name: string): HtmlSource {
+function utf16Source(buffer: Buffer, name: string): HtmlSource | null {
   const isBig = buffer[0] === 0xfe && buffer[1] === 0xff ? true : buffer[0] === 0xff && buffer[1] === 0xfe ? false : name.endsWith('be')
   const whole = buffer.subarray(0, buffer.length - (buffer.length % 2))
   const swapped = (bytes: Buffer): Buffer => (isBig ? Buffer.from(bytes).swap16() : bytes)
   const text = swapped(whole).toString('utf16le')
+  // What is said to be UTF-16 is often not.
+  if (!text.includes('<')) return null
   return { text, unit: 2, decode: (start, end) => text.slice(start, end).toWellFormed(), encode: (ascii) => swapped(Buffer.from(ascii, 'utf16le')) }
+}
+
+/** Null where the bytes are not of the charset. */
+function decodedBy(decoder: TextDecoder | null, bytes: Buffer): string | null {
+  try {
+    return decoder?.decode(bytes) ?? null
+  } catch {
+    return null
+  }
 }
 
 function decoderOf(name: string): TextDecoder | null {
   try {
-    return new TextDecoder(name === '' ? 'utf-8' : name)
+    return new TextDecoder(name === '' ? 'utf-8' : name, { fatal: true })
   } catch {
     return null
   }

@@ -1,7 +1,7 @@
 import { decodeHTMLAttribute } from 'entities'
 
-/** characters; a longer target would make a link that servers refuse */
-const longestTarget = 8000
+/** characters of a URL; a longer one would make a link, or an answer, that servers and proxies refuse */
+const longestTarget = 5500
 
 /**
  * Where the value of an `href` leads, as a browser reads it (WHATWG HTML 2.4.4, URL 4.4): references decoded once, blanks at
@@ -10,5 +10,6 @@ const longestTarget = 8000
 export function linkTarget(value: string): string | null {
   const target = decodeHTMLAttribute(value).replace(/^[\0-\x20]+|[\0-\x20]+$|[\t\r\n]+/g, '')
   if (target.length > longestTarget || !/^https?:/i.test(target)) return null
-  return URL.canParse(target) ? target.toWellFormed() : null
+  const url = URL.parse(target)
+  return url && url.href.length <= longestTarget ? target.toWellFormed() : null
 }

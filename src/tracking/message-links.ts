@@ -13,16 +13,19 @@ export interface MessageLinks {
   clickUrl(target: string, links: number): string
 }
 
-/** @param from.base where tracking links are, such as `https://track.example/t` */
-export function messageLinks(from: { messageId: string; base: string; keys: TrackingKeys }): MessageLinks {
-  const { messageId, base, keys } = from
+/**
+ * @param from.base where tracking links are, such as `https://track.example/t`
+ * @param from.trackingHost as `TrackingPlan` has it
+ */
+export function messageLinks(from: { messageId: string; base: string; trackingHost: string; keys: TrackingKeys }): MessageLinks {
+  const { messageId, base, trackingHost, keys } = from
   const placeholder = tokenPlaceholder(messageId, keys)
-  const tag = messageTag(messageId, keys)
+  const place = { messageTag: messageTag(messageId, keys), trackingHost }
   let link = 0
   return {
     placeholder,
     openUrl: `${base}/o/${placeholder}`,
     hiddenUrl: `${base}/h/${placeholder}`,
-    clickUrl: (url, links) => `${base}/c/${placeholder}/${sealTarget({ link: link++, links, url }, tag, keys)}`,
+    clickUrl: (url, links) => `${base}/c/${placeholder}/${sealTarget({ link: link++, links, url }, place, keys)}`,
   }
 }

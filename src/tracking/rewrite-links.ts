@@ -18,19 +18,17 @@ export function trackableLinks(html: Uint8Array, charset: string): TrackableLink
 
 /**
  * The same HTML with other targets; every byte but those of the rewritten values stays as it is.
- * @param urlFor what stands in place of a target, ASCII that needs no quotes or references in HTML; null: it stays. `links`: how many
- *   links the HTML has
+ * @param urlFor what stands in place of a target, ASCII that needs no quotes or references in HTML; `links`: how many are rewritten
+ * @param isLeft true of targets that stay
  */
-export function rewriteLinks(html: Uint8Array, charset: string, urlFor: (target: string, links: number) => string | null): Uint8Array {
+export function rewriteLinks(html: Uint8Array, charset: string, urlFor: (target: string, links: number) => string, isLeft: (target: string) => boolean = () => false): Uint8Array {
   const source = htmlSource(html, charset)
   if (!source) return html
   const pieces: Uint8Array[] = []
   let copied = 0
-  const links = linksOf(source)
+  const links = linksOf(source).filter(({ target }) => !isLeft(target))
   for (const { start, end, target } of links) {
-    const url = urlFor(target, links.length)
-    if (url === null) continue
-    pieces.push(html.subarray(copied, start), source.encode(url))
+    pieces.push(html.subarray(copied, start), source.encode(urlFor(target, links.length)))
     copied = end
   }
   return copied === 0 ? html : Buffer.concat([...pieces, html.subarray(copied)])

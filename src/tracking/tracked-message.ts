@@ -1,7 +1,7 @@
 import { fieldsNamed, parseHeaderBlock } from '../message/header-block.ts'
 import { htmlParts } from '../message/html-parts.ts'
 import type { HtmlPart } from '../message/html-parts.ts'
-import { decodeTransfer, encodeTransfer } from '../message/transfer-encoding.ts'
+import { decodeTransfer, encodeTransfer, isPlainBase64 } from '../message/transfer-encoding.ts'
 import { htmlSource } from './html-source.ts'
 import { findLinks } from './link-values.ts'
 import { messageLinks } from './message-links.ts'
@@ -18,6 +18,8 @@ export interface TrackingPlan {
   hiddenLink: boolean
   /** Where tracking links are, such as `https://track.example/t`. */
   base: string
+  /** The tracking host that they are at, and lead on from alone; '' at `base_url`. */
+  trackingHost: string
   /** URLs that begin so are the server's own, and stay. */
   ownUrls: string[]
   keys: TrackingKeys
@@ -54,8 +56,8 @@ export class TrackedMessage {
   /** Null where there is nothing in the message to track, or it may not be changed. */
   static of(messageId: string, content: Uint8Array, plan: TrackingPlan): TrackedMessage | null {
     const message = Buffer.from(content.buffer, content.byteOffset, content.byteLength)
-    const { base, keys } = plan
-    const links = messageLinks({ messageId, base, keys })
+    const { keys } = plan
+    const links = messageLinks({ messageId, ...plan })
     const isLeft = leftAlone(message, plan)
     const parts = htmlParts(message).flatMap((part, place) => {
       const html = trackedHtml(part, message, { plan, links, isLeft, isFirst: place === 0 })
@@ -93,9 +95,10 @@ interface HtmlFrame {
 }
 
 function trackedHtml(part: HtmlPart, message: Buffer, { plan, links, isLeft, isFirst }: HtmlFrame): TrackedPart | null {
-  const given = decodeTransfer(message.subarray(part.bodyStart, part.bodyEnd), part.encoding)
-  const urlFor = (target: string, count: number): string | null => (isLeft(target) ? null : links.clickUrl(target, count))
-  const linked = plan.clicks ? rewriteLinks(given, part.charset, urlFor) : given
+  const body = message.subarray(part.bodyStart, part.bodyEnd)
+  if (part.encoding === 'base64' && !isPlainBase64(body)) return null
+  const given = decodeTransfer(body, part.encoding)
+  const linked = plan.clicks ? rewriteLinks(given, part.charset, links.clickUrl, isLeft) : given
   const html = Buffer.from(isFirst ? withInsertions(linked, part.charset, insertionsOf(plan, links)) : linked)
   const source = htmlSource(html, part.charset)
   const places = source ? placesOf(html, source.encode(links.placeholder)) : []
@@ -136,7 +139,7 @@ function withToken({ html, places, encode }: TrackedPart, token: string): Buffer
 function leftAlone(message: Buffer, { ownUrls }: TrackingPlan): (target: string) => boolean {
   const block = parseHeaderBlock(message)
   const fields = block.ok ? fieldsNamed(block.fields, 'List-Unsubscribe') : []
-  const listed = new Set(fields.flatMap(({ value }) => Array.from(value.matchAll(/<\s*([^>\s]{1,8000})\s*>/g), ([, url]) => url)))
+  const listed = new Set(fields.flatMap(({ value }) => Array.from(value.matchAll(/<\s*([^<>\s]{1,8000})\s*>/g), ([, url]) => url)))
   return (target) => listed.has(target) || ownUrls.some((url) => target.startsWith(url))
 }
 

@@ -23,7 +23,9 @@ export class TrackingLinks {
   planFor({ tracking }: { tracking: TrackingOptions | null }, { trackingHost }: { trackingHost: string | null }): TrackingPlan | null {
     if (!tracking) return null
     const { keys, baseUrl, hiddenLink, isCertified } = this.#parts
-    const base = trackingHost !== null && isCertified(trackingHost) ? `https://${trackingHost}` : baseUrl
-    return { opens: tracking.opens, clicks: tracking.clicks, hiddenLink, base: `${base}/t`, ownUrls: [`${baseUrl}/u/`, `${base}/u/`], keys }
+    const host = trackingHost !== null && isCertified(trackingHost) ? trackingHost : ''
+    const base = host === '' ? baseUrl : `https://${host}`
+    const { opens, clicks } = tracking
+    return { opens, clicks, hiddenLink, base: `${base}/t`, trackingHost: host, ownUrls: [`${baseUrl}/u/`, `${base}/u/`], keys }
   }
 }

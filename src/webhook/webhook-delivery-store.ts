@@ -40,7 +40,7 @@ export const insertReplay = (id: string, sourceId: string, now: number): Stateme
 export const claimDeliveries = (webhookId: string, now: number, limit: number): Statement => ({
   sql: `update webhook_delivery set state = 'attempting', next_attempt_at = null
          where id in (select id from webhook_delivery where webhook_id = :webhookId and next_attempt_at <= :now
-                       order by next_attempt_at limit :limit)
+                       order by next_attempt_at, id limit :limit)
          returning id, event_id, event_type, body, attempts`,
   params: { webhookId, now, limit },
 })

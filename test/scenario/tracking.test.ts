@@ -209,10 +209,15 @@ test('a tracking host has the links of its domain once it is found, and answers 
       req.on('error', reject).end()
     })
   expect(await at(link)).toMatchObject({ status: 302, location: 'https://shop.example/?a=1&b=2' })
+  // Nobody's link leads on from the host of somebody else, nor a link at base_url from a tracking host.
+  expect((await at(link, 'mail.test')).status).toBe(404)
+  expect((await at(new URL(linksIn(before)[0] ?? '').pathname)).status).toBe(404)
+  expect((await at(new URL(linksIn(before)[0] ?? '').pathname, 'mail.test')).status).toBe(302)
   expect(JSON.parse((await at('/.well-known/assetlinks.json')).text)).toEqual(appLinks['assetlinks.json'])
   for (const path of ['/', '/api/emails', '/healthz', '/docs', '/openapi.json', '/.well-known/other', '/.well-known/toString', '/.well-known/apple-app-site-association']) {
     expect([path, (await at(path)).status]).toEqual([path, 404])
   }
   expect((await at('/u/abc')).text).toContain('unsubscribe')
+  expect((await at('/healthz', 'links.sender.example.')).status).toBe(404)
   expect((await at('/healthz', 'mail.test')).status).toBe(200)
 })

@@ -9,8 +9,9 @@ import { messageTag, readRecipientToken, trackingKeys } from '../../src/tracking
 import { htmlMail } from '../support/html-mails.ts'
 
 const keys = trackingKeys((purpose) => Buffer.alloc(32, purpose))
-const plan = { opens: true, clicks: true, hiddenLink: false, base: 'https://mail.example/t', ownUrls: ['https://mail.example/u/'], keys }
+const plan = { opens: true, clicks: true, hiddenLink: false, base: 'https://mail.example/t', trackingHost: '', ownUrls: ['https://mail.example/u/'], keys }
 const id = newId('em', 0)
+const place = { messageTag: messageTag(id, keys), trackingHost: '' }
 const [ann, bob] = [newId('rcp', 0), newId('rcp', 0)]
 
 const mailOf = (html: Buffer, encoding: TransferEncoding, charset = 'utf-8'): Buffer =>
@@ -50,7 +51,7 @@ test.each(['7bit', '8bit', 'base64', 'quoted-printable'] as const)('in %s the pa
     const found = [...html.matchAll(tracking)]
     const targets = found.map(([, kind, token = '', sealed = '']) => {
       expect(readRecipientToken(token, keys)?.recipientId).toBe(ann)
-      return kind === 'c' ? openTarget(sealed, messageTag(id, keys), keys)?.url : kind
+      return kind === 'c' ? openTarget(sealed, place, keys)?.url : kind
     })
     expect(targets).not.toContain(undefined)
     // Another recipient's differs by the tokens alone.
@@ -68,7 +69,7 @@ test.each([
   const arrived = await htmlFor(ann, mailOf(html, 'base64', charset))
   const text = charset === 'utf-16le' ? Buffer.from(arrived, 'latin1').toString('utf16le') : arrived
   const [, , , sealed = ''] = [...text.matchAll(tracking)][0] ?? []
-  expect(openTarget(sealed, messageTag(id, keys), keys)?.url).toBe('https://shop.example/é')
+  expect(openTarget(sealed, place, keys)?.url).toBe('https://shop.example/é')
   expect(text).toMatch(/^<a href="https:[^"]+">x<\/a><img [^>]+>$/)
 })
 
@@ -103,4 +104,24 @@ test('where nothing can be tracked the message is left alone', () => {
   expect(TrackedMessage.of(id, Buffer.from('Subject: x\r\n\r\nhttps://a.example'), plan)).toBeNull()
   expect(TrackedMessage.of(id, mailOf(Buffer.from('<p>no link</p>'), '7bit'), { ...plan, opens: false })).toBeNull()
   expect(TrackedMessage.of(id, mailOf(Buffer.from('<p>x</p>'), '7bit', 'utf-7'), plan)).toBeNull()
+})
+
+test.each<[what: string, mail: Buffer]>([
+  ['ASCII that is said to be UTF-16', mailOf(Buffer.from('<p>hi</p><a href="https://a.example">x</a>'), '7bit', 'utf-16')],
+  ['base64 that goes on behind its padding', Buffer.from(mailOf(Buffer.from('<p>EUR 100</p>'), 'base64').toString('latin1').replace('PHA+RVVSIDEwMDwvcD4=', 'PHA+RVVSPC9wPg==\r\nPHA+MTAwPC9wPg=='), 'latin1')],
+  ['a part without a body', Buffer.from('Subject: x\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\nContent-Type: text/html\r\n\r\n--b--\r\n')],
+  ['a message signed on its way', Buffer.concat([Buffer.from('ARC-Message-Signature: i=1\r\n'), mailOf(Buffer.from('<p>x</p>'), '7bit')])],
+])('%s is left alone', (_, mail) => {
+  expect(TrackedMessage.of(id, mail, plan)).toBeNull()
+})
+
+test.each<[what: string, mail: Buffer]>([
+  ['blanks without end', mailOf(Buffer.from('x'), '7bit')],
+  ['beginnings of links to unsubscribe', mailOf(Buffer.from('<p>x</p>'), '7bit')],
+])('%s are read quickly', (what, mail) => {
+  const text = mail.toString('latin1')
+  const hostile = what.startsWith('blanks')
+    ? text.replace('Encoding: 7bit', 'Encoding: quoted-printable').replace('\r\n\r\nx\r\n', `\r\n\r\n<p>${' '.repeat(1_000_000)}x\r\n`)
+    : `List-Unsubscribe: ${'<'.repeat(200_000)}\r\n${text}`
+  expect(TrackedMessage.of(id, Buffer.from(hostile, 'latin1'), plan)?.contentFor(ann).length).toBeGreaterThan(200_000)
 })

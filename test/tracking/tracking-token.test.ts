@@ -9,8 +9,9 @@ const now = Date.UTC(2026, 10, 22)
 const tag = messageTag('em_01', keys)
 const recipient = { recipientId: newId('rcp', now), messageTag: tag }
 const token = recipientToken(recipient, keys)
+const place = { messageTag: tag, trackingHost: 'links.shop.example' }
 const url = 'https://shop.example/orders/4711?x=1&y=ü'
-const sealed = sealTarget({ link: 3, links: 5, url }, tag, keys)
+const sealed = sealTarget({ link: 3, links: 5, url }, place, keys)
 
 test('the token of a recipient says whose it is, and is the same at every attempt', () => {
   expect(readRecipientToken(token, keys)).toEqual(recipient)
@@ -36,10 +37,11 @@ test('a placeholder is as long as a token, and none', () => {
   expect(tokenPlaceholder('em_02', keys)).not.toBe(placeholder)
 })
 
-test('a target opens with the token of its own message only', () => {
-  expect(openTarget(sealed, tag, keys)).toEqual({ link: 3, links: 5, url })
-  expect(openTarget(sealed, messageTag('em_02', keys), keys)).toBeNull()
-  expect(openTarget(sealed, tag, trackingKeys((purpose) => Buffer.alloc(32, `other ${purpose}`)))).toBeNull()
+test('a target opens with the token of its own message, at its own host only', () => {
+  expect(openTarget(sealed, place, keys)).toEqual({ link: 3, links: 5, url })
+  expect(openTarget(sealed, { ...place, messageTag: messageTag('em_02', keys) }, keys)).toBeNull()
+  for (const trackingHost of ['', 'links.other.example']) expect(openTarget(sealed, { ...place, trackingHost }, keys)).toBeNull()
+  expect(openTarget(sealed, place, trackingKeys((purpose) => Buffer.alloc(32, `other ${purpose}`)))).toBeNull()
 })
 
 /** The text with one of its characters changed in one bit. */
@@ -53,7 +55,7 @@ function flipped(text: string): string {
 test('of 100,000 tokens and targets with a bit changed none is taken', () => {
   let taken = 0
   for (let i = 0; i < 100_000; i++) {
-    if (i % 2 === 0 ? readRecipientToken(flipped(token), keys) : openTarget(flipped(sealed), tag, keys)) taken++
+    if (i % 2 === 0 ? readRecipientToken(flipped(token), keys) : openTarget(flipped(sealed), place, keys)) taken++
   }
   expect(taken).toBe(0)
 }, 60_000)
@@ -63,5 +65,5 @@ test.each(['', 'x', token.toUpperCase(), `${token}0`, token.slice(1), '0'.repeat
 })
 
 test.each(['', 'AAAA', 'A'.repeat(32), `${sealed}=`, `${sealed} `, sealed.slice(0, -1), `${sealed}A`])('%j is no target', (text) => {
-  expect(openTarget(text, tag, keys)).toBeNull()
+  expect(openTarget(text, place, keys)).toBeNull()
 })

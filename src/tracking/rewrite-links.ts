@@ -1,4 +1,5 @@
 import { findLinks } from './link-values.ts'
+import type { LinkValue } from './link-values.ts'
 import { htmlSource } from './html-source.ts'
 import type { HtmlSource } from './html-source.ts'
 import { linkTarget } from './link-target.ts'
@@ -10,33 +11,45 @@ export interface TrackableLink {
   target: string
 }
 
+/** A place of the bytes that gets other text, ASCII; what is put in has no length. */
+export interface Edit {
+  start: number
+  end: number
+  text: string
+}
+
 /** The links of an HTML part that can be followed; `charset` is that of the part. */
 export function trackableLinks(html: Uint8Array, charset: string): TrackableLink[] {
   const source = htmlSource(html, charset)
-  return source ? linksOf(source) : []
+  return source ? linksAmong(source, findLinks(source.text).links) : []
 }
 
 /**
  * The same HTML with other targets; every byte but those of the rewritten values stays as it is.
  * @param urlFor what stands in place of a target, ASCII that needs no quotes or references in HTML; `links`: how many are rewritten
- * @param isLeft true of targets that stay
  */
-export function rewriteLinks(html: Uint8Array, charset: string, urlFor: (target: string, links: number) => string, isLeft: (target: string) => boolean = () => false): Uint8Array {
+export function rewriteLinks(html: Uint8Array, charset: string, urlFor: (target: string, links: number) => string): Uint8Array {
   const source = htmlSource(html, charset)
   if (!source) return html
-  const pieces: Uint8Array[] = []
-  let copied = 0
-  const links = linksOf(source).filter(({ target }) => !isLeft(target))
-  for (const { start, end, target } of links) {
-    pieces.push(html.subarray(copied, start), source.encode(urlFor(target, links.length)))
-    copied = end
-  }
-  return copied === 0 ? html : Buffer.concat([...pieces, html.subarray(copied)])
+  const links = linksAmong(source, findLinks(source.text).links)
+  return edited(html, source, links.map(({ start, end, target }) => ({ start, end, text: urlFor(target, links.length) })))
 }
 
-function linksOf({ text, unit, decode }: HtmlSource): TrackableLink[] {
+/** The bytes with all edits made, which are in their order. */
+export function edited(html: Uint8Array, { encode }: Pick<HtmlSource, 'encode'>, edits: readonly Edit[]): Buffer {
+  const pieces: Uint8Array[] = []
+  let copied = 0
+  for (const { start, end, text } of edits) {
+    pieces.push(html.subarray(copied, start), encode(text))
+    copied = end
+  }
+  return Buffer.concat([...pieces, html.subarray(copied)])
+}
+
+/** Of these values those that can be followed. */
+export function linksAmong({ unit, decode }: HtmlSource, values: readonly LinkValue[]): TrackableLink[] {
   const found: TrackableLink[] = []
-  for (const { start, end } of findLinks(text).links) {
+  for (const { start, end } of values) {
     const value = decode(start, end)
     const target = value === null ? null : linkTarget(value)
     if (target !== null) found.push({ start: start * unit, end: end * unit, target })

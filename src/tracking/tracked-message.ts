@@ -3,10 +3,13 @@ import { htmlParts } from '../message/html-parts.ts'
 import type { HtmlPart } from '../message/html-parts.ts'
 import { decodeTransfer, encodeTransfer, isPlainBase64 } from '../message/transfer-encoding.ts'
 import { htmlSource } from './html-source.ts'
+import type { HtmlSource } from './html-source.ts'
 import { findLinks } from './link-values.ts'
+import type { Markup } from './link-values.ts'
 import { messageLinks } from './message-links.ts'
 import type { MessageLinks } from './message-links.ts'
-import { rewriteLinks } from './rewrite-links.ts'
+import { edited, linksAmong } from './rewrite-links.ts'
+import type { Edit } from './rewrite-links.ts'
 import { messageTag, recipientToken } from './tracking-token.ts'
 import type { TrackingKeys } from './tracking-token.ts'
 
@@ -94,15 +97,32 @@ interface HtmlFrame {
   isFirst: boolean
 }
 
-function trackedHtml(part: HtmlPart, message: Buffer, { plan, links, isLeft, isFirst }: HtmlFrame): TrackedPart | null {
+function trackedHtml(part: HtmlPart, message: Buffer, frame: HtmlFrame): TrackedPart | null {
   const body = message.subarray(part.bodyStart, part.bodyEnd)
   if (part.encoding === 'base64' && !isPlainBase64(body)) return null
   const given = decodeTransfer(body, part.encoding)
-  const linked = plan.clicks ? rewriteLinks(given, part.charset, links.clickUrl, isLeft) : given
-  const html = Buffer.from(isFirst ? withInsertions(linked, part.charset, insertionsOf(plan, links)) : linked)
-  const source = htmlSource(html, part.charset)
-  const places = source ? placesOf(html, source.encode(links.placeholder)) : []
-  return source && places.length > 0 ? { ...part, html, places, encode: (ascii) => source.encode(ascii) } : null
+  const source = htmlSource(given, part.charset)
+  const edits = source ? editsOf(source, given.length, frame) : []
+  if (!source || edits.length === 0) return null
+  const html = edited(given, source, edits)
+  return { ...part, html, places: placesOf(html, source.encode(frame.links.placeholder)), encode: (ascii) => source.encode(ascii) }
+}
+
+/** What becomes of links, and what is put in, in their order. */
+function editsOf(source: HtmlSource, size: number, { plan, links, isLeft, isFirst }: HtmlFrame): Edit[] {
+  const markup = findLinks(source.text)
+  const followed = plan.clicks ? linksAmong(source, markup.links).filter(({ target }) => !isLeft(target)) : []
+  const edits: Edit[] = followed.map(({ start, end, target }) => ({ start, end, text: links.clickUrl(target, followed.length) }))
+  const insertion = isFirst ? insertionsOf(plan, links) : ''
+  const place = insertion === '' ? null : placeOf(markup, source.text.length, size)
+  if (place === null) return edits
+  return [...edits, { start: place * source.unit, end: place * source.unit, text: insertion }].toSorted((one, other) => one.start - other.start)
+}
+
+/** Where something is put in: at the end of the page, or at its beginning where the end is cut off by mail programs. */
+function placeOf({ bodyStart, bodyEnd, endsInText }: Markup, length: number, size: number): number | null {
+  const end = bodyEnd ?? (endsInText ? length : null)
+  return size > clippedAt ? (bodyStart ?? end) : end
 }
 
 const picture = (url: string): string => `<img src="${url}" width="1" height="1" alt="" style="display:block;width:1px;height:1px;border:0">`
@@ -110,17 +130,6 @@ const hiddenLink = (url: string): string => `<a href="${url}" aria-hidden="true"
 
 const insertionsOf = ({ opens, clicks, hiddenLink: isWanted }: TrackingPlan, { openUrl, hiddenUrl }: MessageLinks): string =>
   (isWanted && clicks ? hiddenLink(hiddenUrl) : '') + (opens ? picture(openUrl) : '')
-
-/** Puts markup in at the end of the page, or at its beginning where the end is cut off by mail programs. */
-function withInsertions(html: Uint8Array, charset: string, markup: string): Uint8Array {
-  const source = markup === '' ? null : htmlSource(html, charset)
-  if (!source) return html
-  const { bodyStart, bodyEnd, endsInText } = findLinks(source.text)
-  const end = bodyEnd ?? (endsInText ? source.text.length : null)
-  const place = html.length > clippedAt ? (bodyStart ?? end) : end
-  if (place === null) return html
-  return Buffer.concat([html.subarray(0, place * source.unit), source.encode(markup), html.subarray(place * source.unit)])
-}
 
 function placesOf(html: Buffer, placeholder: Buffer): number[] {
   const places: number[] = []

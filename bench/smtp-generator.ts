@@ -24,7 +24,8 @@ interface Load {
 
 const load = JSON.parse(process.argv[2] ?? '{}') as Load
 const line = '<tr><td class="c">Item 42 of your order</td><td align=right>19.90 EUR</td></tr>\r\n'
-const links = load.tracked === undefined ? '' : '<p><a href="https://shop.example/orders/4711?from=mail">See what you have bought</a></p>\r\n'.repeat(4)
+const links =
+  load.tracked === undefined ? '' : '<p><a href="https://shop.example/orders/4711?from=mail">See what you have bought</a></p>\r\n'.repeat(4)
 const body = Buffer.from((links + line.repeat(Math.ceil(load.size / line.length))).slice(0, load.size - 2) + '\r\n')
 const wish = load.tracked === undefined ? '' : `X-Tracking: ${load.tracked}\r\n`
 const auth = load.user ? Buffer.from(`\0${load.user}\0${load.password ?? ''}`).toString('base64') : null

@@ -33,7 +33,9 @@ const [messages, mailDays, days] = [Number(values.messages), Number(values['mail
 const day = 86_400_000
 const end = Date.UTC(2026, 10, 22)
 const mostMs = 100
-const providers = ['google', 'microsoft', 'yahoo', 'apple', 'gmx', 'tonline', 'proofpoint', 'mimecast', 'zoho', 'orange', 'comcast', 'other']
+const providers = [
+  'google', 'microsoft', 'yahoo', 'apple', 'gmx', 'tonline', 'proofpoint', 'mimecast', 'zoho', 'orange', 'comcast', 'other',
+]
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 
 const directory = mkdtempSync(join(tmpdir(), 'sterna-analytics-'))
@@ -79,7 +81,8 @@ function makeMail(connection: Connection): void {
     if (n % 20 === 1) tell('clicked', { link: `https://shop.example/offer/${n % 7}?u=${n}`, bot: n % 100 === 1 }, 90_000)
     if (n % 400 === 4) tell('rejudged', { event_id: idOf('evt', at, events - 1), type: 'email.opened', bot: true }, 120_000)
   }
-  for (let n = 0; n < messages; n += 20_000) connection.transaction(() => Array.from({ length: Math.min(20_000, messages - n) }, (_, i) => make(n + i)))()
+  for (let n = 0; n < messages; n += 20_000)
+    connection.transaction(() => Array.from({ length: Math.min(20_000, messages - n) }, (_, i) => make(n + i)))()
 }
 
 /** What 30 million recipients would have left, in every quarter of an hour of so many days. */
@@ -91,8 +94,12 @@ function makeCounts(connection: Connection): void {
     ['tag', Array.from({ length: 40 }, (_, n) => (n < 10 ? `kind=k${n}` : `campaign=c${n}`))],
     ['bounce_category', ['invalid_recipient', 'mailbox_full', 'policy']],
   ]
-  const rollup = connection.prepare(`insert into rollup values (${Array.from({ length: 6 + countedMetrics.length }, () => '?').join(', ')})`)
-  const latency = connection.prepare(`insert into rollup_latency values (${Array.from({ length: 6 + latencyColumns.length }, () => '?').join(', ')})`)
+  const rollup = connection.prepare(
+    `insert into rollup values (${Array.from({ length: 6 + countedMetrics.length }, () => '?').join(', ')})`,
+  )
+  const latency = connection.prepare(
+    `insert into rollup_latency values (${Array.from({ length: 6 + latencyColumns.length }, () => '?').join(', ')})`,
+  )
   const cells = (days * day * 2) / spans[0]
   for (const [breakdown, names] of breakdowns) {
     for (const span of spans) {
@@ -113,7 +120,8 @@ function makeCounts(connection: Connection): void {
   }
 }
 
-const bytesOf = (connection: Connection): number => (connection.pragma('page_count', { simple: true }) as number) * (connection.pragma('page_size', { simple: true }) as number)
+const bytesOf = (connection: Connection): number =>
+  (connection.pragma('page_count', { simple: true }) as number) * (connection.pragma('page_size', { simple: true }) as number)
 
 function withWriter<T>(use: (connection: Connection) => T): T {
   const connection = openWriter(directory)
@@ -134,7 +142,9 @@ async function count(db: Database): Promise<void> {
   await new Rollup({ db: { ...db, write }, log: silentLog }).catchUp()
   const { user, system } = process.cpuUsage(cpu)
   const per1000 = (ms: number): string => ((ms / messages) * 1_000).toFixed(2)
-  console.log(`counted in ${((performance.now() - startedAt) / 1_000).toFixed(1)} s; CPU ${per1000((user + system) / 1_000)} ms per 1,000 messages,`)
+  console.log(
+    `counted in ${((performance.now() - startedAt) / 1_000).toFixed(1)} s; CPU ${per1000((user + system) / 1_000)} ms per 1,000 messages,`,
+  )
   console.log(`  of which ${per1000(held)} ms held the store, ${longest.toFixed(1)} ms at most at a time`)
 }
 
@@ -160,7 +170,13 @@ const questions: Question[] = [
   { name: '30 days by bounce category', days: 30, by: ['bounce_category'] },
   { name: 'a year by month', days: 365, by: ['period'], granularity: 'monthly' },
   { name: 'times of 30 days by provider', days: 30, by: ['provider'], table: 'rollup_latency' },
-  { name: 'times of 7 days by day and provider, Berlin', days: 7, by: ['period', 'provider'], zone: 'Europe/Berlin', table: 'rollup_latency' },
+  {
+    name: 'times of 7 days by day and provider, Berlin',
+    days: 7,
+    by: ['period', 'provider'],
+    zone: 'Europe/Berlin',
+    table: 'rollup_latency',
+  },
   { name: 'times of 30 days by day, Berlin', days: 30, by: ['period'], zone: 'Europe/Berlin', table: 'rollup_latency' },
 ]
 
@@ -170,7 +186,15 @@ async function ask(db: Database, accountId: string): Promise<boolean> {
     const times: number[] = []
     for (let i = 0; i < 6; i++) {
       const startedAt = performance.now()
-      const request = { accountId, from: end - length * day + 3_600_000, to: end - 60_000, granularity, timeZone: new TimeZone(zone), dimensions: by, domainIds: null }
+      const request = {
+        accountId,
+        from: end - length * day + 3_600_000,
+        to: end - 60_000,
+        granularity,
+        timeZone: new TimeZone(zone),
+        dimensions: by,
+        domainIds: null,
+      }
       const report = await readReport(db, { name: table ?? 'rollup', columns: table ? latencyColumns : countedMetrics }, request)
       if (!report || report.totals.every((total) => total === 0)) throw new Error(`${name}: nothing was counted`)
       times.push(performance.now() - startedAt)

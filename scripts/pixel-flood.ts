@@ -43,7 +43,9 @@ async function send(to: string[], more: object = {}): Promise<void> {
   const response = await fetch(`http://127.0.0.1:${server.httpPort}/api/emails/batch`, {
     method: 'POST',
     headers: { authorization: `Bearer ${server.token}`, 'content-type': 'application/json' },
-    body: JSON.stringify(to.map((address) => ({ from: 'app@sender.example', to: address, subject: 'Hello', html: '<p>Hello</p>', ...more }))),
+    body: JSON.stringify(
+      to.map((address) => ({ from: 'app@sender.example', to: address, subject: 'Hello', html: '<p>Hello</p>', ...more })),
+    ),
   })
   if (!response.ok) throw new Error(`mail was refused: ${response.status} ${await response.text()}`)
 }
@@ -52,7 +54,8 @@ async function send(to: string[], more: object = {}): Promise<void> {
 const bareServer =
   "require('http').createServer((q, r) => r.writeHead(200, { 'Content-Type': 'image/gif', 'Content-Length': 43 }).end('x'.repeat(43))).listen(0, '127.0.0.1', function () { console.log(this.address().port) })"
 
-const portOf = (child: ChildProcess): Promise<number> => new Promise((resolve) => child.stdout?.once('data', (text: Buffer) => resolve(Number(text.toString()))))
+const portOf = (child: ChildProcess): Promise<number> =>
+  new Promise((resolve) => child.stdout?.once('data', (text: Buffer) => resolve(Number(text.toString()))))
 
 /** ms of each mail, sent one by one at an even pace. */
 async function timeMail(name: string): Promise<{ p50: number; p99: number; lost: number }> {
@@ -71,7 +74,11 @@ async function timeMail(name: string): Promise<{ p50: number; p99: number; lost:
   return { p50: at(0.5), p99: at(0.99), lost: times.filter((ms) => ms === Infinity).length }
 }
 
-for (let i = 0; i < tracked; i += 100) await send(Array.from({ length: 100 }, (_, place) => `reader${i + place}@rcpt.example`), { tracking: { opens: true } })
+for (let i = 0; i < tracked; i += 100)
+  await send(
+    Array.from({ length: 100 }, (_, place) => `reader${i + place}@rcpt.example`),
+    { tracking: { opens: true } },
+  )
 await mx.waitForMessages(tracked)
 const paths = mx.messages.map(({ data }) => /\/t\/o\/\w{48}/.exec(data.toString('latin1').replace(/=\r\n/g, ''))?.[0] ?? '')
 await timeMail('warm')
@@ -88,7 +95,9 @@ const { asked, statuses } = await flood
 await server.end('SIGTERM')
 bare?.kill()
 const shown = ({ p50, p99, lost }: typeof quiet): string => `p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms, ${lost} lost`
-console.log(`mail from its request to its delivery, ${mails} a second: ${shown(quiet)}; with ${perSecond} pictures a second: ${shown(busy)}`)
+console.log(
+  `mail from its request to its delivery, ${mails} a second: ${shown(quiet)}; with ${perSecond} pictures a second: ${shown(busy)}`,
+)
 console.log(`${asked} pictures asked for, answered ${JSON.stringify(statuses)}`)
 await mx.close()
 await dns.close()

@@ -176,7 +176,11 @@ const openSubmission = ({ config, clock, log, metrics, apiKeys }: CoreParts, { d
     { hostname: config.hostname, maxMessageBytes: config.messageSizeLimit, maxConnections: shares.submission, ...config.submission },
   )
 
-function openReturnPath({ config, clock, log, metrics, secrets, sendingDomains }: CoreParts, { space, reports, shares }: Inside, { tls }: DoorFrame) {
+function openReturnPath(
+  { config, clock, log, metrics, secrets, sendingDomains }: CoreParts,
+  { space, reports, shares }: Inside,
+  { tls }: DoorFrame,
+) {
   const ownNames = new Set([config.hostname, config.returnPath.domain])
   const isOurs = (domain: string): boolean => ownNames.has(domain) || sendingDomains.isReturnPath(domain)
   const parts = { clock, log, metrics, tls, space, reports, isOurs, tokenKey: secrets.deriveKey('verp') }

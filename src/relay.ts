@@ -120,7 +120,10 @@ export async function startRelay(config: Config, outside: Outside & { version: s
     const reports = new IncomingReports({ db, clock, budget: new ReportBudget(clock, storageLimit), complaintSources })
     await reports.measure()
     openFeedback(core, { reports, systemMail, eventsWritten }, stops)
-    const inside = { ...entry, reports, hits, certified, queue, queueAdmin, erasures, rollup, webhooks, follower, eventsWritten, shares, version: outside.version }
+    const inside = {
+      ...entry, reports, hits, certified, queue, queueAdmin, erasures, rollup, webhooks, follower, eventsWritten, shares,
+      version: outside.version,
+    }
     const { addresses, certificate } = await openDoors(core, inside, stops)
     const scheduler = startJobs(core, { rollup, reports, certificate, erasures, uploads: entry.door.uploads }, stops)
     keepWatchOfClock(core, { scheduler, queue }, stops)
@@ -171,7 +174,10 @@ function startHits(core: CoreParts, eventsWritten: () => void, stops: Stop[]): H
   const { settle, readerAddresses, hiddenLink, scannerNetworks } = core.config.tracking
   const isOperatorsScanner = networkRule(scannerNetworks)
   const scheme = core.config.baseUrl.startsWith('https:') ? 'https' : 'http'
-  const hits = new HitRecorder({ ...core, judge: (message) => judgeHits(message, isOperatorsScanner), eventsWritten }, { settleMs: settle, addresses: readerAddresses, hiddenLink, scheme })
+  const hits = new HitRecorder(
+    { ...core, judge: (message) => judgeHits(message, isOperatorsScanner), eventsWritten },
+    { settleMs: settle, addresses: readerAddresses, hiddenLink, scheme },
+  )
   hits.start()
   stops.push(() => hits.stop())
   return hits
@@ -290,7 +296,11 @@ function startJobs(core: CoreParts, { rollup, reports, certificate, erasures, up
 }
 
 /** Keeps mail and jobs from waiting for a time to come again that a wrong clock has seen. */
-function keepWatchOfClock({ clock, log }: CoreParts, { scheduler, queue }: { scheduler: Scheduler; queue: QueueRunner }, stops: Stop[]): void {
+function keepWatchOfClock(
+  { clock, log }: CoreParts,
+  { scheduler, queue }: { scheduler: Scheduler; queue: QueueRunner },
+  stops: Stop[],
+): void {
   const watch = watchClock(clock, ({ from, to }) => {
     log.warn({ from: isoTime(from), to: isoTime(to) }, 'the clock was set, or the machine slept')
     scheduler.clockSet()

@@ -34,7 +34,9 @@ const timer = setInterval(() => {
   const due = Math.min(seconds * perSecond, Math.floor((passed / 1000) * perSecond))
   for (; asked < due; asked++) {
     const path = paths[asked % paths.length]
-    sockets[asked % connections]?.write(`GET ${path} HTTP/1.1\r\nHost: mail.example\r\nUser-Agent: ${agent}\r\nAccept: image/*\r\nAccept-Language: en\r\n\r\n`)
+    sockets[asked % connections]?.write(
+      `GET ${path} HTTP/1.1\r\nHost: mail.example\r\nUser-Agent: ${agent}\r\nAccept: image/*\r\nAccept-Language: en\r\n\r\n`,
+    )
   }
   if (passed < seconds * 1000 + 1_000) return
   clearInterval(timer)

@@ -46,7 +46,10 @@ export class KnownValues {
 
   /** What counts for this value; it has a row of its own from then on, if there is room. */
   async place(scope: Scope | LinkScope, value: string): Promise<string> {
-    const key = 'breakdown' in scope ? `${scope.day} ${scope.breakdown} ${scope.accountId}` : `${scope.day} link ${scope.accountId} ${scope.templateId}`
+    const key =
+      'breakdown' in scope
+        ? `${scope.day} ${scope.breakdown} ${scope.accountId}`
+        : `${scope.day} link ${scope.accountId} ${scope.templateId}`
     const known = this.#known.get(key) ?? (await this.#load(key, scope))
     if (known.has(value)) return value
     if (known.size >= ('breakdown' in scope ? this.#most.breakdown : this.#most.link)) return otherValue

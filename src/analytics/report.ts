@@ -150,7 +150,14 @@ function readPiece(db: Pick<Database, 'report'>, piece: Stretch, { table, segmen
   const ofCampaigns = by.includes('campaign') ? 'and value >= :firstValue and value < :endValue' : ''
   const ofDomains = domainIds === null ? '' : `and domain_id in (${names.map((name) => `:${name}`).join(', ')})`
   const sums = table.columns.map((name) => `cast(sum(${name}) as bigint) as ${name}`).join(', ')
-  const params: Record<string, Value> = { ...piece, accountId, breakdown: breakdownOf(table, by), offset: segment.offset, unitMs, ...campaignParams }
+  const params: Record<string, Value> = {
+    ...piece,
+    accountId,
+    breakdown: breakdownOf(table, by),
+    offset: segment.offset,
+    unitMs,
+    ...campaignParams,
+  }
   return db.report<CountRow>(
     `select (start + cast(:offset as bigint)) / cast(:unitMs as bigint) as unit, ${domain} as domain_id, ${value} as value, ${sums}
        from ${table.name}

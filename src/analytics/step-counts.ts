@@ -125,7 +125,11 @@ export class StepCounts {
     return [...values, ...Array.from(placed, (tag): Value => ['tag', tag])]
   }
 
-  async #addLink({ account_id: accountId }: CountedEvents, templateId: string, tally: Tally & { link: string; metric: LinkMetric }): Promise<void> {
+  async #addLink(
+    { account_id: accountId }: CountedEvents,
+    templateId: string,
+    tally: Tally & { link: string; metric: LinkMetric },
+  ): Promise<void> {
     const { at, by, metric, link } = tally
     const start = startOf(at, dayMs)
     const value = await this.#values.place({ accountId, templateId, day: start }, link)
@@ -155,7 +159,10 @@ function netOf(tallies: Tally[]): Tally[] {
 function bounceOf({ bounce }: CountedEvents): { category: string; metric: CountedMetric } {
   const { bounce_category: category, bounce_type: type } = JSON.parse(bounce ?? '{}') as { bounce_category?: string; bounce_type?: string }
   const bounced = type === 'hard' ? 'bounced_permanent' : 'bounced_transient'
-  return { category: category ?? 'other', metric: category === 'suppressed' ? 'suppressed' : category === 'internal_error' ? 'failed' : bounced }
+  return {
+    category: category ?? 'other',
+    metric: category === 'suppressed' ? 'suppressed' : category === 'internal_error' ? 'failed' : bounced,
+  }
 }
 
 const tagsOf = (json: string | null): string[] =>

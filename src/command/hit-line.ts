@@ -36,7 +36,8 @@ function hitOf(value: unknown, wrong: Wrong): Hit {
   if (typeof what !== 'string' || !isWhat(what)) throw wrong('what must be "open", "click:<n>" or "honeypot"')
   if (!isNumber(after)) throw wrong('after_delivery_s must be a number')
   if (typeof method !== 'string') throw wrong('method must be a string')
-  if (!isObject(headers) || !Object.values(headers).every((one) => typeof one === 'string')) throw wrong('headers must be an object of strings')
+  if (!isObject(headers) || !Object.values(headers).every((one) => typeof one === 'string'))
+    throw wrong('headers must be an object of strings')
   if (ip !== null && ip !== undefined && typeof ip !== 'string') throw wrong('ip must be a string or null')
   return { what, afterDeliveryMs: after * 1000, method, headers: headers as Record<string, string>, ip: ip ?? null }
 }

@@ -75,7 +75,9 @@ const settingsOf = ({ name, from, replyTo, layout, variables }: Template): objec
   ...(from === null ? {} : { from }),
   ...(replyTo.length === 0 ? {} : { reply_to: replyTo }),
   ...(layout === null ? {} : { layout }),
-  ...(variables.length === 0 ? {} : { variables: variables.map(({ key, type, fallbackValue }) => ({ key, type, fallback_value: fallbackValue })) }),
+  ...(variables.length === 0
+    ? {}
+    : { variables: variables.map(({ key, type, fallbackValue }) => ({ key, type, fallback_value: fallbackValue })) }),
 })
 
 async function writing(path: string, work: () => Promise<unknown>): Promise<void> {

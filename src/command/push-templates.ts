@@ -57,9 +57,13 @@ export async function pushTemplates(templates: TemplateList, push: Push): Promis
 
 async function pushFile(templates: TemplateList, accountId: string, path: string): Promise<Pushed> {
   const name = basename(path).replace(/\.html?$/i, '')
-  if (name === basename(path)) throw new SternaError('invalid_parameter', 'A template is pushed from its HTML file, whose name ends with .html.')
+  if (name === basename(path))
+    throw new SternaError('invalid_parameter', 'A template is pushed from its HTML file, whose name ends with .html.')
   if (!templateName.test(name)) {
-    throw new SternaError('invalid_parameter', 'The name of the file becomes the alias: use a-z, 0-9, _ and -, 64 of them at most before .html.')
+    throw new SternaError(
+      'invalid_parameter',
+      'The name of the file becomes the alias: use a-z, 0-9, _ and -, 64 of them at most before .html.',
+    )
   }
   const given = await fieldsIn(path, join(dirname(path), name))
   const before = await templates.get(accountId, name).catch((error: unknown) => {
@@ -100,7 +104,8 @@ function settingsIn(json: string, file: string): Record<string, unknown> {
   } catch (error) {
     throw new SternaError('invalid_parameter', `${file} is not JSON: ${messageOf(error)}.`, { cause: error })
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new SternaError('invalid_parameter', `${file} must hold a JSON object.`)
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new SternaError('invalid_parameter', `${file} must hold a JSON object.`)
   const unknown = Object.keys(value).find((field) => !settings.includes(field))
   if (unknown === undefined) return { ...value }
   throw new SternaError('invalid_parameter', `${file} has "${unknown}", which is not known; it may have ${settings.join(', ')}.`)

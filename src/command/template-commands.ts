@@ -37,7 +37,13 @@ export const templateCommands: Command[] = [
       const { pullTemplates } = await import('./pull-templates.ts')
       const accountId = accounts.getAccount(requiredOption(input, 'account')).id
       const directory = textOption(input, 'directory') ?? '.'
-      return pullTemplates(templates, { accountId, names: input.args, cwd: input.cwd, directory, isOverwriting: flagOption(input, 'overwrite') })
+      return pullTemplates(templates, {
+        accountId,
+        names: input.args,
+        cwd: input.cwd,
+        directory,
+        isOverwriting: flagOption(input, 'overwrite'),
+      })
     },
   },
 ]

@@ -18,7 +18,8 @@ export async function textOfFile(path: string): Promise<string | null> {
   let bytes: Buffer
   try {
     const { size, isFile } = await stat(path).then((found) => ({ size: found.size, isFile: found.isFile() }))
-    if (!isFile || size > largestFile) throw new SternaError('invalid_parameter', `${path} is ${isFile ? 'too large for a template' : 'no file'}.`)
+    if (!isFile || size > largestFile)
+      throw new SternaError('invalid_parameter', `${path} is ${isFile ? 'too large for a template' : 'no file'}.`)
     bytes = await readFile(path)
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return null

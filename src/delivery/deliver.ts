@@ -86,7 +86,10 @@ export async function deliver(job: DeliveryJob, onAttempt: OnAttempt, parts: Del
 }
 
 /** The content and what stands before it: all recipients whose message is the same share its signatures. */
-function leavingAs(job: DeliveryJob, parts: DeliverParts): (recipient: DeliveryRecipient) => Promise<Pick<OutgoingMessage, 'header' | 'content'>> {
+function leavingAs(
+  job: DeliveryJob,
+  parts: DeliverParts,
+): (recipient: DeliveryRecipient) => Promise<Pick<OutgoingMessage, 'header' | 'content'>> {
   const tracked = orUntracked(job, parts, () => job.tracking && TrackedMessage.of(job.messageId, job.content, job.tracking))
   if (!tracked) {
     const headerFor = headersOf(job.content, job, parts)
@@ -114,7 +117,11 @@ function cleanOnly(content: Uint8Array): Uint8Array {
   return content
 }
 
-function headersOf(content: Uint8Array, job: DeliveryJob, { signer, now }: DeliverParts): (recipient: DeliveryRecipient) => Promise<string> {
+function headersOf(
+  content: Uint8Array,
+  job: DeliveryJob,
+  { signer, now }: DeliverParts,
+): (recipient: DeliveryRecipient) => Promise<string> {
   const message = new SignableMessage(content)
   const signed = new Map<string, string>()
   return async (recipient) => {

@@ -15,7 +15,9 @@ export function deliveryOptions(config: Config): DeliveryOptions {
     messagesPerConnection: delivery.messagesPerConnection,
     idleMs: delivery.idleConnection,
     allowPrivateAddresses: delivery.allowPrivateAddresses,
-    ownListeners: [...http.listen, ...http.tlsListen, ...submission.listen, ...submission.tlsListen, ...returnPath.listen, ...metrics.listen],
+    ownListeners: [
+      ...http.listen, ...http.tlsListen, ...submission.listen, ...submission.tlsListen, ...returnPath.listen, ...metrics.listen,
+    ],
     interfaceAddresses: Object.values(networkInterfaces()).flatMap((entries) => (entries ?? []).map(({ address }) => address)),
   }
 }

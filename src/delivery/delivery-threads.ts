@@ -53,7 +53,10 @@ const longestRestartWaitMs = 60_000
  */
 export function startDelivery({ threads, newSheet, ...options }: DeliveryOptions, log: Log, noteLookUp: NoteLookUp = () => {}): Delivery {
   if (!ehloNameForm.test(options.hostname)) {
-    throw new SternaError('configuration', `hostname: "${options.hostname}" is not a host name; use the name that this server's address resolves to.`)
+    throw new SternaError(
+      'configuration',
+      `hostname: "${options.hostname}" is not a host name; use the name that this server's address resolves to.`,
+    )
   }
   const known: Known = { keys: new Map(), listeners: null }
   const start = (onCrash: OnCrash): DeliveryThread => {

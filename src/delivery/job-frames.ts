@@ -39,12 +39,20 @@ export class JobFrames {
     const { identity, sendingDomains, tracking } = this.#parts
     const domain = message.domainId === null ? null : sendingDomains.senderDomain(message.domainId)
     const isOwn = message.accountId === systemAccountId
-    if (!domain) return isOwn ? { signingKeys: [], tls: 'opportunistic', fields: [], knownName: null, tracking: null, frameOf: anonymous } : null
+    if (!domain)
+      return isOwn ? { signingKeys: [], tls: 'opportunistic', fields: [], knownName: null, tracking: null, frameOf: anonymous } : null
     const { signingKeys, tls, knownName } = domain
     for (const { id } of signingKeys) this.#give(id)
     if (isOwn) return { signingKeys, tls, fields: [], knownName, tracking: null, frameOf: anonymous }
     const fields = identity.fieldsOf(message, domain)
-    return { signingKeys, tls, knownName, fields, tracking: tracking.planFor(message, domain), frameOf: (recipient) => identity.frameOf(message, recipient, domain) }
+    return {
+      signingKeys,
+      tls,
+      knownName,
+      fields,
+      tracking: tracking.planFor(message, domain),
+      frameOf: (recipient) => identity.frameOf(message, recipient, domain),
+    }
   }
 
   #give(keyId: string): void {

@@ -65,9 +65,16 @@ const subjectOf = (row: SubjectRow): HitSubject => ({
   stored: row.stored,
 })
 
-const verdictParams = ({ bot, reason, confidence }: Verdict) => ({ bot: bot ? 1 : 0, reason, confidence: Math.floor(Math.round(confidence * 1000) / 10) })
+const verdictParams = ({ bot, reason, confidence }: Verdict) => ({
+  bot: bot ? 1 : 0,
+  reason,
+  confidence: Math.floor(Math.round(confidence * 1000) / 10),
+})
 
-export const insertHit = ({ messageId, recipientId }: HitSubject, { id, type, link, ipAddress, userAgent, at, verdict }: JudgedHit): Statement => ({
+export const insertHit = (
+  { messageId, recipientId }: HitSubject,
+  { id, type, link, ipAddress, userAgent, at, verdict }: JudgedHit,
+): Statement => ({
   sql: `insert into hit (id, message_id, recipient_id, type, link, ip_address, user_agent, bot, bot_reason, bot_confidence, happened_at)
         values (:id, :messageId, :recipientId, :type, :link, :ipAddress, :userAgent, :bot, :reason, :confidence, :at)`,
   params: { id, messageId, recipientId, type, link, ipAddress, userAgent, at, ...verdictParams(verdict) },

@@ -71,9 +71,23 @@ export const storedTables: Record<string, StoredTable> = {
     erased: 'link ip_address user_agent',
     none: 'id message_id recipient_id type bot bot_reason bot_confidence happened_at event_id',
   },
-  event: { about: 'the event log', kept: '`event_retention`', erased: 'data', none: 'seq id account_id message_id recipient_id type sandbox created_at' },
-  event_block: { about: 'in which pieces of the log an account has events of a type', kept: '`event_retention`', none: 'account_id sandbox type block oldest newest' },
-  search_term: { about: 'what emails are searched by', kept: '`event_retention`', erased: 'term', none: 'part account_id sandbox message_id' },
+  event: {
+    about: 'the event log',
+    kept: '`event_retention`',
+    erased: 'data',
+    none: 'seq id account_id message_id recipient_id type sandbox created_at',
+  },
+  event_block: {
+    about: 'in which pieces of the log an account has events of a type',
+    kept: '`event_retention`',
+    none: 'account_id sandbox type block oldest newest',
+  },
+  search_term: {
+    about: 'what emails are searched by',
+    kept: '`event_retention`',
+    erased: 'term',
+    none: 'part account_id sandbox message_id',
+  },
   search_part: { about: 'how that is divided', kept: '`event_retention`', none: 'start part' },
   suppression: {
     about: 'suppressed addresses; of an erased one its HMAC',

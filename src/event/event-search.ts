@@ -72,7 +72,8 @@ export class EventSearch<R extends Row> {
     const span = spanOf(page)
     const { messageId, to, ...others } = filter
     if (messageId !== null) return this.#look('event', `message_id = :messageId and ${inAccount} and ${inSpan}`, span)
-    if (to === null && Object.values(others).every((value) => value === null)) return this.#look('event', `${inAccount} and ${inSpan}`, span)
+    if (to === null && Object.values(others).every((value) => value === null))
+      return this.#look('event', `${inAccount} and ${inSpan}`, span)
     const { position, behind } = await searchPosition(this.#db)
     if (to !== null && behind <= mostBehind && (await this.#areEmailsFew())) {
       return this.#look(`(${emailsTo}) found cross join event`, `message_id = found.email_id and ${inSpan}`, span)
@@ -150,7 +151,8 @@ const blocksOf = ({ first, end }: Span<number>): Record<string, number> => ({
   lastBlock: Math.floor((end - 1) / blockSize),
 })
 
-const isRecipient = 'exists (select 1 from recipient where recipient.id = event.recipient_id and lower(recipient.forward_path) = lower(:to))'
+const isRecipient =
+  'exists (select 1 from recipient where recipient.id = event.recipient_id and lower(recipient.forward_path) = lower(:to))'
 
 const conditionsOf = ({ type, to, since, until }: EventFilter): string[] => [
   ...(type === null ? [] : ['type = :type']),

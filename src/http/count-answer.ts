@@ -23,7 +23,10 @@ export function reasonOfStatus(status: number): Reason | null {
 }
 
 /** Counts a request by its answer, and a submission that was refused by what was the matter. */
-export function countAnswer(request: { method: string; path: string; status: number }, { httpRequests, refused }: Pick<Metrics, 'httpRequests' | 'refused'>): void {
+export function countAnswer(
+  request: { method: string; path: string; status: number },
+  { httpRequests, refused }: Pick<Metrics, 'httpRequests' | 'refused'>,
+): void {
   const byStatus: Record<number, Counter> = httpRequests
   ;(byStatus[request.status] ?? httpRequests.other).add()
   const reason = reasonOfStatus(request.status)

@@ -57,7 +57,9 @@ async function answer(req: IncomingMessage, res: ServerResponse, { text, log }: 
   if (req.method !== 'GET' && req.method !== 'HEAD') return void res.writeHead(405, { Allow: 'GET, HEAD' }).end()
   try {
     const body = await text()
-    res.writeHead(200, { 'Content-Type': expositionType, 'Content-Length': Buffer.byteLength(body) }).end(req.method === 'HEAD' ? undefined : body)
+    res
+      .writeHead(200, { 'Content-Type': expositionType, 'Content-Length': Buffer.byteLength(body) })
+      .end(req.method === 'HEAD' ? undefined : body)
   } catch (error) {
     log.error({ error }, 'the metrics cannot be answered')
     res.writeHead(500).end()

@@ -110,7 +110,8 @@ function responses(declared: Operation, frame: OperationFrame): JsonSchema {
   const found = frame.problems.of(refusalsOf(declared), needsKey(declared))
   for (const answer of declared.answers) {
     const own = response(answer, needsKey(declared), frame)
-    if (declared.csv && answer === declared.answers[0]) own.content = { ...(own.content as JsonSchema), 'text/csv': { schema: { type: 'string' } } }
+    if (declared.csv && answer === declared.answers[0])
+      own.content = { ...(own.content as JsonSchema), 'text/csv': { schema: { type: 'string' } } }
     const problem = found[answer.status]
     found[answer.status] = problem ? either(own, frame.problems.at(problem)) : own
   }

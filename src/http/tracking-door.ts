@@ -92,19 +92,29 @@ export class TrackingDoor {
   #find({ kind, sealed, host }: { kind: string; sealed: string | undefined; host: string }, { messageTag }: TrackedRecipient): Found {
     const nothing = { link: null, links: 0 }
     if (kind === 'o' && sealed === undefined) return { status: 200, type: 'image/gif', body: pixel, hit: { what: 'open', ...nothing } }
-    if (kind === 'h' && sealed === undefined) return { status: 200, type: 'text/html; charset=utf-8', body: page, hit: { what: 'honeypot', ...nothing } }
+    if (kind === 'h' && sealed === undefined)
+      return { status: 200, type: 'text/html; charset=utf-8', body: page, hit: { what: 'honeypot', ...nothing } }
     const target = kind === 'c' && sealed !== undefined ? this.#openTarget(sealed, messageTag, host) : null
     const url = target && URL.parse(target.url)
     if (!url) return notFound
     const { link, links } = target
-    return { status: 302, type: 'text/plain; charset=utf-8', body: '', location: url.href, hit: { what: `click:${link}`, link: target.url, links } }
+    return {
+      status: 302,
+      type: 'text/plain; charset=utf-8',
+      body: '',
+      location: url.href,
+      hit: { what: `click:${link}`, link: target.url, links },
+    }
   }
 
   /** A link at a tracking host leads on from there alone, and one at `base_url` from no tracking host. */
   #openTarget(sealed: string, messageTag: Uint8Array, host: string): LinkTarget | null {
     const { keys, appLinksAt } = this.#parts
     const isTrackingHost = appLinksAt(host) !== null
-    return openTarget(sealed, { messageTag, trackingHost: host }, keys) ?? (isTrackingHost ? null : openTarget(sealed, { messageTag, trackingHost: '' }, keys))
+    return (
+      openTarget(sealed, { messageTag, trackingHost: host }, keys) ??
+      (isTrackingHost ? null : openTarget(sealed, { messageTag, trackingHost: '' }, keys))
+    )
   }
 }
 

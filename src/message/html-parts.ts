@@ -66,7 +66,13 @@ function readPart(walk: Walk, part: Part, depth: number): boolean {
   const encoding = transferEncodingOf(valueOf(part.fields, 'Content-Transfer-Encoding'))
   if (type !== 'text/html' || encoding === null || /^\s*attachment\b/i.test(valueOf(part.fields, 'Content-Disposition') ?? '')) return true
   if (part.bodyStart >= part.end) return true
-  walk.found.push({ headerStart: part.start, bodyStart: part.bodyStart, bodyEnd: part.end, encoding, charset: parameters.get('charset') ?? '' })
+  walk.found.push({
+    headerStart: part.start,
+    bodyStart: part.bodyStart,
+    bodyEnd: part.end,
+    encoding,
+    charset: parameters.get('charset') ?? '',
+  })
   return true
 }
 

@@ -42,7 +42,13 @@ export function candidatesOf({ status, to, from, domainId, tag }: MessageFilter)
     ...(from === null ? [] : [withTerm(termOf.from, 'email.queued')]),
     ...(domainId === null ? [] : [withTerm(termOf.domain, 'email.queued')]),
     ...(tag === null ? [] : [{ indexed: messagesTagged(tag.value !== null), behind: null, isDivisible: tag.value !== null }]),
-    ...(status === null ? [] : [status === 'delivered' ? withTerm(termOf.delivered, 'email.delivered') : { indexed: markedMessages(status), behind: null, isDivisible: true }]),
+    ...(status === null
+      ? []
+      : [
+          status === 'delivered'
+            ? withTerm(termOf.delivered, 'email.delivered')
+            : { indexed: markedMessages(status), behind: null, isDivisible: true },
+        ]),
   ]
 }
 

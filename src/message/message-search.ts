@@ -41,7 +41,9 @@ export async function searchMessages<R extends Row>(
       { ...params, ...span },
     )
   }
-  const among = candidates.filter(({ isDivisible }) => isDivisible).map((each) => `and case when id in (${allOf(each)}) then 1 else 0 end = 1`)
+  const among = candidates
+    .filter(({ isDivisible }) => isDivisible)
+    .map((each) => `and case when id in (${allOf(each)}) then 1 else 0 end = 1`)
   const pieces = {
     isUpward,
     rows,
@@ -73,7 +75,10 @@ async function fewest(
 ): Promise<Candidates | undefined> {
   const counted = await Promise.all(
     candidates.map(async (each) => {
-      const [row] = await db.report<{ found: number }>(`select count(*) as found from (select 1 as one from (${each.indexed}) candidate limit :most) found`, { ...params, most: few + 1 })
+      const [row] = await db.report<{ found: number }>(
+        `select count(*) as found from (select 1 as one from (${each.indexed}) candidate limit :most) found`,
+        { ...params, most: few + 1 },
+      )
       return { each, found: row?.found ?? 0 }
     }),
   )

@@ -62,18 +62,35 @@ function unsubscribeTopicOf(value: string): string | null | Fault {
 
 /** What is named is on, and what is not is off. */
 function trackingOf(value: string): TrackingWish | Fault {
-  const words = value.toLowerCase().split(',').map((word) => word.trim())
-  if (words.length === 1 && (words[0] === 'true' || words[0] === 'false')) return { opens: words[0] === 'true', clicks: words[0] === 'true' }
+  const words = value
+    .toLowerCase()
+    .split(',')
+    .map((word) => word.trim())
+  if (words.length === 1 && (words[0] === 'true' || words[0] === 'false'))
+    return { opens: words[0] === 'true', clicks: words[0] === 'true' }
   if (!words.every((word) => word === 'opens' || word === 'clicks' || word === 'anonymous')) {
-    return { fault: 'X-Tracking: Write true or false, or what is to be tracked: opens, clicks; and anonymous to keep nothing of the reader.' }
+    return {
+      fault: 'X-Tracking: Write true or false, or what is to be tracked: opens, clicks; and anonymous to keep nothing of the reader.',
+    }
   }
   const isAnonymousOnly = words.every((word) => word === 'anonymous')
-  return { ...(isAnonymousOnly ? {} : { opens: words.includes('opens'), clicks: words.includes('clicks') }), anonymous: words.includes('anonymous') }
+  return {
+    ...(isAnonymousOnly ? {} : { opens: words.includes('opens'), clicks: words.includes('clicks') }),
+    anonymous: words.includes('anonymous'),
+  }
 }
 
 /** Reads the fields that are meant for us. Each may be there once; what is malformed is refused, never ignored. */
 export function readOptionFields(fields: readonly HeaderField[], now: number): OptionFields | Fault {
-  const options: OptionFields = { tags: [], metadata: {}, idempotencyKey: null, scheduledAt: null, expiresIn: null, unsubscribeTopic: null, tracking: {} }
+  const options: OptionFields = {
+    tags: [],
+    metadata: {},
+    idempotencyKey: null,
+    scheduledAt: null,
+    expiresIn: null,
+    unsubscribeTopic: null,
+    tracking: {},
+  }
   for (const name of optionFieldNames) {
     const [field, second] = fieldsNamed(fields, name)
     if (!field) continue

@@ -53,7 +53,12 @@ export class Retention {
     await this.#recipients.run(db, recipients(db, eventCutoff), now)
     await this.#notices.run(db, notices(db, eventCutoff), now)
     await this.#messages.run(db, messages(db, eventCutoff), now)
-    for (const batch of [removeEvents(eventCutoff), removeWebhookDeliveries(eventCutoff), removeLinkCounts(eventCutoff), removeIdempotencyKeys(now)]) {
+    for (const batch of [
+      removeEvents(eventCutoff),
+      removeWebhookDeliveries(eventCutoff),
+      removeLinkCounts(eventCutoff),
+      removeIdempotencyKeys(now),
+    ]) {
       await removeInPieces(db, batch)
     }
   }
@@ -94,7 +99,11 @@ const attempts = (db: Reads, cutoff: number): WalkedTable<string> => ({
 const recipients = (db: Reads, cutoff: number): WalkedTable<string> => ({
   piece: (after, rows) => pieceOf(db, 'select id from recipient where id > :after and id < :before order by id', { after, before: idFloor('rcp', cutoff + 1), rows }),
   remove: (after, last) => [
-    removeTerms(recipientTerms(`select id from recipient where id > :after and id <= :last and ${isFinal('recipient.message_id')}`), { after, last, cutoff }),
+    removeTerms(recipientTerms(`select id from recipient where id > :after and id <= :last and ${isFinal('recipient.message_id')}`), {
+      after,
+      last,
+      cutoff,
+    }),
     {
       sql: `delete from hit where recipient_id in (select id from recipient where id > :after and id <= :last and ${isFinal('recipient.message_id')})`,
       params: { after, last, cutoff },

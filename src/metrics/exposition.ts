@@ -36,11 +36,13 @@ const headOf = ({ name, help, kind }: Pick<MetricDeclaration, 'name' | 'help' | 
 /** As they stand between the braces, in the order of the cells. */
 const labelTexts = (labels: readonly Label[]): string[] =>
   labels.reduce<string[]>(
-    (before, [name, values]) => before.flatMap((text) => values.map((value) => (text === '' ? pairOf(name, value) : `${text},${pairOf(name, value)}`))),
+    (before, [name, values]) =>
+      before.flatMap((text) => values.map((value) => (text === '' ? pairOf(name, value) : `${text},${pairOf(name, value)}`))),
     [''],
   )
 
-const pairOf = (name: string, value: string): string => `${name}="${value.replace(/[\\"\n]/g, (char) => (char === '\n' ? '\\n' : `\\${char}`))}"`
+const pairOf = (name: string, value: string): string =>
+  `${name}="${value.replace(/[\\"\n]/g, (char) => (char === '\n' ? '\\n' : `\\${char}`))}"`
 
 function samplesOf({ kind, name, bounds }: MetricDeclaration, labels: string, numbers: Float64Array): string[] {
   if (kind !== 'histogram') return Number.isNaN(numbers[0]) ? [] : [sample(name, labels, numbers[0] as number)]

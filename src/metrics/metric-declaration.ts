@@ -1,7 +1,10 @@
 /** A label and all the values that it may have: what a client or a stranger says never becomes one. */
 export type Label = readonly [name: string, values: readonly string[]]
 
-export interface MetricDeclaration<Kind extends 'counter' | 'gauge' | 'histogram' = 'counter' | 'gauge' | 'histogram', Labels extends readonly Label[] = readonly Label[]> {
+export interface MetricDeclaration<
+  Kind extends 'counter' | 'gauge' | 'histogram' = 'counter' | 'gauge' | 'histogram',
+  Labels extends readonly Label[] = readonly Label[],
+> {
   kind: Kind
   /** As Prometheus knows it: `_total` ends a counter, and the unit, seconds or bytes, stands before that. */
   name: string
@@ -11,7 +14,11 @@ export interface MetricDeclaration<Kind extends 'counter' | 'gauge' | 'histogram
   bounds: readonly number[]
 }
 
-export const counter = <const Labels extends readonly Label[] = []>(name: string, help: string, labels?: Labels): MetricDeclaration<'counter', Labels> => ({
+export const counter = <const Labels extends readonly Label[] = []>(
+  name: string,
+  help: string,
+  labels?: Labels,
+): MetricDeclaration<'counter', Labels> => ({
   kind: 'counter',
   name,
   help,
@@ -19,7 +26,11 @@ export const counter = <const Labels extends readonly Label[] = []>(name: string
   bounds: [],
 })
 
-export const gauge = <const Labels extends readonly Label[] = []>(name: string, help: string, labels?: Labels): MetricDeclaration<'gauge', Labels> => ({
+export const gauge = <const Labels extends readonly Label[] = []>(
+  name: string,
+  help: string,
+  labels?: Labels,
+): MetricDeclaration<'gauge', Labels> => ({
   kind: 'gauge',
   name,
   help,

@@ -24,7 +24,9 @@ const entryOf = ({ name, help, kind, labels, bounds }: MetricDeclaration): strin
   help,
   '',
   `- Type: ${kind}`,
-  ...labels.map(([label, values]) => `- Label \`${label}\`${values.length === 0 ? '' : `: ${values.map((value) => `\`${value}\``).join(', ')}`}`),
+  ...labels.map(
+    ([label, values]) => `- Label \`${label}\`${values.length === 0 ? '' : `: ${values.map((value) => `\`${value}\``).join(', ')}`}`,
+  ),
   ...(bounds.length === 0 ? [] : [`- Buckets up to: ${bounds.join(', ')}`]),
   '',
 ]

@@ -73,7 +73,9 @@ type Cells<Cell, Labels extends readonly Label[]> = Labels extends readonly [
   : Cell
 
 export type Metrics = {
-  readonly [Key in keyof MetricTable]: MetricTable[Key] extends MetricDeclaration<infer Kind, infer Labels> ? Cells<Kinds[Kind], Labels> : never
+  readonly [Key in keyof MetricTable]: MetricTable[Key] extends MetricDeclaration<infer Kind, infer Labels>
+    ? Cells<Kinds[Kind], Labels>
+    : never
 }
 
 /** How many numbers one set of label values takes. */

@@ -64,7 +64,10 @@ export class SearchIndex {
     const begin = this.#beginsPart(step) ? [beginPart] : []
     const onHeld = (ms: number): void => void (this.#events = nextRows(this.#events, ms))
     try {
-      await this.#db.write([createCursor, moveCursor(step), ...begin, insertTerms(loggedTerms, { ...step }), noteBlocks(step)], { patient: true, onHeld })
+      await this.#db.write([createCursor, moveCursor(step), ...begin, insertTerms(loggedTerms, { ...step }), noteBlocks(step)], {
+        patient: true,
+        onHeld,
+      })
     } catch (error) {
       // Somebody else has read these.
       if (!(error instanceof ConflictError)) throw error

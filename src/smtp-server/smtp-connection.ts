@@ -116,7 +116,8 @@ export class SmtpConnection<User> extends SMTPConnection {
   #watch(): void {
     this.#stopWatching = this.#port.settings.contentRate.watch({
       received: () => this._socket.bytesRead,
-      state: () => (this.#content === null ? 'idle' : this.#content.readableEnded || this.#content.readableLength > 0 ? 'waiting' : 'sending'),
+      state: () =>
+        this.#content === null ? 'idle' : this.#content.readableEnded || this.#content.readableLength > 0 ? 'waiting' : 'sending',
       progress: () => this.#seat.progress(),
       tooSlow: () => this.#hangUp('4.4.2 The message came in too slowly, try again later'),
     })

@@ -32,7 +32,8 @@ export interface AuthoriseParts {
 export function authorise(submission: Submission, parts: AuthoriseParts): SigningDomain | null {
   const { submitter, headerFrom, reversePath } = submission
   // Nobody but the server itself can submit as this account.
-  if (submitter.accountId === systemAccountId) return submitter.domainId === null ? null : { id: submitter.domainId, tracking: { opens: false, clicks: false } }
+  if (submitter.accountId === systemAccountId)
+    return submitter.domainId === null ? null : { id: submitter.domainId, tracking: { opens: false, clicks: false } }
   const account = parts.accounts.accountFor(submitter.accountId)
   if (account?.status !== 'active') {
     throw new SternaError('account_suspended', 'This account is suspended and cannot send. Ask the operator of this server.')

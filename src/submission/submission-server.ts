@@ -53,7 +53,11 @@ export async function startSubmissionServer(parts: SubmissionServerParts, option
     ...options.listen.map((place) => ({ ...place, tls: false, setting: 'submission.listen' })),
     ...options.tlsListen.map((place) => ({ ...place, tls: true, setting: 'submission.tls_listen' })),
   ]
-  return openSmtpPorts(places, { ...options, tls: parts.tls, clock: parts.clock, log: parts.log }, countRefusals(handlersFor(parts, options), parts.metrics))
+  return openSmtpPorts(
+    places,
+    { ...options, tls: parts.tls, clock: parts.clock, log: parts.log },
+    countRefusals(handlersFor(parts, options), parts.metrics),
+  )
 }
 
 function handlersFor(parts: SubmissionServerParts, options: SubmissionServerOptions): SmtpHandlers<AuthenticatedKey> {

@@ -29,7 +29,8 @@ export async function findSources(
   const seen = new Set<string>()
   let length = 0
   const add = (mentions: Mention[]): void => {
-    for (const { name } of mentions) if (names.add(name).size > mostSources) throw tooMany(`A template may be put together of ${mostSources} others at most.`)
+    for (const { name } of mentions)
+      if (names.add(name).size > mostSources) throw tooMany(`A template may be put together of ${mostSources} others at most.`)
     waiting.push(...mentions)
   }
   add(mentionsOf(root, { isLayout: true }))

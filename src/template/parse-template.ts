@@ -141,7 +141,8 @@ function insertionOf({ kind, name, text, at, end }: Tag): Insertion {
 
 function closeSection(tag: Tag, open: OpenSection[]): void {
   const section = open.pop() as OpenSection
-  if (open.length === 0) throw new TemplateFault(tag.at, `${tag.text} closes a section that was not opened. Write {{#${quoted(tag.name)}}} where it begins.`)
+  if (open.length === 0)
+    throw new TemplateFault(tag.at, `${tag.text} closes a section that was not opened. Write {{#${quoted(tag.name)}}} where it begins.`)
   if (section.name !== tag.name) {
     throw new TemplateFault(tag.at, `${tag.text} stands where ${section.tag} is open. Write {{/${section.name}}} before it.`)
   }

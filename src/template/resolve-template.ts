@@ -50,7 +50,11 @@ function checkReadable(part: PartName, text: string): void {
   const where = `The \`${part}\` field with its layout and partials`
   if (!parsed.ok) throw fault(part, 'invalid_template', `${where} cannot be read at line ${parsed.line}. ${parsed.fault}`)
   if (partialIn(parsed.insertions) === null) return
-  throw fault(part, 'invalid_template', `${where} has a partial that begins in one template and ends in another. Write the tag into one of them.`)
+  throw fault(
+    part,
+    'invalid_template',
+    `${where} has a partial that begins in one template and ends in another. Write the tag into one of them.`,
+  )
 }
 
 /** The layout, the layout of that, and so on. */
@@ -87,7 +91,11 @@ function partOf(part: PartName, root: TemplateSource, { layouts, found }: Surrou
   })
   const total = (of: (size: Size) => number): number => sizes.reduce((sum, size) => sum + of(size), 0)
   if (total(({ insertions }) => insertions) > mostInsertions) {
-    throw fault(part, 'too_many', `The \`${part}\` field holds more than ${mostInsertions} partials, those in its layout and in partials included.`)
+    throw fault(
+      part,
+      'too_many',
+      `The \`${part}\` field holds more than ${mostInsertions} partials, those in its layout and in partials included.`,
+    )
   }
   if (total(({ length }) => length) > longest) throw tooLong(part)
   let pieces = expansion.pieces(root, { isInserted: around.length > 0 })

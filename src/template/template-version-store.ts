@@ -140,7 +140,9 @@ export const publishAgain = (publication: Publication, content: WrittenTemplate)
 ]
 
 /** The template holds more than these: its whole content. */
-const templateParams = ({ template: { id, accountId, revision }, versionId, now }: Publication) => ({ id, accountId, revision, versionId, now })
+const templateParams = ({ template: { id, accountId, revision }, versionId, now }: Publication) => ({
+  id, accountId, revision, versionId, now,
+})
 
 const publicationParams = ({ template, versionId, sent, by, now }: Publication) => ({
   id: template.id,

@@ -139,7 +139,14 @@ export class TemplateVersions {
       throw new SternaError('template_not_published', `The template ${name} was never published.`)
     }
     const variables = JSON.parse(row.variables ?? '[]') as DeclaredVariable[]
-    return templateSource({ id: row.id, versionId: row.version_id, html: row.html_body, text: row.text_body, layout: row.layout, variables })
+    return templateSource({
+      id: row.id,
+      versionId: row.version_id,
+      html: row.html_body,
+      text: row.text_body,
+      layout: row.layout,
+      variables,
+    })
   }
 
   async #usesOf(versionId: string): Promise<TemplateUse[]> {

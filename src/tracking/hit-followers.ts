@@ -50,7 +50,8 @@ export function findFollowers(hits: readonly SourcedHit[], bursts: ReadonlySet<S
     const source = sourceOf(sourced)
     const signs: Evidence[] = []
     const isNearTrap = namesAsked(sourced).some((name) => traps.isNear(name, at, windows.honeypot))
-    if (isNearTrap || (source && traps.isNear(source, at, windows.honeypot_same_source))) signs.push(evidence('honeypot', 'honeypot_follower'))
+    if (isNearTrap || (source && traps.isNear(source, at, windows.honeypot_same_source)))
+      signs.push(evidence('honeypot', 'honeypot_follower'))
     const isOfFleet = !sourced.isComplete && sourced.kind === 'browser' && sweeps.isNear(agentName(sourced), at, windows.burst_follower)
     if (isOfFleet || (source && sweeps.isNear(source, at, windows.burst_follower))) signs.push(evidence('burst', 'burst_follower'))
     if (source && heads.isNear(source, at, windows.head_follower)) signs.push(evidence('head', 'head_follower'))

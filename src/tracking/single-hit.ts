@@ -31,7 +31,8 @@ function agentSigns({ hit, agent, kind }: SourcedHit, { scheme }: HitCircumstanc
   if (kind === 'apple_mpp' || kind === 'gmail_prefetch') return [evidence(kind, kind)]
   const hints = (hit.headers['sec-ch-ua'] ?? '').slice(0, 1000).toLowerCase()
   if (kind === 'robot' || hints.includes('headless')) return [evidence('declared', 'declared')]
-  const weight = kind === 'mail_app' ? null : (hit.what === 'open' ? fabricatedPicture : fabricatedPage)({ agent, headers: hit.headers, scheme })
+  const weight =
+    kind === 'mail_app' ? null : (hit.what === 'open' ? fabricatedPicture : fabricatedPage)({ agent, headers: hit.headers, scheme })
   return weight ? [evidence('fabricated', weight)] : []
 }
 

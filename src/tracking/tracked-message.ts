@@ -116,7 +116,9 @@ function editsOf(source: HtmlSource, size: number, { plan, links, isLeft, isFirs
   const insertion = isFirst ? insertionsOf(plan, links) : ''
   const place = insertion === '' ? null : placeOf(markup, source.text.length, size)
   if (place === null) return edits
-  return [...edits, { start: place * source.unit, end: place * source.unit, text: insertion }].toSorted((one, other) => one.start - other.start)
+  return [...edits, { start: place * source.unit, end: place * source.unit, text: insertion }].toSorted(
+    (one, other) => one.start - other.start,
+  )
 }
 
 /** Where something is put in: at the end of the page, or at its beginning where the end is cut off by mail programs. */
@@ -125,7 +127,8 @@ function placeOf({ bodyStart, bodyEnd, endsInText }: Markup, length: number, siz
   return size > clippedAt ? (bodyStart ?? end) : end
 }
 
-const picture = (url: string): string => `<img src="${url}" width="1" height="1" alt="" style="display:block;width:1px;height:1px;border:0">`
+const picture = (url: string): string =>
+  `<img src="${url}" width="1" height="1" alt="" style="display:block;width:1px;height:1px;border:0">`
 const hiddenLink = (url: string): string => `<a href="${url}" aria-hidden="true" tabindex="-1" style="display:none"></a>`
 
 const insertionsOf = ({ opens, clicks, hiddenLink: isWanted }: TrackingPlan, { openUrl, hiddenUrl }: MessageLinks): string =>

@@ -226,7 +226,11 @@ export class WebhookRunner {
     }
   }
 
-  #count({ id }: ClaimedDelivery, state: 'success' | 'failed' | 'pending', { sentAt, result }: { sentAt: number; result: PostResult }): void {
+  #count(
+    { id }: ClaimedDelivery,
+    state: 'success' | 'failed' | 'pending',
+    { sentAt, result }: { sentAt: number; result: PostResult },
+  ): void {
     const { metrics } = this.#parts
     metrics.webhookAttempts[state === 'pending' ? 'retry' : state].add()
     metrics.webhookDuration.observe(result.durationMs / 1000)

@@ -76,7 +76,11 @@ interface Asked {
 }
 
 /** The report from the events themselves. */
-function recount(log: Logged[], { by, from, to, periodOf }: Asked, columnsOf: (counted: ReturnType<typeof straightCount>[number]) => string[]) {
+function recount(
+  log: Logged[],
+  { by, from, to, periodOf }: Asked,
+  columnsOf: (counted: ReturnType<typeof straightCount>[number]) => string[],
+) {
   const rows = new Map<string, Line>()
   for (const counted of straightCount(log)) {
     const { message, at } = counted.event
@@ -152,7 +156,11 @@ interface Crash {
 }
 
 /** Counts in small steps; the process ends at one of its writes. */
-async function countUntil(db: Database, { writes, isWritten }: Crash, pace: NonNullable<ConstructorParameters<typeof Rollup>[1]>): Promise<void> {
+async function countUntil(
+  db: Database,
+  { writes, isWritten }: Crash,
+  pace: NonNullable<ConstructorParameters<typeof Rollup>[1]>,
+): Promise<void> {
   let left = writes
   const write: Database['write'] = async (...args) => {
     if (left-- > 0) return db.write(...args)
@@ -176,55 +184,77 @@ const arbitraryAsked = fc.record({
   span: fc.constantFrom<[number, number]>([0, 20 * day + 1], [0.4 * day + 7, 9.3 * day], [5 * day, 12 * day], [3 * day + 5_000, 3.1 * day]),
 })
 
-test('every report equals a straight count over the log, with crashes, two at once and machines found out late', { timeout: 120_000 }, async () => {
-  await fc.assert(
-    fc.asyncProperty(fc.array(arbitraryRun, { minLength: 1, maxLength: 4 }), fc.array(arbitraryAsked, { minLength: 4, maxLength: 4 }), async (runs, asked) => {
-      const db = await startCountedStore()
-      let log: Logged[] = []
-      for (const { told, crash, pace } of runs) {
-        const before = log.length
-        log = logOf(told, log)
-        await writeLog(db, log.slice(before))
-        await countUntil(db, crash, pace)
-        const [one, other] = [new Rollup({ db, log: silentLog }), new Rollup({ db, log: silentLog }, { firstEvents: 3 })]
-        await Promise.all([one.catchUp(), other.keepUp(), one.catchUp()])
-      }
-      for (const { zone, granularity, by: frame, value, span } of asked) {
-        const [from, to] = [start + span[0], start + span[1]]
-        const by: Dimension[] = value === null ? frame : [...frame, value]
-        const periodOf = by.includes('period') ? periodBy(granularity, zone) : () => null
-        const request = { accountId, from, to, granularity, timeZone: new TimeZone(zone), domainIds: null }
-        const report = await readReport(db, rollup, { ...request, dimensions: by })
-        const totals = { period: null, domainId: null, value: null, counts: report!.totals }
-        expect(nonZero([totals], rollup)).toEqual(recount(log, { by: [], from, to, periodOf: () => null }, ({ metrics }) => metrics))
-        if (by.length > 0) expect(nonZero(report!.rows, rollup), by.join()).toEqual(recount(log, { by, from, to, periodOf }, ({ metrics }) => metrics))
-        const latencyBy: Dimension[] = value === 'provider' ? [...frame, 'provider'] : frame
-        const latencies = await readReport(db, latency, { ...request, dimensions: latencyBy })
-        const isBroken = latencyBy.length > 0
-        const rows = isBroken ? latencies!.rows : [{ ...totals, counts: latencies!.totals }]
-        expect(nonZero(rows, latency)).toEqual(recount(log, { by: latencyBy, from, to, periodOf: isBroken ? periodOf : () => null }, latencyColumnsOf))
-      }
-      for (const templateId of ['tpl_a', 'tpl_b']) {
-        const found = await linksOfTemplate(db, { accountId, templateId, from: start, to: start + 10 * day })
-        const isMeant = ({ message, at }: Logged): boolean => message.templateId === templateId && message.accountId === accountId && !message.sandbox && at < start + 10 * day
-        expect(byLink(found)).toEqual(recountLinks(log, isMeant, ({ link }) => links[link]![1]))
-      }
-      for (const { id } of countedMessages.slice(0, 3)) {
-        const isMeant = ({ message }: Logged): boolean => message.id === id
-        expect(byLink(await linksOfEmail(db, accountId, id))).toEqual(recountLinks(log, isMeant, ({ link }) => links[link]![0]))
-      }
-      await db.close()
-    }),
-    { numRuns: 25 },
-  )
-})
+test(
+  'every report equals a straight count over the log, with crashes, two at once and machines found out late',
+  { timeout: 120_000 },
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(arbitraryRun, { minLength: 1, maxLength: 4 }),
+        fc.array(arbitraryAsked, { minLength: 4, maxLength: 4 }),
+        async (runs, asked) => {
+          const db = await startCountedStore()
+          let log: Logged[] = []
+          for (const { told, crash, pace } of runs) {
+            const before = log.length
+            log = logOf(told, log)
+            await writeLog(db, log.slice(before))
+            await countUntil(db, crash, pace)
+            const [one, other] = [new Rollup({ db, log: silentLog }), new Rollup({ db, log: silentLog }, { firstEvents: 3 })]
+            await Promise.all([one.catchUp(), other.keepUp(), one.catchUp()])
+          }
+          for (const { zone, granularity, by: frame, value, span } of asked) {
+            const [from, to] = [start + span[0], start + span[1]]
+            const by: Dimension[] = value === null ? frame : [...frame, value]
+            const periodOf = by.includes('period') ? periodBy(granularity, zone) : () => null
+            const request = { accountId, from, to, granularity, timeZone: new TimeZone(zone), domainIds: null }
+            const report = await readReport(db, rollup, { ...request, dimensions: by })
+            const totals = { period: null, domainId: null, value: null, counts: report!.totals }
+            expect(nonZero([totals], rollup)).toEqual(recount(log, { by: [], from, to, periodOf: () => null }, ({ metrics }) => metrics))
+            if (by.length > 0)
+              expect(nonZero(report!.rows, rollup), by.join()).toEqual(recount(log, { by, from, to, periodOf }, ({ metrics }) => metrics))
+            const latencyBy: Dimension[] = value === 'provider' ? [...frame, 'provider'] : frame
+            const latencies = await readReport(db, latency, { ...request, dimensions: latencyBy })
+            const isBroken = latencyBy.length > 0
+            const rows = isBroken ? latencies!.rows : [{ ...totals, counts: latencies!.totals }]
+            expect(nonZero(rows, latency)).toEqual(
+              recount(log, { by: latencyBy, from, to, periodOf: isBroken ? periodOf : () => null }, latencyColumnsOf),
+            )
+          }
+          for (const templateId of ['tpl_a', 'tpl_b']) {
+            const found = await linksOfTemplate(db, { accountId, templateId, from: start, to: start + 10 * day })
+            const isMeant = ({ message, at }: Logged): boolean =>
+              message.templateId === templateId && message.accountId === accountId && !message.sandbox && at < start + 10 * day
+            expect(byLink(found)).toEqual(recountLinks(log, isMeant, ({ link }) => links[link]![1]))
+          }
+          for (const { id } of countedMessages.slice(0, 3)) {
+            const isMeant = ({ message }: Logged): boolean => message.id === id
+            expect(byLink(await linksOfEmail(db, accountId, id))).toEqual(recountLinks(log, isMeant, ({ link }) => links[link]![0]))
+          }
+          await db.close()
+        },
+      ),
+      { numRuns: 25 },
+    )
+  },
+)
 
 test('many events are counted in steps, each once', async () => {
   const db = await startCountedStore()
-  const many = Array.from({ length: 2_500 }, (_, i) => ({ kind: 'delivered' as const, message: i % 3, recipient: 0, at: start + i * 1_000, bot: false, link: 0, hit: 0 }))
+  const many = Array.from({ length: 2_500 }, (_, i) => ({
+    kind: 'delivered' as const,
+    message: i % 3,
+    recipient: 0,
+    at: start + i * 1_000,
+    bot: false,
+    link: 0,
+    hit: 0,
+  }))
   await writeLog(db, logOf(many, []))
   await new Rollup({ db, log: silentLog }).catchUp()
-  const rows = await db.read(`select value, sum(delivered) as delivered from rollup where span = ${quarter} and breakdown in ('', 'tag') group by value order by value`)
+  const rows = await db.read(
+    `select value, sum(delivered) as delivered from rollup where span = ${quarter} and breakdown in ('', 'tag') group by value order by value`,
+  )
   expect(rows).toEqual([
     { value: '', delivered: 2_500 },
     { value: 'campaign=spring', delivered: 833 },
@@ -239,7 +269,10 @@ test('a person’s hit that was a machine’s makes the next one count, in its o
   const written = logOf([hit('opened', 0), hit('clicked', 5 * quarter), hit('opened', 9 * quarter)], [])
   await writeLog(db, written)
   await new Rollup({ db, log: silentLog }).catchUp()
-  const uniques = () => db.read(`select start, unique_opened, unique_clicked, bot_opened, bot_clicked from rollup where span = ${quarter} and breakdown = 'template' order by start`)
+  const uniques = () =>
+    db.read(
+      `select start, unique_opened, unique_clicked, bot_opened, bot_clicked from rollup where span = ${quarter} and breakdown = 'template' order by start`,
+    )
   const [first, second, third] = [start, start + 5 * quarter, start + 9 * quarter]
   expect(await uniques()).toEqual([
     { start: first, unique_opened: 1, unique_clicked: 0, bot_opened: 0, bot_clicked: 0 },
@@ -260,14 +293,31 @@ test('a person’s hit that was a machine’s makes the next one count, in its o
 
 test('values beyond the most of a day count as others, after a restart too, and nothing is lost', async () => {
   const db = await testDatabase()
-  await startCountedStore(db, Array.from({ length: 60 }, (_, i) => ({ ...countedMessages[1]!, id: `em_x${i}`, tags: [{ name: 'order', value: String(i) }] })))
-  const sent = Array.from({ length: 120 }, (_, i) => ({ kind: 'sent' as const, message: i % 60, recipient: 0, at: start + i, bot: false, link: 0, hit: 0 }))
-  const messages = Array.from({ length: 60 }, (_, i) => ({ ...countedMessages[1]!, id: `em_x${i}`, tags: [{ name: 'order', value: String(i) }] }))
+  await startCountedStore(
+    db,
+    Array.from({ length: 60 }, (_, i) => ({ ...countedMessages[1]!, id: `em_x${i}`, tags: [{ name: 'order', value: String(i) }] })),
+  )
+  const sent = Array.from({ length: 120 }, (_, i) => ({
+    kind: 'sent' as const,
+    message: i % 60,
+    recipient: 0,
+    at: start + i,
+    bot: false,
+    link: 0,
+    hit: 0,
+  }))
+  const messages = Array.from({ length: 60 }, (_, i) => ({
+    ...countedMessages[1]!,
+    id: `em_x${i}`,
+    tags: [{ name: 'order', value: String(i) }],
+  }))
   await writeLog(db, logOf(sent, [], messages))
   const pace = { firstEvents: 7, mostEvents: 7, mostValues: { breakdown: 10, link: 2 } }
   await countUntil(db, { writes: 4, isWritten: true }, pace)
   await new Rollup({ db, log: silentLog }, pace).catchUp()
-  const rows = await db.read<{ value: string; sent: number }>(`select value, sent from rollup where breakdown = 'tag' and span = ${day} order by value`)
+  const rows = await db.read<{ value: string; sent: number }>(
+    `select value, sent from rollup where breakdown = 'tag' and span = ${day} order by value`,
+  )
   expect(rows).toHaveLength(11)
   expect(rows[0]).toEqual({ value: '(other)', sent: 100 })
   expect(new Set(rows.slice(1).map((row) => row.sent))).toEqual(new Set([2]))

@@ -34,7 +34,12 @@ test('one of three readers opens the mail and follows a link', async () => {
   onTestFinished(() => mx.close())
   const port = await freePort()
   const baseUrl = `http://127.0.0.1:${port}`
-  const settings = { delivery_port: String(mx.port), http_listen: `127.0.0.1:${port}`, base_url: baseUrl, webhooks_allow_private_addresses: 'true' }
+  const settings = {
+    delivery_port: String(mx.port),
+    http_listen: `127.0.0.1:${port}`,
+    base_url: baseUrl,
+    webhooks_allow_private_addresses: 'true',
+  }
   const relay = await startTestRelay(settings, { 'rcpt.example': { a: ['127.0.0.2'] } })
   onTestFinished(() => relay.stop())
   const receiver = await startReceiver(status(200))
@@ -42,12 +47,18 @@ test('one of three readers opens the mail and follows a link', async () => {
 
   const shop = await serve((path) => page(`Shop ${path}`))
   const html = `<html><body><h1>News</h1><p><a id="shop" href="${shop}/offers?id=1&amp;of=2">Offers</a> <a href="${shop}/two">Two</a></p></body></html>`
-  const id = await relay.send(['ann@rcpt.example', 'bob@rcpt.example', 'cat@rcpt.example'], { html, tracking: { opens: true, clicks: true } })
+  const id = await relay.send(['ann@rcpt.example', 'bob@rcpt.example', 'cat@rcpt.example'], {
+    html,
+    tracking: { opens: true, clicks: true },
+  })
   await expect.poll(() => mx.messages.length).toBe(3)
   const mail = mx.messages.find(({ rcptTo }) => rcptTo[0] === 'bob@rcpt.example')?.data ?? Buffer.alloc(0)
   const { records } = (await relay.call('GET', '/api/domains/sender.example')).body
   const published = new Map<string, string>(records.map(({ name, value }: { name: string; value: string }) => [name, value]))
-  const { results } = await dkimVerify(mail, { curTime: new Date(relay.clock.now()), resolver: async (name: string) => [[published.get(name) ?? '']] })
+  const { results } = await dkimVerify(mail, {
+    curTime: new Date(relay.clock.now()),
+    resolver: async (name: string) => [[published.get(name) ?? '']],
+  })
   expect(results.map(({ status: found }) => found.result)).toEqual(['pass', 'pass'])
 
   const body = (await simpleParser(mail)).html || ''

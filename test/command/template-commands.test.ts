@@ -36,8 +36,10 @@ async function start() {
     accountId,
     templates: parts.templates,
     audit: async () => (await parts.audit.page({}, { limit: 50, after: null, before: null })).map(({ operation }) => operation),
-    write: (files: Record<string, string | Buffer>) => Object.entries(files).forEach(([name, text]) => writeFileSync(join(directory, 'mail', name), text)),
-    push: (...words: string[]) => runCommand({ argv: ['template', 'push', ...words, '--account', 'shop'], cwd: join(directory, 'mail') }, parts),
+    write: (files: Record<string, string | Buffer>) =>
+      Object.entries(files).forEach(([name, text]) => writeFileSync(join(directory, 'mail', name), text)),
+    push: (...words: string[]) =>
+      runCommand({ argv: ['template', 'push', ...words, '--account', 'shop'], cwd: join(directory, 'mail') }, parts),
     pull: (...words: string[]) => runCommand({ argv: ['template', 'pull', ...words, '--account', 'shop'], cwd: directory }, parts),
   }
 }
@@ -57,25 +59,39 @@ test('pages of MJML and React Email come and go byte for byte', async () => {
   )
 })
 
-test.each(['mjml', 'react-email', 'react-email-pretty'])('what %s has made is published with what its tags stand for, and otherwise as it is', async (name) => {
-  const { accountId, directory, templates, write, push, pull } = await start()
-  const html = readFileSync(join(fixtures, `${name}.html`))
-  write({ [`${name}.html`]: html, 'footer.html': '<p>Shop</p>\n' })
-  expect(await push(`${name}.html`, 'footer.html', '--publish')).toMatchObject({ stderr: '', exitCode: 0 })
-  await pull(name, '--directory', 'copy')
-  expect(readFileSync(join(directory, 'copy', `${name}.html`)).equals(html)).toBe(true)
-  const { template } = await templates.live.get(accountId, name)
-  expect(template.html).toBe(html.toString().replace(/\{\{(?:>|&gt;) footer\}\}/, '<p>Shop</p>'))
-  expect(template.subject).toMatch(/^(?:Order \{\{number\}\}|Hi \{\{name\}\})$/)
-})
+test.each(['mjml', 'react-email', 'react-email-pretty'])(
+  'what %s has made is published with what its tags stand for, and otherwise as it is',
+  async (name) => {
+    const { accountId, directory, templates, write, push, pull } = await start()
+    const html = readFileSync(join(fixtures, `${name}.html`))
+    write({ [`${name}.html`]: html, 'footer.html': '<p>Shop</p>\n' })
+    expect(await push(`${name}.html`, 'footer.html', '--publish')).toMatchObject({ stderr: '', exitCode: 0 })
+    await pull(name, '--directory', 'copy')
+    expect(readFileSync(join(directory, 'copy', `${name}.html`)).equals(html)).toBe(true)
+    const { template } = await templates.live.get(accountId, name)
+    expect(template.html).toBe(html.toString().replace(/\{\{(?:>|&gt;) footer\}\}/, '<p>Shop</p>'))
+    expect(template.subject).toMatch(/^(?:Order \{\{number\}\}|Hi \{\{name\}\})$/)
+  },
+)
 
 test('what is pushed twice makes nothing new, what has changed makes a version', async () => {
   const { accountId, templates, write, push, audit } = await start()
-  const settings = { name: 'Welcome', from: 'Shop <shop@example.com>', reply_to: 'help@example.com', variables: [{ key: 'name', type: 'string', fallback_value: 'you' }] }
+  const settings = {
+    name: 'Welcome',
+    from: 'Shop <shop@example.com>',
+    reply_to: 'help@example.com',
+    variables: [{ key: 'name', type: 'string', fallback_value: 'you' }],
+  }
   write({ 'welcome.html': '<p>Hi {{name}}</p>', 'welcome.json': JSON.stringify(settings) })
   expect((await push('welcome.html', '--publish')).stdout).toBe('welcome created, published as version 1\n')
   const first = await templates.get(accountId, 'welcome')
-  expect(first).toMatchObject({ name: 'Welcome', from: 'Shop <shop@example.com>', replyTo: ['help@example.com'], subject: null, liveNumber: 1 })
+  expect(first).toMatchObject({
+    name: 'Welcome',
+    from: 'Shop <shop@example.com>',
+    replyTo: ['help@example.com'],
+    subject: null,
+    liveNumber: 1,
+  })
   expect((await push('welcome.html', '--publish')).stdout).toBe('welcome unchanged, published before as version 1\n')
   expect(await templates.get(accountId, 'welcome')).toEqual(first)
   write({ 'welcome.html': '<p>Hello {{name}}</p>' })
@@ -122,7 +138,12 @@ test.each<[what: string, files: Record<string, string | Buffer>, file: string, m
   ['has settings with a mistyped name', { 'a.html': 'x', 'a.json': '{"form": ""}' }, 'a.html', /"form", which is not known/],
   ['has a sender that is none', { 'a.html': 'x', 'a.json': '{"from": "nobody"}' }, 'a.html', /`from` field is not a valid/],
   ['has a subject of two lines', { 'a.html': 'x', 'a.subject': 'one\ntwo\n' }, 'a.html', /subject/],
-  ['is called by an id that there is not', { [`tpl_${'0'.repeat(26)}.html`]: 'x' }, `tpl_${'0'.repeat(26)}.html`, /no template with this id/],
+  [
+    'is called by an id that there is not',
+    { [`tpl_${'0'.repeat(26)}.html`]: 'x' },
+    `tpl_${'0'.repeat(26)}.html`,
+    /no template with this id/,
+  ],
 ])('a file that %s is told, and the others are taken', async (_, files, file, message) => {
   const { write, push, accountId, templates } = await start()
   write({ ...files, 'good.html': '<title>Good</title>' })
@@ -159,7 +180,17 @@ test('a pull leaves files alone that differ, unless it is to overwrite', async (
 
 test('a template without an alias goes by its id', async () => {
   const { directory, accountId, templates, push, pull, write } = await start()
-  const { id } = await templates.create(accountId, { name: 'x', alias: null, subject: 's', html: 'one', text: null, from: null, replyTo: [], variables: [], layout: null })
+  const { id } = await templates.create(accountId, {
+    name: 'x',
+    alias: null,
+    subject: 's',
+    html: 'one',
+    text: null,
+    from: null,
+    replyTo: [],
+    variables: [],
+    layout: null,
+  })
   await pull('--directory', 'mail')
   expect(readFileSync(join(directory, 'mail', `${id}.html`), 'utf8')).toBe('one')
   write({ [`${id}.html`]: 'two' })
@@ -170,7 +201,17 @@ test('a template without an alias goes by its id', async () => {
 test('all of many are pulled', async () => {
   const { accountId, templates, pull } = await start()
   for (let i = 0; i < 205; i++) {
-    await templates.create(accountId, { name: 'x', alias: `a${i}`, subject: null, html: 'x', text: null, from: null, replyTo: [], variables: [], layout: null })
+    await templates.create(accountId, {
+      name: 'x',
+      alias: `a${i}`,
+      subject: null,
+      html: 'x',
+      text: null,
+      from: null,
+      replyTo: [],
+      variables: [],
+      layout: null,
+    })
   }
   expect((await pull('--directory', 'all')).stdout.match(/\.html$/gm)).toHaveLength(205)
 })
@@ -181,13 +222,26 @@ test('by the command line', async () => {
   const sterna = (...argv: string[]): Promise<CommandResult> => {
     const { promise, resolve: done } = Promise.withResolvers<CommandResult>()
     const env = { STERNA_DATA_DIR: 'data', STERNA_HOSTNAME: 'mail.example.com' }
-    const child = execFile(process.execPath, [bin, ...argv], { cwd: directory, env }, (_error, stdout, stderr) => done({ stdout, stderr, exitCode: child.exitCode ?? -1 }))
+    const child = execFile(process.execPath, [bin, ...argv], { cwd: directory, env }, (_error, stdout, stderr) =>
+      done({ stdout, stderr, exitCode: child.exitCode ?? -1 }),
+    )
     return promise
   }
   expect(await sterna('account', 'create', 'shop')).toMatchObject({ exitCode: 0 })
   writeFileSync(join(directory, 'order.html'), mjml)
-  expect(await sterna('template', 'push', 'order.html', '--publish', '--account', 'shop')).toEqual({ stdout: 'order created, published as version 1\n', stderr: '', exitCode: 0 })
-  expect(await sterna('template', 'pull', 'order', '--directory', 'out', '--account', 'shop')).toEqual({ stdout: 'order.html\norder.subject\norder.json\n', stderr: '', exitCode: 0 })
+  expect(await sterna('template', 'push', 'order.html', '--publish', '--account', 'shop')).toEqual({
+    stdout: 'order created, published as version 1\n',
+    stderr: '',
+    exitCode: 0,
+  })
+  expect(await sterna('template', 'pull', 'order', '--directory', 'out', '--account', 'shop')).toEqual({
+    stdout: 'order.html\norder.subject\norder.json\n',
+    stderr: '',
+    exitCode: 0,
+  })
   expect(readFileSync(join(directory, 'out/order.html')).equals(mjml)).toBe(true)
-  expect(await sterna('template', 'push', 'order.html')).toMatchObject({ exitCode: 2, stderr: expect.stringMatching(/--account is missing/) })
+  expect(await sterna('template', 'push', 'order.html')).toMatchObject({
+    exitCode: 2,
+    stderr: expect.stringMatching(/--account is missing/),
+  })
 })

@@ -14,7 +14,9 @@ const rewrite = (file: string, options: Record<string, string | boolean> = {}): 
 
 test('the file is printed with other values, and every other byte as it is', async () => {
   const printed = (await rewrite('mail.html', { charset: 'windows-1252' })).toString('latin1')
-  expect(printed).toMatch(/^<p>\xe9<\/p><a href="https:\/\/track\.example\/t\/c\/[0-9a-z]{48}\/[\w-]+">x<\/a><a href="mailto:a@b\.example">y<\/a>$/)
+  expect(printed).toMatch(
+    /^<p>\xe9<\/p><a href="https:\/\/track\.example\/t\/c\/[0-9a-z]{48}\/[\w-]+">x<\/a><a href="mailto:a@b\.example">y<\/a>$/,
+  )
 })
 
 test('with --links the places are told where the values lie', async () => {

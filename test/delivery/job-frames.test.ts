@@ -38,7 +38,12 @@ function openFrames() {
       tokenKey: Buffer.alloc(32, 7),
       unsubscribe: { keys: unsubscribeKeys((purpose) => Buffer.alloc(32, purpose)), baseUrl: 'https://mail.example' },
     }),
-    tracking: new TrackingLinks({ keys: trackingKeys(() => Buffer.alloc(32)), baseUrl: 'https://mail.example', hiddenLink: false, isCertified: () => true }),
+    tracking: new TrackingLinks({
+      keys: trackingKeys(() => Buffer.alloc(32)),
+      baseUrl: 'https://mail.example',
+      hiddenLink: false,
+      isCertified: () => true,
+    }),
     sendingDomains: {
       senderDomain: (id) => (id === domain.id ? domain : null),
       privateKey: (id) => Buffer.from(id),

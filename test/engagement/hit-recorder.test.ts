@@ -21,7 +21,12 @@ interface Wishes {
 }
 
 /** A recorder, and a delivered recipient whose token it meets. */
-async function start({ judge = ({ hits }) => hits.map(() => person), addresses = 'truncated', address = 'ann@rcpt.example', tracking = 'opens,clicks' }: Wishes = {}) {
+async function start({
+  judge = ({ hits }) => hits.map(() => person),
+  addresses = 'truncated',
+  address = 'ann@rcpt.example',
+  tracking = 'opens,clicks',
+}: Wishes = {}) {
   const store = await testDatabase()
   const clock = settableClock()
   const [messageId, recipientId] = [newId('em', clock.now()), newId('rcp', clock.now())]
@@ -43,17 +48,33 @@ async function start({ judge = ({ hits }) => hits.map(() => person), addresses =
   const db: Database = { ...store, write: (...args) => (state.error ? Promise.reject(state.error) : store.write(...args)) }
   const log = createLog('info', (line) => state.logged.push(line))
   const open = (): HitRecorder => {
-    const recorder = new HitRecorder({ db, clock, log, judge, eventsWritten: () => {} }, { settleMs: 30_000, addresses, hiddenLink: true, scheme: 'https' })
+    const recorder = new HitRecorder(
+      { db, clock, log, judge, eventsWritten: () => {} },
+      { settleMs: 30_000, addresses, hiddenLink: true, scheme: 'https' },
+    )
     recorder.start()
     onTestFinished(() => recorder.stop())
     return recorder
   }
   const hit = (more: Partial<ReaderHit> = {}): ReaderHit => ({
-    recipientId, what: 'open', link: null, links: 0, at: clock.now(), method: 'GET', headers: { 'user-agent': 'Reader' }, ip: '203.0.113.7', ...more,
+    recipientId,
+    what: 'open',
+    link: null,
+    links: 0,
+    at: clock.now(),
+    method: 'GET',
+    headers: { 'user-agent': 'Reader' },
+    ip: '203.0.113.7',
+    ...more,
   })
-  const hits = () => store.read('select type, link, ip_address, user_agent, bot, bot_reason, event_id is not null as told from hit order by id')
+  const hits = () =>
+    store.read('select type, link, ip_address, user_agent, bot, bot_reason, event_id is not null as told from hit order by id')
   const recipient = async () => (await store.read('select open_count, opened_at, click_count from recipient'))[0]
-  const events = async () => (await store.read<{ type: string; data: string }>('select type, data from event order by seq')).map(({ type, data }) => ({ type, data: JSON.parse(data) }))
+  const events = async () =>
+    (await store.read<{ type: string; data: string }>('select type, data from event order by seq')).map(({ type, data }) => ({
+      type,
+      data: JSON.parse(data),
+    }))
   return { store, clock, state, open, hit, hits, recipient, events, recipientId, messageId }
 }
 
@@ -101,7 +122,10 @@ test('what turns out to be a machine is counted no more, and told where it was t
   await expect.poll(events).toHaveLength(3)
   const [opened, rejudged, clicked] = await events()
   expect(opened).toMatchObject({ type: 'email.opened', data: { bot: false } })
-  expect(rejudged).toMatchObject({ type: 'email.rejudged', data: { type: 'email.opened', at: opened?.data.opened_at, bot: true, bot_reason: 'burst', bot_confidence: 0.9 } })
+  expect(rejudged).toMatchObject({
+    type: 'email.rejudged',
+    data: { type: 'email.opened', at: opened?.data.opened_at, bot: true, bot_reason: 'burst', bot_confidence: 0.9 },
+  })
   expect(clicked).toMatchObject({ type: 'email.clicked', data: { bot: true, bot_reason: 'burst' } })
   // The hidden link itself is no event.
   expect(await hits()).toMatchObject([{ type: 'open', bot: 1, told: 1 }, { type: 'click', bot: 1, told: 1 }])

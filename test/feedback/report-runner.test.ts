@@ -25,7 +25,17 @@ type RunnerParts = ConstructorParameters<typeof ReportRunner>[0]
 
 /** A runner for mail to abuse. */
 function start(handler: ReportHandler, parts: Partial<RunnerParts> = {}): ReportRunner {
-  const runner = new ReportRunner({ db, clock, log: silentLog, metrics: metricsOf(), reports, purpose: 'abuse', handler, eventsWritten() {}, ...parts })
+  const runner = new ReportRunner({
+    db,
+    clock,
+    log: silentLog,
+    metrics: metricsOf(),
+    reports,
+    purpose: 'abuse',
+    handler,
+    eventsWritten() {},
+    ...parts,
+  })
   reports.onArrival(() => runner.reportArrived())
   onTestFinished(() => runner.stop(1_000))
   return runner

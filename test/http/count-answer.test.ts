@@ -23,8 +23,12 @@ test('what may be refused for the domain it is from is a submission, and nothing
 })
 
 test('a refusal is of the same kind over HTTP and over SMTP', () => {
-  const codes: ErrorCode[] = ['account_suspended', 'domain_not_verified', 'restricted_api_key', 'invalid_message', 'payload_too_large', 'too_many_recipients']
-  for (const code of [...codes, 'rate_limit_exceeded', 'service_unavailable', 'invalid_idempotent_request', 'concurrent_idempotent_requests'] as const) {
+  const codes: ErrorCode[] = [
+    'account_suspended', 'domain_not_verified', 'restricted_api_key', 'invalid_message', 'payload_too_large', 'too_many_recipients',
+  ]
+  for (const code of [
+    ...codes, 'rate_limit_exceeded', 'service_unavailable', 'invalid_idempotent_request', 'concurrent_idempotent_requests',
+  ] as const) {
     expect([code, refusalReason(refusalFor(new SternaError(code, 'x')))]).toEqual([code, reasonOfStatus(statusOf[code])])
   }
   expect(refusalReason(refusalFor(new StorageFullError()))).toBe(reasonOfStatus(507))

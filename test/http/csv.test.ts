@@ -4,7 +4,10 @@ import { expect, test } from 'vitest'
 import { csvText } from '../../src/http/csv.ts'
 
 test('every text comes back from a parser of RFC 4180, and none begins as a formula does', () => {
-  const text = fc.oneof(fc.string(), fc.string({ unit: fc.constantFrom('=', '+', '-', '@', '\t', '\r', '\n', '"', ',', ';', "'", ' ', 'a') }))
+  const text = fc.oneof(
+    fc.string(),
+    fc.string({ unit: fc.constantFrom('=', '+', '-', '@', '\t', '\r', '\n', '"', ',', ';', "'", ' ', 'a') }),
+  )
   fc.assert(
     fc.property(fc.array(fc.record({ a: text, b: text }), { minLength: 1 }), (rows) => {
       const written = csvText({ name: 'x', columns: ['a', 'b'], rows })

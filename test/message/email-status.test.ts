@@ -59,7 +59,10 @@ test('the SQL condition finds exactly the emails of each status, whatever states
     if (status === 'delivered') continue
     // The indexes lead to them all.
     const params = { accountId: 'acc_1', first: '', end: 'em_~' }
-    const marked = await db.report<{ id: string }>(`select id from message where id in (${markedMessages(status)}) and ${statusCondition(status)} order by id`, params)
+    const marked = await db.report<{ id: string }>(
+      `select id from message where id in (${markedMessages(status)}) and ${statusCondition(status)} order by id`,
+      params,
+    )
     expect(marked, status).toEqual(rows)
   }
 })

@@ -13,7 +13,9 @@ test.each([
 
 const content = fc.oneof(
   fc.uint8Array({ maxLength: 400 }),
-  fc.array(fc.constantFrom('a', '-', ' ', '\t', '=', '\r\n', '\r', '\n', 'é', '.', 'long '.repeat(30)), { maxLength: 60 }).map((parts) => Buffer.from(parts.join(''))),
+  fc
+    .array(fc.constantFrom('a', '-', ' ', '\t', '=', '\r\n', '\r', '\n', 'é', '.', 'long '.repeat(30)), { maxLength: 60 })
+    .map((parts) => Buffer.from(parts.join(''))),
 )
 
 test.each(['base64', 'quoted-printable'] as const)('%s gives the same bytes back, in lines that every host takes', (encoding) => {

@@ -37,13 +37,21 @@ test('the judge of queries finds what is wrong with one', () => {
   expect(faultsOf('sterna_gone')).toEqual(['there is no sterna_gone'])
   expect(faultsOf('sterna_store_commit_seconds')).toEqual(['there is no sterna_store_commit_seconds'])
   expect(faultsOf('sterna_disk_free_bytes_bucket')).toEqual(['there is no sterna_disk_free_bytes_bucket'])
-  expect(faultsOf('sterna_fault{name="x"} + sterna_fault{who="x"}')).toEqual(['name of sterna_fault is never x', 'sterna_fault has no label who'])
+  expect(faultsOf('sterna_fault{name="x"} + sterna_fault{who="x"}')).toEqual([
+    'name of sterna_fault is never x',
+    'sterna_fault has no label who',
+  ])
 })
 
 test('every query of the dashboard names metrics that there are, and its data source is a variable', () => {
   const dashboard = JSON.parse(read('grafana-dashboard.json'))
-  const targets: { expr: string; datasource: { uid: string } }[] = dashboard.panels.flatMap((panel: { targets?: [] }) => panel.targets ?? [])
-  const queries = [...targets.map(({ expr }) => expr), ...dashboard.templating.list.flatMap(({ definition }: { definition?: string }) => definition ?? [])]
+  const targets: { expr: string; datasource: { uid: string } }[] = dashboard.panels.flatMap(
+    (panel: { targets?: [] }) => panel.targets ?? [],
+  )
+  const queries = [
+    ...targets.map(({ expr }) => expr),
+    ...dashboard.templating.list.flatMap(({ definition }: { definition?: string }) => definition ?? []),
+  ]
   expect(queries.length).toBeGreaterThan(40)
   expect(queries.flatMap(faultsOf)).toEqual([])
   expect(queries.filter((query) => !/\b(?:sterna|process|nodejs)_/.test(query))).toEqual([])

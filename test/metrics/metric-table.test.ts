@@ -34,5 +34,7 @@ test('labels have the values that there are', () => {
 })
 
 test('there are few enough series to be scraped every few seconds', () => {
-  expect(declared.reduce((sum, each) => sum + seriesOf(each) * (each.kind === 'histogram' ? each.bounds.length + 3 : 1), 0)).toBeLessThan(1_000)
+  expect(declared.reduce((sum, each) => sum + seriesOf(each) * (each.kind === 'histogram' ? each.bounds.length + 3 : 1), 0)).toBeLessThan(
+    1_000,
+  )
 })

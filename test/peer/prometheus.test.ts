@@ -24,23 +24,38 @@ test('Prometheus scrapes a relay by a key and at its own listener, and knows eve
   })
   onTestFinished(() => prometheus.stop())
 
-  const accepted = async () => (await prometheus.query('sterna_messages_accepted_total{door="api"}')).data.result.map(({ metric, value }) => [metric['job'], value[1]])
-  await expect.poll(async () => (await accepted()).toSorted(), { timeout: 20_000 }).toEqual([['listener', '2'], ['sterna', '2']])
-  expect((await prometheus.get('/api/v1/targets')).data.activeTargets.map(({ health, lastError }: Record<string, string>) => [health, lastError])).toEqual([
+  const accepted = async () =>
+    (await prometheus.query('sterna_messages_accepted_total{door="api"}')).data.result.map(({ metric, value }) => [metric['job'], value[1]])
+  await expect
+    .poll(async () => (await accepted()).toSorted(), { timeout: 20_000 })
+    .toEqual([
+      ['listener', '2'],
+      ['sterna', '2'],
+    ])
+  expect(
+    (await prometheus.get('/api/v1/targets')).data.activeTargets.map(({ health, lastError }: Record<string, string>) => [
+      health,
+      lastError,
+    ]),
+  ).toEqual([
     ['up', ''],
     ['up', ''],
   ])
 
   const failing = async () => {
     const { data } = await prometheus.get('/api/v1/rules')
-    return data.groups.flatMap(({ rules }: any) => rules.filter(({ health }: any) => health !== 'ok').map(({ name, health, lastError }: any) => `${name} ${health} ${lastError}`))
+    return data.groups.flatMap(({ rules }: any) =>
+      rules.filter(({ health }: any) => health !== 'ok').map(({ name, health, lastError }: any) => `${name} ${health} ${lastError}`),
+    )
   }
   await expect.poll(failing, { timeout: 20_000 }).toEqual([])
   const { data } = await prometheus.get('/api/v1/metadata?limit_per_metric=1')
   expect([data['sterna_store_commit_seconds'][0].type, data['sterna_queue_recipients'][0].type]).toEqual(['histogram', 'gauge'])
 
   const dashboard = JSON.parse(readFileSync(join(docs, 'grafana-dashboard.json'), 'utf8'))
-  const queries: string[] = dashboard.panels.flatMap(({ targets: ofPanel = [] }: { targets?: { expr: string }[] }) => ofPanel.map(({ expr }) => expr))
+  const queries: string[] = dashboard.panels.flatMap(({ targets: ofPanel = [] }: { targets?: { expr: string }[] }) =>
+    ofPanel.map(({ expr }) => expr),
+  )
   for (const query of queries) {
     const asked = query.replaceAll('$__rate_interval', '1m').replaceAll(/\$(?:job|instance)/g, '.*')
     const { status, error } = await prometheus.query(asked)

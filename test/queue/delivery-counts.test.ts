@@ -45,7 +45,10 @@ test('an attempt counts for whose MX host it was made at', () => {
 test('a host is another, whatever it is called, and makes no series of its own', () => {
   const { note, parsed } = counting()
   const before = [...parsed().values()].flatMap(({ samples }) => samples).length
-  const strange = ['', '.', '__proto__', 'constructor', 'toString', 'other"} 1\n', 'google.com.evil.example', 'notgoogle.com', 'x'.repeat(10_000)]
+  const strange = [
+    '', '.', '__proto__', 'constructor', 'toString', 'other"} 1\n', 'google.com.evil.example', 'notgoogle.com',
+    'x'.repeat(10_000),
+  ]
   for (const host of [...strange, ...Array.from({ length: 5_000 }, (_, i) => `mx${i}.example`), null]) note(host)
   const after = parsed()
   expect([...after.values()].flatMap(({ samples }) => samples)).toHaveLength(before)

@@ -52,7 +52,14 @@ async function startQueue(around: Around = {}): Promise<QueueRunner> {
       log: silentLog,
       metrics: metricsOf(),
       health: new Health({ clock, log: silentLog }),
-      frameFor: () => ({ signingKeys: [], tls: 'opportunistic', knownName: null, tracking: null, fields: [], frameOf: () => ({ reversePath: '', traceFields: '', fields: [] }) }),
+      frameFor: () => ({
+        signingKeys: [],
+        tls: 'opportunistic',
+        knownName: null,
+        tracking: null,
+        fields: [],
+        frameOf: () => ({ reversePath: '', traceFields: '', fields: [] }),
+      }),
       deliver: resultsOf(() => taken),
       isResolverSuspect: () => false,
       erasedAddress,
@@ -125,10 +132,47 @@ const fail = (): never => {
 }
 
 test.each<[string, (isFaulty: () => boolean) => Around, string]>([
-  ['its frame cannot be made', (isFaulty) => ({ frameFor: () => (isFaulty() ? fail() : { signingKeys: [], tls: 'opportunistic', knownName: null, tracking: null, fields: [], frameOf: () => ({ reversePath: '', traceFields: '', fields: [] }) }) }), 'deferred'],
-  ['the frame of its recipients cannot be made', (isFaulty) => ({ frameFor: () => ({ signingKeys: [], tls: 'opportunistic', knownName: null, tracking: null, fields: [], frameOf: () => (isFaulty() ? fail() : { reversePath: '', traceFields: '', fields: [] }) }) }), 'deferred'],
-  ['delivery throws at once', (isFaulty) => ({ deliver: (job, onAttempt) => (isFaulty() ? fail() : resultsOf(() => taken)(job, onAttempt)) }), 'deferred'],
-  ['delivery fails', (isFaulty) => ({ deliver: async (job, onAttempt) => (isFaulty() ? fail() : resultsOf(() => taken)(job, onAttempt)) }), 'deferred'],
+  [
+    'its frame cannot be made',
+    (isFaulty) => ({
+      frameFor: () =>
+        isFaulty()
+          ? fail()
+          : {
+              signingKeys: [],
+              tls: 'opportunistic',
+              knownName: null,
+              tracking: null,
+              fields: [],
+              frameOf: () => ({ reversePath: '', traceFields: '', fields: [] }),
+            },
+    }),
+    'deferred',
+  ],
+  [
+    'the frame of its recipients cannot be made',
+    (isFaulty) => ({
+      frameFor: () => ({
+        signingKeys: [],
+        tls: 'opportunistic',
+        knownName: null,
+        tracking: null,
+        fields: [],
+        frameOf: () => (isFaulty() ? fail() : { reversePath: '', traceFields: '', fields: [] }),
+      }),
+    }),
+    'deferred',
+  ],
+  [
+    'delivery throws at once',
+    (isFaulty) => ({ deliver: (job, onAttempt) => (isFaulty() ? fail() : resultsOf(() => taken)(job, onAttempt)) }),
+    'deferred',
+  ],
+  [
+    'delivery fails',
+    (isFaulty) => ({ deliver: async (job, onAttempt) => (isFaulty() ? fail() : resultsOf(() => taken)(job, onAttempt)) }),
+    'deferred',
+  ],
   ['its outcome cannot be settled', (isFaulty) => ({ suppressionPolicyFor: () => (isFaulty() ? fail() : suppressAtOnce) }), 'deferred'],
   ['neither its outcome nor a deferral can be settled', (isFaulty) => ({ random: () => (isFaulty() ? fail() : 0) }), 'queued'],
   ['those who follow events fail', (isFaulty) => ({ eventsWritten: () => (isFaulty() ? fail() : undefined) }), 'delivered'],

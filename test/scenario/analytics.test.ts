@@ -18,7 +18,11 @@ test('what a provider takes and refuses counts for it, and a late verdict change
   )
   onTestFinished(() => relay.stop())
   const status = async (id: string, address: string) => (await relay.recipients(id))[address]?.status
-  for (const [address, state] of [['ann@big.example', 'delivered'], ['gone@big.example', 'bounced'], ['bob@small.example', 'delivered']] as const) {
+  for (const [address, state] of [
+    ['ann@big.example', 'delivered'],
+    ['gone@big.example', 'bounced'],
+    ['bob@small.example', 'delivered'],
+  ] as const) {
     const id = await relay.send(address)
     await expect.poll(() => status(id, address), { timeout: 10_000 }).toBe(state)
   }
@@ -38,13 +42,32 @@ test('what a provider takes and refuses counts for it, and a late verdict change
   const clicks = 'metrics=clicked,bot_clicked,unique_opened,unique_clicked'
   expect((await read(`?${clicks}`)).totals).toEqual({ clicked: 1, bot_clicked: 0, unique_opened: 1, unique_clicked: 1 })
   const { db, accounts } = relay.relay.parts
-  const [click] = await db.read<{ id: string; recipient_id: string }>("select id, recipient_id from event where message_id = :id and type = 'email.clicked'", { id })
-  const about = { accountId: accounts.getAccount('test').id, messageId: id, recipientId: click!.recipient_id, to: 'clicked@simulator.test', subject: '', sandbox: false }
-  const verdict = { event_id: click!.id, type: 'email.clicked', at: new Date(relay.clock.now()).toISOString(), bot: true, bot_reason: 'burst', bot_confidence: 0.9 }
+  const [click] = await db.read<{ id: string; recipient_id: string }>(
+    "select id, recipient_id from event where message_id = :id and type = 'email.clicked'",
+    { id },
+  )
+  const about = {
+    accountId: accounts.getAccount('test').id,
+    messageId: id,
+    recipientId: click!.recipient_id,
+    to: 'clicked@simulator.test',
+    subject: '',
+    sandbox: false,
+  }
+  const verdict = {
+    event_id: click!.id,
+    type: 'email.clicked',
+    at: new Date(relay.clock.now()).toISOString(),
+    bot: true,
+    bot_reason: 'burst',
+    bot_confidence: 0.9,
+  }
   await db.write([recordEvent(about, 'email.rejudged', verdict, relay.clock.now())])
   // The person's open stays.
   expect((await read(`?${clicks}`)).totals).toEqual({ clicked: 1, bot_clicked: 1, unique_opened: 1, unique_clicked: 0 })
-  expect((await read(`/links?email_id=${id}`)).data).toEqual([{ link: 'https://simulator.test/', clicked: 1, bot_clicked: 1, unique_clicked: 0 }])
+  expect((await read(`/links?email_id=${id}`)).data).toEqual([
+    { link: 'https://simulator.test/', clicked: 1, bot_clicked: 1, unique_clicked: 0 },
+  ])
   expect(await relay.events(id)).toContain('email.rejudged')
   expect((await relay.call('GET', `/api/emails/${id}`)).body.last_event).toBe('clicked')
   const { data: feed } = (await relay.call('GET', '/api/events?order=asc&limit=100')).body

@@ -101,11 +101,17 @@ test('after an erasure neither the database nor its log nor a backup has a fragm
   expect((await traces(relay, hers)).length).toBeGreaterThanOrEqual(2 * hers.length)
 
   const erasure = await erase(relay, ann.toLowerCase())
-  expect(erasure).toMatchObject({ object: 'erasure', status: 'done', erased: { recipients: 6, canceled_recipients: 1, contents_waiting: 0, suppressions: 1, idempotency_keys: 2 } })
-  for (const thing of ['emails', 'contents', 'events', 'attempts', 'webhook_deliveries', 'reports']) expect(erasure.erased[thing], thing).toBeGreaterThan(0)
+  expect(erasure).toMatchObject({
+    object: 'erasure',
+    status: 'done',
+    erased: { recipients: 6, canceled_recipients: 1, contents_waiting: 0, suppressions: 1, idempotency_keys: 2 },
+  })
+  for (const thing of ['emails', 'contents', 'events', 'attempts', 'webhook_deliveries', 'reports'])
+    expect(erasure.erased[thing], thing).toBeGreaterThan(0)
   await new SearchIndex({ db, log: silentLog }).keepUp()
   expect(await traces(relay, hers)).toEqual([])
-  const found = async (address: string): Promise<string[]> => (await relay.call('GET', `/api/emails?to=${address}`)).body.data.map(({ id }: { id: string }) => id)
+  const found = async (address: string): Promise<string[]> =>
+    (await relay.call('GET', `/api/emails?to=${address}`)).body.data.map(({ id }: { id: string }) => id)
   expect(await found(encodeURIComponent(ann))).toEqual([])
   const [row] = await db.read<{ forward_path: string }>('select forward_path from recipient where message_id = :sent', { sent })
   expect(await found(row?.forward_path ?? '')).toEqual(expect.arrayContaining([sent, scheduled, last]))
@@ -127,7 +133,9 @@ test('after an erasure neither the database nor its log nor a backup has a fragm
   expect((await relay.call('GET', `/api/emails/${bounced}`)).body).toMatchObject({ html: expect.stringContaining('Hello'), subject: 'Hello' })
   expect((await relay.events(both)).filter((type) => type === 'email.delivered')).toHaveLength(2)
   // What comes back now counts, and is forgotten.
-  await returnMail(relay.returnPathPort, mailFrom, [composeDsn({ recipient: ann, diagnostic: `550 5.1.1 <${ann}> unknown`, original: `X-Original: ${ann}` })])
+  await returnMail(relay.returnPathPort, mailFrom, [
+    composeDsn({ recipient: ann, diagnostic: `550 5.1.1 <${ann}> unknown`, original: `X-Original: ${ann}` }),
+  ])
   await settled(relay)
   await new Upkeep(relay.relay.parts.db.upkeep).overwriteAll()
   expect(await traces(relay, [ann])).toEqual([])

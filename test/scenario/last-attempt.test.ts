@@ -39,7 +39,9 @@ test('after days without power what was due meanwhile is tried once more, and on
   mx.on = { rcpt: (address) => (address.startsWith('refused') ? '452 4.2.2 Over quota' : undefined) }
   const before = tried().length
   await relay.restart()
-  expect(warnings.filter(({ newest }) => newest)).toMatchObject([{ message: expect.stringContaining('for more than a day'), clock: '2026-11-24T06:00:00.000Z', newest: '2026-11-21T06:00:00.000Z' }])
+  expect(warnings.filter(({ newest }) => newest)).toMatchObject([
+    { message: expect.stringContaining('for more than a day'), clock: '2026-11-24T06:00:00.000Z', newest: '2026-11-21T06:00:00.000Z' },
+  ])
   for (const id of [scheduled, deferred]) await becomes(id, 'delivered')
   for (const id of [refused, code]) await becomes(id, 'bounced')
   // A one-time code that arrives late does harm.
@@ -95,6 +97,8 @@ test('the same where the clock was set right while the server was off', async ()
   mx.on = {}
   relay.clock.correct(-72 * hour)
   await relay.restart()
-  expect(warnings.filter(({ newest }) => newest)).toMatchObject([{ message: expect.stringContaining('stands before'), clock: '2026-11-21T06:00:00.000Z', newest: '2026-11-24T06:00:00.000Z' }])
+  expect(warnings.filter(({ newest }) => newest)).toMatchObject([
+    { message: expect.stringContaining('stands before'), clock: '2026-11-21T06:00:00.000Z', newest: '2026-11-24T06:00:00.000Z' },
+  ])
   await becomes(id, 'delivered')
 })

@@ -21,7 +21,8 @@ async function startRelay(settings: Record<string, string> = {}): Promise<void> 
   const mx = await startFakeMx({
     host,
     on: {
-      rcpt: (address) => (address.startsWith('gone') ? '550 5.1.1 No such user' : address.startsWith('later') ? '451 4.7.1 Later' : undefined),
+      rcpt: (address) =>
+        address.startsWith('gone') ? '550 5.1.1 No such user' : address.startsWith('later') ? '451 4.7.1 Later' : undefined,
     },
   })
   onTestFinished(() => mx.close())
@@ -41,7 +42,12 @@ async function startRelay(settings: Record<string, string> = {}): Promise<void> 
   const accountId = accounts.getAccount('test').id
   const key = async (permission: 'metrics' | 'operator' | 'full_access', sandbox = false) =>
     (await apiKeys.create({ accountId, name: 'test', permission, sandbox })).token
-  keys = { metrics: await key('metrics'), operator: await key('operator'), full: await key('full_access'), sandbox: await key('metrics', true) }
+  keys = {
+    metrics: await key('metrics'),
+    operator: await key('operator'),
+    full: await key('full_access'),
+    sandbox: await key('metrics', true),
+  }
 }
 
 const ask = (path: string, token?: string, method = 'GET') =>
@@ -57,7 +63,10 @@ test('counters tell what happened, and nothing else', async () => {
   await startRelay()
   const receiver = await startReceiver(status(500))
   await relay.call('POST', '/api/webhooks', { url: receiver.url, events: ['email.bounced'] })
-  for (const to of ['ann@rcpt.example', 'ben@big.example', 'cat@odd.example', 'gone@rcpt.example', 'later@rcpt.example', 'dan@simulator.test']) await relay.send(to)
+  for (const to of [
+    'ann@rcpt.example', 'ben@big.example', 'cat@odd.example', 'gone@rcpt.example', 'later@rcpt.example', 'dan@simulator.test',
+  ])
+    await relay.send(to)
   const refused = await relay.call('POST', '/api/send', { from: 'app@other.example', to: 'a@rcpt.example', subject: 'x', text: 'x' })
   expect(refused.status).toBe(403)
   const client = await SmtpClient.connect(relay.submissionPort)
@@ -73,7 +82,12 @@ test('counters tell what happened, and nothing else', async () => {
       relay.clock.advance(goodForMs)
       metrics = await scrape()
       const sum = (name: string) => metrics.get(name)?.samples.reduce((total, { value }) => total + value, 0)
-      return [sum('sterna_delivery_attempts_total'), valueOf(metrics, 'sterna_queue_recipients', { state: 'in_hand' }), valueOf(metrics, 'sterna_webhook_deliveries', { state: 'pending' }), sum('sterna_webhook_attempts_total')]
+      return [
+        sum('sterna_delivery_attempts_total'),
+        valueOf(metrics, 'sterna_queue_recipients', { state: 'in_hand' }),
+        valueOf(metrics, 'sterna_webhook_deliveries', { state: 'pending' }),
+        sum('sterna_webhook_attempts_total'),
+      ]
     })
     .toEqual([6, 0, 1, 1])
   const value = (name: string, labels: Record<string, string> = {}) => valueOf(metrics, name, labels)
@@ -163,7 +177,9 @@ test('its own listener answers the metrics to anybody, and nothing else', async 
   const response = await at('/metrics')
   expect(response.status).toBe(200)
   expect(valueOf(parseExposition(await response.text()), 'sterna_queue_recipients', { state: 'due' })).toBe(0)
-  for (const path of ['/', '/healthz', '/api/emails', '/docs', '/openapi.json', '/metrics/', '//metrics', '/metrics/..', '/u/x', '/Metrics']) {
+  for (const path of [
+    '/', '/healthz', '/api/emails', '/docs', '/openapi.json', '/metrics/', '//metrics', '/metrics/..', '/u/x', '/Metrics',
+  ]) {
     const other = await at(path)
     expect([path, other.status, await other.text()]).toEqual([path, 404, ''])
   }

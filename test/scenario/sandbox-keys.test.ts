@@ -27,9 +27,19 @@ const liveMessages = 'select id from message where sandbox = 0'
 const liveDeliveries = 'select id from webhook_delivery where webhook_id in (select id from webhook where sandbox = 0)'
 /** Which rows are live, where the columns of a table do not say so; null where it is the server's own book of what was done. */
 const special: Record<string, string | null> = {
-  audit: null, cursor: null, rate_window: null, rollup: null, rollup_latency: null, rollup_link: null, event_block: null, search_part: null, search_term: null,
-  idempotency: "operation not like 'sandbox-%'", incoming_report: 'true',
-  webhook_attempt: `delivery_id in (${liveDeliveries})`, webhook_delivery: `id in (${liveDeliveries})`,
+  audit: null,
+  cursor: null,
+  rate_window: null,
+  rollup: null,
+  rollup_latency: null,
+  rollup_link: null,
+  event_block: null,
+  search_part: null,
+  search_term: null,
+  idempotency: "operation not like 'sandbox-%'",
+  incoming_report: 'true',
+  webhook_attempt: `delivery_id in (${liveDeliveries})`,
+  webhook_delivery: `id in (${liveDeliveries})`,
 }
 /** Those that know neither mode nor message are shared by live mail and the sandbox: all of their rows count. */
 function liveIn(table: string, columns: string[]): string | null {

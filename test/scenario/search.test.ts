@@ -7,8 +7,10 @@ test('mail is found by recipient, author, status and events at once, and after t
   const relay = await startTestRelay()
   onTestFinished(() => relay.stop())
   const { db } = relay.relay.parts
-  const ids = async (query: string): Promise<string[]> => (await relay.call('GET', `/api/emails?${query}`)).body.data.map(({ id }: { id: string }) => id)
-  const types = async (query: string): Promise<string[]> => (await relay.call('GET', `/api/events?${query}`)).body.data.map(({ type }: { type: string }) => type)
+  const ids = async (query: string): Promise<string[]> =>
+    (await relay.call('GET', `/api/emails?${query}`)).body.data.map(({ id }: { id: string }) => id)
+  const types = async (query: string): Promise<string[]> =>
+    (await relay.call('GET', `/api/events?${query}`)).body.data.map(({ type }: { type: string }) => type)
   const isQuiet = () => expect.poll(() => db.read('select id from recipient where owner is not null'), { timeout: 10_000 }).toEqual([])
 
   const first = await relay.send('delivered@simulator.test')

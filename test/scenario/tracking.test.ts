@@ -7,20 +7,33 @@ import { startTestRelay } from '../support/start-relay.ts'
 import { startReceiver, status } from '../support/webhook-receiver.ts'
 
 const zone = { 'rcpt.example': { mx: [[10, 'mx.rcpt.example']] as [number, string][] }, 'mx.rcpt.example': { a: ['127.0.0.2'] } }
-const html = '<html><body><p>Hello</p><a href="https://shop.example/?a=1&amp;b=2">Shop</a> <A HREF=\'https://shop.example/two\'>Two</A></body></html>'
-const safari = { 'user-agent': 'Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 Mobile/15E148 Safari/604.1', accept: 'text/html', 'accept-language': 'de-DE' }
+const html =
+  '<html><body><p>Hello</p><a href="https://shop.example/?a=1&amp;b=2">Shop</a> <A HREF=\'https://shop.example/two\'>Two</A></body></html>'
+const safari = {
+  'user-agent':
+    'Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 Mobile/15E148 Safari/604.1',
+  accept: 'text/html',
+  'accept-language': 'de-DE',
+}
 
 async function start(settings: Record<string, string> = {}) {
   const mx = await startFakeMx({ host: '127.0.0.2' })
   onTestFinished(() => mx.close())
-  const relay = await startTestRelay({ delivery_port: String(mx.port), webhooks_allow_private_addresses: 'true', base_url: 'http://mail.test:8080', ...settings }, zone)
+  const relay = await startTestRelay(
+    { delivery_port: String(mx.port), webhooks_allow_private_addresses: 'true', base_url: 'http://mail.test:8080', ...settings },
+    zone,
+  )
   onTestFinished(() => relay.stop())
   /** The HTML that each recipient got. */
   const delivered = async (count: number): Promise<Record<string, string>> => {
     await expect.poll(() => mx.messages.length).toBe(count)
     // People take their time.
     relay.clock.advance(600_000)
-    return Object.fromEntries(await Promise.all(mx.messages.map(async ({ rcptTo, data }) => [rcptTo[0]?.replace(/@.*/, '') ?? '', (await simpleParser(data)).html || ''])))
+    return Object.fromEntries(
+      await Promise.all(
+        mx.messages.map(async ({ rcptTo, data }) => [rcptTo[0]?.replace(/@.*/, '') ?? '', (await simpleParser(data)).html || '']),
+      ),
+    )
   }
   const fetchLink = (url: string, options: RequestInit = {}): Promise<Response> =>
     fetch(url.replace('http://mail.test:8080', relay.baseUrl), { redirect: 'manual', headers: safari, ...options })
@@ -29,16 +42,22 @@ async function start(settings: Record<string, string> = {}) {
     return body.recipients.find(({ email }: { email: string }) => email === `${name}@rcpt.example`)
   }
   const events = async (id: string): Promise<any[]> =>
-    (await relay.call('GET', `/api/events?email_id=${id}&order=asc`)).body.data.filter(({ type }: { type: string }) => /opened|clicked/.test(type))
+    (await relay.call('GET', `/api/events?email_id=${id}&order=asc`)).body.data.filter(({ type }: { type: string }) =>
+      /opened|clicked/.test(type),
+    )
   return { mx, relay, delivered, fetchLink, reader, events }
 }
 
-const linksIn = (page: string): string[] => Array.from(page.matchAll(/href=["']?(http:\/\/mail\.test:8080\/t\/[^"' >]+)/gi), ([, url]) => url as string)
+const linksIn = (page: string): string[] =>
+  Array.from(page.matchAll(/href=["']?(http:\/\/mail\.test:8080\/t\/[^"' >]+)/gi), ([, url]) => url as string)
 const pictureIn = (page: string): string => /<img src="(http:\/\/mail\.test:8080\/t\/o\/[^"]+)"/.exec(page)?.[1] ?? ''
 
 test('an open and a click are counted at once for the one of three who did it, and told when they have settled', async () => {
   const { relay, delivered, fetchLink, reader, events } = await start()
-  const id = await relay.send(['ann@rcpt.example', 'bob@rcpt.example', 'cat@rcpt.example'], { html, tracking: { opens: true, clicks: true } })
+  const id = await relay.send(['ann@rcpt.example', 'bob@rcpt.example', 'cat@rcpt.example'], {
+    html,
+    tracking: { opens: true, clicks: true },
+  })
   const pages = await delivered(3)
   const bob = pages['bob'] ?? ''
   expect(linksIn(bob)).toHaveLength(2)
@@ -57,7 +76,10 @@ test('an open and a click are counted at once for the one of three who did it, a
   relay.clock.advance(30_000)
   await expect.poll(() => events(id)).toHaveLength(2)
   expect(await events(id)).toMatchObject([
-    { type: 'email.opened', data: { to: 'bob@rcpt.example', ip_address: '127.0.0.0', user_agent: safari['user-agent'], bot: false, bot_reason: null } },
+    {
+      type: 'email.opened',
+      data: { to: 'bob@rcpt.example', ip_address: '127.0.0.0', user_agent: safari['user-agent'], bot: false, bot_reason: null },
+    },
     { type: 'email.clicked', data: { to: 'bob@rcpt.example', link: 'https://shop.example/?a=1&b=2', bot: false } },
   ])
   for (const other of ['ann', 'cat']) expect(await reader(id, other)).toMatchObject({ open_count: 0, click_count: 0, opened_at: null })
@@ -72,7 +94,13 @@ test('HEAD is not passed on and never counts; a link that was changed leads nowh
   expect([head.status, head.headers.get('location')]).toEqual([200, null])
   expect((await fetchLink(pictureIn(ann), { method: 'HEAD' })).status).toBe(200)
   expect((await fetchLink(link, { method: 'POST' })).status).toBe(405)
-  const changed = [link.slice(0, -1), `${link}A`, link.replace(/\/c\//, '/o/'), `${link}/x`, pictureIn(ann).replace(/.$/, (last) => (last === '0' ? '1' : '0'))]
+  const changed = [
+    link.slice(0, -1),
+    `${link}A`,
+    link.replace(/\/c\//, '/o/'),
+    `${link}/x`,
+    pictureIn(ann).replace(/.$/, (last) => (last === '0' ? '1' : '0')),
+  ]
   // The target of another message.
   const foreign = await relay.send('bob@rcpt.example', { html, tracking: { clicks: true } })
   const { bob = '' } = await delivered(2)
@@ -168,14 +196,21 @@ test('mail by SMTP is tracked where it asks, in its own transfer encoding, and o
     `--b2\r\nContent-Type: text/html; charset="utf-8"\r\nContent-Transfer-Encoding: base64\r\n\r\n${Buffer.from(html).toString('base64')}\r\n--b2--\r\n`,
     '--b1\r\nContent-Type: text/html; name=a.html\r\nContent-Disposition: attachment\r\n\r\n<a href="https://shop.example/file">file</a>\r\n--b1--\r\n',
   ]
-  const message = (more: string): string => `From: app@sender.example\r\nTo: ann@rcpt.example\r\nSubject: Hi\r\nMIME-Version: 1.0\r\n${more}Content-Type: multipart/mixed; boundary="b1"\r\n\r\n${parts.join('')}`
+  const message = (more: string): string =>
+    `From: app@sender.example\r\nTo: ann@rcpt.example\r\nSubject: Hi\r\nMIME-Version: 1.0\r\n${more}Content-Type: multipart/mixed; boundary="b1"\r\n\r\n${parts.join('')}`
   const client = await SmtpClient.logIn(relay.submissionPort, relay.token)
   const send = (name: string, more: string) => client.send(message(more), { from: 'app@sender.example', to: [`${name}@rcpt.example`] })
   expect((await send('ann', 'X-Tracking: opens, clicks\r\n')).code).toBe(250)
   expect((await send('bob', '')).code).toBe(250)
-  expect((await send('cat', 'X-Tracking: true\r\nDKIM-Signature: v=1; a=rsa-sha256; d=x.example; s=s; h=From; bh=x; b=x\r\n')).code).toBe(250)
+  expect((await send('cat', 'X-Tracking: true\r\nDKIM-Signature: v=1; a=rsa-sha256; d=x.example; s=s; h=From; bh=x; b=x\r\n')).code).toBe(
+    250,
+  )
   await expect.poll(() => mx.messages.length).toBe(3)
-  const { ann = '', bob, cat } = Object.fromEntries(mx.messages.map(({ rcptTo, data }) => [rcptTo[0]?.split('@')[0], data.toString('latin1')]))
+  const {
+    ann = '',
+    bob,
+    cat,
+  } = Object.fromEntries(mx.messages.map(({ rcptTo, data }) => [rcptTo[0]?.split('@')[0], data.toString('latin1')]))
   for (const untracked of [bob, cat]) expect(untracked).toContain(parts.join(''))
   expect(ann).not.toContain('X-Tracking')
   expect(ann).toContain(parts[0])
@@ -194,7 +229,8 @@ test('a tracking host has the links of its domain once it is found, and answers 
   const before = (await delivered(1))['before'] ?? ''
   expect(linksIn(before)).toHaveLength(2)
   await relay.call('POST', '/api/domains/sender.example/verify')
-  const tracking = async (): Promise<any> => (await relay.call('GET', '/api/domains/sender.example')).body.records.find(({ record }: any) => record === 'Tracking')
+  const tracking = async (): Promise<any> =>
+    (await relay.call('GET', '/api/domains/sender.example')).body.records.find(({ record }: any) => record === 'Tracking')
   await expect.poll(async () => (await tracking()).status).toBe('verified')
   await relay.send('after@rcpt.example', { html, tracking: { clicks: true } })
   const link = /href="https:\/\/links\.sender\.example(\/t\/c\/[^"]+)"/.exec((await delivered(2))['after'] ?? '')?.[1] ?? ''
@@ -204,7 +240,9 @@ test('a tracking host has the links of its domain once it is found, and answers 
     new Promise((resolve, reject) => {
       const req = request({ host: '127.0.0.1', port, path, headers: { host } }, (res) => {
         let text = ''
-        res.on('data', (bytes: Buffer) => (text += bytes.toString())).on('end', () => resolve({ status: res.statusCode ?? 0, location: res.headers.location, text }))
+        res
+          .on('data', (bytes: Buffer) => (text += bytes.toString()))
+          .on('end', () => resolve({ status: res.statusCode ?? 0, location: res.headers.location, text }))
       })
       req.on('error', reject).end()
     })
@@ -214,7 +252,10 @@ test('a tracking host has the links of its domain once it is found, and answers 
   expect((await at(new URL(linksIn(before)[0] ?? '').pathname)).status).toBe(404)
   expect((await at(new URL(linksIn(before)[0] ?? '').pathname, 'mail.test')).status).toBe(302)
   expect(JSON.parse((await at('/.well-known/assetlinks.json')).text)).toEqual(appLinks['assetlinks.json'])
-  for (const path of ['/', '/api/emails', '/healthz', '/docs', '/openapi.json', '/.well-known/other', '/.well-known/toString', '/.well-known/apple-app-site-association']) {
+  for (const path of [
+    '/', '/api/emails', '/healthz', '/docs', '/openapi.json', '/.well-known/other', '/.well-known/toString',
+    '/.well-known/apple-app-site-association',
+  ]) {
     expect([path, (await at(path)).status]).toEqual([path, 404])
   }
   expect((await at('/u/abc')).text).toContain('unsubscribe')

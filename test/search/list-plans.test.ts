@@ -54,7 +54,8 @@ test('a list of emails goes by these indexes, whatever is looked for', async () 
     for (const one of filters) {
       for (const other of filters) {
         for (const page of idPages) {
-          for (const way of ways) await searchMessages(db, { columns: 'id, subject', scope, filter: { ...none, ...one, ...other }, page }, way)
+          for (const way of ways)
+            await searchMessages(db, { columns: 'id, subject', scope, filter: { ...none, ...one, ...other }, page }, way)
         }
       }
     }
@@ -77,8 +78,19 @@ test('a list of emails goes by these indexes, whatever is looked for', async () 
 
 test('a list of events does', async () => {
   const none = { type: null, messageId: null, to: null, since: null, until: null }
-  const filters = [{}, ...publicEventTypes.map((type) => ({ type })), { messageId: 'em_1' }, { to: 'ann@a.example' }, { since: 1 }, { until: 2 }]
-  const pages = [{ limit: 20, after: null, before: null }, { limit: 20, after: 7, before: null }, { limit: 20, after: null, before: 7 }]
+  const filters = [
+    {},
+    ...publicEventTypes.map((type) => ({ type })),
+    { messageId: 'em_1' },
+    { to: 'ann@a.example' },
+    { since: 1 },
+    { until: 2 },
+  ]
+  const pages = [
+    { limit: 20, after: null, before: null },
+    { limit: 20, after: 7, before: null },
+    { limit: 20, after: null, before: 7 },
+  ]
   const paths = await pathsOf(async (db) => {
     for (const one of filters) {
       for (const other of filters) {
@@ -140,12 +152,14 @@ test('the other lists do', async () => {
     for (const page of idPages) {
       for (const accountId of [null, 'acc_1']) {
         for (const purpose of [null, ...reportPurposes]) {
-          for (const result of [null, 'bounced' as const]) await new ReportList(db).page({ accountId, purpose, result, messageId: null }, page)
+          for (const result of [null, 'bounced' as const])
+            await new ReportList(db).page({ accountId, purpose, result, messageId: null }, page)
         }
         await new ReportList(db).page({ accountId, purpose: null, result: null, messageId: 'em_1' }, page)
         await new AuditLog({ db, clock }).page({ accountId, since: 1, until: 2 }, page)
       }
-      for (const origin of [null, 'manual' as const]) await new SuppressionEntries({ db, clock, erasedAddress: () => '' }).page(scope, origin, page)
+      for (const origin of [null, 'manual' as const])
+        await new SuppressionEntries({ db, clock, erasedAddress: () => '' }).page(scope, origin, page)
     }
     const queue = new QueueAdmin({ db, clock, noteWaiting: () => {}, eventsWritten: () => {} })
     await queue.list()

@@ -19,7 +19,10 @@ import { testDatabase } from '../support/test-database.ts'
 async function readLog(db: Database, writes = Infinity, mostEvents = 2_400): Promise<void> {
   let left = writes
   const write: Database['write'] = (...args) => (left-- > 0 ? db.write(...args) : Promise.reject(new Error('the process has ended')))
-  await new SearchIndex({ db: { ...db, write }, log: silentLog }, { firstEvents: mostEvents, mostEvents, partSize: 4_000, restFactor: 0 }).keepUp()
+  await new SearchIndex(
+    { db: { ...db, write }, log: silentLog },
+    { firstEvents: mostEvents, mostEvents, partSize: 4_000, restFactor: 0 },
+  ).keepUp()
 }
 
 /** All of a list, by pages of so many, from its beginning on and back from its end. */
@@ -52,7 +55,15 @@ const arbitraryRun = {
 /** Writes mail of which the half is read from the log at the time, wherever that has stopped, and some of the rest afterwards. */
 function openStore(db: Database) {
   let runs = 0
-  return async ({ mails: made, stepsBefore, stepsAfter }: { mails: Parameters<typeof mailWritten>[1]; stepsBefore: number; stepsAfter: number }) => {
+  return async ({
+    mails: made,
+    stepsBefore,
+    stepsAfter,
+  }: {
+    mails: Parameters<typeof mailWritten>[1]
+    stepsBefore: number
+    stepsAfter: number
+  }) => {
     // What earlier runs have left.
     await readLog(db, Infinity, 1_000_000)
     const half = Math.ceil(made.length / 2)
@@ -91,7 +102,12 @@ test('a list of emails is exact, forth and back, wherever the reading of the log
   )
 })
 
-async function idsOf(db: Database, scope: { accountId: string; sandbox: boolean }, { filter, page }: { filter: MessageFilter; page: Page }, few: number) {
+async function idsOf(
+  db: Database,
+  scope: { accountId: string; sandbox: boolean },
+  { filter, page }: { filter: MessageFilter; page: Page },
+  few: number,
+) {
   const rows = await searchMessages<{ id: string }>(db, { columns: 'id', scope, filter, page }, { few, piece: 2 })
   return rows.map(({ id }) => id)
 }
@@ -119,7 +135,11 @@ test('so is a list of events, in either order', { timeout: 120_000 }, async () =
           for (const filter of filters) {
             const asked = { columns: 'seq', scope: { accountId, sandbox: run.sandbox }, filter: { ...filter, messageId: null } }
             const list = async (page: Page<number>): Promise<number[]> => {
-              const rows = await new EventSearch<{ seq: number }>(db, { ...asked, page: { ...page, order } }, { few: run.few, piece: 2 }).page()
+              const rows = await new EventSearch<{ seq: number }>(
+                db,
+                { ...asked, page: { ...page, order } },
+                { few: run.few, piece: 2 },
+              ).page()
               return rows.map(({ seq }) => seq)
             }
             const found = await byPages(list, run.limit)
@@ -144,7 +164,9 @@ const isMeantEvent = ({ type, address, at }: LoggedEvent, filter: Omit<EventFilt
 test('what is read after a crash, or by two at once, is what is read at one go', async () => {
   const db = await testDatabase()
   const entries = async () => {
-    const terms = await db.read('select account_id, sandbox, term, message_id from search_term order by account_id, sandbox, term, message_id')
+    const terms = await db.read(
+      'select account_id, sandbox, term, message_id from search_term order by account_id, sandbox, term, message_id',
+    )
     const blocks = await db.read('select * from event_block order by account_id, sandbox, type, block')
     return { terms, blocks }
   }

@@ -13,9 +13,17 @@ test('what was counted stays, by the quarter of an hour, the hour and the day', 
   migrate(connection, migrations().filter(({ version }) => version < 21))
   const at = Date.UTC(2026, 9, 20, 10)
   const insert = connection.prepare(`insert into rollup values ('acc_1', ?, ?, 'dom_1', ?, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13)`)
-  for (const [tag, quarter, sent] of [['', 0, 1], ['', 3, 10], ['', 4, 100], ['kind=a', 0, 1]] as const) insert.run(tag, at + quarter * 900_000, sent)
+  for (const [tag, quarter, sent] of [
+    ['', 0, 1],
+    ['', 3, 10],
+    ['', 4, 100],
+    ['kind=a', 0, 1],
+  ] as const)
+    insert.run(tag, at + quarter * 900_000, sent)
   migrate(connection)
-  const rows = connection.prepare('select breakdown, value, span, start, sent, opened, bot_opened, unique_clicked from rollup order by breakdown, span, start').all()
+  const rows = connection
+    .prepare('select breakdown, value, span, start, sent, opened, bot_opened, unique_clicked from rollup order by breakdown, span, start')
+    .all()
   const all = { breakdown: '', value: '', bot_opened: 0 }
   const tagged = { breakdown: 'tag', value: 'kind=a', sent: 1, opened: 3, bot_opened: 0, unique_clicked: 13 }
   expect(rows).toEqual([

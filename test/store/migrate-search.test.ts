@@ -33,5 +33,7 @@ test('of emails that are older than the log the migration itself says what they 
   insertEvent.run(`${idFloor('evt', 2_000)}${'0'.repeat(16)}`, young)
   migrate(connection)
   const terms = connection.prepare('select term, message_id from search_term order by term').raw().all()
-  expect(terms).toEqual(['delivered', 'domain:dom_1', 'from:app@s.example', 'to:ann@a.example', 'to:bob@a.example'].map((term) => [term, old]))
+  expect(terms).toEqual(
+    ['delivered', 'domain:dom_1', 'from:app@s.example', 'to:ann@a.example', 'to:bob@a.example'].map((term) => [term, old]),
+  )
 })

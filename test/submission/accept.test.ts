@@ -59,7 +59,16 @@ async function startQueue(db: Database): Promise<Relay> {
   const newQueue = () =>
     new QueueRunner(
       {
-        db, clock, deliver, erasedAddress, metrics: metricsOf(), log: silentLog, health: new Health({ clock, log: silentLog }), isResolverSuspect: () => false, eventsWritten: () => {}, random: () => 0,
+        db,
+        clock,
+        deliver,
+        erasedAddress,
+        metrics: metricsOf(),
+        log: silentLog,
+        health: new Health({ clock, log: silentLog }),
+        isResolverSuspect: () => false,
+        eventsWritten: () => {},
+        random: () => 0,
         frameFor: ({ createdAt }) => ({
           signingKeys: [], tls: 'opportunistic', knownName: null, tracking: null, fields: [],
           frameOf: () => ({ reversePath: `b${createdAt}@relay.example`, traceFields: '', fields: [] }),

@@ -3,7 +3,10 @@ import type { Browser } from 'playwright-core'
 import { onTestFinished } from 'vitest'
 
 /** Debian's Chromium; it asks nobody outside for anything. */
-const args = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync']
+const args = [
+  '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
+  '--disable-component-update', '--disable-sync',
+]
 
 /** A browser that ends with the test. */
 export async function openBrowser(): Promise<Browser> {

@@ -23,16 +23,39 @@ interface CountedMessage {
   scheduledAt: number | null
 }
 
-const plain = { accountId, domainId: 'dom_a', templateId: null, tags: [], providers: [null, 'google', 'other'], sandbox: false, createdAt: start - 300, scheduledAt: null }
+const plain = {
+  accountId,
+  domainId: 'dom_a',
+  templateId: null,
+  tags: [],
+  providers: [null, 'google', 'other'],
+  sandbox: false,
+  createdAt: start - 300,
+  scheduledAt: null,
+}
 const tag = (name: string, value: string) => ({ name, value })
 
 export const countedMessages: CountedMessage[] = [
   { ...plain, id: 'em_0', domainId: null },
-  { ...plain, id: 'em_1', templateId: 'tpl_a', tags: [tag('kind', 'invoice'), tag('team', 'b')], providers: ['google', 'google', 'microsoft'], scheduledAt: start + 5_000 },
+  {
+    ...plain,
+    id: 'em_1',
+    templateId: 'tpl_a',
+    tags: [tag('kind', 'invoice'), tag('team', 'b')],
+    providers: ['google', 'google', 'microsoft'],
+    scheduledAt: start + 5_000,
+  },
   { ...plain, id: 'em_2', domainId: 'dom_b', templateId: 'tpl_b', tags: [tag('kind', 'invoice'), tag('campaign', 'spring')] },
   { ...plain, id: 'em_3', templateId: 'tpl_a', tags: [tag('campaign', 'spring')], sandbox: true },
   { ...plain, id: 'em_4', templateId: 'tpl_a', tags: [tag('kind', 'other')], accountId: 'acc_two' },
-  { ...plain, id: 'em_5', templateId: 'tpl_a', tags: [tag('campaign', 'autumn')], providers: ['yahoo', 'apple', 'apple'], createdAt: start - 40 * day },
+  {
+    ...plain,
+    id: 'em_5',
+    templateId: 'tpl_a',
+    tags: [tag('campaign', 'autumn')],
+    providers: ['yahoo', 'apple', 'apple'],
+    createdAt: start - 40 * day,
+  },
 ]
 
 /** As in a mail, and as it is counted for a template. */
@@ -111,7 +134,14 @@ export function logOf(told: Told[], before: Logged[], messages = countedMessages
     const hits = log.filter(({ kind }) => kind === 'opened' || kind === 'clicked')
     const meant = each.kind === 'rejudged' ? hits[hit % Math.max(1, hits.length)] : undefined
     if (each.kind === 'rejudged' && !meant) continue
-    log.push({ ...each, id, category, message: messages[each.message]!, about: null, ...(meant ? { message: meant.message, recipient: meant.recipient, about: meant.id } : {}) })
+    log.push({
+      ...each,
+      id,
+      category,
+      message: messages[each.message]!,
+      about: null,
+      ...(meant ? { message: meant.message, recipient: meant.recipient, about: meant.id } : {}),
+    })
   }
   return log
 }
@@ -119,7 +149,12 @@ export function logOf(told: Told[], before: Logged[], messages = countedMessages
 export const writeLog = (db: Database, log: Logged[]): Promise<unknown> => db.write(log.map(insertEvent))
 
 function insertEvent({ id, kind, message, recipient, at, bot, link, about }: Logged): Statement {
-  const own = kind in bounces ? bounces[kind as keyof typeof bounces] : kind === 'rejudged' ? { event_id: about, type: 'email.opened', bot: true } : { bot, link: links[link]![0] }
+  const own =
+    kind in bounces
+      ? bounces[kind as keyof typeof bounces]
+      : kind === 'rejudged'
+        ? { event_id: about, type: 'email.opened', bot: true }
+        : { bot, link: links[link]![0] }
   return {
     sql: `insert into event (id, account_id, message_id, recipient_id, type, sandbox, created_at, data)
           values (:id, :accountId, :messageId, :recipientId, :type, :sandbox, :at, :data)`,
@@ -146,7 +181,10 @@ export async function startCountedStore(store?: Database, messages = countedMess
       sql: `insert into account (id, name, plan, status, created_at) values (:id, :id, 'free', 'active', 0)`,
       params: { id },
     })),
-    ...messages.flatMap((message) => [insertMessage(message), ...message.providers.map((provider, place) => insertRecipient(message, provider, place))]),
+    ...messages.flatMap((message) => [
+      insertMessage(message),
+      ...message.providers.map((provider, place) => insertRecipient(message, provider, place)),
+    ]),
   ])
   return db
 }

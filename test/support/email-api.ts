@@ -99,7 +99,8 @@ const doorParts = ({ db, clock, accounts }: ApiParts, queue: QueueRunner): Accep
   erasedAddress,
   uploads: new Uploads({ db, log: silentLog, space: { require: () => {} } }),
   idempotencyKeys: new IdempotencyKeys({ db, clock }),
-  verifiedDomainFor: (_, name) => (name === 'sender.example' ? { id: senderDomainId, name, tracking: { opens: false, clicks: false } } : null),
+  verifiedDomainFor: (_, name) =>
+    name === 'sender.example' ? { id: senderDomainId, name, tracking: { opens: false, clicks: false } } : null,
   metrics: metricsOf(),
   eventsWritten: () => {},
   giveUpAfterMs: 48 * 60 * minute,

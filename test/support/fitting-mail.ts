@@ -22,7 +22,12 @@ export function emails({ relay, call, next }: MakerParts): Makers {
 /** Templates that were published. */
 export function templates({ call, next }: MakerParts): Makers {
   const published = async (): Promise<Fitting> => {
-    const answer = await call('POST', '/api/templates', { name: `Published ${next()}`, subject: 'Hello', html: '<p>Hello</p>', from: 'app@sender.example' })
+    const answer = await call('POST', '/api/templates', {
+      name: `Published ${next()}`,
+      subject: 'Hello',
+      html: '<p>Hello</p>',
+      from: 'app@sender.example',
+    })
     // An account has a thousand at most, and then there are enough.
     if (answer.status >= 300) return {}
     await made(call, `/api/templates/${answer.body.id}/publish`, {})

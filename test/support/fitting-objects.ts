@@ -23,7 +23,15 @@ const inside = (makers: Makers, template: string): Makers[string] | undefined =>
 export function fittingObjects(given: Omit<MakerParts, 'next'>): (method: string, template: string) => FittingMaker | undefined {
   let count = 0
   const parts = { ...given, next: () => ++count }
-  const special: Makers = { ...emails(parts), ...templates(parts), ...queues(parts), ...webhooks(parts), ...links(parts), ...sessions(parts), ...examples(parts) }
+  const special: Makers = {
+    ...emails(parts),
+    ...templates(parts),
+    ...queues(parts),
+    ...webhooks(parts),
+    ...links(parts),
+    ...sessions(parts),
+    ...examples(parts),
+  }
   const any = everything(parts)
   return (method, template) => {
     const make = special[`${method} ${template}`] ?? inside(special, template)

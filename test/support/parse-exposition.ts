@@ -29,7 +29,8 @@ export function parseExposition(text: string): Map<string, ParsedMetric> {
         current = name
       } else {
         const metric = metrics.get(name)
-        if (name !== current || !metric || metric.type !== '' || metric.samples.length > 0) throw new Error(`TYPE of ${name} is out of place`)
+        if (name !== current || !metric || metric.type !== '' || metric.samples.length > 0)
+          throw new Error(`TYPE of ${name} is out of place`)
         if (!types.includes(rest)) throw new Error(`${rest} is no type`)
         metric.type = rest
       }
@@ -47,7 +48,8 @@ export function parseExposition(text: string): Map<string, ParsedMetric> {
   return metrics
 }
 
-const namesOf = (name: string, type: string): string[] => (type === 'histogram' ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name])
+const namesOf = (name: string, type: string): string[] =>
+  type === 'histogram' ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name]
 
 function parseSample(line: string): ParsedMetric['samples'][number] {
   const [, name = '', , body = '', number = ''] = /^([^\s{]+)(\{(.*)\})? (\S+)$/.exec(line) ?? []
@@ -67,7 +69,8 @@ function parseSample(line: string): ParsedMetric['samples'][number] {
 export function valueOf(metrics: Map<string, ParsedMetric>, name: string, labels: Record<string, string> = {}): number | undefined {
   const family = metrics.get(name) ?? metrics.get(name.replace(/_(?:bucket|sum|count)$/, ''))
   const wanted = JSON.stringify(Object.entries(labels).toSorted())
-  return family?.samples.find((sample) => sample.name === name && JSON.stringify(Object.entries(sample.labels).toSorted()) === wanted)?.value
+  return family?.samples.find((sample) => sample.name === name && JSON.stringify(Object.entries(sample.labels).toSorted()) === wanted)
+    ?.value
 }
 
 /** What is wrong with the histograms: buckets that fall, or a count that is not that of the last one. */

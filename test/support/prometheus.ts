@@ -11,7 +11,9 @@ const binaries = '/var/cache/sterna-peers/prometheus/usr/bin'
 
 export interface Prometheus {
   /** What `query` gives at the moment. */
-  query(query: string): Promise<{ status: string; error?: string; data: { result: { metric: Record<string, string>; value: [number, string] }[] } }>
+  query(
+    query: string,
+  ): Promise<{ status: string; error?: string; data: { result: { metric: Record<string, string>; value: [number, string] }[] } }>
   get(path: string): Promise<any>
   stop(): Promise<void>
 }
@@ -28,7 +30,12 @@ export async function startPrometheus(configuration: object): Promise<Prometheus
   writeFileSync(file, JSON.stringify(configuration))
   const port = await freePort()
   const address = `127.0.0.1:${port}`
-  const args = [`--config.file=${file}`, `--storage.tsdb.path=${directory.path}/data`, `--web.listen-address=${address}`, '--log.level=error']
+  const args = [
+    `--config.file=${file}`,
+    `--storage.tsdb.path=${directory.path}/data`,
+    `--web.listen-address=${address}`,
+    '--log.level=error',
+  ]
   const child = spawn(join(binaries, 'prometheus'), args, { stdio: ['ignore', 'inherit', 'inherit'] })
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve()))
   const stop = async (): Promise<void> => {

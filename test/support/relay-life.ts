@@ -160,13 +160,15 @@ async function keepTemplates(relay: TestRelay): Promise<void> {
   await call(relay, 'PATCH', `/api/templates/${id}`, { subject: 'Good day' })
   for (const query of ['', `?after=${copy}`, `?before=${id}`]) await call(relay, 'GET', `/api/templates${query}`)
   const template = { id: 'hello', variables: { name: 'Ann' } }
-  for (const to of ['ann@rcpt.example', 'clicked@simulator.test']) await call(relay, 'POST', '/api/emails', { from: 'app@sender.example', to, template })
+  for (const to of ['ann@rcpt.example', 'clicked@simulator.test'])
+    await call(relay, 'POST', '/api/emails', { from: 'app@sender.example', to, template })
   await pause(relay)
   await call(relay, 'POST', '/api/templates', { name: 'Frame', alias: 'frame', html: '<body>{{{@content}}}{{> hello}}</body>' })
   await call(relay, 'PATCH', `/api/templates/${copy}`, { layout: 'frame', alias: 'page' })
   for (const alias of ['frame', 'page', 'page']) await call(relay, 'POST', `/api/templates/${alias}/publish`)
   await call(relay, 'PATCH', '/api/templates/frame', { html: '<main>{{{@content}}}</main>' })
-  for (const alias of ['frame', 'page']) await call(relay, 'POST', `/api/templates/${alias}/publish`, { version: alias === 'page' ? 'published' : 'draft' })
+  for (const alias of ['frame', 'page'])
+    await call(relay, 'POST', `/api/templates/${alias}/publish`, { version: alias === 'page' ? 'published' : 'draft' })
   await call(relay, 'POST', '/api/templates/page/versions/1/restore')
   for (const path of ['', '/versions', '/versions/1', '/diff?from=1', '/dependents']) await call(relay, 'GET', `/api/templates/page${path}`)
   await call(relay, 'POST', '/api/templates/page/test', { to: 'ann@rcpt.example', from: 'app@sender.example', variables: { name: 'Ann' } })
@@ -350,7 +352,8 @@ async function operate(relay: TestRelay): Promise<void> {
   await ask('GET', '/api/analytics/latency')
   const { data } = await ask('GET', '/api/emails?to=clicked@simulator.test&limit=1')
   await ask('GET', `/api/analytics/links?email_id=${data[0].id}`)
-  for (const { template_id: id } of (await ask('GET', '/api/analytics?dimensions=template')).data) await ask('GET', `/api/analytics/links?template_id=${id}`)
+  for (const { template_id: id } of (await ask('GET', '/api/analytics?dimensions=template')).data)
+    await ask('GET', `/api/analytics/links?template_id=${id}`)
 }
 
 const searchAll = ({ relay }: TestRelay, webhookId: string): Promise<void> =>

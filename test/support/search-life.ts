@@ -21,7 +21,14 @@ const mailFilters: Partial<MessageFilter>[] = [
   { tag: { name: 'kind', value: 'opened' } },
 ]
 const noEvent: EventFilter = { type: null, messageId: null, to: null, since: null, until: null }
-const eventFilters: Partial<EventFilter>[] = [{ type: 'email.bounced' }, { to: 'ann@rcpt.example' }, { since: 1 }, { until: 1 }, { messageId: 'em_1' }, {}]
+const eventFilters: Partial<EventFilter>[] = [
+  { type: 'email.bounced' },
+  { to: 'ann@rcpt.example' },
+  { since: 1 },
+  { until: 1 },
+  { messageId: 'em_1' },
+  {},
+]
 const noDelivery: DeliveryFilter = { state: null, type: null, eventId: null }
 const deliveryFilters: Partial<DeliveryFilter>[] = [
   ...deliveryStates.map((state) => ({ state })),

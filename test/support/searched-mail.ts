@@ -37,7 +37,9 @@ const arbitraryMail = fc.record({
 export const arbitraryMails = fc.array(arbitraryMail, { minLength: 6, maxLength: 16 })
 
 /** Up to two conditions at a time: more hardly ever meet. */
-export const upToTwo = <F extends object>(conditions: { [K in keyof F]: fc.Arbitrary<F[K]> }): fc.Arbitrary<{ [K in keyof F]: F[K] | null }> => {
+export const upToTwo = <F extends object>(conditions: { [K in keyof F]: fc.Arbitrary<F[K]> }): fc.Arbitrary<{
+  [K in keyof F]: F[K] | null
+}> => {
   const names = Object.keys(conditions) as (keyof F)[]
   return fc.tuple(fc.record<F>(conditions), fc.subarray(names, { maxLength: 2 })).map(([all, chosen]) => {
     const entries = names.map((name) => [name, chosen.includes(name) ? all[name] : null])
@@ -110,7 +112,16 @@ export function mailWritten(name: string, mails: (typeof arbitraryMail extends f
         batch.push({
           sql: `insert into event (seq, id, account_id, message_id, recipient_id, type, sandbox, created_at, data)
                 values (:seq, :eventId, :accountId, :mailId, :id, :type, :sandbox, :at, '{}')`,
-          params: { seq, eventId: newId('evt', at), accountId: mail.accountId, mailId: mail.id, id, type, sandbox: mail.sandbox ? 1 : 0, at },
+          params: {
+            seq,
+            eventId: newId('evt', at),
+            accountId: mail.accountId,
+            mailId: mail.id,
+            id,
+            type,
+            sandbox: mail.sandbox ? 1 : 0,
+            at,
+          },
         })
       }
     }
@@ -137,7 +148,15 @@ const rowOf = (mail: Mail, { address, state, inHand }: Recipient, id: string): S
   return {
     sql: `insert into recipient (id, message_id, account_id, forward_path, destination, type, state, due_at, owner, expires_at)
           values (:id, :mailId, :accountId, :address, 'a.example', 'to', :state, :dueAt, :owner, 0)`,
-    params: { id, mailId: mail.id, accountId: mail.accountId, address, state, dueAt: isWaiting ? 1 : null, owner: isWaiting && inHand ? 'boot' : null },
+    params: {
+      id,
+      mailId: mail.id,
+      accountId: mail.accountId,
+      address,
+      state,
+      dueAt: isWaiting ? 1 : null,
+      owner: isWaiting && inHand ? 'boot' : null,
+    },
   }
 }
 

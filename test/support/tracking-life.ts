@@ -7,7 +7,11 @@ import type { TestRelay } from './start-relay.ts'
 export const trackingSettings = { tracking_hidden_link: 'true', tracking_settle: '5s' }
 
 const html = '<p>News</p><a href="https://shop.example/">Shop</a>'
-const browser = { 'user-agent': 'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36', accept: 'text/html', 'accept-language': 'en' }
+const browser = {
+  'user-agent': 'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36',
+  accept: 'text/html',
+  'accept-language': 'en',
+}
 
 /** Somebody reads a mail; what then follows a link that nobody sees shows that it was none. */
 export async function readMail(relay: TestRelay, mx: FakeMx): Promise<void> {

@@ -67,7 +67,15 @@ export async function webhookFixture(own: Partial<WebhookSettings> = {}, now?: n
     restart: open,
     write,
     add: (url: string, fields: Partial<WebhookFields> = {}, of = scope) =>
-      webhooks.list.create(of, { url, events: [...publicEventTypes], description: null, payload: 'standard', includeBots: false, status: 'enabled', ...fields }),
+      webhooks.list.create(of, {
+        url,
+        events: [...publicEventTypes],
+        description: null,
+        payload: 'standard',
+        includeBots: false,
+        status: 'enabled',
+        ...fields,
+      }),
     deliveries: (webhookId: string) =>
       db.read<DeliveryRow>('select * from webhook_delivery where webhook_id = :webhookId order by id', { webhookId }),
   }

@@ -38,7 +38,11 @@ test.each<[what: string, html: string, data: Record<string, unknown>]>([
   ['data that holds itself, gone through again and again', `${'{{#list}}'.repeat(30)}x${'{{/list}}'.repeat(30)}`, cyclic],
   ['50 MB of output', '{{#l}}{{{x}}}{{/l}}', { l: Array(800).fill(1), x: 'x'.repeat(64 * 1024) }],
   ['50 MB of output that is escaped', '{{#l}}{{x}}{{/l}}', { l: Array(800).fill(1), x: '"'.repeat(64 * 1024) }],
-  ['names that are looked for in vain', `${'{{#a}}'.repeat(30)}{{#l}}{{b.c.d}}{{/l}}${'{{/a}}'.repeat(30)}`, { a: {}, l: Array(50_000).fill({}) }],
+  [
+    'names that are looked for in vain',
+    `${'{{#a}}'.repeat(30)}{{#l}}{{b.c.d}}{{/l}}${'{{/a}}'.repeat(30)}`,
+    { a: {}, l: Array(50_000).fill({}) },
+  ],
   ['lists in lists', '{{#l}}{{#l}}{{#l}}{{#l}}{{.}}{{/l}}{{/l}}{{/l}}{{/l}}', { l: Array(1000).fill('x') }],
 ])('%s: the rendering ends', (_, html, data) => {
   const parsed = parseContent({ subject: null, html, text: null })
@@ -50,23 +54,27 @@ test('data that holds itself is followed as far as its names go', () => {
 })
 
 test.each([
-  '{{constructor.constructor}}', '{{{constructor.constructor}}}', '{{__proto__}}', '{{__proto__.polluted}}', '{{#__proto__}}x{{/__proto__}}', '{{toString}}', '{{l.map}}',
-  '{{l.constructor.name}}', '{{s.length}}', '{{s.0}}', '{{#s}}{{length}}{{/s}}', '{{#constructor}}{{prototype}}{{/constructor}}', '{{n.toFixed}}',
+  '{{constructor.constructor}}', '{{{constructor.constructor}}}', '{{__proto__}}', '{{__proto__.polluted}}',
+  '{{#__proto__}}x{{/__proto__}}', '{{toString}}', '{{l.map}}', '{{l.constructor.name}}', '{{s.length}}', '{{s.0}}',
+  '{{#s}}{{length}}{{/s}}', '{{#constructor}}{{prototype}}{{/constructor}}', '{{n.toFixed}}',
 ])('%s shows nothing', (html) => {
   const { html: shown, missing } = render(html, { l: [1], s: 'text', n: 1 })
   expect(shown).toBe('')
   expect(missing.length + Number(html.includes('#'))).toBeGreaterThan(0)
 })
 
-test.each(['{{constructor.constructor("return process")()}}', '{{#with (lookup . "constructor")}}{{/with}}', '{{x|raw}}', '{{x()}}', '{{[x]}}', '{{../x}}', '{{@root.x y}}', '{{*decorator}}', '{{%PRAGMA}}'])(
-  '%s is no template',
-  (html) => {
-    expect(parseTemplate(html).ok).toBe(false)
-  },
-)
+test.each([
+  '{{constructor.constructor("return process")()}}', '{{#with (lookup . "constructor")}}{{/with}}', '{{x|raw}}', '{{x()}}',
+  '{{[x]}}', '{{../x}}', '{{@root.x y}}', '{{*decorator}}', '{{%PRAGMA}}',
+])('%s is no template', (html) => {
+  expect(parseTemplate(html).ok).toBe(false)
+})
 
 test('data changes nothing of what objects inherit', () => {
-  const data = JSON.parse('{"__proto__": {"polluted": "yes"}, "constructor": {"prototype": {"polluted": "yes"}}}') as Record<string, unknown>
+  const data = JSON.parse('{"__proto__": {"polluted": "yes"}, "constructor": {"prototype": {"polluted": "yes"}}}') as Record<
+    string,
+    unknown
+  >
   render('{{__proto__.polluted}}{{constructor.prototype.polluted}}', data)
   expect(({} as Record<string, unknown>)['polluted']).toBeUndefined()
 })

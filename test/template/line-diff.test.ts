@@ -99,7 +99,11 @@ const megabytes = 5 * 1024 * 1024
 test.each<[what: string, before: string, after: string]>([
   ['line breaks alone', '\n'.repeat(megabytes), '\n\r'.repeat(megabytes / 2)],
   ['one line', 'a'.repeat(megabytes), 'a'.repeat(megabytes - 1) + 'b'],
-  ['lines in another order', Array.from({ length: 10_000 }, (_, i) => `${i}\n`).join(''), Array.from({ length: 10_000 }, (_, i) => `${10_000 - i}\n`).join('')],
+  [
+    'lines in another order',
+    Array.from({ length: 10_000 }, (_, i) => `${i}\n`).join(''),
+    Array.from({ length: 10_000 }, (_, i) => `${10_000 - i}\n`).join(''),
+  ],
   ['the same line, sometimes', 'a\nb\n'.repeat(5000), 'b\nc\nb\n'.repeat(3300)],
 ])('5 MB of %s come to an end, and what is shown is bounded', (_, before, after) => {
   const { diff, truncated, added, removed } = diffLines(before, after)

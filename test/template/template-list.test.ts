@@ -6,7 +6,17 @@ import { TemplateList } from '../../src/template/template-list.ts'
 import { settableClock } from '../support/settable-clock.ts'
 import { testDatabase } from '../support/test-database.ts'
 
-const hello = { name: 'Hello', alias: 'hello', subject: null, html: 'one', text: null, from: null, replyTo: [], variables: [], layout: null }
+const hello = {
+  name: 'Hello',
+  alias: 'hello',
+  subject: null,
+  html: 'one',
+  text: null,
+  from: null,
+  replyTo: [],
+  variables: [],
+  layout: null,
+}
 
 async function open() {
   const db = await testDatabase()

@@ -47,7 +47,9 @@ describe('the labelled set', () => {
     const machines = judged.filter(({ label }) => label === 'machine')
     const people = judged.filter(({ label }) => label === 'person')
     expect(machines.filter(({ bot }) => bot).length / machines.length).toBeGreaterThanOrEqual(0.9)
-    expect(people.filter(({ bot }) => bot).length / people.length, JSON.stringify(people.filter(({ bot }) => bot))).toBeLessThanOrEqual(0.01)
+    expect(people.filter(({ bot }) => bot).length / people.length, JSON.stringify(people.filter(({ bot }) => bot))).toBeLessThanOrEqual(
+      0.01,
+    )
   })
 })
 
@@ -73,13 +75,21 @@ describe('a hit by itself', () => {
   })
 
   test('certainty ends at 0.99', () => {
-    expect(judge([hit('honeypot', 1, { method: 'HEAD', headers: {}, ip: '104.47.9.9' })])).toEqual([{ bot: true, reason: 'honeypot', confidence: 0.99 }])
+    expect(judge([hit('honeypot', 1, { method: 'HEAD', headers: {}, ip: '104.47.9.9' })])).toEqual([
+      { bot: true, reason: 'honeypot', confidence: 0.99 },
+    ])
   })
 
   test("a proxy that fetches pictures for readers is a person, Apple's prefetch is none; neither follows links", () => {
     const agents = ['Mozilla/5.0 (Windows NT 5.1; rv:11.0) Gecko Firefox/11.0 (via ggpht.com GoogleImageProxy)', 'Mozilla/5.0']
-    for (const [agent, isBot] of [[agents[0], false], [agents[1], true]] as const) {
-      expect(bots([hit('open', 2, { headers: bare(agent ?? '') }), hit('click:0', 900, { headers: bare(agent ?? '') })])).toEqual([isBot, true])
+    for (const [agent, isBot] of [
+      [agents[0], false],
+      [agents[1], true],
+    ] as const) {
+      expect(bots([hit('open', 2, { headers: bare(agent ?? '') }), hit('click:0', 900, { headers: bare(agent ?? '') })])).toEqual([
+        isBot,
+        true,
+      ])
     }
   })
 
@@ -109,7 +119,9 @@ describe('a hit by itself', () => {
 
   test("an operator's networks are scanners, too", () => {
     const message: HitMessage = { links: 5, honeypot: false, scheme: 'https', hits: [hit('click:0', 900, { ip: '198.51.100.7' })] }
-    expect(judgeHits(message, networkRule(['198.51.100.0/24']))).toMatchObject([{ bot: true, reason: 'scanner_network', confidence: 0.955 }])
+    expect(judgeHits(message, networkRule(['198.51.100.0/24']))).toMatchObject([
+      { bot: true, reason: 'scanner_network', confidence: 0.955 },
+    ])
     expect(judgeHits(message)).toMatchObject([{ bot: false }])
   })
 })
@@ -131,7 +143,9 @@ describe('hits together', () => {
   })
 
   test('a sweep from many addresses under many names is one', () => {
-    const hits = Array.from({ length: 6 }, (_, n) => hit(`click:${n}`, 60 + n / 10, { ip: `5${n}.10.1.1`, headers: browser(chrome.replace('142', `12${n}`)) }))
+    const hits = Array.from({ length: 6 }, (_, n) =>
+      hit(`click:${n}`, 60 + n / 10, { ip: `5${n}.10.1.1`, headers: browser(chrome.replace('142', `12${n}`)) }),
+    )
     expect(bots(hits)).toEqual(hits.map(() => true))
   })
 
@@ -177,13 +191,15 @@ describe('hits together', () => {
   })
 
   test('one link from everywhere at once is followed by machines; colleagues take their time', () => {
-    const from = (n: number, gap: number): Hit => hit('click:0', 600 + n * gap, { ip: `${30 + n}.1.1.1`, headers: browser(chrome.replace('142', `13${n}`)) })
+    const from = (n: number, gap: number): Hit =>
+      hit('click:0', 600 + n * gap, { ip: `${30 + n}.1.1.1`, headers: browser(chrome.replace('142', `13${n}`)) })
     expect(bots([0, 1, 2, 3, 4, 5].map((n) => from(n, 5)))).toEqual(Array(6).fill(true))
     expect(bots([0, 1, 2, 3, 4, 5].map((n) => from(n, 45)))).toEqual(Array(6).fill(false))
   })
 
   test('a phone, and half a minute later the desk, are people', () => {
-    const phone = 'Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 Mobile/15E148 Safari/604.1'
+    const phone =
+      'Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 Mobile/15E148 Safari/604.1'
     expect(bots([hit('click:0', 600, { headers: browser(phone), ip: '187.4.4.4' }), hit('click:0', 630)])).toEqual([false, false])
   })
 })
@@ -197,7 +213,10 @@ describe('hostile requests', () => {
   })
   const shapes: [string, (n: number) => Partial<Hit>][] = [
     ['agents of 10 KB', (n) => ({ headers: bare(`${'Mozilla/5.0 ('.repeat(800)}${n}`) })],
-    ['blanks and quotes', () => ({ headers: { ...bare(' a'.repeat(5000)), 'accept-language': ' '.repeat(10_000), 'sec-ch-ua': '"'.repeat(10_000) } })],
+    [
+      'blanks and quotes',
+      () => ({ headers: { ...bare(' a'.repeat(5000)), 'accept-language': ' '.repeat(10_000), 'sec-ch-ua': '"'.repeat(10_000) } }),
+    ],
     ['one moment', () => ({ afterDeliveryMs: 5 })],
     ['one hidden link each', (n) => ({ what: 'honeypot', headers: bare(`x${n}`) })],
     ['no address and no time', () => ({ ip: 'nowhere', afterDeliveryMs: NaN })],

@@ -60,8 +60,12 @@ class Pick {
 
 type Headers = Record<string, string>
 
-const languages = ['en-US,en;q=0.9', 'de-DE,de;q=0.9,en-US;q=0.8,en;q=0.7', 'fr-FR,fr;q=0.9', 'en-GB', 'pl-PL,pl;q=0.8', 'ja', 'es-ES,es;q=0.9', 'nl-NL,nl;q=0.9,en;q=0.8']
-const page = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,image/apng,*/*;q=0.8,application/signed-exchange;v=b3;q=0.7'
+const languages = [
+  'en-US,en;q=0.9', 'de-DE,de;q=0.9,en-US;q=0.8,en;q=0.7', 'fr-FR,fr;q=0.9', 'en-GB', 'pl-PL,pl;q=0.8', 'ja', 'es-ES,es;q=0.9',
+  'nl-NL,nl;q=0.9,en;q=0.8',
+]
+const page =
+  'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,image/apng,*/*;q=0.8,application/signed-exchange;v=b3;q=0.7'
 const picture = 'image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8'
 const host = 'track.example.com'
 const windows = 'Windows NT 10.0; Win64; x64'
@@ -76,7 +80,13 @@ interface Look {
   referer?: string
 }
 
-const hintSystem: Record<string, string> = { windows: '"Windows"', mac: '"macOS"', linux: '"Linux"', android: '"Android"', cros: '"Chrome OS"' }
+const hintSystem: Record<string, string> = {
+  windows: '"Windows"',
+  mac: '"macOS"',
+  linux: '"Linux"',
+  android: '"Android"',
+  cros: '"Chrome OS"',
+}
 
 function chromium(pick: Pick, { scheme = 'https', image = false, version = pick.whole(128, 147), referer }: Look = {}): Headers {
   const system = pick.of(['windows', 'windows', 'mac', 'linux', 'android', 'cros'] as const)
@@ -115,14 +125,21 @@ function firefox(pick: Pick, { scheme = 'https', image = false, version = pick.w
   return shuffledByProxy(pick, {
     host,
     'user-agent': `Mozilla/5.0 (${system}; rv:${version}.0) Gecko/${system.startsWith('Android') ? `${version}.0` : '20100101'} Firefox/${version}.0`,
-    accept: image ? 'image/avif,image/webp,image/png,image/svg+xml,image/*;q=0.8,*/*;q=0.5' : 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8',
+    accept: image
+      ? 'image/avif,image/webp,image/png,image/svg+xml,image/*;q=0.8,*/*;q=0.5'
+      : 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8',
     'accept-language': pick.of(languages),
     'accept-encoding': 'gzip, deflate, br, zstd',
     ...(referer ? { referer } : {}),
     connection: 'keep-alive',
     ...(image ? {} : { 'upgrade-insecure-requests': '1' }),
     ...(scheme === 'https'
-      ? { 'sec-fetch-dest': image ? 'image' : 'document', 'sec-fetch-mode': image ? 'no-cors' : 'navigate', 'sec-fetch-site': 'cross-site', ...(image ? {} : { 'sec-fetch-user': '?1' }) }
+      ? {
+          'sec-fetch-dest': image ? 'image' : 'document',
+          'sec-fetch-mode': image ? 'no-cors' : 'navigate',
+          'sec-fetch-site': 'cross-site',
+          ...(image ? {} : { 'sec-fetch-user': '?1' }),
+        }
       : {}),
   })
 }
@@ -136,7 +153,9 @@ function safari(pick: Pick, { scheme = 'https', image = false, referer }: Look =
   ])
   return shuffledByProxy(pick, {
     host,
-    accept: image ? 'image/webp,image/avif,image/jxl,image/heic,image/heic-sequence,video/*;q=0.8,image/png,image/svg+xml,image/*;q=0.8,*/*;q=0.5' : 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8',
+    accept: image
+      ? 'image/webp,image/avif,image/jxl,image/heic,image/heic-sequence,video/*;q=0.8,image/png,image/svg+xml,image/*;q=0.8,*/*;q=0.5'
+      : 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8',
     ...(scheme === 'https' ? { 'sec-fetch-site': pick.of(['none', 'cross-site']) } : {}),
     ...(referer ? { referer } : {}),
     'accept-encoding': 'gzip, deflate, br',
@@ -161,7 +180,11 @@ function shuffledByProxy(pick: Pick, headers: Headers): Headers {
 }
 
 /** An old browser or web view, as it is: without Sec-Fetch, with a language. */
-const plain = (agent: string, pick: Pick, accept = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/webp,*/*;q=0.8'): Headers => ({
+const plain = (
+  agent: string,
+  pick: Pick,
+  accept = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/webp,*/*;q=0.8',
+): Headers => ({
   host,
   connection: 'keep-alive',
   'upgrade-insecure-requests': '1',
@@ -171,10 +194,16 @@ const plain = (agent: string, pick: Pick, accept = 'text/html,application/xhtml+
   'accept-language': pick.of(languages),
 })
 
-const bare = (agent: string | null, accept = '*/*'): Headers => ({ host, ...(agent === null ? {} : { 'user-agent': agent }), accept, 'accept-encoding': 'gzip, deflate' })
+const bare = (agent: string | null, accept = '*/*'): Headers => ({
+  host,
+  ...(agent === null ? {} : { 'user-agent': agent }),
+  accept,
+  'accept-encoding': 'gzip, deflate',
+})
 
 const home = (pick: Pick): string => {
-  if (pick.number() < 0.2) return `2003:${pick.whole(0xc0, 0xff).toString(16)}:${pick.whole(1, 0xffff).toString(16)}:${pick.whole(1, 0xffff).toString(16)}::${pick.whole(1, 0xffff).toString(16)}`
+  if (pick.number() < 0.2)
+    return `2003:${pick.whole(0xc0, 0xff).toString(16)}:${pick.whole(1, 0xffff).toString(16)}:${pick.whole(1, 0xffff).toString(16)}::${pick.whole(1, 0xffff).toString(16)}`
   return `${pick.of(['84.132', '92.72', '81.2', '73.15', '98.24', '109.40', '77.20', '86.8', '24.16', '187.45'])}.${pick.whole(0, 255)}.${pick.whole(1, 254)}`
 }
 const office = (pick: Pick): string => `${pick.of(['195.37.8', '62.96.41', '212.18.3', '193.108.77'])}.${pick.whole(1, 254)}`
@@ -187,18 +216,22 @@ const azure = within('20.72')
 const eop = within('104.47')
 const defender = within('40.94')
 const google = (pick: Pick): string => `${pick.of(['66.249.84', '66.102.8', '74.125.210'])}.${pick.whole(1, 254)}`
-const apple = (pick: Pick): string => pick.of(['104.28.', '172.225.', '146.75.', '172.226.']) + `${pick.whole(1, 254)}.${pick.whole(1, 254)}`
+const apple = (pick: Pick): string =>
+  pick.of(['104.28.', '172.225.', '146.75.', '172.226.']) + `${pick.whole(1, 254)}.${pick.whole(1, 254)}`
 
 const request = (label: Label, what: Hit['what'], seconds: number, headers: Headers, ip: string | null, method = 'GET'): LabelledHit => ({
   label,
   hit: { what, afterDeliveryMs: seconds * 1000, method, headers, ip },
 })
-const person = (what: Hit['what'], seconds: number, headers: Headers, ip: string | null): LabelledHit => request('person', what, seconds, headers, ip)
-const machine = (what: Hit['what'], seconds: number, headers: Headers, ip: string | null, method?: string): LabelledHit => request('machine', what, seconds, headers, ip, method)
+const person = (what: Hit['what'], seconds: number, headers: Headers, ip: string | null): LabelledHit =>
+  request('person', what, seconds, headers, ip)
+const machine = (what: Hit['what'], seconds: number, headers: Headers, ip: string | null, method?: string): LabelledHit =>
+  request('machine', what, seconds, headers, ip, method)
 const click = (n: number): Hit['what'] => `click:${n}`
 
 const gmailProxy = 'Mozilla/5.0 (Windows NT 5.1; rv:11.0) Gecko Firefox/11.0 (via ggpht.com GoogleImageProxy)'
-const gmailPrefetch = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/42.0.2311.135 Safari/537.36 Edge/12.246 Mozilla/5.0'
+const gmailPrefetch =
+  'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/42.0.2311.135 Safari/537.36 Edge/12.246 Mozilla/5.0'
 const gmailSampling = gmailPrefetch.replace('Mozilla/5.0', 'Mozilla/5.0').replace(/ Mozilla\/5\.0$/, ' Gmail-content-sampling')
 const yahooProxy = 'YahooMailProxy; https://help.yahoo.com/kb/yahoo-mail-proxy-SLN28749.html'
 
@@ -211,7 +244,12 @@ const people: Kind[] = [
     cases: 12,
     make(pick) {
       const at = pick.number() < 0.3 ? pick.between(3, 20) : later(pick)
-      return { hits: [person('open', at, bare(gmailProxy, 'image/webp,image/*,*/*;q=0.8'), google(pick)), person(click(pick.whole(0, 4)), at + pick.between(3, 60), browser(pick), home(pick))] }
+      return {
+        hits: [
+          person('open', at, bare(gmailProxy, 'image/webp,image/*,*/*;q=0.8'), google(pick)),
+          person(click(pick.whole(0, 4)), at + pick.between(3, 60), browser(pick), home(pick)),
+        ],
+      }
     },
   },
   {
@@ -220,7 +258,12 @@ const people: Kind[] = [
     cases: 8,
     make(pick) {
       const at = later(pick)
-      return { hits: [person('open', at, bare(yahooProxy), within('66.196')(pick)), person(click(1), at + pick.between(3, 90), browser(pick), home(pick))] }
+      return {
+        hits: [
+          person('open', at, bare(yahooProxy), within('66.196')(pick)),
+          person(click(1), at + pick.between(3, 90), browser(pick), home(pick)),
+        ],
+      }
     },
   },
   {
@@ -236,7 +279,10 @@ const people: Kind[] = [
         'Microsoft Office/15.0 (Windows NT 6.1; Microsoft Outlook 15.0.4420; Pro)',
       ])
       const [at, ip] = [later(pick), office(pick)]
-      const open = pick.number() < 0.5 ? bare(agent) : { host, accept: '*/*', 'user-agent': agent, 'accept-encoding': 'gzip, deflate', 'ua-cpu': 'AMD64', connection: 'Keep-Alive' }
+      const open =
+        pick.number() < 0.5
+          ? bare(agent)
+          : { host, accept: '*/*', 'user-agent': agent, 'accept-encoding': 'gzip, deflate', 'ua-cpu': 'AMD64', connection: 'Keep-Alive' }
       return { hits: [person('open', at, open, ip), person(click(0), at + pick.between(2, 100), chromium(pick), ip)] }
     },
   },
@@ -247,7 +293,10 @@ const people: Kind[] = [
     make(pick) {
       const at = later(pick)
       const version = pick.whole(128, 147)
-      const headers = { ...plain(`${chromeAgent(version)} Edg/${version}.0.0.0 OneOutlook/1.2025.${pick.whole(100, 999)}.100`, pick, picture), ...(pick.number() < 0.7 ? { 'sec-fetch-mode': 'no-cors', 'sec-fetch-site': 'cross-site', 'sec-fetch-dest': 'image' } : {}) }
+      const headers = {
+        ...plain(`${chromeAgent(version)} Edg/${version}.0.0.0 OneOutlook/1.2025.${pick.whole(100, 999)}.100`, pick, picture),
+        ...(pick.number() < 0.7 ? { 'sec-fetch-mode': 'no-cors', 'sec-fetch-site': 'cross-site', 'sec-fetch-dest': 'image' } : {}),
+      }
       return { hits: [person('open', at, headers, office(pick)), person(click(2), at + 12, chromium(pick), office(pick))] }
     },
   },
@@ -262,7 +311,14 @@ const people: Kind[] = [
         'Mozilla/5.0 (iPad; CPU OS 17_6 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Mobile/15E148',
       ])
       const [at, ip] = [later(pick), home(pick)]
-      const open: Headers = { host, accept: 'image/webp,image/png,image/svg+xml,image/*;q=0.8,video/*;q=0.8,*/*;q=0.5', 'accept-encoding': 'gzip, deflate, br', 'user-agent': agent, ...(pick.number() < 0.8 ? { 'accept-language': 'en-GB,en;q=0.9' } : {}), connection: 'keep-alive' }
+      const open: Headers = {
+        host,
+        accept: 'image/webp,image/png,image/svg+xml,image/*;q=0.8,video/*;q=0.8,*/*;q=0.5',
+        'accept-encoding': 'gzip, deflate, br',
+        'user-agent': agent,
+        ...(pick.number() < 0.8 ? { 'accept-language': 'en-GB,en;q=0.9' } : {}),
+        connection: 'keep-alive',
+      }
       return { hits: [person('open', at, open, ip), person(click(0), at + pick.between(4, 40), safari(pick), ip)] }
     },
   },
@@ -290,7 +346,12 @@ const people: Kind[] = [
         'Mozilla/5.0 (BB10; Touch) AppleWebKit/537.10+ (KHTML, like Gecko) Version/10.3.3.2205 Mobile Safari/537.10+',
       ])
       const [at, ip] = [later(pick), home(pick)]
-      return { hits: [person('open', at, pick.number() < 0.5 ? bare(agent, 'image/*') : plain(agent, pick, '*/*'), ip), person(click(1), at + pick.between(2, 30), browser(pick), ip)] }
+      return {
+        hits: [
+          person('open', at, pick.number() < 0.5 ? bare(agent, 'image/*') : plain(agent, pick, '*/*'), ip),
+          person(click(1), at + pick.between(2, 30), browser(pick), ip),
+        ],
+      }
     },
   },
   {
@@ -324,7 +385,12 @@ const people: Kind[] = [
     source: 'resend/resend-node#901; Microsoft: Safe Links redirects the browser',
     cases: 10,
     make(pick) {
-      const referer = pick.of(['https://nam12.safelinks.protection.outlook.com/', 'https://urldefense.com/', 'https://protect-eu.mimecast.com/', 'https://linkprotect.cudasvc.com/'])
+      const referer = pick.of([
+        'https://nam12.safelinks.protection.outlook.com/',
+        'https://urldefense.com/',
+        'https://protect-eu.mimecast.com/',
+        'https://linkprotect.cudasvc.com/',
+      ])
       return { hits: [person(click(pick.whole(0, 4)), later(pick), browser(pick, { referer }), office(pick))] }
     },
   },
@@ -334,20 +400,39 @@ const people: Kind[] = [
     cases: 12,
     make(pick) {
       const [at, ip] = [later(pick), pick.of([amazon, azure, within('34.90'), within('159.65'), within('51.15')])(pick)]
-      return { hits: [...(pick.number() < 0.5 ? [person('open', at, chromium(pick, { image: true }), ip)] : []), person(click(1), at + 9, chromium(pick), ip)] }
+      return {
+        hits: [
+          ...(pick.number() < 0.5 ? [person('open', at, chromium(pick, { image: true }), ip)] : []),
+          person(click(1), at + 9, chromium(pick), ip),
+        ],
+      }
     },
   },
   {
     kind: 'iCloud Private Relay',
     source: 'matomo plugin-TrackingSpamPrevention#146',
     cases: 6,
-    make: (pick) => ({ hits: [machine('open', pick.between(5, 5000), bare('Mozilla/5.0'), apple(pick)), person(click(2), later(pick), safari(pick), apple(pick))] }),
+    make: (pick) => ({
+      hits: [
+        machine('open', pick.between(5, 5000), bare('Mozilla/5.0'), apple(pick)),
+        person(click(2), later(pick), safari(pick), apple(pick)),
+      ],
+    }),
   },
   {
     kind: 'browser isolation, hours later',
     source: 'warmbly#526: Proofpoint and Mimecast show pages to people',
     cases: 6,
-    make: (pick) => ({ hits: [person(click(0), pick.between(3600, 90_000), chromium(pick), pick.of([within('67.231.152'), within('205.139.110'), within('148.163.129')])(pick))] }),
+    make: (pick) => ({
+      hits: [
+        person(
+          click(0),
+          pick.between(3600, 90_000),
+          chromium(pick),
+          pick.of([within('67.231.152'), within('205.139.110'), within('148.163.129')])(pick),
+        ),
+      ],
+    }),
   },
   {
     kind: 'old phones and old systems',
@@ -375,7 +460,22 @@ const people: Kind[] = [
     kind: 'Windows 7: the last Chrome for it, complete',
     source: 'Chrome 109 is the last for Windows 7',
     cases: 4,
-    make: (pick) => ({ hits: [person(click(0), later(pick), { ...plain(chromeAgent(109, 'Windows NT 6.1; Win64; x64'), pick), 'sec-fetch-site': 'none', 'sec-fetch-mode': 'navigate', 'sec-fetch-user': '?1', 'sec-fetch-dest': 'document' }, home(pick))] }),
+    make: (pick) => ({
+      hits: [
+        person(
+          click(0),
+          later(pick),
+          {
+            ...plain(chromeAgent(109, 'Windows NT 6.1; Win64; x64'), pick),
+            'sec-fetch-site': 'none',
+            'sec-fetch-mode': 'navigate',
+            'sec-fetch-user': '?1',
+            'sec-fetch-dest': 'document',
+          },
+          home(pick),
+        ),
+      ],
+    }),
   },
   {
     kind: 'web views of apps',
@@ -383,7 +483,8 @@ const people: Kind[] = [
     cases: 14,
     make(pick) {
       const iphone = 'Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Mobile/15E148'
-      const android = 'Mozilla/5.0 (Linux; Android 13; SM-S901B Build/TP1A; wv) AppleWebKit/537.36 (KHTML, like Gecko) Version/4.0 Chrome/131.0.6778.81 Mobile Safari/537.36'
+      const android =
+        'Mozilla/5.0 (Linux; Android 13; SM-S901B Build/TP1A; wv) AppleWebKit/537.36 (KHTML, like Gecko) Version/4.0 Chrome/131.0.6778.81 Mobile Safari/537.36'
       const agent = pick.of([
         `${iphone} [FBAN/FBIOS;FBAV/470.0.0.31.109;FBDV/iPhone14,5]`,
         `${iphone} [LinkedInApp]/9.29.7814`,
@@ -407,7 +508,16 @@ const people: Kind[] = [
     make(pick) {
       const tail = pick.of(['CriOS/131.0.6778.103', 'FxiOS/133.0', 'EdgiOS/131.0.2903.92 Version/18.0'])
       const agent = `Mozilla/5.0 (iPhone; CPU iPhone OS 18_1 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) ${tail} Mobile/15E148 Safari/604.1`
-      return { hits: [person(click(0), later(pick), { ...plain(agent, pick), 'sec-fetch-dest': 'document', 'sec-fetch-mode': 'navigate', 'sec-fetch-site': 'none' }, home(pick))] }
+      return {
+        hits: [
+          person(
+            click(0),
+            later(pick),
+            { ...plain(agent, pick), 'sec-fetch-dest': 'document', 'sec-fetch-mode': 'navigate', 'sec-fetch-site': 'none' },
+            home(pick),
+          ),
+        ],
+      }
     },
   },
   {
@@ -415,7 +525,14 @@ const people: Kind[] = [
     source: 'isbot 5.2.3 says robot for some [M]',
     cases: 8,
     make(pick) {
-      const agent = pick.of(['URL/Emacs Emacs/29.1 (X11; x86_64-pc-linux-gnu)', 'Lynx/2.8.9rel.1 libwww-FM/2.14 SSL-MM/1.4.1 GNUTLS/3.7.1', 'w3m/0.5.3+git20230121', 'ELinks/0.16.1.1 (textmode; Linux 6.1; 80x24-2)', 'Dillo/3.0.5', 'NetSurf/3.10 (Linux)'])
+      const agent = pick.of([
+        'URL/Emacs Emacs/29.1 (X11; x86_64-pc-linux-gnu)',
+        'Lynx/2.8.9rel.1 libwww-FM/2.14 SSL-MM/1.4.1 GNUTLS/3.7.1',
+        'w3m/0.5.3+git20230121',
+        'ELinks/0.16.1.1 (textmode; Linux 6.1; 80x24-2)',
+        'Dillo/3.0.5',
+        'NetSurf/3.10 (Linux)',
+      ])
       return { hits: [person(click(0), later(pick), plain(agent, pick, 'text/html, text/*;q=0.5, image/*'), home(pick))] }
     },
   },
@@ -425,7 +542,13 @@ const people: Kind[] = [
     cases: 14,
     make(pick) {
       const [at, ip] = [later(pick), home(pick)]
-      return { scheme: 'http', hits: [person('open', at, browser(pick, { scheme: 'http', image: true }), ip), person(click(0), at + 6, browser(pick, { scheme: 'http' }), ip)] }
+      return {
+        scheme: 'http',
+        hits: [
+          person('open', at, browser(pick, { scheme: 'http', image: true }), ip),
+          person(click(0), at + 6, browser(pick, { scheme: 'http' }), ip),
+        ],
+      }
     },
   },
   {
@@ -434,7 +557,13 @@ const people: Kind[] = [
     cases: 8,
     make(pick) {
       const [at, ip, headers, what] = [later(pick), home(pick), browser(pick), click(pick.whole(0, 4))]
-      return { hits: [person(what, at, headers, ip), person(what, at + pick.between(0.08, 0.9), headers, ip), ...(pick.number() < 0.3 ? [person(what, at + 1.1, headers, ip)] : [])] }
+      return {
+        hits: [
+          person(what, at, headers, ip),
+          person(what, at + pick.between(0.08, 0.9), headers, ip),
+          ...(pick.number() < 0.3 ? [person(what, at + 1.1, headers, ip)] : []),
+        ],
+      }
     },
   },
   {
@@ -445,7 +574,13 @@ const people: Kind[] = [
       const [at, ip, headers] = [later(pick), home(pick), browser(pick)]
       const gap = pick.between(1, 4)
       const tabs = pick.whole(2, 4)
-      return { links: pick.of([5, 6, 8, 20]), hits: [person('open', at - 5, bare(gmailProxy), google(pick)), ...Array.from({ length: tabs }, (_, n) => person(click(n), at + n * gap, headers, ip))] }
+      return {
+        links: pick.of([5, 6, 8, 20]),
+        hits: [
+          person('open', at - 5, bare(gmailProxy), google(pick)),
+          ...Array.from({ length: tabs }, (_, n) => person(click(n), at + n * gap, headers, ip)),
+        ],
+      }
     },
   },
   {
@@ -454,7 +589,10 @@ const people: Kind[] = [
     cases: 6,
     make(pick) {
       const [at, ip, headers] = [later(pick), home(pick), browser(pick)]
-      return { links: 6, hits: Array.from({ length: pick.whole(3, 6) }, (_, n) => person(click(n), at + n * pick.between(25, 80), headers, ip)) }
+      return {
+        links: 6,
+        hits: Array.from({ length: pick.whole(3, 6) }, (_, n) => person(click(n), at + n * pick.between(25, 80), headers, ip)),
+      }
     },
   },
   {
@@ -463,8 +601,18 @@ const people: Kind[] = [
     cases: 8,
     make(pick) {
       const at = later(pick)
-      const iphone = { ...safari(pick), 'user-agent': 'Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 Mobile/15E148 Safari/604.1' }
-      return { hits: [person('open', at - 4, bare(gmailProxy), google(pick)), person(click(0), at, iphone, home(pick)), person(click(0), at + pick.between(35, 900), firefox(pick), office(pick))] }
+      const iphone = {
+        ...safari(pick),
+        'user-agent':
+          'Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 Mobile/15E148 Safari/604.1',
+      }
+      return {
+        hits: [
+          person('open', at - 4, bare(gmailProxy), google(pick)),
+          person(click(0), at, iphone, home(pick)),
+          person(click(0), at + pick.between(35, 900), firefox(pick), office(pick)),
+        ],
+      }
     },
   },
   {
@@ -473,7 +621,11 @@ const people: Kind[] = [
     cases: 6,
     make(pick) {
       let at = later(pick)
-      return { hits: Array.from({ length: pick.whole(3, 8) }, () => person(click(0), (at += pick.between(40, 1500)), browser(pick), pick.number() < 0.5 ? home(pick) : office(pick))) }
+      return {
+        hits: Array.from({ length: pick.whole(3, 8) }, () =>
+          person(click(0), (at += pick.between(40, 1500)), browser(pick), pick.number() < 0.5 ? home(pick) : office(pick)),
+        ),
+      }
     },
   },
   {
@@ -481,7 +633,16 @@ const people: Kind[] = [
     source: 'tracking.md 3: weight 0',
     cases: 6,
     make: (pick) => ({
-      hits: [person(click(0), later(pick), pick.number() < 0.5 ? { ...browser(pick), dnt: '1', 'sec-gpc': '1' } : { ...firefox(pick, { version: 128 }), 'accept-language': 'en-US,en;q=0.5' }, pick.of(['185.220.101.4', '23.129.64.130', '77.20.3.4']))],
+      hits: [
+        person(
+          click(0),
+          later(pick),
+          pick.number() < 0.5
+            ? { ...browser(pick), dnt: '1', 'sec-gpc': '1' }
+            : { ...firefox(pick, { version: 128 }), 'accept-language': 'en-US,en;q=0.5' },
+          pick.of(['185.220.101.4', '23.129.64.130', '77.20.3.4']),
+        ),
+      ],
     }),
   },
   {
@@ -515,7 +676,11 @@ const people: Kind[] = [
       const [scanner, start] = [azure(pick), pick.between(3, 20)]
       return {
         links: 2,
-        hits: [machine(click(0), start, bare(null), eop(pick), 'HEAD'), machine(click(0), start + 1, bare(chromeAgent(79), page), scanner), person(click(0), start + pick.between(6, 40), browser(pick), home(pick))],
+        hits: [
+          machine(click(0), start, bare(null), eop(pick), 'HEAD'),
+          machine(click(0), start + 1, bare(chromeAgent(79), page), scanner),
+          person(click(0), start + pick.between(6, 40), browser(pick), home(pick)),
+        ],
       }
     },
   },
@@ -529,13 +694,20 @@ const machines: Kind[] = [
     kind: 'Apple Mail Privacy Protection',
     source: 'uap-core#509; wordtothewise.com/2021/09',
     cases: 10,
-    make: (pick) => ({ hits: [machine('open', later(pick), pick.number() < 0.5 ? bare('Mozilla/5.0') : plain('Mozilla/5.0', pick, picture), apple(pick))] }),
+    make: (pick) => ({
+      hits: [machine('open', later(pick), pick.number() < 0.5 ? bare('Mozilla/5.0') : plain('Mozilla/5.0', pick, picture), apple(pick))],
+    }),
   },
   {
     kind: 'Gmail prefetch',
     source: 'bird.com/en-gb/blog/gmail-prefetching-images',
     cases: 6,
-    make: (pick) => ({ hits: [machine('open', pick.between(1, 20), bare(gmailPrefetch, picture), google(pick)), person('open', later(pick) + 60, bare(gmailProxy), google(pick))] }),
+    make: (pick) => ({
+      hits: [
+        machine('open', pick.between(1, 20), bare(gmailPrefetch, picture), google(pick)),
+        person('open', later(pick) + 60, bare(gmailProxy), google(pick)),
+      ],
+    }),
   },
   {
     kind: 'Gmail samples links',
@@ -555,7 +727,10 @@ const machines: Kind[] = [
     cases: 14,
     make(pick) {
       const ip = pick.of([defender, within('40.107'), azure, within('20.190')])(pick)
-      const headers = pick.number() < 0.5 ? bare(oldChrome(pick), page) : { ...plain(oldChrome(pick), pick), 'accept-language': pick.of(['en-US', 'en-US,en;q=0.9']) }
+      const headers =
+        pick.number() < 0.5
+          ? bare(oldChrome(pick), page)
+          : { ...plain(oldChrome(pick), pick), 'accept-language': pick.of(['en-US', 'en-US,en;q=0.9']) }
       if (pick.number() < 0.3) delete headers['accept-language']
       return { links: pick.whole(1, 5), hits: [machine(click(0), pick.between(1, 90), headers, ip)] }
     },
@@ -565,7 +740,10 @@ const machines: Kind[] = [
     source: 'emdash#3298: AS8075, two GETs 22 s after sending',
     cases: 6,
     make(pick) {
-      const headers = { ...chromium(pick), 'user-agent': `Mozilla/5.0 (${windows}) AppleWebKit/537.36 (KHTML, like Gecko) HeadlessChrome/${pick.whole(110, 140)}.0.0.0 Safari/537.36` }
+      const headers = {
+        ...chromium(pick),
+        'user-agent': `Mozilla/5.0 (${windows}) AppleWebKit/537.36 (KHTML, like Gecko) HeadlessChrome/${pick.whole(110, 140)}.0.0.0 Safari/537.36`,
+      }
       const at = pick.between(10, 60)
       return { links: 1, hits: [machine(click(0), at, headers, azure(pick)), machine(click(0), at + 1, headers, azure(pick))] }
     },
@@ -574,18 +752,36 @@ const machines: Kind[] = [
     kind: 'headless that hides its name but not its hints',
     source: 'WICG UA-CH: Sec-CH-UA of headless Chrome',
     cases: 4,
-    make: (pick) => ({ hits: [machine(click(0), pick.between(5, 300), { ...chromium(pick), 'sec-ch-ua': '"HeadlessChrome";v="140", "Chromium";v="140", "Not A Brand";v="24"' }, amazon(pick))] }),
+    make: (pick) => ({
+      hits: [
+        machine(
+          click(0),
+          pick.between(5, 300),
+          { ...chromium(pick), 'sec-ch-ua': '"HeadlessChrome";v="140", "Chromium";v="140", "Not A Brand";v="24"' },
+          amazon(pick),
+        ),
+      ],
+    }),
   },
   {
     kind: 'gateway sweep: the picture, then all links within a second',
     source: 'craft-campaign#546 (836 sweeps)',
     cases: 16,
     make(pick) {
-      const [ip, headers] = [pick.of([amazon, azure, office, within('91.220.42')])(pick), pick.number() < 0.6 ? bare(chromeOfToday(pick), page) : chromium(pick)]
+      const [ip, headers] = [
+        pick.of([amazon, azure, office, within('91.220.42')])(pick),
+        pick.number() < 0.6 ? bare(chromeOfToday(pick), page) : chromium(pick),
+      ]
       const open = pick.between(5, 15)
       const start = open + pick.between(20, 60)
       const links = pick.whole(3, 14)
-      return { links, hits: [machine('open', open, { ...headers, accept: picture }, ip), ...Array.from({ length: links }, (_, n) => machine(click(n), start + (n / links) * pick.between(0.3, 1), headers, ip))] }
+      return {
+        links,
+        hits: [
+          machine('open', open, { ...headers, accept: picture }, ip),
+          ...Array.from({ length: links }, (_, n) => machine(click(n), start + (n / links) * pick.between(0.3, 1), headers, ip)),
+        ],
+      }
     },
   },
   {
@@ -596,7 +792,17 @@ const machines: Kind[] = [
       const agent = chromeOfToday(pick)
       const start = pick.between(10, 280)
       const links = pick.whole(4, 12)
-      return { links, hits: Array.from({ length: links }, (_, n) => machine(click(n), start + n * pick.between(0.02, 0.12), bare(pick.number() < 0.7 ? agent : chromeOfToday(pick), page), amazon(pick))) }
+      return {
+        links,
+        hits: Array.from({ length: links }, (_, n) =>
+          machine(
+            click(n),
+            start + n * pick.between(0.02, 0.12),
+            bare(pick.number() < 0.7 ? agent : chromeOfToday(pick), page),
+            amazon(pick),
+          ),
+        ),
+      }
     },
   },
   {
@@ -615,7 +821,11 @@ const machines: Kind[] = [
     cases: 14,
     make(pick) {
       const ip = pick.of([amazon, within('209.222.82'), within('67.231.152'), within('205.139.110'), azure, within('35.176.92')])(pick)
-      const headers = pick.of([bare(chromeOfToday(pick), page), bare(oldChrome(pick)), { ...bare(chromeOfToday(pick), page), 'accept-language': 'en-US' }])
+      const headers = pick.of([
+        bare(chromeOfToday(pick), page),
+        bare(oldChrome(pick)),
+        { ...bare(chromeOfToday(pick), page), 'accept-language': 'en-US' },
+      ])
       return { links: pick.whole(3, 10), hits: [machine(click(0), pick.between(1, 120), headers, ip)] }
     },
   },
@@ -630,7 +840,9 @@ const machines: Kind[] = [
       const trap = pick.whole(0, links - 1)
       const hits = Array.from({ length: links }, (_, n) => {
         at += pick.between(3, 45)
-        return n === trap ? [machine(click(n), at, headers, ip), machine('honeypot', at + pick.between(2, 12), headers, ip)] : [machine(click(n), at, headers, ip)]
+        return n === trap
+          ? [machine(click(n), at, headers, ip), machine('honeypot', at + pick.between(2, 12), headers, ip)]
+          : [machine(click(n), at, headers, ip)]
       }).flat()
       return { links, honeypot: true, hits: [...hits, person(click(0), at + pick.between(2000, 9000), browser(pick), home(pick))] }
     },
@@ -642,7 +854,14 @@ const machines: Kind[] = [
     make(pick) {
       const agent = chromeOfToday(pick)
       const at = pick.between(10, 300)
-      return { honeypot: true, hits: [machine(click(0), at, bare(agent, page), amazon(pick)), machine('honeypot', at + pick.between(2, 15), bare(agent, page), within('3.90')(pick)), machine(click(3), at + pick.between(16, 25), bare(agent, page), azure(pick))] }
+      return {
+        honeypot: true,
+        hits: [
+          machine(click(0), at, bare(agent, page), amazon(pick)),
+          machine('honeypot', at + pick.between(2, 15), bare(agent, page), within('3.90')(pick)),
+          machine(click(3), at + pick.between(16, 25), bare(agent, page), azure(pick)),
+        ],
+      }
     },
   },
   {
@@ -670,11 +889,20 @@ const machines: Kind[] = [
     cases: 16,
     make(pick) {
       const agent = pick.of([
-        'python-requests/2.31.0', 'Go-http-client/2.0', 'curl/8.5.0', 'Wget/1.21.4', 'Java/17.0.9', 'Python/3.11 aiohttp/3.9.1', 'okhttp/4.12.0', 'axios/1.6.2', 'node-fetch/1.0 (+https://github.com/bitinn/node-fetch)',
-        'Apache-HttpClient/4.5.14 (Java/11.0.21)', 'libwww-perl/6.72', 'Ruby', 'Dart/3.1 (dart:io)',
-        'Mozilla/5.0+(compatible; UptimeRobot/2.0; http://www.uptimerobot.com/)', 'Pingdom.com_bot_version_1.4_(http://www.pingdom.com/)',
-        'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)', 'Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; GPTBot/1.1; +https://openai.com/gptbot)',
-        'Mozilla/5.0 (Unknown; Linux x86_64) AppleWebKit/538.1 (KHTML, like Gecko) PhantomJS/2.1.1 Safari/538.1', 'Barracuda Sentinel (EE)', 'Mimecast-URL-Scanner',
+        'python-requests/2.31.0', 'Go-http-client/2.0', 'curl/8.5.0', 'Wget/1.21.4', 'Java/17.0.9', 'Python/3.11 aiohttp/3.9.1',
+        'okhttp/4.12.0', 'axios/1.6.2',
+        'node-fetch/1.0 (+https://github.com/bitinn/node-fetch)',
+        'Apache-HttpClient/4.5.14 (Java/11.0.21)',
+        'libwww-perl/6.72',
+        'Ruby',
+        'Dart/3.1 (dart:io)',
+        'Mozilla/5.0+(compatible; UptimeRobot/2.0; http://www.uptimerobot.com/)',
+        'Pingdom.com_bot_version_1.4_(http://www.pingdom.com/)',
+        'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)',
+        'Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; GPTBot/1.1; +https://openai.com/gptbot)',
+        'Mozilla/5.0 (Unknown; Linux x86_64) AppleWebKit/538.1 (KHTML, like Gecko) PhantomJS/2.1.1 Safari/538.1',
+        'Barracuda Sentinel (EE)',
+        'Mimecast-URL-Scanner',
       ])
       return { hits: [machine(click(pick.whole(0, 4)), later(pick), bare(agent), amazon(pick))] }
     },
@@ -683,7 +911,23 @@ const machines: Kind[] = [
     kind: 'scripts on the picture',
     source: 'suped.com, identify bot user agents',
     cases: 4,
-    make: (pick) => ({ hits: [machine('open', pick.between(1, 4000), bare(pick.of(['python-requests/2.31.0', 'Go-http-client/1.1', 'curl/8.5.0', 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) HeadlessChrome/119.0.0.0 Safari/537.36'])), amazon(pick))] }),
+    make: (pick) => ({
+      hits: [
+        machine(
+          'open',
+          pick.between(1, 4000),
+          bare(
+            pick.of([
+              'python-requests/2.31.0',
+              'Go-http-client/1.1',
+              'curl/8.5.0',
+              'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) HeadlessChrome/119.0.0.0 Safari/537.36',
+            ]),
+          ),
+          amazon(pick),
+        ),
+      ],
+    }),
   },
   {
     kind: "a browser's prefetch, then the person",
@@ -691,7 +935,13 @@ const machines: Kind[] = [
     cases: 10,
     make(pick) {
       const [at, ip, headers] = [later(pick), home(pick), chromium(pick)]
-      const ahead = pick.of([{ 'sec-purpose': 'prefetch' }, { 'sec-purpose': 'prefetch;prerender', purpose: 'prefetch' }, { purpose: 'prefetch' }, { 'x-moz': 'prefetch' }, { 'x-purpose': 'preview' }] as Headers[])
+      const ahead = pick.of([
+        { 'sec-purpose': 'prefetch' },
+        { 'sec-purpose': 'prefetch;prerender', purpose: 'prefetch' },
+        { purpose: 'prefetch' },
+        { 'x-moz': 'prefetch' },
+        { 'x-purpose': 'preview' },
+      ] as Headers[])
       return { hits: [machine(click(0), at, { ...headers, ...ahead }, ip), person(click(0), at + pick.between(0.5, 20), headers, ip)] }
     },
   },
@@ -699,7 +949,16 @@ const machines: Kind[] = [
     kind: 'no agent',
     source: 'laravel-passwordless-login#79: blank',
     cases: 6,
-    make: (pick) => ({ hits: [machine(pick.of(['open', click(1)]), pick.between(2, 5000), bare(pick.of([null, '', ' ', '-'])), pick.of([amazon, home, azure])(pick))] }),
+    make: (pick) => ({
+      hits: [
+        machine(
+          pick.of(['open', click(1)]),
+          pick.between(2, 5000),
+          bare(pick.of([null, '', ' ', '-'])),
+          pick.of([amazon, home, azure])(pick),
+        ),
+      ],
+    }),
   },
   {
     kind: 'the gateway checks the link that a person clicked',
@@ -707,14 +966,26 @@ const machines: Kind[] = [
     cases: 10,
     make(pick) {
       const at = later(pick)
-      return { hits: [person(click(2), at, { ...chromium(pick), 'user-agent': chromeAgent(140), 'sec-ch-ua': '"Chromium";v="140"', 'sec-ch-ua-platform': '"Windows"' }, home(pick)), machine(click(2), at + pick.between(1, 40), bare(chromeAgent(pick.whole(115, 138), 'X11; Linux x86_64'), page), amazon(pick))] }
+      return {
+        hits: [
+          person(
+            click(2),
+            at,
+            { ...chromium(pick), 'user-agent': chromeAgent(140), 'sec-ch-ua': '"Chromium";v="140"', 'sec-ch-ua-platform': '"Windows"' },
+            home(pick),
+          ),
+          machine(click(2), at + pick.between(1, 40), bare(chromeAgent(pick.whole(115, 138), 'X11; Linux x86_64'), page), amazon(pick)),
+        ],
+      }
     },
   },
   {
     kind: 'a filter that reads mail in transit',
     source: 'inspection before the 250: hits come before delivery',
     cases: 4,
-    make: (pick) => ({ hits: [machine(click(0), -pick.between(1, 30), pick.number() < 0.5 ? chromium(pick) : bare(chromeOfToday(pick), page), office(pick))] }),
+    make: (pick) => ({
+      hits: [machine(click(0), -pick.between(1, 30), pick.number() < 0.5 ? chromium(pick) : bare(chromeOfToday(pick), page), office(pick))],
+    }),
   },
   {
     kind: 'HEAD, then GET by the same',
@@ -731,20 +1002,37 @@ const machines: Kind[] = [
     cases: 4,
     make(pick) {
       const start = pick.between(20, 9000)
-      return { hits: Array.from({ length: 8 }, (_, n) => machine(click(1), start + n * pick.between(1, 6), bare(chromeAgent(120 + n, n % 2 ? windows : mac), page), `${pick.whole(11, 200)}.${pick.whole(0, 255)}.7.${pick.whole(1, 254)}`)) }
+      return {
+        hits: Array.from({ length: 8 }, (_, n) =>
+          machine(
+            click(1),
+            start + n * pick.between(1, 6),
+            bare(chromeAgent(120 + n, n % 2 ? windows : mac), page),
+            `${pick.whole(11, 200)}.${pick.whole(0, 255)}.7.${pick.whole(1, 254)}`,
+          ),
+        ),
+      }
     },
   },
   {
     kind: 'http: a library under the name of a browser',
     source: 'SergeyMosin/Appointments#293 without Accept-Language, Accept */*',
     cases: 6,
-    make: (pick) => ({ scheme: 'http', hits: [machine(click(0), pick.between(2, 300), bare(pick.number() < 0.5 ? oldChrome(pick) : chromeOfToday(pick)), amazon(pick))] }),
+    make: (pick) => ({
+      scheme: 'http',
+      hits: [machine(click(0), pick.between(2, 300), bare(pick.number() < 0.5 ? oldChrome(pick) : chromeOfToday(pick)), amazon(pick))],
+    }),
   },
   {
     kind: "an operator's network is known by rule",
     source: 'EOP fetches pictures: Microsoft endpoint sets 9 and 10',
     cases: 4,
-    make: (pick) => ({ hits: [machine('open', pick.between(2, 100), chromium(pick, { image: true }), within('52.101')(pick)), machine(click(0), pick.between(101, 300), chromium(pick), '2a01:111:f400:7e05::1')] }),
+    make: (pick) => ({
+      hits: [
+        machine('open', pick.between(2, 100), chromium(pick, { image: true }), within('52.101')(pick)),
+        machine(click(0), pick.between(101, 300), chromium(pick), '2a01:111:f400:7e05::1'),
+      ],
+    }),
   },
 ]
 
@@ -754,7 +1042,9 @@ const hard: Kind[] = [
     kind: 'browser isolation, minutes after delivery',
     source: 'warmbly#526: Proofpoint and Mimecast show pages to people',
     cases: 4,
-    make: (pick) => ({ hits: [person(click(0), pick.between(60, 290), chromium(pick), pick.of([within('67.231.152'), within('205.139.110')])(pick))] }),
+    make: (pick) => ({
+      hits: [person(click(0), pick.between(60, 290), chromium(pick), pick.of([within('67.231.152'), within('205.139.110')])(pick))],
+    }),
   },
   {
     kind: 'quick reader: three tabs, less than a second apart',
@@ -795,7 +1085,13 @@ export function labelledCases(): LabelledCase[] {
   return [...people, ...machines, ...hard].flatMap(({ kind, source, cases = 8, make }) =>
     Array.from({ length: cases }, (_, n) => {
       const { links = 5, honeypot = false, scheme = 'https', hits } = make(new Pick(++seed))
-      return { kind, source, isHeldOut: n % 2 === 1, message: { links, honeypot, scheme, hits: hits.map(({ hit }) => hit) }, labels: hits.map(({ label }) => label) }
+      return {
+        kind,
+        source,
+        isHeldOut: n % 2 === 1,
+        message: { links, honeypot, scheme, hits: hits.map(({ hit }) => hit) },
+        labels: hits.map(({ label }) => label),
+      }
     }),
   )
 }

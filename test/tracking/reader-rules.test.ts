@@ -47,7 +47,10 @@ test.each([
   ['URL/Emacs Emacs/29.1 (X11; x86_64-pc-linux-gnu)', 'mail_app'],
   ['Mozilla/5.0 (Linux; Android 9; CUBOT_X19) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/88.0.4324.93 Mobile Safari/537.36', 'browser'],
   ['NetSurf/3.10 (Linux)', 'browser'],
-  ['Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Mobile/15E148 [LinkedInApp]/9.29', 'browser'],
+  [
+    'Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Mobile/15E148 [LinkedInApp]/9.29',
+    'browser',
+  ],
   ['Mozilla/5.0 (Windows NT 10.0) AppleWebKit/537.36 Chrome/142.0.0.0 Safari/537.36 OneOutlook/1.2025', 'mail_app'],
   ['Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)', 'robot'],
   ['Mozilla/5.0+(compatible; MonSpark/1.0; http://www.monspark.com/)', 'robot'],
@@ -64,7 +67,10 @@ test.each([
   ['Dalvik/2.1.0 (Linux; U; Android 13; SM-A536B)', 'mail_app'],
   ['YahooMailProxy; https://help.yahoo.com/kb/yahoo-mail-proxy-SLN28749.html', 'image_proxy'],
   ['Mozilla/5.0', 'apple_mpp'],
-  ['Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/42.0.2311.135 Safari/537.36 Edge/12.246 Mozilla/5.0', 'gmail_prefetch'],
+  [
+    'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/42.0.2311.135 Safari/537.36 Edge/12.246 Mozilla/5.0',
+    'gmail_prefetch',
+  ],
   ['Slack-ImgProxy (+https://api.slack.com/robots)', 'robot'],
   ['curl/8.5.0', 'robot'],
 ])('%s that fetches the picture is a %s', (agent, kind) => {

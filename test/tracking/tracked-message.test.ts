@@ -9,7 +9,15 @@ import { messageTag, readRecipientToken, trackingKeys } from '../../src/tracking
 import { htmlMail } from '../support/html-mails.ts'
 
 const keys = trackingKeys((purpose) => Buffer.alloc(32, purpose))
-const plan = { opens: true, clicks: true, hiddenLink: false, base: 'https://mail.example/t', trackingHost: '', ownUrls: ['https://mail.example/u/'], keys }
+const plan = {
+  opens: true,
+  clicks: true,
+  hiddenLink: false,
+  base: 'https://mail.example/t',
+  trackingHost: '',
+  ownUrls: ['https://mail.example/u/'],
+  keys,
+}
 const id = newId('em', 0)
 const place = { messageTag: messageTag(id, keys), trackingHost: '' }
 const [ann, bob] = [newId('rcp', 0), newId('rcp', 0)]
@@ -32,35 +40,40 @@ async function htmlFor(recipient: string, mail: Buffer, wanted = plan): Promise<
 }
 function htmlIn(mail: Buffer): string {
   const start = mail.indexOf('X-Own: stays\r\n')
-  const encoding = /Content-Transfer-Encoding: (\S+)/.exec(mail.toString('latin1', mail.lastIndexOf('text/html', start)))?.[1] as TransferEncoding
+  const encoding = /Content-Transfer-Encoding: (\S+)/.exec(
+    mail.toString('latin1', mail.lastIndexOf('text/html', start)),
+  )?.[1] as TransferEncoding
   const body = mail.subarray(mail.indexOf('\r\n\r\n', start) + 4, mail.indexOf('\r\n--xx\r\nContent-Type: image/gif'))
   return decodeTransfer(body, encoding).toString('latin1')
 }
 
 const tracking = /https:\/\/mail\.example\/t\/([och])\/([0-9a-z]{48})(?:\/([\w-]+))?/g
 
-test.each(['7bit', '8bit', 'base64', 'quoted-printable'] as const)('in %s the parts around stay, and the values alone change', async (encoding) => {
-  for (let seed = 1; seed <= 60; seed++) {
-    const given = Buffer.from(htmlMail(seed).replace(/\r?\n/g, '\r\n'))
-    const mail = mailOf(given, encoding)
-    const tracked = TrackedMessage.of(id, mail, plan)
-    const arrived = Buffer.from(tracked?.contentFor(ann) ?? mail)
-    expect(arrived.subarray(0, 200)).toEqual(mail.subarray(0, 200))
-    expect(arrived.subarray(-80)).toEqual(mail.subarray(-80))
-    const html = htmlIn(arrived)
-    const found = [...html.matchAll(tracking)]
-    const targets = found.map(([, kind, token = '', sealed = '']) => {
-      expect(readRecipientToken(token, keys)?.recipientId).toBe(ann)
-      return kind === 'c' ? openTarget(sealed, place, keys)?.url : kind
-    })
-    expect(targets).not.toContain(undefined)
-    // Another recipient's differs by the tokens alone.
-    const other = Buffer.from(tracked?.contentFor(bob) ?? mail)
-    expect(htmlIn(other).replaceAll(tracking, (_, kind, token, sealed) => `${kind} ${token.length} ${sealed}`)).toBe(
-      html.replaceAll(tracking, (_, kind, token, sealed) => `${kind} ${token.length} ${sealed}`),
-    )
-  }
-})
+test.each(['7bit', '8bit', 'base64', 'quoted-printable'] as const)(
+  'in %s the parts around stay, and the values alone change',
+  async (encoding) => {
+    for (let seed = 1; seed <= 60; seed++) {
+      const given = Buffer.from(htmlMail(seed).replace(/\r?\n/g, '\r\n'))
+      const mail = mailOf(given, encoding)
+      const tracked = TrackedMessage.of(id, mail, plan)
+      const arrived = Buffer.from(tracked?.contentFor(ann) ?? mail)
+      expect(arrived.subarray(0, 200)).toEqual(mail.subarray(0, 200))
+      expect(arrived.subarray(-80)).toEqual(mail.subarray(-80))
+      const html = htmlIn(arrived)
+      const found = [...html.matchAll(tracking)]
+      const targets = found.map(([, kind, token = '', sealed = '']) => {
+        expect(readRecipientToken(token, keys)?.recipientId).toBe(ann)
+        return kind === 'c' ? openTarget(sealed, place, keys)?.url : kind
+      })
+      expect(targets).not.toContain(undefined)
+      // Another recipient's differs by the tokens alone.
+      const other = Buffer.from(tracked?.contentFor(bob) ?? mail)
+      expect(htmlIn(other).replaceAll(tracking, (_, kind, token, sealed) => `${kind} ${token.length} ${sealed}`)).toBe(
+        html.replaceAll(tracking, (_, kind, token, sealed) => `${kind} ${token.length} ${sealed}`),
+      )
+    }
+  },
+)
 
 test.each([
   ['utf-16le', Buffer.from('<a href="https://shop.example/é">x</a>', 'utf16le')],
@@ -84,7 +97,11 @@ test.each<[what: string, html: string, expected: RegExp]>([
   ['at the end of the body', '<html><body><p>x</p></body></html>', /<p>x<\/p><img [^>]+><\/body><\/html>$/],
   ['at the end where nothing is closed', '<p>x', /^<p>x<img [^>]+>$/],
   ['nowhere in what a comment swallows', '<p>x<!-- <b>', /^<p>x<!-- <b>$/],
-  ['at the beginning where the end is cut off by mail programs', `<body class=a>${'<p>x</p>'.repeat(20_000)}</body>`, /^<body class=a><img [^>]+><p>/],
+  [
+    'at the beginning where the end is cut off by mail programs',
+    `<body class=a>${'<p>x</p>'.repeat(20_000)}</body>`,
+    /^<body class=a><img [^>]+><p>/,
+  ],
 ])('the picture stands %s', async (_, html, expected) => {
   const mail = mailOf(Buffer.from(html), 'base64')
   const arrived = TrackedMessage.of(id, mail, plan)?.contentFor(ann)
@@ -92,8 +109,12 @@ test.each<[what: string, html: string, expected: RegExp]>([
 })
 
 test('links to unsubscribe and those marked stay; the hidden link is put in where it is wanted', async () => {
-  const html = '<a href="https://mail.example/u/abc">u</a><a href="https://x.example/stop?a=1">s</a><a data-sterna-track=off href="https://x.example/">o</a><a href="https://y.example">y</a>'
-  const mail = Buffer.concat([Buffer.from('List-Unsubscribe: <mailto:a@b.example>,\r\n <https://x.example/stop?a=1>\r\n'), mailOf(Buffer.from(html), '7bit')])
+  const html =
+    '<a href="https://mail.example/u/abc">u</a><a href="https://x.example/stop?a=1">s</a><a data-sterna-track=off href="https://x.example/">o</a><a href="https://y.example">y</a>'
+  const mail = Buffer.concat([
+    Buffer.from('List-Unsubscribe: <mailto:a@b.example>,\r\n <https://x.example/stop?a=1>\r\n'),
+    mailOf(Buffer.from(html), '7bit'),
+  ])
   const arrived = await htmlFor(ann, mail, { ...plan, opens: false, hiddenLink: true })
   expect([...arrived.matchAll(tracking)].map(([, kind]) => kind)).toEqual(['c', 'h'])
   expect(arrived).toContain('aria-hidden="true" tabindex="-1" style="display:none"')
@@ -108,8 +129,19 @@ test('where nothing can be tracked the message is left alone', () => {
 
 test.each<[what: string, mail: Buffer]>([
   ['ASCII that is said to be UTF-16', mailOf(Buffer.from('<p>hi</p><a href="https://a.example">x</a>'), '7bit', 'utf-16')],
-  ['base64 that goes on behind its padding', Buffer.from(mailOf(Buffer.from('<p>EUR 100</p>'), 'base64').toString('latin1').replace('PHA+RVVSIDEwMDwvcD4=', 'PHA+RVVSPC9wPg==\r\nPHA+MTAwPC9wPg=='), 'latin1')],
-  ['a part without a body', Buffer.from('Subject: x\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\nContent-Type: text/html\r\n\r\n--b--\r\n')],
+  [
+    'base64 that goes on behind its padding',
+    Buffer.from(
+      mailOf(Buffer.from('<p>EUR 100</p>'), 'base64')
+        .toString('latin1')
+        .replace('PHA+RVVSIDEwMDwvcD4=', 'PHA+RVVSPC9wPg==\r\nPHA+MTAwPC9wPg=='),
+      'latin1',
+    ),
+  ],
+  [
+    'a part without a body',
+    Buffer.from('Subject: x\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\nContent-Type: text/html\r\n\r\n--b--\r\n'),
+  ],
   ['a message signed on its way', Buffer.concat([Buffer.from('ARC-Message-Signature: i=1\r\n'), mailOf(Buffer.from('<p>x</p>'), '7bit')])],
 ])('%s is left alone', (_, mail) => {
   expect(TrackedMessage.of(id, mail, plan)).toBeNull()

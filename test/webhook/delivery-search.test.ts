@@ -36,7 +36,12 @@ test('lists of deliveries and of events are exact, whichever way they are search
     fc.asyncProperty(
       fc.array(arbitraryDelivery, { minLength: 5, maxLength: 20 }),
       fc.record({ state: orNone(...deliveryStates), type: orNone<string>(...types), eventId: fc.option(fc.constantFrom(...events)) }),
-      fc.record({ few: fc.constantFrom(0, 1_000), limit: fc.integer({ min: 1, max: 4 }), isUpward: fc.boolean(), edge: fc.nat({ max: 19 }) }),
+      fc.record({
+        few: fc.constantFrom(0, 1_000),
+        limit: fc.integer({ min: 1, max: 4 }),
+        isUpward: fc.boolean(),
+        edge: fc.nat({ max: 19 }),
+      }),
       async (made, filter: DeliveryFilter, { few, limit, isUpward, edge }) => {
         const webhookId = `wh_${runs++}`
         const deliveries = made.map((delivery, place) => ({ ...delivery, id: newId('whd', place) }))
@@ -53,8 +58,15 @@ test('lists of deliveries and of events are exact, whichever way they are search
           const at = keyOf(deliveries[edge % deliveries.length]!)
           const page = { limit, after: isUpward ? null : at, before: isUpward ? at : null }
           const listed = isUpward ? meant.filter((each) => each > at) : meant.filter((each) => each < at).toReversed()
-          const rows = await searchDeliveries<{ key: string }>(db, { columns: `d.${key} as key`, key, webhookId, filter, page }, { few, piece: 2 })
-          expect(rows.map((row) => row.key), JSON.stringify({ key, filter, page })).toEqual(listed.slice(0, limit + 1))
+          const rows = await searchDeliveries<{ key: string }>(
+            db,
+            { columns: `d.${key} as key`, key, webhookId, filter, page },
+            { few, piece: 2 },
+          )
+          expect(
+            rows.map((row) => row.key),
+            JSON.stringify({ key, filter, page }),
+          ).toEqual(listed.slice(0, limit + 1))
         }
       },
     ),

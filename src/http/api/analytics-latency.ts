@@ -67,7 +67,9 @@ export const latencyOperation = (parts: AnalyticsParts): Operation =>
       query,
       csv: ({ dimensions: by, data }: z.input<typeof latencyAnswer>) => ({
         name: 'latency',
-        columns: by.flatMap((dimension): string[] => (dimension === 'domain' ? ['domain_id', 'domain_name'] : [dimension])).concat(Object.keys(times)),
+        columns: by
+          .flatMap((dimension): string[] => (dimension === 'domain' ? ['domain_id', 'domain_name'] : [dimension]))
+          .concat(Object.keys(times)),
         rows: data,
       }),
       answers: [{ status: 200, description: 'The times.', schema: latencyAnswer }],

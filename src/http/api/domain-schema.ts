@@ -30,7 +30,9 @@ export const domainSchema = z
     open_tracking: z.boolean(),
     click_tracking: z.boolean(),
     tracking_subdomain: z.string().nullable(),
-    app_links: z.record(z.string(), z.union([z.record(z.string(), z.unknown()), z.array(z.record(z.string(), z.unknown()))])).describe('What the tracking host answers below `/.well-known`, by file.'),
+    app_links: z
+      .record(z.string(), z.union([z.record(z.string(), z.unknown()), z.array(z.record(z.string(), z.unknown()))]))
+      .describe('What the tracking host answers below `/.well-known`, by file.'),
     tls: z.enum(domainTlsPolicies).describe('`enforced`: never leaves without TLS to a host whose certificate is valid.'),
     subdomains: z.boolean().describe('Whether From addresses at names below it are covered too.'),
     return_path: z.string().describe('The domain of the reverse-path once its records are found.'),
@@ -51,7 +53,10 @@ const appLinks = z.strictObject({
 })
 const changeable = {
   open_tracking: z.boolean().nullish().describe('Whether opens are seen by a picture where an email does not say. false if not given.'),
-  click_tracking: z.boolean().nullish().describe('Whether clicks are seen by rewritten links where an email does not say. false if not given.'),
+  click_tracking: z
+    .boolean()
+    .nullish()
+    .describe('Whether clicks are seen by rewritten links where an email does not say. false if not given.'),
   app_links: appLinks.nullish().describe('What the tracking host answers below `/.well-known`, for apps to open links themselves.'),
   tracking_subdomain: label.nullish().describe('A label under the domain, such as `links`.'),
   tls: z.enum(domainTlsPolicies).nullish(),

@@ -165,7 +165,10 @@ const domainIn = (ctx: ApiContext, { sendingDomains }: DomainOperationsParts): D
 
 const objectOf = ({ sendingDomains }: DomainOperationsParts, domain: Domain): DomainObject => sendingDomains.toObject(domain)
 
-type Settings = Pick<z.output<typeof newDomain>, 'tls' | 'subdomains' | 'open_tracking' | 'click_tracking' | 'tracking_subdomain' | 'app_links'>
+type Settings = Pick<
+  z.output<typeof newDomain>,
+  'tls' | 'subdomains' | 'open_tracking' | 'click_tracking' | 'tracking_subdomain' | 'app_links'
+>
 const settingsIn = ({ tls, subdomains, app_links: appLinks, ...tracking }: Settings) => ({
   tls: tls ?? undefined,
   subdomains: subdomains ?? undefined,
@@ -177,7 +180,9 @@ const settingsIn = ({ tls, subdomains, app_links: appLinks, ...tracking }: Setti
 
 /** A file that is null is none. */
 const jsonByFile = (files: Record<string, unknown>): Record<string, string> =>
-  Object.fromEntries(Object.entries(files).flatMap(([file, value]) => (value === null || value === undefined ? [] : [[file, JSON.stringify(value)]])))
+  Object.fromEntries(
+    Object.entries(files).flatMap(([file, value]) => (value === null || value === undefined ? [] : [[file, JSON.stringify(value)]])),
+  )
 
 type OwnKey = Pick<z.output<typeof newDomain>, 'dkim_selector' | 'dkim_private_key'>
 const keyWishesIn = ({ dkim_selector: dkimSelector, dkim_private_key: dkimPrivateKey }: OwnKey) => ({ dkimSelector, dkimPrivateKey })

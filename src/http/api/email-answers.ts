@@ -84,7 +84,9 @@ export const emailAnswer = emailItemAnswer
     html: z.string().nullable().describe('Null where there is none, and once the content is no longer kept.'),
     text: z.string().nullable().describe('As `html`.'),
     tags: z.array(z.object({ name: z.string(), value: z.string() })),
-    tracking: z.object({ opens: z.boolean(), clicks: z.boolean(), anonymous: z.boolean() }).describe('What holds for it: what it asked for, else its domain.'),
+    tracking: z
+      .object({ opens: z.boolean(), clicks: z.boolean(), anonymous: z.boolean() })
+      .describe('What holds for it: what it asked for, else its domain.'),
     recipients: z.array(recipientAnswer),
   })
   .meta({ id: 'Email' })

@@ -18,13 +18,15 @@ export const metricsOperations = (parts: MetricsParts): Operation[] => [
       path: '/metrics',
       tag: 'Operation',
       summary: 'Read the metrics',
-      description: 'In the text format of Prometheus. Sandbox keys are refused. Without a key they are at the addresses of the setting `metrics.listen`.',
+      description:
+        'In the text format of Prometheus. Sandbox keys are refused. Without a key they are at the addresses of the setting `metrics.listen`.',
       permission: 'metrics',
       answers: [{ status: 200, description: 'The metrics.', schema: null, mediaType: 'text/plain' }],
       refuses: [],
     },
     async (ctx) => {
-      if (ctx.state.submitter.confined) throw new SternaError('restricted_api_key', 'The metrics are of live mail: use a live key with the permission metrics.')
+      if (ctx.state.submitter.confined)
+        throw new SternaError('restricted_api_key', 'The metrics are of live mail: use a live key with the permission metrics.')
       const text = await parts.metricsPage.text(parts.version)
       ctx.set({ 'Content-Type': expositionType, 'Cache-Control': 'no-store' })
       ctx.status = 200

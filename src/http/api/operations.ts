@@ -54,8 +54,11 @@ import { webhookOperations } from './webhooks.ts'
 
 /** What the endpoints of the API need, each resource its own. */
 export interface ApiParts
-  extends AnalyticsParts, AuthenticateParts, DoctorOperationsParts, DomainReportParts, EmailParts, ErasureParts, ExplainOperationParts,
-    FeedbackOperationParts, MetricsParts, QueueParts, AccountParts, ApiKeyParts, PasswordParts, SessionParts, SuppressionPolicyParts, UnsubscribeParts, UserParts {
+  extends AnalyticsParts,
+    AuthenticateParts, DoctorOperationsParts, DomainReportParts, EmailParts, ErasureParts, ExplainOperationParts,
+    FeedbackOperationParts, MetricsParts, QueueParts, AccountParts, ApiKeyParts, PasswordParts, SessionParts,
+    SuppressionPolicyParts, UnsubscribeParts,
+    UserParts {
   apiKeys: ApiKeys
   audit: AuditLog
   config: Config

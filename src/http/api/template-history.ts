@@ -107,7 +107,9 @@ export const templateHistoryOperations = ({ templates }: HistoryParts): Operatio
       query: {
         from: textParameter.meta({ description: '`published` if not given, or `draft`, or the number of a version.' }),
         to: textParameter.meta({ description: '`draft` if not given.' }),
-        view: choiceParameter(['source', 'sent']).meta({ description: '`source` if not given: as it is written. `sent`: with layouts and partials in their places.' }),
+        view: choiceParameter(['source', 'sent']).meta({
+          description: '`source` if not given: as it is written. `sent`: with layouts and partials in their places.',
+        }),
       },
       answers: [{ status: 200, description: 'What differs.', schema: diffAnswer }],
       refuses: ['not_found', 'invalid_parameter', 'template_not_published', 'validation_error'],
@@ -126,7 +128,8 @@ export const templateHistoryOperations = ({ templates }: HistoryParts): Operatio
       path: `${path}/dependents`,
       tag,
       summary: 'List the templates that hold this one',
-      description: 'Those whose published version has it as its layout or as a partial. What they send changes when they are published again, and not before.',
+      description:
+        'Those whose published version has it as its layout or as a partial. What they send changes when they are published again, and not before.',
       permission: 'read_access',
       answers: [{ status: 200, description: 'All of them.', schema: listOf(dependentAnswer) }],
       refuses: ['not_found'],
@@ -164,7 +167,10 @@ async function compared(
     return { name: which, content: asSent(template, sent) }
   }
   if (which !== 'published' && numberIn(which) === 0) {
-    throw new SternaError('invalid_parameter', `A version is draft, published, or a number such as 3, not ${JSON.stringify(which.slice(0, 40))}.`)
+    throw new SternaError(
+      'invalid_parameter',
+      `A version is draft, published, or a number such as 3, not ${JSON.stringify(which.slice(0, 40))}.`,
+    )
   }
   const version = which === 'published' ? await versions.live(template) : await versions.get(template, numberIn(which))
   return { name: String(version.number), content: isSent ? asSent(version, version.sent) : version }

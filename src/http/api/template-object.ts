@@ -44,7 +44,9 @@ export const templateAnswer = templateItemAnswer
     variables: z.array(variableAnswer),
     layout: z.string().nullable().describe('Alias or id of the template that this one stands in.'),
     version: z.int().nullable().describe('The number of the version that is sent.'),
-    is_outdated: z.boolean().describe('Whether a layout or partial in what is sent has been published anew since. Publishing takes the new one.'),
+    is_outdated: z
+      .boolean()
+      .describe('Whether a layout or partial in what is sent has been published anew since. Publishing takes the new one.'),
     has_unpublished_versions: z.boolean().describe('Whether what is shown here differs from what is sent.'),
     current_version_id: z.string().describe('The version that is shown here, the newest.'),
   })

@@ -63,7 +63,9 @@ const which = z.enum(['draft', 'published'])
 export const publishSchema = z.object({
   version: which
     .nullish()
-    .describe('`draft` if not given: the newest version. `published`: what is published already, with its layout and partials as they are now; a draft stays.'),
+    .describe(
+      '`draft` if not given: the newest version. `published`: what is published already, with its layout and partials as they are now; a draft stays.',
+    ),
 })
 
 export const testSchema = z.object({

@@ -46,7 +46,9 @@ export const publishedAnswer = templateReference
     version: z.int().describe('The number of the version that is sent now.'),
     outdated_dependents: z
       .array(dependentAnswer)
-      .describe('Templates that have this one as their layout or partial, and go on sending what it was before until they are published again.'),
+      .describe(
+        'Templates that have this one as their layout or partial, and go on sending what it was before until they are published again.',
+      ),
   })
   .meta({ id: 'PublishedTemplate' })
 

@@ -251,7 +251,10 @@ const secretOperations = (parts: WebhookParts): Operation[] => [
 ]
 
 /** What a body says of a webhook, as far as it says anything. */
-function changesIn({ url, endpoint, events, description, status, payload, include_bots: includeBots }: z.output<typeof webhookRequest>): Partial<WebhookFields> {
+function changesIn({
+  url, endpoint, events, description, status, payload,
+  include_bots: includeBots,
+}: z.output<typeof webhookRequest>): Partial<WebhookFields> {
   const address = url ?? endpoint
   return {
     ...(address === undefined ? {} : { url: address }),

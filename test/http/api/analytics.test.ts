@@ -42,9 +42,28 @@ test('the counts of the last seven days, under both of its names, with every met
     totals: expect.anything(),
   })
   expect(body.totals).toEqual({
-    sent: 4, delivered: 3, opened: 6, clicked: 0, bot_opened: 0, bot_clicked: 0, bounced: 1, bounced_permanent: 1, bounced_transient: 0, complained: 0, unsubscribed: 0,
-    suppressed: 0, failed: 0, delivery_delayed: 0, unique_opened: 3, unique_clicked: 0, delivery_rate: 0.75, open_rate: 1, click_rate: 0,
-    bounce_rate: 0.25, complaint_rate: 0, unsubscribe_rate: 0,
+    sent: 4,
+    delivered: 3,
+    opened: 6,
+    clicked: 0,
+    bot_opened: 0,
+    bot_clicked: 0,
+    bounced: 1,
+    bounced_permanent: 1,
+    bounced_transient: 0,
+    complained: 0,
+    unsubscribed: 0,
+    suppressed: 0,
+    failed: 0,
+    delivery_delayed: 0,
+    unique_opened: 3,
+    unique_clicked: 0,
+    delivery_rate: 0.75,
+    open_rate: 1,
+    click_rate: 0,
+    bounce_rate: 0.25,
+    complaint_rate: 0,
+    unsubscribe_rate: 0,
   })
   expect((await get('', undefined, 'emails/metrics')).body.totals).toMatchObject({ sent: 4 })
   expect((await get('', await token({ account: 'other' }))).body.totals).toMatchObject({ sent: 0, delivery_rate: 0 })
@@ -105,13 +124,20 @@ async function startCountedApi() {
   ]
   await writeLog(api.db, logOf(told, []))
   await api.db.write([
-    { sql: `insert into template (id, account_id, name, draft_version_id, revision, created_at, updated_at) values ('tpl_a', 'acc_one', '=HYPERLINK("x")', 'tpv_1', 1, 0, 0)` },
+    {
+      sql: `insert into template (id, account_id, name, draft_version_id, revision, created_at, updated_at) values ('tpl_a', 'acc_one', '=HYPERLINK("x")', 'tpv_1', 1, 0, 0)`,
+    },
   ])
   const dates = 'start_date=2026-10-20&end_date=2026-10-20'
   const get = (path: string, headers = {}) => api.request('GET', `/api/analytics${path}${dates}`, { token, headers })
   const getText = async (path: string, headers = {}) => {
     const response = await fetch(`${api.url}/api/analytics${path}${dates}`, { headers: { authorization: `Bearer ${token}`, ...headers } })
-    return { status: response.status, type: response.headers.get('content-type'), file: response.headers.get('content-disposition'), text: await response.text() }
+    return {
+      status: response.status,
+      type: response.headers.get('content-type'),
+      file: response.headers.get('content-disposition'),
+      text: await response.text(),
+    }
   }
   return { ...api, get, getText, token }
 }
@@ -120,8 +146,29 @@ test('by template, provider, campaign and bounce category, machines apart', asyn
   const { get } = await startCountedApi()
   const metricsOf = 'metrics=sent,delivered,opened,clicked,bot_opened,bot_clicked,unique_opened,unique_clicked,bounced,suppressed'
   const data = async (by: string) => (await get(`?dimensions=${by}&${metricsOf}&`)).body.data
-  const none = { sent: 0, delivered: 0, opened: 0, clicked: 0, bot_opened: 0, bot_clicked: 0, unique_opened: 0, unique_clicked: 0, bounced: 0, suppressed: 0 }
-  const mail1 = { ...none, sent: 1, delivered: 1, opened: 1, clicked: 3, bot_opened: 1, bot_clicked: 1, unique_opened: 1, unique_clicked: 1 }
+  const none = {
+    sent: 0,
+    delivered: 0,
+    opened: 0,
+    clicked: 0,
+    bot_opened: 0,
+    bot_clicked: 0,
+    unique_opened: 0,
+    unique_clicked: 0,
+    bounced: 0,
+    suppressed: 0,
+  }
+  const mail1 = {
+    ...none,
+    sent: 1,
+    delivered: 1,
+    opened: 1,
+    clicked: 3,
+    bot_opened: 1,
+    bot_clicked: 1,
+    unique_opened: 1,
+    unique_clicked: 1,
+  }
   const mail2 = { ...none, delivered: 1, bounced: 1, suppressed: 1 }
   expect(await data('template')).toEqual([
     { template_id: 'tpl_a', template_name: '=HYPERLINK("x")', ...mail1 },
@@ -150,7 +197,9 @@ test('how long deliveries take, by provider unless asked otherwise, and over all
     { period: '2026-10-20', domain_id: 'dom_a', delivered: 1 },
     { period: '2026-10-20', domain_id: 'dom_b', delivered: 1 },
   ])
-  expect((await getText('/latency?format=csv&')).text).toBe('provider,delivered,p50_ms,p90_ms,p95_ms,p99_ms\r\ngoogle,2,1125,112500,112500,112500\r\n')
+  expect((await getText('/latency?format=csv&')).text).toBe(
+    'provider,delivered,p50_ms,p90_ms,p95_ms,p99_ms\r\ngoogle,2,1125,112500,112500,112500\r\n',
+  )
 })
 
 test('the links of an email as they stand in it, and of a template without what is one reader’s', async () => {
@@ -167,8 +216,11 @@ test('the links of an email as they stand in it, and of a template without what 
   expect((await get('/links?template_id=tpl_none&')).body.data).toEqual([])
   // Another account's, and one of the sandbox.
   for (const id of ['em_4', 'em_3', 'em_none']) expect((await get(`/links?email_id=${id}&`)).status).toBe(404)
-  for (const query of ['', '?email_id=em_1&template_id=tpl_a']) expect((await request('GET', `/api/analytics/links${query}`, { token })).status).toBe(422)
-  expect((await getText('/links?email_id=em_1&', { accept: 'text/csv' })).text).toContain('"https://shop.example/offer?utm_source=x&""bot"":true",1,0,1\r\n')
+  for (const query of ['', '?email_id=em_1&template_id=tpl_a'])
+    expect((await request('GET', `/api/analytics/links${query}`, { token })).status).toBe(422)
+  expect((await getText('/links?email_id=em_1&', { accept: 'text/csv' })).text).toContain(
+    '"https://shop.example/offer?utm_source=x&""bot"":true",1,0,1\r\n',
+  )
 })
 
 test('any answer comes as CSV, in which no text is a formula', async () => {

@@ -68,11 +68,31 @@ const faulty: [name: string, email: unknown, expected: { status: number; name: s
   ['a wrong address', to('nobody'), { status: 422, name: 'validation_error', field: '1.to' }],
   ['a wrong address in a list', { ...plain, to: ['a@r.example', 'nobody'] }, { status: 422, name: 'validation_error', field: '1.to.1' }],
   ['a wrong author', to('a@r.example', { from: 'x' }), { status: 422, name: 'invalid_from_address', field: '1.from' }],
-  ['a domain of somebody else', to('a@r.example', { from: 'a@other.example' }), { status: 403, name: 'domain_not_verified', field: '1.from' }],
-  ['too many recipients', { ...plain, to: Array.from({ length: 51 }, (_, i) => `u${i}@r.example`) }, { status: 422, name: 'too_many_recipients', field: '1.to' }],
-  ['a wrong attachment', to('a@r.example', { attachments: [{ filename: 'a', content: '%' }] }), { status: 422, name: 'invalid_attachment', field: '1.attachments.0.content' }],
-  ['a field that is not supported', to('a@r.example', { attachments: [{ filename: 'a', content: '', path: 'https://a.example' }] }), { status: 422, name: 'unsupported_field', field: '1.attachments.0.path' }],
-  ['a time too far ahead', to('a@r.example', { scheduled_at: '2027-11-21T00:00:00Z' }), { status: 422, name: 'validation_error', field: '1.scheduled_at' }],
+  [
+    'a domain of somebody else',
+    to('a@r.example', { from: 'a@other.example' }),
+    { status: 403, name: 'domain_not_verified', field: '1.from' },
+  ],
+  [
+    'too many recipients',
+    { ...plain, to: Array.from({ length: 51 }, (_, i) => `u${i}@r.example`) },
+    { status: 422, name: 'too_many_recipients', field: '1.to' },
+  ],
+  [
+    'a wrong attachment',
+    to('a@r.example', { attachments: [{ filename: 'a', content: '%' }] }),
+    { status: 422, name: 'invalid_attachment', field: '1.attachments.0.content' },
+  ],
+  [
+    'a field that is not supported',
+    to('a@r.example', { attachments: [{ filename: 'a', content: '', path: 'https://a.example' }] }),
+    { status: 422, name: 'unsupported_field', field: '1.attachments.0.path' },
+  ],
+  [
+    'a time too far ahead',
+    to('a@r.example', { scheduled_at: '2027-11-21T00:00:00Z' }),
+    { status: 422, name: 'validation_error', field: '1.scheduled_at' },
+  ],
   ['a message too large', to('a@r.example', { html: 'x'.repeat(90_000) }), { status: 413, name: 'payload_too_large', field: '1' }],
 ]
 

@@ -82,7 +82,10 @@ test('publishing what is published already makes no version', async () => {
 test('what was never published cannot be published again', async () => {
   const { call, create } = await start()
   await create('news', { html: 'x' })
-  expect(await call('POST', '/news/publish', { version: 'published' })).toMatchObject({ status: 422, body: { name: 'template_not_published' } })
+  expect(await call('POST', '/news/publish', { version: 'published' })).toMatchObject({
+    status: 422,
+    body: { name: 'template_not_published' },
+  })
   expect((await call('GET', '/news/versions')).body['data']).toEqual([])
   expect(await call('GET', '/news/diff')).toMatchObject({ status: 422, body: { name: 'template_not_published' } })
 })
@@ -100,7 +103,13 @@ test('going back publishes the old version anew, and rewrites nothing', async ()
   expect(third).toMatchObject({ number: 3, is_sent: true })
   expect(await done('GET', '/news/versions/1')).toEqual({ ...old, is_sent: false })
   expect(first.id).toBe(old.id)
-  expect(await done('GET', '/news/versions/3')).toMatchObject({ subject: 'one', html: 'first', text: 'plain', from: 'App <app@sender.example>', reply_to: ['help@sender.example'] })
+  expect(await done('GET', '/news/versions/3')).toMatchObject({
+    subject: 'one',
+    html: 'first',
+    text: 'plain',
+    from: 'App <app@sender.example>',
+    reply_to: ['help@sender.example'],
+  })
   // Nothing was waiting to be published: what is edited now goes on from there.
   expect(await done('GET', '/news')).toMatchObject({ subject: 'one', has_unpublished_versions: false, version: 3 })
   expect(await done('POST', '/news/versions/3/restore')).toMatchObject({ version: 3 })
@@ -125,7 +134,12 @@ test('two who publish at the same time make two versions or one, never the same 
   await create('news', { html: 'x' })
   await publish('news')
   await done('PATCH', '/news', { html: 'y' })
-  await Promise.all([publish('news'), publish('news'), done('POST', '/news/versions/1/restore'), done('PATCH', '/news', { subject: 'new' })])
+  await Promise.all([
+    publish('news'),
+    publish('news'),
+    done('POST', '/news/versions/1/restore'),
+    done('PATCH', '/news', { subject: 'new' }),
+  ])
   const numbers = (await done('GET', '/news/versions')).data.map(({ number }: { number: number }) => number)
   expect(numbers).toEqual(Array.from({ length: numbers.length }, (_, i) => numbers.length - i))
   expect(await done('GET', '/news')).toMatchObject({ subject: 'new', version: numbers[0] })
@@ -136,7 +150,13 @@ test('a diff tells by lines what differs', async () => {
   const html = Array.from({ length: 9 }, (_, i) => `<p>${i}</p>\n`).join('')
   await create('news', { subject: 'one', html, text: 'plain', variables: [{ key: 'a', type: 'string' }] })
   await publish('news')
-  await done('PATCH', '/news', { subject: 'two', html: html.replace('<p>4</p>', '<p>four</p>'), text: null, variables: [{ key: 'a', type: 'number', fallback_value: 1 }], from: 'app@sender.example' })
+  await done('PATCH', '/news', {
+    subject: 'two',
+    html: html.replace('<p>4</p>', '<p>four</p>'),
+    text: null,
+    variables: [{ key: 'a', type: 'number', fallback_value: 1 }],
+    from: 'app@sender.example',
+  })
   const part = (name: string, removed: number, added: number, diff: string) => ({ part: name, added, removed, diff, truncated: false })
   expect(await done('GET', '/news/diff')).toEqual({
     object: 'template_diff',
@@ -152,7 +172,11 @@ test('a diff tells by lines what differs', async () => {
   })
   await publish('news')
   expect(await done('GET', '/news/diff')).toMatchObject({ from: '2', to: 'draft', parts: [] })
-  expect(await done('GET', '/news/diff?from=2&to=1')).toMatchObject({ from: '2', to: '1', parts: [{ part: 'subject', diff: '@@ -1,1 +1,1 @@\n-two\n+one\n' }, {}, {}, {}, {}] })
+  expect(await done('GET', '/news/diff?from=2&to=1')).toMatchObject({
+    from: '2',
+    to: '1',
+    parts: [{ part: 'subject', diff: '@@ -1,1 +1,1 @@\n-two\n+one\n' }, {}, {}, {}, {}],
+  })
 })
 
 test.each(['from=gone', 'to=-1', 'from=1.5', 'view=all'])('a diff with %s is refused', async (query) => {
@@ -165,14 +189,21 @@ test.each(['from=gone', 'to=-1', 'from=1.5', 'view=all'])('a diff with %s is ref
 
 test('a layout and partials are in what is sent, as they were when it was published', async () => {
   const { done, create, publish, sent } = await start()
-  await create('footer', { html: '<i>{{company}}</i>', text: '-- {{company}}', variables: [{ key: 'company', type: 'string', fallback_value: 'Shop' }] })
+  await create('footer', {
+    html: '<i>{{company}}</i>',
+    text: '-- {{company}}',
+    variables: [{ key: 'company', type: 'string', fallback_value: 'Shop' }],
+  })
   await create('frame', { html: '<body>{{{@content}}}{{> footer}}</body>', text: '{{{@content}}}\n{{> footer}}' })
   await create('news', { subject: 'News', html: '<p>Hello {{name}}</p>', text: 'Hello {{name}}', layout: 'frame' })
   for (const alias of ['footer', 'frame', 'news']) await publish(alias)
   const first = { html: '<body><p>Hello Ann</p><i>Shop</i></body>', text: 'Hello Ann\n-- Shop' }
   expect(await sent('news', { name: 'Ann' })).toMatchObject(first)
   expect(await done('GET', '/news')).toMatchObject({ html: '<p>Hello {{name}}</p>', layout: 'frame', variables: [], is_outdated: false })
-  expect(await done('GET', '/news/versions/1')).toMatchObject({ html: '<p>Hello {{name}}</p>', sent_html: '<body><p>Hello {{name}}</p><i>{{company}}</i></body>' })
+  expect(await done('GET', '/news/versions/1')).toMatchObject({
+    html: '<p>Hello {{name}}</p>',
+    sent_html: '<body><p>Hello {{name}}</p><i>{{company}}</i></body>',
+  })
   expect(await done('POST', '/news/render', { variables: { name: 'Ann' } })).toEqual({ subject: 'News', ...first, missing: [] })
 
   // A part that changes is sent by nobody before it is published with each.
@@ -182,7 +213,9 @@ test('a layout and partials are in what is sent, as they were when it was publis
   expect(outdated.map(({ alias }) => alias)).toEqual(['frame', 'news'])
   expect(await sent('news', { name: 'Ann' })).toMatchObject(first)
   expect(await done('GET', '/news')).toMatchObject({ is_outdated: true, has_unpublished_versions: false })
-  expect(await done('POST', '/news/render', { variables: { name: 'Ann' } })).toMatchObject({ html: '<body><p>Hello Ann</p><b>Shop</b></body>' })
+  expect(await done('POST', '/news/render', { variables: { name: 'Ann' } })).toMatchObject({
+    html: '<body><p>Hello Ann</p><b>Shop</b></body>',
+  })
   expect(await done('GET', '/news/diff?view=sent')).toMatchObject({
     from: '1',
     to: 'draft',
@@ -195,7 +228,10 @@ test('a layout and partials are in what is sent, as they were when it was publis
   expect(await publish('news', { version: 'published' })).toMatchObject({ version: 2 })
   expect(await sent('news', { name: 'Ann' })).toMatchObject({ html: '<body><p>Hello Ann</p><b>Shop</b></body>' })
   expect(await done('GET', '/news')).toMatchObject({ html: '<p>Draft</p>', has_unpublished_versions: true, is_outdated: false })
-  expect((await done('GET', '/footer/dependents')).data).toMatchObject([{ alias: 'frame', is_outdated: true }, { alias: 'news', is_outdated: false }])
+  expect((await done('GET', '/footer/dependents')).data).toMatchObject([
+    { alias: 'frame', is_outdated: true },
+    { alias: 'news', is_outdated: false },
+  ])
 
   // Back, to the old footer too, even where it is gone.
   await done('DELETE', '/footer')
@@ -209,13 +245,22 @@ test('what a layout lacks is told when it is published, and nothing changes', as
   await create('news', { subject: 'News', html: 'old' })
   await publish('news')
   await done('PATCH', '/news', { html: '{{> gone}}', layout: 'frame' })
-  expect(await call('POST', '/news/publish')).toMatchObject({ status: 422, body: { name: 'validation_error', errors: [{ field: 'layout', code: 'template_not_found' }] } })
+  expect(await call('POST', '/news/publish')).toMatchObject({
+    status: 422,
+    body: { name: 'validation_error', errors: [{ field: 'layout', code: 'template_not_found' }] },
+  })
   await create('frame', { html: 'no place' })
-  expect(await call('POST', '/news/publish')).toMatchObject({ status: 422, body: { errors: [{ field: 'layout', code: 'template_not_published' }] } })
+  expect(await call('POST', '/news/publish')).toMatchObject({
+    status: 422,
+    body: { errors: [{ field: 'layout', code: 'template_not_published' }] },
+  })
   await publish('frame')
   await create('gone', { html: 'is here' })
   await publish('gone')
-  expect(await call('POST', '/news/publish')).toMatchObject({ status: 422, body: { errors: [{ field: 'layout', code: 'no_content_place' }] } })
+  expect(await call('POST', '/news/publish')).toMatchObject({
+    status: 422,
+    body: { errors: [{ field: 'layout', code: 'no_content_place' }] },
+  })
   expect(await call('POST', '/news/render', {})).toMatchObject({ status: 422, body: { errors: [{ field: 'layout' }] } })
   expect((await sent('news')).html).toBe('old')
   await done('PATCH', '/frame', { html: '[{{{@content}}}]' })
@@ -238,8 +283,14 @@ test('partials that multiply one another are refused at once', async () => {
 
 test('a subject holds no partials', async () => {
   const { call } = await start()
-  expect(await call('POST', '', { name: 'x', html: 'x', subject: '{{> a}}' })).toMatchObject({ status: 422, body: { errors: [{ field: 'subject', code: 'invalid_template' }] } })
-  expect(await call('POST', '', { name: 'x', html: 'x', layout: 'A B' })).toMatchObject({ status: 422, body: { errors: [{ field: 'layout' }] } })
+  expect(await call('POST', '', { name: 'x', html: 'x', subject: '{{> a}}' })).toMatchObject({
+    status: 422,
+    body: { errors: [{ field: 'subject', code: 'invalid_template' }] },
+  })
+  expect(await call('POST', '', { name: 'x', html: 'x', layout: 'A B' })).toMatchObject({
+    status: 422,
+    body: { errors: [{ field: 'layout' }] },
+  })
 })
 
 test('a template without a layout is sent as ever, also where it has a variable called @content', async () => {
@@ -255,8 +306,12 @@ test("another account's layout is none", async () => {
   await publish('frame')
   const stranger = await token({ account: 'other' })
   await call('POST', '', { name: 'x', alias: 'mine', html: 'x', layout: 'frame' }, stranger)
-  expect(await call('POST', '/mine/publish', undefined, stranger)).toMatchObject({ status: 422, body: { errors: [{ code: 'template_not_found' }] } })
-  for (const path of ['/versions', '/versions/1', '/diff', '/dependents']) expect(await call('GET', `/frame${path}`, undefined, stranger)).toMatchObject({ status: 404 })
+  expect(await call('POST', '/mine/publish', undefined, stranger)).toMatchObject({
+    status: 422,
+    body: { errors: [{ code: 'template_not_found' }] },
+  })
+  for (const path of ['/versions', '/versions/1', '/diff', '/dependents'])
+    expect(await call('GET', `/frame${path}`, undefined, stranger)).toMatchObject({ status: 404 })
 })
 
 test('with its template all that stands in others is forgotten', async () => {

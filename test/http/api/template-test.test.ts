@@ -5,7 +5,14 @@ async function start(fields: object = {}) {
   const api = await startEmailApi()
   const call = (method: string, path: string, body?: object, more: { token?: string; headers?: Record<string, string> } = {}) =>
     api.request(method, `/api/templates${path}`, { token: api.key, ...(body === undefined ? {} : { body }), ...more })
-  const { status } = await call('POST', '', { name: 'News', alias: 'news', subject: 'Hi {{name}}', html: '<p>{{name}}</p>', from: 'App <app@sender.example>', ...fields })
+  const { status } = await call('POST', '', {
+    name: 'News',
+    alias: 'news',
+    subject: 'Hi {{name}}',
+    html: '<p>{{name}}</p>',
+    from: 'App <app@sender.example>',
+    ...fields,
+  })
   expect(status).toBe(201)
   const email = async (id: unknown, token?: string) => {
     const { body } = await api.get(`/api/emails/${String(id)}`, token)
@@ -35,7 +42,10 @@ test('the draft goes to one address as an ordinary email', async () => {
 
 test('what is published can be tested beside a draft', async () => {
   const { call, email } = await start()
-  expect(await call('POST', '/news/test', { to: 'ann@rcpt.example', variables: { name: 'Ann' }, version: 'published' })).toMatchObject({ status: 422, body: { name: 'template_not_published' } })
+  expect(await call('POST', '/news/test', { to: 'ann@rcpt.example', variables: { name: 'Ann' }, version: 'published' })).toMatchObject({
+    status: 422,
+    body: { name: 'template_not_published' },
+  })
   await call('POST', '/news/publish')
   await call('PATCH', '/news', { html: '<b>{{name}}</b>' })
   for (const [version, html] of [['published', '<p>Ann</p>'], ['draft', '<b>Ann</b>'], [undefined, '<b>Ann</b>']]) {
@@ -47,7 +57,10 @@ test('what is published can be tested beside a draft', async () => {
 test('a draft is tested with its layout', async () => {
   const { call, email } = await start({ layout: 'frame' })
   await call('POST', '', { name: 'Frame', alias: 'frame', html: '[{{{@content}}}]' })
-  expect(await call('POST', '/news/test', { to: 'ann@rcpt.example', variables: { name: 'Ann' } })).toMatchObject({ status: 422, body: { errors: [{ field: 'layout' }] } })
+  expect(await call('POST', '/news/test', { to: 'ann@rcpt.example', variables: { name: 'Ann' } })).toMatchObject({
+    status: 422,
+    body: { errors: [{ field: 'layout' }] },
+  })
   await call('POST', '/frame/publish')
   const { body } = await call('POST', '/news/test', { to: 'ann@rcpt.example', variables: { name: 'Ann' } })
   expect((await email(body['id'])).html).toBe('[<p>Ann</p>]')
@@ -57,7 +70,12 @@ test('what the test says itself goes before the template', async () => {
   const { call, email } = await start({ html: 'x {{unsubscribe_url}}' })
   const body = { to: 'Ann <ann@rcpt.example>', from: 'Me <me@sender.example>', subject: 'A test', unsubscribe: true }
   const answer = await call('POST', '/news/test', body)
-  expect(await email(answer.body['id'])).toMatchObject({ from: 'Me <me@sender.example>', subject: 'A test', to: ['Ann <ann@rcpt.example>'], html: expect.stringMatching(/^x https:\/\/mail\.example\.com\/u\//) })
+  expect(await email(answer.body['id'])).toMatchObject({
+    from: 'Me <me@sender.example>',
+    subject: 'A test',
+    to: ['Ann <ann@rcpt.example>'],
+    html: expect.stringMatching(/^x https:\/\/mail\.example\.com\/u\//),
+  })
 })
 
 test.each<[body: object, name: string, field: string | null]>([
@@ -79,7 +97,10 @@ test.each<[body: object, name: string, field: string | null]>([
 
 test('a template without a sender needs one', async () => {
   const { call } = await start({ from: null, subject: null })
-  expect(await call('POST', '/news/test', { to: 'ann@rcpt.example', variables: { name: 'Ann' } })).toMatchObject({ status: 422, body: { name: 'missing_required_field', errors: [{ field: 'from' }, { field: 'subject' }] } })
+  expect(await call('POST', '/news/test', { to: 'ann@rcpt.example', variables: { name: 'Ann' } })).toMatchObject({
+    status: 422,
+    body: { name: 'missing_required_field', errors: [{ field: 'from' }, { field: 'subject' }] },
+  })
 })
 
 test('a sandbox key sends it nowhere', async () => {
@@ -93,7 +114,8 @@ test('a sandbox key sends it nowhere', async () => {
 
 test('a repeated request sends once', async () => {
   const { call, get } = await start()
-  const send = () => call('POST', '/news/test', { to: 'ann@rcpt.example', variables: { name: 'Ann' } }, { headers: { 'idempotency-key': 'once' } })
+  const send = () =>
+    call('POST', '/news/test', { to: 'ann@rcpt.example', variables: { name: 'Ann' } }, { headers: { 'idempotency-key': 'once' } })
   expect((await send()).body['id']).toBe((await send()).body['id'])
   expect((await get('/api/emails')).body['data']).toHaveLength(1)
 })

@@ -125,6 +125,13 @@ test('a domain tracks opens and clicks once it is told to', async () => {
   const { id = '' } = data.find(({ name }) => name === 'sender.example') ?? {}
   done(await domains.update({ id, openTracking: true, clickTracking: true }))
   expect(done(await domains.get(id))).toMatchObject({ open_tracking: true, click_tracking: true })
-  done(await emails.send({ from: 'app@sender.example', to: 'ann@inbox.example', subject: 'Hello', html: '<a href="https://shop.example/">Shop</a>' }))
+  done(
+    await emails.send({
+      from: 'app@sender.example',
+      to: 'ann@inbox.example',
+      subject: 'Hello',
+      html: '<a href="https://shop.example/">Shop</a>',
+    }),
+  )
   expect(trackedIn(await relay.received('ann@inbox.example'))).toEqual({ opens: true, clicks: true })
 })

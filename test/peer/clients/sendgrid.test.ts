@@ -159,7 +159,12 @@ test('refusals come in the form that the client shows', async () => {
 test('trackingSettings are done', async () => {
   const relay = await startClientRelay()
   const html = '<a href="https://shop.example/">Shop</a>'
-  await clientOf(relay).send({ ...hello, to: 'ann@inbox.example', html, trackingSettings: { clickTracking: { enable: true }, openTracking: { enable: true } } })
+  await clientOf(relay).send({
+    ...hello,
+    to: 'ann@inbox.example',
+    html,
+    trackingSettings: { clickTracking: { enable: true }, openTracking: { enable: true } },
+  })
   expect(trackedIn(await relay.received('ann@inbox.example'))).toEqual({ opens: true, clicks: true })
   await clientOf(relay).send({ ...hello, to: 'bob@inbox.example', html, trackingSettings: { clickTracking: { enable: true } } })
   expect(trackedIn(await relay.received('bob@inbox.example'))).toEqual({ opens: false, clicks: true })

@@ -1,5 +1,4 @@
 import { Rollup } from './analytics/rollup.ts'
-import { watchClock } from './clock-watch.ts'
 import type { CommandParts } from './command/command-parts.ts'
 import { openCoreParts } from './command/core-parts.ts'
 import type { CoreParts, Outside } from './command/core-parts.ts'
@@ -13,10 +12,10 @@ import type { Delivery } from './delivery/delivery-threads.ts'
 import { JobFrames } from './delivery/job-frames.ts'
 import { MessageIdentity } from './delivery/message-identity.ts'
 import { ResolverWatch } from './delivery/resolver-watch.ts'
+import { startDomainReportReader } from './domain-report/domain-report-reader.ts'
 import { openDoors } from './doors.ts'
 import type { DoorAddresses, Inside, Stop } from './doors.ts'
-import { startDomainReportReader } from './domain-report/domain-report-reader.ts'
-import { sweepDomainReports } from './domain-report/domain-report-store.ts'
+import { HitRecorder } from './engagement/hit-recorder.ts'
 import { Erasures } from './erasure/erasures.ts'
 import { SternaError } from './errors.ts'
 import { EventFollower } from './event/event-follower.ts'
@@ -27,33 +26,26 @@ import { operatorHandler } from './feedback/operator-handler.ts'
 import { ReportBudget } from './feedback/report-budget.ts'
 import { reportFigures } from './feedback/report-figures.ts'
 import { startFeedback } from './feedback/start-feedback.ts'
-import { isoTime } from './iso-time.ts'
-import { Retention } from './message/retention.ts'
+import { networkRule } from './ip-address.ts'
+import { keepWatchOfClock, startJobs } from './jobs.ts'
 import { watchProcess } from './metrics/process-figures.ts'
 import { NoticeRunner } from './notice/notice-runner.ts'
-import { networkRule } from './ip-address.ts'
-import { HitRecorder } from './engagement/hit-recorder.ts'
-import { QueueAdmin } from './queue/queue-admin.ts'
 import { healthFigures } from './queue/health-figures.ts'
+import { QueueAdmin } from './queue/queue-admin.ts'
 import { queueFigures } from './queue/queue-figures.ts'
 import { QueueRunner } from './queue/queue-runner.ts'
-import { startScheduler } from './scheduler.ts'
-import type { Scheduler } from './scheduler.ts'
-import { SearchIndex } from './search/search-index.ts'
 import { diskFigures } from './store/disk-figures.ts'
-import type { CertificateRenewal } from './smtp-server/certificate-renewal.ts'
-import { sweepSuppressions } from './suppression/suppression-expiry.ts'
-import { unsubscribeKeys } from './suppression/unsubscribe-token.ts'
-import { CertifiedNames } from './tracking/certified-names.ts'
-import { judgeHits } from './tracking/judge-hits.ts'
-import { TrackingLinks } from './tracking/tracking-links.ts'
-import { trackingKeys } from './tracking/tracking-token.ts'
 import { accept } from './submission/accept.ts'
 import type { AcceptParts } from './submission/accept.ts'
 import { FreeSpace } from './submission/free-space.ts'
 import { IdempotencyKeys } from './submission/idempotency-keys.ts'
 import { SystemMailer } from './submission/system-mail.ts'
 import { Uploads } from './submission/upload.ts'
+import { unsubscribeKeys } from './suppression/unsubscribe-token.ts'
+import { CertifiedNames } from './tracking/certified-names.ts'
+import { judgeHits } from './tracking/judge-hits.ts'
+import { TrackingLinks } from './tracking/tracking-links.ts'
+import { trackingKeys } from './tracking/tracking-token.ts'
 import { openWebhooks } from './webhook/open-webhooks.ts'
 import type { Webhooks } from './webhook/open-webhooks.ts'
 import { webhookFigures } from './webhook/webhook-figures.ts'
@@ -171,12 +163,12 @@ async function startQueue(
 
 /** Records what readers do of what the HTTP port answers. */
 function startHits(core: CoreParts, eventsWritten: () => void, stops: Stop[]): HitRecorder {
-  const { settle, readerAddresses, hiddenLink, scannerNetworks } = core.config.tracking
+  const { settle, readerAddresses, scannerNetworks } = core.config.tracking
   const isOperatorsScanner = networkRule(scannerNetworks)
   const scheme = core.config.baseUrl.startsWith('https:') ? 'https' : 'http'
   const hits = new HitRecorder(
     { ...core, judge: (message) => judgeHits(message, isOperatorsScanner), eventsWritten },
-    { settleMs: settle, addresses: readerAddresses, hiddenLink, scheme },
+    { settleMs: settle, addresses: readerAddresses, scheme },
   )
   hits.start()
   stops.push(() => hits.stop())
@@ -255,58 +247,6 @@ function openFeedback(
     { complaintSources: config.returnPath.complaintSources },
   )
   stops.push(() => feedback.stop(grace.feedback))
-}
-
-interface JobParts {
-  rollup: Rollup
-  reports: IncomingReports
-  certificate: CertificateRenewal
-  erasures: Erasures
-  uploads: Uploads
-}
-
-function startJobs(core: CoreParts, { rollup, reports, certificate, erasures, uploads }: JobParts, stops: Stop[]): Scheduler {
-  const { config, clock, log, db, upkeep, apiKeys, audit, people, sendingDomains } = core
-  const cron = '* * * * *'
-  const kept = { contentMs: config.contentRetention, eventMs: config.eventRetention }
-  const retention = new Retention(db, kept)
-  const searchIndex = new SearchIndex(core)
-  // What is swept out must have been counted and read for searches: an email may be kept for longer than its events.
-  const readLog = () => Promise.all([rollup.keepUp(), searchIndex.keepUp()])
-  const scheduler = startScheduler(
-    [
-      { name: 'key use', cron, run: () => apiKeys.flush() },
-      { name: 'domain checks', cron, run: () => sendingDomains.recheckDue() },
-      { name: 'old domain keys', cron, run: () => sendingDomains.forgetOld() },
-      { name: 'analytics, search and retention', cron, run: () => readLog().then(() => retention.sweep(clock.now())) },
-      { name: 'report retention', cron, run: () => reports.sweep(kept) },
-      { name: 'domain report retention', cron, run: () => sweepDomainReports(db, clock.now() - kept.eventMs) },
-      { name: 'abandoned uploads', cron, run: () => uploads.sweep() },
-      { name: 'suppression expiry', cron, run: () => sweepSuppressions(db, clock.now(), kept.eventMs) },
-      { name: 'audit retention', cron, run: () => audit.sweep(clock.now() - kept.eventMs) },
-      { name: 'erasures', cron, run: () => erasures.resume().then(() => erasures.sweep(clock.now() - kept.eventMs)) },
-      { name: 'upkeep of the database files', cron, run: () => upkeep.run() },
-      { name: 'certificate', cron, run: () => certificate.look() },
-      { name: 'ended sessions', cron, run: () => people.sessions.sweep() },
-    ],
-    log,
-  )
-  stops.push(() => scheduler.stop(), () => apiKeys.flush())
-  return scheduler
-}
-
-/** Keeps mail and jobs from waiting for a time to come again that a wrong clock has seen. */
-function keepWatchOfClock(
-  { clock, log }: CoreParts,
-  { scheduler, queue }: { scheduler: Scheduler; queue: QueueRunner },
-  stops: Stop[],
-): void {
-  const watch = watchClock(clock, ({ from, to }) => {
-    log.warn({ from: isoTime(from), to: isoTime(to) }, 'the clock was set, or the machine slept')
-    scheduler.clockSet()
-    if (to < from) queue.clockSetBack()
-  })
-  stops.push(() => watch.stop())
 }
 
 /** A webhook that has had no success for so long is disabled, ms. */

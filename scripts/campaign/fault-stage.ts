@@ -71,7 +71,7 @@ export class Stage {
 
   static async open(fault: Fault, { prepared, data, work, library, random }: StageBase): Promise<Stage> {
     const place = mkdtempSync(join(work, `${fault.name.replaceAll(/[^a-z0-9]+/gi, '-')}-`))
-    const [root, directory] = [join(place, 'root'), join(place, 'root/data')]
+    const [root, directory] = [join(place, 'server'), join(place, 'server/data')]
     mkdirSync(root)
     cpSync(data, directory, { recursive: true })
     const shim = new FileShim(library, place, root)

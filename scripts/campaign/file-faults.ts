@@ -86,14 +86,14 @@ const oneOf = (upTo: number): Partial<ChosenFault> => ({ upTo, times: 1 })
 const failingDisk: Fault[] = [
   whileRunning('EIO: a flush of the WAL', eio(['flush'], '.db-wal', oneOf(20)), { isShort: true }),
   whileRunning('EIO: a write of the WAL', eio(['write'], '.db-wal', oneOf(200))),
-  whileRunning('EIO: every write', eio(['write'], '/root/data/'), { isTold: true }),
-  whileRunning('EIO: every flush', eio(['flush'], '/root/data/'), { isTold: true }),
+  whileRunning('EIO: every write', eio(['write'], '/server/data/'), { isTold: true }),
+  whileRunning('EIO: every flush', eio(['flush'], '/server/data/'), { isTold: true }),
   atStart('EIO: a read of the WAL', eio(['read'], '.db-wal', oneOf(10))),
   atStart('EIO: a read of the database', eio(['read'], '.db$', oneOf(10))),
   overRestart('EIO: a write of the database', eio(['write'], '.db$', oneOf(10))),
   overRestart('EIO: a flush of the database', eio(['flush'], '.db$', { times: 1 })),
   atStart('EIO: reading the key file', eio(['read'], 'secret.key'), { isRefused: true }),
-  atStart('EIO: the lock', eio(['read', 'write', 'open'], '/root/data/lock'), { isRefused: true }),
+  atStart('EIO: the lock', eio(['read', 'write', 'open'], '/server/data/lock'), { isRefused: true }),
 ]
 
 const noSpace = (path: string): FileFault => ({ error: 'ENOSPC', calls: ['write', 'truncate'], path })
@@ -101,13 +101,13 @@ const fullDisk: Fault[] = [
   whileRunning('ENOSPC: the WAL', noSpace('.db-wal'), { isTold: true, isShort: true }),
   atStart('ENOSPC: shared memory', noSpace('.db-shm')),
   overRestart('ENOSPC: the database', noSpace('.db$')),
-  overRestart('ENOSPC: everything', noSpace('/root/data/'), { isTold: true }),
+  overRestart('ENOSPC: everything', noSpace('/server/data/'), { isTold: true }),
 ]
 
 const closedFileSystem: Fault[] = [
-  whileRunning('file system read-only', { error: 'EROFS', calls: everyCall, path: '/root/data/' }, { isTold: true }),
-  atStart('file system read-only at start', { error: 'EROFS', calls: everyCall, path: '/root/data' }, { isTold: true, isRefused: true, isShort: true }),
-  atStart('directory of somebody else at start', { error: 'EACCES', calls: ['open', ...everyCall], path: '/root/data' }, { isTold: true, isRefused: true }),
+  whileRunning('file system read-only', { error: 'EROFS', calls: everyCall, path: '/server/data/' }, { isTold: true }),
+  atStart('file system read-only at start', { error: 'EROFS', calls: everyCall, path: '/server/data' }, { isTold: true, isRefused: true, isShort: true }),
+  atStart('directory of somebody else at start', { error: 'EACCES', calls: ['open', ...everyCall], path: '/server/data' }, { isTold: true, isRefused: true }),
   {
     name: 'no temporary directory',
     settings: { SQLITE_TMPDIR: '/var/tmp' },

@@ -14,7 +14,7 @@ export function readHitLine(line: string, place: string): { id: unknown; message
   if (typeof honeypot !== 'boolean') throw wrong('honeypot must be true or false')
   if (scheme !== 'http' && scheme !== 'https') throw wrong('scheme must be "http" or "https"')
   if (!Array.isArray(hits)) throw wrong('hits must be a list')
-  return { id, message: { links, honeypot, scheme, hits: hits.map((hit, n) => hitOf(hit, (what) => wrong(`hits[${n}]: ${what}`))) } }
+  return { id, message: { links, scheme, hits: hits.map((hit, n) => hitOf(hit, (what) => wrong(`hits[${n}]: ${what}`))) } }
 }
 
 type Wrong = (what: string) => SternaError

@@ -26,7 +26,6 @@ interface HitRecorderSettings {
   /** How long after a hit its event is written, ms. */
   settleMs: number
   addresses: AddressKeeping
-  hiddenLink: boolean
   /** How browsers reach the links. */
   scheme: 'http' | 'https'
 }
@@ -197,11 +196,10 @@ export class HitRecorder {
   }
 
   #verdictsOn({ deliveredAt }: HitSubject, hits: ReaderHit[]): Verdict[] {
-    const { hiddenLink: honeypot, scheme } = this.#settings
     const links = Math.max(0, ...hits.map((hit) => hit.links))
     const since = deliveredAt ?? Math.min(...hits.map(({ at }) => at))
     const judged = hits.map(({ what, at, method, headers, ip }): Hit => ({ what, method, headers, ip, afterDeliveryMs: at - since }))
-    return this.#parts.judge({ links, honeypot, scheme, hits: judged })
+    return this.#parts.judge({ links, scheme: this.#settings.scheme, hits: judged })
   }
 
   #recentOf({ isAnonymous }: HitSubject, came: ReaderHit, verdict: Verdict): RecentHit {

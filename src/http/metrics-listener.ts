@@ -2,9 +2,9 @@ import { createServer } from 'node:http'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { HostPort } from '../config/setting-types.ts'
-import { messageOf, SternaError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { expositionType } from '../metrics/exposition.ts'
+import { listen } from './listen.ts'
 
 interface MetricsListenerParts {
   listen: HostPort[]
@@ -42,7 +42,7 @@ export async function startMetricsListener(parts: MetricsListenerParts): Promise
     server.maxConnections = maxConnections
     servers.push(server)
     try {
-      await listening(server, address)
+      await listen(server, 'metrics.listen', address)
     } catch (error) {
       servers.pop()
       await stop()
@@ -64,15 +64,4 @@ async function answer(req: IncomingMessage, res: ServerResponse, { text, log }: 
     log.error({ error }, 'the metrics cannot be answered')
     res.writeHead(500).end()
   }
-}
-
-async function listening(server: Server, { host, port }: HostPort): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>()
-  server.once('error', reject).listen({ host, port }, resolve)
-  try {
-    await promise
-  } catch (error) {
-    throw new SternaError('configuration', `metrics.listen: cannot listen on ${host} port ${port}: ${messageOf(error)}`, { cause: error })
-  }
-  server.off('error', reject)
 }

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net'
 import type { AuditLog } from '../account/audit-log.ts'
 import type { SeatFigures } from '../connection/connection-seats.ts'
 import type { HostPort } from '../config/setting-types.ts'
-import { messageOf, SternaError } from '../errors.ts'
+import { SternaError } from '../errors.ts'
 import { answer } from './answer.ts'
 import type { AnswerParts } from './answer.ts'
 import type { ApiContext, ApiRouter, ApiState } from './api-state.ts'
@@ -16,6 +16,7 @@ import type { AuthenticateParts } from './authenticate.ts'
 import { doorFor } from './compat/compat-door.ts'
 import type { CompatDoor } from './compat/compat-door.ts'
 import { HttpConnections } from './http-connections.ts'
+import { listen } from './listen.ts'
 import { addRoutes, needsKey } from './operation.ts'
 import type { Operation } from './operation.ts'
 import { admit } from './rate-limit-admission.ts'
@@ -83,7 +84,8 @@ export async function startHttpServer(parts: HttpServerParts): Promise<HttpServe
   }
   const open = async (server: Server, setting: string, address: HostPort): Promise<void> => {
     connections.watch(server)
-    servers.push(await listening(server, setting, address))
+    await listen(server, setting, address)
+    servers.push(server)
   }
   try {
     for (const address of parts.listen) await open(createServer(options, handle), 'http.listen', address)
@@ -174,19 +176,6 @@ function refuseRoute(ctx: ApiContext, router: ApiRouter): never {
 function methodNotAllowed(ctx: ApiContext, allowed: string[]): SternaError {
   ctx.set('Allow', allowed.toSorted().join(', '))
   return new SternaError('method_not_allowed', `The method ${ctx.method} does not work here; use ${allowed.toSorted().join(', ')}.`)
-}
-
-async function listening(server: Server, setting: string, { host, port }: HostPort): Promise<Server> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>()
-  server.once('error', reject).listen({ host, port }, resolve)
-  try {
-    await promise
-  } catch (error) {
-    const message = `${setting}: cannot listen on ${host} port ${port}: ${messageOf(error)}`
-    throw new SternaError('configuration', message, { cause: error })
-  }
-  server.off('error', reject)
-  return server
 }
 
 async function stopServers(servers: Server[], graceMs: number): Promise<void> {

@@ -1,10 +1,9 @@
-import { base64Lines } from './transfer-encoding.ts'
+import { encodeTransfer } from './transfer-encoding.ts'
 
 const CR = 13
 const LF = 10
 const SP = 32
 const TAB = 9
-const EQUALS = 61
 
 type TransferEncoding = '7bit' | 'quoted-printable' | 'base64'
 
@@ -17,12 +16,8 @@ interface EncodedText {
 /** A line of 7bit text may have 998 octets (RFC 5322 2.1.1). */
 const longestPlainLine = 990
 
-const hexDigits = Buffer.from('0123456789ABCDEF')
-
 interface Survey {
   nonAscii: number
-  /** Bytes that quoted-printable writes as three. */
-  escaped: number
   lineEnds: number
   longestLine: number
   hasBareLineEnd: boolean
@@ -31,7 +26,6 @@ interface Survey {
 
 function survey(bytes: Uint8Array): Survey {
   let nonAscii = 0
-  let equals = 0
   let controls = 0
   let lineEnds = 0
   let longestLine = 0
@@ -39,9 +33,8 @@ function survey(bytes: Uint8Array): Survey {
   let lineStart = 0
   for (let i = 0; i < bytes.length; i++) {
     const byte = bytes[i]!
-    if (byte >= SP && byte < 127) {
-      if (byte === EQUALS) equals++
-    } else if (byte > 127) {
+    if (byte >= SP && byte < 127) continue
+    if (byte > 127) {
       nonAscii++
     } else if (byte === LF || byte === CR) {
       if (i - lineStart > longestLine) longestLine = i - lineStart
@@ -54,8 +47,7 @@ function survey(bytes: Uint8Array): Survey {
     }
   }
   if (bytes.length - lineStart > longestLine) longestLine = bytes.length - lineStart
-  const escaped = nonAscii + equals + controls
-  return { nonAscii, escaped, lineEnds, longestLine, hasBareLineEnd: bare > 0, hasControl: controls > 0 }
+  return { nonAscii, lineEnds, longestLine, hasBareLineEnd: bare > 0, hasControl: controls > 0 }
 }
 
 /** Every CR, LF and CRLF becomes CRLF. The same bytes come back where nothing is to be done. */
@@ -86,45 +78,6 @@ function rewriteLineEnds(bytes: Uint8Array, lineEnds: number): Buffer {
   return out.subarray(0, size)
 }
 
-function endsLine(bytes: Uint8Array, i: number): boolean {
-  return i >= bytes.length || bytes[i] === CR || bytes[i] === LF
-}
-
-/** Quoted-printable (RFC 2045 6.7): lines of at most 76 characters, no blank before a line end. */
-function quotedPrintable(bytes: Uint8Array, found: Survey): Buffer {
-  const longest = bytes.length + 2 * found.escaped + 4 * found.lineEnds + 4
-  const out = Buffer.allocUnsafe(longest + 3 * Math.ceil(longest / 70))
-  let size = 0
-  let column = 0
-  for (let i = 0; i < bytes.length; i++) {
-    const byte = bytes[i]!
-    if (byte === LF || byte === CR) {
-      if (byte === CR && bytes[i + 1] === LF) i++
-      out[size++] = CR
-      out[size++] = LF
-      column = 0
-      continue
-    }
-    const isPlain = byte > SP && byte < 127 ? byte !== EQUALS : (byte === SP || byte === TAB) && !endsLine(bytes, i + 1)
-    const width = isPlain ? 1 : 3
-    if (column + width > 75 && !(column + width === 76 && endsLine(bytes, i + 1))) {
-      out[size++] = EQUALS
-      out[size++] = CR
-      out[size++] = LF
-      column = 0
-    }
-    if (isPlain) {
-      out[size++] = byte
-    } else {
-      out[size++] = EQUALS
-      out[size++] = hexDigits[byte >> 4]!
-      out[size++] = hexDigits[byte & 15]!
-    }
-    column += width
-  }
-  return out.subarray(0, size)
-}
-
 const crlf = Buffer.from('\r\n')
 
 const closed = (bytes: Buffer): Buffer =>
@@ -142,7 +95,6 @@ export function encodeTextPart(text: string): EncodedText {
   const bytes = Buffer.from(text)
   const found = survey(bytes)
   const encoding = encodingFor(found, bytes.length)
-  if (encoding === 'quoted-printable') return { encoding, bytes: closed(quotedPrintable(bytes, found)) }
   const lines = found.hasBareLineEnd ? rewriteLineEnds(bytes, found.lineEnds) : bytes
-  return { encoding, bytes: closed(encoding === 'base64' ? base64Lines(lines) : lines) }
+  return { encoding, bytes: closed(encodeTransfer(lines, encoding).bytes) }
 }

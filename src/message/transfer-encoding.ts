@@ -29,7 +29,7 @@ export function encodeTransfer(content: Buffer, encoding: TransferEncoding): { e
 }
 
 /** Lines of 76 characters, without a CRLF at the end. */
-export function base64Lines(bytes: Buffer): Buffer {
+function base64Lines(bytes: Buffer): Buffer {
   const text = bytes.toString('base64')
   const lines: string[] = []
   for (let i = 0; i < text.length; i += 76) lines.push(text.slice(i, i + 76))

@@ -1,4 +1,4 @@
-import ipaddr from 'ipaddr.js'
+import { truncatedAddress } from '../ip-address.ts'
 import { agentKind, agentOf } from './agent-kind.ts'
 import type { AgentKind } from './agent-kind.ts'
 import { isComplete } from './browser-headers.ts'
@@ -31,7 +31,7 @@ export function sourcedHit(hit: Hit, scheme: 'http' | 'https'): SourcedHit {
     at: hit.afterDeliveryMs,
     agent,
     kind: agentKind(agent, !isClick(hit) && hit.what !== 'honeypot'),
-    network: networkOf(hit.ip),
+    network: hit.ip === null ? null : truncatedAddress(hit.ip),
     system: systems.find((name) => agent.includes(name)) ?? 'other',
     isComplete: isComplete({ agent, headers: hit.headers, scheme }),
     isPrefetch: readerRules().prefetch_headers.some(({ name, says }) => (hit.headers[name] ?? '').toLowerCase().includes(says)),
@@ -40,9 +40,3 @@ export function sourcedHit(hit: Hit, scheme: 'http' | 'https'): SourcedHit {
 
 /** In this order: Android says Linux too, and an iPhone Mac OS X. */
 const systems = ['android', 'iphone', 'ipad', 'windows', 'mac os x', '; cros ', 'linux']
-
-function networkOf(address: string | null): string | null {
-  if (address === null || !ipaddr.isValid(address)) return null
-  const ip = ipaddr.process(address)
-  return ip.toByteArray().slice(0, ip.kind() === 'ipv4' ? 3 : 6).join('.')
-}

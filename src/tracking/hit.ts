@@ -14,8 +14,6 @@ export interface Hit {
 export interface HitMessage {
   /** How many links of it can be clicked. */
   links: number
-  /** Whether it has a hidden link. */
-  honeypot: boolean
   scheme: 'http' | 'https'
   hits: readonly Hit[]
 }

@@ -44,13 +44,20 @@ async function start({
       params: { recipientId, messageId, address, now: clock.now() },
     },
   ])
-  const state = { error: null as Error | null, logged: [] as string[] }
-  const db: Database = { ...store, write: (...args) => (state.error ? Promise.reject(state.error) : store.write(...args)) }
+  const state = { error: null as Error | null, refused: 0, logged: [] as string[] }
+  const db: Database = {
+    ...store,
+    write(...args) {
+      if (!state.error) return store.write(...args)
+      state.refused++
+      return Promise.reject(state.error)
+    },
+  }
   const log = createLog('info', (line) => state.logged.push(line))
   const open = (): HitRecorder => {
     const recorder = new HitRecorder(
       { db, clock, log, judge, eventsWritten: () => {} },
-      { settleMs: 30_000, addresses, hiddenLink: true, scheme: 'https' },
+      { settleMs: 30_000, addresses, scheme: 'https' },
     )
     recorder.start()
     onTestFinished(() => recorder.stop())
@@ -83,12 +90,12 @@ test('what came while the database was locked is written after it, and told', as
   const recorder = open()
   state.error = new BusyError()
   recorder.record(hit())
-  await new Promise((resolve) => setTimeout(resolve, 300))
+  await expect.poll(() => state.refused).toBe(1)
   state.error = null
   await expect.poll(hits).toHaveLength(1)
   state.error = new BusyError()
   clock.advance(30_000)
-  await new Promise((resolve) => setTimeout(resolve, 300))
+  await expect.poll(() => state.refused).toBe(2)
   state.error = null
   await expect.poll(events).toMatchObject([{ type: 'email.opened', data: { ip_address: '203.0.113.0', user_agent: 'Reader', bot: false } }])
   expect(state.logged).toEqual([])

@@ -30,7 +30,7 @@ const hit = (what: Hit['what'], seconds: number, changes: Partial<Hit> = {}): Hi
 })
 
 const judge = (hits: Hit[], changes: Partial<HitMessage> = {}): ReturnType<typeof judgeHits> =>
-  judgeHits({ links: 5, honeypot: false, scheme: 'https', hits, ...changes })
+  judgeHits({ links: 5, scheme: 'https', hits, ...changes })
 const bots = (hits: Hit[], changes: Partial<HitMessage> = {}): boolean[] => judge(hits, changes).map(({ bot }) => bot)
 
 describe('the labelled set', () => {
@@ -118,7 +118,7 @@ describe('a hit by itself', () => {
   })
 
   test("an operator's networks are scanners, too", () => {
-    const message: HitMessage = { links: 5, honeypot: false, scheme: 'https', hits: [hit('click:0', 900, { ip: '198.51.100.7' })] }
+    const message: HitMessage = { links: 5, scheme: 'https', hits: [hit('click:0', 900, { ip: '198.51.100.7' })] }
     expect(judgeHits(message, networkRule(['198.51.100.0/24']))).toMatchObject([
       { bot: true, reason: 'scanner_network', confidence: 0.955 },
     ])
@@ -207,7 +207,6 @@ describe('hits together', () => {
 describe('hostile requests', () => {
   const many = (count: number, of: (n: number) => Partial<Hit>): HitMessage => ({
     links: 5,
-    honeypot: true,
     scheme: 'https',
     hits: Array.from({ length: count }, (_, n) => hit(`click:${n % 7}`, n / 1000, of(n))),
   })

@@ -1,0 +1,70 @@
+import type { Rollup } from './analytics/rollup.ts'
+import { watchClock } from './clock-watch.ts'
+import type { CoreParts } from './command/core-parts.ts'
+import type { Stop } from './doors.ts'
+import { sweepDomainReports } from './domain-report/domain-report-store.ts'
+import type { Erasures } from './erasure/erasures.ts'
+import type { IncomingReports } from './feedback/incoming-reports.ts'
+import { isoTime } from './iso-time.ts'
+import { Retention } from './message/retention.ts'
+import type { QueueRunner } from './queue/queue-runner.ts'
+import { startScheduler } from './scheduler.ts'
+import type { Scheduler } from './scheduler.ts'
+import { SearchIndex } from './search/search-index.ts'
+import type { CertificateRenewal } from './smtp-server/certificate-renewal.ts'
+import type { Uploads } from './submission/upload.ts'
+import { sweepSuppressions } from './suppression/suppression-expiry.ts'
+
+/** What the jobs work on. */
+interface JobParts {
+  rollup: Rollup
+  reports: IncomingReports
+  certificate: CertificateRenewal
+  erasures: Erasures
+  uploads: Uploads
+}
+
+/** Starts what is done every minute. */
+export function startJobs(core: CoreParts, { rollup, reports, certificate, erasures, uploads }: JobParts, stops: Stop[]): Scheduler {
+  const { config, clock, log, db, upkeep, apiKeys, audit, people, sendingDomains } = core
+  const cron = '* * * * *'
+  const kept = { contentMs: config.contentRetention, eventMs: config.eventRetention }
+  const retention = new Retention(db, kept)
+  const searchIndex = new SearchIndex(core)
+  // What is swept out must have been counted and read for searches: an email may be kept for longer than its events.
+  const readLog = () => Promise.all([rollup.keepUp(), searchIndex.keepUp()])
+  const scheduler = startScheduler(
+    [
+      { name: 'key use', cron, run: () => apiKeys.flush() },
+      { name: 'domain checks', cron, run: () => sendingDomains.recheckDue() },
+      { name: 'old domain keys', cron, run: () => sendingDomains.forgetOld() },
+      { name: 'analytics, search and retention', cron, run: () => readLog().then(() => retention.sweep(clock.now())) },
+      { name: 'report retention', cron, run: () => reports.sweep(kept) },
+      { name: 'domain report retention', cron, run: () => sweepDomainReports(db, clock.now() - kept.eventMs) },
+      { name: 'abandoned uploads', cron, run: () => uploads.sweep() },
+      { name: 'suppression expiry', cron, run: () => sweepSuppressions(db, clock.now(), kept.eventMs) },
+      { name: 'audit retention', cron, run: () => audit.sweep(clock.now() - kept.eventMs) },
+      { name: 'erasures', cron, run: () => erasures.resume().then(() => erasures.sweep(clock.now() - kept.eventMs)) },
+      { name: 'upkeep of the database files', cron, run: () => upkeep.run() },
+      { name: 'certificate', cron, run: () => certificate.look() },
+      { name: 'ended sessions', cron, run: () => people.sessions.sweep() },
+    ],
+    log,
+  )
+  stops.push(() => scheduler.stop(), () => apiKeys.flush())
+  return scheduler
+}
+
+/** Keeps mail and jobs from waiting for a time to come again that a wrong clock has seen. */
+export function keepWatchOfClock(
+  { clock, log }: CoreParts,
+  { scheduler, queue }: { scheduler: Scheduler; queue: QueueRunner },
+  stops: Stop[],
+): void {
+  const watch = watchClock(clock, ({ from, to }) => {
+    log.warn({ from: isoTime(from), to: isoTime(to) }, 'the clock was set, or the machine slept')
+    scheduler.clockSet()
+    if (to < from) queue.clockSetBack()
+  })
+  stops.push(() => watch.stop())
+}

@@ -161,7 +161,7 @@ async function startQueue(
   return queue
 }
 
-/** Records what readers do of what the HTTP port answers. */
+/** Records what readers and machines fetch by HTTP. */
 function startHits(core: CoreParts, eventsWritten: () => void, stops: Stop[]): HitRecorder {
   const { settle, readerAddresses, scannerNetworks } = core.config.tracking
   const isOperatorsScanner = networkRule(scannerNetworks)

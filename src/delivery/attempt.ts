@@ -88,7 +88,7 @@ export interface DeliveryJob {
   signingKeys: SigningKey[]
   /** What the message gets for all its recipients. */
   fields: AddedField[]
-  /** Null where nothing is to be seen of its readers. */
+  /** Null where it is not tracked. */
   tracking: TrackingPlan | null
 }
 

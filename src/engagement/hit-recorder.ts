@@ -39,17 +39,17 @@ interface Step {
   remember(): void
 }
 
-/** Hits that wait to be written; what comes beyond is served and not recorded. */
+/** Hits waiting to be written; beyond that, requests are served but not recorded. */
 const mostWaiting = 2_000
 /** Of one recipient: nobody can fill the log, or a webhook, with one token. */
 const mostOfRecipient = 100
-/** So many of a recipient's last hits are judged together with a new one. */
+/** How many of a recipient's last hits are judged along with a new one. */
 const judgedTogether = 20
-/** How long hits wait for company, ms. */
+/** How long the first hit waits for others to be written with it, ms. */
 const gatherMs = 100
 /** Each step is followed by a rest this many times as long: mail goes first. */
 const restFactor = 3
-/** How long hits are judged before others get their turn, ms. */
+/** How long to judge hits before yielding to other work, ms. */
 const turnMs = 3
 /** How long a hit is remembered, since later ones may say more of it, ms. */
 const memoryMs = 15 * 60_000
@@ -57,9 +57,9 @@ const settledAtOnce = 100
 const againMs = 1_000
 
 /**
- * Writes down what readers and machines fetched, behind the answers: a hit is stored and counted at once, as it is judged then,
- * and becomes an event when it has settled. What is judged otherwise later is corrected, by an event of its own where its event is
- * written already.
+ * Writes down what readers and machines fetched, after the request was answered. A hit is stored and counted at once, with the verdict
+ * of that moment, and becomes an event once it has settled. A later verdict corrects it, with an event of its own if the first is
+ * already written.
  */
 export class HitRecorder {
   readonly #parts: HitRecorderParts
@@ -67,7 +67,7 @@ export class HitRecorder {
   readonly #waiting: ReaderHit[] = []
   readonly #recent = new RecentHits()
   #working: Promise<void> | null = null
-  /** Whether there is something to do that came while others were worked on. */
+  /** Whether work arrived while other work was in progress. */
   #isAskedAgain = false
   #cancelTimer: CancelTimer = () => {}
   #isStopped = false
@@ -167,7 +167,7 @@ export class HitRecorder {
     if (steps.some(({ tells }) => tells)) this.#parts.eventsWritten()
   }
 
-  /** What is to be written of the new hits of a recipient, and of earlier ones that they show in another light. */
+  /** What to write about a recipient's new hits, and about earlier ones that they cast in a new light. */
   #stepOf(subject: HitSubject, came: ReaderHit[]): Step {
     const all = this.#recent.of(subject.recipientId)
     const known = all.slice(-judgedTogether)
@@ -228,7 +228,7 @@ export class HitRecorder {
     return false
   }
 
-  /** False where a recipient was erased or removed meanwhile: what is left is to be read again. */
+  /** False if a recipient was erased or removed in the meantime; then read again what is left. */
   async #written(batch: Statement[]): Promise<boolean> {
     try {
       await this.#parts.db.write(batch, { patient: true })

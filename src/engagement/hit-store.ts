@@ -1,8 +1,8 @@
-import { recordEvent } from '../event/event-log.ts'
-import type { EventSubject } from '../event/event-log.ts'
+import { recordEvent, subjectOfRow } from '../event/event-log.ts'
+import type { EventSubject, SubjectRow } from '../event/event-log.ts'
 import { isoTime } from '../iso-time.ts'
 import { storedTracking } from '../message/tracking-options.ts'
-import type { Database, Row, Statement } from '../store/database.ts'
+import type { Database, Statement } from '../store/database.ts'
 import type { Verdict } from '../tracking/hit.ts'
 import type { KeptReader } from './kept-reader.ts'
 
@@ -26,13 +26,8 @@ export interface JudgedHit extends KeptReader {
   verdict: Verdict
 }
 
-interface SubjectRow extends Row {
+interface TrackedRow extends SubjectRow {
   id: string
-  message_id: string
-  account_id: string
-  forward_path: string
-  subject: string
-  sandbox: number
   tracking: string
   delivered_at: number | null
   stored: number
@@ -49,17 +44,12 @@ const subjectsSql = `
 
 /** By recipient; those that are gone, or whose mail is not tracked, are left out. */
 export async function readSubjects(db: Pick<Database, 'read'>, recipientIds: readonly string[]): Promise<Map<string, HitSubject>> {
-  const rows = await db.read<SubjectRow>(subjectsSql, Object.fromEntries(names.map((name, place) => [name, recipientIds[place] ?? ''])))
+  const rows = await db.read<TrackedRow>(subjectsSql, Object.fromEntries(names.map((name, place) => [name, recipientIds[place] ?? ''])))
   return new Map(rows.map((row) => [row.id, subjectOf(row)]))
 }
 
-const subjectOf = (row: SubjectRow): HitSubject => ({
-  accountId: row.account_id,
-  messageId: row.message_id,
-  recipientId: row.id,
-  to: row.forward_path,
-  subject: row.subject,
-  sandbox: row.sandbox === 1,
+const subjectOf = (row: TrackedRow): HitSubject => ({
+  ...subjectOfRow(row.id, row),
   isAnonymous: storedTracking(row.tracking)?.anonymous ?? false,
   deliveredAt: row.delivered_at,
   stored: row.stored,
@@ -101,7 +91,7 @@ export const recount = ({ recipientId, to }: HitSubject): Statement => ({
 export const recordRejudged = (subject: HitSubject, { type, at, verdict }: JudgedHit, eventId: string, now: number): Statement =>
   recordEvent(subject, 'email.rejudged', { event_id: eventId, type: eventTypeOf(type), at: isoTime(at), ...botMembers(verdict) }, now)
 
-interface UnsettledRow extends Row {
+interface UnsettledRow extends SubjectRow {
   id: string
   type: 'open' | 'click'
   link: string | null
@@ -111,12 +101,7 @@ interface UnsettledRow extends Row {
   bot_reason: string | null
   bot_confidence: number
   happened_at: number
-  message_id: string
   recipient_id: string
-  account_id: string
-  forward_path: string
-  subject: string
-  sandbox: number
 }
 
 /** Hits up to `until` (epoch, ms) that have no event yet. Uses the partial index hit_unsettled. */
@@ -131,19 +116,11 @@ export const readUnsettled = (db: Pick<Database, 'read'>, until: number, limit: 
 
 /** Writes the event of a hit, and its id beside the hit. */
 export function settleHit(row: UnsettledRow, now: number): { eventId: string; statements: Statement[] } {
-  const about: EventSubject = {
-    accountId: row.account_id,
-    messageId: row.message_id,
-    recipientId: row.recipient_id,
-    to: row.forward_path,
-    subject: row.subject,
-    sandbox: row.sandbox === 1,
-  }
   const at = isoTime(row.happened_at)
   const client = { ip_address: row.ip_address, user_agent: row.user_agent }
   const verdict = botMembers({ bot: row.bot === 1, reason: row.bot_reason, confidence: row.bot_confidence / 100 })
   const own = row.type === 'open' ? { opened_at: at } : { clicked_at: at, link: row.link }
-  const event = recordEvent(about, eventTypeOf(row.type), { ...own, ...client, ...verdict }, now)
+  const event = recordEvent(subjectOfRow(row.recipient_id, row), eventTypeOf(row.type), { ...own, ...client, ...verdict }, now)
   const eventId = event.params?.['id'] as string
   const note = { sql: 'update hit set event_id = :eventId where id = :id and event_id is null', params: { id: row.id, eventId }, expect: 1 }
   return { eventId, statements: [note, event] }

@@ -32,7 +32,7 @@ export class RecentHits {
   add(hit: RecentHit): void {
     const { recipientId } = hit.came
     const hits = [...this.of(recipientId), hit]
-    // The recipient that was heard of last comes last.
+    // Keeps the most recent recipient last.
     this.#byRecipient.delete(recipientId)
     this.#byRecipient.set(recipientId, hits)
     this.#size++
@@ -42,7 +42,7 @@ export class RecentHits {
     }
   }
 
-  /** Forgets the recipients of whom nothing came since (epoch, ms). */
+  /** Forgets recipients without a hit since this time (epoch, ms). */
   forgetBefore(time: number): void {
     for (const [recipientId, hits] of this.#byRecipient) {
       if ((hits.at(-1)?.came.at ?? 0) >= time) return

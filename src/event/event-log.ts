@@ -1,5 +1,5 @@
 import { newId } from '../id.ts'
-import type { Statement } from '../store/database.ts'
+import type { Row, Statement } from '../store/database.ts'
 import type { EventType } from './event-type.ts'
 
 /** Whom and what an event is about. */
@@ -13,6 +13,24 @@ export interface EventSubject {
   subject: string
   sandbox: boolean
 }
+
+/** A recipient joined with its message. */
+export interface SubjectRow extends Row {
+  message_id: string
+  account_id: string
+  forward_path: string
+  subject: string
+  sandbox: number
+}
+
+export const subjectOfRow = (recipientId: string, row: SubjectRow): EventSubject => ({
+  accountId: row.account_id,
+  messageId: row.message_id,
+  recipientId,
+  to: row.forward_path,
+  subject: row.subject,
+  sandbox: row.sandbox === 1,
+})
 
 /**
  * Appends an event; to be written in the same batch as the state it describes.

@@ -1,6 +1,7 @@
-import type { EventSubject } from '../event/event-log.ts'
+import { subjectOfRow } from '../event/event-log.ts'
+import type { EventSubject, SubjectRow } from '../event/event-log.ts'
 import type { RecipientState } from '../queue/recipient-state.ts'
-import type { Database, Row } from '../store/database.ts'
+import type { Database } from '../store/database.ts'
 import type { ReportedOn } from './match-report.ts'
 
 /** A recipient that a report is about: how it stands, and whom events of it concern. */
@@ -10,17 +11,12 @@ export interface ReportSubject extends ReportedOn {
   destination: string
 }
 
-interface RecipientRow extends Row {
-  message_id: string
-  account_id: string
-  forward_path: string
+interface RecipientRow extends SubjectRow {
   destination: string
   state: RecipientState
   owner: string | null
   delivered_at: number | null
   complained_at: number | null
-  subject: string
-  sandbox: number
 }
 
 /** Null where it is kept no more, or its account has ended. */
@@ -41,12 +37,5 @@ const reportedOn = (recipientId: string, row: RecipientRow): ReportSubject => ({
   isInHand: row.owner !== null,
   deliveredAt: row.delivered_at,
   complainedAt: row.complained_at,
-  event: {
-    accountId: row.account_id,
-    messageId: row.message_id,
-    recipientId,
-    to: row.forward_path,
-    subject: row.subject,
-    sandbox: row.sandbox === 1,
-  },
+  event: subjectOfRow(recipientId, row),
 })

@@ -7,7 +7,7 @@ import { readRecipientToken, recipientTokenLength } from '../tracking/tracking-t
 import type { TrackedRecipient, TrackingKeys } from '../tracking/tracking-token.ts'
 import { clientAddressRule } from './client-address.ts'
 
-export interface TrackingDoorParts {
+interface TrackingDoorParts {
   keys: TrackingKeys
   /** Networks in CIDR notation. */
   trustedProxies: readonly string[]
@@ -32,7 +32,7 @@ const kept = new Set([
 /** characters */
 const longestHeader = 1_000
 
-/** What is found at the path of a tracking link. */
+/** What a tracking URL is answered with. */
 interface Found {
   status: number
   type: string

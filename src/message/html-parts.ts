@@ -20,7 +20,7 @@ interface Span {
   end: number
 }
 
-/** Parts within parts; mail programs make four. */
+/** Levels of nested parts; mail programs write four. */
 const deepest = 8
 const mostParts = 1000
 /** A message with one of these was signed as it is. */
@@ -43,7 +43,7 @@ export function htmlParts(message: Buffer): HtmlPart[] {
 interface Walk {
   message: Buffer
   found: HtmlPart[]
-  /** How many parts may still come. */
+  /** Parts still allowed. */
   left: number
 }
 
@@ -54,7 +54,7 @@ interface Part {
   end: number
 }
 
-/** False where the message is to be left alone. */
+/** False if the message must be left alone. */
 function readPart(walk: Walk, part: Part, depth: number): boolean {
   const { type, parameters } = mediaTypeOf(part.fields)
   if (sealed.test(type) || walk.left-- <= 0) return false

@@ -2,7 +2,7 @@ import type { Database, Statement } from '../store/database.ts'
 
 /**
  * What the table search_term says of a message, to find it by, as SQL over the parameters of a search. The table is filled behind the
- * log, and what it says is not taken back when it holds no more: it leads to what may be meant, and whoever finds looks again.
+ * log, and an entry that is no longer true stays: it leads to candidates, each of which the search checks again.
  */
 export const termOf = {
   /** Has this recipient. */

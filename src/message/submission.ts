@@ -80,7 +80,7 @@ export interface Submission {
   templateId: string | null
   /** What its readers can unsubscribe from: '' where it has no topic, null where they cannot. */
   unsubscribeTopic: string | null
-  /** What the submitter asks to be seen of its readers; what is left out is as the domain has it. */
+  /** What the submitter wants tracked; what is left out is as the domain has it. */
   tracking: TrackingWish
   /** Epoch, ms; null: at once. */
   scheduledAt: number | null

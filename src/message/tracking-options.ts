@@ -1,4 +1,4 @@
-/** What is to be seen of the readers of a message. */
+/** What is tracked of a message. */
 export interface TrackingOptions {
   opens: boolean
   clicks: boolean
@@ -20,7 +20,7 @@ export function storedTracking(column: string | null): TrackingOptions | null {
 /** What a submitter asks for; what is left out is as its domain has it, and `anonymous` is false. */
 export type TrackingWish = Partial<TrackingOptions>
 
-/** What holds for a message: what its submitter asks for, else its domain. Null where nothing is to be seen. */
+/** What holds for a message: what its submitter asks for, else its domain. Null where nothing is tracked. */
 export function trackingFor(wish: TrackingWish, domain: Pick<TrackingOptions, 'opens' | 'clicks'> | null): TrackingOptions | null {
   const options = { opens: domain?.opens ?? false, clicks: domain?.clicks ?? false, anonymous: false, ...wish }
   return domain && (options.opens || options.clicks) ? options : null

@@ -12,13 +12,13 @@ export function transferEncodingOf(value: string | undefined): TransferEncoding 
   return name === '7bit' || name === '8bit' || name === 'binary' || name === 'quoted-printable' || name === 'base64' ? name : null
 }
 
-/** The content of a part, its transfer encoding undone. What no encoder writes is read as most mail programs read it. */
+/** The content of a part, its transfer encoding undone. Invalid input is read as most mail programs read it. */
 export function decodeTransfer(bytes: Buffer, encoding: TransferEncoding): Buffer {
   if (encoding === 'base64') return Buffer.from(bytes.toString('latin1'), 'base64')
   return encoding === 'quoted-printable' ? decodeQuotedPrintable(bytes) : bytes
 }
 
-/** False of base64 that readers understand differently: with something behind its padding, or what is no base64. */
+/** False if readers would decode it differently: data after the padding, or characters that are not base64. */
 export const isPlainBase64 = (bytes: Buffer): boolean => /^[A-Za-z0-9+/\s]*(?:=\s*){0,2}$/.test(bytes.toString('latin1'))
 
 /** The content in this encoding again, or where it has lines that are too long for that, in quoted-printable. */

@@ -1,21 +1,17 @@
 import type { Clock } from '../clock.ts'
-import { recordEvent } from '../event/event-log.ts'
+import { recordEvent, subjectOfRow } from '../event/event-log.ts'
+import type { SubjectRow } from '../event/event-log.ts'
 import { ConflictError } from '../store/database.ts'
-import type { Database, Row } from '../store/database.ts'
+import type { Database } from '../store/database.ts'
 import { endWaiting } from './queue-store.ts'
 import { moveEndedByOperator } from './recipient-state.ts'
 
-interface WaitingRow extends Row {
+interface WaitingRow extends SubjectRow {
   id: string
-  account_id: string
-  message_id: string
-  forward_path: string
   attempts: number
   last_response: string | null
   smtp_code: number | null
   enhanced_status: string | null
-  subject: string
-  sandbox: number
 }
 
 /** Recipients that are ended together: it bounds what is in memory and how long one commit takes. */
@@ -64,14 +60,7 @@ export async function bounceWaiting(
 async function bounce(db: Database, row: WaitingRow, now: number): Promise<boolean> {
   const reply = row.smtp_code === null ? null : { code: row.smtp_code, enhancedCode: row.enhanced_status, text: row.last_response ?? '' }
   const move = moveEndedByOperator(row, { reply, reason: row.last_response }, now)
-  const subject = {
-    accountId: row.account_id,
-    messageId: row.message_id,
-    recipientId: row.id,
-    to: row.forward_path,
-    subject: row.subject,
-    sandbox: row.sandbox === 1,
-  }
+  const subject = subjectOfRow(row.id, row)
   try {
     await db.write([endWaiting(row.id, move, now), ...move.events.map(({ type, data }) => recordEvent(subject, type, data, now))])
     return true

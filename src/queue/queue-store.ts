@@ -21,7 +21,7 @@ export interface QueuedMessage {
   feedbackTag: string | null
   /** What its readers can unsubscribe from: '' where it has no topic, null where they cannot. */
   unsubscribeTopic: string | null
-  /** What is to be seen of its readers; null: nothing. */
+  /** What is tracked of it; null: nothing. */
   tracking: TrackingOptions | null
   /** True where its submitter said how long it is of use: it does not leave after that. */
   neverLate: boolean

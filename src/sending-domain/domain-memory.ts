@@ -10,7 +10,7 @@ export interface SenderDomain {
   id: string
   name: string
   tls: DomainTls
-  /** What is to be seen of the readers of its mail where that does not say. */
+  /** What is tracked of its mail unless the mail says otherwise. */
   tracking: { opens: boolean; clicks: boolean }
   /** Where its tracking links are to be, once its record was found; null before. */
   trackingHost: string | null

@@ -79,7 +79,7 @@ export interface Domain {
   tls: DomainTls
   /** True where From addresses at names below it are covered too. */
   subdomains: boolean
-  /** What is to be seen of the readers of its mail where that does not say. */
+  /** What is tracked of its mail unless the mail says otherwise. */
   tracking: { opens: boolean; clicks: boolean }
   /** The label under the domain that tracking links are to be at. */
   trackingSubdomain: string | null

@@ -2,7 +2,7 @@ import type { Statement as Prepared } from 'better-sqlite3'
 import type { Row, Value } from './database.ts'
 import type { Connection } from './sqlite-connection.ts'
 
-/** Each takes about 30 KB. The usual ones are a hundred; the filters of lists make many more together. */
+/** Each takes about 30 KB. Ordinary work prepares a hundred; list filters combine into many more. */
 const mostPrepared = 400
 
 /** Statements by their number, prepared when they are first run: preparing one costs more than running it. */

@@ -1,4 +1,4 @@
-/** Has things done one after the other for each owner, whatever is done for others meanwhile. */
+/** Runs the work of each owner in order, one piece at a time; different owners do not wait for each other. */
 export class Turns {
   readonly #last = new Map<string, Promise<unknown>>()
 

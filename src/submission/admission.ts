@@ -38,7 +38,7 @@ export interface Admission {
   submission: Submission
   /** The domain that signs; null in the sandbox. */
   domainId: string | null
-  /** What is to be seen of its readers; null: nothing. */
+  /** What is tracked of it; null: nothing. */
   tracking: TrackingOptions | null
   now: number
 }

@@ -9,7 +9,7 @@ import { domainOf } from '../smtp/address.ts'
 interface OwnedDomain {
   id: string
   name: string
-  /** What is to be seen of the readers of its mail where that does not say. */
+  /** What is tracked of its mail unless the mail says otherwise. */
   tracking: Pick<TrackingOptions, 'opens' | 'clicks'>
 }
 

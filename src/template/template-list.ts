@@ -8,7 +8,7 @@ import type { Page } from '../store/page-clause.ts'
 import { LiveTemplates } from './live-templates.ts'
 import { contentFaults } from './template-content.ts'
 import type { DeclaredVariable, WrittenTemplate } from './template-content.ts'
-import { deleteTemplate, findTemplate, insertTemplate, insertVersion, updateTemplate, updateVersion } from './template-store.ts'
+import { contentOf, deleteTemplate, findTemplate, insertTemplate, insertVersion, updateTemplate, updateVersion } from './template-store.ts'
 import type { Template, TemplateRow } from './template-store.ts'
 import { TemplateVersions } from './template-versions.ts'
 
@@ -200,11 +200,5 @@ const templateOf = (row: TemplateRow): Template => ({
   revision: row.revision,
   createdAt: row.created_at,
   updatedAt: row.updated_at,
-  subject: row.subject,
-  html: row.html_body,
-  text: row.text_body,
-  from: row.header_from,
-  replyTo: JSON.parse(row.reply_to) as string[],
-  variables: JSON.parse(row.variables) as DeclaredVariable[],
-  layout: row.layout,
+  ...contentOf(row),
 })

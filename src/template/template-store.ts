@@ -1,5 +1,5 @@
 import type { Row, Statement, Value } from '../store/database.ts'
-import type { WrittenTemplate } from './template-content.ts'
+import type { DeclaredVariable, WrittenTemplate } from './template-content.ts'
 
 /** A template with its newest version, which is what its owner sees and edits. */
 export interface Template extends WrittenTemplate {
@@ -25,7 +25,19 @@ export interface Template extends WrittenTemplate {
   updatedAt: number
 }
 
-export interface TemplateRow extends Row {
+/** What is written in a version. */
+export interface ContentRow extends Row {
+  subject: string | null
+  html_body: string
+  text_body: string | null
+  header_from: string | null
+  reply_to: string
+  /** JSON, as `reply_to`. */
+  variables: string
+  layout: string | null
+}
+
+export interface TemplateRow extends ContentRow {
   id: string
   account_id: string
   name: string
@@ -38,13 +50,6 @@ export interface TemplateRow extends Row {
   revision: number
   created_at: number
   updated_at: number
-  subject: string | null
-  html_body: string
-  text_body: string | null
-  header_from: string | null
-  reply_to: string
-  variables: string
-  layout: string | null
 }
 
 /** The template of an account by its id or alias; an alias never has the form of an id. */
@@ -124,6 +129,16 @@ export const updateVersion = (template: Template): Statement => ({
          where id = :versionId and published_at is null`,
   params: { versionId: template.versionId, ...contentParams(template) },
   expect: 1,
+})
+
+export const contentOf = (row: ContentRow): WrittenTemplate => ({
+  subject: row.subject,
+  html: row.html_body,
+  text: row.text_body,
+  from: row.header_from,
+  replyTo: JSON.parse(row.reply_to) as string[],
+  variables: JSON.parse(row.variables) as DeclaredVariable[],
+  layout: row.layout,
 })
 
 export const contentParams = ({ subject, html, text, from, replyTo, variables, layout }: WrittenTemplate): Record<string, Value> => ({

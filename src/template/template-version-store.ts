@@ -1,9 +1,9 @@
-import type { Row, Statement } from '../store/database.ts'
 import type { Actor } from '../account/audit-log.ts'
+import type { Row, Statement } from '../store/database.ts'
 import type { ResolvedTemplate, TemplateUse } from './resolve-template.ts'
 import type { DeclaredVariable, WrittenTemplate } from './template-content.ts'
-import { contentParams } from './template-store.ts'
-import type { Template } from './template-store.ts'
+import { contentOf, contentParams } from './template-store.ts'
+import type { ContentRow, Template } from './template-store.ts'
 
 /** A published version as it is listed. */
 export interface VersionRow extends Row {
@@ -26,14 +26,7 @@ export interface TemplateVersion extends WrittenTemplate {
   sent: ResolvedTemplate | null
 }
 
-export interface WholeVersionRow extends VersionRow {
-  subject: string | null
-  html_body: string
-  text_body: string | null
-  header_from: string | null
-  reply_to: string
-  variables: string
-  layout: string | null
+export interface WholeVersionRow extends VersionRow, ContentRow {
   sent_html: string | null
   sent_text: string | null
   sent_variables: string | null
@@ -72,13 +65,7 @@ export const versionOf = (row: WholeVersionRow): TemplateVersion => ({
   number: row.number,
   publishedAt: row.published_at,
   publishedBy: publisherOf(row),
-  subject: row.subject,
-  html: row.html_body,
-  text: row.text_body,
-  from: row.header_from,
-  replyTo: JSON.parse(row.reply_to) as string[],
-  variables: variablesIn(row.variables),
-  layout: row.layout,
+  ...contentOf(row),
   sent: row.sent_html === null ? null : { html: row.sent_html, text: row.sent_text, variables: variablesIn(row.sent_variables) },
 })
 

@@ -12,7 +12,7 @@ interface Browser {
 }
 
 /** A header as one that a person's browser may have sent. */
-export interface BrowserHeader {
+interface BrowserHeader {
   /** In lower case. */
   agent: string
   headers: Record<string, string>

@@ -10,7 +10,7 @@ export class CertifiedNames {
     this.#isForBrowsers = isForBrowsers
   }
 
-  /** One that the server has made for itself is none that browsers believe. */
+  /** Browsers do not trust a certificate that the server made for itself. */
   use({ cert, origin }: { cert: string; origin: string }): void {
     this.#certificate = this.#isForBrowsers && origin === 'configured' ? new X509Certificate(cert) : null
   }

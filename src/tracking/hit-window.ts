@@ -1,7 +1,7 @@
 import type { SourcedHit } from './hit-source.ts'
 
 /** So many different values of one property. */
-export interface Variety {
+interface Variety {
   of: (hit: SourcedHit) => string
   atLeast: number
 }

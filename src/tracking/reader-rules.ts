@@ -98,7 +98,7 @@ export type WeightName =
 
 type NetworkKind = 'mail_filters' | 'filters_with_people' | 'datacentres'
 
-export type ReaderRules = Omit<RuleSource, 'networks'> & {
+type ReaderRules = Omit<RuleSource, 'networks'> & {
   /** Tells whether an address lies in one of the networks of a kind. */
   isIn: Record<NetworkKind, (address: string) => boolean>
 }

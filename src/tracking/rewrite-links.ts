@@ -11,7 +11,7 @@ export interface TrackableLink {
   target: string
 }
 
-/** A place of the bytes that gets other text, ASCII; what is put in has no length. */
+/** Bytes to replace with ASCII text; an insertion has no length. */
 export interface Edit {
   start: number
   end: number
@@ -35,7 +35,7 @@ export function rewriteLinks(html: Uint8Array, charset: string, urlFor: (target:
   return edited(html, source, links.map(({ start, end, target }) => ({ start, end, text: urlFor(target, links.length) })))
 }
 
-/** The bytes with all edits made, which are in their order. */
+/** Applies the edits, which are in order. */
 export function edited(html: Uint8Array, { encode }: Pick<HtmlSource, 'encode'>, edits: readonly Edit[]): Buffer {
   const pieces: Uint8Array[] = []
   let copied = 0

@@ -5,7 +5,7 @@ import type { SourcedHit } from './hit-source.ts'
 import { readerRules } from './reader-rules.ts'
 
 /** What is known beside a hit. */
-export interface HitCircumstances {
+interface HitCircumstances {
   scheme: 'http' | 'https'
   /** Links of the message. */
   links: number

@@ -13,7 +13,7 @@ import type { Edit } from './rewrite-links.ts'
 import { messageTag, recipientToken } from './tracking-token.ts'
 import type { TrackingKeys } from './tracking-token.ts'
 
-/** What is to be seen of a message's readers, and how. */
+/** What is tracked of a message, and how. */
 export interface TrackingPlan {
   opens: boolean
   clicks: boolean
@@ -40,8 +40,8 @@ interface TrackedPart extends HtmlPart {
 const clippedAt = 100_000
 
 /**
- * A message whose links are rewritten once, for each recipient to get tokens of its own. All but the changed HTML parts stays byte for
- * byte, and of these the content but for the values of links and what is put in at the end.
+ * A message whose links are rewritten once, with a placeholder where each recipient's token goes. Everything outside its HTML parts stays
+ * byte for byte; inside them only the values of links change, and the insertion is added.
  */
 export class TrackedMessage {
   readonly #message: Buffer
@@ -56,7 +56,7 @@ export class TrackedMessage {
     this.#keys = frame.keys
   }
 
-  /** Null where there is nothing in the message to track, or it may not be changed. */
+  /** Null if there is nothing to track in the message, or it may not be changed. */
   static of(messageId: string, content: Uint8Array, plan: TrackingPlan): TrackedMessage | null {
     const message = Buffer.from(content.buffer, content.byteOffset, content.byteLength)
     const { keys } = plan
@@ -108,7 +108,7 @@ function trackedHtml(part: HtmlPart, message: Buffer, frame: HtmlFrame): Tracked
   return { ...part, html, places: placesOf(html, source.encode(frame.links.placeholder)), encode: (ascii) => source.encode(ascii) }
 }
 
-/** What becomes of links, and what is put in, in their order. */
+/** The rewritten links and the insertion, in order. */
 function editsOf(source: HtmlSource, size: number, { plan, links, isLeft, isFirst }: HtmlFrame): Edit[] {
   const markup = findLinks(source.text)
   const followed = plan.clicks ? linksAmong(source, markup.links).filter(({ target }) => !isLeft(target)) : []
@@ -121,7 +121,7 @@ function editsOf(source: HtmlSource, size: number, { plan, links, isLeft, isFirs
   )
 }
 
-/** Where something is put in: at the end of the page, or at its beginning where the end is cut off by mail programs. */
+/** Where to insert: at the end of the page, or at its beginning if mail programs would clip the end. */
 function placeOf({ bodyStart, bodyEnd, endsInText }: Markup, length: number, size: number): number | null {
   const end = bodyEnd ?? (endsInText ? length : null)
   return size > clippedAt ? (bodyStart ?? end) : end
@@ -147,7 +147,7 @@ function withToken({ html, places, encode }: TrackedPart, token: string): Buffer
   return copy
 }
 
-/** What is not rewritten: links to unsubscribe, ours and those of the message's own List-Unsubscribe field. */
+/** Tells links that are not rewritten: our links to unsubscribe, and those in the message's own List-Unsubscribe field. */
 function leftAlone(message: Buffer, { ownUrls }: TrackingPlan): (target: string) => boolean {
   const block = parseHeaderBlock(message)
   const fields = block.ok ? fieldsNamed(block.fields, 'List-Unsubscribe') : []

@@ -52,11 +52,11 @@ const appLinks = z.strictObject({
   'assetlinks.json': z.array(z.record(z.string(), z.unknown())).refine(short, tooLong).nullish(),
 })
 const changeable = {
-  open_tracking: z.boolean().nullish().describe('Whether opens are seen by a picture where an email does not say. false if not given.'),
+  open_tracking: z.boolean().nullish().describe('Whether opens are tracked, by a picture, unless an email says otherwise. false if not given.'),
   click_tracking: z
     .boolean()
     .nullish()
-    .describe('Whether clicks are seen by rewritten links where an email does not say. false if not given.'),
+    .describe('Whether clicks are tracked, by rewritten links, unless an email says otherwise. false if not given.'),
   app_links: appLinks.nullish().describe('What the tracking host answers below `/.well-known`, for apps to open links themselves.'),
   tracking_subdomain: label.nullish().describe('A label under the domain, such as `links`.'),
   tls: z.enum(domainTlsPolicies).nullish(),

@@ -52,7 +52,8 @@ async function send(to: string[], more: object = {}): Promise<void> {
 
 /** Answers everything with a picture's worth of bytes, and prints its port. */
 const bareServer =
-  "require('http').createServer((q, r) => r.writeHead(200, { 'Content-Type': 'image/gif', 'Content-Length': 43 }).end('x'.repeat(43))).listen(0, '127.0.0.1', function () { console.log(this.address().port) })"
+  `require('http').createServer((q, r) => r.writeHead(200, { 'Content-Type': 'image/gif', 'Content-Length': 43 }).end('x'.repeat(43)))
+     .listen(0, '127.0.0.1', function () { console.log(this.address().port) })`
 
 const portOf = (child: ChildProcess): Promise<number> =>
   new Promise((resolve) => child.stdout?.once('data', (text: Buffer) => resolve(Number(text.toString()))))

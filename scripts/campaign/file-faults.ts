@@ -106,8 +106,16 @@ const fullDisk: Fault[] = [
 
 const closedFileSystem: Fault[] = [
   whileRunning('file system read-only', { error: 'EROFS', calls: everyCall, path: '/server/data/' }, { isTold: true }),
-  atStart('file system read-only at start', { error: 'EROFS', calls: everyCall, path: '/server/data' }, { isTold: true, isRefused: true, isShort: true }),
-  atStart('directory of somebody else at start', { error: 'EACCES', calls: ['open', ...everyCall], path: '/server/data' }, { isTold: true, isRefused: true }),
+  atStart(
+    'file system read-only at start',
+    { error: 'EROFS', calls: everyCall, path: '/server/data' },
+    { isTold: true, isRefused: true, isShort: true },
+  ),
+  atStart(
+    'directory of somebody else at start',
+    { error: 'EACCES', calls: ['open', ...everyCall], path: '/server/data' },
+    { isTold: true, isRefused: true },
+  ),
   {
     name: 'no temporary directory',
     settings: { SQLITE_TMPDIR: '/var/tmp' },

@@ -167,7 +167,8 @@ export class Accounts {
   async checkQueue(id: string): Promise<void> {
     // By the partial indexes recipient_state, recipient_queued and recipient_owned.
     const queued = await this.#db.report(
-      `select id from recipient where account_id = :id and state in ('scheduled', 'deferred') and state not in ('queued', 'delivered') and due_at is not null
+      `select id from recipient where account_id = :id and state in ('scheduled', 'deferred') and state not in ('queued', 'delivered')
+            and due_at is not null
         union all
        select id from recipient where account_id = :id and state = 'queued' and owner is null and due_at is not null
         union all

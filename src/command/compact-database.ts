@@ -9,7 +9,8 @@ import type { CommandOutput } from './command.ts'
 /**
  * Rewrites the database while no server runs on it.
  * @param tell writes a line for whoever waits
- * @throws SternaError `configuration` where a server holds the directory or its database is gone, `not_found`, `invalid_state` where there is too little room
+ * @throws SternaError `configuration` where a server holds the directory or its database is gone, `not_found`,
+ *   `invalid_state` where there is too little room
  */
 export function compactDatabase({ dataDir }: Pick<Config, 'dataDir'>, tell: (line: string) => void): CommandOutput {
   keepTemporaryFilesIn(dataDir)

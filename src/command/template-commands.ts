@@ -10,10 +10,13 @@ export const templateCommands: Command[] = [
       publish: { type: 'boolean', doc: 'Publishes them too, layouts and partials before what they stand in.' },
     },
     doc:
-      'Makes templates of HTML files, as React Email, MJML or an editor writes them, or changes their drafts: welcome.html is the template ' +
+      'Makes templates of HTML files, as React Email, MJML or an editor writes them, or changes their drafts: ' +
+      'welcome.html is the template ' +
       'with the alias welcome. Beside it may lie welcome.txt (its text), welcome.subject, and welcome.json with any of name, from, ' +
-      'reply_to, layout and variables, as the API has them; what does not lie there stays as it is. A new template without a subject takes ' +
-      'the <title>. What is the same already is left alone, so it may be run again. Files that fail do not keep the others from being taken.',
+      'reply_to, layout and variables, as the API has them; what does not lie there stays as it is. A new template ' +
+      'without a subject takes ' +
+      'the <title>. What is the same already is left alone, so it may be run again. Files that fail do not keep the ' +
+      'others from being taken.',
     async run(input, { accounts, templates }) {
       // What checks requests is not needed by other commands, which start sooner without it.
       const { pushTemplates } = await import('./push-templates.ts')

@@ -37,7 +37,8 @@ interface TrackedRow extends SubjectRow {
 export const subjectsAtOnce = 50
 const names = Array.from({ length: subjectsAtOnce }, (_, place) => `r${place}`)
 const subjectsSql = `
-  select r.id, r.message_id, r.account_id, r.forward_path, m.subject, m.sandbox, m.tracking, coalesce(r.delivered_at, r.sent_at) as delivered_at,
+  select r.id, r.message_id, r.account_id, r.forward_path, m.subject, m.sandbox, m.tracking,
+         coalesce(r.delivered_at, r.sent_at) as delivered_at,
          (select count(*) from hit h where h.recipient_id = r.id) as stored
     from recipient r join message m on m.id = r.message_id
    where r.id in (${names.map((name) => `:${name}`).join(', ')}) and m.tracking is not null`

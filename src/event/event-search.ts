@@ -37,10 +37,11 @@ const inSpan = 'seq >= :firstPlace and seq < :endPlace'
 
 /** What is in the span of each block; the index event_feed leads to it. */
 const inBlock = `seq >= case when found.block * ${blockSize} > :firstPlace then found.block * ${blockSize} else :firstPlace end
-  and seq < case when found.block * ${blockSize} + ${blockSize} < :endPlace then found.block * ${blockSize} + ${blockSize} else :endPlace end`
+  and seq < case when (found.block + 1) * ${blockSize} < :endPlace then (found.block + 1) * ${blockSize} else :endPlace end`
 
 /** The recipient's emails, and others of late. */
-const emailsTo = `select distinct message_id as email_id from (${messagesWith(termOf.to)} union all ${messagesBehind('email.queued')}) candidate`
+const emailsTo = `
+  select distinct message_id as email_id from (${messagesWith(termOf.to)} union all ${messagesBehind('email.queued')}) candidate`
 
 /**
  * A search for public events of an account. It skips the blocks of the log that have none of the type or the time; the events of a

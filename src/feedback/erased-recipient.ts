@@ -15,7 +15,8 @@ export function keptOutcome(outcome: ReportOutcome, { id }: Pick<IncomingReport,
     {
       sql: `delete from incoming_content
              where id = (select content_id from incoming_report where id = :id)
-               and not exists (select 1 from incoming_report r where r.content_id = incoming_content.id and r.state = 'received' and r.id <> :id)`,
+               and not exists (select 1 from incoming_report r
+                                where r.content_id = incoming_content.id and r.state = 'received' and r.id <> :id)`,
       params: { id },
     },
   ]

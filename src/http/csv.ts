@@ -11,7 +11,8 @@ export interface Table {
 /** The parameter by which endpoints that answer as a table are asked for it; `Accept: text/csv` is the same. */
 export const formatParameter = choiceParameter(['json', 'csv']).meta({
   description:
-    'csv: the rows as a table, as with `Accept: text/csv`. A text that a spreadsheet would take for a formula begins with an apostrophe there.',
+    'csv: the rows as a table, as with `Accept: text/csv`. A text that a spreadsheet would take for a formula begins ' +
+    'with an apostrophe there.',
 })
 
 /** The text of a table (RFC 4180). */

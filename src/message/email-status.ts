@@ -72,7 +72,8 @@ export function markedMessages(status: EmailStatus): string {
   const settled = mark.filter((state) => state !== 'queued')
   const inSpan = 'message_id >= :first and message_id < :end'
   const ofSettled = `select message_id from recipient
-                      where account_id = :accountId and state in (${quoted(settled)}) and state not in ('queued', 'delivered') and ${inSpan}`
+                      where account_id = :accountId and state in (${quoted(settled)}) and state not in ('queued', 'delivered')
+                        and ${inSpan}`
   const ofQueued = `select message_id from recipient where account_id = :accountId and state = 'queued' and owner is null and ${inSpan}
                      union all
                     select message_id from recipient where account_id = :accountId and owner is not null`

@@ -54,7 +54,8 @@ export function candidatesOf({ status, to, from, domainId, tag }: MessageFilter)
 
 const messagesTagged = (withValue: boolean): string =>
   `select message_id from message_tag
-    where account_id = :accountId and name = :tagName ${withValue ? 'and value = :tagValue' : ''} and message_id >= :first and message_id < :end`
+    where account_id = :accountId and name = :tagName ${withValue ? 'and value = :tagValue' : ''}
+      and message_id >= :first and message_id < :end`
 
 /**
  * What the messages meet, looked up for each, to be joined by `and` to the condition of their account, `:accountId`. Few texts,

@@ -50,7 +50,8 @@ export async function searchMessages<R extends Row>(
     edgeOf: (rest: Span<string>, entries: number) => edgeOf(db, rest, { ...params, entries, isUpward }),
     look: (piece: Span<string>) =>
       db.report<R>(
-        `select ${columns} from message where ${account} and id >= :first and id < :end ${among.join(' ')} and ${filterCondition(filter)} ${order} limit :rows`,
+        `select ${columns} from message
+          where ${account} and id >= :first and id < :end ${among.join(' ')} and ${filterCondition(filter)} ${order} limit :rows`,
         { ...params, ...piece },
       ),
   }
@@ -92,7 +93,8 @@ async function edgeOf(
   { entries, isUpward, accountId, sandbox }: { entries: number; isUpward: boolean; accountId: string; sandbox: number },
 ): Promise<string | undefined> {
   const [edge] = await db.report<{ id: string }>(
-    `select id from message where ${account} and id >= :first and id < :end order by id ${isUpward ? 'asc' : 'desc'} limit 1 offset :entries`,
+    `select id from message where ${account} and id >= :first and id < :end
+      order by id ${isUpward ? 'asc' : 'desc'} limit 1 offset :entries`,
     { accountId, sandbox, first, end, entries: isUpward ? entries : entries - 1 },
   )
   return edge?.id

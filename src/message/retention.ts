@@ -105,7 +105,8 @@ const recipients = (db: Reads, cutoff: number): WalkedTable<string> => ({
       cutoff,
     }),
     {
-      sql: `delete from hit where recipient_id in (select id from recipient where id > :after and id <= :last and ${isFinal('recipient.message_id')})`,
+      sql: `delete from hit where recipient_id in (
+              select id from recipient where id > :after and id <= :last and ${isFinal('recipient.message_id')})`,
       params: { after, last, cutoff },
     },
     { sql: `delete from recipient where id > :after and id <= :last and ${isFinal('recipient.message_id')}`, params: { after, last, cutoff } },

@@ -52,7 +52,8 @@ export const messagesBehind = (type: 'email.queued' | 'email.delivered'): string
 /** Begins a new part behind all messages whose terms are in the table. */
 export const beginPart: Statement = {
   sql: `insert into search_part (start, part)
-        select max(message_id) || '+', max(part) + 1 from search_term where part = (select max(part) from search_part) having max(part) is not null`,
+        select max(message_id) || '+', max(part) + 1 from search_term
+         where part = (select max(part) from search_part) having max(part) is not null`,
 }
 
 /** Removes the parts that nothing is left in; their ids belong to the part before, from then on. */
@@ -72,7 +73,8 @@ export const recipientTerms = (ids: string): string =>
 
 /** The same of the authors of messages. */
 export const authorTerms = (ids: string): string =>
-  `select ${partOf('m.id')}, m.account_id, m.sandbox, 'from:' || m.author, m.id from message m where m.id in (${ids}) and m.author is not null`
+  `select ${partOf('m.id')}, m.account_id, m.sandbox, 'from:' || m.author, m.id
+     from message m where m.id in (${ids}) and m.author is not null`
 
 /** All that it may say of messages, but for their recipients. */
 export const messageTerms = (ids: string): string =>

@@ -52,7 +52,8 @@ export const metricTable = {
 
   queued: gauge(
     'sterna_queue_recipients',
-    'Recipients that are not final: due (could be tried now), waiting (for a retry, or scheduled), in_hand (being tried), held (by an operator).',
+    'Recipients that are not final: due (could be tried now), waiting (for a retry, or scheduled), in_hand (being ' +
+    'tried), held (by an operator).',
     [['state', ['due', 'waiting', 'in_hand', 'held']]],
   ),
   deferred: gauge('sterna_queue_deferred_recipients', 'Recipients that wait because an attempt was deferred; in the others too.'),
@@ -74,7 +75,8 @@ export const metricTable = {
   ]),
   settled: counter(
     'sterna_recipients_settled_total',
-    'Recipients that the queue is done with: delivered, sent (a smarthost took it), bounced, expired, suppressed, failed (by our own fault).',
+    'Recipients that the queue is done with: delivered, sent (a smarthost took it), bounced, expired, suppressed, ' +
+    'failed (by our own fault).',
     [['result', ['delivered', 'sent', 'bounced', 'expired', 'suppressed', 'failed']]],
   ),
   firstAttemptDelay: histogram(

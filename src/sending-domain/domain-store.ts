@@ -157,7 +157,8 @@ interface RecordRow extends Row {
 export async function readDomains(db: Database): Promise<StoredDomain[]> {
   const [domains, keys, records] = await Promise.all([
     db.read<DomainRow>(`select id, account_id, name, status, return_path_label, return_path_seen, tls, subdomains,
-                          open_tracking, click_tracking, tracking_subdomain, app_links, checked_at, verified_at, missing_since, created_at, removed_at, removed_name
+                          open_tracking, click_tracking, tracking_subdomain, app_links, checked_at, verified_at, missing_since, created_at,
+                          removed_at, removed_name
                         from domain order by id`),
     db.read<KeyRow>(`select id, domain_id, selector, algorithm, public_key, private_key, state, seen_at, keep_until,
                        created_at

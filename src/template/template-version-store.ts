@@ -120,7 +120,8 @@ export const publishAgain = (publication: Publication, content: WrittenTemplate)
             (id, template_id, subject, html_body, text_body, header_from, reply_to, variables, layout, created_at, published_at,
              published_by, sent_html, sent_text, sent_variables, number)
           values (:versionId, :id, :subject, :html, :text, :from, :replyTo, :variables, :layout, :now, :now, :by,
-                  :sentHtml, :sentText, :sentVariables, (select coalesce(max(number), 0) + 1 from template_version where template_id = :id))`,
+                  :sentHtml, :sentText, :sentVariables,
+                  (select coalesce(max(number), 0) + 1 from template_version where template_id = :id))`,
     params: { ...publicationParams(publication), ...contentParams(content) },
   },
   ...usesOf(publication),

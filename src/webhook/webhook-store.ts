@@ -85,7 +85,8 @@ export function insertWebhook(webhook: Webhook, sealed: SealedSecrets, limit: nu
 export function updateWebhook(webhook: Webhook, { reenabled }: { reenabled: boolean }): Statement {
   const again = reenabled ? `, after_seq = ${newestEvent}, failing_since = null, exhausted = 0` : ''
   return {
-    sql: `update webhook set url = :url, events = :events, description = :description, payload = :payload, include_bots = :includeBots, status = :status,
+    sql: `update webhook set url = :url, events = :events, description = :description, payload = :payload,
+                             include_bots = :includeBots, status = :status,
                              disabled_reason = :disabledReason, updated_at = :updatedAt${again}
            where id = :id and status <> 'deleted'`,
     params: { ...changeable(webhook), id: webhook.id, updatedAt: webhook.updatedAt },

@@ -15,6 +15,7 @@ import type { SuppressionPolicy } from '../../src/suppression/suppression-policy
 import { erasedAddress } from '../support/erased-address.ts'
 import { startFakeDns } from '../support/fake-dns.ts'
 import { startFakeMx } from '../support/fake-mx.ts'
+import { plainFrame } from '../support/plain-frame.ts'
 import { settableClock } from '../support/settable-clock.ts'
 import type { SettableClock } from '../support/settable-clock.ts'
 import { suppressAtOnce } from '../support/suppress-at-once.ts'
@@ -52,14 +53,7 @@ async function startQueue(around: Around = {}): Promise<QueueRunner> {
       log: silentLog,
       metrics: metricsOf(),
       health: new Health({ clock, log: silentLog }),
-      frameFor: () => ({
-        signingKeys: [],
-        tls: 'opportunistic',
-        knownName: null,
-        tracking: null,
-        fields: [],
-        frameOf: () => ({ reversePath: '', traceFields: '', fields: [] }),
-      }),
+      frameFor: () => plainFrame,
       deliver: resultsOf(() => taken),
       isResolverSuspect: () => false,
       erasedAddress,
@@ -138,28 +132,14 @@ test.each<[string, (isFaulty: () => boolean) => Around, string]>([
       frameFor: () =>
         isFaulty()
           ? fail()
-          : {
-              signingKeys: [],
-              tls: 'opportunistic',
-              knownName: null,
-              tracking: null,
-              fields: [],
-              frameOf: () => ({ reversePath: '', traceFields: '', fields: [] }),
-            },
+          : plainFrame,
     }),
     'deferred',
   ],
   [
     'the frame of its recipients cannot be made',
     (isFaulty) => ({
-      frameFor: () => ({
-        signingKeys: [],
-        tls: 'opportunistic',
-        knownName: null,
-        tracking: null,
-        fields: [],
-        frameOf: () => (isFaulty() ? fail() : { reversePath: '', traceFields: '', fields: [] }),
-      }),
+      frameFor: () => ({ ...plainFrame, frameOf: () => (isFaulty() ? fail() : { reversePath: '', traceFields: '', fields: [] }) }),
     }),
     'deferred',
   ],

@@ -14,6 +14,7 @@ import { contentOf, submissionTo } from '../support/submission-fixture.ts'
 import { suppressAtOnce } from '../support/suppress-at-once.ts'
 import { testDatabase } from '../support/test-database.ts'
 import { erasedAddress } from '../support/erased-address.ts'
+import { plainFrame } from '../support/plain-frame.ts'
 
 const minute = 60_000
 const taken: Outcome = { type: 'delivered', reply: { code: 250, enhancedCode: null, text: 'Ok' } }
@@ -69,10 +70,7 @@ async function startQueue(db: Database): Promise<Relay> {
         isResolverSuspect: () => false,
         eventsWritten: () => {},
         random: () => 0,
-        frameFor: ({ createdAt }) => ({
-          signingKeys: [], tls: 'opportunistic', knownName: null, tracking: null, fields: [],
-          frameOf: () => ({ reversePath: `b${createdAt}@relay.example`, traceFields: '', fields: [] }),
-        }),
+        frameFor: ({ createdAt }) => ({ ...plainFrame, frameOf: () => ({ reversePath: `b${createdAt}@relay.example`, traceFields: '', fields: [] }) }),
       },
       { retrySchedule: [minute, 5 * minute], viaSmarthost: false, suppressionPolicyFor: () => suppressAtOnce },
     )

@@ -25,6 +25,7 @@ import { fileMessageParser } from './file-message-parser.ts'
 import { suppressAtOnce } from './suppress-at-once.ts'
 import { unsubscribeFrame } from './submission-fixture.ts'
 import { erasedAddress } from './erased-address.ts'
+import { plainFrame } from './plain-frame.ts'
 
 const minute = 60_000
 const taken: Outcome = { type: 'delivered', reply: { code: 250, enhancedCode: '2.0.0', text: 'Ok' } }
@@ -123,14 +124,7 @@ const queueFor = (
       health: new Health({ clock, log: silentLog }),
       eventsWritten: () => {},
       random: () => 0,
-      frameFor: () => ({
-        signingKeys: [],
-        tls: 'opportunistic',
-        knownName: null,
-        tracking: null,
-        fields: [],
-        frameOf: ({ id }) => ({ reversePath: `b${id}@relay.example`, traceFields: '', fields: [] }),
-      }),
+      frameFor: () => ({ ...plainFrame, frameOf: ({ id }) => ({ reversePath: `b${id}@relay.example`, traceFields: '', fields: [] }) }),
       async deliver(job: DeliveryJob, onAttempt: (result: Attempt | Postponed) => void) {
         delivered.push(job)
         await hold()

@@ -62,7 +62,8 @@ export const latencyOperation = (parts: AnalyticsParts): Operation =>
       summary: 'See how long deliveries take',
       description:
         'How long live mail took from its acceptance, or from when it was scheduled for, until the server of the recipient had taken it, ' +
-        'by the provider of that server. Percentiles come from a histogram whose buckets are at most 28 % wide: they are off by less than that.',
+        'by the provider of that server. Percentiles come from a histogram whose buckets are at most 28 % wide: they ' +
+        'are off by less than that.',
       permission: 'read_access',
       query,
       csv: ({ dimensions: by, data }: z.input<typeof latencyAnswer>) => ({

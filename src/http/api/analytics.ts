@@ -17,7 +17,9 @@ const query = {
   ...reportQuery,
   metrics: wordsOf(metrics).meta({ description: `Some of ${metrics.join(', ')}; all if not given.` }),
   dimensions: wordsOf(dimensions).meta({
-    description: `Some of ${dimensions.join(', ')}: what \`data\` is broken down by; one of ${valueDimensions.join(', ')} at a time. None if not given.`,
+    description:
+      `Some of ${dimensions.join(', ')}: what \`data\` is broken down by; ` +
+      `one of ${valueDimensions.join(', ')} at a time. None if not given.`,
   }),
 }
 

@@ -52,7 +52,10 @@ const appLinks = z.strictObject({
   'assetlinks.json': z.array(z.record(z.string(), z.unknown())).refine(short, tooLong).nullish(),
 })
 const changeable = {
-  open_tracking: z.boolean().nullish().describe('Whether opens are tracked, by a picture, unless an email says otherwise. false if not given.'),
+  open_tracking: z
+    .boolean()
+    .nullish()
+    .describe('Whether opens are tracked, by a picture, unless an email says otherwise. false if not given.'),
   click_tracking: z
     .boolean()
     .nullish()

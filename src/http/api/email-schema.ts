@@ -97,7 +97,8 @@ const tracking = z.object({
   anonymous: z.boolean().nullish().describe('Neither address nor user agent of a reader is kept.'),
 })
 const trackingText =
-  'Whether opens are tracked, by a picture, and clicks, by links that lead through this server; what is left out is as the domain has it. ' +
+  'Whether opens are tracked, by a picture, and clicks, by links that lead through this server; what is left out is as ' +
+  'the domain has it. ' +
   'A link with `data-sterna-track="off"` stays as it is.'
 
 const unsubscribeWith = <T extends z.ZodType>(topic: T) => z.union([z.boolean(), topic], { error: 'must be true, false or {topic}' }).nullish()

@@ -19,7 +19,8 @@ export const metricsOperations = (parts: MetricsParts): Operation[] => [
       tag: 'Operation',
       summary: 'Read the metrics',
       description:
-        'In the text format of Prometheus. Sandbox keys are refused. Without a key they are at the addresses of the setting `metrics.listen`.',
+        'In the text format of Prometheus. Sandbox keys are refused. Without a key they are at the addresses of the ' +
+        'setting `metrics.listen`.',
       permission: 'metrics',
       answers: [{ status: 200, description: 'The metrics.', schema: null, mediaType: 'text/plain' }],
       refuses: [],

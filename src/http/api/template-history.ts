@@ -32,7 +32,8 @@ export const templateHistoryOperations = ({ templates }: HistoryParts): Operatio
       tag,
       summary: 'Publish a template',
       description:
-        'From now on the newest version is what is sent, with its layout and partials as they are published now. Where it is that already, nothing changes.',
+        'From now on the newest version is what is sent, with its layout and partials as they are published now. Where ' +
+        'it is that already, nothing changes.',
       permission: 'full_access',
       body: { schema: publishSchema, optional: true, limit: bodyLimit, example: { version: 'draft' } },
       answers: [{ status: 200, description: 'It is published.', schema: publishedAnswer }],
@@ -84,7 +85,8 @@ export const templateHistoryOperations = ({ templates }: HistoryParts): Operatio
       tag,
       summary: 'Go back to a published version',
       description:
-        'Publishes it again, as a new version: what is sent is exactly what was sent then, with the layout and the partials of that time. A draft that is not published stays.',
+        'Publishes it again, as a new version: what is sent is exactly what was sent then, with the layout and the ' +
+        'partials of that time. A draft that is not published stays.',
       permission: 'full_access',
       answers: [{ status: 200, description: 'It is sent again.', schema: publishedAnswer }],
       refuses: ['not_found'],
@@ -102,7 +104,8 @@ export const templateHistoryOperations = ({ templates }: HistoryParts): Operatio
       tag,
       summary: 'Compare two versions',
       description:
-        'By lines, as unified diffs of those parts that differ. Between very different texts of megabytes they are right, though not the shortest.',
+        'By lines, as unified diffs of those parts that differ. Between very different texts of megabytes they are ' +
+        'right, though not the shortest.',
       permission: 'read_access',
       query: {
         from: textParameter.meta({ description: '`published` if not given, or `draft`, or the number of a version.' }),
@@ -129,7 +132,8 @@ export const templateHistoryOperations = ({ templates }: HistoryParts): Operatio
       tag,
       summary: 'List the templates that hold this one',
       description:
-        'Those whose published version has it as its layout or as a partial. What they send changes when they are published again, and not before.',
+        'Those whose published version has it as its layout or as a partial. What they send changes when they are ' +
+        'published again, and not before.',
       permission: 'read_access',
       answers: [{ status: 200, description: 'All of them.', schema: listOf(dependentAnswer) }],
       refuses: ['not_found'],

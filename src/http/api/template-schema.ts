@@ -64,7 +64,8 @@ export const publishSchema = z.object({
   version: which
     .nullish()
     .describe(
-      '`draft` if not given: the newest version. `published`: what is published already, with its layout and partials as they are now; a draft stays.',
+      '`draft` if not given: the newest version. `published`: what is published already, with its layout and partials ' +
+      'as they are now; a draft stays.',
     ),
 })
 

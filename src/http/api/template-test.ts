@@ -31,7 +31,9 @@ export const templateTestOperations = (parts: TemplateTestParts): Operation[] =>
       path: '/api/templates/{idOrAlias}/test',
       tag: 'Templates',
       summary: 'Send a test',
-      description: `Sends the newest version, published or not, to one address: an ordinary email in every way, with the tag \`${testTag}\`, which names the template, and without its \`template_id\`.`,
+      description:
+        'Sends the newest version, published or not, to one address: an ordinary email in every way, with the tag ' +
+        `\`${testTag}\`, which names the template, and without its \`template_id\`.`,
       permission: 'full_access',
       sandbox: true,
       body: {

@@ -79,7 +79,8 @@ const readingOperations = (parts: TemplateParts): Operation[] => [
       tag,
       summary: 'Try a template out',
       description:
-        'Fills the variables into the newest version, published or not, with its layout and partials as they are published now. Nothing is sent.',
+        'Fills the variables into the newest version, published or not, with its layout and partials as they are ' +
+        'published now. Nothing is sent.',
       permission: 'read_access',
       sandbox: true,
       body: { schema: renderSchema, optional: true, limit: variablesLimit, example: { variables: { name: 'Ann' } } },
@@ -143,7 +144,8 @@ const editingOperations = (parts: TemplateParts): Operation[] => [
       tag,
       summary: 'Delete a template',
       description:
-        'With all its versions. Emails that were sent with it stay as they are, and so does what is published with it as a layout or partial.',
+        'With all its versions. Emails that were sent with it stay as they are, and so does what is published with it ' +
+        'as a layout or partial.',
       permission: 'full_access',
       answers: [{ status: 200, description: 'It is deleted.', schema: deletedTemplate }],
       refuses: ['not_found'],

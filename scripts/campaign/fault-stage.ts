@@ -70,7 +70,8 @@ export class Stage {
   }
 
   static async open(fault: Fault, { prepared, data, work, library, random }: StageBase): Promise<Stage> {
-    const place = mkdtempSync(join(work, `${fault.name.replaceAll(/[^a-z0-9]+/gi, '-')}-`))
+    // Short, since the control socket's path has at most 103 bytes.
+    const place = mkdtempSync(join(work, `${fault.name.replaceAll(/[^a-z0-9]+/gi, '-').slice(0, 24)}-`))
     const [root, directory] = [join(place, 'server'), join(place, 'server/data')]
     mkdirSync(root)
     cpSync(data, directory, { recursive: true })

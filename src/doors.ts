@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import type { AddressInfo } from 'node:net'
 import type { Rollup } from './analytics/rollup.ts'
 import type { CoreParts } from './command/core-parts.ts'
+import type { Config } from './config/settings.ts'
 import { connectionFigures } from './connection/connection-figures.ts'
 import type { ConnectionShares } from './connection/open-files.ts'
 import { deliveryOptions } from './delivery/delivery-options.ts'
@@ -101,9 +102,9 @@ export async function openDoors(core: CoreParts, inside: Inside, stops: Stop[]):
   const messageParser = startMessageParser()
   stops.push(() => messageParser.stop())
   const { templates } = core
-  const { hostname, messageSizeLimit, baseUrl } = config
+  const { messageSizeLimit, baseUrl } = config
   const unsubscribe = { keys: unsubscribeKeys(core.secrets.deriveKey), baseUrl }
-  const composer = new EmailComposer({ clock, templates: templates.live, hostname, messageSizeLimit, unsubscribe })
+  const composer = new EmailComposer({ clock, templates: templates.live, messageSizeLimit, unsubscribe })
   stops.push(() => composer.stop())
 
   const rateLimit = new RateLimit(core, { plans: config.plans, defaultPlan: config.accounts.defaultPlan })
@@ -242,7 +243,7 @@ async function openHttp(core: CoreParts, inside: Inside, frame: DoorFrame) {
     docs: config.http.docs,
     operations: apiOperations({ ...apiParts(core, inside), ...emails, templates: frame.templates, eventFeed, eventStreams }),
     doors: config.compat.enabled
-      ? compatDoors({ ...emails, hostname: config.hostname, messageSizeLimit: config.messageSizeLimit, verifiedDomainFor: door.verifiedDomainFor })
+      ? compatDoors({ ...emails, ...mimeFrame(config), verifiedDomainFor: door.verifiedDomainFor })
       : [],
   })
   return {
@@ -254,6 +255,9 @@ async function openHttp(core: CoreParts, inside: Inside, frame: DoorFrame) {
     },
   }
 }
+
+/** What a message gets and may have that comes over HTTP as it is. */
+const mimeFrame = ({ hostname, messageSizeLimit, submission }: Config) => ({ hostname, messageSizeLimit, traceClients: submission.traceClients })
 
 /** What the endpoints work on, but for mail, templates and the feed of events. */
 function apiParts(core: CoreParts, inside: Inside) {

@@ -261,6 +261,7 @@ function newQueue(
   const identity = new MessageIdentity({
     tokenKey: secrets.deriveKey('verp'),
     unsubscribe: { keys: unsubscribeKeys(secrets.deriveKey), baseUrl: config.baseUrl },
+    feedbackSender: config.delivery.feedbackSender,
   })
   const { baseUrl, tracking } = config
   const isCertified = (host: string): boolean => tracking.hosts === 'always' || certified.covers(host)

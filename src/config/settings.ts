@@ -24,6 +24,7 @@ const setting = <T>(kind: SettingType<T>, standard: Setting<T>['default'], doc: 
 })
 
 const anyPort = 65_535
+const feedbackSenderOf = (hostname: string): string => hostname.replace(/[^a-z0-9]/g, '').slice(-15).padEnd(5, '0')
 const standardPlans = { free: 100, starter: 500, professional: 2000, enterprise: 10_000 }
 
 /**
@@ -46,7 +47,7 @@ export const settings = {
   hostname: setting(
     type.hostname,
     ({ systemHostname: name }) => (name.includes('.') && type.isHostname(name.toLowerCase()) ? name : 'localhost'),
-    'The name of this server in EHLO, in Received and Message-ID fields and in the SPF record to publish. ' +
+    'The name of this server in EHLO, in Received fields and in the SPF record to publish. ' +
       'Receivers expect it to resolve to the address that mail leaves from, and that address back to it.',
     "the computer's name where it contains a dot, else localhost",
   ),
@@ -125,6 +126,12 @@ export const settings = {
     100,
     'Concurrent SMTP connections from one client address (of IPv6: one /64). Where all are taken, one that is idle and not ' +
       'logged in gives way to the next.',
+  ),
+  'submission.trace_clients': setting(
+    type.flag,
+    false,
+    'Writes into the Received field of a submitted message the address that it came from, and what the client called itself. ' +
+      'Recipients read both. The log has the address in any case.',
   ),
   'submission.messages_per_minute': setting(
     type.whole(0, 1_000_000),
@@ -232,6 +239,13 @@ export const settings = {
     type.positiveDuration,
     '48h',
     'How long a recipient is retried. RFC 5321 4.5.4.1 asks for 4 to 5 days; transactional mail is stale sooner.',
+  ),
+
+  'delivery.feedback_sender': setting(
+    type.feedbackSender,
+    (known) => feedbackSenderOf(String(known.valueOf('hostname'))),
+    "The last part of the Feedback-ID field, by which Gmail's Postmaster Tools sum up complaints about all mail of this server.",
+    'the letters and digits of hostname, the last 15 of them',
   ),
 
   'tracking.settle': setting(

@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto'
 import { feedbackId, listUnsubscribe, traceFieldOf } from '../message/added-field.ts'
 import type { AddedField } from '../message/added-field.ts'
 import { encodeToken } from '../smtp/verp.ts'
@@ -29,6 +30,8 @@ interface IdentityParts {
   /** Of the tokens of recipients. */
   tokenKey: Buffer
   unsubscribe: UnsubscribeFrame
+  /** The last part of Feedback-ID. */
+  feedbackSender: string
 }
 
 /** What a message leaves with for one recipient alone. */
@@ -44,7 +47,9 @@ export class MessageIdentity {
 
   /** The same for all recipients. */
   fieldsOf({ accountId, feedbackTag }: IdentifiedMessage, { name }: IdentifyingDomain): AddedField[] {
-    return [feedbackId({ tag: feedbackTag, domain: name, accountId })]
+    const { tokenKey, feedbackSender: sender } = this.#parts
+    const account = createHmac('sha256', tokenKey).update(`feedback-id ${accountId}`).digest('hex').slice(0, 16)
+    return [feedbackId({ tag: feedbackTag, domain: name, account, sender })]
   }
 
   /** What belongs to one recipient alone. */

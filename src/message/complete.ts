@@ -85,13 +85,13 @@ function authorsOf(fields: readonly HeaderField[], read: ReadMailboxes): { from:
   return { from: from.mailboxes, sender: sender.mailboxes[0] ?? null }
 }
 
-/** The mailboxes in the From field of a message that was accepted once; `bytes` begin with its whole header. */
-export function headerAuthors(bytes: Uint8Array): Mailbox[] {
+/** The mailboxes in the From and Sender fields of a message that was accepted once; `bytes` begin with its whole header. */
+export function headerAuthors(bytes: Uint8Array): { from: Mailbox[]; sender: Mailbox | null } {
   const block = parseHeaderBlock(bytes)
   if (!block.ok) throw new Error(`the header of a stored message cannot be read: ${block.fault}`)
   const authors = authorsOf(block.fields, mailboxReader())
   if ('fault' in authors) throw new Error(`the authors of a stored message cannot be read: ${authors.fault}`)
-  return authors.from
+  return authors
 }
 
 /** Text that is kept beside the message, and told in each of its events. */

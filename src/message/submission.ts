@@ -60,6 +60,8 @@ export interface Submission {
   reversePath: string | null
   recipients: SubmittedRecipient[]
   headerFrom: Mailbox[]
+  /** Of the Sender field. */
+  sender: Mailbox | null
   /** The fields as shown to people, decoded. */
   headerFromText: string
   headerToText: string[]

@@ -196,6 +196,14 @@ export class SmtpConnection<User> extends SMTPConnection {
     callback()
   }
 
+  override handler_EHLO(command: Buffer, callback: () => void): void {
+    super.handler_EHLO(greetingOf(command), callback)
+  }
+
+  override handler_HELO(command: Buffer, callback: () => void): void {
+    super.handler_HELO(greetingOf(command), callback)
+  }
+
   override handler_MAIL(command: Buffer, callback: () => void): void {
     const user = this.#user
     const reply = user
@@ -238,6 +246,12 @@ export class SmtpConnection<User> extends SMTPConnection {
 
 const startTlsFirst = replyOf(530, '5.7.0', 'Must issue a STARTTLS command first, an API key is not taken over an open line')
 const logInFirst = replyOf(530, '5.7.0', 'Authentication required: log in with an API key as the password')
+
+/** EHLO or HELO with one name: some clients give none, or the name of a computer with a space in it. */
+function greetingOf(command: Buffer): Buffer {
+  const [verb, name = 'unknown'] = command.toString('latin1').trim().split(/\s+/)
+  return Buffer.from(`${verb} ${name}`, 'latin1')
+}
 
 /** A reply's text as it stands on the line, behind the code. */
 export const textOf = ({ enhancedCode, text }: Reply): string => (enhancedCode === null ? text : `${enhancedCode} ${text}`)

@@ -29,6 +29,8 @@ export interface ReceiveParts {
 
 interface ReceiveOptions {
   hostname: string
+  /** Whether Received tells who the client is. */
+  traceClients: boolean
   maxMessageBytes: number
 }
 
@@ -81,7 +83,7 @@ async function readSubmission(incoming: Incoming, parts: ReceiveParts, options: 
     completeHeader(bytes) {
       const now = parts.clock.now()
       const about = { id: messageId, smtputf8: mail.smtputf8, authenticated: true, now }
-      const received = traceField({ client, hostname: options.hostname, ...about })
+      const received = traceField({ client, namesClient: options.traceClients, hostname: options.hostname, ...about })
       completed = completedHeader(bytes, received, now)
       return completed.header
     },
@@ -117,6 +119,7 @@ function submissionOf({ transaction, messageId, header, content, hasEightBitBody
     reversePath: mail.reversePath,
     recipients: recipientsOf(transaction, header),
     headerFrom: header.headerFrom,
+    sender: header.sender,
     headerFromText: header.headerFromText,
     headerToText: header.headerToText,
     headerCcText: header.headerCcText,

@@ -33,6 +33,8 @@ export interface SubmissionServerOptions {
   tlsListen: ListenPlace[]
   /** Our name in greetings and Received fields. */
   hostname: string
+  /** Whether Received tells who the client is. */
+  traceClients: boolean
   maxMessageBytes: number
   maxRecipients: number
   /** From one client address, over all ports. */

@@ -36,6 +36,7 @@ function openFrames() {
   const frames = new JobFrames({
     identity: new MessageIdentity({
       tokenKey: Buffer.alloc(32, 7),
+      feedbackSender: 'relay',
       unsubscribe: { keys: unsubscribeKeys((purpose) => Buffer.alloc(32, purpose)), baseUrl: 'https://mail.example' },
     }),
     tracking: new TrackingLinks({

@@ -60,7 +60,7 @@ export async function startEmailApi(options: { messageSizeLimit?: number; hold?:
     const door = doorParts(parts, runner)
     const messageSizeLimit = options.messageSizeLimit ?? 25 * 1024 * 1024
     const templates = new TemplateList(parts)
-    const composer = new EmailComposer({ clock, templates: templates.live, hostname: 'mail.example.com', messageSizeLimit, unsubscribe: unsubscribeFrame })
+    const composer = new EmailComposer({ clock, templates: templates.live, messageSizeLimit, unsubscribe: unsubscribeFrame })
     onTestFinished(() => composer.stop())
     const send: SendParts = { composer, accept: (submission) => accept(submission, door), acceptBatch: (batch) => acceptBatch(batch, door) }
     const emails = emailOperations({

@@ -76,6 +76,7 @@ export async function startTestSubmissionServer(options: Partial<SubmissionServe
       listen: [{ host: '127.0.0.1', port: 0 }],
       tlsListen: [{ host: '127.0.0.1', port: 0 }],
       hostname: 'relay.example.com',
+      traceClients: true,
       maxMessageBytes: 10_000_000,
       maxRecipients: 1_000,
       maxConnections: 1_000,

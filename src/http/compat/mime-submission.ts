@@ -23,8 +23,8 @@ export interface RawMessage {
   /** The header `Idempotency-Key` of the request. */
   idempotencyKey: string | null
   options: MailgunOptions
-  /** Of the client. */
-  clientAddress: string
+  /** Of the client, where it is to be told in Received. */
+  clientAddress: string | null
 }
 
 export interface RawMessageFrame {
@@ -67,9 +67,10 @@ function completedHeader(bytes: Buffer, received: string, now: number): Complete
 }
 
 /** RFC 5321 4.4; the protocol is that of RFC 3848's registry for mail that came over HTTP. */
-function traceField(clientAddress: string, id: string, { hostname, now }: RawMessageFrame): string {
-  const literal = clientAddress.includes(':') ? `IPv6:${clientAddress}` : clientAddress
-  return `Received: from [${literal}]\r\n by ${hostname} with HTTP id ${id};\r\n ${formatDate(now)}`
+function traceField(clientAddress: string | null, id: string, { hostname, now }: RawMessageFrame): string {
+  const literal = clientAddress?.includes(':') ? `IPv6:${clientAddress}` : clientAddress
+  const from = literal === null ? '' : `from [${literal}]\r\n `
+  return `Received: ${from}by ${hostname} with HTTP id ${id};\r\n ${formatDate(now)}`
 }
 
 interface ReadRaw {
@@ -93,6 +94,7 @@ function submissionOf(message: RawMessage, { id, header, content, hasEightBitBod
     reversePath: null,
     recipients: recipientsOf(recipients, header),
     headerFrom: header.headerFrom,
+    sender: header.sender,
     headerFromText: header.headerFromText,
     headerToText: header.headerToText,
     headerCcText: header.headerCcText,

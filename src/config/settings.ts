@@ -131,7 +131,7 @@ export const settings = {
     type.flag,
     false,
     'Writes into the Received field of a submitted message the address that it came from, and what the client called itself. ' +
-      'Recipients read both. The log has the address in any case.',
+      'Recipients can read both. Which key submitted it is on record in any case.',
   ),
   'submission.messages_per_minute': setting(
     type.whole(0, 1_000_000),

@@ -12,6 +12,7 @@ import type { ConnectionParts } from './open-connection.ts'
 import { bounce, deferral, outcomeOfHosts } from './outcome.ts'
 import type { Verdict } from './outcome.ts'
 import type { RouteHost } from './route.ts'
+import { inSevenBits } from '../message/seven-bit.ts'
 import { TrackedMessage } from '../tracking/tracked-message.ts'
 import { Transcript } from './transcript.ts'
 import type { AttemptFrame } from './transcript.ts'
@@ -51,8 +52,9 @@ interface Draft extends AttemptFrame {
  *
  * 1. route       the smarthost, or MX hosts in order of preference (RFC 5321 5.1)
  * 2. TLS policy  what the message demands of the connection (RFC 7435)
- * 3. sign        DKIM over the bytes about to leave
- * 4. transfer    host by host until one answers for the recipient; a transaction for each recipient
+ * 3. encode      what not every host can take, and track
+ * 4. sign        DKIM over the bytes about to leave
+ * 5. transfer    host by host until one answers for the recipient; a transaction for each recipient
  *
  * Every recipient is settled once, by `onAttempt`; an error that we do not understand is a deferral, because a mistake
  * of ours must never lose mail. Repeating is the queue's business. Never rejects.
@@ -69,8 +71,9 @@ export async function deliver(job: DeliveryJob, onAttempt: OnAttempt, parts: Del
     const route = await findRoute(job, parts)
     if ('outcome' in route) return settleAll(route.outcome)
     if (!isCleanContent(job.content)) return settleAll(bounce('5.6.0 the message has bare CR or LF, or NUL', 'internal_error'))
-    const leavingFor = leavingAs(job, parts)
-    const { messageId, bodyType, smtputf8 } = job
+    const carried = { ...job, ...inSevenBits(job) }
+    const leavingFor = leavingAs(carried, parts)
+    const { messageId, bodyType, smtputf8 } = carried
     const failed = new Map()
     for (const recipient of job.recipients) {
       const message = { messageId, ...(await leavingFor(recipient)), bodyType, smtputf8 }

@@ -321,7 +321,9 @@ describe('what the host did not offer is not sent', () => {
   })
 
   it('8-bit content', async () => {
-    const job = jobOf({ text: 'Subject: x\r\n\r\nGrüße\r\n', bodyType: '8bitmime' })
+    const text = 'Subject: x\r\n\r\nGrüße an alle, die es lesen\r\n'
+    // Whoever signed it signed these bytes.
+    const job = jobOf({ text: `DKIM-Signature: v=1\r\n${text}`, bodyType: '8bitmime' })
     const lacking = await testMx({ extensions: ['SIZE'] })
     expect(told(await testDelivery([lacking]).attempt(job))).toBe('bounced soft content_rejected')
     const offering = await testMx({ host: '127.0.0.2', port: lacking.port })
@@ -329,6 +331,8 @@ describe('what the host did not offer is not sent', () => {
     expect(told(await testDelivery([lacking, offering]).attempt(job))).toBe('delivered')
     expect(offering.messages[0]?.mailParams).toContain('BODY=8BITMIME')
     expect(offering.messages[0]?.data.toString()).toContain('Grüße')
+    expect(told(await testDelivery([lacking]).attempt(jobOf({ text, bodyType: '8bitmime' })))).toBe('delivered')
+    expect(lacking.messages[0]?.data.toString()).toContain('Gr=C3=BC=C3=9Fe an alle, die es lesen')
   })
 
   it('internationalised addresses and headers', async () => {

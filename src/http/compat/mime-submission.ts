@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import { SternaError } from '../../errors.ts'
 import { newId } from '../../id.ts'
 import { addressedAs } from '../../message/addressed-as.ts'
-import { complete, maxReceived } from '../../message/complete.ts'
+import { complete, maxReceived, signedLongLine } from '../../message/complete.ts'
 import type { Completed } from '../../message/complete.ts'
 import { formatDate } from '../../message/format-field.ts'
 import { metadataFault, parseScheduledAt, tagsFault } from '../../message/send-options.ts'
@@ -49,8 +49,9 @@ export async function mimeSubmission(message: RawMessage, frame: RawMessageFrame
     return header.header
   }
   const options = { maxMessageBytes: frame.messageSizeLimit, completeHeader }
-  const { hasEightBitBody } = await readMessage(Readable.from(withCrlf(message.content)), collector, options).catch(refusalOf)
+  const { hasEightBitBody, hasLongLine } = await readMessage(Readable.from(withCrlf(message.content)), collector, options).catch(refusalOf)
   if (!header) throw new Error('a message was read without its header')
+  if (hasLongLine && header.mustStay) throw new SternaError('invalid_message', signedLongLine)
   return submissionOf(message, { id, header, content: collector.finish(), hasEightBitBody, now: frame.now })
 }
 
@@ -104,7 +105,7 @@ function submissionOf(message: RawMessage, { id, header, content, hasEightBitBod
     content,
     bodyType: hasEightBitBody ? '8bitmime' : '7bit',
     // oxlint-disable-next-line no-control-regex
-    smtputf8: header.smtputf8 || recipients.some((address) => /[^\x00-\x7f]/.test(address)),
+    smtputf8: recipients.some((address) => /[^\x00-\x7f]/.test(address)),
     envid: null,
     ret: null,
     tags,

@@ -188,7 +188,7 @@ function openReturnPath(
   return startReturnPathServer(parts, { hostname: config.hostname, maxConnections: shares.returnPath, ...config.returnPath })
 }
 
-function emailParts({ config, clock, log, db }: CoreParts, inside: Inside, { composer, messageParser }: DoorFrame): EmailParts {
+function emailParts({ config, clock, log, db, accounts }: CoreParts, inside: Inside, { composer, messageParser }: DoorFrame): EmailParts {
   const { door } = inside
   return {
     clock,
@@ -204,6 +204,7 @@ function emailParts({ config, clock, log, db }: CoreParts, inside: Inside, { com
       noteWaiting: (destination, dueAt) => inside.queue.noteWaiting(destination, dueAt),
       eventsWritten: () => inside.eventsWritten(),
     }),
+    isSuspended: (accountId) => accounts.isSuspended(accountId),
     accept: (submission) => accept(submission, door),
     acceptBatch: (batch) => acceptBatch(batch, door),
     resend: (messageId, by) => resendFailed(messageId, by, { db, clock, accept: (submission) => accept(submission, door) }),

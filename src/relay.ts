@@ -155,6 +155,7 @@ async function startQueue(
   const queue = newQueue(core, { delivery, resolverWatch, ...inside })
   // Before it writes anything.
   const isBehind = await isClockBehind(core)
+  core.accounts.onResumed((accountId) => queue.accountResumed(accountId))
   await queue.start()
   if (isBehind) queue.clockSetBack()
   stops.push(() => Promise.all([delivery.stop(grace.delivery), queue.stop(grace.delivery)]))
@@ -279,6 +280,7 @@ function newQueue(
       isResolverSuspect: () => resolverWatch.isSuspect,
       eventsWritten,
       erasedAddress: core.erasedAddress,
+      isSuspended: (accountId) => core.accounts.isSuspended(accountId),
       random: Math.random,
     },
     {

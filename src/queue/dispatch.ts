@@ -12,7 +12,7 @@ import type { Statement } from '../store/database.ts'
 import type { LastingWrites } from '../store/lasting-writes.ts'
 import type { SuppressionPolicy } from '../suppression/suppression-policy.ts'
 import { DeliveryCounts } from './delivery-counts.ts'
-import { postpone } from './queue-store.ts'
+import { holdSuspended, postpone } from './queue-store.ts'
 import type { QueuedMessage, QueuedRecipient } from './queue-store.ts'
 import { recordReactions, settleAttempt, settleUntried } from './settle.ts'
 import type { Settlement } from './settle.ts'
@@ -54,6 +54,10 @@ interface Hold {
 const jobSize = 10
 /** When mail that found no free connection is looked at again, ms. */
 const postponedMs = 5_000
+/** When held mail of a suspended account is looked at again, should nobody tell that the account is active, ms. */
+const heldMs = 3_600_000
+const suspendedReason = 'The account is suspended, so its scheduled mail is held.'
+
 /** Hands the recipients of a message to delivery, or to the simulator, and writes down what came of each. */
 export class Dispatch {
   readonly #parts: DispatchParts & Hold
@@ -201,6 +205,18 @@ export class Dispatch {
     const dueAt = this.#parts.clock.now() + postponedMs
     await this.#write(recipient, [postpone(recipient.id, this.#parts.owner, dueAt)])
     this.#parts.settled(recipient, dueAt, false)
+  }
+
+  /** Puts scheduled mail back whose account is suspended, until that is active again or the time of the mail is over. */
+  async holdSuspended(recipient: QueuedRecipient): Promise<void> {
+    const dueAt = Math.min(this.#parts.clock.now() + heldMs, recipient.expiresAt)
+    try {
+      await this.#parts.outcomes.write([holdSuspended(recipient.id, this.#parts.owner, { dueAt, reason: suspendedReason })])
+      this.#parts.settled(recipient, dueAt, false)
+    } catch (error) {
+      if (!(error instanceof ConflictError)) throw error
+      await this.postpone(recipient)
+    }
   }
 
   async #write(recipient: QueuedRecipient, batch: Statement[]): Promise<void> {

@@ -5,7 +5,7 @@ import type { Database } from '../store/database.ts'
 import { LastingWrites } from '../store/lasting-writes.ts'
 import type { ErasedAddress } from '../suppression/erased-address.ts'
 import { findSuppressed } from '../suppression/suppression-list.ts'
-import { bringForward } from './bring-forward.ts'
+import { bringForward, bringHeld } from './bring-forward.ts'
 import { ByteBudget } from './byte-budget.ts'
 import { DestinationDirectory } from './destination-directory.ts'
 import { Dispatch } from './dispatch.ts'
@@ -22,6 +22,7 @@ interface QueueRunnerParts extends DispatchParts {
   db: Database
   health: Pick<Health, 'set'>
   erasedAddress: ErasedAddress
+  isSuspended(accountId: string): boolean
 }
 
 /** Recipients that may be in hand: of one destination, and in all. */
@@ -109,6 +110,16 @@ export class QueueRunner {
     this.#track(this.#bringForward())
   }
 
+  /** To be called when an account is active again: what was held meanwhile is due. */
+  accountResumed(accountId: string): void {
+    this.#track(this.#bringHeld(accountId))
+  }
+
+  async #bringHeld(accountId: string): Promise<void> {
+    const now = this.#parts.clock.now()
+    await bringHeld(this.#parts.db, { accountId, now }, (destination) => this.noteWaiting(destination, now))
+  }
+
   async #bringForward(): Promise<void> {
     const { db, clock } = this.#parts
     const now = clock.now()
@@ -186,8 +197,12 @@ export class QueueRunner {
     try {
       const now = clock.now()
       const isDone = (recipient: QueuedRecipient) => recipient.suppressed || isOver(recipient, message.neverLate, now)
-      const { done = [], open = [] } = Object.groupBy(recipients, (recipient) => (isDone(recipient) ? 'done' : 'open'))
+      const isHeld = message.isScheduled && this.#parts.isSuspended(message.accountId)
+      const { done = [], held = [], open = [] } = Object.groupBy(recipients, (recipient) =>
+        isDone(recipient) ? 'done' : isHeld && recipient.attempts === 0 ? 'held' : 'open',
+      )
       for (const recipient of done) await this.#dispatch.giveUp(message, recipient)
+      for (const recipient of held) await this.#dispatch.holdSuspended(recipient)
       if (open.length === 0) return
       const content = await readContent(db, messageId).catch((error: unknown) => this.#dispatch.defer(message, open, error))
       if (content) await this.#dispatch.deliver(message, open, content)

@@ -23,6 +23,8 @@ export interface QueuedMessage {
   unsubscribeTopic: string | null
   /** What is tracked of it; null: nothing. */
   tracking: TrackingOptions | null
+  /** True where its submitter said when it is to leave. */
+  isScheduled: boolean
   /** True where its submitter said how long it is of use: it does not leave after that. */
   neverLate: boolean
   /** When it was to leave first, epoch ms: tokens of its recipients count their time from then. */
@@ -141,6 +143,15 @@ export const postpone = (id: string, owner: string, dueAt: number): Statement =>
                  else expires_at end
          where id = :id and owner = :owner`,
   params: { id, owner, dueAt },
+  expect: 1,
+})
+
+/** Puts scheduled mail of a suspended account back untried; conflicts where the account is suspended no more. */
+export const holdSuspended = (id: string, owner: string, { dueAt, reason }: { dueAt: number; reason: string }): Statement => ({
+  sql: `update recipient set owner = null, state = 'scheduled', due_at = :dueAt, last_response = :reason
+         where id = :id and owner = :owner
+           and exists (select 1 from account where id = recipient.account_id and status = 'suspended')`,
+  params: { id, owner, dueAt, reason },
   expect: 1,
 })
 

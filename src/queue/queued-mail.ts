@@ -17,13 +17,14 @@ interface MessageRow extends Row {
   unsubscribe_topic: string | null
   tracking: string | null
   expires_in: number | null
+  scheduled_at: number | null
   first_due_at: number
 }
 
 /** The message of recipients that were claimed. */
 export async function readMessage(db: Database, id: string): Promise<QueuedMessage> {
   const [row] = await db.read<MessageRow>(
-    `select id, account_id, domain_id, sandbox, subject, size, body_type, smtputf8, tags, unsubscribe_topic, tracking, expires_in,
+    `select id, account_id, domain_id, sandbox, subject, size, body_type, smtputf8, tags, unsubscribe_topic, tracking, expires_in, scheduled_at,
             coalesce(scheduled_at, created_at) as first_due_at
        from message where id = :id`,
     { id },
@@ -54,6 +55,7 @@ const queuedMessageOf = (row: MessageRow): QueuedMessage => ({
   feedbackTag: (JSON.parse(row.tags) as Tag[])[0]?.value ?? null,
   unsubscribeTopic: row.unsubscribe_topic,
   tracking: storedTracking(row.tracking),
+  isScheduled: row.scheduled_at !== null,
   neverLate: row.expires_in !== null,
   createdAt: row.first_due_at,
 })

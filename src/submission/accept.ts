@@ -122,6 +122,7 @@ const queuedMessage = ({ submission, domainId, tracking, now }: Admission): Queu
   feedbackTag: submission.tags[0]?.value ?? null,
   unsubscribeTopic: submission.unsubscribeTopic,
   tracking,
+  isScheduled: submission.scheduledAt !== null,
   neverLate: submission.expiresIn !== null,
   createdAt: now,
 })

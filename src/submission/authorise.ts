@@ -35,9 +35,7 @@ export function authorise(submission: Submission, parts: AuthoriseParts): Signin
   if (submitter.accountId === systemAccountId)
     return submitter.domainId === null ? null : { id: submitter.domainId, tracking: { opens: false, clicks: false } }
   const account = parts.accounts.accountFor(submitter.accountId)
-  if (account?.status !== 'active') {
-    throw new SternaError('account_suspended', 'This account is suspended and cannot send. Ask the operator of this server.')
-  }
+  if (account?.status !== 'active') throw accountSuspended()
   if (submitter.sandbox) return null
   const addresses = headerFrom.map(({ address }) => address)
   if (sender) addresses.push(sender.address)
@@ -45,6 +43,9 @@ export function authorise(submission: Submission, parts: AuthoriseParts): Signin
   const domains = addresses.map((address) => ownedDomain(domainOf(address), submitter, parts))
   return domains[0] ?? null
 }
+
+export const accountSuspended = (): SternaError =>
+  new SternaError('account_suspended', 'This account is suspended and cannot send. Ask the operator of this server.')
 
 function ownedDomain(name: string, submitter: Submission['submitter'], parts: AuthoriseParts): OwnedDomain {
   const domain = parts.verifiedDomainFor(submitter.accountId, name)

@@ -56,6 +56,7 @@ async function startQueue(around: Around = {}): Promise<QueueRunner> {
       frameFor: () => plainFrame,
       deliver: resultsOf(() => taken),
       isResolverSuspect: () => false,
+      isSuspended: () => false,
       erasedAddress,
       eventsWritten: () => {},
       random: () => 0,

@@ -68,6 +68,7 @@ async function startQueue(db: Database): Promise<Relay> {
         log: silentLog,
         health: new Health({ clock, log: silentLog }),
         isResolverSuspect: () => false,
+        isSuspended: () => false,
         eventsWritten: () => {},
         random: () => 0,
         frameFor: ({ createdAt }) => ({ ...plainFrame, frameOf: () => ({ reversePath: `b${createdAt}@relay.example`, traceFields: '', fields: [] }) }),

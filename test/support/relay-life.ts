@@ -252,6 +252,12 @@ async function runQueue(relay: TestRelay): Promise<void> {
   await setTags('[]')
   clock.advance(60 * hour)
   await reaches(relay, later, 'later@rcpt.example', 'bounced')
+  const held = await relay.send('held@rcpt.example', { scheduled_at: new Date(clock.now() + 2 * minute).toISOString() })
+  await command(relay, 'account', 'suspend', 'test')
+  clock.advance(3 * minute)
+  await expect.poll(async () => (await queueAdmin.show(held))[0]?.last_response).toContain('suspended')
+  await command(relay, 'account', 'resume', 'test')
+  await reaches(relay, held, 'held@rcpt.example', 'delivered')
   await isQuiet(relay)
 }
 

@@ -6,8 +6,8 @@ process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, 'node_modules/.c
 
 const setupFiles = ['test/support/each-file.ts']
 
-const project = (name: string, include: string[], more: { exclude?: string[]; testTimeout?: number; isolate?: boolean } = {}) => ({
-  test: { name, include, testTimeout: 20_000, hookTimeout: 30_000, expect: { poll: { timeout: 10_000, interval: 10 } }, isolate: false, setupFiles, ...more },
+const project = (name: string, include: string[], more: { exclude?: string[]; isolate?: boolean } = {}) => ({
+  test: { name, include, testTimeout: 60_000, hookTimeout: 60_000, expect: { poll: { timeout: 30_000, interval: 10 } }, isolate: false, setupFiles, ...more },
 })
 
 // Modules do nothing and keep nothing when they are imported, so the files of a worker may share them, `isolate: false`. One
@@ -19,8 +19,8 @@ export default defineConfig({
     projects: [
       project('unit', ['test/**/*.test.ts'], { exclude: ['test/scenario/**', 'test/peer/**', 'test/browser/**'] }),
       project('scenario', ['test/scenario/**/*.test.ts']),
-      project('browser', ['test/browser/**/*.test.ts'], { testTimeout: 60_000 }),
-      project('peer', ['test/peer/**/*.test.ts'], { testTimeout: 60_000, isolate: true }),
+      project('browser', ['test/browser/**/*.test.ts']),
+      project('peer', ['test/peer/**/*.test.ts'], { isolate: true }),
     ],
   },
 })

@@ -7,7 +7,7 @@ import { networkRule } from '../ip-address.ts'
 import { judgeHits } from '../tracking/judge-hits.ts'
 import { messageLinks } from '../tracking/message-links.ts'
 import { rewriteLinks, trackableLinks } from '../tracking/rewrite-links.ts'
-import { trackingKeys } from '../tracking/tracking-token.ts'
+import { markOf, trackingKeys } from '../tracking/tracking-token.ts'
 import { argument, flagOption, textOption } from './command.ts'
 import type { Command, CommandInput } from './command.ts'
 import type { CommandResult } from './control-socket.ts'
@@ -46,7 +46,7 @@ export async function rewriteFile(input: CommandInput, now: number): Promise<Buf
   const charset = textOption(input, 'charset') ?? 'utf-8'
   if (flagOption(input, 'links')) return Buffer.from(trackableLinks(html, charset).map((link) => `${JSON.stringify(link)}\n`).join(''))
   const keys = trackingKeys(() => randomBytes(32))
-  const { clickUrl } = messageLinks({ messageId: newId('em', now), base: shownBase, trackingHost: '', keys })
+  const { clickUrl } = messageLinks({ mark: markOf(newId('em', now), keys), base: shownBase, trackingHost: '', keys })
   return Buffer.from(rewriteLinks(html, charset, clickUrl))
 }
 

@@ -12,8 +12,10 @@ export interface XmlElement {
 /** Reports are six levels deep, and have some 30 elements for a row. */
 const [deepest, mostElements] = [32, 400_000]
 const mostAttributes = 32
-/** Between two pieces sax looks whether a name, an attribute or a document type has grown beyond 64 KB. */
-const pieceSize = 16_384
+/** Between two pieces sax looks whether a name, an attribute or a document type has grown beyond 64 KB, and we at declarations. */
+const pieceSize = 1_024
+/** chars of `<!…` that is no comment and begins no CDATA section: for each further one sax searches all of them. */
+const longestDeclaration = 1_024
 
 /**
  * Reads XML that nobody has vouched for. Attributes and name spaces do not matter to reports. A document type is
@@ -52,7 +54,12 @@ export function readXml(text: string): XmlElement {
   parser.ontext = addText
   parser.oncdata = addText
   parser.onclosetag = () => void open.pop()
-  for (let at = 0; at < text.length; at += pieceSize) parser.write(text.slice(at, at + pieceSize))
+  for (let at = 0; at < text.length; at += pieceSize) {
+    parser.write(text.slice(at, at + pieceSize))
+    // Its types do not know `sgmlDecl` either.
+    const { sgmlDecl } = parser as unknown as { sgmlDecl: string }
+    if (sgmlDecl.length > longestDeclaration) throw new ReportFault('The XML has a declaration, which no report needs.')
+  }
   parser.close()
   const [first] = root.children
   if (!first) throw new ReportFault('The XML has no element.')

@@ -43,6 +43,8 @@ interface Step {
 const mostWaiting = 2_000
 /** Of one recipient: nobody can fill the log, or a webhook, with one token. */
 const mostOfRecipient = 100
+/** Of these, machines': a scanner that follows every link must not use up what is left for a person. */
+const mostOfMachines = 50
 /** How many of a recipient's last hits are judged along with a new one. */
 const judgedTogether = 20
 /** How long the first hit waits for others to be written with it, ms. */
@@ -173,7 +175,10 @@ export class HitRecorder {
     const known = all.slice(-judgedTogether)
     const fresh = came.slice(0, Math.max(0, mostOfRecipient - Math.max(subject.stored, all.length)))
     const verdicts = this.#verdictsOn(subject, [...known.map((hit) => hit.came), ...fresh])
-    const added = fresh.map((hit, place) => this.#recentOf(subject, hit, verdicts[known.length + place] as Verdict))
+    let machines = subject.storedOfMachines
+    const added = fresh
+      .map((hit, place) => this.#recentOf(subject, hit, verdicts[known.length + place] as Verdict))
+      .filter(({ stored }) => !stored?.verdict.bot || machines++ < mostOfMachines)
     const changed = known.flatMap((hit, place) => {
       const verdict = verdicts[place] as Verdict
       return hit.stored && isNews(verdict, hit.stored.verdict, hit.eventId !== null) ? [{ hit, stored: { ...hit.stored, verdict } }] : []

@@ -14,6 +14,8 @@ export interface HitSubject extends EventSubject {
   deliveredAt: number | null
   /** How many hits are stored. */
   stored: number
+  /** Those of them that are machines'. */
+  storedOfMachines: number
 }
 
 /** A hit with what is known of it. */
@@ -31,6 +33,7 @@ interface TrackedRow extends SubjectRow {
   tracking: string
   delivered_at: number | null
   stored: number
+  stored_of_machines: number
 }
 
 /** Recipients of one look-up. */
@@ -39,7 +42,8 @@ const names = Array.from({ length: subjectsAtOnce }, (_, place) => `r${place}`)
 const subjectsSql = `
   select r.id, r.message_id, r.account_id, r.forward_path, m.subject, m.sandbox, m.tracking,
          coalesce(r.delivered_at, r.sent_at) as delivered_at,
-         (select count(*) from hit h where h.recipient_id = r.id) as stored
+         (select count(*) from hit h where h.recipient_id = r.id) as stored,
+         (select count(*) from hit h where h.recipient_id = r.id and h.bot = 1) as stored_of_machines
     from recipient r join message m on m.id = r.message_id
    where r.id in (${names.map((name) => `:${name}`).join(', ')}) and m.tracking is not null`
 
@@ -54,6 +58,7 @@ const subjectOf = (row: TrackedRow): HitSubject => ({
   isAnonymous: storedTracking(row.tracking)?.anonymous ?? false,
   deliveredAt: row.delivered_at,
   stored: row.stored,
+  storedOfMachines: row.stored_of_machines,
 })
 
 const verdictParams = ({ bot, reason, confidence }: Verdict) => ({

@@ -34,13 +34,13 @@ export function htmlSource(bytes: Uint8Array, charset: string): HtmlSource | nul
   if (/^(?:utf-?16|ucs-?2|unicode)/.test(name)) return utf16Source(buffer, name)
   const stretch = shifted.find(([form]) => form.test(name))?.[1]
   const latin1 = buffer.toString('latin1')
-  const decoder = decoderOf(name)
+  let decoder: TextDecoder | null | undefined
   return {
     text: stretch ? latin1.replace(stretch, (found) => '\x80'.repeat(found.length)) : latin1,
     unit: 1,
     decode(start, end) {
       const raw = latin1.slice(start, end)
-      return /^[\t\n\r -}]*$/.test(raw) ? raw : decodedBy(decoder, buffer.subarray(start, end))
+      return /^[\t\n\r -}]*$/.test(raw) ? raw : decodedBy((decoder ??= decoderOf(name)), buffer.subarray(start, end))
     },
     encode: (ascii) => Buffer.from(ascii, 'latin1'),
   }

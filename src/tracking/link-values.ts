@@ -59,11 +59,12 @@ function scan(text: string, base: number, links: LinkValue[], isOutlook: boolean
     { decodeEntities: false },
     {
       onopentagname(start, end) {
-        tag = end - start > longestName ? '' : text.slice(start, end).toLowerCase()
+        tag = end - start > longestName || !countsBy.test(text[start] ?? '') ? '' : text.slice(start, end).toLowerCase()
         href = null
         isOff = false
       },
       onattribname(start, end) {
+        if (tag === '') return
         attribute = end - start > longestName ? '' : text.slice(start, end).toLowerCase()
         value = { start: end, end }
       },
@@ -71,6 +72,7 @@ function scan(text: string, base: number, links: LinkValue[], isOutlook: boolean
         value = { start, end }
       },
       onattribend(quote) {
+        if (tag === '') return
         if (attribute === 'href' && quote !== QuoteType.NoValue) href ??= { start: base + value.start, end: base + value.end }
         const off = optOut.get(attribute)
         if (off?.test(text.slice(value.start, Math.min(value.end, value.start + longestName)).trim().toLowerCase())) isOff = true
@@ -111,3 +113,5 @@ function scan(text: string, base: number, links: LinkValue[], isOutlook: boolean
 /** characters; longer names are none that count */
 const longestName = 64
 const longestCondition = 256
+/** How the tags that count begin: a, area, body, v:… */
+const countsBy = /[abv]/i

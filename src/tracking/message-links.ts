@@ -1,10 +1,8 @@
 import { sealTarget } from './sealed-target.ts'
-import { messageTag, tokenPlaceholder } from './tracking-token.ts'
-import type { TrackingKeys } from './tracking-token.ts'
+import type { MessageMark, TrackingKeys } from './tracking-token.ts'
 
-/** The URLs that a message gets in place of its own; in each stands `placeholder` where a recipient's token goes. */
+/** The URLs that a message gets in place of its own; in each stands the placeholder where a recipient's token goes. */
 export interface MessageLinks {
-  placeholder: string
   /** Of the picture by which an open is seen. */
   openUrl: string
   /** Of the link that nobody sees. */
@@ -17,13 +15,12 @@ export interface MessageLinks {
  * @param from.base where tracking links are, such as `https://track.example/t`
  * @param from.trackingHost as `TrackingPlan` has it
  */
-export function messageLinks(from: { messageId: string; base: string; trackingHost: string; keys: TrackingKeys }): MessageLinks {
-  const { messageId, base, trackingHost, keys } = from
-  const placeholder = tokenPlaceholder(messageId, keys)
-  const place = { messageTag: messageTag(messageId, keys), trackingHost }
+export function messageLinks(from: { mark: MessageMark; base: string; trackingHost: string; keys: TrackingKeys }): MessageLinks {
+  const { mark, base, trackingHost, keys } = from
+  const { placeholder } = mark
+  const place = { messageTag: mark.tag, trackingHost }
   let link = 0
   return {
-    placeholder,
     openUrl: `${base}/o/${placeholder}`,
     hiddenUrl: `${base}/h/${placeholder}`,
     clickUrl: (url, links) => `${base}/c/${placeholder}/${sealTarget({ link: link++, links, url }, place, keys)}`,

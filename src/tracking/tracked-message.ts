@@ -10,8 +10,8 @@ import { messageLinks } from './message-links.ts'
 import type { MessageLinks } from './message-links.ts'
 import { edited, linksAmong } from './rewrite-links.ts'
 import type { Edit } from './rewrite-links.ts'
-import { messageTag, recipientToken } from './tracking-token.ts'
-import type { TrackingKeys } from './tracking-token.ts'
+import { markOf, recipientToken } from './tracking-token.ts'
+import type { MessageMark, TrackingKeys } from './tracking-token.ts'
 
 /** What is tracked of a message, and how. */
 export interface TrackingPlan {
@@ -60,13 +60,14 @@ export class TrackedMessage {
   static of(messageId: string, content: Uint8Array, plan: TrackingPlan): TrackedMessage | null {
     const message = Buffer.from(content.buffer, content.byteOffset, content.byteLength)
     const { keys } = plan
-    const links = messageLinks({ messageId, ...plan })
+    const mark = markOf(messageId, keys)
+    const links = messageLinks({ mark, ...plan })
     const isLeft = leftAlone(message, plan)
     const parts = htmlParts(message).flatMap((part, place) => {
-      const html = trackedHtml(part, message, { plan, links, isLeft, isFirst: place === 0 })
+      const html = trackedHtml(part, message, { plan, mark, links, isLeft, isFirst: place === 0 })
       return html ? [html] : []
     })
-    return parts.length === 0 ? null : new TrackedMessage(message, parts, { tag: messageTag(messageId, keys), keys })
+    return parts.length === 0 ? null : new TrackedMessage(message, parts, { tag: mark.tag, keys })
   }
 
   /** The message as this recipient gets it. */
@@ -91,6 +92,7 @@ const crlf = Buffer.from('\r\n')
 
 interface HtmlFrame {
   plan: TrackingPlan
+  mark: MessageMark
   links: MessageLinks
   isLeft(target: string): boolean
   /** True of the part that gets the picture. */
@@ -105,7 +107,7 @@ function trackedHtml(part: HtmlPart, message: Buffer, frame: HtmlFrame): Tracked
   const edits = source ? editsOf(source, given.length, frame) : []
   if (!source || edits.length === 0) return null
   const html = edited(given, source, edits)
-  return { ...part, html, places: placesOf(html, source.encode(frame.links.placeholder)), encode: (ascii) => source.encode(ascii) }
+  return { ...part, html, places: placesOf(html, source.encode(frame.mark.placeholder)), encode: (ascii) => source.encode(ascii) }
 }
 
 /** The rewritten links and the insertion, in order. */

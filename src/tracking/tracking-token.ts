@@ -31,9 +31,18 @@ const tagBytes = 4
 const sivBytes = 10
 const noIv = Buffer.alloc(16 - sivBytes)
 
-/** A message as its tokens name it. */
-export const messageTag = (messageId: string, { mac }: TrackingKeys): Buffer =>
-  createHmac('sha256', mac).update(`message ${messageId}`).digest().subarray(0, tagBytes)
+/** What stands for a message. */
+export interface MessageMark {
+  /** The message as its tokens name it. */
+  tag: Buffer
+  /** What stands in the message where each recipient's token goes. Nobody can guess it who has not seen the message. */
+  placeholder: string
+}
+
+export function markOf(messageId: string, { mac }: TrackingKeys): MessageMark {
+  const bytes = createHmac('sha512', mac).update(`message ${messageId}`).digest()
+  return { tag: bytes.subarray(0, tagBytes), placeholder: base32(bytes.subarray(tagBytes, tagBytes + (recipientTokenLength * 5) / 8)) }
+}
 
 /**
  * The token of a recipient, by which an open or a click is theirs: 48 lower-case letters and digits, so that it takes the place
@@ -57,7 +66,3 @@ export function readRecipientToken(token: string, keys: TrackingKeys): TrackedRe
 }
 
 const macOf = (plain: Uint8Array, { mac }: TrackingKeys): Buffer => createHmac('sha256', mac).update(plain).digest().subarray(0, sivBytes)
-
-/** What stands in the stored message where each recipient's token goes. Nobody can guess it who has not seen the message. */
-export const tokenPlaceholder = (messageId: string, { mac }: TrackingKeys): string =>
-  base32(createHmac('sha256', mac).update(`placeholder ${messageId}`).digest().subarray(0, (recipientTokenLength * 5) / 8))

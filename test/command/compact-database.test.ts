@@ -90,7 +90,7 @@ test('killed at any moment, it leaves the database as it was or rewritten', asyn
     expect(existsSync(join(dataDir, 'secret.key'))).toBe(false)
   }
   expect(wordsIn(file).size).toBe(400)
-}, 60_000)
+}, 180_000)
 
 test('where the database is gone nothing is rewritten, and the WAL that is left of it stays', async () => {
   const dataDir = testDirectory()

@@ -100,6 +100,7 @@ describe('hostile XML', () => {
     ['entities of entities', `<?xml version="1.0"?>${laughs}`, /document type/],
     ['one large entity', `<!DOCTYPE a [<!ENTITY x "${'y'.repeat(50_000)}">]><a>${'&x;'.repeat(1000)}</a>`, /document type/],
     ['a document type without end', `<!DOCTYPE a [${'x'.repeat(1_000_000)}`, /not well-formed/],
+    ['a declaration without end', `<!ENTITY${' TY'.repeat(300_000)}`, /declaration/],
     ['a file of ours', '<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]><a>&x;</a>', /document type/],
     ['an entity from nowhere', '<a>&x;</a>', /not well-formed/],
     ['an entity of HTML', '<a>&nbsp;</a>', /not well-formed/],

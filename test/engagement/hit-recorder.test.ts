@@ -173,3 +173,15 @@ test('a hundred of a recipient are kept, whatever process they came to', async (
   await second.stop()
   expect(await hits()).toHaveLength(100)
 })
+
+test('a machine that fetches everything leaves half of the hundred for people', async () => {
+  const judge = ({ hits }: HitMessage) => hits.map(({ headers }) => (headers['user-agent'] === 'scanner' ? machine : person))
+  const { open, hit, hits } = await start({ judge })
+  const recorder = open()
+  for (let i = 0; i < 130; i++) recorder.record(hit({ headers: { 'user-agent': 'scanner' } }))
+  await recorder.stop()
+  const next = open()
+  for (let i = 0; i < 5; i++) next.record(hit({ headers: { 'user-agent': i === 4 ? 'mail program' : 'scanner' } }))
+  await next.stop()
+  expect((await hits()).map(({ bot }) => bot)).toEqual([...Array<number>(50).fill(1), 0])
+})

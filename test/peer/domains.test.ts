@@ -24,7 +24,7 @@ beforeAll(async () => {
   mx = await startFakeMx({ host: mxHost })
   relay = await startTestRelay({ dns_servers: knot.server, delivery_port: String(mx.port) })
   resolver = dnsResolver({ servers: [knot.server] })
-}, 60_000)
+}, 180_000)
 
 afterAll(async () => {
   resolver.close()
@@ -62,7 +62,7 @@ async function verify(name: string): Promise<{ status: string; records: DomainRe
   relay.clock.advance(10_000)
   const now = new Date(relay.clock.now()).toISOString()
   expect((await relay.call('POST', `/api/domains/${name}/verify`)).status).toBe(200)
-  await expect.poll(async () => (await relay.call('GET', `/api/domains/${name}`)).body.checked_at, { timeout: 10_000 }).toBe(now)
+  await expect.poll(async () => (await relay.call('GET', `/api/domains/${name}`)).body.checked_at, { timeout: 30_000 }).toBe(now)
   return domainOf(name)
 }
 

@@ -52,7 +52,7 @@ beforeAll(async () => {
   })
   // Stands for the ninety-six hosts of a ring that a message has been through when it comes by again.
   farHop = await startFakeMx({ host: afterHops, on: { dot: (message) => void sendOn(message) } })
-}, 60_000)
+}, 180_000)
 
 afterAll(async () => {
   await relay.stop()
@@ -155,7 +155,7 @@ test.each(Object.keys(peers))('%s', async (name) => {
   } finally {
     await system.stop()
   }
-}, 90_000)
+}, 180_000)
 
 async function fateOf(address: string, id: string, bounces: { email_id: string; bounce_type: string; bounce_category: string }[]): Promise<Fate> {
   const own = bounces.filter(({ email_id }) => email_id === id)

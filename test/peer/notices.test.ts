@@ -45,7 +45,7 @@ beforeAll(async () => {
   )
   await relay.relay.parts.accounts.change('test', { deliveryNotices: true })
   postfix = await startAppsPostfix()
-}, 60_000)
+}, 180_000)
 
 afterEach(() => rmSync(mailbox(), { recursive: true, force: true }))
 
@@ -126,7 +126,7 @@ print(json.dumps({
 `
 
 async function notices(count: number): Promise<Read[]> {
-  await expect.poll(() => arrived().length, { timeout: 20_000 }).toBe(count)
+  await expect.poll(() => arrived().length, { timeout: 30_000 }).toBe(count)
   const read = async (name: string): Promise<Read> =>
     JSON.parse((await promisify(execFile)('python3', ['-c', script, join(mailbox(), 'new', name)])).stdout)
   return Promise.all(arrived().map(read))

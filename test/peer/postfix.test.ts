@@ -67,7 +67,7 @@ beforeAll(async () => {
   publish(domain.records)
   await sterna('domain', 'verify', 'sender.example')
   token = await sterna('key', 'create', '--account', 'shop')
-}, 90_000)
+}, 180_000)
 
 afterAll(async () => {
   const ended = new Promise((resolve) => server?.once('exit', resolve))
@@ -125,7 +125,7 @@ async function mailFor(address: string): Promise<Buffer> {
   const box = join(postfix?.directory ?? '', 'mail/box/new')
   const find = (): Buffer | undefined =>
     (existsSync(box) ? readdirSync(box) : []).map((name) => readFileSync(join(box, name))).find((mail) => mail.includes(`X-Original-To: ${address}`))
-  await expect.poll(find, { timeout: 20_000 }).toBeDefined()
+  await expect.poll(find, { timeout: 30_000 }).toBeDefined()
   return find() as Buffer
 }
 

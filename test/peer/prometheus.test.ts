@@ -27,7 +27,7 @@ test('Prometheus scrapes a relay by a key and at its own listener, and knows eve
   const accepted = async () =>
     (await prometheus.query('sterna_messages_accepted_total{door="api"}')).data.result.map(({ metric, value }) => [metric['job'], value[1]])
   await expect
-    .poll(async () => (await accepted()).toSorted(), { timeout: 20_000 })
+    .poll(async () => (await accepted()).toSorted(), { timeout: 30_000 })
     .toEqual([
       ['listener', '2'],
       ['sterna', '2'],
@@ -48,7 +48,7 @@ test('Prometheus scrapes a relay by a key and at its own listener, and knows eve
       rules.filter(({ health }: any) => health !== 'ok').map(({ name, health, lastError }: any) => `${name} ${health} ${lastError}`),
     )
   }
-  await expect.poll(failing, { timeout: 20_000 }).toEqual([])
+  await expect.poll(failing, { timeout: 30_000 }).toEqual([])
   const { data } = await prometheus.get('/api/v1/metadata?limit_per_metric=1')
   expect([data['sterna_store_commit_seconds'][0].type, data['sterna_queue_recipients'][0].type]).toEqual(['histogram', 'gauge'])
 

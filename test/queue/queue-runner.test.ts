@@ -230,7 +230,7 @@ test('a message that crashes the delivery thread is kept apart, and what was tri
     clock.advance(5_000)
     return states()
   }
-  await expect.poll(put, { timeout: 15_000 }).toEqual({ delivered: 20, deferred: 1 })
+  await expect.poll(put, { timeout: 30_000 }).toEqual({ delivered: 20, deferred: 1 })
   expect(await db.read("select attempts, count(*) as n from recipient where state = 'delivered' group by attempts")).toEqual([{ attempts: 1, n: 20 }])
   const [kept] = await db.read<{ last_response: string }>("select last_response from recipient where state = 'deferred'")
   expect(kept?.last_response).toMatch(/this message crashes the delivery thread/)

@@ -70,7 +70,7 @@ async function deliveredTo(id: string): Promise<string[]> {
   const { body } = await relay.call('GET', `/api/emails/${id}`)
   const recipients = body.recipients.map(({ email: address }: { email: string }) => address) as string[]
   const received = () => mx.messages.filter(({ mailFrom, rcptTo }) => mailFrom !== '' && rcptTo.some((address) => recipients.includes(address))).length
-  await expect.poll(received, { timeout: 10_000 }).toBeGreaterThan(0)
+  await expect.poll(received, { timeout: 30_000 }).toBeGreaterThan(0)
   return recipients
 }
 
@@ -129,7 +129,8 @@ test('by SMTP an odd address that is one goes to the host as it was read', async
     expect(await deliveredTo(id ?? ''), text).toEqual([address])
   }
   client.close()
-  expect(mx.messages.flatMap(({ rcptTo }) => rcptTo)).toEqual(takenAddresses.map(([, address]) => address))
+  // In any order: a delivery may be slower than the next one.
+  expect(mx.messages.flatMap(({ rcptTo }) => rcptTo).toSorted()).toEqual(takenAddresses.map(([, address]) => address).toSorted())
 })
 
 test('by SMTP what could be read in two ways is refused', async () => {

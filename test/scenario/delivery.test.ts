@@ -61,7 +61,7 @@ class Life {
   }
 
   async reaches(state: string): Promise<this> {
-    await expect.poll(() => this.state(), { timeout: 15_000 }).toBe(state)
+    await expect.poll(() => this.state(), { timeout: 30_000 }).toBe(state)
     return this
   }
 

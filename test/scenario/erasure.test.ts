@@ -37,13 +37,13 @@ async function startRelay() {
 }
 
 const reaches = (relay: TestRelay, id: string, address: string, state: string): Promise<void> =>
-  expect.poll(async () => (await relay.recipients(id))[address]?.status, { timeout: 10_000 }).toBe(state)
+  expect.poll(async () => (await relay.recipients(id))[address]?.status, { timeout: 30_000 }).toBe(state)
 
 async function erase(relay: TestRelay, email: string): Promise<any> {
   const { status: code, body } = await relay.call('POST', '/api/erasures', { email })
   expect(code).toBe(202)
   let erasure: any
-  await expect.poll(async () => (erasure = (await relay.call('GET', `/api/erasures/${body.id}`)).body).status, { timeout: 10_000 }).toBe('done')
+  await expect.poll(async () => (erasure = (await relay.call('GET', `/api/erasures/${body.id}`)).body).status, { timeout: 30_000 }).toBe('done')
   return erasure
 }
 
@@ -59,11 +59,11 @@ const isQuiet = ({ relay, clock }: TestRelay): Promise<void> =>
          union all select name from cursor where name = 'webhook' and position < (select max(seq) from event)
                      and exists (select 1 from webhook where status = 'enabled')`,
         { now: clock.now() },
-      ), { timeout: 10_000 })
+      ), { timeout: 30_000 })
     .toEqual([])
 
 const settled = ({ relay }: TestRelay): Promise<void> =>
-  expect.poll(() => relay.parts.db.read("select id from incoming_report where state = 'received'"), { timeout: 10_000 }).toEqual([])
+  expect.poll(() => relay.parts.db.read("select id from incoming_report where state = 'received'"), { timeout: 30_000 }).toEqual([])
 
 test('after an erasure neither the database nor its log nor a backup has a fragment of the address or of what was sent to it', async () => {
   const { relay, mx } = await startRelay()
@@ -141,7 +141,7 @@ test('after an erasure neither the database nor its log nor a backup has a fragm
   expect(await traces(relay, [ann])).toEqual([])
   // A second time there is nothing left to erase.
   expect(Object.values((await erase(relay, ann)).erased as Record<string, number>).every((count) => count === 0)).toBe(true)
-}, 60_000)
+}, 180_000)
 
 test('what retention has removed can be read nowhere, and the file gets smaller', async () => {
   const { relay } = await startRelay()

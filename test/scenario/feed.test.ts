@@ -16,7 +16,7 @@ test('an address that is suppressed between acceptance and delivery is not writt
   relay.clock.advance(60_000)
   const states = async () => Object.fromEntries(Object.entries(await relay.recipients(id)).map(([name, { status }]) => [name, status]))
   await expect
-    .poll(states, { timeout: 10_000 })
+    .poll(states, { timeout: 30_000 })
     .toEqual({ 'Ann@example.com': 'suppressed', 'ÉVA@example.com': 'suppressed', 'bob@example.com': 'delivered' })
   const { body } = await relay.call('GET', '/api/events?type=email.bounced')
   expect(body.data[0]).toMatchObject({ type: 'email.bounced', data: { email_id: id, bounce_type: 'hard', bounce_category: 'suppressed' } })
@@ -30,7 +30,7 @@ test('the stream tells of deliveries as they happen, and ends with the server', 
     for await (const part of response.body!.pipeThrough(new TextDecoderStream())) text += part
   })()
   const id = await relay.send('delivered@simulator.test')
-  await expect.poll(() => text.match(/^event: .*$/gm), { timeout: 10_000 }).toEqual(['event: email.sent', 'event: email.delivered'])
+  await expect.poll(() => text.match(/^event: .*$/gm), { timeout: 30_000 }).toEqual(['event: email.sent', 'event: email.delivered'])
   expect(text).toContain(`"email_id":"${id}"`)
   await relay.relay.stop()
   await reading

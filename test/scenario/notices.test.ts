@@ -85,18 +85,18 @@ async function submit({ from = 'bounces@sender.example', mail = '', to, text = '
 }
 
 const reaches = (id: string, address: string, state: string): Promise<void> =>
-  expect.poll(async () => (await relay.recipients(id))[address]?.status, { timeout: 10_000 }).toBe(state)
+  expect.poll(async () => (await relay.recipients(id))[address]?.status, { timeout: 30_000 }).toBe(state)
 
 /** The log has been read up to its end. */
 async function allTold(): Promise<void> {
   const { db } = relay.relay.parts
   const unread = `select 1 from cursor where name = 'notice' and position < (select max(seq) from event where sandbox = 0)`
   const underWay = `select 1 from recipient where account_id = 'acc_00000000000000000000000000' and due_at is not null`
-  await expect.poll(() => db.read(`${unread} union all ${underWay}`), { timeout: 10_000 }).toEqual([])
+  await expect.poll(() => db.read(`${unread} union all ${underWay}`), { timeout: 30_000 }).toEqual([])
 }
 
 async function notices(count: number): Promise<string[]> {
-  await expect.poll(() => inbox.messages.length, { timeout: 10_000 }).toBe(count)
+  await expect.poll(() => inbox.messages.length, { timeout: 30_000 }).toBe(count)
   return inbox.messages.map(textOf)
 }
 
@@ -203,7 +203,7 @@ describe('an account that wants them', () => {
     const id = await submit({ to: { 'later@rcpt.example': ' NOTIFY=FAILURE,DELAY', 'later2@rcpt.example': ' NOTIFY=FAILURE' } })
     await reaches(id, 'later@rcpt.example', 'deferred')
     const { db } = relay.relay.parts
-    await expect.poll(() => db.read('select 1 from notice where message_id = :id and due_at is not null', { id }), { timeout: 10_000 }).toHaveLength(1)
+    await expect.poll(() => db.read('select 1 from notice where message_id = :id and due_at is not null', { id }), { timeout: 30_000 }).toHaveLength(1)
     await allTold()
     relay.clock.advance(3 * hour)
     await allTold()
@@ -217,7 +217,7 @@ describe('an account that wants them', () => {
     await allTold()
     relay.clock.advance(2 * day)
     await reaches(id, 'later2@rcpt.example', 'bounced')
-    await expect.poll(() => inbox.messages.map(textOf).join().match(/Action: \w+/g)?.toSorted(), { timeout: 10_000 }).toEqual(['Action: delayed', 'Action: failed', 'Action: failed'])
+    await expect.poll(() => inbox.messages.map(textOf).join().match(/Action: \w+/g)?.toSorted(), { timeout: 30_000 }).toEqual(['Action: delayed', 'Action: failed', 'Action: failed'])
   })
 
   test('is not warned of a delay that ended well, nor when it wants no notices any more', async () => {
@@ -226,7 +226,7 @@ describe('an account that wants them', () => {
     const delayedMail = async (to: string): Promise<string> => {
       const id = await submit({ to: { [to]: ' NOTIFY=DELAY' } })
       await reaches(id, to, 'deferred')
-      await expect.poll(() => planned(id), { timeout: 10_000 }).toHaveLength(1)
+      await expect.poll(() => planned(id), { timeout: 30_000 }).toHaveLength(1)
       return id
     }
     const soon = await delayedMail('soon@rcpt.example')
@@ -235,7 +235,7 @@ describe('an account that wants them', () => {
     await reaches(soon, 'soon@rcpt.example', 'delivered')
     await turnNotices(false)
     relay.clock.advance(4 * hour)
-    await expect.poll(async () => [await planned(soon), await planned(later)], { timeout: 10_000 }).toEqual([[], []])
+    await expect.poll(async () => [await planned(soon), await planned(later)], { timeout: 30_000 }).toEqual([[], []])
     expect(inbox.messages).toEqual([])
     await relay.relay.parts.queueAdmin.bounce('rcpt.example')
     await reaches(later, 'later3@rcpt.example', 'bounced')
@@ -246,7 +246,7 @@ describe('an account that wants them', () => {
     const { apiKeys, accounts, db } = relay.relay.parts
     const { token } = await apiKeys.create({ accountId: accounts.getAccount('test').id, name: 'sandbox', permission: 'full_access', sandbox: true })
     const id = await submit({ to: { 'bounced@simulator.test': '' } }, { ...relay, token })
-    await expect.poll(() => db.read('select state from recipient where message_id = :id', { id }), { timeout: 10_000 }).toEqual([{ state: 'bounced' }])
+    await expect.poll(() => db.read('select state from recipient where message_id = :id', { id }), { timeout: 30_000 }).toEqual([{ state: 'bounced' }])
     const to = gone()
     await submit({ to: { [to]: '' } })
     const [notice] = await notices(1)
@@ -259,7 +259,7 @@ describe('an account that wants them', () => {
     const id = await submit({ to: { [to]: '' } })
     await reaches(id, to, 'bounced')
     const { db } = relay.relay.parts
-    await expect.poll(() => db.read('select 1 from notice where message_id = :id', { id }), { timeout: 10_000 }).toHaveLength(1)
+    await expect.poll(() => db.read('select 1 from notice where message_id = :id', { id }), { timeout: 30_000 }).toHaveLength(1)
     // As if it had ended after the notice was accepted and before the cursor moved.
     await db.write([{ sql: `update cursor set position = 0 where name = 'notice'` }])
     inbox.on = {}
@@ -336,7 +336,7 @@ test('a notice that cannot be delivered is dropped, and suppresses nobody', asyn
   await submit({ to: { [gone()]: '' } })
   const { db } = relay.relay.parts
   const failed = `select 1 from recipient where account_id = 'acc_00000000000000000000000000' and state = 'bounced'`
-  await expect.poll(() => db.read(failed), { timeout: 10_000 }).toHaveLength(1)
+  await expect.poll(() => db.read(failed), { timeout: 30_000 }).toHaveLength(1)
   await allTold()
   expect(await db.read(`select address from suppression where address = 'bounces@sender.example'`)).toEqual([])
   inbox.on = {}
@@ -355,7 +355,7 @@ test('mail that goes on by a smarthost is handed on, not delivered, also where t
   try {
     await other.relay.parts.accounts.change('test', { deliveryNotices: true })
     const id = await submit({ to: { 'ann@rcpt.example': ' NOTIFY=SUCCESS' } }, other)
-    await expect.poll(async () => (await other.recipients(id))['ann@rcpt.example']?.status, { timeout: 10_000 }).toBe('deferred')
+    await expect.poll(async () => (await other.recipients(id))['ann@rcpt.example']?.status, { timeout: 30_000 }).toBe('deferred')
     other.clock.advance(70_000)
     const [, notice] = await smarthost.waitForMessages(2)
     expect(notice?.data.toString()).toContain('Final-Recipient: rfc822; ann@rcpt.example\r\nAction: relayed\r\nStatus: 2.0.0\r\n')

@@ -138,8 +138,8 @@ async function liveRows(): Promise<Record<string, Row[]>> {
 
 const isQuiet = async (): Promise<void> => {
   const { db } = relay.relay.parts
-  await expect.poll(() => db.read('select id from recipient where owner is not null or due_at is not null'), { timeout: 10_000 }).toEqual([])
-  await expect.poll(() => db.read("select id from webhook_delivery where state = 'attempting'"), { timeout: 10_000 }).toEqual([])
+  await expect.poll(() => db.read('select id from recipient where owner is not null or due_at is not null'), { timeout: 30_000 }).toEqual([])
+  await expect.poll(() => db.read("select id from webhook_delivery where state = 'attempting'"), { timeout: 30_000 }).toEqual([])
 }
 
 const bodyFor = ({ body }: Operation): unknown => (body && !body.raw ? (body.example ?? {}) : body?.example)

@@ -39,12 +39,12 @@ async function states({ relay }: TestRelay): Promise<Record<string, number>> {
 }
 
 const become = (relay: TestRelay, expected: Record<string, number>): Promise<void> =>
-  expect.poll(() => states(relay), { timeout: 15_000 }).toEqual(expected)
+  expect.poll(() => states(relay), { timeout: 30_000 }).toEqual(expected)
 
 /** All that is not delivered has been tried so often, and is in nobody's hand. */
 const tried = (relay: TestRelay, attempts: number): Promise<void> =>
   expect
-    .poll(() => relay.relay.parts.db.read(`select distinct attempts, owner from recipient where state <> 'delivered'`), { timeout: 15_000 })
+    .poll(() => relay.relay.parts.db.read(`select distinct attempts, owner from recipient where state <> 'delivered'`), { timeout: 30_000 })
     .toEqual([{ attempts, owner: null }])
 
 const suppressed = ({ relay }: TestRelay): Promise<unknown[]> => relay.parts.db.read('select address from suppression')
@@ -96,7 +96,7 @@ test('name servers that are wrong for hours are told to the operator, and nothin
   expect(await states(relay)).toEqual({ delivered: live.length, deferred: live.length + 1 })
   Object.assign(relay.dns.zone, right)
   relay.clock.advance(secondLook)
-  await expect.poll(() => states(relay), { timeout: 15_000 }).toMatchObject({ delivered: 2 * live.length })
+  await expect.poll(() => states(relay), { timeout: 30_000 }).toMatchObject({ delivered: 2 * live.length })
   expect(await faults(relay)).toEqual([])
   // The one domain that is dead indeed.
   relay.clock.advance(secondLook)

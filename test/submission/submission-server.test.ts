@@ -255,7 +255,7 @@ describe('limits', async () => {
     expect((await refused.reply()).last).toBe('421 4.7.0 Too many connections from your address')
     await expect(crowded.connect({ tls: true })).rejects.toThrow()
     first.close()
-    await vi.waitFor(async () => expect((await crowded.connect({ greeting: false }).then((client) => client.reply())).code).toBe(220), { timeout: 10_000 })
+    await vi.waitFor(async () => expect((await crowded.connect({ greeting: false }).then((client) => client.reply())).code).toBe(220), { timeout: 30_000 })
   })
 
   test('on all connections', async () => {
@@ -333,7 +333,7 @@ describe('limits', async () => {
       const [slow, held] = [await relay.login(), await relay.login()]
       for (const client of [slow, held]) for (const line of transaction) await client.command(line)
       held.write(`${message}\r\n${`${'x'.repeat(998)}\r\n`.repeat(6_000)}`)
-      await vi.waitFor(() => expect(storeCalls).toBeGreaterThan(0), { timeout: 10_000 })
+      await vi.waitFor(() => expect(storeCalls).toBeGreaterThan(0), { timeout: 30_000 })
       for (let i = 0; i < 31; i++) {
         slow.write('x')
         relay.clock.advance(2_000)

@@ -26,7 +26,7 @@ export interface MakerParts {
 }
 
 /** What is found in the end: until then it throws. */
-export const inTheEnd = <T>(find: () => Promise<T>): Promise<T> => vi.waitFor(find, { timeout: 10_000, interval: 5 })
+export const inTheEnd = <T>(find: () => Promise<T>): Promise<T> => vi.waitFor(find, { timeout: 30_000, interval: 5 })
 
 /** The body that the document shows for `POST`. */
 export const exampleOf = (document: OpenApiDocument, path: string): unknown =>

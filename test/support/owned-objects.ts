@@ -36,7 +36,7 @@ export async function makeObjects(call: Call, own: { accountId: string; domain: 
         if (found === undefined) throw new Error(`there is nothing at ${path}`)
         return found.id
       },
-      { timeout: 10_000 },
+      { timeout: 30_000 },
     )
   const attachment = await first(`/api/emails/${email}/attachments`)
   const delivery = await first(`/api/webhooks/${webhook}/deliveries`)

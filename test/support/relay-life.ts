@@ -101,7 +101,7 @@ async function call(relay: TestRelay, method: string, path: string, body?: unkno
 }
 
 const reaches = (relay: TestRelay, id: string, address: string, state: string): Promise<void> =>
-  expect.poll(async () => (await relay.recipients(id))[address]?.status, { timeout: 10_000 }).toBe(state)
+  expect.poll(async () => (await relay.recipients(id))[address]?.status, { timeout: 30_000 }).toBe(state)
 
 /** Nothing is in hand, neither mail nor a post, and webhooks have all events. */
 async function isQuiet(relay: TestRelay): Promise<void> {
@@ -109,7 +109,7 @@ async function isQuiet(relay: TestRelay): Promise<void> {
   const busy = `select id from recipient where owner is not null
                  union all select id from webhook_delivery where state = 'attempting' or next_attempt_at <= :now
                  union all select name from cursor where name not in ('analytics', 'notice', 'search') and position < (select max(seq) from event)`
-  await expect.poll(() => db.read(busy, { now: relay.clock.now() }), { timeout: 10_000 }).toEqual([])
+  await expect.poll(() => db.read(busy, { now: relay.clock.now() }), { timeout: 30_000 }).toEqual([])
 }
 
 /** Between two messages: posts of the same moment are made in any order, so engines may differ there. */

@@ -5,7 +5,7 @@ import type { TransferEncoding } from '../../src/message/transfer-encoding.ts'
 import { newId } from '../../src/id.ts'
 import { openTarget } from '../../src/tracking/sealed-target.ts'
 import { TrackedMessage } from '../../src/tracking/tracked-message.ts'
-import { messageTag, readRecipientToken, trackingKeys } from '../../src/tracking/tracking-token.ts'
+import { markOf, readRecipientToken, trackingKeys } from '../../src/tracking/tracking-token.ts'
 import { htmlMail } from '../support/html-mails.ts'
 
 const keys = trackingKeys((purpose) => Buffer.alloc(32, purpose))
@@ -19,7 +19,7 @@ const plan = {
   keys,
 }
 const id = newId('em', 0)
-const place = { messageTag: messageTag(id, keys), trackingHost: '' }
+const place = { messageTag: markOf(id, keys).tag, trackingHost: '' }
 const [ann, bob] = [newId('rcp', 0), newId('rcp', 0)]
 
 const mailOf = (html: Buffer, encoding: TransferEncoding, charset = 'utf-8'): Buffer =>

@@ -40,10 +40,10 @@ describe('a batch that is right', () => {
     const answer = await post(api, Array.from({ length: 100 }, (_, i) => to(`u${i}@r.example`, { html, text: '' })))
     expect(answer.status).toBe(200)
     expect(new Set(idsOf(answer)).size).toBe(100)
-    await expect.poll(() => api.db.read("select count(*) as n from recipient where state = 'delivered'"), { timeout: 10_000 }).toEqual([{ n: 100 }])
+    await expect.poll(() => api.db.read("select count(*) as n from recipient where state = 'delivered'"), { timeout: 30_000 }).toEqual([{ n: 100 }])
     expect(await api.db.read('select * from upload')).toEqual([])
     expect((await api.get(`/api/emails/${idsOf(answer)[99]}`)).body.html).toContain(html)
-  }, 30_000)
+  }, 180_000)
 
   test('has suppressed recipients told apart', async () => {
     const api = await startEmailApi()

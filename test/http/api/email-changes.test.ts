@@ -93,7 +93,7 @@ describe('canceling', () => {
         expect(await recipientsOf(api, id)).toMatchObject(after)
       }
     }
-  }, 60_000)
+  }, 180_000)
 
   test('comes too late for an email in hand, whose outcome is written all the same', async () => {
     const { promise, resolve: go } = Promise.withResolvers<void>()
@@ -158,7 +158,7 @@ describe('rescheduling', () => {
         if (!isDone) expect(await recipientsOf(api, id)).toEqual(before)
       }
     }
-  }, 60_000)
+  }, 180_000)
 
   test.each([
     ['tomorrow', 'validation_error', 'invalid_format'],

@@ -173,7 +173,7 @@ test('what was posted can be looked up and posted again', async () => {
   webhooks.eventsWritten()
   const eventId = String(event.params?.id)
   const list = async (query: string) => (await call('GET', `${path}/deliveries${query}`)).body.data as { id: string; status: string }[]
-  await vi.waitFor(async () => expect(await list('?status=pending')).toMatchObject([{ attempt_count: 1 }]), { timeout: 10_000 })
+  await vi.waitFor(async () => expect(await list('?status=pending')).toMatchObject([{ attempt_count: 1 }]), { timeout: 30_000 })
   const [delivery] = await list('')
   expect(delivery).toEqual({
     object: 'webhook_delivery',
@@ -203,12 +203,12 @@ test('what was posted can be looked up and posted again', async () => {
   for (const replay of replays) expect(await call('POST', replay)).toMatchObject({ status: 409, body: { name: 'invalid_state' } })
 
   clock.advance(60_000)
-  await vi.waitFor(async () => expect(await list('?status=failed')).toHaveLength(1), { timeout: 10_000 })
+  await vi.waitFor(async () => expect(await list('?status=failed')).toHaveLength(1), { timeout: 30_000 })
   receiver.behave = status(200)
   for (const [place, replay] of replays.entries()) {
     clock.advance(1_000)
     expect((await call('POST', replay)).body).toMatchObject({ object: 'webhook_event', id: eventId })
-    await vi.waitFor(async () => expect(await list('?status=success')).toHaveLength(place + 1), { timeout: 10_000 })
+    await vi.waitFor(async () => expect(await list('?status=success')).toHaveLength(place + 1), { timeout: 30_000 })
   }
   expect(new Set(receiver.posts.map(({ body }) => body)).size).toBe(1)
   expect((await call('GET', `${path}/events`)).body.data).toEqual([

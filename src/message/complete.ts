@@ -4,6 +4,7 @@ import { decodeHeaderText } from '../smtp/encoded-word.ts'
 import { foldLong, formatDate, formatMailboxes, formatTextField } from './format-field.ts'
 import { fieldsNamed, type HeaderField, headerBytesOf, parseHeaderBlock } from './header-block.ts'
 import { readOptionFields, type OptionFields, optionFieldNames } from './option-fields.ts'
+import { cameSigned } from './mime-structure.ts'
 import { randomText } from './random-text.ts'
 import { mustStay } from './seven-bit.ts'
 
@@ -178,7 +179,7 @@ export function complete(bytes: Uint8Array, parts: { received: string; now: numb
   if (given === '') added.push(`Message-ID: ${messageIdHeader}`)
   if (valueOf(fields, 'Date') === '') added.push(`Date: ${formatDate(parts.now)}`)
   // Whoever signed the message signed these bytes.
-  const isSigned = fieldsNamed(fields, 'DKIM-Signature').length > 0
+  const isSigned = cameSigned(fields)
   const kept = fields
     .filter(({ name, value }) => !removed.has(name.toLowerCase()) && !(value === '' && /^(?:date|message-id)$/i.test(name)))
     .map((field) => (isSigned ? field : asAscii(withShortLines(field), read)))

@@ -48,7 +48,8 @@ function encodeEntity(walk: Walk, entity: Entity, depth: number): boolean {
   const isSevenBit = isAscii(body)
   if (isSevenBit && hasShortLines(body)) return true
   const { type } = mediaTypeOf(entity.fields)
-  if (isSealed(type) || depth === deepest || walk.left-- <= 0) return isSevenBit
+  // The parts of a digest are messages without saying so (RFC 2046 5.1.5).
+  if (isSealed(type) || type === 'multipart/digest' || depth === deepest || walk.left-- <= 0) return isSevenBit
   if (type.startsWith('multipart/')) return encodeParts(walk, entity, childrenOf(walk.message, entity), depth)
   if (type === 'message/rfc822') {
     const inner = entityAt(walk.message, { start: entity.bodyStart, end: entity.end })

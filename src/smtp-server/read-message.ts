@@ -132,10 +132,10 @@ class Intake {
   }
 
   #measureLines(bytes: Buffer): void {
-    const first = bytes.indexOf(lf)
+    const [first, last] = [bytes.indexOf(lf), bytes.lastIndexOf(lf)]
     const begun = this.#lineSize + (first === -1 ? bytes.length : first + 1)
-    this.hasLongLine ||= begun > longestLine + lineEnd.length || !hasShortLines(bytes.subarray(first + 1))
-    this.#lineSize = first === -1 ? begun : bytes.length - 1 - bytes.lastIndexOf(lf)
+    this.hasLongLine ||= begun > longestLine + lineEnd.length || !hasShortLines(bytes.subarray(first + 1, last + 1))
+    this.#lineSize = first === -1 ? begun : bytes.length - 1 - last
   }
 }
 

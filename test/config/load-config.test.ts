@@ -194,3 +194,12 @@ test('it is known where a setting was given', () => {
   ])
   expect([settingValue(config, 'hostname'), settingValue(config, 'delivery.port'), settingValue(config, 'delivery.threads')]).toEqual(['mail.example.com', 26, 1])
 })
+
+test.each([
+  ['mail.example.com', 'mailexamplecom'],
+  ['mx1.mail.some-longer-name.example', 'ngernameexample'],
+  ['a.io', 'aio00'],
+])('who sends is told to Gmail by the name of the server: %s', (hostname, wanted) => {
+  expect(loadConfig({ env: { STERNA_HOSTNAME: hostname } }).delivery.feedbackSender).toBe(wanted)
+  expect(() => loadConfig({ env: { STERNA_HOSTNAME: hostname, STERNA_DELIVERY_FEEDBACK_SENDER: 'a:b:c' } })).toThrow('5 to 15 letters')
+})

@@ -48,6 +48,7 @@ test.each([
   ['a part of a message', 'Content-Type: message/partial; number=1; total=2; id=x\r\n\r\nfür\r\n', '8bitmime'],
   ['a signed message', 'DKIM-Signature: v=1\r\n\r\nfür\r\n', '8bitmime'],
   ['a message that ARC has sealed', 'ARC-Message-Signature: i=1\r\n\r\nfür\r\n', '8bitmime'],
+  ['a digest', 'Content-Type: multipart/digest; boundary=b\r\n\r\n--b\r\n\r\nFrom: x@y.example\r\n\r\nfür\r\n--b--\r\n', '8bitmime'],
   ['an encrypted message', 'Content-Type: application/pkcs7-mime\r\nContent-Transfer-Encoding: binary\r\n\r\nfür\r\n', '8bitmime'],
   ['a forwarded message that came signed', 'Content-Type: message/rfc822\r\n\r\nDKIM-Signature: v=1\r\n\r\nfür\r\n', '8bitmime'],
   ['a header that cannot be read', 'Subject : s\r\n\r\nfür\r\n', '8bitmime'],

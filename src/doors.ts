@@ -139,7 +139,7 @@ export async function openDoors(core: CoreParts, inside: Inside, stops: Stop[]):
 }
 
 async function openMetrics({ config, log, metricsPage }: CoreParts, { version }: Inside, stops: Stop[]): Promise<MetricsListener> {
-  const listener = await startMetricsListener({ listen: config.metrics.listen, log, text: () => metricsPage.text(version) })
+  const listener = await startMetricsListener({ listen: config.metrics.listen, trustedProxies: config.trustedProxies, log, text: () => metricsPage.text(version) })
   stops.push(() => listener.stop())
   return listener
 }
@@ -173,7 +173,13 @@ const openSubmission = ({ config, clock, log, metrics, apiKeys }: CoreParts, { d
       accept: (arrive) => accept(arrive, door),
       apiKeys,
     },
-    { hostname: config.hostname, maxMessageBytes: config.messageSizeLimit, maxConnections: shares.submission, ...config.submission },
+    {
+      hostname: config.hostname,
+      maxMessageBytes: config.messageSizeLimit,
+      maxConnections: shares.submission,
+      trustedProxies: config.trustedProxies,
+      ...config.submission,
+    },
   )
 
 function openReturnPath(
@@ -184,7 +190,8 @@ function openReturnPath(
   const ownNames = new Set([config.hostname, config.returnPath.domain])
   const isOurs = (domain: string): boolean => ownNames.has(domain) || sendingDomains.isReturnPath(domain)
   const parts = { clock, log, metrics, tls, space, reports, isOurs, tokenKey: secrets.deriveKey('verp') }
-  return startReturnPathServer(parts, { hostname: config.hostname, maxConnections: shares.returnPath, ...config.returnPath })
+  const { hostname, trustedProxies } = config
+  return startReturnPathServer(parts, { hostname, maxConnections: shares.returnPath, trustedProxies, ...config.returnPath })
 }
 
 function emailParts({ config, clock, log, db }: CoreParts, inside: Inside, { composer, messageParser }: DoorFrame): EmailParts {
@@ -223,7 +230,7 @@ async function openHttp(core: CoreParts, inside: Inside, frame: DoorFrame) {
     apiKeys,
     audit,
     sessions: people.sessions,
-    trustedProxies: config.http.trustedProxies,
+    trustedProxies: config.trustedProxies,
     rateLimit: frame.rateLimit,
     rateLimitFailures: new RateLimitFailures(clock, config.http.failedAuthenticationsPerMinute),
     baseUrl: config.baseUrl,
@@ -233,7 +240,7 @@ async function openHttp(core: CoreParts, inside: Inside, frame: DoorFrame) {
     tls: frame.tls,
     trackingDoor: new TrackingDoor({
       keys: trackingKeys(core.secrets.deriveKey),
-      trustedProxies: config.http.trustedProxies,
+      trustedProxies: config.trustedProxies,
       now: () => clock.now(),
       hits: inside.hits,
       appLinksAt: (host) => core.sendingDomains.appLinksAt(host),

@@ -22,6 +22,8 @@ export interface SmtpPortSettings extends SessionSettings {
   /** PEM, both; there is no default, since the library's own key is public. */
   tls: { key: string; cert: string }
   allowPlaintextAuthOnLoopback: boolean
+  /** Whether an address is that of a proxy whose PROXY header is believed. */
+  isProxy(address: string): boolean
   seats: ConnectionSeats
   /** How quickly a message must come in. */
   contentRate: MinimumRate
@@ -188,6 +190,11 @@ export class SmtpConnection<User> extends SMTPConnection {
   override _resetSession(): void {
     super._resetSession()
     this.#said.reset()
+  }
+
+  /** Of a proxy that was too late with its header, or of a client that writes one: the session goes by another address already. */
+  handler_PROXY(): void {
+    this.send(421, '4.7.0 A PROXY header is not taken here, closing the connection')
   }
 
   override handler_AUTH(command: Buffer, callback: () => void): void {

@@ -40,6 +40,8 @@ export interface SubmissionServerOptions {
   /** Over all ports. */
   maxConnections: number
   allowPlaintextAuthOnLoopback: boolean
+  /** Networks in CIDR notation. */
+  trustedProxies: readonly string[]
   /** Of one account; 0 sets no limit. */
   messagesPerMinute: number
 }

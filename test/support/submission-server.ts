@@ -82,6 +82,7 @@ export async function startTestSubmissionServer(options: Partial<SubmissionServe
       maxConnectionsPerAddress: 100,
       allowPlaintextAuthOnLoopback: true,
       messagesPerMinute: 0,
+      trustedProxies: [],
       ...options,
     },
   )

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import type { AddressInfo } from 'node:net'
+import { RefusedLogins } from './account/refused-logins.ts'
 import type { Rollup } from './analytics/rollup.ts'
 import type { CoreParts } from './command/core-parts.ts'
 import { connectionFigures } from './connection/connection-figures.ts'
@@ -69,6 +70,7 @@ export interface DoorAddresses {
 interface Doors {
   addresses: DoorAddresses
   certificate: CertificateRenewal
+  refusedLogins: RefusedLogins
 }
 
 /** What ends a part that was started; the part started last ends first. */
@@ -114,7 +116,9 @@ export async function openDoors(core: CoreParts, inside: Inside, stops: Stop[]):
   if (tls.origin === 'made') {
     log.warn({ fingerprint: tls.fingerprint }, 'made a self-signed certificate: set tls.cert and tls.key to one that clients trust')
   }
-  const frame: DoorFrame = { templates, messageParser, composer, rateLimit, tls }
+  const refusedLogins = new RefusedLogins(log)
+  stops.push(() => refusedLogins.tell())
+  const frame: DoorFrame = { templates, messageParser, composer, rateLimit, refusedLogins, tls }
   const doors: { useCertificate(tls: Certificate): void; stop(graceMs: number): Promise<void> }[] = []
   stops.push(() => Promise.all(doors.map((door) => door.stop(graceMs))))
   const submission = await openSubmission(core, inside, frame)
@@ -135,7 +139,7 @@ export async function openDoors(core: CoreParts, inside: Inside, stops: Stop[]):
     log,
   })
   const addresses = { http: http.addresses, submission: submission.addresses, returnPath: returnPath.addresses, metrics: metrics.addresses }
-  return { addresses, certificate }
+  return { addresses, certificate, refusedLogins }
 }
 
 async function openMetrics({ config, log, metricsPage }: CoreParts, { version }: Inside, stops: Stop[]): Promise<MetricsListener> {
@@ -150,6 +154,7 @@ interface DoorFrame {
   templates: TemplateList
   composer: EmailComposer
   rateLimit: RateLimit
+  refusedLogins: RefusedLogins
   tls: Certificate
 }
 
@@ -162,7 +167,7 @@ const certificateFor = ({ config, clock }: CoreParts): Promise<Certificate> =>
     now: clock.now(),
   })
 
-const openSubmission = ({ config, clock, log, metrics, apiKeys }: CoreParts, { door, space, shares }: Inside, { tls }: DoorFrame) =>
+const openSubmission = ({ config, clock, log, metrics, apiKeys }: CoreParts, { door, space, shares }: Inside, { tls, refusedLogins }: DoorFrame) =>
   startSubmissionServer(
     {
       clock,
@@ -172,6 +177,7 @@ const openSubmission = ({ config, clock, log, metrics, apiKeys }: CoreParts, { d
       space,
       accept: (arrive) => accept(arrive, door),
       apiKeys,
+      refusedLogins,
     },
     {
       hostname: config.hostname,
@@ -247,7 +253,7 @@ async function openHttp(core: CoreParts, inside: Inside, frame: DoorFrame) {
     }),
     health: core.health,
     docs: config.http.docs,
-    operations: apiOperations({ ...apiParts(core, inside), ...emails, templates: frame.templates, eventFeed, eventStreams }),
+    operations: apiOperations({ ...apiParts(core, inside), ...emails, refusedLogins: frame.refusedLogins, templates: frame.templates, eventFeed, eventStreams }),
     doors: config.compat.enabled
       ? compatDoors({ ...emails, hostname: config.hostname, messageSizeLimit: config.messageSizeLimit, verifiedDomainFor: door.verifiedDomainFor })
       : [],

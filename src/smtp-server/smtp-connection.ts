@@ -54,6 +54,7 @@ export class SmtpConnection<User> extends SMTPConnection {
   readonly #seat: Seat
   readonly #said: SmtpSession
   #deadline: NodeJS.Timeout | undefined
+  #answer: NodeJS.Timeout | undefined
   /** While a TLS handshake runs, the socket above the one that the library has. */
   #topSocket: Socket
   /** The message that is coming in, until its reply. */
@@ -104,6 +105,12 @@ export class SmtpConnection<User> extends SMTPConnection {
     clearTimeout(this.#deadline)
     this._socket.setTimeout(idleMs)
     this.#seat.vouch()
+  }
+
+  /** Lets the client wait; whoever has nothing to wait for is answered at once, without a timer. */
+  answerLater(ms: number, answer: () => void): void {
+    if (ms === 0) return answer()
+    this.#answer = setTimeout(answer, ms).unref()
   }
 
   take(content: Readable): Promise<Reply> {
@@ -158,6 +165,7 @@ export class SmtpConnection<User> extends SMTPConnection {
 
   closed(): void {
     clearTimeout(this.#deadline)
+    clearTimeout(this.#answer)
     this.#stopWatching()
   }
 

@@ -15,7 +15,7 @@ import { takeProxyHeader } from '../connection/take-proxy-header.ts'
 import { messageOf } from '../errors.ts'
 import { clientNetwork } from '../ip-address.ts'
 import type { Reply } from '../smtp/reply.ts'
-import { isOpen } from './smtp-session.ts'
+import { isLoginRefusal, isOpen } from './smtp-session.ts'
 import type { SmtpHandlers } from './smtp-session.ts'
 import { SmtpConnection, loginMs, strangerIdleMs, textOf } from './smtp-connection.ts'
 import type { SmtpPort, SmtpPortSettings } from './smtp-connection.ts'
@@ -143,7 +143,7 @@ export class SmtpListener<User> extends SMTPServer implements SmtpPort<User> {
     const { access } = this.handlers
     if (!connection || isOpen(access)) return
     const answer = access.login(auth.password ?? '', connection.client)
-    if (isReply(answer)) return done(errorOf(answer))
+    if (isLoginRefusal(answer)) return connection.answerLater(answer.delayMs, () => done(errorOf(answer.reply)))
     done(null, { user: answer })
     connection.welcome()
   }
@@ -171,8 +171,6 @@ interface Guest<User> {
 }
 
 const noSeat: Seat = { progress() {}, vouch() {}, free() {} }
-
-const isReply = (answer: unknown): answer is Reply => typeof answer === 'object' && answer !== null && 'code' in answer
 
 /** A refusal in the form in which the library's callbacks take it. */
 const errorOf = (reply: Reply): Error => Object.assign(new Error(textOf(reply)), { responseCode: reply.code })

@@ -28,7 +28,8 @@ export interface MailSystem {
 }
 
 interface MailSystemOptions {
-  listen: { host: string; port: number }
+  /** Null for one that listens nowhere. */
+  listen: { host: string; port: number } | null
   nameServer: string
   /** The package that it is unpacked from; without one it is installed. */
   unpackedFrom?: string
@@ -89,7 +90,7 @@ export async function startMailSystem(options: MailSystemOptions): Promise<MailS
   }
   const log = (): string => output + (logFile && existsSync(join(root, logFile)) ? readFileSync(join(root, logFile), 'utf8') : '')
   try {
-    await Promise.race([waitForPort(listen.host, listen.port), ended.then(() => Promise.reject(new Error('it ended')))])
+    if (listen) await Promise.race([waitForPort(listen.host, listen.port), ended.then(() => Promise.reject(new Error('it ended')))])
   } catch (error) {
     const logged = log()
     await end()

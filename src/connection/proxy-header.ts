@@ -33,7 +33,8 @@ export function parseProxyHeader(bytes: Buffer): ProxyHeader {
 }
 
 /** As far as there are bytes. */
-const beginsWith = (bytes: Buffer, beginning: Buffer): boolean => beginning.subarray(0, bytes.length).equals(bytes.subarray(0, beginning.length))
+const beginsWith = (bytes: Buffer, beginning: Buffer): boolean =>
+  beginning.subarray(0, bytes.length).equals(bytes.subarray(0, beginning.length))
 
 function parseV1(bytes: Buffer): ProxyHeader {
   const end = bytes.subarray(0, longestV1).indexOf('\r\n')

@@ -1,7 +1,7 @@
 import type { Server, Socket } from 'node:net'
 import { parseProxyHeader } from './proxy-header.ts'
 
-/** How long a proxy may take for its header, ms: it sends it with the first packet. Who sends none is greeted after this at the latest. */
+/** How long a proxy may take for its header, ms: it comes with the first packet. Whoever sends none is greeted after this. */
 const headerMs = 1_000
 
 /**
@@ -15,14 +15,15 @@ export function takeProxyHeader(socket: Socket, done: (address: string | null) =
   const finish = (address: string | null): void => {
     clearTimeout(timer)
     socket.off('readable', read).off('end', giveUp).off('close', giveUp)
-    // Nobody else may listen for errors yet, and one of those that are under way must not end the process.
+    // Of a socket that is destroyed an error may still be under way, and nobody else listens for it.
     if (address === null) socket.destroy()
     else socket.off('error', giveUp)
     done(address)
   }
   const giveUp = (): void => finish(null)
   const read = (): void => {
-    for (let bytes = socket.read() as Buffer | null; bytes !== null; bytes = socket.read() as Buffer | null) come = Buffer.concat([come, bytes])
+    let bytes: Buffer | null
+    while ((bytes = socket.read() as Buffer | null) !== null) come = Buffer.concat([come, bytes])
     const header = parseProxyHeader(come)
     if (header.found === 'part') return
     if (header.found === 'broken') return giveUp()

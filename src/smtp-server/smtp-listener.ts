@@ -104,8 +104,11 @@ export class SmtpListener<User> extends SMTPServer implements SmtpPort<User> {
     if (!guest || !this._expectsProxyHeader(socket)) return super._handleProxy(socket, done)
     takeProxyHeader(socket, (address) => {
       guest.seat.free()
-      if (address === null) this.settings.log.debug({ address: socket.remoteAddress, reason: 'proxy_header' }, 'SMTP connection refused')
-      else if (this.#seat(guest, socket, { address, network: clientNetwork(address) })) return done(null, { id: randomBytes(10).toString('hex'), remoteAddress: address })
+      if (address === null) {
+        this.settings.log.debug({ address: socket.remoteAddress, reason: 'proxy_header' }, 'SMTP connection refused')
+      } else if (this.#seat(guest, socket, { address, network: clientNetwork(address) })) {
+        return done(null, { id: randomBytes(10).toString('hex'), remoteAddress: address })
+      }
       done(new Error('refused'))
     })
   }

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import type { AddressInfo } from 'node:net'
+import { RefusedLogins } from './account/refused-logins.ts'
 import type { Rollup } from './analytics/rollup.ts'
 import type { CoreParts } from './command/core-parts.ts'
 import type { Config } from './config/settings.ts'
@@ -70,6 +71,7 @@ export interface DoorAddresses {
 interface Doors {
   addresses: DoorAddresses
   certificate: CertificateRenewal
+  refusedLogins: RefusedLogins
 }
 
 /** What ends a part that was started; the part started last ends first. */
@@ -115,7 +117,9 @@ export async function openDoors(core: CoreParts, inside: Inside, stops: Stop[]):
   if (tls.origin === 'made') {
     log.warn({ fingerprint: tls.fingerprint }, 'made a self-signed certificate: set tls.cert and tls.key to one that clients trust')
   }
-  const frame: DoorFrame = { templates, messageParser, composer, rateLimit, tls }
+  const refusedLogins = new RefusedLogins(log)
+  stops.push(() => refusedLogins.tell())
+  const frame: DoorFrame = { templates, messageParser, composer, rateLimit, refusedLogins, tls }
   const doors: { useCertificate(tls: Certificate): void; stop(graceMs: number): Promise<void> }[] = []
   stops.push(() => Promise.all(doors.map((door) => door.stop(graceMs))))
   const submission = await openSubmission(core, inside, frame)
@@ -136,11 +140,11 @@ export async function openDoors(core: CoreParts, inside: Inside, stops: Stop[]):
     log,
   })
   const addresses = { http: http.addresses, submission: submission.addresses, returnPath: returnPath.addresses, metrics: metrics.addresses }
-  return { addresses, certificate }
+  return { addresses, certificate, refusedLogins }
 }
 
 async function openMetrics({ config, log, metricsPage }: CoreParts, { version }: Inside, stops: Stop[]): Promise<MetricsListener> {
-  const listener = await startMetricsListener({ listen: config.metrics.listen, log, text: () => metricsPage.text(version) })
+  const listener = await startMetricsListener({ listen: config.metrics.listen, trustedProxies: config.trustedProxies, log, text: () => metricsPage.text(version) })
   stops.push(() => listener.stop())
   return listener
 }
@@ -151,6 +155,7 @@ interface DoorFrame {
   templates: TemplateList
   composer: EmailComposer
   rateLimit: RateLimit
+  refusedLogins: RefusedLogins
   tls: Certificate
 }
 
@@ -163,7 +168,7 @@ const certificateFor = ({ config, clock }: CoreParts): Promise<Certificate> =>
     now: clock.now(),
   })
 
-const openSubmission = ({ config, clock, log, metrics, apiKeys }: CoreParts, { door, space, shares }: Inside, { tls }: DoorFrame) =>
+const openSubmission = ({ config, clock, log, metrics, apiKeys }: CoreParts, { door, space, shares }: Inside, { tls, refusedLogins }: DoorFrame) =>
   startSubmissionServer(
     {
       clock,
@@ -173,8 +178,15 @@ const openSubmission = ({ config, clock, log, metrics, apiKeys }: CoreParts, { d
       space,
       accept: (arrive) => accept(arrive, door),
       apiKeys,
+      refusedLogins,
     },
-    { hostname: config.hostname, maxMessageBytes: config.messageSizeLimit, maxConnections: shares.submission, ...config.submission },
+    {
+      hostname: config.hostname,
+      maxMessageBytes: config.messageSizeLimit,
+      maxConnections: shares.submission,
+      trustedProxies: config.trustedProxies,
+      ...config.submission,
+    },
   )
 
 function openReturnPath(
@@ -185,7 +197,8 @@ function openReturnPath(
   const ownNames = new Set([config.hostname, config.returnPath.domain])
   const isOurs = (domain: string): boolean => ownNames.has(domain) || sendingDomains.isReturnPath(domain)
   const parts = { clock, log, metrics, tls, space, reports, isOurs, tokenKey: secrets.deriveKey('verp') }
-  return startReturnPathServer(parts, { hostname: config.hostname, maxConnections: shares.returnPath, ...config.returnPath })
+  const { hostname, trustedProxies } = config
+  return startReturnPathServer(parts, { hostname, maxConnections: shares.returnPath, trustedProxies, ...config.returnPath })
 }
 
 function emailParts({ config, clock, log, db, accounts }: CoreParts, inside: Inside, { composer, messageParser }: DoorFrame): EmailParts {
@@ -225,7 +238,7 @@ async function openHttp(core: CoreParts, inside: Inside, frame: DoorFrame) {
     apiKeys,
     audit,
     sessions: people.sessions,
-    trustedProxies: config.http.trustedProxies,
+    trustedProxies: config.trustedProxies,
     rateLimit: frame.rateLimit,
     rateLimitFailures: new RateLimitFailures(clock, config.http.failedAuthenticationsPerMinute),
     baseUrl: config.baseUrl,
@@ -235,14 +248,14 @@ async function openHttp(core: CoreParts, inside: Inside, frame: DoorFrame) {
     tls: frame.tls,
     trackingDoor: new TrackingDoor({
       keys: trackingKeys(core.secrets.deriveKey),
-      trustedProxies: config.http.trustedProxies,
+      trustedProxies: config.trustedProxies,
       now: () => clock.now(),
       hits: inside.hits,
       appLinksAt: (host) => core.sendingDomains.appLinksAt(host),
     }),
     health: core.health,
     docs: config.http.docs,
-    operations: apiOperations({ ...apiParts(core, inside), ...emails, templates: frame.templates, eventFeed, eventStreams }),
+    operations: apiOperations({ ...apiParts(core, inside), ...emails, refusedLogins: frame.refusedLogins, templates: frame.templates, eventFeed, eventStreams }),
     doors: config.compat.enabled
       ? compatDoors({ ...emails, ...mimeFrame(config), verifiedDomainFor: door.verifiedDomainFor })
       : [],

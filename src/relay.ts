@@ -116,8 +116,8 @@ export async function startRelay(config: Config, outside: Outside & { version: s
       ...entry, reports, hits, certified, queue, queueAdmin, erasures, rollup, webhooks, follower, eventsWritten, shares,
       version: outside.version,
     }
-    const { addresses, certificate } = await openDoors(core, inside, stops)
-    const scheduler = startJobs(core, { rollup, reports, certificate, erasures, uploads: entry.door.uploads }, stops)
+    const { addresses, certificate, refusedLogins } = await openDoors(core, inside, stops)
+    const scheduler = startJobs(core, { rollup, reports, certificate, refusedLogins, erasures, uploads: entry.door.uploads }, stops)
     keepWatchOfClock(core, { scheduler, queue }, stops)
     return { parts: { ...core, webhooks: webhooks.list, queueAdmin, erasures }, addresses, stop }
   } catch (error) {

@@ -57,6 +57,16 @@ export const settings = {
     'In sandbox mode no mail leaves the machine, whatever key submits it; states, events and webhooks run in full.',
   ),
 
+  trusted_proxies: setting(
+    type.list(type.network),
+    null,
+    'Networks of the proxies before this server, such as 10.0.0.0/8. Only what they say of their clients is believed: by ' +
+      'X-Forwarded-For, and on every port by the PROXY protocol (versions 1 and 2), as HAProxy sends it with send-proxy or ' +
+      'send-proxy-v2. Whoever connects from there without it is greeted over SMTP after a second, as the client that it is. ' +
+      'A proxy that passes bytes on without a header of its own does not belong here: its clients could name any address. ' +
+      'Without this setting everybody behind a proxy counts as one client, whose failed logins add up and whose connections are limited.',
+  ),
+
   'http.listen': setting(
     type.list(type.listenAddress),
     '0.0.0.0:8080',
@@ -72,13 +82,6 @@ export const settings = {
     true,
     'Serves the reference of the API at /docs and its OpenAPI document at /openapi.json, to anybody who asks.',
   ),
-  'http.trusted_proxies': setting(
-    type.list(type.network),
-    null,
-    'Networks of the proxies before this server, such as 10.0.0.0/8. Only what they write into X-Forwarded-For is believed. ' +
-      'Without it everybody behind a proxy counts as one client, whose failed logins add up and whose connections are limited.',
-  ),
-
   'http.failed_authentications_per_minute': setting(
     type.whole(0, 1_000_000),
     60,

@@ -306,7 +306,9 @@ export const settings = {
     type.flag,
     true,
     'Puts an address on the suppression list of the account at once when mail to it bounces hard: it, or its domain, does not ' +
-      'exist, has moved, or takes no mail. Where the DNS alone says so it does not, for that may be wrong.',
+      'exist, has moved, or takes no mail. Where the DNS alone says so it does not, for that may be wrong. Where words alone call the ' +
+      'address unknown, without a proof, the bounce is soft, and the second one from another day suppresses, unless something was delivered ' +
+      'there, opened or clicked by a person in between.',
   ),
   'suppression.complaints': setting(type.flag, true, 'Puts an address on the suppression list at once when its owner calls mail spam.'),
   'suppression.soft_bounces': setting(

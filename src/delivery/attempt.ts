@@ -15,6 +15,10 @@ export interface Bounced {
   hard: boolean
   category: BounceCategory
   reason: string
+  /** See `Judgement`. */
+  inWords?: true | undefined
+  /** When the same was said of the address before, epoch ms, where that makes this the second time. */
+  saidBefore?: number | undefined
   /** True where the DNS alone says that there is nowhere to bring the mail: final only once that was said twice. */
   isAbsence?: boolean
 }

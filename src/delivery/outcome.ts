@@ -27,12 +27,12 @@ export function isExpected(phase: Phase, { code }: Reply): boolean {
  */
 export function verdictOf(phase: Phase, reply: Reply, remoteHost: string | null = null): Verdict {
   if (phase === 'dot' && isExpected(phase, reply)) return { outcome: { type: 'delivered', reply }, nextHost: false }
-  const { category, hard } = classifyRefusal({ ...reply, phase, remoteHost })
+  const { category, hard, inWords } = classifyRefusal({ ...reply, phase, remoteHost })
   const reason = formatReply(reply)
   const nextHost = concernsHost(phase, reply)
   if (reply.code < 400) return { outcome: { type: 'deferred', reply, category: 'other', reason: `not expected: ${reason}` }, nextHost }
   if (reply.code < 500) return { outcome: { type: 'deferred', reply, category, reason }, nextHost }
-  return { outcome: { type: 'bounced', reply, hard, category, reason }, nextHost }
+  return { outcome: { type: 'bounced', reply, hard, category, reason, inWords }, nextHost }
 }
 
 /** A failure without a reply: the network, an answer that is none, or a host that lacks what the message needs. */

@@ -36,7 +36,7 @@ export function reportedRecipient(
     remoteHost: hostOf(first(fields, 'remote-mta') ?? first(message, 'reporting-mta') ?? '') ?? (address && domainOf(address).toLowerCase()),
     phase: reportedPhase(text, diagnostic.text),
   }
-  const { category, hard } = isOwnFinding(fields, diagnostic) ? judgeFinding(refusal, address) : judgeRefusal(refusal, address, answeredApart)
+  const { category, hard, inWords } = isOwnFinding(fields, diagnostic) ? judgeFinding(refusal, address) : judgeRefusal(refusal, address, answeredApart)
   return {
     address,
     action,
@@ -44,6 +44,7 @@ export function reportedRecipient(
     status: status ?? enhancedCode,
     // What may succeed later, but was given up (RFC 3463 2), has taken too long.
     category: category === 'other' && action === 'failed' && isTransient(refusal) ? 'expired' : category,
+    inWords,
     smtpCode: diagnostic.code,
     reason: (diagnostic.text || first(fields, 'status') || '').slice(0, longestReason),
   }

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts'
 import { unconnectedAttempt } from '../delivery/attempt.ts'
-import type { Attempt, DeliveryJob, Outcome, Postponed } from '../delivery/attempt.ts'
+import type { Attempt, Bounced, DeliveryJob, Outcome, Postponed } from '../delivery/attempt.ts'
 import type { JobFrame } from '../delivery/job-frames.ts'
 import { deferral } from '../delivery/outcome.ts'
 import { fateOf, simulatedAttempt, simulatorDomain } from '../delivery/simulator.ts'
@@ -8,8 +8,9 @@ import { messageOf } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import { ConflictError } from '../store/database.ts'
-import type { Statement } from '../store/database.ts'
+import type { Database, Statement } from '../store/database.ts'
 import type { LastingWrites } from '../store/lasting-writes.ts'
+import { withEarlierReport } from '../suppression/suppression-policy.ts'
 import type { SuppressionPolicy } from '../suppression/suppression-policy.ts'
 import { DeliveryCounts } from './delivery-counts.ts'
 import { holdSuspended, postpone } from './queue-store.ts'
@@ -18,6 +19,7 @@ import { recordReactions, settleAttempt, settleUntried } from './settle.ts'
 import type { Settlement } from './settle.ts'
 
 export interface DispatchParts {
+  db: Pick<Database, 'read' | 'report'>
   clock: Clock
   log: Log
   /** Makes one attempt for every recipient of the job. */
@@ -159,7 +161,10 @@ export class Dispatch {
       'attempt ended',
     )
     try {
-      const settlement = this.#settlementOf(message, recipient, attempt)
+      const { outcome } = attempt
+      const isInWords = outcome.type === 'bounced' && outcome.inWords
+      const judged = isInWords ? { ...attempt, outcome: await this.#lookedBack(message, recipient, outcome) } : attempt
+      const settlement = this.#settlementOf(message, recipient, judged)
       settlement.batch.push(...more)
       await this.#settle(recipient, settlement)
       this.#counts.attempted(message, recipient, attempt)
@@ -167,6 +172,13 @@ export class Dispatch {
       this.#parts.log.error({ messageId: message.id, recipientId: recipient.id, error }, 'the outcome of an attempt cannot be settled')
       await this.#settle(recipient, this.#settlementOf(message, recipient, this.#unconnected(recipient.id, faultOfOurs(error))))
     }
+  }
+
+  #lookedBack(message: QueuedMessage, recipient: QueuedRecipient, outcome: Bounced): Promise<Bounced> {
+    const { accountId, sandbox } = message
+    const mail = { accountId, sandbox, address: recipient.forwardPath, recipientId: recipient.id }
+    const { db, clock } = this.#parts
+    return withEarlierReport(outcome, mail, { db, policy: this.#settings.suppressionPolicyFor(accountId), now: clock.now() })
   }
 
   #settlementOf(message: QueuedMessage, recipient: QueuedRecipient, attempt: Attempt): Settlement {

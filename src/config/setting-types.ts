@@ -27,6 +27,29 @@ export const text: SettingType<string> = {
   parse: (given) => (typeof given === 'string' && given !== '' ? given : refuse(given, 'is not a text.')),
 }
 
+/** What must not be seen: printed or logged in whatever way, it is `(not shown)`. */
+export class Secret {
+  readonly #text: string
+
+  constructor(text: string) {
+    this.#text = text
+  }
+
+  reveal(): string {
+    return this.#text
+  }
+
+  toJSON(): string {
+    return '(not shown)'
+  }
+}
+
+export const secret: SettingType<Secret> = {
+  title: 'secret text',
+  // A fault would show what was given.
+  parse: (given) => new Secret(String(given)),
+}
+
 /** Written relative to the directory Sterna is started in; the value is absolute. */
 export const path: SettingType<string> = {
   title: 'path',

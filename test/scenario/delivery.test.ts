@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { FakeEntry } from '../support/fake-dns.ts'
 import { startFakeMx } from '../support/fake-mx.ts'
 import type { FakeMx, FakeMxOptions, MxHooks } from '../support/fake-mx.ts'
+import { SmtpClient } from '../support/smtp-client.ts'
 import { startTestRelay } from '../support/start-relay.ts'
 import type { TestRelay } from '../support/start-relay.ts'
 
@@ -155,7 +156,6 @@ describe('a later attempt succeeds', () => {
 
 describe('a permanent answer ends it', () => {
   test.each<[string, MxHooks, 'hard' | 'soft', string]>([
-    ['554 as greeting', { banner: () => '554 5.7.1 Your address is on a blocklist' }, 'soft', 'reputation'],
     ['550 to MAIL', { mail: () => '550 5.7.1 Sender refused' }, 'soft', 'policy'],
     ['unknown user', { rcpt: () => '550 5.1.1 No such user' }, 'hard', 'invalid_recipient'],
     ['full mailbox', { rcpt: () => '552 5.2.2 Mailbox full' }, 'soft', 'mailbox_full'],
@@ -233,6 +233,55 @@ describe('TLS', () => {
     await (await life.reaches('delivered')).endsOnce()
     expect(mx.messages[0]?.tls).toBe(false)
   })
+})
+
+describe('a host that refuses us at its greeting', () => {
+  const refusing = (): Promise<FakeMx & { name: string }> => mxHost({ on: { banner: () => '554 5.7.1 Your address is on a blocklist' } })
+
+  /** Another host of the same owner. */
+  function alias(mx: FakeMx, name: string): string {
+    relay.dns.zone[name] = { a: [mx.host] }
+    return name
+  }
+
+  test('is asked again, and the mail does not bounce before its time is over', async () => {
+    const mx = await refusing()
+    const life = await (await sendTo(`ann@${domainAt(mx.name)}`)).reaches('deferred')
+    mx.on = {}
+    relay.clock.advance(70_000)
+    await (await life.reaches('delivered')).endsOnce()
+  })
+
+  test('stands for all hosts of its owner, and a host of another one is tried', async () => {
+    const [first, second, other] = [await refusing(), await mxHost(), await mxHost()]
+    const domain = domainAt(alias(first, 'mx1.strict.example'), alias(second, 'mx2.strict.example'), alias(other, 'mx.backup.example'))
+    await (await (await sendTo(`ann@${domain}`)).reaches('delivered')).endsOnce()
+    expect([first.sessions.length, second.sessions.length, other.messages.length]).toEqual([1, 0, 1])
+  })
+
+  test('with 521 takes no mail: others are tried, and where all say so that is hard', async () => {
+    const noMail = { banner: () => '521 mx.example does not accept mail' }
+    const [first, second] = [await mxHost({ on: noMail }), await mxHost({ on: noMail })]
+    const life = await (await sendTo(`ann@${domainAt(first.name, second.name)}`)).reaches('bounced')
+    expect(await life.bounce()).toMatchObject({ bounce_type: 'hard', smtp_code: 521 })
+    second.on = { banner: () => '554 5.7.1 No' }
+    await (await sendTo(`ann@${domainAt(first.name, second.name)}`)).reaches('deferred')
+    second.on = {}
+    await (await sendTo(`ann@${domainAt(first.name, second.name)}`)).reaches('delivered')
+  })
+})
+
+test('what a submitter hands in under the null reverse-path leaves under it, and so does the retry', async () => {
+  const mx = await mxHost({ on: { banner: ({ number }) => (number === 1 ? '421 4.3.2 Too busy' : undefined) } })
+  const address = `ann@${domainAt(mx.name)}`
+  const client = await SmtpClient.logIn(relay.submissionPort, relay.token)
+  const { last } = await client.send('From: app@sender.example\r\nSubject: Out of office\r\n\r\nI am away.\r\n', { from: '', to: [address] })
+  client.close()
+  const life = await new Life(/em_[0-9a-z]{26}/.exec(last)?.[0] ?? last, address).reaches('deferred')
+  relay.clock.advance(70_000)
+  await (await life.reaches('delivered')).endsOnce()
+  const [message] = mx.messages
+  expect([message?.mailFrom, message?.rcptParams]).toEqual(['', ['NOTIFY=NEVER']])
 })
 
 test('an address that needs SMTPUTF8 is not sent to a host without it; its domain alone never needs it', async () => {

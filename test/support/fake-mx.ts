@@ -54,11 +54,24 @@ export interface MxSession {
   closed: boolean
 }
 
+interface FakeTls {
+  key: string
+  cert: string
+  maxVersion?: SecureVersion
+  minVersion?: SecureVersion
+  /** Refuses whoever shows no certificate. */
+  demandsCertificate?: boolean
+  /** What it does right after the handshake; `reset` is without TLS's own goodbye. */
+  afterHandshake?: 'close' | 'reset' | 'hang'
+}
+
 export interface FakeMxOptions {
   host?: string
   port?: number
   /** Offers STARTTLS. `garbage` writes nonsense into the handshake, `hang` says nothing in it. */
-  tls?: { key: string; cert: string; maxVersion?: SecureVersion; minVersion?: SecureVersion } | 'garbage' | 'hang' | undefined
+  tls?: FakeTls | 'garbage' | 'hang' | undefined
+  /** TLS from the first byte; not with STARTTLS. */
+  isImplicitTls?: boolean
   /** Beside STARTTLS; PIPELINING, SIZE, 8BITMIME, SMTPUTF8, DSN and ENHANCEDSTATUSCODES unless given. */
   extensions?: string[]
   on?: MxHooks
@@ -144,7 +157,9 @@ class Conversation {
     this.#session = session
     this.#world = world
     socket.on('error', () => {})
-    socket.on('data', this.#onData)
+    const { tls, isImplicitTls } = world.options
+    if (isImplicitTls && typeof tls === 'object') this.#encrypt(tls)
+    else socket.on('data', this.#onData)
     this.#act(this.#on.banner?.(session) ?? '220 mx.test ESMTP')
   }
 
@@ -273,13 +288,21 @@ class Conversation {
       if (tls === 'hang') return
       // Not before the client's first bytes: earlier, they would be an injection.
       if (tls === 'garbage') return void this.#raw.once('data', () => this.#raw.write('this is no TLS at all, it is nonsense\r\n'))
-      const secure = new TLSSocket(this.#raw, { isServer: true, secureContext: createSecureContext(tls) })
-      secure.on('error', () => this.#raw.destroy())
-      secure.on('secure', () => (this.#session.tls = true))
-      secure.on('data', this.#onData)
-      this.#socket = secure
-      this.#received = Buffer.alloc(0)
+      this.#encrypt(tls)
     })
+  }
+
+  #encrypt(tls: FakeTls): void {
+    const isDemanding = tls.demandsCertificate === true
+    const secure = new TLSSocket(this.#raw, { isServer: true, secureContext: createSecureContext(tls), requestCert: isDemanding, rejectUnauthorized: isDemanding })
+    secure.on('error', () => this.#raw.destroy())
+    secure.on('secure', () => {
+      this.#session.tls = true
+      if (tls.afterHandshake) this.#end(tls.afterHandshake)
+    })
+    secure.on('data', this.#onData)
+    this.#socket = secure
+    this.#received = Buffer.alloc(0)
   }
 
   #act(action: MxAction, refused?: () => void): void {

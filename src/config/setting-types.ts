@@ -46,8 +46,11 @@ export class Secret {
 
 export const secret: SettingType<Secret> = {
   title: 'secret text',
-  // A fault would show what was given.
-  parse: (given) => new Secret(String(given)),
+  parse(given) {
+    if (typeof given === 'string' && given !== '') return new Secret(given)
+    // Not by `refuse`, which would show it.
+    throw new SettingFault('what is given is not a text: put it in quotes.')
+  },
 }
 
 /** Written relative to the directory Sterna is started in; the value is absolute. */

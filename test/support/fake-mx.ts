@@ -20,6 +20,8 @@ export interface MxHooks {
   /** EHLO and HELO; the argument is the whole command. */
   ehlo?: (command: string, connection: MxSession) => MxAction | undefined
   starttls?: (connection: MxSession) => MxAction | undefined
+  /** AUTH, and each line that follows a 334. */
+  auth?: (line: string, connection: MxSession) => MxAction | undefined
   mail?: (address: string, params: string, connection: MxSession) => MxAction | undefined
   /** `count`: how often this address was given to RCPT on this connection, from 1. */
   rcpt?: (address: string, count: number, connection: MxSession) => MxAction | undefined
@@ -147,6 +149,7 @@ class Conversation {
   #dead = false
   #mail: { address: string; params: string } | null = null
   #rcpt: { address: string; params: string }[] = []
+  #isLoggingIn = false
   readonly #rcptCounts = new Map<string, number>()
   /** Replies leave in the order of their commands, also where one is slow. */
   #sent: Promise<void> = Promise.resolve()
@@ -232,6 +235,7 @@ class Conversation {
   }
 
   #obey(line: string): void {
+    if (this.#isLoggingIn) return this.#logIn(line)
     const verb = line.split(/[ :]/, 1)[0]?.toUpperCase()
     switch (verb) {
       case 'EHLO':
@@ -240,6 +244,8 @@ class Conversation {
         return this.#act(this.#on.ehlo?.(line, this.#session) ?? '250 mx.test')
       case 'STARTTLS':
         return this.#startTls()
+      case 'AUTH':
+        return this.#logIn(line)
       case 'MAIL': {
         const { address, params } = argument(line)
         this.#mail = { address, params }
@@ -261,6 +267,12 @@ class Conversation {
       default:
         return this.#act('500 5.5.1 Unknown command')
     }
+  }
+
+  #logIn(line: string): void {
+    const action = this.#on.auth?.(line, this.#session) ?? '502 5.5.1 Not offered'
+    this.#isLoggingIn = typeof action === 'string' && action.startsWith('334')
+    this.#act(action)
   }
 
   #greeting(): string {

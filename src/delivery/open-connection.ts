@@ -197,8 +197,14 @@ const tlsOf = (socket: TLSSocket): ConnectionTls => ({
 
 const where = (host: RouteHost, what: string): string => `${host.name} (${host.address}): ${what}`
 
-const failure = (host: RouteHost, phase: 'banner' | 'ehlo' | 'starttls', heard: Heard): Verdict =>
-  'broken' in heard ? deferral(heard.category, where(host, heard.broken)) : verdictOf(phase, heard, host.name)
+function failure(host: RouteHost, phase: 'banner' | 'ehlo' | 'starttls', heard: Heard): Verdict {
+  if ('broken' in heard) return deferral(heard.category, where(host, heard.broken))
+  const verdict = verdictOf(phase, heard, host.name)
+  const { outcome } = verdict
+  // Whatever the smarthost has against us, the recipients have nothing to do with it.
+  if (!host.smarthost || outcome.type !== 'bounced') return verdict
+  return { ...verdict, outcome: { type: 'deferred', reply: outcome.reply, category: 'policy', reason: outcome.reason } }
+}
 
 function notOpened(verdict: Verdict, dialogue?: SmtpDialogue): NotOpened {
   dialogue?.quit()

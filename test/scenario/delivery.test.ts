@@ -1,5 +1,5 @@
 import { generate } from 'selfsigned'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import type { FakeEntry } from '../support/fake-dns.ts'
 import { startFakeMx } from '../support/fake-mx.ts'
 import type { FakeMx, FakeMxOptions, MxHooks } from '../support/fake-mx.ts'
@@ -232,6 +232,44 @@ describe('TLS', () => {
     const life = await sendTo(`ann@${domainAt(mx.name)}`)
     await (await life.reaches('delivered')).endsOnce()
     expect(mx.messages[0]?.tls).toBe(false)
+  })
+
+  const own = async () => {
+    const { private: key, cert } = await certificate(new Date('2030-01-01'))
+    return { key, cert }
+  }
+
+  test('a host that demands a certificate of us gets the mail in plain text, and the attempt says so', async () => {
+    const mx = await mxHost({ tls: { ...(await own()), demandsCertificate: true } })
+    const life = await sendTo(`ann@${domainAt(mx.name)}`)
+    await (await life.reaches('delivered')).endsOnce()
+    const attempts = await life.attempts()
+    expect(attempts).toMatchObject([{ tls: null, outcome: 'delivered' }])
+    expect(JSON.stringify(attempts)).toMatch(/in plain text: TLS failed at .*certificate required/)
+  })
+
+  test('TLS that breaks off after the handshake is tried for five minutes, and then given up for plain text', async () => {
+    const mx = await mxHost({ tls: { ...(await own()), afterHandshake: 'reset' } })
+    const life = await (await sendTo(`ann@${domainAt(mx.name)}`)).reaches('deferred')
+    relay.clock.advance(70_000)
+    await expect.poll(async () => (await life.attempts()).length).toBe(2)
+    expect(await life.state()).toBe('deferred')
+    relay.clock.advance(400_000)
+    await (await life.reaches('delivered')).endsOnce()
+    expect(mx.messages.map(({ tls }) => tls)).toEqual([false])
+  })
+
+  test('mail that demands TLS waits where TLS breaks off, however long', async () => {
+    const { sendingDomains } = relay.relay.parts
+    const [domain] = sendingDomains.find('sender.example')
+    const id = domain?.id ?? ''
+    await sendingDomains.update(id, { tls: 'enforced' })
+    onTestFinished(async () => void (await sendingDomains.update(id, { tls: 'opportunistic' })))
+    const mx = await mxHost({ tls: { ...(await own()), demandsCertificate: true } })
+    const life = await (await sendTo(`ann@${domainAt(mx.name)}`)).reaches('deferred')
+    relay.clock.advance(400_000)
+    await expect.poll(async () => (await life.attempts()).length).toBe(2)
+    expect(mx.sessions.flatMap(({ commands }) => commands).filter((command) => command.startsWith('MAIL'))).toEqual([])
   })
 })
 

@@ -12,7 +12,7 @@ import { logIn } from './smarthost-login.ts'
 import type { LoginGate } from './smarthost-login.ts'
 import { SmtpDialogue } from './smtp-dialogue.ts'
 import type { Heard } from './smtp-dialogue.ts'
-import { handshakeOptions, isTlsFault, tlsObjection } from './tls-policy.ts'
+import { connectionFault, handshakeOptions, isTlsFault, tlsObjection } from './tls-policy.ts'
 import type { TlsPolicy } from './tls-policy.ts'
 import { tlsTroubleIn } from './tls-trouble.ts'
 import type { TlsTrouble } from './tls-trouble.ts'
@@ -179,7 +179,7 @@ function handshake(dialogue: SmtpDialogue, { host, parts, endsAt }: Opening): Pr
       resolve(failed ?? socket)
     }
     const breakOff = (fault: string): void => end({ fault, tlsTrouble: 'broken off' })
-    const onError = (error: Error): void => end({ fault: error.message, tlsTrouble: isTlsFault(error) ? 'impossible' : 'broken off' })
+    const onError = (error: Error): void => end({ fault: connectionFault(error), tlsTrouble: isTlsFault(error) ? 'impossible' : 'broken off' })
     const onClose = (): void => breakOff('the host closed the connection')
     plain.on('error', () => {})
     const socket = connectTls({ ...handshakeOptions(host.name, parts.secureContext), socket: plain }, () => end())

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import { ReplyReader } from '../smtp/reply.ts'
 import type { Reply } from '../smtp/reply.ts'
 import type { BounceCategory } from '../bounce/refusal.ts'
-import { isTlsFault } from './tls-policy.ts'
+import { connectionFault, isTlsFault } from './tls-policy.ts'
 import type { Transcript } from './transcript.ts'
 
 /** The connection is gone, or what came over it cannot be understood; nothing more will be heard. */
@@ -164,7 +164,7 @@ export class SmtpDialogue {
 
   readonly #onError = (error: NodeJS.ErrnoException): void => {
     const isOutOfSockets = error.code === 'EMFILE' || error.code === 'ENFILE'
-    this.break(`the connection failed: ${error.message}`, 'other', { isOutOfSockets, isTlsFault: isTlsFault(error) })
+    this.break(`the connection failed: ${connectionFault(error)}`, 'other', { isOutOfSockets, isTlsFault: isTlsFault(error) })
   }
 
   #drained(): Promise<void> {

@@ -44,3 +44,6 @@ export function tlsObjection(policy: TlsPolicy, tls: { verified: boolean; proble
 
 /** True of a fault of TLS itself, which comes again: an alert of the peer, no common version, what is no TLS at all. */
 export const isTlsFault = ({ code }: NodeJS.ErrnoException): boolean => code === 'EPROTO' || code?.startsWith('ERR_SSL_') === true
+
+/** OpenSSL's own words, such as `tlsv13 alert certificate required`, without where in its source they stand. */
+export const connectionFault = (error: Error & { reason?: string }): string => error.reason ?? error.message

@@ -108,7 +108,8 @@ function checkTogether(values: Values, faults: string[]): void {
 
 /** A login needs all of its parts, and somebody to log in to. */
 function checkSmarthost(values: Values, faults: string[]): void {
-  const given = ['smarthost_user', 'smarthost_password', 'smarthost_password_file'].filter((name) => values.get(`delivery.${name}` as SettingName) !== null)
+  const isGiven = (name: string): boolean => values.get(`delivery.${name}` as SettingName) !== null
+  const given = ['smarthost_user', 'smarthost_password', 'smarthost_password_file'].filter(isGiven)
   if (given.length === 0) return
   if (values.get('delivery.smarthost') === null) faults.push(`delivery.${given[0]}: there is no delivery.smarthost to log in to; set it too.`)
   else if (given.length !== 2 || given[0] !== 'smarthost_user') {

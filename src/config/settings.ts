@@ -215,7 +215,11 @@ export const settings = {
     null,
     'The password of smarthost_user. It is shown nowhere; better still is a file that only this server can read.',
   ),
-  'delivery.smarthost_password_file': setting(type.optional(type.path), null, 'A file that holds the password of smarthost_user, instead of the setting.'),
+  'delivery.smarthost_password_file': setting(
+    type.optional(type.path),
+    null,
+    'A file that holds the password of smarthost_user, instead of the setting.',
+  ),
   'delivery.smarthost_tls': setting(
     type.choice('opportunistic', 'starttls', 'implicit'),
     (known) => {

@@ -210,7 +210,8 @@ async function attemptHost(
     parts.pool.track(opened)
     const transfer = await opened.transfer(message, recipient, draft)
     // A new connection is never stale.
-    return transfer === 'stale' ? deferral('other', `${host.name} (${host.address}): closed the connection`) : noteTransfer(transfer, draft, { job, parts })
+    if (transfer === 'stale') return deferral('other', `${host.name} (${host.address}): closed the connection`)
+    return noteTransfer(transfer, draft, { job, parts })
   } finally {
     lease.release(connection)
   }

@@ -13,9 +13,8 @@ import type { LoginGate } from './smarthost-login.ts'
 import { SmtpDialogue } from './smtp-dialogue.ts'
 import type { Heard } from './smtp-dialogue.ts'
 import { connectionFault, handshakeOptions, isTlsFault, tlsObjection } from './tls-policy.ts'
-import type { TlsPolicy } from './tls-policy.ts'
+import type { TlsPolicy, TlsTrouble } from './tls-policy.ts'
 import { tlsTroubleIn } from './tls-trouble.ts'
-import type { TlsTrouble } from './tls-trouble.ts'
 import type { AttemptFrame } from './transcript.ts'
 
 export interface ConnectionParts {
@@ -76,7 +75,13 @@ export async function openConnection(
   return loggedIn(dialogue, opening, { tls: null, extensions })
 }
 
-function dial({ host, parts, transcript, endsAt }: Opening): { dialogue: SmtpDialogue; banner: Promise<Heard>; isConnected: () => boolean } {
+interface Dialled {
+  dialogue: SmtpDialogue
+  banner: Promise<Heard>
+  isConnected: () => boolean
+}
+
+function dial({ host, parts, transcript, endsAt }: Opening): Dialled {
   let connected = false
   const at = { host: host.address, port: host.port, noDelay: true }
   const isImplicit = host.smarthost?.tls?.isImplicit === true
@@ -165,11 +170,16 @@ async function loggedIn(dialogue: SmtpDialogue, { host, parts }: Opening, { tls,
   return failed ? notOpened(deferral('policy', where(host, failed.reason)), dialogue) : connection
 }
 
+interface FailedHandshake {
+  fault: string
+  tlsTrouble: TlsTrouble
+}
+
 /** The encrypted socket, or why there is none. */
-function handshake(dialogue: SmtpDialogue, { host, parts, endsAt }: Opening): Promise<TLSSocket | { fault: string; tlsTrouble: TlsTrouble }> {
+function handshake(dialogue: SmtpDialogue, { host, parts, endsAt }: Opening): Promise<TLSSocket | FailedHandshake> {
   const plain = dialogue.detach()
   return new Promise((resolve) => {
-    const end = (failed?: { fault: string; tlsTrouble: TlsTrouble }): void => {
+    const end = (failed?: FailedHandshake): void => {
       clearTimeout(timer)
       socket.off('error', onError).off('close', onClose)
       if (failed) {

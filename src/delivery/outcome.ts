@@ -3,7 +3,7 @@ import type { BounceCategory, RefusalPhase } from '../bounce/refusal.ts'
 import { formatReply } from '../smtp/reply.ts'
 import type { Reply } from '../smtp/reply.ts'
 import type { Bounced, Outcome } from './attempt.ts'
-import type { TlsTrouble } from './tls-trouble.ts'
+import type { TlsTrouble } from './tls-policy.ts'
 
 /** What a reply answers; `dot` is the end of the message data. */
 export type Phase = Exclude<RefusalPhase, 'report'>

@@ -134,7 +134,8 @@ async function smarthostRoute(smarthost: Smarthost, parts: RouteParts): Promise<
   const { addresses } = isIP(host) === 0 ? await lookUp({ exchange: host, preference: 0 }, parts.resolver) : { addresses: [host] }
   // The operator named it, so it may stand in our own network; ourselves it cannot be.
   const guard = { ...parts.guard, allowPrivateAddresses: true }
-  const hosts = addresses.filter((address) => !whyForbidden(address, port, guard)).map((address) => ({ name: host, address, port, smarthost }))
+  const allowed = addresses.filter((address) => !whyForbidden(address, port, guard))
+  const hosts = allowed.map((address) => ({ name: host, address, port, smarthost }))
   if (hosts.length > 0) return { hosts, isKept: true }
   const reason = addresses.length > 0 ? 'is this server itself' : 'has no address'
   return { outcome: deferral('other', `4.4.4 the smarthost ${host} ${reason}; correct delivery.smarthost`).outcome }

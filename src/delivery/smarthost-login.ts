@@ -1,8 +1,6 @@
 import { isoTime } from '../iso-time.ts'
 import { formatReply } from '../smtp/reply.ts'
-import type { Reply } from '../smtp/reply.ts'
-import type { SmtpDialogue } from './smtp-dialogue.ts'
-import type { Heard } from './smtp-dialogue.ts'
+import type { Heard, SmtpDialogue } from './smtp-dialogue.ts'
 import { SaslFault, startExchange, usableMechanisms } from './sasl.ts'
 import type { Credentials, MechanismName } from './sasl.ts'
 
@@ -22,7 +20,11 @@ interface LoginParts {
 const longestCommand = 510
 
 /** Logs in by the first mechanism that the host takes. Never rejects. */
-export async function logIn(dialogue: SmtpDialogue, credentials: Credentials, { offered, isVerified, timeoutMs }: LoginParts): Promise<LoginFailure> {
+export async function logIn(
+  dialogue: SmtpDialogue,
+  credentials: Credentials,
+  { offered, isVerified, timeoutMs }: LoginParts,
+): Promise<LoginFailure> {
   const names = usableMechanisms(offered, isVerified)
   let failure: LoginFailure = { reason: notUsable(offered, isVerified), isRefused: true }
   for (const name of names) {
@@ -44,7 +46,7 @@ interface Exchanging {
 }
 
 /** Null where we are logged in; the answer that says we are not, or what is wrong with the host. */
-async function exchange(dialogue: SmtpDialogue, { name, credentials, timeoutMs }: Exchanging): Promise<Exclude<Heard, Reply> | Reply | string | null> {
+async function exchange(dialogue: SmtpDialogue, { name, credentials, timeoutMs }: Exchanging): Promise<Heard | string | null> {
   const ours = startExchange(name, credentials)
   const withInitial = `AUTH ${name} ${toBase64(ours.initial ?? '')}`
   const isInitialSent = ours.initial !== null && withInitial.length <= longestCommand

@@ -2,7 +2,6 @@ import { createSecureContext, rootCertificates } from 'node:tls'
 import type { ConnectionOptions, SecureContext } from 'node:tls'
 import { isIP } from 'node:net'
 import type { DeliveryJob } from './attempt.ts'
-import type { RouteHost } from './route.ts'
 
 /**
  * What a destination demands of a connection (RFC 7435).
@@ -12,6 +11,9 @@ import type { RouteHost } from './route.ts'
  * `none`: in plain text, because TLS has failed and left nothing to protect.
  */
 export type TlsPolicy = DeliveryJob['tls'] | 'encrypted' | 'none'
+
+/** `impossible`: it will fail again, as by an alert or without a common version. `broken off`: reset, time-out, or silence. */
+export type TlsTrouble = 'impossible' | 'broken off'
 
 /** Trusts the public authorities and these. Made once a thread: it parses all of them. */
 export const trustContext = (extraAuthorities: string[]): SecureContext =>
@@ -29,11 +31,6 @@ export const handshakeOptions = (mxHost: string, secureContext: SecureContext): 
   // RFC 6066 3: no address literals in SNI.
   ...(isIP(mxHost) === 0 && { servername: mxHost }),
 })
-
-/** What is demanded of a connection to this host: by the mail, or by the operator for the smarthost. */
-export function demandedOf({ smarthost }: RouteHost, byMail: DeliveryJob['tls']): TlsPolicy {
-  return byMail === 'enforced' ? byMail : (smarthost?.tls?.policy ?? byMail)
-}
 
 /** Why a connection in this state must carry no mail; null where it may. */
 export function tlsObjection(policy: TlsPolicy, tls: { verified: boolean; problem: string } | null): string | null {

@@ -4,11 +4,7 @@ import type { DeliveryJob } from './attempt.ts'
 import type { Verdict } from './outcome.ts'
 import type { RouteHost } from './route.ts'
 import type { Heard } from './smtp-dialogue.ts'
-import { demandedOf } from './tls-policy.ts'
-import type { TlsPolicy } from './tls-policy.ts'
-
-/** `impossible`: it will fail again, as by an alert or without a common version. `broken off`: reset, time-out, or silence. */
-export type TlsTrouble = 'impossible' | 'broken off'
+import type { TlsPolicy, TlsTrouble } from './tls-policy.ts'
 
 /** How a host is tried. */
 export interface Try {
@@ -84,6 +80,11 @@ export class TlsTroubles {
     const note = this.#notes.get(keyOf(host)) ?? null
     return note && at >= note.since && at < note.since + rememberedMs ? note : null
   }
+}
+
+/** What is demanded of a connection to this host: by the mail, or by the operator for the smarthost. */
+function demandedOf({ smarthost }: RouteHost, byMail: DeliveryJob['tls']): TlsPolicy {
+  return byMail === 'enforced' ? byMail : (smarthost?.tls?.policy ?? byMail)
 }
 
 /** Never what a policy demands TLS for, nor where we log in. */

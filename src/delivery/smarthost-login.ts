@@ -1,3 +1,4 @@
+import { messageOf } from '../errors.ts'
 import { isoTime } from '../iso-time.ts'
 import { formatReply } from '../smtp/reply.ts'
 import type { Heard, SmtpDialogue } from './smtp-dialogue.ts'
@@ -39,6 +40,9 @@ export async function logIn(
   return failure
 }
 
+/** SCRAM has two, and one more where the first response did not fit into the command. */
+const mostChallenges = 3
+
 interface Exchanging {
   name: MechanismName
   credentials: Credentials
@@ -53,16 +57,16 @@ async function exchange(dialogue: SmtpDialogue, { name, credentials, timeoutMs }
   dialogue.sendHidden(isInitialSent ? withInitial : `AUTH ${name}`, `AUTH ${name}`)
   let answer = await dialogue.reply(timeoutMs, 'AUTH')
   let initial = isInitialSent ? null : ours.initial
-  while (!('broken' in answer) && answer.code === 334) {
+  for (let challenges = 1; !('broken' in answer) && answer.code === 334; challenges++) {
     try {
+      if (challenges > mostChallenges) throw new SaslFault('it asks without end')
       const response = initial ?? (await ours.respond(Buffer.from(answer.text, 'base64').toString()))
       initial = null
       dialogue.sendHidden(toBase64(response), '(response)')
     } catch (error) {
-      if (!(error instanceof SaslFault)) throw error
       dialogue.sendHidden('*', '*')
       await dialogue.reply(timeoutMs, 'AUTH')
-      return error.message
+      return messageOf(error)
     }
     answer = await dialogue.reply(timeoutMs, 'AUTH')
   }
@@ -107,13 +111,21 @@ export class LoginGate {
   async run(login: () => Promise<LoginFailure>): Promise<LoginFailure> {
     while (!this.#isProved && this.#first) await this.#first
     if (this.refusal !== null) return { reason: this.refusal, isRefused: true }
-    const running = login()
+    const running = this.#judged(login)
     if (!this.#isProved) this.#first = running
-    const failure = await running
-    if (this.#first === running) this.#first = null
-    if (failure === null) this.#succeeded()
-    else if (failure.isRefused) this.refused(failure.reason)
-    return failure
+    return running
+  }
+
+  /** What came of it is known before whoever waits for it goes on. */
+  async #judged(login: () => Promise<LoginFailure>): Promise<LoginFailure> {
+    try {
+      const failure = await login()
+      if (failure === null) this.#succeeded()
+      else if (failure.isRefused) this.refused(failure.reason)
+      return failure
+    } finally {
+      this.#first = null
+    }
   }
 
   /** The smarthost does not take mail from us as we are. */

@@ -151,7 +151,10 @@ async function startQueue(
   const resolverWatch = new ResolverWatch(core)
   const bounds = { maxConnections: shares.delivery, maxNameServerSockets: shares.nameServers, newSheet: () => core.metricsPage.sheet() }
   core.metrics.deliveryConnectionsLimit.set(shares.delivery * core.config.delivery.threads)
-  const delivery = startDelivery({ ...deliveryOptions(core.config), ...bounds }, core.log, (lookUp) => resolverWatch.note(lookUp))
+  const delivery = startDelivery({ ...deliveryOptions(core.config), ...bounds }, core.log, {
+    lookUp: (lookUp) => resolverWatch.note(lookUp),
+    login: (reason) => core.health.set('smarthost_login', reason !== null, { reason }),
+  })
   const queue = newQueue(core, { delivery, resolverWatch, ...inside })
   // Before it writes anything.
   const isBehind = await isClockBehind(core)

@@ -212,7 +212,43 @@ export const settings = {
     type.optional(type.hostPort(25)),
     null,
     "A host that takes all mail for delivery, as host:port (port 25 where none is given), instead of the recipients' MX hosts. " +
-      'It must accept this server by its address.',
+      'It must accept this server by its address, or by smarthost_user and a password; port 587 is usual then.',
+  ),
+  'delivery.smarthost_user': setting(
+    type.optional(type.text),
+    null,
+    'The name to log in to the smarthost with. The password is told by PLAIN or LOGIN inside TLS to a host with a valid certificate only; ' +
+      'elsewhere SCRAM-SHA-256 or CRAM-MD5 is used.',
+  ),
+  'delivery.smarthost_password': setting(
+    type.optional(type.secret),
+    null,
+    'The password of smarthost_user. It is shown nowhere; better still is a file that only this server can read.',
+  ),
+  'delivery.smarthost_password_file': setting(
+    type.optional(type.path),
+    null,
+    'A file that holds the password of smarthost_user, instead of the setting.',
+  ),
+  'delivery.smarthost_tls': setting(
+    type.choice('opportunistic', 'starttls', 'implicit'),
+    (known) => {
+      if ((known.valueOf('delivery.smarthost') as HostPort | null)?.port === 465) return 'implicit'
+      return known.valueOf('delivery.smarthost_user') === null ? 'opportunistic' : 'starttls'
+    },
+    'TLS with the smarthost: demanded, by STARTTLS or from the first byte, or used where it is offered. Mail waits where what is ' +
+      'demanded cannot be had.',
+    'implicit with port 465, else starttls with smarthost_user, else opportunistic',
+  ),
+  'delivery.smarthost_verify': setting(
+    type.flag,
+    true,
+    'Where TLS with the smarthost is demanded, its certificate must be valid for its name.',
+  ),
+  'delivery.smarthost_ca': setting(
+    type.optional(type.path),
+    null,
+    'Certificates, PEM, of an authority of your own that the certificate of the smarthost may be from, beside the public ones.',
   ),
   'delivery.allow_private_addresses': setting(
     type.flag,

@@ -89,6 +89,8 @@ export interface DeliveryJob {
   smtputf8: boolean
   /** `enforced`: never without TLS to a host whose certificate is valid. */
   tls: 'opportunistic' | 'enforced'
+  /** When it is made, epoch ms, by the clock of the queue. */
+  at: number
   signingKeys: SigningKey[]
   /** What the message gets for all its recipients. */
   fields: AddedField[]

@@ -7,6 +7,7 @@ import type { DkimSigner } from './dkim-sign.ts'
 import { findRoute } from './find-route.ts'
 import type { FindRouteParts } from './find-route.ts'
 import type { MxConnection, OutgoingMessage, Transfer } from './mx-connection.ts'
+import { ownerOf } from './mx-provider.ts'
 import { openConnection } from './open-connection.ts'
 import type { ConnectionParts } from './open-connection.ts'
 import { bounce, deferral, outcomeOfHosts } from './outcome.ts'
@@ -14,12 +15,14 @@ import type { Verdict } from './outcome.ts'
 import type { RouteHost } from './route.ts'
 import { inSevenBits } from '../message/seven-bit.ts'
 import { TrackedMessage } from '../tracking/tracked-message.ts'
+import type { TlsTroubles, Try } from './tls-trouble.ts'
 import { Transcript } from './transcript.ts'
 import type { AttemptFrame } from './transcript.ts'
 
 export interface DeliverParts extends FindRouteParts {
   connection: ConnectionParts
   pool: ConnectionPool
+  tlsTroubles: TlsTroubles
   signer: DkimSigner
   /** Told of what went wrong and keeps no mail from leaving. */
   noteFault: (reason: string) => void
@@ -137,54 +140,71 @@ function headersOf(
 }
 
 async function attemptAt(hosts: RouteHost[], recipient: DeliveryRecipient, transferring: Transferring): Promise<Attempt | Postponed> {
+  const { job, failed } = transferring
+  const { pool, tlsTroubles } = transferring.parts
   let draft: Draft | null = null
-  const outcomes: Outcome[] = []
-  for (const host of hosts) {
-    const known = transferring.failed.get(host)
+  // Of a host that is tried twice, by TLS and in plain text, the last one counts.
+  const outcomes = new Map<RouteHost, Outcome>()
+  const tries = tlsTroubles.tries(hosts, job.tls, job.at)
+  for (const each of tries) {
+    const { host } = each
+    const known = failed.get(host)
     if (known) {
-      outcomes.push(known)
+      outcomes.set(host, known)
       continue
     }
-    const lease = await transferring.parts.pool.acquire(host, transferring.job.tls)
+    const lease = await pool.acquire(host, each.policy)
     if (!lease) {
       if (!draft) return { recipientId: recipient.id, postponed: true }
       break
     }
     draft ??= draftFor(recipient.id, transferring.parts)
-    const verdict = await attemptHost(host, recipient, { ...transferring, lease, draft })
+    const verdict = await attemptHost(each, recipient, { ...transferring, lease, draft })
     if (verdict === 'out of sockets') {
-      if (outcomes.length === 0) return { recipientId: recipient.id, postponed: true }
+      if (outcomes.size === 0) return { recipientId: recipient.id, postponed: true }
       break
     }
-    outcomes.push(verdict.outcome)
+    outcomes.delete(host)
+    outcomes.set(host, verdict.outcome)
+    const inPlain = tlsTroubles.after(each, verdict, job.at)
     if (!verdict.nextHost) return attemptOf(draft, verdict.outcome)
+    if (inPlain) {
+      failed.delete(host)
+      tries.push(inPlain)
+    }
+    if (verdict.nextHost === 'of another owner') {
+      for (const other of hosts) if (ownerOf(other.name) === ownerOf(host.name)) failed.set(other, verdict.outcome)
+    }
     if (performance.now() >= draft.endsAt) break
   }
-  return attemptOf(draft ?? draftFor(recipient.id, transferring.parts), outcomeOfHosts(outcomes))
+  return attemptOf(draft ?? draftFor(recipient.id, transferring.parts), outcomeOfHosts([...outcomes.values()]))
 }
 
 /** One host's verdict, over the leased connection, or a new one where the host has closed that. */
 async function attemptHost(
-  host: RouteHost,
+  { host, policy, because }: Try,
   recipient: DeliveryRecipient,
   { job, parts, message, failed, lease, draft }: Transferring & { lease: Lease; draft: Draft },
 ): Promise<Verdict | 'out of sockets'> {
   let connection = lease.connection
   draft.host = host
+  if (because !== null) draft.transcript.note(`in plain text: ${because}`)
   try {
     if (connection) {
       draft.connection = connection
       draft.transcript.note(`${host.name} ${host.address}:${host.port}, connection reused`)
       const transfer = await connection.transfer(message, recipient, draft)
-      if (transfer !== 'stale') return noteSent(transfer, draft, job)
+      if (transfer !== 'stale') return noteTransfer(transfer, draft, { job, parts })
     }
-    const opened = await openConnection(host, job.tls, parts.connection, draft)
+    const opened = await openConnection(host, policy, parts.connection, draft)
     connection = null
     if (opened === 'out of sockets') return opened
     if ('outcome' in opened) {
       draft.connection = null
       failed.set(host, opened.outcome)
       if (opened.unreachable) parts.pool.noteUnreachable(host)
+      // That it failed by TLS was not for TLS.
+      if (policy === 'none') parts.tlsTroubles.forget(host)
       return opened
     }
     parts.pool.noteReachable(host)
@@ -193,13 +213,17 @@ async function attemptHost(
     parts.pool.track(opened)
     const transfer = await opened.transfer(message, recipient, draft)
     // A new connection is never stale.
-    return transfer === 'stale' ? deferral('other', `${host.name} (${host.address}): closed the connection`) : noteSent(transfer, draft, job)
+    if (transfer === 'stale') return deferral('other', `${host.name} (${host.address}): closed the connection`)
+    return noteTransfer(transfer, draft, { job, parts })
   } finally {
     lease.release(connection)
   }
 }
 
-function noteSent(transfer: Exclude<Transfer, 'stale'>, draft: Draft, job: DeliveryJob): Verdict {
+function noteTransfer(transfer: Exclude<Transfer, 'stale'>, draft: Draft, { job, parts }: Pick<Transferring, 'job' | 'parts'>): Verdict {
+  const { loginGate } = parts.connection
+  if (transfer.lacksLogin && transfer.outcome.type === 'deferred') loginGate.refused(transfer.outcome.reason)
+  else if (draft.host?.smarthost && transfer.outcome.type === 'delivered') loginGate.taken()
   if (transfer.sent) draft.selectors = job.signingKeys.map(({ selector }) => selector)
   return transfer
 }

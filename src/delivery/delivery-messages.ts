@@ -2,7 +2,7 @@ import type { Attempt, DeliveryJob, Postponed } from './attempt.ts'
 import type { ListenAddress } from './address-guard.ts'
 import type { DeliveryTimeouts } from './delivery-timeouts.ts'
 import type { LookUp } from './find-route.ts'
-import type { Smarthost } from './route.ts'
+import type { Smarthost } from './smarthost.ts'
 
 /** What a delivery thread is started with. */
 export interface DeliverySettings {
@@ -49,5 +49,7 @@ export type FromThread =
   | { type: 'attempt'; jobId: string; result: Attempt | Postponed }
   | { type: 'done'; jobId: string }
   | { type: 'looked up'; lookUp: LookUp }
+  /** Why the smarthost refused us; null: it took us. */
+  | { type: 'login'; refusal: string | null }
   | { type: 'fault'; reason: string }
   | { type: 'stopped' }

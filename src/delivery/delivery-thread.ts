@@ -14,7 +14,9 @@ import type { DeliverySettings, FromThread, ToThread } from './delivery-messages
 import { standardTimeouts } from './delivery-timeouts.ts'
 import { DkimSigner } from './dkim-sign.ts'
 import { Outbox } from './outbox.ts'
+import { LoginGate } from './smarthost-login.ts'
 import { trustContext } from './tls-policy.ts'
+import { TlsTroubles } from './tls-trouble.ts'
 
 const standardWaitMs = 30_000
 const messagesPerPrivateConnection = 1000
@@ -104,7 +106,9 @@ function deliverParts(): DeliverParts {
       ehloName: hostname,
       timeouts: { ...standardTimeouts, ...settings.timeouts },
       secureContext: trustContext(settings.extraAuthorities ?? []),
+      loginGate: new LoginGate((refusal) => outbox.add({ type: 'login', refusal })),
     },
+    tlsTroubles: new TlsTroubles(),
     pool: new ConnectionPool({
       maxConnectionsPerHost,
       maxConnections,

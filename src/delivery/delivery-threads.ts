@@ -38,7 +38,15 @@ interface Known {
   listeners: ListenAddress[] | null
 }
 
-type NoteLookUp = (lookUp: LookUp) => void
+/** Who is told of what the threads see beside the attempts. */
+interface Told {
+  /** What name servers say of destinations, before the attempts are reported. */
+  lookUp(lookUp: LookUp): void
+  /** Why the smarthost does not take our mail as we are; null: it does. */
+  login(refusal: string | null): void
+}
+
+const nobody: Told = { lookUp: () => {}, login: () => {} }
 
 const ehloNameForm = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/i
 /** Beyond the grace for transactions: for the thread to answer at all. */
@@ -48,10 +56,10 @@ const crashWindowMs = 10 * 60_000
 const longestRestartWaitMs = 60_000
 
 /**
- * Starts the threads that sign and deliver. `noteLookUp` is told what name servers say of destinations, before the attempts are.
+ * Starts the threads that sign and deliver.
  * @throws SternaError `configuration` where the host name cannot be said in EHLO
  */
-export function startDelivery({ threads, newSheet, ...options }: DeliveryOptions, log: Log, noteLookUp: NoteLookUp = () => {}): Delivery {
+export function startDelivery({ threads, newSheet, ...options }: DeliveryOptions, log: Log, told: Told = nobody): Delivery {
   if (!ehloNameForm.test(options.hostname)) {
     throw new SternaError(
       'configuration',
@@ -61,7 +69,7 @@ export function startDelivery({ threads, newSheet, ...options }: DeliveryOptions
   const known: Known = { keys: new Map(), listeners: null }
   const start = (onCrash: OnCrash): DeliveryThread => {
     const settings = newSheet ? { ...options, sheet: newSheet() } : options
-    return new DeliveryThread({ settings, known, log, onCrash, noteLookUp })
+    return new DeliveryThread({ settings, known, log, onCrash, told })
   }
   const suspects = new Suspects(start, log)
   const shared = Array.from({ length: threads }, () => start(suspects.onCrash))
@@ -99,7 +107,7 @@ interface ThreadParts {
   known: Known
   log: Log
   onCrash: OnCrash
-  noteLookUp: NoteLookUp
+  told: Told
 }
 
 class DeliveryThread {
@@ -176,7 +184,8 @@ class DeliveryThread {
       void this.#worker?.terminate()
       return
     }
-    if (message.type === 'looked up') return this.#parts.noteLookUp(message.lookUp)
+    if (message.type === 'looked up') return this.#parts.told.lookUp(message.lookUp)
+    if (message.type === 'login') return this.#parts.told.login(message.refusal)
     if (message.type === 'fault') return this.#parts.log.error({ reason: message.reason }, 'a fault on a delivery thread')
     const job = this.#jobs.get(message.jobId)
     if (!job) return

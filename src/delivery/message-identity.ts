@@ -14,6 +14,8 @@ export interface IdentifiedMessage {
   sandbox: boolean
   /** When it was to leave first, epoch ms. */
   createdAt: number
+  /** True where it leaves under the null reverse-path: no bounce of it comes back. */
+  nullReversePath: boolean
   /** The value of its first tag. */
   feedbackTag: string | null
   /** What its readers can unsubscribe from; '': mail without a topic; null: nothing. */
@@ -66,6 +68,7 @@ export class MessageIdentity {
       const url = unsubscribeUrl({ accountId, messageId, sandbox, address: forwardPath, topic }, unsubscribe)
       fields.push(listUnsubscribe({ url, mailbox: `${token('unsubscribe')}@${returnPathDomain}` }))
     }
-    return { reversePath: `${token('bounce')}@${returnPathDomain}`, traceFields: traceFieldOf(token('reference')), fields }
+    const reversePath = message.nullReversePath ? '' : `${token('bounce')}@${returnPathDomain}`
+    return { reversePath, traceFields: traceFieldOf(token('reference')), fields }
   }
 }

@@ -6,7 +6,10 @@ import type { WireAddress } from './envelope-address.ts'
 import { bounce, deferral, isExpected, verdictOf } from './outcome.ts'
 import type { Phase, Verdict } from './outcome.ts'
 import type { RouteHost } from './route.ts'
+import { formatReply } from '../smtp/reply.ts'
+import type { Reply } from '../smtp/reply.ts'
 import type { Heard, SmtpDialogue } from './smtp-dialogue.ts'
+import { tlsTroubleIn } from './tls-trouble.ts'
 import type { AttemptFrame } from './transcript.ts'
 
 export interface ConnectionTls extends TlsUsed {
@@ -171,9 +174,17 @@ export class MxConnection {
   }
 
   #verdict(phase: Step['phase'], heard: Heard): Verdict {
-    // Once data was sent, nobody knows whether the host has the message; another one must not get it now.
-    if ('broken' in heard) return deferral(heard.category, this.#where(heard.broken), phase !== 'dot')
+    if ('broken' in heard) {
+      // A host that has taken a message by TLS can do it; one that is slow to answer for the whole of it may just be filtering.
+      const isAboutTls = this.tls && this.transactions === 1 && !(phase === 'dot' && heard.category === 'timeout')
+      // Once data was sent, nobody knows whether the host has the message; another one must not get it now.
+      return { ...deferral(heard.category, this.#where(heard.broken), phase !== 'dot'), tlsTrouble: isAboutTls ? tlsTroubleIn(heard) : undefined }
+    }
     if (heard.code === 421) this.quit()
+    if (this.host.smarthost && isLoginDemand(heard)) {
+      this.quit()
+      return { ...deferral('policy', this.#where(`it takes mail after a login only: ${formatReply(heard)}`)), lacksLogin: true }
+    }
     if (phase !== 'rset') return verdictOf(phase, heard, this.host.name)
     this.quit()
     return deferral('other', this.#where(`RSET was refused: ${heard.code} ${heard.text}`))
@@ -200,6 +211,9 @@ export class MxConnection {
 }
 
 const sizeOf = ({ header, content }: OutgoingMessage): number => header.length + content.length
+
+/** RFC 4954 6. */
+const isLoginDemand = ({ code }: Reply): boolean => code === 530 || code === 535 || code === 538
 
 const verbOf = (command: string): string => command.slice(0, 4)
 

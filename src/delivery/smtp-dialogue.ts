@@ -2,6 +2,7 @@ import type { Socket } from 'node:net'
 import { ReplyReader } from '../smtp/reply.ts'
 import type { Reply } from '../smtp/reply.ts'
 import type { BounceCategory } from '../bounce/refusal.ts'
+import { connectionFault, isTlsFault } from './tls-policy.ts'
 import type { Transcript } from './transcript.ts'
 
 /** The connection is gone, or what came over it cannot be understood; nothing more will be heard. */
@@ -10,6 +11,8 @@ export interface Broken {
   category: BounceCategory
   /** True where there was no connection because this process may open no more sockets. */
   isOutOfSockets?: boolean
+  /** True where TLS itself failed, in a way that comes again. */
+  isTlsFault?: boolean
 }
 
 export type Heard = Reply | Broken
@@ -55,6 +58,13 @@ export class SmtpDialogue {
     if (this.#broken) return
     for (const command of commands) this.transcript.client(command)
     this.socket.write(`${commands.join('\r\n')}\r\n`)
+  }
+
+  /** One line that the transcript must not have: it has `shown` instead. */
+  sendHidden(line: string, shown: string): void {
+    if (this.#broken) return
+    this.transcript.client(shown)
+    this.socket.write(`${line}\r\n`)
   }
 
   /** The next reply that nobody waits for yet. Never rejects. */
@@ -125,9 +135,9 @@ export class SmtpDialogue {
     this.socket.setTimeout(5000, () => this.socket.destroy())
   }
 
-  break(reason: string, category: BounceCategory = 'other', isOutOfSockets = false): void {
+  break(reason: string, category: BounceCategory = 'other', more: Pick<Broken, 'isOutOfSockets' | 'isTlsFault'> = {}): void {
     if (this.#broken) return
-    this.#broken = { broken: reason, category, isOutOfSockets }
+    this.#broken = { broken: reason, category, ...more }
     this.#stopTimer()
     this.socket.destroy()
     for (const { heard } of this.#waiting.splice(0)) heard(this.#broken)
@@ -152,8 +162,10 @@ export class SmtpDialogue {
 
   readonly #onEnd = (): void => this.break('the host closed the connection')
 
-  readonly #onError = (error: NodeJS.ErrnoException): void =>
-    this.break(`the connection failed: ${error.message}`, 'other', error.code === 'EMFILE' || error.code === 'ENFILE')
+  readonly #onError = (error: NodeJS.ErrnoException): void => {
+    const isOutOfSockets = error.code === 'EMFILE' || error.code === 'ENFILE'
+    this.break(`the connection failed: ${connectionFault(error)}`, 'other', { isOutOfSockets, isTlsFault: isTlsFault(error) })
+  }
 
   #drained(): Promise<void> {
     return new Promise((resolve) => this.socket.once('drain', resolve))

@@ -140,6 +140,7 @@ export class Dispatch {
       bodyType: message.bodyType,
       smtputf8: message.smtputf8,
       tls: frame.tls,
+      at: this.#parts.clock.now(),
       signingKeys: frame.signingKeys,
       fields: frame.fields,
       tracking: frame.tracking,

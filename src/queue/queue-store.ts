@@ -17,6 +17,8 @@ export interface QueuedMessage {
   size: number
   bodyType: '7bit' | '8bitmime'
   smtputf8: boolean
+  /** True where its submitter gave the null reverse-path: nobody is to be told what became of it. */
+  nullReversePath: boolean
   /** The value of its first tag. */
   feedbackTag: string | null
   /** What its readers can unsubscribe from: '' where it has no topic, null where they cannot. */

@@ -119,6 +119,7 @@ const queuedMessage = ({ submission, domainId, tracking, now }: Admission): Queu
   size: submission.content.size,
   bodyType: submission.bodyType,
   smtputf8: submission.smtputf8,
+  nullReversePath: submission.source === 'smtp' && submission.reversePath === null,
   feedbackTag: submission.tags[0]?.value ?? null,
   unsubscribeTopic: submission.unsubscribeTopic,
   tracking,

@@ -153,7 +153,7 @@ describe('what a host may do at each phase', () => {
   const both = ['PIPELINING', 'none'] as const
   const long = { line: `raw:220-${'x'.repeat(10_000_000)}`, reply: `raw:${'250-x\r\n'.repeat(100_000)}` }
   const phases: [keyof MxHooks, MxAction | keyof typeof long, string][] = [
-    ['banner', '554 5.7.1 go away', 'bounced soft policy'],
+    ['banner', '554 5.7.1 go away', 'deferred policy'],
     ['banner', '421 4.3.2 busy', 'deferred other'],
     ['banner', 'close', 'deferred other'],
     ['banner', 'reset', 'deferred other'],
@@ -256,7 +256,7 @@ describe('several hosts', () => {
   }
 
   it.each<[keyof MxHooks, MxAction]>([
-    ['banner', '554 no'], ['banner', 'close'], ['ehlo', '550 no'], ['mail', '421 busy'], ['mail', '451 later'], ['rcpt', '421 busy'], ['data', '421 busy'],
+    ['banner', '521 never'], ['banner', 'close'], ['ehlo', '550 no'], ['mail', '421 busy'], ['mail', '451 later'], ['rcpt', '421 busy'], ['data', '421 busy'],
     ['rcpt', 'reset'], ['data', 'close'],
   ])('the next one gets it after %s: %j', async (phase, action) => {
     const { one, two, delivery } = await pair({ [phase]: () => action })
@@ -298,9 +298,16 @@ describe('several hosts', () => {
   })
 
   it('all may refuse us for good, which is a bounce; one that is only busy keeps the mail', async () => {
-    expect(told(await (await pair({ banner: () => '554 no' }, { banner: () => '554 no' })).delivery.attempt())).toBe('bounced soft reputation')
-    expect(told(await (await pair({ banner: () => '421 busy' }, { banner: () => '554 no' })).delivery.attempt())).toBe('deferred other')
+    expect(told(await (await pair({ ehlo: () => '554 no' }, { ehlo: () => '554 no' })).delivery.attempt())).toBe('bounced soft reputation')
+    expect(told(await (await pair({ banner: () => '421 busy' }, { ehlo: () => '554 no' })).delivery.attempt())).toBe('deferred other')
     expect(told(await (await pair({ banner: () => '521 never' }, { banner: () => '521 never' })).delivery.attempt())).toBe('bounced hard invalid_recipient')
+  })
+
+  it('none of the same owner is asked after a greeting that refuses us, for any recipient', async () => {
+    const { one, two, delivery } = await pair({ banner: () => '554 5.7.1 no' })
+    const results = await delivery.deliver(jobOf({ to: ['a@example.com', 'b@example.com'] }))
+    expect(results).toMatchObject([{ outcome: { type: 'deferred', reason: '554 5.7.1 no' } }, { outcome: { type: 'deferred' } }])
+    expect([one.sessions.length, two.sessions.length]).toEqual([1, 0])
   })
 
   it('a host that failed is not tried again for every recipient of a job', async () => {

@@ -24,6 +24,7 @@ const message = {
   domainId: 'dom_1',
   sandbox: false,
   createdAt: Date.UTC(2026, 10, 21),
+  nullReversePath: false,
   feedbackTag: null,
   unsubscribeTopic: null,
   tracking: null,

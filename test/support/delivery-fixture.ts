@@ -8,7 +8,9 @@ import { standardTimeouts } from '../../src/delivery/delivery-timeouts.ts'
 import type { DeliveryTimeouts } from '../../src/delivery/delivery-timeouts.ts'
 import type { LookUp } from '../../src/delivery/find-route.ts'
 import { DkimSigner } from '../../src/delivery/dkim-sign.ts'
+import { LoginGate } from '../../src/delivery/smarthost-login.ts'
 import { trustContext } from '../../src/delivery/tls-policy.ts'
+import { TlsTroubles } from '../../src/delivery/tls-trouble.ts'
 import type { Resolver } from '../../src/resolver.ts'
 import { startFakeMx } from './fake-mx.ts'
 import type { FakeMx, FakeMxOptions } from './fake-mx.ts'
@@ -36,6 +38,7 @@ export function jobOf({ to = ['user@example.com'], text = 'Subject: hi\r\n\r\nHe
     bodyType: '7bit',
     smtputf8: false,
     tls: 'opportunistic',
+    at: Date.now(),
     signingKeys: [],
     fields: [],
     ...more,
@@ -103,7 +106,9 @@ export function testDelivery(hosts: { host: string; port: number }[], { timeouts
       ehloName: 'relay.test',
       timeouts: { ...standardTimeouts, ...timeouts },
       secureContext: trustContext(extraAuthorities),
+      loginGate: new LoginGate(() => {}),
     },
+    tlsTroubles: new TlsTroubles(),
     pool,
     signer: new DkimSigner(),
     now: Date.now,

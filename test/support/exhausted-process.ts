@@ -4,7 +4,9 @@ import { ConnectionPool } from '../../src/delivery/connection-pool.ts'
 import { deliver } from '../../src/delivery/deliver.ts'
 import { standardTimeouts } from '../../src/delivery/delivery-timeouts.ts'
 import { DkimSigner } from '../../src/delivery/dkim-sign.ts'
+import { LoginGate } from '../../src/delivery/smarthost-login.ts'
 import { trustContext } from '../../src/delivery/tls-policy.ts'
+import { TlsTroubles } from '../../src/delivery/tls-trouble.ts'
 import { fakeResolver } from './fake-resolver.ts'
 
 const parts = {
@@ -19,7 +21,8 @@ const parts = {
   eachServer: [],
   noteFault: () => {},
   noteLookUp: () => {},
-  connection: { ehloName: 'relay.test', timeouts: standardTimeouts, secureContext: trustContext([]) },
+  connection: { ehloName: 'relay.test', timeouts: standardTimeouts, secureContext: trustContext([]), loginGate: new LoginGate(() => {}) },
+  tlsTroubles: new TlsTroubles(),
   pool: new ConnectionPool({ maxConnectionsPerHost: 20, maxConnections: 100, messagesPerConnection: 1, messagesPerPrivateConnection: 1, idleMs: 0, waitMs: 1_000 }),
   signer: new DkimSigner(),
   now: Date.now,
@@ -37,6 +40,7 @@ const job = {
   bodyType: '7bit' as const,
   smtputf8: false,
   tls: 'opportunistic' as const,
+  at: Date.now(),
   signingKeys: [],
   fields: [],
 }

@@ -1,5 +1,6 @@
 import { isPublicAddress } from '../ip-address.ts'
 import type { MxConnection } from './mx-connection.ts'
+import { hostKey } from './route.ts'
 import type { RouteHost } from './route.ts'
 import type { TlsPolicy } from './tls-policy.ts'
 
@@ -90,17 +91,17 @@ export class ConnectionPool {
   inOrder(hosts: RouteHost[]): RouteHost[] {
     if (this.#unreachable.size === 0) return hosts
     const now = performance.now()
-    const isUnreachable = (host: RouteHost): boolean => (this.#unreachable.get(keyOf(host)) ?? 0) > now
+    const isUnreachable = (host: RouteHost): boolean => (this.#unreachable.get(hostKey(host)) ?? 0) > now
     return [...hosts.filter((host) => !isUnreachable(host)), ...hosts.filter(isUnreachable)]
   }
 
   noteUnreachable(host: RouteHost): void {
     if (this.#unreachable.size >= mostRemembered) this.#unreachable.clear()
-    this.#unreachable.set(keyOf(host), performance.now() + unreachableMs)
+    this.#unreachable.set(hostKey(host), performance.now() + unreachableMs)
   }
 
   noteReachable(host: RouteHost): void {
-    if (this.#unreachable.size > 0) this.#unreachable.delete(keyOf(host))
+    if (this.#unreachable.size > 0) this.#unreachable.delete(hostKey(host))
   }
 
   /** Hands nothing out any more and closes what is idle; connections in use are closed as they are released. */
@@ -119,7 +120,7 @@ export class ConnectionPool {
   }
 
   #slotsOf(host: RouteHost): Slots {
-    const key = keyOf(host)
+    const key = hostKey(host)
     let slots = this.#slots.get(key)
     if (!slots) {
       const { messagesPerConnection, messagesPerPrivateConnection } = this.#limits
@@ -248,7 +249,7 @@ export class ConnectionPool {
   }
 
   #forget(host: RouteHost, slots: Slots): void {
-    if (this.#slots.get(keyOf(host)) === slots) this.#slots.delete(keyOf(host))
+    if (this.#slots.get(hostKey(host)) === slots) this.#slots.delete(hostKey(host))
   }
 
   #arm(at: number): void {
@@ -273,5 +274,3 @@ export class ConnectionPool {
     if (next < Infinity) this.#arm(next)
   }
 }
-
-const keyOf = ({ address, port }: RouteHost): string => `${address} ${port}`

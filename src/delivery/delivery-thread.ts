@@ -8,11 +8,13 @@ import { messageOf } from '../errors.ts'
 import { metricsOf } from '../metrics/metrics.ts'
 import { noteShared } from '../shared-memory.ts'
 import { ConnectionPool } from './connection-pool.ts'
+import { ContentRequests } from './content-requests.ts'
 import { deliver } from './deliver.ts'
 import type { DeliverParts } from './deliver.ts'
 import type { DeliverySettings, FromThread, ToThread } from './delivery-messages.ts'
 import { standardTimeouts } from './delivery-timeouts.ts'
 import { DkimSigner } from './dkim-sign.ts'
+import { HostHealth } from './host-health.ts'
 import { Outbox } from './outbox.ts'
 import { trustContext } from './tls-policy.ts'
 
@@ -44,7 +46,7 @@ function receive(message: ToThread): void {
   switch (message.type) {
     case 'job': {
       const { job } = message
-      noteShared(job.content.length)
+      if (job.content !== 'on request') noteShared(job.content.length)
       const delivery = deliver(job, (result) => outbox.add({ type: 'attempt', jobId: job.id, result }), parts).finally(() => {
         work.delete(delivery)
         outbox.add({ type: 'done', jobId: job.id })
@@ -52,6 +54,9 @@ function receive(message: ToThread): void {
       work.add(delivery)
       return
     }
+    case 'content':
+      if (message.content instanceof Uint8Array) noteShared(message.content.length)
+      return parts.contents.answer(message.jobId, message.content)
     case 'key':
       return addKey(message.id, message.der)
     case 'drop key':
@@ -98,6 +103,8 @@ function deliverParts(): DeliverParts {
       smarthost: settings.smarthost,
       random: Math.random,
     },
+    health: new HostHealth(Math.random),
+    contents: new ContentRequests((type, jobId) => outbox.add({ type, jobId })),
     eachServer: resolver.eachServer,
     noteLookUp: (lookUp) => outbox.add({ type: 'looked up', lookUp }),
     connection: {

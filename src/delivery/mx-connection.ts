@@ -14,19 +14,30 @@ export interface ConnectionTls extends TlsUsed {
   problem: string
 }
 
-/** A message as it is about to leave. */
-export interface OutgoingMessage {
-  messageId: string
+/** What follows the 354 reply. */
+export interface Body {
   /** Whole header fields, put before the content: the signatures and what we add. */
   header: string
   /** Clean: CRLF line ends only. */
   content: Uint8Array
+}
+
+/** A message as it is about to leave. */
+export interface OutgoingMessage {
+  messageId: string
+  /** With what we add, bytes; no less than it will have. */
+  size: number
+  /** Or what gets it once the host is ready for it: null where there is no room for it in memory, or why it must not leave. */
+  body: Body | (() => Promise<Body | Verdict | null>)
   bodyType: '7bit' | '8bitmime'
   smtputf8: boolean
 }
 
-/** `sent`: the message data left, whatever was answered. `stale`: the peer had closed this connection before, so nothing was tried. */
-export type Transfer = (Verdict & { sent: boolean }) | 'stale'
+/**
+ * `sent`: the message data left, whatever was answered. `stale`: the peer had closed this connection before, so nothing was tried.
+ * `no room`: there was no room in memory for its content, so nothing was tried either.
+ */
+export type Transfer = (Verdict & { sent: boolean }) | 'stale' | 'no room'
 
 interface Step {
   phase: Phase | 'rset'
@@ -55,6 +66,8 @@ export class MxConnection {
   readonly tls: ConnectionTls | null
   /** Transactions begun. */
   transactions = 0
+  /** Called once the message data has left this process. */
+  onWritten: () => void = () => {}
   readonly #dialogue: SmtpDialogue
   readonly #extensions: Map<string, string>
   readonly #timeouts: DeliveryTimeouts
@@ -114,7 +127,7 @@ export class MxConnection {
     const { mail, rcpt, data, command } = this.#timeouts
     const offers = (keyword: string): boolean => this.#extensions.has(keyword)
     let from = `MAIL FROM:<${reversePath?.text ?? ''}>`
-    if (offers('SIZE')) from += ` SIZE=${sizeOf(message)}`
+    if (offers('SIZE')) from += ` SIZE=${message.size}`
     if (message.bodyType === '8bitmime' && offers('8BITMIME')) from += ' BODY=8BITMIME'
     if (needsSmtputf8(message, { reversePath, forwardPath })) from += ' SMTPUTF8'
     let to = `RCPT TO:<${forwardPath.text}>`
@@ -158,9 +171,13 @@ export class MxConnection {
   }
 
   async #content(message: OutgoingMessage): Promise<Transfer> {
+    const blocks = await this.#blocks(message)
+    if (blocks === null || 'outcome' in blocks) {
+      this.#dialogue.break('the message was not sent')
+      return blocks === null ? 'no room' : { ...blocks, sent: false }
+    }
     const { block, dot } = this.#timeouts
-    this.#dialogue.transcript.client(`(${sizeOf(message)} bytes)`)
-    const heard = await this.#dialogue.content(encodeData(message.header, message.content), { blockMs: block, replyMs: dot })
+    const heard = await this.#dialogue.content(blocks, { blockMs: block, replyMs: dot, written: this.onWritten })
     if (heard.early && !('broken' in heard)) {
       this.#dialogue.break('the host answered before the end of the message')
       // It cannot have accepted what it has not seen.
@@ -168,6 +185,22 @@ export class MxConnection {
     }
     this.#isMidTransaction = false
     return { ...this.#verdict('dot', heard), sent: true }
+  }
+
+  async #blocks({ body: given }: OutgoingMessage): Promise<ReturnType<typeof encodeData> | Verdict | null> {
+    let body = given
+    if (typeof body === 'function') {
+      try {
+        const got = await body()
+        if (got === null || 'outcome' in got) return got
+        body = got
+      } catch (error) {
+        this.#dialogue.break('the message cannot be read')
+        throw error
+      }
+    }
+    this.#dialogue.transcript.client(`(${body.header.length + body.content.length} bytes)`)
+    return encodeData(body.header, body.content)
   }
 
   #verdict(phase: Step['phase'], heard: Heard): Verdict {
@@ -183,7 +216,7 @@ export class MxConnection {
   #unsupported(message: OutgoingMessage, envelope: Envelope): Outcome | null {
     const { name } = this.host
     const limit = Number(this.#extensions.get('SIZE') ?? 0)
-    const size = sizeOf(message)
+    const { size } = message
     if (limit > 0 && size > limit) return bounce(`5.3.4 ${name} takes messages up to ${limit} bytes; this one has ${size}`, 'content_rejected')
     if (needsSmtputf8(message, envelope) && !this.#extensions.has('SMTPUTF8')) {
       return bounce(`5.6.7 ${name} does not take internationalised addresses or headers (SMTPUTF8)`, 'content_rejected')
@@ -198,8 +231,6 @@ export class MxConnection {
     return `${this.host.name} (${this.host.address}): ${what}`
   }
 }
-
-const sizeOf = ({ header, content }: OutgoingMessage): number => header.length + content.length
 
 const verbOf = (command: string): string => command.slice(0, 4)
 

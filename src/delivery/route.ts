@@ -14,6 +14,9 @@ export interface RouteHost {
   port: number
 }
 
+/** Names the host: one address is the same host under whatever name. */
+export const hostKey = ({ address, port }: RouteHost): string => `${address} ${port}`
+
 /** Where a destination's mail goes, the best first, or what became of it because there is nowhere. */
 export type Route = FoundRoute | { outcome: Outcome }
 

@@ -29,6 +29,8 @@ interface QueueRunnerParts extends DispatchParts {
 /** Recipients that may be in hand: of one destination, and in all. */
 const destinationLimit = 64
 const totalLimit = 4_000
+/** Destinations that are claimed from at a time: so many may be due at once that others would wait for the store. */
+const claimsAtOnce = 32
 /** How often it is looked whether the time of mail for resting destinations is over, ms. */
 const expiryEveryMs = 15_000
 /** When claiming that failed for a reason of ours (a full disk, say) is tried again, ms. */
@@ -64,6 +66,7 @@ export class QueueRunner {
   #armedFor = Infinity
   #cancelExpiry: CancelTimer = () => {}
   #expiryArmed = false
+  #claims = 0
   #running = false
 
   constructor(parts: QueueRunnerParts, settings: DispatchSettings) {
@@ -156,7 +159,9 @@ export class QueueRunner {
   #claimWhatIsDue(): void {
     if (!this.#running) return
     const now = this.#parts.clock.now()
-    for (let turn = this.#destinations.next(now); turn; turn = this.#destinations.next(now)) {
+    while (this.#claims < claimsAtOnce) {
+      const turn = this.#destinations.next(now)
+      if (!turn) break
       const { name, room, isProbe } = turn
       this.#track(this.#claim(name, room, claimDue, { isProbe }))
     }
@@ -178,6 +183,7 @@ export class QueueRunner {
   async #claim(destination: string, room: number, claim: typeof claimDue, way: Way): Promise<number> {
     const { db, clock, log } = this.#parts
     this.#destinations.tookInHand(destination, room, clock.now())
+    this.#claims++
     let unclaimed = room
     try {
       const [claimed, next] = await db.write(claim({ destination, owner: this.owner, now: clock.now(), limit: room }))
@@ -194,7 +200,9 @@ export class QueueRunner {
       log.error({ destination, error }, 'claiming due mail failed')
       this.#destinations.noteWaiting(destination, clock.now() + againMs)
     } finally {
-      this.#letGo(destination, unclaimed)
+      this.#claims--
+      this.#destinations.letGo(destination, unclaimed, clock.now())
+      this.#claimWhatIsDue()
     }
     return room - unclaimed
   }
@@ -248,12 +256,7 @@ export class QueueRunner {
     if (!this.#inHand.delete(recipient)) return
     this.#watch.noteSettled(isTried)
     if (dueAt !== null) this.#destinations.noteWaiting(recipient.destination, dueAt)
-    this.#letGo(recipient.destination, 1)
-  }
-
-  #letGo(destination: string, recipients: number): void {
-    if (recipients === 0) return
-    this.#destinations.letGo(destination, recipients, this.#parts.clock.now())
+    this.#destinations.letGo(recipient.destination, 1, this.#parts.clock.now())
     this.#claimWhatIsDue()
   }
 

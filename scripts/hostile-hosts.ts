@@ -18,8 +18,8 @@ import { freePort } from '../bench/free-port.ts'
 import { startFakeDns } from '../test/support/fake-dns.ts'
 import type { FakeEntry } from '../test/support/fake-dns.ts'
 import { rowsIn } from './campaign/database-rows.ts'
-import { startHostileSink } from './campaign/hostile-sinks.ts'
-import type { HostileSink, SilentAt } from './campaign/hostile-sinks.ts'
+import { startHostileSink } from '../test/support/hostile-sink.ts'
+import type { HostileSink, SilentAt } from '../test/support/hostile-sink.ts'
 import { ServerUnderTest } from './campaign/server-under-test.ts'
 
 const { values } = parseArgs({

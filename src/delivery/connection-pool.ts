@@ -5,10 +5,12 @@ import type { RouteHost } from './route.ts'
 import type { TlsPolicy } from './tls-policy.ts'
 
 export interface PoolLimits {
-  /** Connections to one address at a time. */
+  /** Connections to one address at a time; fewer the less of all of them is left. */
   maxConnectionsPerHost: number
   /** To all hosts together. */
   maxConnections: number
+  /** True of a host that is known to answer: an eighth of all connections is kept for those; all do unless given. */
+  hasAnswered?: (host: RouteHost) => boolean
   messagesPerConnection: number
   /** The same for hosts in our own network, which need no sparing. */
   messagesPerPrivateConnection: number
@@ -53,6 +55,8 @@ interface Slots {
 /** For how long a host that did not answer is tried after the others, ms. */
 const unreachableMs = 60_000
 const mostRemembered = 10_000
+/** What is kept of all connections for hosts that are known to answer. */
+const keptShare = 1 / 8
 
 /** The connections to all hosts: so many to each address, reused for some messages, the callers served in order. */
 export class ConnectionPool {
@@ -80,7 +84,7 @@ export class ConnectionPool {
     const slots = this.#slotsOf(host)
     const lease = this.#leaseFrom(slots, host, policy)
     if (lease) return lease
-    if (this.#isFull) this.#inLine.add(slots)
+    if (this.#isFullFor(host)) this.#inLine.add(slots)
     return new Promise((leased) => {
       slots.waiting.push({ host, policy, until: performance.now() + this.#limits.waitMs, leased })
       this.#arm(performance.now() + this.#limits.waitMs)
@@ -143,15 +147,15 @@ export class ConnectionPool {
       this.#notIdle(slots, fitting)
       return this.#lease(slots, { host, policy, connection: fitting.connection })
     }
-    if (!this.#makeRoom(slots)) return null
+    if (!this.#makeRoom(slots, host)) return null
     this.#count(slots, 1)
     return this.#lease(slots, { host, policy, connection: null })
   }
 
   /** Sees to it that one more connection may be opened; false where all are in use. */
-  #makeRoom(slots: Slots): boolean {
-    const isHostFull = slots.used >= this.#limits.maxConnectionsPerHost
-    if (!isHostFull && !this.#isFull) return true
+  #makeRoom(slots: Slots, host: RouteHost): boolean {
+    const isHostFull = slots.used >= this.#share
+    if (!isHostFull && !this.#isFullFor(host)) return true
     // The certificate of an idle one of the same host was judged for another name or policy.
     const [longestIdle] = this.#idle.keys()
     const idle = isHostFull ? slots.idle[0] : longestIdle
@@ -162,6 +166,20 @@ export class ConnectionPool {
 
   get #isFull(): boolean {
     return this.#used >= this.#limits.maxConnections
+  }
+
+  #isFullFor(host: RouteHost): boolean {
+    const { maxConnections, hasAnswered } = this.#limits
+    if (this.#used < maxConnections * (1 - keptShare)) return false
+    return this.#isFull || hasAnswered?.(host) === false
+  }
+
+  /** How many one host may have now: the less is left, the fewer, so that hosts that hang leave something for the others. */
+  get #share(): number {
+    const { maxConnections, maxConnectionsPerHost } = this.#limits
+    if (maxConnections === Infinity) return maxConnectionsPerHost
+    const left = (maxConnections - this.#used + this.#idle.size) / maxConnections
+    return Math.max(1, Math.ceil(maxConnectionsPerHost * left ** 3))
   }
 
   #count(slots: Slots, change: 1 | -1): void {
@@ -230,6 +248,9 @@ export class ConnectionPool {
   #serveLine(): void {
     for (const slots of this.#inLine) {
       if (this.#stopped || (this.#isFull && this.#idle.size === 0)) return
+      const [first] = slots.waiting
+      // The room that is left may be kept for others.
+      if (first && this.#isFullFor(first.host) && this.#idle.size === 0) continue
       this.#inLine.delete(slots)
       if (this.#serveFirst(slots) && slots.waiting.length > 0) this.#inLine.add(slots)
     }
@@ -245,7 +266,8 @@ export class ConnectionPool {
 
   #serveWaiting(slots: Slots): void {
     while (!this.#stopped && this.#serveFirst(slots)) continue
-    if (slots.waiting.length > 0 && this.#isFull) this.#inLine.add(slots)
+    const [first] = slots.waiting
+    if (first && this.#isFullFor(first.host)) this.#inLine.add(slots)
   }
 
   #forget(host: RouteHost, slots: Slots): void {

@@ -16,6 +16,7 @@ import { standardTimeouts } from './delivery-timeouts.ts'
 import { DkimSigner } from './dkim-sign.ts'
 import { HostHealth } from './host-health.ts'
 import { Outbox } from './outbox.ts'
+import { hostKey } from './route.ts'
 import { trustContext } from './tls-policy.ts'
 
 const standardWaitMs = 30_000
@@ -93,6 +94,7 @@ async function stop(graceMs: number): Promise<void> {
 }
 
 function deliverParts(): DeliverParts {
+  const health = new HostHealth(Math.random)
   const { hostname, allowPrivateAddresses, ownListeners, interfaceAddresses, maxConnectionsPerHost, maxConnections = Infinity, messagesPerConnection, idleMs } = settings
   return {
     route: {
@@ -103,7 +105,7 @@ function deliverParts(): DeliverParts {
       smarthost: settings.smarthost,
       random: Math.random,
     },
-    health: new HostHealth(Math.random),
+    health,
     contents: new ContentRequests((type, jobId) => outbox.add({ type, jobId })),
     eachServer: resolver.eachServer,
     noteLookUp: (lookUp) => outbox.add({ type: 'looked up', lookUp }),
@@ -119,6 +121,7 @@ function deliverParts(): DeliverParts {
       messagesPerPrivateConnection: Math.max(messagesPerPrivateConnection, messagesPerConnection),
       idleMs,
       waitMs: settings.waitMs ?? standardWaitMs,
+      hasAnswered: (host) => health.hasAnswered(hostKey(host)),
       noteUsed: (connections) => metrics.deliveryConnections.set(connections),
     }),
     signer: new DkimSigner(),

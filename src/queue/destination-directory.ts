@@ -155,9 +155,12 @@ export class DestinationDirectory {
     }
   }
 
-  /** Nothing is claimed for the destination before its host may be tried again, and then one recipient. */
-  rest(name: string, host: RestingHost): void {
-    this.#resting.rest(name, host)
+  /**
+   * Nothing is claimed for the destination before its host may be tried again, and then one recipient. True where the host did
+   * not rest before.
+   */
+  rest(name: string, host: RestingHost): boolean {
+    return this.#resting.rest(name, host)
   }
 
   #nextIn(room: Room, now: number): Turn | undefined {

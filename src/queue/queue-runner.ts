@@ -264,7 +264,8 @@ export class QueueRunner {
   #heard(destination: string, rest: HostRest | null): void {
     const now = this.#parts.clock.now()
     if (!rest) return this.#destinations.noteAnswered(destination, now)
-    this.#destinations.rest(destination, { key: rest.key, until: now + rest.forMs, reason: rest.reason })
+    const isNew = this.#destinations.rest(destination, { key: rest.key, until: now + rest.forMs, reason: rest.reason })
+    if (isNew) this.#parts.log.info({ destination, reason: rest.reason }, 'a host is down and rests; mail for it waits for one message to get through')
     this.#armExpiry()
   }
 

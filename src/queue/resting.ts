@@ -52,10 +52,12 @@ export class Resting {
     return Infinity
   }
 
-  rest(name: string, { key, until, reason }: RestingHost): void {
+  /** True where the host did not rest before. */
+  rest(name: string, { key, until, reason }: RestingHost): boolean {
     if (this.#keys.get(name) !== key) this.forget(name)
     this.#keys.set(name, key)
     let group = this.#groups.get(key)
+    const isNew = !group
     if (!group) {
       group = { until, reason, names: new Set(), dueAt: Infinity }
       this.#groups.set(key, group)
@@ -64,6 +66,7 @@ export class Resting {
     group.until = until
     group.reason = reason
     this.#wait(key, group, until)
+    return isNew
   }
 
   /** Mail for a destination that rests has come, or is due now: its host is to be probed. */

@@ -119,13 +119,14 @@ function messagesOf(job: DeliveryJob, parts: DeliverParts): ((recipient: Deliver
   const { messageId, bodyType, smtputf8, content } = job
   const frame = { messageId, bodyType, smtputf8 }
   if (content === 'on request') {
-    return (recipient) => ({ ...frame, size: job.size + addedAtMost, body: () => requestedBody(job, recipient, parts) })
+    return (recipient) => ({ ...frame, size: job.size + addedAtMost, leastSize: job.size, body: () => requestedBody(job, recipient, parts) })
   }
   if (!isCleanContent(content)) return null
   const leavingFor = leavingAs({ ...job, content }, parts)
   return async (recipient) => {
     const body = await leavingFor(recipient)
-    return { ...frame, size: body.header.length + body.content.length, body }
+    const size = body.header.length + body.content.length
+    return { ...frame, size, leastSize: size, body }
   }
 }
 

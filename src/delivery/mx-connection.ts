@@ -25,8 +25,10 @@ export interface Body {
 /** A message as it is about to leave. */
 export interface OutgoingMessage {
   messageId: string
-  /** With what we add, bytes; no less than it will have. */
+  /** What the host is told that it has, with what we add, bytes. */
   size: number
+  /** What it has at least. */
+  leastSize: number
   /** Or what gets it once the host is ready for it: null where there is no room for it in memory, or why it must not leave. */
   body: Body | (() => Promise<Body | Verdict | null>)
   bodyType: '7bit' | '8bitmime'
@@ -127,7 +129,7 @@ export class MxConnection {
     const { mail, rcpt, data, command } = this.#timeouts
     const offers = (keyword: string): boolean => this.#extensions.has(keyword)
     let from = `MAIL FROM:<${reversePath?.text ?? ''}>`
-    if (offers('SIZE')) from += ` SIZE=${message.size}`
+    if (offers('SIZE')) from += ` SIZE=${this.#toldSize(message)}`
     if (message.bodyType === '8bitmime' && offers('8BITMIME')) from += ' BODY=8BITMIME'
     if (needsSmtputf8(message, { reversePath, forwardPath })) from += ' SMTPUTF8'
     let to = `RCPT TO:<${forwardPath.text}>`
@@ -143,6 +145,16 @@ export class MxConnection {
       { phase: 'data', command: 'DATA', timeoutMs: data },
     ]
     return this.#isMidTransaction ? [{ phase: 'rset', command: 'RSET', timeoutMs: command }, ...steps] : steps
+  }
+
+  /** Zero where there is none. */
+  get #sizeLimit(): number {
+    return Number(this.#extensions.get('SIZE') ?? 0)
+  }
+
+  /** Not above the limit where only the estimate is. */
+  #toldSize({ size }: OutgoingMessage): number {
+    return Math.min(size, this.#sizeLimit || size)
   }
 
   /** The answers to the steps: of all in one write where the host takes that (RFC 2920), else up to the first refusal. */
@@ -215,8 +227,8 @@ export class MxConnection {
   /** The host lacks what the message needs: it must not be sent what it did not offer. */
   #unsupported(message: OutgoingMessage, envelope: Envelope): Outcome | null {
     const { name } = this.host
-    const limit = Number(this.#extensions.get('SIZE') ?? 0)
-    const { size } = message
+    const limit = this.#sizeLimit
+    const { leastSize: size } = message
     if (limit > 0 && size > limit) return bounce(`5.3.4 ${name} takes messages up to ${limit} bytes; this one has ${size}`, 'content_rejected')
     if (needsSmtputf8(message, envelope) && !this.#extensions.has('SMTPUTF8')) {
       return bounce(`5.6.7 ${name} does not take internationalised addresses or headers (SMTPUTF8)`, 'content_rejected')

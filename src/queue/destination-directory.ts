@@ -140,14 +140,18 @@ export class DestinationDirectory {
     this.#destinations.delete(name)
   }
 
-  /** A host of the destination has answered: it does not rest, nor do those that rested with it. */
-  noteAnswered(name: string, now: number): void {
-    if (!this.#answered.get(name)) this.#answered.put(name, true)
+  /** An attempt has ended. `isAnswered`: a host of the destination has said something to it. */
+  noteAttempt(name: string, isAnswered: boolean, now: number): void {
+    if (this.#answered.get(name) !== isAnswered) this.#answered.put(name, isAnswered)
     const destination = this.#destinations.get(name)
-    if (destination && destination.room !== this.#proven) {
-      this.#move(destination, this.#proven)
-      if (destination.inHand > 0) this.#moving.set(destination, now)
-    }
+    const room = isAnswered ? this.#proven : this.#others
+    if (!destination || destination.room === room) return
+    this.#move(destination, room)
+    if (isAnswered && destination.inHand > 0) this.#moving.set(destination, now)
+  }
+
+  /** A host of the destination may be tried: it does not rest, nor do those that rested with it. */
+  wake(name: string): void {
     if (!this.#resting.has(name)) return
     for (const each of this.#resting.wake(name)) {
       const woken = this.#destinations.get(each)

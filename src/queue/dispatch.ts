@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts'
 import { unconnectedAttempt } from '../delivery/attempt.ts'
-import type { Attempt, ContentSupply, DeliveryJob, HostRest, Outcome, Postponed } from '../delivery/attempt.ts'
+import type { Attempt, ContentSupply, DeliveryJob, Outcome, Postponed } from '../delivery/attempt.ts'
 import type { JobFrame } from '../delivery/job-frames.ts'
 import { deferral } from '../delivery/outcome.ts'
 import { fateOf, simulatedAttempt, simulatorDomain } from '../delivery/simulator.ts'
@@ -45,8 +45,8 @@ interface Hold {
   owner: string
   outcomes: LastingWrites
   contentRoom: ContentRoom
-  /** Told of each attempt: what its destination is to rest for; null where it need not. */
-  heard(destination: string, rest: HostRest | null): void
+  /** Told of each attempt, and of what was put back because its destination rests. */
+  heard(destination: string, result: Attempt | Postponed): void
   /**
    * Told of each recipient when what became of it is on disk, and when it is due again; null: never.
    * @param isTried false where it was put back untried
@@ -121,7 +121,7 @@ export class Dispatch {
       const recipient = open.get(result.recipientId)
       if (!recipient) return
       open.delete(result.recipientId)
-      if (!('postponed' in result) || result.rest) this.#parts.heard(recipient.destination, result.rest ?? null)
+      if (!('postponed' in result) || result.rest) this.#parts.heard(recipient.destination, result)
       if (!('postponed' in result)) settling.push(this.#settleAttempt(message, recipient, result))
       else settling.push(result.rest ? this.#putBack(recipient) : this.postpone(recipient))
     }

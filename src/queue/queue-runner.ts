@@ -1,5 +1,5 @@
 import type { CancelTimer } from '../clock.ts'
-import type { HostRest } from '../delivery/attempt.ts'
+import type { Attempt, Postponed } from '../delivery/attempt.ts'
 import type { Health } from '../health.ts'
 import { newId } from '../id.ts'
 import type { Database } from '../store/database.ts'
@@ -75,7 +75,7 @@ export class QueueRunner {
     this.#outcomes = new LastingWrites(parts)
     this.#longestWaitMs = longestWaitMs(settings.retrySchedule)
     const settled = (recipient: QueuedRecipient, dueAt: number | null, isTried: boolean) => this.#settled(recipient, dueAt, isTried)
-    const heard = (destination: string, rest: HostRest | null): void => this.#heard(destination, rest)
+    const heard = (destination: string, result: Attempt | Postponed): void => this.#heard(destination, result)
     this.#dispatch = new Dispatch({ ...parts, owner: this.owner, outcomes: this.#outcomes, contentRoom: this.#content, settled, heard }, settings)
     this.#watch = new QueueWatch({ ...parts, figures: () => ({ overdueMs: this.overdueMs, inHand: this.#destinations.inHand }) })
   }
@@ -260,10 +260,12 @@ export class QueueRunner {
     this.#claimWhatIsDue()
   }
 
-  /** What was heard of a destination: that its hosts are to rest, or null where one of them has answered. */
-  #heard(destination: string, rest: HostRest | null): void {
+  #heard(destination: string, result: Attempt | Postponed): void {
     const now = this.#parts.clock.now()
-    if (!rest) return this.#destinations.noteAnswered(destination, now)
+    const { rest } = result
+    if (!rest) this.#destinations.wake(destination)
+    if (!('postponed' in result)) this.#destinations.noteAttempt(destination, result.outcome.reply !== null, now)
+    if (!rest) return
     const isNew = this.#destinations.rest(destination, { key: rest.key, until: now + rest.forMs, reason: rest.reason })
     if (isNew) this.#parts.log.info({ destination, reason: rest.reason }, 'a host is down and rests; mail for it waits for one message to get through')
     this.#armExpiry()

@@ -100,7 +100,7 @@ function fillWithStrangers(directory: DestinationDirectory, now: number): void {
 
 test('a destination that has answered has room though more than are let in hang, and a stranger has not', () => {
   const directory = new DestinationDirectory(64, 4000)
-  directory.noteAnswered('known.example', 0)
+  directory.noteAttempt('known.example', true, 0)
   fillWithStrangers(directory, 100)
   expect(directory.inHand).toBe(2_000)
   expect(directory.isBehind('another.example', 100)).toBe(true)
@@ -111,7 +111,7 @@ test('a destination that has answered has room though more than are let in hang,
 
 test('a destination that hangs loses the room of those that answer, until it answers again', () => {
   const directory = new DestinationDirectory(1, 4)
-  for (const name of ['one.example', 'two.example', 'three.example']) directory.noteAnswered(name, 0)
+  for (const name of ['one.example', 'two.example', 'three.example']) directory.noteAttempt(name, true, 0)
   directory.tookInHand('one.example', 1, 0)
   directory.tookInHand('two.example', 1, 1_000)
   directory.noteWaiting('three.example', 1_500)
@@ -120,7 +120,7 @@ test('a destination that hangs loses the room of those that answer, until it ans
   expect(directory.next(2_000)).toMatchObject({ name: 'three.example' })
   directory.letGo('two.example', 1, 2_500)
   directory.tookInHand('three.example', 1, 2_500)
-  directory.noteAnswered('one.example', 2_500)
+  directory.noteAttempt('one.example', true, 2_500)
   directory.noteWaiting('four.example', 2_600)
   expect(directory.next(2_600)).toMatchObject({ name: 'four.example' })
 })
@@ -141,9 +141,10 @@ test('what rests waits for its probe: one recipient of one destination; all wake
   directory.letGo('a.example', 1, 5_002)
   expect(directory.next(14_999)).toBeUndefined()
   expect(directory.next(15_000)).toMatchObject({ isProbe: true })
-  directory.noteAnswered('a.example', 15_001)
+  directory.wake('a.example')
   directory.noteWaiting('a.example', 100)
-  expect([directory.next(15_001), directory.next(15_001)]).toMatchObject([{ name: 'a.example', room: 64 }, { name: 'b.example', room: 64 }])
+  const woken = [directory.next(15_001), directory.next(15_001)]
+  expect(woken.map((turn) => `${turn?.name} ${turn?.room}`).toSorted()).toEqual(['a.example 64', 'b.example 64'])
 })
 
 test('a probe that nothing is heard of is made up for; without mail that is due there is none', () => {

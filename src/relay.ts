@@ -279,7 +279,7 @@ function newQueue(
       health,
       metrics,
       frameFor: (message) => frames.frameFor(message),
-      deliver: (job, onAttempt) => delivery.deliver(job, onAttempt),
+      deliver: (job, onAttempt, supply) => delivery.deliver(job, onAttempt, supply),
       isResolverSuspect: () => resolverWatch.isSuspect,
       eventsWritten,
       erasedAddress: core.erasedAddress,

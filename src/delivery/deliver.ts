@@ -1,18 +1,21 @@
 import { messageOf } from '../errors.ts'
-import type { Attempt, DeliveryJob, DeliveryRecipient, Outcome, Postponed } from './attempt.ts'
+import type { Attempt, DeliveryJob, DeliveryRecipient, HostRest, Outcome, Postponed } from './attempt.ts'
 import type { ConnectionPool, Lease } from './connection-pool.ts'
+import type { ContentRequests } from './content-requests.ts'
 import { isCleanContent } from './data-encoding.ts'
 import { SignableMessage } from './dkim-header.ts'
 import type { DkimSigner } from './dkim-sign.ts'
 import { findRoute } from './find-route.ts'
 import type { FindRouteParts } from './find-route.ts'
-import type { MxConnection, OutgoingMessage, Transfer } from './mx-connection.ts'
+import type { HostHealth } from './host-health.ts'
+import type { Body, MxConnection, OutgoingMessage, Transfer } from './mx-connection.ts'
 import { ownerOf } from './mx-provider.ts'
 import { openConnection } from './open-connection.ts'
 import type { ConnectionParts } from './open-connection.ts'
 import { bounce, deferral, outcomeOfHosts } from './outcome.ts'
 import type { Verdict } from './outcome.ts'
-import type { RouteHost } from './route.ts'
+import { hostKey } from './route.ts'
+import type { Route, RouteHost } from './route.ts'
 import { inSevenBits } from '../message/seven-bit.ts'
 import { TrackedMessage } from '../tracking/tracked-message.ts'
 import type { TlsTroubles, Try } from './tls-trouble.ts'
@@ -20,6 +23,9 @@ import { Transcript } from './transcript.ts'
 import type { AttemptFrame } from './transcript.ts'
 
 export interface DeliverParts extends FindRouteParts {
+  health: HostHealth
+  /** The content of jobs that it does not go along with. */
+  contents: ContentRequests
   connection: ConnectionParts
   pool: ConnectionPool
   tlsTroubles: TlsTroubles
@@ -67,43 +73,89 @@ export async function deliver(job: DeliveryJob, onAttempt: OnAttempt, parts: Del
   const settle = (result: Attempt | Postponed): void => {
     if (open.delete(result.recipientId)) onAttempt(result)
   }
-  const settleAll = (outcome: Outcome): void => {
-    for (const { id } of open.values()) settle(attemptOf(draftFor(id, parts), outcome))
+  const settleAll = (outcome: Outcome, rest?: HostRest): void => {
+    for (const { id } of open.values()) settle({ ...attemptOf(draftFor(id, parts), outcome), rest })
+  }
+  const postponeAll = (rest?: HostRest): void => {
+    for (const { id } of open.values()) settle({ recipientId: id, postponed: true, rest })
   }
   try {
-    const route = await findRoute(job, parts)
-    if ('outcome' in route) return settleAll(route.outcome)
-    if (!isCleanContent(job.content)) return settleAll(bounce('5.6.0 the message has bare CR or LF, or NUL', 'internal_error'))
-    const carried = { ...job, ...inSevenBits(job) }
-    const leavingFor = leavingAs(carried, parts)
-    const { messageId, bodyType, smtputf8 } = carried
+    const way = await findWay(job, parts)
+    if ('key' in way) return postponeAll(way)
+    if ('outcome' in way) return settleAll(way.outcome, way.rest)
+    const messageFor = messagesOf(job, parts)
+    if (!messageFor) return settleAll(unclean)
     const failed = new Map()
     for (const recipient of job.recipients) {
-      const message = { messageId, ...(await leavingFor(recipient)), bodyType, smtputf8 }
-      const result = await attemptAt(parts.pool.inOrder(route.hosts), recipient, { job, parts, message, failed })
+      const message = await messageFor(recipient)
+      const result = await attemptAt(parts.pool.inOrder(way.hosts), recipient, { job, parts, message, failed })
       settle(result)
       // The others would wait for the same connections.
-      if ('postponed' in result) break
+      if ('postponed' in result) return postponeAll(result.rest)
     }
-    for (const { id } of open.values()) settle({ recipientId: id, postponed: true })
   } catch (error) {
     settleAll(deferral('internal_error', `4.3.0 an error of this server: ${messageOf(error)}`).outcome)
   }
 }
 
+/** The hosts of the destination; or that it rests, because it was not to be found where they are; or what became of looking for them. */
+async function findWay(job: DeliveryJob, parts: DeliverParts): Promise<Route & { rest?: HostRest | undefined } | HostRest> {
+  const { health } = parts
+  const key = `the hosts of ${job.destination}`
+  const startedAt = performance.now()
+  const rest = job.isProbe ? undefined : health.restOf(key, startedAt)
+  if (rest) return rest
+  const route = await findRoute(job, parts)
+  if ('hosts' in route || route.outcome.type !== 'deferred') {
+    health.forget(key)
+    return route
+  }
+  const now = performance.now()
+  health.noteFailed(key, route.outcome.reason, { startedAt, now })
+  return { ...route, rest: health.restOf(key, now) }
+}
+
+const unclean = bounce('5.6.0 the message has bare CR or LF, or NUL', 'internal_error')
+/** What we add to a message, bytes, where its size must be told before it is known: signatures, a trace, fields. */
+const addedAtMost = 4096
+
+/** The message as it leaves for each recipient; null where it must not. One that is large is read when a host is ready for it. */
+function messagesOf(job: DeliveryJob, parts: DeliverParts): ((recipient: DeliveryRecipient) => OutgoingMessage | Promise<OutgoingMessage>) | null {
+  const { messageId, bodyType, smtputf8, content } = job
+  const frame = { messageId, bodyType, smtputf8 }
+  if (content === 'on request') {
+    return (recipient) => ({ ...frame, size: job.size + addedAtMost, leastSize: job.size, body: () => requestedBody(job, recipient, parts) })
+  }
+  if (!isCleanContent(content)) return null
+  const leavingFor = leavingAs({ ...job, content }, parts)
+  return async (recipient) => {
+    const body = await leavingFor(recipient)
+    const size = body.header.length + body.content.length
+    return { ...frame, size, leastSize: size, body, bodyType: body.bodyType }
+  }
+}
+
+async function requestedBody(job: DeliveryJob, recipient: DeliveryRecipient, parts: DeliverParts): Promise<Body | Verdict | null> {
+  const content = await parts.contents.take(job.id)
+  if (content === null) return null
+  if (!isCleanContent(content)) return { outcome: unclean, nextHost: false }
+  return leavingAs({ ...job, content }, parts)(recipient)
+}
+
+/** A job whose content is there. */
+type LoadedJob = DeliveryJob & { content: Uint8Array }
+
 /** The content and what stands before it: all recipients whose message is the same share its signatures. */
-function leavingAs(
-  job: DeliveryJob,
-  parts: DeliverParts,
-): (recipient: DeliveryRecipient) => Promise<Pick<OutgoingMessage, 'header' | 'content'>> {
-  const tracked = orUntracked(job, parts, () => job.tracking && TrackedMessage.of(job.messageId, job.content, job.tracking))
+function leavingAs(job: LoadedJob, parts: DeliverParts): (recipient: DeliveryRecipient) => Promise<Body> {
+  const { content: carried, bodyType } = inSevenBits(job)
+  const tracked = orUntracked(job, parts, () => job.tracking && TrackedMessage.of(job.messageId, carried, job.tracking))
   if (!tracked) {
-    const headerFor = headersOf(job.content, job, parts)
-    return async (recipient) => ({ header: await headerFor(recipient), content: job.content })
+    const headerFor = headersOf(carried, job, parts)
+    return async (recipient) => ({ header: await headerFor(recipient), content: carried, bodyType })
   }
   return async (recipient) => {
-    const content = orUntracked(job, parts, () => cleanOnly(tracked.contentFor(recipient.id))) ?? job.content
-    return { header: await headersOf(content, job, parts)(recipient), content }
+    const content = orUntracked(job, parts, () => cleanOnly(tracked.contentFor(recipient.id))) ?? carried
+    return { header: await headersOf(content, job, parts)(recipient), content, bodyType }
   }
 }
 
@@ -140,14 +192,17 @@ function headersOf(
 }
 
 async function attemptAt(hosts: RouteHost[], recipient: DeliveryRecipient, transferring: Transferring): Promise<Attempt | Postponed> {
-  const { job, failed } = transferring
-  const { pool, tlsTroubles } = transferring.parts
+  const { job, parts, failed } = transferring
+  const { pool, tlsTroubles } = parts
   let draft: Draft | null = null
   // Of a host that is tried twice, by TLS and in plain text, the last one counts.
   const outcomes = new Map<RouteHost, Outcome>()
   const tries = tlsTroubles.tries(hosts, job.tls, job.at)
   for (const each of tries) {
     const { host } = each
+    // What has just failed by TLS may be tried in plain text although it rests since.
+    const isResting = (): boolean => !outcomes.has(host) && restOf(host, transferring) !== undefined
+    if (isResting()) continue
     const known = failed.get(host)
     if (known) {
       outcomes.set(host, known)
@@ -158,9 +213,14 @@ async function attemptAt(hosts: RouteHost[], recipient: DeliveryRecipient, trans
       if (!draft) return { recipientId: recipient.id, postponed: true }
       break
     }
-    draft ??= draftFor(recipient.id, transferring.parts)
+    // It may have been found to be down meanwhile.
+    if (!lease.connection && isResting()) {
+      lease.release(null)
+      continue
+    }
+    draft ??= draftFor(recipient.id, parts)
     const verdict = await attemptHost(each, recipient, { ...transferring, lease, draft })
-    if (verdict === 'out of sockets') {
+    if (typeof verdict === 'string') {
       if (outcomes.size === 0) return { recipientId: recipient.id, postponed: true }
       break
     }
@@ -177,7 +237,23 @@ async function attemptAt(hosts: RouteHost[], recipient: DeliveryRecipient, trans
     }
     if (performance.now() >= draft.endsAt) break
   }
-  return attemptOf(draft ?? draftFor(recipient.id, transferring.parts), outcomeOfHosts([...outcomes.values()]))
+  const rest = restOfAll(hosts, parts)
+  if (outcomes.size === 0 && rest) return { recipientId: recipient.id, postponed: true, rest }
+  return { ...attemptOf(draft ?? draftFor(recipient.id, parts), outcomeOfHosts([...outcomes.values()])), rest }
+}
+
+const restOf = (host: RouteHost, { job, parts }: Transferring): HostRest | undefined =>
+  job.isProbe ? undefined : parts.health.restOf(hostKey(host), performance.now())
+
+/** Where all hosts rest: the rest that is over first. */
+function restOfAll(hosts: RouteHost[], { health }: DeliverParts): HostRest | undefined {
+  let first: HostRest | undefined
+  for (const host of hosts) {
+    const rest = health.restOf(hostKey(host), performance.now())
+    if (!rest) return undefined
+    if (!first || rest.forMs < first.forMs) first = rest
+  }
+  return first
 }
 
 /** One host's verdict, over the leased connection, or a new one where the host has closed that. */
@@ -185,17 +261,20 @@ async function attemptHost(
   { host, policy, because }: Try,
   recipient: DeliveryRecipient,
   { job, parts, message, failed, lease, draft }: Transferring & { lease: Lease; draft: Draft },
-): Promise<Verdict | 'out of sockets'> {
+): Promise<Verdict | 'out of sockets' | 'no room'> {
   let connection = lease.connection
   draft.host = host
   if (because !== null) draft.transcript.note(`in plain text: ${because}`)
   try {
+    const written = (): void => parts.contents.giveBack(job.id)
     if (connection) {
       draft.connection = connection
+      connection.onWritten = written
       draft.transcript.note(`${host.name} ${host.address}:${host.port}, connection reused`)
       const transfer = await connection.transfer(message, recipient, draft)
       if (transfer !== 'stale') return noteTransfer(transfer, draft, { job, parts })
     }
+    const startedAt = performance.now()
     const opened = await openConnection(host, policy, parts.connection, draft)
     connection = null
     if (opened === 'out of sockets') return opened
@@ -205,22 +284,37 @@ async function attemptHost(
       if (opened.unreachable) parts.pool.noteUnreachable(host)
       // That it failed by TLS was not for TLS.
       if (policy === 'none') parts.tlsTroubles.forget(host)
+      noteFailure(opened, host, startedAt, parts)
       return opened
     }
     parts.pool.noteReachable(host)
+    parts.health.noteAnswered(hostKey(host), performance.now())
     connection = opened
     draft.connection = opened
+    opened.onWritten = written
     parts.pool.track(opened)
     const transfer = await opened.transfer(message, recipient, draft)
     // A new connection is never stale.
     if (transfer === 'stale') return deferral('other', `${host.name} (${host.address}): closed the connection`)
     return noteTransfer(transfer, draft, { job, parts })
   } finally {
+    parts.contents.giveBack(job.id)
     lease.release(connection)
   }
 }
 
-function noteTransfer(transfer: Exclude<Transfer, 'stale'>, draft: Draft, { job, parts }: Pick<Transferring, 'job' | 'parts'>): Verdict {
+/** The host could not be talked to, whatever the message; what TLS policy keeps back says nothing of other mail. */
+function noteFailure({ outcome }: Verdict, host: RouteHost, startedAt: number, { health }: DeliverParts): void {
+  if (outcome.type !== 'deferred' || outcome.category === 'policy') return
+  health.noteFailed(hostKey(host), outcome.reason, { startedAt, now: performance.now() })
+}
+
+function noteTransfer(
+  transfer: Exclude<Transfer, 'stale'>,
+  draft: Draft,
+  { job, parts }: Pick<Transferring, 'job' | 'parts'>,
+): Verdict | 'no room' {
+  if (transfer === 'no room') return transfer
   const { loginGate } = parts.connection
   if (transfer.lacksLogin && transfer.outcome.type === 'deferred') loginGate.refused(transfer.outcome.reason)
   else if (draft.host?.smarthost && transfer.outcome.type === 'delivered') loginGate.taken()

@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads'
 import { messageOf, SternaError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { ListenAddress } from './address-guard.ts'
-import type { Attempt, DeliveryJob, Postponed } from './attempt.ts'
+import type { Attempt, ContentSupply, DeliveryJob, Postponed } from './attempt.ts'
 import type { DeliverySettings, FromThread, ToThread } from './delivery-messages.ts'
 import type { LookUp } from './find-route.ts'
 import { Outbox } from './outbox.ts'
@@ -19,9 +19,9 @@ export interface DeliveryOptions extends Omit<DeliverySettings, 'sheet'> {
 export interface Delivery {
   /**
    * Attempts one job; every recipient is reported once, and then the promise resolves. It does not reject: after
-   * `stop` the recipients are postponed.
+   * `stop` the recipients are postponed. Content that does not go along with the job comes from `supply`.
    */
-  deliver(job: DeliveryJob, onAttempt: (result: Attempt | Postponed) => void): Promise<void>
+  deliver(job: DeliveryJob, onAttempt: (result: Attempt | Postponed) => void, supply: ContentSupply): Promise<void>
   /** Hands a private key over (PKCS #8, DER) that later jobs name by this id. */
   addKey(id: string, der: Uint8Array): void
   /** Forgets a key that no later job names. */
@@ -78,7 +78,10 @@ export function startDelivery({ threads, newSheet, ...options }: DeliveryOptions
     for (const each of all) each.tell(message)
   }
   return {
-    deliver: (job, onAttempt) => (suspects.has(job) ? suspects : (shared[placeOf(job.destination) % threads] as DeliveryThread)).deliver(job, onAttempt),
+    deliver(job, onAttempt, supply) {
+      const thread = suspects.has(job) ? suspects : (shared[placeOf(job.destination) % threads] as DeliveryThread)
+      return thread.deliver(job, onAttempt, supply)
+    },
     addKey(id, der) {
       known.keys.set(id, der)
       tellAll({ type: 'key', id, der })
@@ -126,13 +129,13 @@ class DeliveryThread {
     this.#start()
   }
 
-  deliver(job: DeliveryJob, onAttempt: (result: Attempt | Postponed) => void): Promise<void> {
+  deliver(job: DeliveryJob, onAttempt: (result: Attempt | Postponed) => void, supply: ContentSupply): Promise<void> {
     if (this.#stopping || !this.#worker) {
       for (const { id } of job.recipients) onAttempt({ recipientId: id, postponed: true })
       return Promise.resolve()
     }
     return new Promise((done) => {
-      this.#jobs.set(job.id, { job, open: new Set(job.recipients.map(({ id }) => id)), onAttempt, done })
+      this.#jobs.set(job.id, { job, open: new Set(job.recipients.map(({ id }) => id)), onAttempt, supply, done })
       this.tell({ type: 'job', job })
     })
   }
@@ -189,12 +192,22 @@ class DeliveryThread {
     if (message.type === 'fault') return this.#parts.log.error({ reason: message.reason }, 'a fault on a delivery thread')
     const job = this.#jobs.get(message.jobId)
     if (!job) return
+    if (message.type === 'content wanted') return void this.#supply(message.jobId, job.supply)
+    if (message.type === 'content left') return job.supply.giveBack()
     if (message.type === 'attempt') {
       if (job.open.delete(message.result.recipientId)) job.onAttempt(message.result)
     } else {
       this.#jobs.delete(message.jobId)
       job.done()
     }
+  }
+
+  async #supply(jobId: string, supply: ContentSupply): Promise<void> {
+    // A thread that has taken the place of a crashed one has not asked.
+    const outbox = this.#outbox
+    const content = await supply.take().catch(messageOf)
+    if (outbox && outbox === this.#outbox) outbox.add({ type: 'content', jobId, content })
+    else supply.giveBack()
   }
 
   #onExit(cause: unknown): void {

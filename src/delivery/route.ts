@@ -17,6 +17,9 @@ export interface RouteHost {
   smarthost?: Smarthost
 }
 
+/** Names the host: one address is the same host under whatever name. */
+export const hostKey = ({ address, port }: RouteHost): string => `${address} ${port}`
+
 /** Where a destination's mail goes, the best first, or what became of it because there is nowhere. */
 export type Route = FoundRoute | { outcome: Outcome }
 

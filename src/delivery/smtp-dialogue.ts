@@ -78,20 +78,21 @@ export class SmtpDialogue {
 
   /**
    * Writes blocks no faster than the peer takes them, each within `blockMs`, and hears the reply to them, which may
-   * come before the end.
+   * come before the end. `written`: told once the system has taken the last of them.
    */
   async content(
-    blocks: Iterable<Uint8Array[]>,
-    { blockMs, replyMs }: { blockMs: number; replyMs: number },
+    blocks: Iterator<Uint8Array[]>,
+    { blockMs, replyMs, written }: { blockMs: number; replyMs: number; written: () => void },
   ): Promise<Heard & { early?: boolean }> {
     let early: Heard | null = null
-    const left = blocks[Symbol.iterator]()
-    let block = left.next()
-    let next = left.next()
+    let block = blocks.next()
+    let next = blocks.next()
     const reply = this.reply(next.done ? replyMs : blockMs, 'the end of the message data')
     for (let i = 0; !block.done; i++) {
       this.socket.cork()
+      const last = next.done ? block.value.pop() : undefined
       for (const part of block.value) this.socket.write(part)
+      if (last) this.socket.write(last, () => written())
       this.socket.uncork()
       if (next.done) {
         if (i > 0) this.allow(replyMs, 'the end of the message data')
@@ -102,8 +103,10 @@ export class SmtpDialogue {
       if (this.socket.writableNeedDrain) await Promise.race([this.#drained(), reply])
       if (early) return { ...(early as Heard), early: true }
       block = next
-      next = left.next()
+      next = blocks.next()
     }
+    // The content must not stay in memory while the reply is waited for.
+    block = next
     return reply
   }
 

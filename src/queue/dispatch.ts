@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts'
 import { unconnectedAttempt } from '../delivery/attempt.ts'
-import type { Attempt, Bounced, DeliveryJob, Outcome, Postponed } from '../delivery/attempt.ts'
+import type { Attempt, Bounced, ContentSupply, DeliveryJob, Outcome, Postponed } from '../delivery/attempt.ts'
 import type { JobFrame } from '../delivery/job-frames.ts'
 import { deferral } from '../delivery/outcome.ts'
 import { fateOf, simulatedAttempt, simulatorDomain } from '../delivery/simulator.ts'
@@ -12,8 +12,9 @@ import type { Database, Statement } from '../store/database.ts'
 import type { LastingWrites } from '../store/lasting-writes.ts'
 import { withEarlierReport } from '../suppression/suppression-policy.ts'
 import type { SuppressionPolicy } from '../suppression/suppression-policy.ts'
+import type { ContentRoom, QueuedContent } from './content-room.ts'
 import { DeliveryCounts } from './delivery-counts.ts'
-import { holdSuspended, postpone } from './queue-store.ts'
+import { holdSuspended, postpone, putBack } from './queue-store.ts'
 import type { QueuedMessage, QueuedRecipient } from './queue-store.ts'
 import { recordReactions, settleAttempt, settleUntried } from './settle.ts'
 import type { Settlement } from './settle.ts'
@@ -22,8 +23,8 @@ export interface DispatchParts {
   db: Pick<Database, 'read' | 'report'>
   clock: Clock
   log: Log
-  /** Makes one attempt for every recipient of the job. */
-  deliver(job: DeliveryJob, onAttempt: (result: Attempt | Postponed) => void): Promise<void>
+  /** Makes one attempt for every recipient of the job. `supply`: where its content comes from that does not go along with it. */
+  deliver(job: DeliveryJob, onAttempt: (result: Attempt | Postponed) => void, supply: ContentSupply): Promise<void>
   /** Null where the message cannot be signed: it waits. */
   frameFor(message: QueuedMessage): JobFrame | null
   /** True where what the name servers say is not to be believed. */
@@ -45,11 +46,21 @@ interface Hold {
   /** The boot id that has the recipients in hand. */
   owner: string
   outcomes: LastingWrites
+  contentRoom: ContentRoom
+  /** Told of each attempt, and of what was put back because its destination rests. */
+  heard(destination: string, result: Attempt | Postponed): void
   /**
    * Told of each recipient when what became of it is on disk, and when it is due again; null: never.
    * @param isTried false where it was put back untried
    */
   settled(recipient: QueuedRecipient, dueAt: number | null, isTried: boolean): void
+}
+
+/** What is to be delivered. */
+interface Work {
+  content: QueuedContent
+  /** True where it is to be found out whether a host is up again. */
+  isProbe: boolean
 }
 
 /** Recipients of one job: they share a connection, one after the other. */
@@ -74,7 +85,7 @@ export class Dispatch {
   }
 
   /** Attempts every recipient and writes down what came of it. Whatever goes wrong here itself is a deferral. */
-  async deliver(message: QueuedMessage, recipients: QueuedRecipient[], content: Uint8Array): Promise<void> {
+  async deliver(message: QueuedMessage, recipients: QueuedRecipient[], work: Work): Promise<void> {
     const frame = message.sandbox ? unsigned : this.#frameFor(message)
     const jobs: Promise<void>[] = []
     for (const [destination, atDestination] of Map.groupBy(recipients, (recipient) => recipient.destination)) {
@@ -87,7 +98,7 @@ export class Dispatch {
         continue
       }
       for (let i = 0; i < atDestination.length; i += jobSize) {
-        jobs.push(this.#runJob(message, atDestination.slice(i, i + jobSize), frame, content))
+        jobs.push(this.#runJob(message, atDestination.slice(i, i + jobSize), frame, work))
       }
     }
     await allOf(jobs)
@@ -109,26 +120,31 @@ export class Dispatch {
     }
   }
 
-  async #runJob(message: QueuedMessage, recipients: QueuedRecipient[], frame: JobFrame, content: Uint8Array): Promise<void> {
+  async #runJob(message: QueuedMessage, recipients: QueuedRecipient[], frame: JobFrame, work: Work): Promise<void> {
     const open = new Map(recipients.map((recipient) => [recipient.id, recipient]))
     const settling: Promise<void>[] = []
     const settle = (result: Attempt | Postponed): void => {
       const recipient = open.get(result.recipientId)
       if (!recipient) return
       open.delete(result.recipientId)
-      settling.push('postponed' in result ? this.postpone(recipient) : this.#settleAttempt(message, recipient, result))
+      if (!('postponed' in result) || result.rest) this.#parts.heard(recipient.destination, result)
+      if (!('postponed' in result)) settling.push(this.#settleAttempt(message, recipient, result))
+      else settling.push(result.rest ? this.#putBack(recipient) : this.postpone(recipient))
     }
+    const supply = this.#parts.contentRoom.supply(work.content)
     try {
-      await this.#parts.deliver(this.#jobOf(message, recipients, frame, content), settle)
+      await this.#parts.deliver(this.#jobOf(message, recipients, frame, work), settle, supply)
       for (const recipientId of open.keys()) settle({ recipientId, postponed: true })
     } catch (error) {
       this.#parts.log.error({ messageId: message.id, error }, 'a delivery job failed')
       for (const recipientId of open.keys()) settle(this.#unconnected(recipientId, faultOfOurs(error)))
+    } finally {
+      supply.end()
     }
     await allOf(settling)
   }
 
-  #jobOf(message: QueuedMessage, recipients: QueuedRecipient[], frame: JobFrame, content: Uint8Array): DeliveryJob {
+  #jobOf(message: QueuedMessage, recipients: QueuedRecipient[], frame: JobFrame, { content, isProbe }: Work): DeliveryJob {
     return {
       id: String(++this.#lastJob),
       messageId: message.id,
@@ -136,7 +152,9 @@ export class Dispatch {
       isSecondLook: recipients.some(({ absentSince }) => absentSince !== null),
       knownName: frame.knownName,
       recipients: recipients.map((recipient) => ({ id: recipient.id, forwardPath: recipient.forwardPath, ...frame.frameOf(recipient) })),
-      content,
+      isProbe,
+      content: content.along ?? 'on request',
+      size: content.size,
       bodyType: message.bodyType,
       smtputf8: message.smtputf8,
       tls: frame.tls,
@@ -218,6 +236,12 @@ export class Dispatch {
     const dueAt = this.#parts.clock.now() + postponedMs
     await this.#write(recipient, [postpone(recipient.id, this.#parts.owner, dueAt)])
     this.#parts.settled(recipient, dueAt, false)
+  }
+
+  /** Puts a recipient back whose destination rests: it is as long due as before. */
+  async #putBack(recipient: QueuedRecipient): Promise<void> {
+    await this.#write(recipient, [putBack(recipient.id, this.#parts.owner)])
+    this.#parts.settled(recipient, recipient.dueAt, false)
   }
 
   /** Puts scheduled mail back whose account is suspended, until that is active again or the time of the mail is over. */

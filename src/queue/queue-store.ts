@@ -110,11 +110,20 @@ export interface ClaimedRow extends Row {
   absent_since: number | null
 }
 
+interface Claim extends Record<string, string | number> {
+  destination: string
+  owner: string
+  now: number
+  limit: number
+}
+
+const claimed = 'id, message_id, forward_path, attempts, due_at, expires_at, last_response, smtp_code, enhanced_status, absent_since'
+
 /**
  * Takes what is due at a destination, the oldest first, and tells when the next of it is due. The rows come back in
  * no order. Uses the partial index recipient_due.
  */
-export const claimDue = (claim: { destination: string; owner: string; now: number; limit: number }): Statement[] => [
+export const claimDue = (claim: Claim): Statement[] => [
   {
     sql: `update recipient
              set owner = :owner, state = case when state = 'scheduled' then 'queued' else state end
@@ -122,7 +131,7 @@ export const claimDue = (claim: { destination: string; owner: string; now: numbe
              select id from recipient
               where destination = :destination and due_at is not null and owner is null and held = 0 and due_at <= :now
               order by due_at limit :limit)
-           returning id, message_id, forward_path, attempts, due_at, expires_at, last_response, smtp_code, enhanced_status, absent_since`,
+           returning ${claimed}`,
     params: claim,
   },
   {
@@ -131,6 +140,29 @@ export const claimDue = (claim: { destination: string; owner: string; now: numbe
     params: { destination: claim.destination },
   },
 ]
+
+const expired = 'destination = :destination and due_at is not null and owner is null and held = 0 and expires_at <= :now'
+
+/** Whether the time of any mail is over that waits for a destination. Uses the partial index recipient_expiry. */
+export const anyExpired = `select id from recipient where ${expired} limit 1`
+
+/** Takes what waits for a destination and whose time is over, in no order. Uses the partial index recipient_expiry. */
+export const claimExpired = (claim: Claim): Statement[] => [
+  {
+    sql: `update recipient
+             set owner = :owner, state = case when state = 'scheduled' then 'queued' else state end
+           where id in (select id from recipient where ${expired} order by expires_at limit :limit)
+           returning ${claimed}`,
+    params: claim,
+  },
+]
+
+/** Puts a recipient back as it was, because its destination rests. */
+export const putBack = (id: string, owner: string): Statement => ({
+  sql: 'update recipient set owner = null where id = :id and owner = :owner',
+  params: { id, owner },
+  expect: 1,
+})
 
 /**
  * Puts a recipient back untried, because no connection to its host was free. One that was due before its time was over is

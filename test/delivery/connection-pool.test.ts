@@ -131,9 +131,11 @@ describe('connections', () => {
     let refuse = true
     const mx = await testMx({ on: { banner: () => (refuse ? '421 busy' : undefined), rcpt: (address) => (address.startsWith('reset') ? 'reset' : undefined) } })
     const delivery = testDelivery([mx], { limits: { maxConnectionsPerHost: 2 } })
-    await Promise.all(Array.from({ length: 10 }, () => delivery.attempt()))
+    // It would rest.
+    const isProbe = true
+    await Promise.all(Array.from({ length: 10 }, () => delivery.attempt(jobOf({ isProbe }))))
     refuse = false
-    await Promise.all(Array.from({ length: 10 }, () => delivery.attempt(jobOf({ to: ['reset@example.com'] }))))
+    await Promise.all(Array.from({ length: 10 }, () => delivery.attempt(jobOf({ to: ['reset@example.com'], isProbe }))))
     for (const attempt of await Promise.all(Array.from({ length: 10 }, () => delivery.attempt()))) expect(attempt).toMatchObject(delivered)
     expect(mx.sessions.filter(isOpen).length).toBeLessThanOrEqual(2)
   })

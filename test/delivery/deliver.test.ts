@@ -1,10 +1,12 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import type { Attempt } from '../../src/delivery/attempt.ts'
+import { ContentRequests } from '../../src/delivery/content-requests.ts'
+import type { ContentAnswer } from '../../src/delivery/content-requests.ts'
 import type { AddedField } from '../../src/message/added-field.ts'
 import { fakeResolver } from '../support/fake-resolver.ts'
 import { contentOf, jobOf, linesOf, testDelivery, testMx } from '../support/delivery-fixture.ts'
-import type { MxAction, MxHooks } from '../support/fake-mx.ts'
+import type { FakeMx, MxAction, MxHooks } from '../support/fake-mx.ts'
 import { smugglingSequences } from '../support/smuggling-sequences.ts'
 
 /** `deferred other`, `bounced soft policy`, `delivered` */
@@ -315,6 +317,52 @@ describe('several hosts', () => {
     const results = await delivery.deliver(jobOf({ to: ['a@example.com', 'b@example.com', 'c@example.com'] }))
     expect(results.map((result) => told(result as Attempt))).toEqual(['delivered', 'delivered', 'delivered'])
     expect([one.sessions.length, two.sessions.length]).toEqual([1, 1])
+  })
+})
+
+describe('content on request', () => {
+  /** A delivery that finds this content when it asks, and what it asked. */
+  function requesting(mx: FakeMx, content: ContentAnswer) {
+    const delivery = testDelivery([mx])
+    const asked: string[] = []
+    const contents = new ContentRequests((type, jobId) => {
+      asked.push(`${type} after ${mx.sessions.at(-1)?.commands.at(-1)}`)
+      if (type === 'content wanted') contents.answer(jobId, content)
+    })
+    delivery.parts.contents = contents
+    return { delivery, asked }
+  }
+  const text = 'Subject: hi\r\n\r\nHello\r\n'
+  const job = () => jobOf({ content: 'on request', size: text.length })
+
+  it('is asked for when the host is ready for it, and given back when it has left', async () => {
+    const mx = await testMx({ on: { dot: () => 'hang' } })
+    const { delivery, asked } = requesting(mx, contentOf(text))
+    void delivery.deliver(job())
+    await expect.poll(() => asked).toEqual(['content wanted after DATA', 'content left after DATA'])
+    expect(Number(/SIZE=(\d+)/.exec(mx.sessions[0]?.commands.join() ?? '')?.[1])).toBeGreaterThan(text.length)
+  })
+
+  it('is not asked for by a host that refuses the recipient or hangs', async () => {
+    const mx = await testMx({ on: { rcpt: () => '550 5.1.1 No such user' } })
+    const { delivery, asked } = requesting(mx, contentOf(text))
+    expect(await delivery.attempt(job())).toMatchObject({ outcome: { type: 'bounced' } })
+    expect(asked).toEqual([])
+  })
+
+  it('that there is no room for puts the message back, and one that cannot be read keeps it', async () => {
+    const mx = await testMx()
+    expect(await requesting(mx, null).delivery.deliver(job())).toEqual([{ recipientId: 'rcp_1', postponed: true }])
+    expect(await requesting(mx, 'the disk is gone').delivery.attempt(job())).toMatchObject({
+      outcome: { type: 'deferred', category: 'internal_error', reason: expect.stringContaining('the disk is gone') },
+    })
+    expect(mx.messages).toEqual([])
+  })
+
+  it('goes to a host whose limit it fits in, however little is left', async () => {
+    const mx = await testMx({ extensions: [`SIZE ${text.length + 1}`] })
+    expect(await requesting(mx, contentOf(text)).delivery.attempt(job())).toMatchObject({ outcome: { type: 'delivered' } })
+    expect(mx.messages[0]?.mailParams).toContain(`SIZE=${text.length + 1}`)
   })
 })
 

@@ -224,7 +224,7 @@ test('a message that crashes the delivery thread is kept apart, and what was tri
   const guilty = await waiting({ forwardPath: 'guilty@rcpt.example', dueAt: clock.now() - 1 })
   // No message is like this: the thread throws outside of any delivery.
   const crashing = (job: DeliveryJob): DeliveryJob => (job.messageId === guilty ? { ...job, content: null as never } : job)
-  await startQueue({ deliver: (job, onAttempt) => delivery.deliver(crashing(job), onAttempt) })
+  await startQueue({ deliver: (job, onAttempt, supply) => delivery.deliver(crashing(job), onAttempt, supply) })
 
   const put = async () => {
     clock.advance(5_000)

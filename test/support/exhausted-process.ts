@@ -1,7 +1,9 @@
 /** Delivers to a host that refuses connections: while this process may open nothing more, and afterwards. Prints both results. */
 import { closeSync, openSync } from 'node:fs'
 import { ConnectionPool } from '../../src/delivery/connection-pool.ts'
+import { ContentRequests } from '../../src/delivery/content-requests.ts'
 import { deliver } from '../../src/delivery/deliver.ts'
+import { HostHealth } from '../../src/delivery/host-health.ts'
 import { standardTimeouts } from '../../src/delivery/delivery-timeouts.ts'
 import { DkimSigner } from '../../src/delivery/dkim-sign.ts'
 import { LoginGate } from '../../src/delivery/smarthost-login.ts'
@@ -18,6 +20,8 @@ const parts = {
     smarthost: null,
     random: Math.random,
   },
+  health: new HostHealth(Math.random),
+  contents: new ContentRequests(() => {}),
   eachServer: [],
   noteFault: () => {},
   noteLookUp: () => {},
@@ -36,6 +40,8 @@ const job = {
   knownName: null,
   tracking: null,
   recipients: [recipientOf('one'), recipientOf('two')],
+  isProbe: false,
+  size: 23,
   content: new TextEncoder().encode('Subject: hi\r\n\r\nHello\r\n'),
   bodyType: '7bit' as const,
   smtputf8: false,

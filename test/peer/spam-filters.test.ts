@@ -120,7 +120,7 @@ const received = ({ data, mailFrom, rcptTo }: MxMessage): Buffer =>
 /** Informational rules have no points, or a thousandth of one. */
 const against = (points: Points): Points => Object.fromEntries(Object.entries(points).filter(([name, score]) => score > 0.01 && known[name] !== score))
 
-test.each(mails.map(([name], place) => [name, place] as const))('%s: nothing against it', (name, place) => {
+test.each(mails.map(([name], place) => [name, place] as const))('%s: nothing against it', (_, place) => {
   const { bySpamAssassin = {}, byRspamd = {} } = found[place] ?? {}
   expect(Object.keys(byRspamd)).toEqual(expect.arrayContaining(['R_DKIM_ALLOW', 'R_SPF_ALLOW', 'DMARC_POLICY_ALLOW']))
   expect({ bySpamAssassin: against(bySpamAssassin), byRspamd: against(byRspamd) }).toEqual({ bySpamAssassin: {}, byRspamd: {} })

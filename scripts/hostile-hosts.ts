@@ -6,7 +6,7 @@
  * node scripts/hostile-hosts.ts [--seconds 15] [--backlog 20000] [--only 'banner'] [--together]
  *
  * `--together`: all of them at once, and a small backlog, for a short run. Exits 0 when of fresh mail the p99 is below a second, no
- * scheduled mail is two seconds late, all of it arrives, and a refusing host sees no more than `mostAttempts` connections.
+ * scheduled mail is two seconds late (more than when all is quiet), all of it arrives, and a refusing host sees no more than `mostAttempts` connections.
  */
 import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -150,42 +150,61 @@ async function run({ name, begin }: Attack): Promise<void> {
   await server.start()
   // Its destinations are known and its code is warm.
   for (let i = 0; i < 100; i++) await sendHealthy('fresh')
-  awaited.clear()
+  const quiet = await press(Math.min(seconds, 3))
   for (const sink of all) sink.connections = 0
   await begin()
+  const figures = await press(seconds)
+  tell(name, figures, { connections: sinks.refuses.connections, rows: countAttempts(place), memory: server.memory() })
+  judge(name, figures, quiet)
+  await server.end('SIGKILL')
+  rmSync(place, { recursive: true, force: true })
+}
+
+interface Figures {
+  /** What each message took, ms, sorted; infinite where it did not arrive. */
+  fresh: number[]
+  scheduled: number[]
+}
+
+/** Sends mail to healthy destinations at an even pace. */
+async function press(forSeconds: number): Promise<Figures> {
+  awaited.clear()
   const startedAt = performance.now()
   const sending: Promise<void>[] = []
-  for (let tick = 0; performance.now() < startedAt + seconds * 1000; tick++) {
+  for (let tick = 0; performance.now() < startedAt + forSeconds * 1000; tick++) {
     sending.push(sendHealthy('fresh'))
     if (tick % 2 === 0) sending.push(sendHealthy('scheduled', 1_500))
     await pause(50)
   }
-  const attempts = { connections: sinks.refuses.connections, rows: countAttempts(place) }
   await Promise.all(sending)
   const end = performance.now() + patienceMs
   while (performance.now() < end && [...awaited.values()].some(({ at }) => at === Infinity)) await pause(50)
-  tell(name, attempts, server.memory())
-  await server.end('SIGKILL')
-  rmSync(place, { recursive: true, force: true })
+  const took = (kind: string): number[] =>
+    [...awaited.values()].filter((mail) => mail.kind === kind).map(({ at, from }) => at - from).toSorted((a, b) => a - b)
+  return { fresh: took('fresh'), scheduled: took('scheduled') }
 }
 
 const countAttempts = (place: string): number =>
   rowsIn(place)<{ n: number }>("select count(*) as n from attempt a join recipient r on r.id = a.recipient_id where r.destination = 'refuses.example'")[0]?.n ?? 0
 
-function tell(name: string, { connections, rows }: { connections: number; rows: number }, memory: number): void {
-  const took = (kind: string): number[] =>
-    [...awaited.values()].filter((mail) => mail.kind === kind).map(({ at, from }) => at - from).toSorted((a, b) => a - b)
-  const [fresh, scheduled] = [took('fresh'), took('scheduled')]
-  const missing = [...fresh, ...scheduled].filter((ms) => ms === Infinity).length
-  const [p99, latest] = [quantile(fresh, 0.99), quantile(scheduled, 1)]
+const missing = ({ fresh, scheduled }: Figures): number => [...fresh, ...scheduled].filter((ms) => ms === Infinity).length
+
+function tell(name: string, figures: Figures, { connections, rows, memory }: { connections: number; rows: number; memory: number }): void {
+  const { fresh, scheduled } = figures
   console.log(
-    `${name.padEnd(34)}${shown(quantile(fresh, 0.5))}${shown(p99)}${shown(quantile(scheduled, 0.5))}${shown(latest)}` +
-      `${String(missing).padStart(9)}${String(connections).padStart(13)}${String(rows).padStart(9)}${String(memory).padStart(7)}`,
+    `${name.padEnd(34)}${shown(quantile(fresh, 0.5))}${shown(quantile(fresh, 0.99))}${shown(quantile(scheduled, 0.5))}${shown(quantile(scheduled, 1))}` +
+      `${String(missing(figures)).padStart(9)}${String(connections).padStart(13)}${String(rows).padStart(9)}${String(memory).padStart(7)}`,
   )
-  if (missing > 0) faults.push(`${name}: ${missing} of ${fresh.length + scheduled.length} healthy messages did not arrive`)
-  else if (p99 > bound.fresh) faults.push(`${name}: fresh mail took ${p99} ms (p99)`)
-  if (missing === 0 && latest > bound.scheduled) faults.push(`${name}: scheduled mail was ${latest} ms late`)
   if (connections > mostAttempts || rows > mostAttempts) faults.push(`${name}: ${connections} connections and ${rows} attempts at a host that refuses`)
+}
+
+/** What a busy machine takes when all is quiet is not to be blamed on the hosts. */
+function judge(name: string, figures: Figures, quiet: Figures): void {
+  if (missing(figures) > 0) faults.push(`${name}: ${missing(figures)} healthy messages did not arrive`)
+  const [p99, latest] = [quantile(figures.fresh, 0.99), quantile(figures.scheduled, 1)]
+  const [quietP99, quietLatest] = [quantile(quiet.fresh, 0.99), quantile(quiet.scheduled, 1)]
+  if (p99 > bound.fresh + quietP99) faults.push(`${name}: fresh mail took ${p99} ms (p99), ${quietP99} when all was quiet`)
+  if (latest > bound.scheduled + quietLatest) faults.push(`${name}: scheduled mail was ${latest} ms late, ${quietLatest} when all was quiet`)
 }
 
 console.log(`fresh mail and lateness of scheduled mail, ms; connections and attempts at the host that refuses; memory, MB (${seconds} s each)`)

@@ -14,10 +14,9 @@ export function takeProxyHeader(socket: Socket, done: (address: string | null) =
   let come: Buffer = Buffer.alloc(0)
   const finish = (address: string | null): void => {
     clearTimeout(timer)
-    socket.off('readable', read).off('end', giveUp).off('close', giveUp)
-    // Of a socket that is destroyed an error may still be under way, and nobody else listens for it.
-    if (address === null) socket.destroy()
-    else socket.off('error', giveUp)
+    socket.off('readable', read).off('end', giveUp).off('close', giveUp).off('error', giveUp)
+    // An error may still be under way, and nobody else listens for it.
+    if (address === null) socket.on('error', () => {}).destroy()
     done(address)
   }
   const giveUp = (): void => finish(null)

@@ -158,7 +158,9 @@ function sendAway({ socket, answers }: Pick<Connection, 'socket' | 'answers'>): 
 }
 
 /** Whoever asks the socket where its client is learns what the proxy has said. */
-const tellAddress = (socket: Socket, address: string): unknown => Object.defineProperty(socket, 'remoteAddress', { value: address })
+function tellAddress(socket: Socket, address: string): void {
+  if (socket.remoteAddress !== address) Object.defineProperty(socket, 'remoteAddress', { value: address })
+}
 
 /** Node tells it by no other way. */
 const socketBelow = (socket: TLSSocket): Socket => (socket as TLSSocket & { _parent: Socket })._parent

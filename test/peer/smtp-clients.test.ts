@@ -66,7 +66,7 @@ const execute = promisify(execFile)
 /** Not this test's own Python, PATH and such: those of the system, which Debian's modules belong to. */
 const system = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', HOME: '/nonexistent', LANG: 'C.UTF-8' }
 const run = (sending: Sending, program: string, words: string[], more: Record<string, string> = {}): Promise<unknown> =>
-  execute(program, words, { env: { ...system, ...environment(sending), ...more }, timeout: 30_000 })
+  execute(program, words, { env: { ...system, ...environment(sending), ...more }, timeout: 50_000 })
 const script = (program: string, file: string, words: string[] = []) => (sending: Sending): Promise<unknown> =>
   run(sending, program, [...words, join(scripts, file)])
 

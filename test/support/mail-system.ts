@@ -53,7 +53,7 @@ const script = `
 root=$1 unpacked=$2 prepare=$3
 shift 3
 etc=$root/etc
-[ -z "$unpacked" ] || etc=$etc:$unpacked/etc
+[ -z "$unpacked" ] || [ ! -d "$unpacked/etc" ] || etc=$etc:$unpacked/etc
 mount -t overlay overlay -o "lowerdir=$etc:/etc" /etc
 [ -z "$unpacked" ] || mount -t overlay overlay -o "lowerdir=$unpacked/usr:/usr" /usr
 mount --bind "$root/var" /var

@@ -90,3 +90,7 @@ export interface Submission {
   expiresIn: number | null
   idempotency: Idempotency | null
 }
+
+/** True where its submitter gave `<>`: nobody is to be told what became of it. Over HTTP nothing is given. */
+export const hasNullReversePath = ({ source, reversePath }: Pick<Submission, 'source' | 'reversePath'>): boolean =>
+  source === 'smtp' && reversePath === null

@@ -1,4 +1,5 @@
-import type { Tag } from '../message/submission.ts'
+import { hasNullReversePath } from '../message/submission.ts'
+import type { Submission, Tag } from '../message/submission.ts'
 import { joinShared, noteShared } from '../shared-memory.ts'
 import type { Database, Row } from '../store/database.ts'
 import { storedTracking } from '../message/tracking-options.ts'
@@ -13,7 +14,8 @@ interface MessageRow extends Row {
   size: number
   body_type: '7bit' | '8bitmime'
   smtputf8: number
-  null_reverse_path: number
+  source: Submission['source']
+  reverse_path: string | null
   tags: string
   unsubscribe_topic: string | null
   tracking: string | null
@@ -26,8 +28,7 @@ interface MessageRow extends Row {
 export async function readMessage(db: Database, id: string): Promise<QueuedMessage> {
   const [row] = await db.read<MessageRow>(
     `select id, account_id, domain_id, sandbox, subject, size, body_type, smtputf8, tags, unsubscribe_topic, tracking, expires_in, scheduled_at,
-            case when source = 'smtp' and reverse_path is null then 1 else 0 end as null_reverse_path,
-            coalesce(scheduled_at, created_at) as first_due_at
+            source, reverse_path, coalesce(scheduled_at, created_at) as first_due_at
        from message where id = :id`,
     { id },
   )
@@ -54,7 +55,7 @@ const queuedMessageOf = (row: MessageRow): QueuedMessage => ({
   size: row.size,
   bodyType: row.body_type,
   smtputf8: row.smtputf8 === 1,
-  nullReversePath: row.null_reverse_path === 1,
+  nullReversePath: hasNullReversePath({ source: row.source, reversePath: row.reverse_path }),
   feedbackTag: (JSON.parse(row.tags) as Tag[])[0]?.value ?? null,
   unsubscribeTopic: row.unsubscribe_topic,
   tracking: storedTracking(row.tracking),

@@ -126,6 +126,12 @@ export class QueueRunner {
     this.#claimWhatIsDue()
   }
 
+  /** Somebody wants it tried now, though its host may rest. */
+  tryNow(destination: string): void {
+    this.#destinations.probeNow(destination, this.#parts.clock.now())
+    this.#claimWhatIsDue()
+  }
+
   /** To be called when the time of day was set back: mail that waits must not wait for that time to come again. */
   clockSetBack(): void {
     this.#track(this.#bringForward())

@@ -177,7 +177,7 @@ test('the other lists do', async () => {
     'r: sqlite_autoindex_recipient_1 (id=?)',
     'recipient: all of recipient_due',
     'recipient: all of recipient_held',
-    'recipient: recipient_due (destination>?)',
+    'recipient: recipient_expiry (destination>?)',
     'recipient: recipient_held (destination>?)',
     'recipient: recipient_owned (owner>?)',
     'suppression: suppression_listed (account_id=? AND sandbox=? AND id>?)',

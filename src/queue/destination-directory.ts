@@ -167,6 +167,11 @@ export class DestinationDirectory {
     return this.#resting.rest(name, host)
   }
 
+  /** Where the destination rests, its host is to be tried now. */
+  probeNow(name: string, now: number): void {
+    this.#resting.probeNow(name, now)
+  }
+
   #nextIn(room: Room, now: number): Turn | undefined {
     while (room.inHand < room.limit && room.heap.firstDueAt <= now) {
       const { key: name, dueAt } = room.heap.pop() as { key: string; dueAt: number }

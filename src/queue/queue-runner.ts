@@ -18,6 +18,7 @@ import { QueueWatch } from './queue-watch.ts'
 import { anyExpired, claimDue, claimExpired, releaseAll, releaseOthers, waitingDestinations } from './queue-store.ts'
 import type { ClaimedRow, QueuedMessage, QueuedRecipient } from './queue-store.ts'
 import { queuedRecipientOf, readContent, readMessage } from './queued-mail.ts'
+import { RestingExpiry } from './resting-expiry.ts'
 import { isOver, longestWaitMs } from './retry-schedule.ts'
 
 interface QueueRunnerParts extends DispatchParts {
@@ -32,8 +33,6 @@ const destinationLimit = 64
 const totalLimit = 4_000
 /** Destinations that are claimed from at a time: so many may be due at once that others would wait for the store. */
 const claimsAtOnce = 32
-/** How often it is looked whether the time of mail for resting destinations is over, ms. */
-const expiryEveryMs = 15_000
 /** When claiming that failed for a reason of ours (a full disk, say) is tried again, ms. */
 const againMs = 1_000
 
@@ -56,6 +55,7 @@ export class QueueRunner {
   readonly #dispatch: Dispatch
   readonly #outcomes: LastingWrites
   readonly #watch: QueueWatch
+  readonly #expiry: RestingExpiry
   readonly #longestWaitMs: number
   readonly #destinations = new DestinationDirectory(destinationLimit, totalLimit)
   readonly #slots = new FreshSlots()
@@ -65,8 +65,6 @@ export class QueueRunner {
   readonly #inHand = new Set<QueuedRecipient>()
   #cancelTimer: CancelTimer = () => {}
   #armedFor = Infinity
-  #cancelExpiry: CancelTimer = () => {}
-  #expiryArmed = false
   #claims = 0
   #running = false
 
@@ -78,6 +76,12 @@ export class QueueRunner {
     const settled = (recipient: QueuedRecipient, dueAt: number | null, isTried: boolean) => this.#settled(recipient, dueAt, isTried)
     const heard = (destination: string, result: Attempt | Postponed): void => this.#heard(destination, result)
     this.#dispatch = new Dispatch({ ...parts, owner: this.owner, outcomes: this.#outcomes, contentRoom: this.#content, settled, heard }, settings)
+    this.#expiry = new RestingExpiry({
+      clock: parts.clock,
+      resting: () => this.#destinations.resting,
+      expire: (destination, reason) => this.#expire(destination, reason),
+      failed: (error) => parts.log.error({ error }, 'mail whose time is over cannot be given up'),
+    })
     this.#watch = new QueueWatch({ ...parts, figures: () => ({ overdueMs: this.overdueMs, inHand: this.#destinations.inHand }) })
   }
 
@@ -127,6 +131,12 @@ export class QueueRunner {
     this.#claimWhatIsDue()
   }
 
+  /** Somebody wants it tried now, though its host may rest. */
+  tryNow(destination: string): void {
+    this.#destinations.probeNow(destination, this.#parts.clock.now())
+    this.#claimWhatIsDue()
+  }
+
   /** To be called when the time of day was set back: mail that waits must not wait for that time to come again. */
   clockSetBack(): void {
     this.#track(this.#bringForward())
@@ -152,7 +162,7 @@ export class QueueRunner {
   async stop(graceMs: number): Promise<void> {
     this.#running = false
     this.#cancelTimer()
-    this.#cancelExpiry()
+    this.#expiry.stop()
     this.#watch.stop()
     let isLate = false
     const late = new Promise<void>((resolve) => {
@@ -283,28 +293,15 @@ export class QueueRunner {
     if (!rest) return
     const isNew = this.#destinations.rest(destination, { key: rest.key, until: now + rest.forMs, reason: rest.reason })
     if (isNew) this.#parts.log.info({ destination, reason: rest.reason }, 'a host is down and rests; mail for it waits for one message to get through')
-    this.#armExpiry()
+    this.#expiry.arm()
   }
 
-  /** Mail whose time ends while its destination rests is given up then, not when the host is tried again. */
-  #armExpiry(): void {
-    if (this.#expiryArmed || !this.#running) return
-    this.#expiryArmed = true
-    const { clock } = this.#parts
-    this.#cancelExpiry = clock.at(clock.now() + expiryEveryMs, () => this.#track(this.#expireResting()))
-  }
-
-  async #expireResting(): Promise<void> {
+  async #expire(destination: string, reason: string): Promise<void> {
     const { db, clock } = this.#parts
-    const resting = [...this.#destinations.resting]
-    for (const { name, reason } of resting) {
-      const [expired] = await db.read(anyExpired, { destination: name, now: clock.now() })
-      for (let claimed = destinationLimit; expired && claimed === destinationLimit && this.#running; ) {
-        claimed = await this.#claim(name, destinationLimit, claimExpired, { isProbe: false, expiredBecause: reason })
-      }
+    const [expired] = await db.read(anyExpired, { destination, now: clock.now() })
+    for (let claimed = destinationLimit; expired && claimed === destinationLimit && this.#running; ) {
+      claimed = await this.#claim(destination, destinationLimit, claimExpired, { isProbe: false, expiredBecause: reason })
     }
-    this.#expiryArmed = false
-    if (resting.length > 0) this.#armExpiry()
   }
 
   #track(work: Promise<unknown>): void {

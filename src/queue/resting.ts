@@ -78,6 +78,15 @@ export class Resting {
     if (at < group.dueAt) this.#wait(key, group, at)
   }
 
+  /** The host that the destination rests for is to be probed now. */
+  probeNow(name: string, now: number): void {
+    const key = this.#keys.get(name)
+    const group = key === undefined ? undefined : this.#groups.get(key)
+    if (key === undefined || !group) return
+    group.until = now
+    this.#wait(key, group, now)
+  }
+
   /** The destination has answered: all that rested with it are awake. */
   wake(name: string): Iterable<string> {
     const key = this.#keys.get(name)

@@ -25,6 +25,7 @@ import { temporaryDirectory } from '../support/temporary-directory.ts'
 /** Where it arrives. */
 const sinks: { name: string; host: string; extensions?: string[] }[] = [
   { name: 'a host with 8BITMIME', host: '127.0.3.30' },
+  { name: 'a host without 8BITMIME', host: '127.0.3.32', extensions: ['PIPELINING', 'SIZE 36700160'] },
 ]
 
 /** bytes; for those that refuse or break what is longer, before it gets to us */
@@ -239,6 +240,7 @@ describe.each(sinks)('to $name', ({ host, extensions }) => {
       ['ed25519-sha256', 'sender.example', 'pass'],
       ['rsa-sha256', 'sender.example', 'pass'],
     ])
+    expect(Math.max(...message.toString('latin1').split('\r\n').map((line) => line.length))).toBeLessThanOrEqual(998)
     if (extensions?.includes('8BITMIME') === false) expect(message.some((byte) => byte > 127)).toBe(false)
     const parsed = await simpleParser(message)
     expect(parsed.subject).toBe(subject)

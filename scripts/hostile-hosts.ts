@@ -6,7 +6,8 @@
  * node scripts/hostile-hosts.ts [--seconds 15] [--backlog 20000] [--only 'banner'] [--together]
  *
  * `--together`: all of them at once, and a small backlog, for a short run. Exits 0 when of fresh mail the p99 is below a second, no
- * scheduled mail is two seconds late (more than when all is quiet), all of it arrives, and a refusing host sees no more than `mostAttempts` connections.
+ * scheduled mail is two seconds late (more than when all is quiet), all of it arrives, and a refusing host sees no more than
+ * `mostAttempts` connections.
  */
 import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -107,7 +108,8 @@ async function sendMany(addresses: string[]): Promise<void> {
 
 /** So many messages of 20 MB, each to all of these addresses. */
 async function sendLarge(count: number, to: string[]): Promise<void> {
-  const transport = createTransport({ host: '127.0.0.1', port: server.submissionPort, ignoreTLS: true, auth: { user: 'any', pass: server.token } })
+  const auth = { user: 'any', pass: server.token }
+  const transport = createTransport({ host: '127.0.0.1', port: server.submissionPort, ignoreTLS: true, auth })
   const line = 'All work and no play makes a dull relay.\r\n'
   const raw = Buffer.from(`From: app@sender.example\r\nTo: ${to[0]}\r\nSubject: large\r\n\r\n${line.repeat(large / line.length)}`)
   for (let i = 0; i < count; i++) await transport.sendMail({ envelope: { from: 'app@sender.example', to }, raw })
@@ -127,7 +129,7 @@ const together: Attack = {
   async begin() {
     await sendLarge(4, ['slow', ...phases].map((name) => `u@${name}.example`))
     await sendLarge(2, ['u@slow.example'])
-    await sendMany([...manyAddresses, ...lameAddresses, ...range(1_000, (n) => `u${n}@refuses.example`)])
+    await sendMany([...range(1_000, (n) => `u${n}@refuses.example`), ...manyAddresses, ...lameAddresses])
   },
 }
 const attacks: Attack[] = [
@@ -140,7 +142,7 @@ const attacks: Attack[] = [
 ]
 
 const faults: string[] = []
-const shown = (ms: number): string => (ms === Infinity ? '-' : ms.toFixed(0)).padStart(9)
+const shown = (ms: number): string => (ms === Infinity ? '-' : ms.toFixed(0))
 const quantile = (sorted: number[], q: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))] ?? Infinity
 
 async function run({ name, begin }: Attack): Promise<void> {
@@ -185,17 +187,21 @@ async function press(forSeconds: number): Promise<Figures> {
 }
 
 const countAttempts = (place: string): number =>
-  rowsIn(place)<{ n: number }>("select count(*) as n from attempt a join recipient r on r.id = a.recipient_id where r.destination = 'refuses.example'")[0]?.n ?? 0
+  rowsIn(place)<{ n: number }>(
+    "select count(*) as n from attempt a join recipient r on r.id = a.recipient_id where r.destination = 'refuses.example'",
+  )[0]?.n ?? 0
+
+const line = (name: string, columns: (string | number)[]): string =>
+  `${name.padEnd(34)}${columns.map((each) => String(each).padStart(12)).join('')}`
 
 const missing = ({ fresh, scheduled }: Figures): number => [...fresh, ...scheduled].filter((ms) => ms === Infinity).length
 
 function tell(name: string, figures: Figures, { connections, rows, memory }: { connections: number; rows: number; memory: number }): void {
   const { fresh, scheduled } = figures
-  console.log(
-    `${name.padEnd(34)}${shown(quantile(fresh, 0.5))}${shown(quantile(fresh, 0.99))}${shown(quantile(scheduled, 0.5))}${shown(quantile(scheduled, 1))}` +
-      `${String(missing(figures)).padStart(9)}${String(connections).padStart(13)}${String(rows).padStart(9)}${String(memory).padStart(7)}`,
-  )
-  if (connections > mostAttempts || rows > mostAttempts) faults.push(`${name}: ${connections} connections and ${rows} attempts at a host that refuses`)
+  const times = [quantile(fresh, 0.5), quantile(fresh, 0.99), quantile(scheduled, 0.5), quantile(scheduled, 1)]
+  console.log(line(name, [...times.map(shown), missing(figures), connections, rows, memory]))
+  if (connections <= mostAttempts && rows <= mostAttempts) return
+  faults.push(`${name}: ${connections} connections and ${rows} attempts at a host that refuses`)
 }
 
 /** What a busy machine takes when all is quiet is not to be blamed on the hosts. */
@@ -208,8 +214,9 @@ function judge(name: string, figures: Figures, quiet: Figures): void {
 }
 
 console.log(`fresh mail and lateness of scheduled mail, ms; connections and attempts at the host that refuses; memory, MB (${seconds} s each)`)
-console.log(`${''.padEnd(34)}${['p50', 'p99', 'late p50', 'latest', 'missing'].map((each) => each.padStart(9)).join('')}${'connections'.padStart(13)}${'attempts'.padStart(9)}${'MB'.padStart(7)}`)
-for (const attack of values.together ? [together] : attacks.filter(({ name }) => values.only === undefined || name.includes(values.only))) await run(attack)
+console.log(line('', ['p50', 'p99', 'late p50', 'latest', 'missing', 'connections', 'attempts', 'MB']))
+const chosen = values.together ? [together] : attacks.filter(({ name }) => values.only === undefined || name.includes(values.only))
+for (const attack of chosen) await run(attack)
 
 for (const sink of all) sink.close()
 await dns.close()

@@ -305,7 +305,7 @@ async function attemptHost(
 
 /** The host could not be talked to, whatever the message; what TLS policy keeps back says nothing of other mail. */
 function noteFailure({ outcome }: Verdict, host: RouteHost, startedAt: number, { health }: DeliverParts): void {
-  if (outcome.type !== 'deferred' || outcome.category === 'policy') return
+  if (outcome.type !== 'deferred' || (outcome.category === 'policy' && outcome.reply === null)) return
   health.noteFailed(hostKey(host), outcome.reason, { startedAt, now: performance.now() })
 }
 

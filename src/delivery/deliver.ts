@@ -1,39 +1,28 @@
 import { messageOf } from '../errors.ts'
 import type { Attempt, DeliveryJob, DeliveryRecipient, HostRest, Outcome, Postponed } from './attempt.ts'
 import type { ConnectionPool, Lease } from './connection-pool.ts'
-import type { ContentRequests } from './content-requests.ts'
-import { isCleanContent } from './data-encoding.ts'
-import { SignableMessage } from './dkim-header.ts'
-import type { DkimSigner } from './dkim-sign.ts'
 import { findRoute } from './find-route.ts'
 import type { FindRouteParts } from './find-route.ts'
 import type { HostHealth } from './host-health.ts'
-import type { Body, MxConnection, OutgoingMessage, Transfer } from './mx-connection.ts'
+import { messagesOf, unclean } from './leaving-message.ts'
+import type { LeavingParts } from './leaving-message.ts'
+import type { MxConnection, OutgoingMessage, Transfer } from './mx-connection.ts'
 import { ownerOf } from './mx-provider.ts'
 import { openConnection } from './open-connection.ts'
 import type { ConnectionParts } from './open-connection.ts'
-import { bounce, deferral, outcomeOfHosts } from './outcome.ts'
+import { deferral, outcomeOfHosts } from './outcome.ts'
 import type { Verdict } from './outcome.ts'
 import { hostKey } from './route.ts'
 import type { Route, RouteHost } from './route.ts'
-import { inSevenBits } from '../message/seven-bit.ts'
-import { TrackedMessage } from '../tracking/tracked-message.ts'
 import type { TlsTroubles, Try } from './tls-trouble.ts'
 import { Transcript } from './transcript.ts'
 import type { AttemptFrame } from './transcript.ts'
 
-export interface DeliverParts extends FindRouteParts {
+export interface DeliverParts extends FindRouteParts, LeavingParts {
   health: HostHealth
-  /** The content of jobs that it does not go along with. */
-  contents: ContentRequests
   connection: ConnectionParts
   pool: ConnectionPool
   tlsTroubles: TlsTroubles
-  signer: DkimSigner
-  /** Told of what went wrong and keeps no mail from leaving. */
-  noteFault: (reason: string) => void
-  /** Epoch, ms. */
-  now: () => number
 }
 
 type OnAttempt = (result: Attempt | Postponed) => void
@@ -113,82 +102,6 @@ async function findWay(job: DeliveryJob, parts: DeliverParts): Promise<Route & {
   const now = performance.now()
   health.noteFailed(key, route.outcome.reason, { startedAt, now })
   return { ...route, rest: health.restOf(key, now) }
-}
-
-const unclean = bounce('5.6.0 the message has bare CR or LF, or NUL', 'internal_error')
-/** What we add to a message, bytes, where its size must be told before it is known: signatures, a trace, fields. */
-const addedAtMost = 4096
-
-/** The message as it leaves for each recipient; null where it must not. One that is large is read when a host is ready for it. */
-function messagesOf(job: DeliveryJob, parts: DeliverParts): ((recipient: DeliveryRecipient) => OutgoingMessage | Promise<OutgoingMessage>) | null {
-  const { messageId, bodyType, smtputf8, content } = job
-  const frame = { messageId, bodyType, smtputf8 }
-  if (content === 'on request') {
-    return (recipient) => ({ ...frame, size: job.size + addedAtMost, leastSize: job.size, body: () => requestedBody(job, recipient, parts) })
-  }
-  if (!isCleanContent(content)) return null
-  const leavingFor = leavingAs({ ...job, content }, parts)
-  return async (recipient) => {
-    const body = await leavingFor(recipient)
-    const size = body.header.length + body.content.length
-    return { ...frame, size, leastSize: size, body, bodyType: body.bodyType }
-  }
-}
-
-async function requestedBody(job: DeliveryJob, recipient: DeliveryRecipient, parts: DeliverParts): Promise<Body | Verdict | null> {
-  const content = await parts.contents.take(job.id)
-  if (content === null) return null
-  if (!isCleanContent(content)) return { outcome: unclean, nextHost: false }
-  return leavingAs({ ...job, content }, parts)(recipient)
-}
-
-/** A job whose content is there. */
-type LoadedJob = DeliveryJob & { content: Uint8Array }
-
-/** The content and what stands before it: all recipients whose message is the same share its signatures. */
-function leavingAs(job: LoadedJob, parts: DeliverParts): (recipient: DeliveryRecipient) => Promise<Body> {
-  const { content: carried, bodyType } = inSevenBits(job)
-  const tracked = orUntracked(job, parts, () => job.tracking && TrackedMessage.of(job.messageId, carried, job.tracking))
-  if (!tracked) {
-    const headerFor = headersOf(carried, job, parts)
-    return async (recipient) => ({ header: await headerFor(recipient), content: carried, bodyType })
-  }
-  return async (recipient) => {
-    const content = orUntracked(job, parts, () => cleanOnly(tracked.contentFor(recipient.id))) ?? carried
-    return { header: await headersOf(content, job, parts)(recipient), content, bodyType }
-  }
-}
-
-/** A message that cannot be tracked leaves as it is. */
-function orUntracked<T>({ messageId }: DeliveryJob, { noteFault }: DeliverParts, track: () => T): T | null {
-  try {
-    return track()
-  } catch (error) {
-    noteFault(`message ${messageId} leaves untracked: ${messageOf(error)}`)
-    return null
-  }
-}
-
-/** @throws Error where there is a bare CR or LF, or NUL */
-function cleanOnly(content: Uint8Array): Uint8Array {
-  if (!isCleanContent(content)) throw new Error('its tracked form has bare CR or LF, or NUL')
-  return content
-}
-
-function headersOf(
-  content: Uint8Array,
-  job: DeliveryJob,
-  { signer, now }: DeliverParts,
-): (recipient: DeliveryRecipient) => Promise<string> {
-  const message = new SignableMessage(content)
-  const signed = new Map<string, string>()
-  return async (recipient) => {
-    const added = [...recipient.fields, ...job.fields].filter(({ unless }) => !unless.some((name) => message.names.has(name)))
-    const fields = added.map(({ text }) => text).join('')
-    const signatures = signed.get(fields) ?? (await signer.sign(message, { fields, keys: job.signingKeys, now: now() }))
-    signed.set(fields, signatures)
-    return `${recipient.traceFields}${signatures}${fields}`
-  }
 }
 
 async function attemptAt(hosts: RouteHost[], recipient: DeliveryRecipient, transferring: Transferring): Promise<Attempt | Postponed> {

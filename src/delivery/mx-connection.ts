@@ -212,7 +212,7 @@ export class MxConnection {
         const got = await body()
         if (got === null || 'outcome' in got) return got
         const outcome = this.#lacksEightBit(got)
-        if (outcome) return { outcome, nextHost: false }
+        if (outcome) return { outcome, nextHost: true }
         body = got
       } catch (error) {
         this.#dialogue.break('the message cannot be read')

@@ -366,6 +366,20 @@ describe('content on request', () => {
     expect(mx.messages[0]?.mailParams).toContain(`SIZE=${text.length + 1}`)
   })
 
+  it('goes to another host where the first hangs up before any of it could leave', async () => {
+    const one = await testMx()
+    const two = await testMx({ host: '127.0.0.2', port: one.port })
+    const delivery = testDelivery([one, two])
+    const contents = new ContentRequests(async (type, jobId) => {
+      if (type === 'content left') return
+      await one.close()
+      setTimeout(() => contents.answer(jobId, contentOf(text)), 50)
+    })
+    delivery.parts.contents = contents
+    expect(await delivery.attempt(job())).toMatchObject({ outcome: { type: 'delivered' }, mxHost: 'mx2.example.com' })
+    expect(two.messages).toHaveLength(1)
+  })
+
   it('that a host does not take goes to another that does', async () => {
     const lacking = await testMx({ extensions: ['SIZE'] })
     const offering = await testMx({ host: '127.0.0.2', port: lacking.port })

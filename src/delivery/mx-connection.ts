@@ -194,6 +194,9 @@ export class MxConnection {
       this.#dialogue.break('the message was not sent')
       return blocks === null ? 'no room' : { ...blocks, sent: false }
     }
+    // The host has hung up while the content was waited for.
+    const { broken } = this.#dialogue
+    if (broken) return { ...this.#verdict('data', broken), sent: false }
     const { block, dot } = this.#timeouts
     const heard = await this.#dialogue.content(blocks, { blockMs: block, replyMs: dot, written: this.onWritten })
     if (heard.early && !('broken' in heard)) {
@@ -212,7 +215,7 @@ export class MxConnection {
         const got = await body()
         if (got === null || 'outcome' in got) return got
         const outcome = this.#lacksEightBit(got)
-        if (outcome) return { outcome, nextHost: false }
+        if (outcome) return { outcome, nextHost: true }
         body = got
       } catch (error) {
         this.#dialogue.break('the message cannot be read')

@@ -33,7 +33,10 @@ export function entityAt(message: Buffer, { start, end }: Pick<Entity, 'start' |
   return block.ok ? { fields: block.fields, start, bodyStart: start + block.bodyOffset, end } : null
 }
 
-/** The parts of a multipart (RFC 2046 5.1.1), without those whose header cannot be read; none where it names no boundary. Linear in its size. */
+/**
+ * The parts of a multipart (RFC 2046 5.1.1), without those whose header cannot be read, and those beyond as many as are looked at;
+ * none where it names no boundary. Linear in its size.
+ */
 export function* childrenOf(message: Buffer, { fields, bodyStart, end }: Entity): Generator<Entity, void, undefined> {
   const boundary = mediaTypeOf(fields).parameters.get('boundary')
   if (!boundary) return
@@ -46,21 +49,23 @@ export function* childrenOf(message: Buffer, { fields, bodyStart, end }: Entity)
 type Span = Pick<Entity, 'start' | 'end'>
 
 /** The last part of one that has no closing boundary ends with it. */
-function spansBetween(message: Buffer, { start, end }: Span, boundary: string): Span[] {
-  const parts: Span[] = []
-  const delimiter = Buffer.from(`--${boundary}`, 'latin1')
+function* spansBetween(message: Buffer, { start, end }: Span, boundary: string): Generator<Span, void, undefined> {
+  // Before the body stands the empty line.
+  const delimiter = Buffer.from(`\n--${boundary}`, 'latin1')
   const searched = message.subarray(0, end)
   let partStart: number | null = null
-  for (let at = searched.indexOf(delimiter, start); at !== -1; at = searched.indexOf(delimiter, at + 1)) {
-    if (at !== start && searched[at - 1] !== 10) continue
+  let left = mostParts
+  for (let at = searched.indexOf(delimiter, start - 1); at !== -1; at = searched.indexOf(delimiter, at + 1)) {
     const line = lineBehind(searched, at + delimiter.length)
     if (!line) continue
-    if (partStart !== null) parts.push({ start: partStart, end: Math.max(partStart, at - 2) })
-    if (line.isClosing) return parts
+    if (partStart !== null) {
+      if (left-- === 0) return
+      yield { start: partStart, end: Math.max(partStart, at - 1) }
+    }
+    if (line.isClosing) return
     partStart = line.next
   }
-  if (partStart !== null) parts.push({ start: partStart, end })
-  return parts
+  if (partStart !== null) yield { start: partStart, end }
 }
 
 /** What follows a delimiter on its line; null where it is the beginning of another, longer one. */

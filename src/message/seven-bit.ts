@@ -61,9 +61,16 @@ function encodeEntity(walk: Walk, entity: Entity, depth: number): boolean {
 
 /** What is made of parts has no encoding of its own, but says what is in them (RFC 2045 6.4). */
 function encodeParts(walk: Walk, entity: Entity, parts: Iterable<Entity>, depth: number): boolean {
-  const inParts: boolean[] = []
-  for (const part of parts) inParts.push(encodeEntity(walk, part, depth + 1))
-  const isSevenBit = inParts.length > 0 ? inParts.every(Boolean) : isAscii(walk.message.subarray(entity.bodyStart, entity.end))
+  let isSevenBit = true
+  let next = entity.bodyStart
+  // What stands between them, before and behind, stays as it is.
+  const isAsciiTo = (end: number): boolean => isAscii(walk.message.subarray(next, end))
+  for (const part of parts) {
+    if (!isAsciiTo(part.start)) isSevenBit = false
+    if (!encodeEntity(walk, part, depth + 1)) isSevenBit = false
+    next = part.end
+  }
+  if (!isAsciiTo(entity.end)) isSevenBit = false
   const declared = transferEncodingOf(valueOf(entity.fields, 'Content-Transfer-Encoding'))
   if (isSevenBit && (declared === '8bit' || declared === 'binary')) walk.changes.push(labelled(entity, '7bit'))
   return isSevenBit

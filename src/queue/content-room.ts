@@ -22,15 +22,20 @@ export interface QueuedContent {
 export const goesAlong = (bytes: number): boolean => bytes <= alongMessage
 
 interface Waiting {
+  destination: string
   bytes: number
   enter: (isIn: boolean) => void
   timer: NodeJS.Timeout
 }
 
-/** Lets content into memory only up to a limit, in the order of the calls; one larger than the limit gets in alone. */
+/**
+ * Lets content into memory only up to a limit, in the order of the calls; one larger than the limit gets in alone. Of one destination
+ * half of that: a host that asks for content and does not take it is not to leave nothing for the others.
+ */
 class Lane {
   readonly #limit: number
   readonly #waiting: Waiting[] = []
+  readonly #usedBy = new Map<string, number>()
   #used = 0
 
   constructor(limit: number) {
@@ -38,27 +43,30 @@ class Lane {
   }
 
   /** False where there was no room in time; else the bytes must be given back. */
-  async take(bytes: number): Promise<boolean> {
-    if (this.#waiting.length === 0 && this.#fits(bytes)) {
-      this.#used += bytes
-      return true
-    }
+  async take(destination: string, bytes: number): Promise<boolean> {
     return new Promise((enter) => {
-      const waiting: Waiting = { bytes, enter, timer: setTimeout(() => this.#giveUp(waiting), waitMs).unref() }
+      const waiting: Waiting = { destination, bytes, enter, timer: setTimeout(() => this.#giveUp(waiting), waitMs).unref() }
       this.#waiting.push(waiting)
+      this.#letIn()
     })
   }
 
-  giveBack(bytes: number): void {
-    this.#used -= bytes
+  giveBack(destination: string, bytes: number): void {
+    this.#count(destination, -bytes)
     this.#letIn()
   }
 
   #letIn(): void {
-    for (let next = this.#waiting[0]; next && this.#fits(next.bytes); next = this.#waiting[0]) {
-      this.#waiting.shift()
+    for (let at = 0; at < this.#waiting.length; ) {
+      const next = this.#waiting[at] as Waiting
+      if (!fits(this.#usedBy.get(next.destination) ?? 0, next.bytes, this.#limit / 2)) {
+        at++
+        continue
+      }
+      if (!fits(this.#used, next.bytes, this.#limit)) return
+      this.#waiting.splice(at, 1)
       clearTimeout(next.timer)
-      this.#used += next.bytes
+      this.#count(next.destination, next.bytes)
       next.enter(true)
     }
   }
@@ -69,8 +77,11 @@ class Lane {
     this.#letIn()
   }
 
-  #fits(bytes: number): boolean {
-    return this.#used === 0 || this.#used + bytes <= this.#limit
+  #count(destination: string, change: number): void {
+    this.#used += change
+    const used = (this.#usedBy.get(destination) ?? 0) + change
+    if (used === 0) this.#usedBy.delete(destination)
+    else this.#usedBy.set(destination, used)
   }
 }
 
@@ -101,17 +112,17 @@ export class ContentRoom {
   }
 
   /** What one job takes its content from. To be ended with the job. */
-  supply({ size, read }: QueuedContent): ContentSupply & { end(): void } {
+  supply(destination: string, { size, read }: QueuedContent): ContentSupply & { end(): void } {
     const lane = size <= smallMessage ? this.#small : this.#large
     let isHeld = false
     let isEnded = false
     const giveBack = (): void => {
-      if (isHeld) lane.giveBack(size)
+      if (isHeld) lane.giveBack(destination, size)
       isHeld = false
     }
     return {
       async take() {
-        if (isEnded || isHeld || !(await lane.take(size))) return null
+        if (isEnded || isHeld || !(await lane.take(destination, size))) return null
         isHeld = true
         try {
           const content = isEnded ? null : await read()
@@ -136,7 +147,7 @@ export class ContentRoom {
       share = { bytes: 0, waiting: [] }
       this.#shares.set(destination, share)
     }
-    if (share.waiting.length === 0 && fits(share, bytes)) {
+    if (share.waiting.length === 0 && fits(share.bytes, bytes, destinationShare)) {
       share.bytes += bytes
       return
     }
@@ -147,7 +158,7 @@ export class ContentRoom {
   #leave(destination: string, bytes: number): void {
     const share = this.#shares.get(destination) as Share
     share.bytes -= bytes
-    for (let next = share.waiting[0]; next && fits(share, next.bytes); next = share.waiting[0]) {
+    for (let next = share.waiting[0]; next && fits(share.bytes, next.bytes, destinationShare); next = share.waiting[0]) {
       share.waiting.shift()
       share.bytes += next.bytes
       next.enter()
@@ -156,4 +167,4 @@ export class ContentRoom {
   }
 }
 
-const fits = (share: Share, bytes: number): boolean => share.bytes === 0 || share.bytes + bytes <= destinationShare
+const fits = (used: number, bytes: number, limit: number): boolean => used === 0 || used + bytes <= limit

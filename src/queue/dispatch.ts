@@ -131,7 +131,7 @@ export class Dispatch {
       if (!('postponed' in result)) settling.push(this.#settleAttempt(message, recipient, result))
       else settling.push(result.rest ? this.#putBack(recipient) : this.postpone(recipient))
     }
-    const supply = this.#parts.contentRoom.supply(work.content)
+    const supply = this.#parts.contentRoom.supply(recipients[0]?.destination ?? '', work.content)
     try {
       await this.#parts.deliver(this.#jobOf(message, recipients, frame, work), settle, supply)
       for (const recipientId of open.keys()) settle({ recipientId, postponed: true })

@@ -247,7 +247,11 @@ export class QueueRunner {
       await this.#dispatch.giveUp(message, recipient)
     }
     for (const recipient of held) await this.#dispatch.holdSuspended(recipient)
-    if (open.length === 0) return
+    if (open.length === 0) {
+      // Nothing was found out of its host.
+      for (const { destination } of isProbe ? recipients : []) this.tryNow(destination)
+      return
+    }
     const read = () => readContent(db, message.id)
     const along = goesAlong(message.size) ? await read().catch((error: unknown) => this.#dispatch.defer(message, open, error)) : null
     if (along !== undefined) await this.#dispatch.deliver(message, open, { content: { size: message.size, along, read }, isProbe })

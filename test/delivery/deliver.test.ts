@@ -322,8 +322,9 @@ describe('several hosts', () => {
 
 describe('content on request', () => {
   /** A delivery that finds this content when it asks, and what it asked. */
-  function requesting(mx: FakeMx, content: ContentAnswer) {
-    const delivery = testDelivery([mx])
+  function requesting(hosts: FakeMx | FakeMx[], content: ContentAnswer) {
+    const [mx] = [hosts].flat() as [FakeMx]
+    const delivery = testDelivery([hosts].flat())
     const asked: string[] = []
     const contents = new ContentRequests((type, jobId) => {
       asked.push(`${type} after ${mx.sessions.at(-1)?.commands.at(-1)}`)
@@ -363,6 +364,29 @@ describe('content on request', () => {
     const mx = await testMx({ extensions: [`SIZE ${text.length + 1}`] })
     expect(await requesting(mx, contentOf(text)).delivery.attempt(job())).toMatchObject({ outcome: { type: 'delivered' } })
     expect(mx.messages[0]?.mailParams).toContain(`SIZE=${text.length + 1}`)
+  })
+
+  it('goes to another host where the first hangs up before any of it could leave', async () => {
+    const one = await testMx()
+    const two = await testMx({ host: '127.0.0.2', port: one.port })
+    const delivery = testDelivery([one, two])
+    const contents = new ContentRequests(async (type, jobId) => {
+      if (type === 'content left') return
+      await one.close()
+      setTimeout(() => contents.answer(jobId, contentOf(text)), 50)
+    })
+    delivery.parts.contents = contents
+    expect(await delivery.attempt(job())).toMatchObject({ outcome: { type: 'delivered' }, mxHost: 'mx2.example.com' })
+    expect(two.messages).toHaveLength(1)
+  })
+
+  it('that a host does not take goes to another that does', async () => {
+    const lacking = await testMx({ extensions: ['SIZE'] })
+    const offering = await testMx({ host: '127.0.0.2', port: lacking.port })
+    const signed = 'DKIM-Signature: v=1\r\nSubject: x\r\n\r\nGrüße an alle\r\n'
+    const delivery = requesting([lacking, offering], contentOf(signed)).delivery
+    expect(told(await delivery.attempt(jobOf({ content: 'on request', size: signed.length, bodyType: '8bitmime' })))).toBe('delivered')
+    expect(offering.messages[0]?.data.toString()).toContain('Grüße')
   })
 })
 

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { inSevenBits } from '../../src/message/seven-bit.ts'
 import { decodeTransfer, hasShortLines, transferEncodingOf } from '../../src/message/transfer-encoding.ts'
-import { entityAt, valueOf } from '../../src/message/mime-structure.ts'
+import { childrenOf, entityAt, mostParts, valueOf } from '../../src/message/mime-structure.ts'
 
 const carried = (text: string | Buffer, bodyType: '7bit' | '8bitmime' = '8bitmime') => {
   const { content, bodyType: now } = inSevenBits({ content: Buffer.from(text as string), bodyType })
@@ -75,4 +75,21 @@ test('what is nested too deep or has too many parts is left as far as that, and 
   const many = `Content-Type: multipart/mixed; boundary=b\r\n\r\n${'--b\r\n\r\nü\r\n'.repeat(size / 10)}`
   const messages = [`${deep}ü`, many, `S: s\r\n\r\n${'ü'.repeat(size / 2)}`, `S: s\r\n\r\n${'\r\n'.repeat(size / 2)}ü`]
   expect(messages.map((message) => carried(message).bodyType)).toEqual(['8bitmime', '8bitmime', '7bit', '7bit'])
+})
+
+test('of parts that are empty no more are looked at than of others', () => {
+  const message = Buffer.from(`Content-Type: multipart/mixed; boundary=b\r\n\r\n${'--b\r\n'.repeat(mostParts * 2)}\r\nfür\r\n--b--\r\n`)
+  const whole = entityAt(message, { start: 0, end: message.length })
+  expect([...childrenOf(message, whole as never)].length).toBeLessThanOrEqual(mostParts)
+  expect(carried(message).bodyType).toBe('8bitmime')
+})
+
+test.each([
+  ['before its parts', 'für\r\n--b\r\n\r\nzwei\r\n--b--\r\n'],
+  ['behind its parts', '--b\r\n\r\nzwei\r\n--b--\r\nfür\r\n'],
+  ['in a part whose header cannot be read', '--b\r\n\r\nzwei\r\n--b\r\nNo : field\r\n\r\nfür\r\n--b--\r\n'],
+])('a multipart with raw bytes %s is not said to be 7 bits', (_, body) => {
+  const { text, bodyType } = carried(`Content-Type: multipart/mixed; boundary=b\r\nContent-Transfer-Encoding: 8bit\r\n\r\n${body}`)
+  expect(bodyType).toBe('8bitmime')
+  expect(text).toContain('Content-Transfer-Encoding: 8bit')
 })

@@ -13,7 +13,10 @@ async function now<T>(promise: Promise<T>): Promise<T | 'waits'> {
   return Promise.race([promise, Promise.resolve('waits' as const)])
 }
 
-const supplyOf = (room: ContentRoom, megabytes: number) => room.supply({ size: megabytes * megabyte, along: null, read })
+let destinations = 0
+/** For a destination of its own, unless given. */
+const supplyOf = (room: ContentRoom, megabytes: number, destination = `d${destinations++}.example`) =>
+  room.supply(destination, { size: megabytes * megabyte, along: null, read })
 
 test('large content that is kept in memory leaves room for small content', async () => {
   const room = new ContentRoom()
@@ -51,7 +54,7 @@ test('content that cannot be read gives its room back', async () => {
   const fail = async () => {
     throw new Error('gone')
   }
-  await expect(room.supply({ size: 48 * megabyte, along: null, read: fail }).take()).rejects.toThrow('gone')
+  await expect(room.supply('d.example', { size: 48 * megabyte, along: null, read: fail }).take()).rejects.toThrow('gone')
   expect(await now(supplyOf(room, 48).take())).toEqual(new Uint8Array(1))
 })
 
@@ -72,4 +75,18 @@ test('of one destination large messages are under way within its share, one afte
   expect(begun.slice(3)).toEqual(['a2', 'a3'])
   for (const end of ends.values()) end()
   await Promise.all(all)
+})
+
+test.each([
+  ['small', 1, 20],
+  ['large', 8, 6],
+])('a destination whose host asks for %s content and does not take it leaves room for others', async (_, size, count) => {
+  const room = new ContentRoom()
+  const hanging = Array.from({ length: count }, () => supplyOf(room, size, 'hangs.example'))
+  const taken = hanging.map((supply) => supply.take())
+  expect(await now(taken[0]!)).toEqual(new Uint8Array(1))
+  expect(await now(taken.at(-1)!)).toBe('waits')
+  expect(await now(supplyOf(room, size).take())).toEqual(new Uint8Array(1))
+  for (const supply of hanging) supply.end()
+  expect(await now(supplyOf(room, size, 'hangs.example').take())).toEqual(new Uint8Array(1))
 })

@@ -278,3 +278,26 @@ test('nothing is held once the account is active again, and what nobody told of 
   clock.advance(hour)
   await expect.poll(() => countOf(`state = 'delivered'`)).toBe(2)
 })
+
+test('mail that is of no more use does not take the place of the one that finds out whether a host is up again', async () => {
+  const useless = 30
+  let isDown = true
+  const rest = { key: 'mx', forMs: 5_000, reason: 'refused' }
+  const deliver = async (job: DeliveryJob, onAttempt: (result: Attempt | Postponed) => void): Promise<void> => {
+    for (const { id } of job.recipients) onAttempt(isDown ? { recipientId: id, postponed: true, rest } : unconnectedAttempt(id, taken, clock.now()))
+  }
+  await waiting()
+  const queue = await startQueue({ deliver })
+  await expect.poll(inHand).toBe(0)
+  for (let i = 0; i < useless; i++) await waiting({ dueAt: clock.now() - hour, forwardPath: 'gone@rcpt.example' })
+  await db.write([
+    {
+      sql: `insert into suppression (id, account_id, address, origin, topic, sandbox, created_at)
+            values ('sup_1', 'acc_1', 'gone@rcpt.example', 'manual', '', 0, 0)`,
+    },
+  ])
+  queue.noteWaiting('rcpt.example', clock.now())
+  isDown = false
+  clock.advance(6_000)
+  await expect.poll(async () => (await states())['delivered']).toBe(1)
+})

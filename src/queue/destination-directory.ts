@@ -104,7 +104,10 @@ export class DestinationDirectory {
   /** The next destination to claim from, and how many recipients; undefined where none is due or there is no room. */
   next(now: number): Turn | undefined {
     this.#findHanging(now)
-    const probe = this.#resting.nextProbe(now, (name) => this.#destinations.get(name)?.dueAt ?? Infinity)
+    const probe = this.#resting.nextProbe(now, {
+      dueAt: (name) => this.#destinations.get(name)?.dueAt ?? Infinity,
+      isInHand: (name) => (this.#destinations.get(name)?.inHand ?? 0) > 0,
+    })
     if (probe !== undefined) return this.#turn(this.#destination(probe), 1, true)
     return this.#nextIn(this.#proven, now) ?? this.#nextIn(this.#others, now)
   }

@@ -20,7 +20,7 @@ export interface RestingHost {
   reason: string
 }
 
-/** When the untried probe of a host is made up for, ms. */
+/** When a host is looked at again of whose probe nothing was heard, or to which an attempt is still under way, ms. */
 const againMs = 5_000
 
 /** Which destinations rest, and which of them is the next to send one message as a probe. */
@@ -110,15 +110,21 @@ export class Resting {
   /**
    * A destination to probe a host with, of those that have mail due; undefined where no host is to be probed now. The host is
    * looked at again where nothing was heard of the probe.
-   * @param dueAtOf when the first mail of a destination is due, epoch ms
+   * @param about.dueAt when the first mail of a destination is due, epoch ms
+   * @param about.isInHand whether an attempt for it is under way, which is as good as a probe
    */
-  nextProbe(now: number, dueAtOf: (name: string) => number): string | undefined {
+  nextProbe(now: number, about: { dueAt(name: string): number; isInHand(name: string): boolean }): string | undefined {
     while (this.firstProbeAt <= now) {
       const { key } = this.#heap.pop() as { key: string }
       const group = this.#groups.get(key) as RestingGroup
+      if ([...group.names].some(about.isInHand)) {
+        group.until = now + againMs
+        this.#wait(key, group, group.until)
+        continue
+      }
       let first = Infinity
       for (const name of group.names) {
-        first = Math.min(first, dueAtOf(name))
+        first = Math.min(first, about.dueAt(name))
         if (first > now) continue
         group.until = now + againMs
         this.#wait(key, group, group.until)

@@ -158,6 +158,19 @@ test('a probe that nothing is heard of is made up for; without mail that is due 
   expect([directory.next(24_999), directory.next(25_000)]).toMatchObject([undefined, { isProbe: true }])
 })
 
+test('there is no second probe while the first is under way', () => {
+  const directory = new DestinationDirectory(64, 4000)
+  for (const name of ['a.example', 'b.example']) {
+    directory.noteWaiting(name, 0)
+    directory.rest(name, down(5_000))
+  }
+  expect(directory.next(5_000)).toMatchObject({ name: 'a.example', isProbe: true })
+  directory.tookInHand('a.example', 1, 5_000)
+  expect([directory.next(10_000), directory.next(200_000)]).toEqual([undefined, undefined])
+  directory.letGo('a.example', 1, 200_000)
+  expect(directory.next(205_000)).toMatchObject({ name: 'b.example', isProbe: true })
+})
+
 test('a destination that nothing waits for any more is forgotten, and so is that it rests', () => {
   const directory = new DestinationDirectory(64, 4000)
   directory.tookInHand('a.example', 1, 0)

@@ -1,6 +1,7 @@
 import type { SaidWords } from '../bounce/said-phrases.ts'
 import { isAutomatic, isFromMailSystem } from './automatic-reply.ts'
 import { isAboutOtherThings, reportWords, saysHeld, saysNotDelivered, speaksToReader } from './bounce-words.ts'
+import { reportedAddress } from './reported-address.ts'
 import { headerValue } from './returned-message.ts'
 import type { ReturnedMessage } from './returned-message.ts'
 
@@ -113,9 +114,23 @@ const withoutQuotes = (text: string): string => text.replace(quotedWords, '')
  * other is there, somebody's words are quoted.
  */
 function isForReader(message: ReturnedMessage, text: string, words: SaidWords): boolean {
-  const returns = message.parts.some(({ contentType }) => /^(?:message\/|text\/rfc822)/.test(contentType))
+  const returns = returnsMessage(message)
   if (!returns && readerSubject.test(headerValue(message, 'subject'))) return true
   return !returns && !refusal.test(text) && !quotedReply.test(text) && (speaksToReader(words) || saysHeld(words))
 }
+
+/**
+ * True where mail that a system sent to the address for bounces is not the report that its token makes it: what a person's
+ * mailbox answers by itself, and what a list holds for its moderators.
+ * @param forwardPath of the recipient whose bounce it would be
+ */
+export function isAnswer(message: ReturnedMessage, forwardPath: string, words: SaidWords): boolean {
+  if (isFromMailSystem(message) || returnsMessage(message)) return false
+  if (/^auto-replied/i.test(headerValue(message, 'auto-submitted')) || saysHeld(words)) return true
+  const isOwn = reportedAddress(headerValue(message, 'from'))?.toLowerCase() === forwardPath.toLowerCase()
+  return isOwn && !saysNotDelivered(words)
+}
+
+const returnsMessage = ({ parts }: ReturnedMessage): boolean => parts.some(({ contentType }) => /^(?:message\/|text\/rfc822)/.test(contentType))
 
 const hasNullReversePath = (message: ReturnedMessage): boolean => /^<\s*>/.test(headerValue(message, 'return-path'))

@@ -51,7 +51,7 @@ export function matchReport(report: FeedbackReport, recipient: ReportedOn, proof
 
 function matchBounce(entries: ReportedRecipient[], recipient: ReportedOn, proof: ReportProof['by']): Consequence {
   if (entries.length === 0) return nothing('no_report')
-  const own = entries.filter(({ address }) => isAbout(address, recipient))
+  const own = entries.filter(({ address, originalAddress = null }) => isAbout(address, recipient) || (originalAddress !== null && isAbout(originalAddress, recipient)))
   // Whoever forwards mail reports of the address that it went on to; such a report is believed where it shows that it
   // is about our message, and tells nothing of the address that we wrote to.
   const isForwarded = own.length === 0

@@ -2,11 +2,11 @@ import { mostRecipients } from './feedback-report.ts'
 import { mentionKinds, mentionsIn, ownReason } from './recipient-mentions.ts'
 import type { RecipientMention } from './recipient-mentions.ts'
 import { isDialogue } from './smtp-transcript.ts'
-import { namesAnother } from './told-of-another.ts'
 
 /** A recipient that a report names, and what it says of them. */
 export interface NamedRecipient {
-  address: string
+  /** Null where nobody is named, and yet it is known whom the report is about. */
+  address: string | null
   reason: string
 }
 
@@ -40,10 +40,9 @@ export function namedRecipients(lines: readonly string[], { others, writtenTo, f
   const byAddress = Map.groupBy(mentions, ({ address }) => address.toLowerCase())
   const decisive = [...byAddress].filter(([address, own]) => failed.has(address) || own.some((mention) => weightOf(mention) === highest))
   const places = new Set(mentions.filter(({ kind }) => kind === 'listed').map(({ line }) => line))
-  const isOfAnother = namesAnother(new Set(byAddress.keys()))
   return decisive.slice(0, mostRecipients).map(([, own]) => {
     const address = own[0]?.address ?? ''
-    const blocks = blocksOf(own, lines, places).filter((block) => !isOfAnother(block, address))
+    const blocks = blocksOf(own, lines, places)
     return { address, reason: blocks.join(' | ').slice(0, longestBlocks) }
   })
 }

@@ -1,4 +1,3 @@
-import { readAnsweredApart } from './answered-apart.ts'
 import { isBounceNotice } from './bounce-notice.ts'
 import { mostRecipients } from './feedback-report.ts'
 import type { ReportAction, ReportedRecipient } from './feedback-report.ts'
@@ -8,7 +7,6 @@ import { headerValue, textOf } from './returned-message.ts'
 import type { ReturnedMessage } from './returned-message.ts'
 import { parseStatusFields, statusWithin } from './status-fields.ts'
 import type { StatusFields } from './status-fields.ts'
-import { softForOthers } from './told-of-another.ts'
 
 /**
  * What a delivery status (RFC 3464, RFC 6533) says of its recipients, each of them once; null where the message has none.
@@ -21,8 +19,7 @@ export function parseDsn(message: ReturnedMessage): ReportedRecipient[] | null {
   if (contents.length === 0) return null
   const text = phaseText(textOf(message))
   const told = contents.flatMap(recipientsOf).slice(0, mostRecipients)
-  const recipients = readAnsweredApart((apart) => told.map(({ fields, common }) => reportedRecipient(fields, common, text, apart)))
-  return once(softForOthers(recipients))
+  return once(told.map(({ fields, common }) => reportedRecipient(fields, common, text)))
 }
 
 function statusesWithin(message: ReturnedMessage): string[] {

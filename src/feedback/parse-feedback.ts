@@ -1,7 +1,6 @@
-import type { BounceCategory } from '../bounce/refusal.ts'
 import { isAutomatic, isDispositionNotification, isPersonalReply } from './automatic-reply.ts'
 import { mostRecipients } from './feedback-report.ts'
-import type { FeedbackClass, FeedbackReport, ReportedRecipient } from './feedback-report.ts'
+import type { FeedbackClass, FeedbackReport, ProvenRecipient, ReportedRecipient } from './feedback-report.ts'
 import { withGivenUp } from './given-up.ts'
 import { addressedTo, originalMessage } from './original-message.ts'
 import { parseBounceText } from './parse-bounce-text.ts'
@@ -17,7 +16,7 @@ import type { ReturnedMessage } from './returned-message.ts'
  * known by their parts, whatever their header calls them (every report of a mail system is an automatic reply too, RFC
  * 3834 5); what a person's mailbox answers by itself is no bounce, whatever it quotes; only then do words count.
  */
-export function parseFeedback(message: ReturnedMessage): FeedbackReport {
+export function parseFeedback(message: ReturnedMessage, about: ProvenRecipient | null = null): FeedbackReport {
   const complaint = parseComplaint(message)
   if (complaint) {
     const { feedbackType, reportedBy, addresses, reversePath } = complaint
@@ -31,17 +30,17 @@ export function parseFeedback(message: ReturnedMessage): FeedbackReport {
   if (rejection) return reportOf(message, 'bounce', [rejection])
   if (isDispositionNotification(message)) return reportOf(message, 'autoreply')
   const reported = parseDsn(message)
-  if (reported) return deliveryReport(message, withGivenUp(reported, message))
+  if (reported) return deliveryReport(message, withGivenUp(reported, message), about)
   if (isPersonalReply(message)) return reportOf(message, 'autoreply')
-  const told = parseBounceText(message)
+  const told = parseBounceText(message, about)
   if (told.length > 0) return reportOf(message, classOf(told), told)
   return reportOf(message, isAutomatic(message) ? 'autoreply' : 'not-bounce')
 }
 
-/** A status, and what its text tells of recipients that the status leaves open or that it contradicts. */
-function deliveryReport(message: ReturnedMessage, reported: ReportedRecipient[]): FeedbackReport {
+/** A status, and what its text tells of recipients of whom the status says nothing in words, or may be wrong. */
+function deliveryReport(message: ReturnedMessage, reported: ReportedRecipient[], about: ProvenRecipient | null): FeedbackReport {
   const isClear = reported.length > 0 && !reported.some((recipient) => saysNothing(recipient) || recipient.hard)
-  const told = isClear ? [] : parseBounceText(message, reported.map(({ address }) => address).filter((address) => address !== null))
+  const told = isClear ? [] : parseBounceText(message, about, reported.map(({ address }) => address).filter((address) => address !== null))
   if (reported.length === 0) return statusWithoutRecipients(message, told)
   const isOnly = reported.length === 1 && told.length === 1
   const recipients = reported.map((recipient) => {
@@ -62,15 +61,12 @@ function statusWithoutRecipients(message: ReturnedMessage, told: ReportedRecipie
 }
 
 /** True where the status names nobody, or gives no reason in words. */
-const saysNothing = ({ action, category, address, reason }: ReportedRecipient): boolean =>
-  address === null || (action === 'failed' && category === 'other' && !/\p{L}{3}/u.test(reason))
+const saysNothing = ({ action, address, reason }: ReportedRecipient): boolean =>
+  address === null || (action === 'failed' && !/\p{L}{3}/u.test(reason))
 
-/** What is hard by its status and plainly something else by its text is not proved to be hard. */
-const contradicting: readonly BounceCategory[] = ['mailbox_full', 'content_rejected', 'policy', 'reputation']
-
-/** A recipient with what the text tells of it. */
+/** A recipient with what the text tells of it. What is hard by its status and a full mailbox by the text is not proved to be hard. */
 function withText(recipient: ReportedRecipient, told: ReportedRecipient): ReportedRecipient {
-  if (recipient.hard && !told.hard && contradicting.includes(told.category)) return { ...recipient, hard: false, category: told.category }
+  if (recipient.hard && told.category === 'mailbox_full') return { ...recipient, hard: false, category: told.category }
   if (!saysNothing(recipient)) return recipient
   const address = recipient.address ?? told.address
   if (recipient.action !== 'failed' || told.category === 'other') return { ...recipient, address }

@@ -63,7 +63,7 @@ function recipientOf(entry: Json, diagnostic: string): ReportedRecipient {
     ['diagnostic-code', diagnostic],
   ]
   const fields = new Map(values.filter(([, value]) => value !== '').map(([name, value]) => [name, [value]]))
-  return reportedRecipient(fields, new Map(), phaseText(''), new Set())
+  return reportedRecipient(fields, new Map(), phaseText(''))
 }
 
 function bounceOf(bounce: Json): SesNotification {

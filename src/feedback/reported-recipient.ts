@@ -1,10 +1,11 @@
+import { classifyRefusal } from '../bounce/classify-refusal.ts'
 import type { Refusal } from '../bounce/refusal.ts'
 import { domainOf } from '../smtp/address.ts'
 import { isGeneric, parseDiagnostic, statusCodeOf } from './diagnostic.ts'
 import type { Diagnostic } from './diagnostic.ts'
 import { longestReason } from './feedback-report.ts'
 import type { ReportAction, ReportedRecipient } from './feedback-report.ts'
-import { judgeFinding, judgeRefusal } from './judge-refusal.ts'
+import { judgeRefusal } from './judge-refusal.ts'
 import { reportedAddress } from './reported-address.ts'
 import { reportedPhase } from './reported-phase.ts'
 import type { PhaseText } from './reported-phase.ts'
@@ -16,14 +17,8 @@ const first = (fields: StatusFields, name: string): string | undefined => fields
  * What the fields of one recipient say (RFC 3464 2.3).
  * @param message the fields that concern all recipients
  * @param text what the report says for people
- * @param answeredApart see `readAnsweredApart`
  */
-export function reportedRecipient(
-  fields: StatusFields,
-  message: StatusFields,
-  text: PhaseText,
-  answeredApart: ReadonlySet<string>,
-): ReportedRecipient {
+export function reportedRecipient(fields: StatusFields, message: StatusFields, text: PhaseText): ReportedRecipient {
   const address = addressOf(fields)
   const status = statusCodeOf(first(fields, 'status') ?? first(message, 'status') ?? '')
   const diagnostic = diagnosticOf(fields)
@@ -36,9 +31,10 @@ export function reportedRecipient(
     remoteHost: hostOf(first(fields, 'remote-mta') ?? first(message, 'reporting-mta') ?? '') ?? (address && domainOf(address).toLowerCase()),
     phase: reportedPhase(text, diagnostic.text),
   }
-  const { category, hard } = isOwnFinding(fields, diagnostic) ? judgeFinding(refusal, address) : judgeRefusal(refusal, address, answeredApart)
+  const { category, hard } = isOwnFinding(fields, diagnostic) ? classifyRefusal(refusal) : judgeRefusal(refusal, address)
   return {
     address,
+    originalAddress: reportedAddress(first(fields, 'original-recipient') ?? ''),
     action,
     hard: hard && action === 'failed',
     status: status ?? enhancedCode,

@@ -1,3 +1,4 @@
+import { classifyRefusal } from '../bounce/classify-refusal.ts'
 import type { Judgement, Refusal } from '../bounce/refusal.ts'
 import { domainOf } from '../smtp/address.ts'
 import { reportWords, saidAction } from './bounce-words.ts'
@@ -5,7 +6,7 @@ import { parseDiagnostic } from './diagnostic.ts'
 import type { Diagnostic } from './diagnostic.ts'
 import { longestReason } from './feedback-report.ts'
 import type { ReportedRecipient } from './feedback-report.ts'
-import { judgeFinding, judgeRefusal } from './judge-refusal.ts'
+import { judgeRefusal } from './judge-refusal.ts'
 import type { NamedRecipient } from './named-recipients.ts'
 import { reportedPhase } from './reported-phase.ts'
 import type { PhaseText } from './reported-phase.ts'
@@ -17,8 +18,6 @@ interface ReportWords {
   action: 'failed' | 'delayed' | 'delivered'
   /** True where it names one recipient only. */
   isOnly: boolean
-  /** See `readAnsweredApart`. */
-  answeredApart: ReadonlySet<string>
 }
 
 interface Understood {
@@ -45,15 +44,14 @@ export function toldRecipient(named: NamedRecipient, report: ReportWords): Repor
   }
 }
 
-/** What introduces a reply may speak for itself; where the whole cannot be understood, the reply alone counts. */
-function understand({ address, reason }: NamedRecipient, { phase, answeredApart }: ReportWords): Understood {
+/** What a reply says counts; what introduces it only where the reply says nothing. */
+function understand({ address, reason }: NamedRecipient, { phase }: ReportWords): Understood {
   const said = parseDiagnostic(reason)
-  const remoteHost = (remoteSystem.exec(reason)?.[1] ?? domainOf(address)).toLowerCase()
+  const remoteHost = (remoteSystem.exec(reason)?.[1] ?? domainOf(address ?? '')).toLowerCase()
   const refusal: Refusal = { ...said, remoteHost, phase: reportedPhase(phase, said.text) }
   // Without a code it is no reply that is quoted, but what the reporting system found out itself.
-  if (said.code === null) return { said, judgement: judgeFinding(refusal, address) }
-  const judge = (words: Refusal): Judgement => judgeRefusal(words, address, answeredApart)
-  const judgement = judge(refusal)
-  const quoted = said.text.slice(said.text.indexOf(String(said.code)))
-  return { said, judgement: judgement.category === 'other' ? judge({ ...refusal, text: quoted }) : judgement }
+  if (said.code === null) return { said, judgement: classifyRefusal(refusal) }
+  const whole = judgeRefusal(refusal, address)
+  const reply = judgeRefusal({ ...refusal, text: said.text.slice(said.text.indexOf(String(said.code))) }, address)
+  return { said, judgement: reply.category === 'other' ? whole : reply }
 }

@@ -159,8 +159,9 @@ async function replay(label: Label, recipient: LabelledRecipient, document: Buff
   return { ...found, outcome: hard ? 'hard' : 'soft', suppressed: entries.length > 0 || (hard && category === 'domain_not_found'), told }
 }
 
-function isRightReplay({ label, recipient, outcome, suppressed }: Replayed): boolean {
-  if (label.class === 'complaint') return outcome === 'complained'
+function isRightReplay({ label, recipient, outcome, suppressed, told }: Replayed): boolean {
+  // A report of a failed authentication has the form of a complaint, and is of the domain (RFC 6591).
+  if (label.class === 'complaint') return outcome === 'complained' || told === 'no_effect'
   if (label.class !== 'bounce') return outcome === 'nothing'
   return recipient.hard ? outcome === 'hard' && suppressed : (outcome === 'soft' || outcome === 'delayed') && !suppressed
 }

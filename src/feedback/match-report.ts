@@ -94,9 +94,9 @@ const gravity: ReportedRecipient['action'][] = ['failed', 'delayed', 'expanded',
 const gravest = (entries: ReportedRecipient[]): ReportedRecipient =>
   entries.reduce((worst, entry) => (gravity.indexOf(entry.action) < gravity.indexOf(worst.action) ? entry : worst))
 
-/** A report that names nobody is about the one whom its address names. */
+/** A report that names nobody, or no address but a name of its system's own, is about the one whom its address names. */
 const isAbout = (address: string | null, { forwardPath }: ReportedOn): boolean =>
-  address === null || comparable(address) === comparable(forwardPath)
+  !address?.includes('@') || comparable(address) === comparable(forwardPath)
 
 function comparable(address: string): string {
   const parsed = parseAddress(address)

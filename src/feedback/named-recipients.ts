@@ -1,5 +1,5 @@
 import { mostRecipients } from './feedback-report.ts'
-import { mentionKinds, mentionsIn, ownReason } from './recipient-mentions.ts'
+import { isOfAnother, mentionKinds, mentionsIn, ownReason } from './recipient-mentions.ts'
 import type { RecipientMention } from './recipient-mentions.ts'
 import { isDialogue } from './smtp-transcript.ts'
 
@@ -40,9 +40,10 @@ export function namedRecipients(lines: readonly string[], { others, writtenTo, f
   const byAddress = Map.groupBy(mentions, ({ address }) => address.toLowerCase())
   const decisive = [...byAddress].filter(([address, own]) => failed.has(address) || own.some((mention) => weightOf(mention) === highest))
   const places = new Set(mentions.filter(({ kind }) => kind === 'listed').map(({ line }) => line))
+  const all = new Set(byAddress.keys())
   return decisive.slice(0, mostRecipients).map(([, own]) => {
     const address = own[0]?.address ?? ''
-    const blocks = blocksOf(own, lines, places)
+    const blocks = blocksOf(own, lines, places).filter((block) => !isOfAnother(block, address, all))
     return { address, reason: blocks.join(' | ').slice(0, longestBlocks) }
   })
 }

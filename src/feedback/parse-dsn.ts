@@ -2,6 +2,7 @@ import { isBounceNotice } from './bounce-notice.ts'
 import { mostRecipients } from './feedback-report.ts'
 import type { ReportAction, ReportedRecipient } from './feedback-report.ts'
 import { phaseText } from './reported-phase.ts'
+import { isOfAnother } from './recipient-mentions.ts'
 import { reportedRecipient } from './reported-recipient.ts'
 import { headerValue, textOf } from './returned-message.ts'
 import type { ReturnedMessage } from './returned-message.ts'
@@ -19,7 +20,9 @@ export function parseDsn(message: ReturnedMessage): ReportedRecipient[] | null {
   if (contents.length === 0) return null
   const text = phaseText(textOf(message))
   const told = contents.flatMap(recipientsOf).slice(0, mostRecipients)
-  return once(told.map(({ fields, common }) => reportedRecipient(fields, common, text)))
+  const recipients = told.map(({ fields, common }) => reportedRecipient(fields, common, text))
+  const all = new Set(recipients.map(({ address }) => (address ?? '').toLowerCase()))
+  return once(recipients.map((each) => ({ ...each, hard: each.hard && !isOfAnother(each.reason, each.address ?? '', all) })))
 }
 
 function statusesWithin(message: ReturnedMessage): string[] {

@@ -64,9 +64,15 @@ function statusWithoutRecipients(message: ReturnedMessage, told: ReportedRecipie
 const saysNothing = ({ action, address, reason }: ReportedRecipient): boolean =>
   address === null || (action === 'failed' && !/\p{L}{3}/u.test(reason))
 
-/** A recipient with what the text tells of it. What is hard by its status and a full mailbox by the text is not proved to be hard. */
+/** A status has but the first line of some replies that the text has whole, and Sendmail's calls every 550 an unknown user. */
+function contradicts(told: ReportedRecipient, { reason }: ReportedRecipient): boolean {
+  if (told.hard || told.category === 'other' || told.category === 'invalid_recipient') return false
+  return told.category === 'mailbox_full' || (reason !== '' && told.reason.includes(reason.slice(0, 40)))
+}
+
+/** A recipient with what the text tells of it. */
 function withText(recipient: ReportedRecipient, told: ReportedRecipient): ReportedRecipient {
-  if (recipient.hard && told.category === 'mailbox_full') return { ...recipient, hard: false, category: told.category }
+  if (recipient.hard && contradicts(told, recipient)) return { ...recipient, hard: false, category: told.category }
   if (!saysNothing(recipient)) return recipient
   const address = recipient.address ?? told.address
   if (recipient.action !== 'failed' || told.category === 'other') return { ...recipient, address }

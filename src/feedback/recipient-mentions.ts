@@ -75,6 +75,12 @@ const role = /^(?:mailer-?daemon|postmaster|abuse|hostmaster|webmaster|no-?reply
 /** Every address in a text, as written. */
 export const addressesIn = (text: string): string[] => text.match(address) ?? []
 
+/** True where a text names others of these recipients, who are in lower case, and not this one: some systems fail all for one. */
+export function isOfAnother(text: string, address: string, recipients: ReadonlySet<string>): boolean {
+  const named = addressesIn(text.toLowerCase()).filter((each) => recipients.has(each))
+  return named.length > 0 && !named.includes(address.toLowerCase())
+}
+
 /** Every address in a line that may be a recipient. */
 export function mentionsIn(line: string, index: number): RecipientMention[] {
   const rows: RecipientMention[][] = []

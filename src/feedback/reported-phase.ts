@@ -13,16 +13,16 @@ const phrases = (
       String.raw`>>> \.(?=\s|$)|failed after I sent the message\b|after transfer of mail text\b|did not like our (?:final )?DATA\b|\[BODY\]|\(state 1[78]\)`,
       'dot',
     ],
-    [`${at}DATA\\b`, String.raw`${sent}DATA\b|for DATA command\b|failed on DATA command\b|\[DATA\]|\(state 15\)`, 'data'],
+    [`${at}DATA\\b`, String.raw`${sent}DATA\b|\bSMTP[: ](?:command )?DATA\b|for DATA command\b|failed on DATA command\b|\[DATA\]|\(state 15\)`, 'data'],
     [
       `${at}RCPT\\b`,
-      String.raw`${sent}RCPT\b|for RCPT TO command\b|did not like our RCPT\b|does not like recipient\b|(?:address|recipient) was rejected by\b|` +
+      String.raw`${sent}RCPT\b|\bSMTP[: ](?:command )?RCPT\b|for RCPT TO command\b|did not like our RCPT\b|does not like recipient\b|(?:address|recipient) was rejected by\b|` +
         String.raw`has rejected (?:the )?(?:address|recipient)\b|most progress was RCPT\b|\[RCPT[_ ]TO\]|\bMAIL\+RCPT\b|\bRCPT TO generated following response\b|\(state 14\)`,
       'rcpt',
     ],
     [
       `${at}(?:sending )?MAIL FROM\\b|in reply to (?:the )?MAIL\\b`,
-      String.raw`${sent}MAIL\b|does not like sender\b|sender was rejected\b|most progress was MAIL\b|\[MAIL[_ ]FROM\]`,
+      String.raw`${sent}MAIL\b|\bSMTP[: ](?:command )?MAIL\b|does not like sender\b|sender was rejected\b|most progress was MAIL\b|\[MAIL[_ ]FROM\]`,
       'mail',
     ],
     [`${at}(?:EHLO|HELO)\\b`, String.raw`${sent}(?:EHLO|HELO)\b|my name was rejected\b`, 'ehlo'],

@@ -1,4 +1,3 @@
-import { classifyRefusal } from '../bounce/classify-refusal.ts'
 import type { Refusal } from '../bounce/refusal.ts'
 import { domainOf } from '../smtp/address.ts'
 import { isGeneric, parseDiagnostic, statusCodeOf } from './diagnostic.ts'
@@ -31,7 +30,7 @@ export function reportedRecipient(fields: StatusFields, message: StatusFields, t
     remoteHost: hostOf(first(fields, 'remote-mta') ?? first(message, 'reporting-mta') ?? '') ?? (address && domainOf(address).toLowerCase()),
     phase: reportedPhase(text, diagnostic.text),
   }
-  const { category, hard } = isOwnFinding(fields, diagnostic) ? classifyRefusal(refusal) : judgeRefusal(refusal, address)
+  const { category, hard } = judgeRefusal(refusal, address, isOwnFinding(fields, diagnostic))
   return {
     address,
     originalAddress: reportedAddress(first(fields, 'original-recipient') ?? ''),

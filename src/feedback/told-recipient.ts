@@ -1,4 +1,3 @@
-import { classifyRefusal } from '../bounce/classify-refusal.ts'
 import type { Judgement, Refusal } from '../bounce/refusal.ts'
 import { domainOf } from '../smtp/address.ts'
 import { reportWords, saidAction } from './bounce-words.ts'
@@ -50,7 +49,7 @@ function understand({ address, reason }: NamedRecipient, { phase }: ReportWords)
   const remoteHost = (remoteSystem.exec(reason)?.[1] ?? domainOf(address ?? '')).toLowerCase()
   const refusal: Refusal = { ...said, remoteHost, phase: reportedPhase(phase, said.text) }
   // Without a code it is no reply that is quoted, but what the reporting system found out itself.
-  if (said.code === null) return { said, judgement: classifyRefusal(refusal) }
+  if (said.code === null) return { said, judgement: judgeRefusal(refusal, address, true) }
   const whole = judgeRefusal(refusal, address)
   const reply = judgeRefusal({ ...refusal, text: said.text.slice(said.text.indexOf(String(said.code))) }, address)
   return { said, judgement: reply.category === 'other' ? whole : reply }

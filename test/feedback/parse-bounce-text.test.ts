@@ -100,14 +100,6 @@ it('whoever is known to have failed is looked for, however the text names them',
   expect(recipients(content, headers)).toEqual(['a@them.test failed hard', 'c@other.test failed hard'])
 })
 
-describe('replies to several recipients of one host', () => {
-  it.each<[string, string, string[]]>([
-    ['that differ were given at RCPT', 'a@them.test: 550 User unknown\nc@them.test: 552 Mailbox full', ['a@them.test failed hard', 'c@them.test failed']],
-    ['that are the same may be to the data', 'a@them.test: 550 User unknown\nc@them.test: 550 User unknown', ['a@them.test failed', 'c@them.test failed']],
-    ['of another host say nothing', 'a@them.test: 550 User unknown\nc@other.test: 552 Mailbox full', ['a@them.test failed', 'c@other.test failed']],
-  ])('%s', (_, content, expected) => expect(recipients(`Failed:\n\n${content}`)).toEqual(expected))
-})
-
 describe('reports in many languages', () => {
   it.each([
     ['Meddelandet kunde inte levereras', 'Ditt meddelande till a@them.test kunde inte levereras. Mottagaren finns inte.'],

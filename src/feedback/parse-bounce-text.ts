@@ -1,4 +1,4 @@
-import { isAnswer, isBounceNotice } from './bounce-notice.ts'
+import { isBounceNotice, isProvenNotice } from './bounce-notice.ts'
 import { reportWords, saidAction } from './bounce-words.ts'
 import type { ProvenRecipient, ReportedRecipient } from './feedback-report.ts'
 import { namedRecipients } from './named-recipients.ts'
@@ -25,7 +25,7 @@ export function parseBounceText(message: ReturnedMessage, about: ProvenRecipient
   const lines = reportLines(message)
   const text = lines.join('\n')
   const words = reportWords(text)
-  const isProven = about?.isFromSystem === true && !isAnswer(message, about.forwardPath, words)
+  const isProven = about?.isFromSystem === true && isProvenNotice(message, about.forwardPath, text, words)
   if (!isProven && !isBounceNotice(message, text, words)) return []
   const named = recipientsOf(message, lines, failed)
   const recipients = about === null ? named : [provenRecipient(named, about.forwardPath, originalMessage(message))]

@@ -1,4 +1,5 @@
 import { textFromHtml } from '../message/text-from-html.ts'
+import { reportWords, says } from './bounce-words.ts'
 import type { ReturnedMessage } from './returned-message.ts'
 import { withRefusedDialogue } from './smtp-transcript.ts'
 
@@ -7,44 +8,8 @@ const longestReport = 32 * 1024
 const mostLines = 600
 
 const messageTypes = /^(?:message\/|text\/(?:rfc822|x-?message|global))/
-/** Lines behind which the message stands that came back, in the words of those who write them. */
-const mail = '(?:e-?mail |mail )?(?:message|mail|e-?mail|headers?|text)'
-const follows = '(?:follows?|below|attached|included|is (?:below|attached|included|following))'
-const anyOf = (pieces: string[]): string => `(?:${pieces.join('|')})`
-const markers = [
-  // Between rules.
-  String.raw`(?=\W{0,120}?(?:--|==|\*\*\*))\W{2,120}` +
-    '(?:this is |here is |included is |below is |above is )?(?:an? |the |your )?(?:full |complete |partial )?' +
-    anyOf([
-      'copy|original|returned|unsent|(?:undelivered|undeliverable|failed|bounced|rejected) (?:message|mail|e-?mail)',
-      'message (?:text|content|header|body|follows)|text of (?:your|the)|header|body of|content|below this line',
-      'forwarded message|start of|begin',
-      'ursprüngliche|originalnachricht|kopie (?:der|ihrer)|nachrichten?kopf|kopfzeilen|en-?têtes?|message (?:original|d.origine|renvoyé)|copie d',
-      'mensaje (?:original|devuelto)|encabezados|cabeceras|copia d|messaggio originale|intestazion|mensagem (?:original|devolvida)|cabeçalhos?',
-      'oorspronkelijk|berichtkop|kop(?:ie|teksten)|исходн|оригинал|заголовк|копия|nagłówki|oryginaln|treść (?:oryginal|wiadomo)|kopia',
-      'originalmeddelande|oprindelig|opprinnelig|původní|eredeti|özgün|orijinal|原始|原邮件|原郵件|以下(?:是|は)|元の|原文|受信した|원본|원문',
-    ]) +
-    '.{0,80}',
-  // On a line of their own.
-  String.raw`\W*(?:the |your )?original ${mail}(?: headers?| text)?(?: ${follows}.{0,40})?\W*`,
-  String.raw`\W*(?:the |your )?(?:returned|unsent|undelivered|undeliverable|failed|received|bounced|offending|rejected) ${mail}` +
-    `(?: text| headers?| body| content)? ${follows}.{0,40}`,
-  String.raw`\W*(?:message|mail|e-?mail)?\s?(?:headers?|text|contents?|body|source)(?: of (?:the|your) .{0,30})? (?:follows?|below|is|are)(?: .{0,30})?\W*`,
-  String.raw`\W*` +
-    anyOf([
-      'below this line is|(?:this|here|included|below|following|the following) is (?:a|the) (?:copy|header|text|original|beginning)',
-      'a copy of (?:the|your)|your (?:original )?message (?:follows|is (?:attached|included|below|returned))',
-      String.raw`the (?:first|header|text|body|content|message headers?|original message|headers?).{0,40} (?:follows?|below|are|is)\b`,
-    ]) +
-    '.{0,80}',
-  String.raw`\W*` +
-    anyOf([
-      "ursprüngliche (?:nachricht|mail)|originalnachricht|message d'origine|message original|en-?têtes? (?:du message|d'origine)",
-      'mensaje original|messaggio originale|mensagem original|oorspronkelijk bericht|исходное (?:сообщение|письмо)',
-      'oryginalna wiadomość|原始邮件|原始郵件|元のメッセージ|原メッセージ|転送|오리지널',
-    ]) +
-    '.{0,60}',
-].map((pattern) => new RegExp(`^${pattern}$`, 'i'))
+/** What sets a line apart from the text: `--- Below this line is a copy of the message.` */
+const rule = /^\W{0,120}?(?:--|==|\*\*\*)/
 const fieldNames = [
   'Return-Path|Received|Message-ID|DKIM-Signature|MIME-Version|Date|From|To|Subject|Content-Type|X-[A-Za-z0-9-]{1,60}',
   'Delivered-To|Reply-To|Sender',
@@ -75,7 +40,16 @@ function isStartOfOriginal(lines: string[], index: number): boolean {
   const line = lines[index] ?? ''
   if (ofTranscript.test(line)) return false
   if (isHeader(lines, index) || isQuotedHeader(lines, index)) return true
-  return line.length <= 160 && !line.includes('@') && markers.some((marker) => marker.test(line))
+  return line.length <= 160 && !line.includes('@') && introducesOriginal(line)
+}
+
+/** True between rules, and for a short line that is a heading or says that the message follows, and not that it failed. */
+function introducesOriginal(line: string): boolean {
+  const words = reportWords(line)
+  if (!says(words, 'original')) return false
+  const count = words.spaced.trim().split(' ').length
+  if (rule.test(line) || (count <= 8 && says(words, 'follows'))) return true
+  return (count <= 3 || (count <= 8 && /[:：]\W*$/.test(line))) && !says(words, 'notDelivered')
 }
 
 /** Two fields in a row, the second perhaps after a folded line. */

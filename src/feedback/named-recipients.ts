@@ -1,5 +1,5 @@
 import { mostRecipients } from './feedback-report.ts'
-import { isOfAnother, mentionKinds, mentionsIn, ownReason } from './recipient-mentions.ts'
+import { isOfAnother, isOwnReason, mentionKinds, mentionsIn } from './recipient-mentions.ts'
 import type { RecipientMention } from './recipient-mentions.ts'
 import { isDialogue } from './smtp-transcript.ts'
 
@@ -73,7 +73,7 @@ function saidOf({ line, rest, kind }: RecipientMention, lines: readonly string[]
   const whole = lines[line] ?? ''
   if (kind === 'quoted') return [whole, ...repliesAfter(line, lines)].map((text) => text.trim()).join(' ')
   const behind = kind === 'listed' || kind === 'addressed' ? rest.replace(/^[>"'\])]{0,3}[:\s,.]{0,4}/, '') : whole
-  const own = behind === '' && places.has(line - 1) && ownReason.test(whole.slice(0, whole.indexOf('@'))) ? whole : behind
+  const own = behind === '' && places.has(line - 1) && isOwnReason(whole.slice(0, whole.indexOf('@'))) ? whole : behind
   const said = [own, ...linesAfter(line, own.trim() !== '', lines, places)]
   const dialogue = said.filter(isDialogue)
   return (dialogue.length > 0 ? dialogue : said).join(' ').trim()

@@ -37,6 +37,7 @@ export function isBounceNotice(message: ReturnedMessage, text: string, words: Sa
   const hasNull = hasNullReversePath(message)
   if (!hasNull && !isAutomatic(message) && (isWrittenByHand(message) || (answerSubject.test(subject) && has(conversation)))) return false
   const isAboutDelivery = says(subject, 'reportSubject', 'refusalSubject', 'notDelivered', 'later')
+  if (hasNull && returnsMessage(message)) return true
   if (isFromMailSystem(message)) return isAboutDelivery || saysNotDelivered(words) || refusal.test(text)
   if (has(listFields)) return false
   if (says(sender, 'otherProgram')) return false

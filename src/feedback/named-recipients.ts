@@ -62,9 +62,8 @@ function isFolded({ address, kind, line }: RecipientMention, lines: readonly str
 /** What is said where a recipient is mentioned, the most telling first, each once. */
 function blocksOf(own: RecipientMention[], lines: readonly string[], places: ReadonlySet<number>): string[] {
   const ranked = own.toSorted((one, another) => weightOf(another) - weightOf(one) || one.line - another.line).slice(0, mostMentions)
-  // What a reply says of one recipient is not said of the whole list.
   const isQuoted = ranked.some(({ kind }) => kind === 'quoted')
-  const blocks = ranked.map((mention) => saidOf(mention, lines, places) || (isQuoted ? '' : saidOfAll(mention, lines, places)))
+  const blocks = ranked.map((mention) => saidOf(mention, lines, places) || (isQuoted ? '' : introductionOf(mention.line, lines, places)))
   return [...new Set(blocks)].filter((block) => block !== '')
 }
 
@@ -79,9 +78,12 @@ function saidOf({ line, rest, kind }: RecipientMention, lines: readonly string[]
   return (dialogue.length > 0 ? dialogue : said).join(' ').trim()
 }
 
-/** Where nothing follows a recipient: what is said of the whole list, behind it or as its introduction, else its line. */
-const saidOfAll = ({ line }: RecipientMention, lines: readonly string[], places: ReadonlySet<number>): string =>
-  saidOfList(line, lines, places) || (lines[line] ?? '').trim()
+/** What stands above a list of recipients, with a colon; else the line itself. */
+function introductionOf(line: number, lines: readonly string[], places: ReadonlySet<number>): string {
+  let first = line
+  while (first > 0 && (places.has(first - 1) || isEmpty(lines, first - 1))) first--
+  return ((/[:：]$/.test(lines[first - 1] ?? '') ? lines[first - 1] : lines[line]) ?? '').trim()
+}
 
 function linesAfter(line: number, hasWords: boolean, lines: readonly string[], places: ReadonlySet<number>): string[] {
   const said: string[] = []
@@ -103,18 +105,6 @@ function introducesNext(line: number, lines: readonly string[], places: Readonly
   if (!/[:：]$/.test(lines[line] ?? '')) return false
   while (next < lines.length && isEmpty(lines, next)) next++
   return places.has(next)
-}
-
-/** Behind a list whose lines have an address only, after an empty line; or what introduces it. */
-function saidOfList(line: number, lines: readonly string[], places: ReadonlySet<number>): string {
-  let last = line
-  while (places.has(last + 1)) last++
-  const isBare = lines.slice(line, last + 1).every((text) => !/\s/.test(text.trim()))
-  const behind = last > line && isBare && isEmpty(lines, last + 1) ? linesAfter(last, false, lines, places).join(' ').trim() : ''
-  if (behind !== '') return behind
-  let first = line
-  while (first > 0 && (places.has(first - 1) || isEmpty(lines, first - 1))) first--
-  return introducesNext(first - 1, lines, places) ? (lines[first - 1] ?? '').trim() : ''
 }
 
 /** A reply of several lines has its code on each; what stands behind a dialogue is no part of it. */

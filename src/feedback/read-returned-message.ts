@@ -42,19 +42,13 @@ function utf8OrLatin1(bytes: Uint8Array): string {
     // Cut in the middle of a character it is UTF-8 still.
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true })
   } catch {
-    const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
-    // A character for each byte.
-    const lines = new TextDecoder('windows-1252').decode(buffer).split('\n')
-    let next = 0
+    const lines = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1').split('\n')
     return lines.map((line) => {
-      const start = next
-      next += line.length + 1
-      return isAscii(line) || !isUtf8(buffer.subarray(start, start + line.length)) ? line : buffer.toString('utf8', start, start + line.length)
+      const own = Buffer.from(line, 'latin1')
+      return isUtf8(own) ? own.toString('utf8') : new TextDecoder('windows-1252').decode(own)
     }).join('\n')
   }
 }
-
-const isAscii = (text: string): boolean => /^[\0-\x7f]*$/.test(text)
 
 const withLineFeeds = (text: string): string => text.replace(/\r\n?/g, '\n')
 

@@ -48,8 +48,12 @@ export interface PhaseText {
 /** Made once for all recipients of a report. */
 export function phaseText(text: string): PhaseText {
   const words = singleSpaced(text.slice(0, longestText))
-  const [phase = 'report', ...others] = new Set(phasesIn(words))
-  return { words, phase: others.length === 0 ? phase : 'report' }
+  return { words, phase: onlyOne(phasesIn(words)) }
+}
+
+function onlyOne(phases: readonly (RefusalPhase | undefined)[]): RefusalPhase {
+  const [only = 'report', ...others] = new Set(phases.filter((phase) => phase !== undefined))
+  return others.length === 0 ? only : 'report'
 }
 
 /**
@@ -63,19 +67,13 @@ export function reportedPhase({ words, phase }: PhaseText, said: string): Refusa
   if (own) return own
   const quoted = reply.slice(0, 60).trim()
   const places = quoted.length < 4 ? [] : placesOf(quoted, words)
-  if (places.length === 0) return phase
-  const told = new Set(places.map((place) => phaseAt(words, place, place + quoted.length)).filter((found) => found !== undefined))
-  const [only = 'report', ...others] = told
-  return others.length === 0 ? only : 'report'
+  return places.length === 0 ? phase : onlyOne(places.map((place) => phaseAt(words, place, place + quoted.length)))
 }
 
-/** Places where a report says the same that are looked at. */
-const mostPlaces = 8
-
-function placesOf(quoted: string, words: string): number[] {
-  const places: number[] = []
-  for (let at = words.indexOf(quoted); at >= 0 && places.length < mostPlaces; at = words.indexOf(quoted, at + quoted.length)) places.push(at)
-  return places
+/** Where a report says the same, in the first places of all. */
+function placesOf(quoted: string, words: string, places: readonly number[] = []): readonly number[] {
+  const at = words.indexOf(quoted, (places.at(-1) ?? -1) + 1)
+  return at < 0 || places.length >= 8 ? places : placesOf(quoted, words, [...places, at])
 }
 
 function phaseAt(words: string, start: number, end: number): RefusalPhase | undefined {

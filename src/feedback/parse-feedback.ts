@@ -2,13 +2,14 @@ import { isAutomatic, isDispositionNotification, isPersonalReply } from './autom
 import { mostRecipients } from './feedback-report.ts'
 import type { FeedbackClass, FeedbackReport, ProvenRecipient, ReportedRecipient } from './feedback-report.ts'
 import { withGivenUp } from './given-up.ts'
-import { addressedTo, originalMessage } from './original-message.ts'
+import { originalMessage } from './original-message.ts'
 import { parseBounceText } from './parse-bounce-text.ts'
 import { parseComplaint } from './parse-complaint.ts'
 import { parseDsn } from './parse-dsn.ts'
 import { parseRejection } from './parse-rejection.ts'
 import { parseSesNotification } from './parse-ses-notification.ts'
-import { headerValue } from './returned-message.ts'
+import { reportedAddresses } from './reported-address.ts'
+import { headerValue, headerValues } from './returned-message.ts'
 import type { ReturnedMessage } from './returned-message.ts'
 
 /**
@@ -41,21 +42,20 @@ export function parseFeedback(message: ReturnedMessage, about: ProvenRecipient |
 function deliveryReport(message: ReturnedMessage, reported: ReportedRecipient[], about: ProvenRecipient | null): FeedbackReport {
   const isClear = reported.length > 0 && !reported.some((recipient) => saysNothing(recipient) || recipient.hard)
   const told = isClear ? [] : parseBounceText(message, about, reported.map(({ address }) => address).filter((address) => address !== null))
-  if (reported.length === 0) return statusWithoutRecipients(message, told)
-  const isOnly = reported.length === 1 && told.length === 1
+  if (reported.length === 0) return statusWithoutRecipients(message, told, about)
+  // Where both tell of one recipient, it is the same one under two names.
+  const only = reported.length === 1 && told.length === 1 ? told[0] : undefined
   const recipients = reported.map((recipient) => {
-    const same = told.find(({ address }) => address !== null && address.toLowerCase() === recipient.address?.toLowerCase())
-    // Where both tell of one recipient, it is the same one under two names.
-    const found = same ?? (isOnly ? told[0] : undefined)
+    const found = told.find(({ address }) => address !== null && address.toLowerCase() === recipient.address?.toLowerCase()) ?? only
     return found ? withText(recipient, found) : recipient
   })
   return reportOf(message, classOf(recipients), recipients)
 }
 
 /** Some reports name nobody; then it is whom the message was addressed to, where that is one. */
-function statusWithoutRecipients(message: ReturnedMessage, told: ReportedRecipient[]): FeedbackReport {
+function statusWithoutRecipients(message: ReturnedMessage, told: ReportedRecipient[], about: ProvenRecipient | null): FeedbackReport {
   if (told.length > 0) return reportOf(message, classOf(told), told)
-  const [address, ...others] = addressedTo(originalMessage(message))
+  const [address, ...others] = about ? [null] : reportedAddresses(headerValues(originalMessage(message).headers, 'to'))
   if (address === undefined || others.length > 0) return reportOf(message, 'not-bounce')
   return reportOf(message, 'bounce', [{ address, action: 'failed', ...unexplained }])
 }
@@ -89,9 +89,6 @@ const unexplained = { hard: false, status: null, category: 'other', smtpCode: nu
 /** Whoever complains has got the message. */
 const complained = (address: string): ReportedRecipient => ({ address, action: 'delivered', ...unexplained })
 
-/** Characters. */
-const longestSubject = 1000
-
 function reportOf(message: ReturnedMessage, feedbackClass: FeedbackClass, recipients: ReportedRecipient[] = []): FeedbackReport {
   const { reference, unsubscribe, reversePath, messageId } = originalMessage(message)
   return {
@@ -99,6 +96,6 @@ function reportOf(message: ReturnedMessage, feedbackClass: FeedbackClass, recipi
     recipients: recipients.slice(0, mostRecipients),
     complaint: null,
     original: { reference, unsubscribe, reversePath, messageId },
-    subject: headerValue(message, 'subject').slice(0, longestSubject),
+    subject: headerValue(message, 'subject').slice(0, 1000),
   }
 }

@@ -19,11 +19,6 @@ interface ReportWords {
   isOnly: boolean
 }
 
-interface Understood {
-  said: Diagnostic
-  judgement: Judgement
-}
-
 const remoteSystem = /(?:talking to|host|server|by|from)\s{1,3}([a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,8})/i
 
 /** What a report tells of one recipient in words. What is said of nobody in particular is said of the only one. */
@@ -44,7 +39,7 @@ export function toldRecipient(named: NamedRecipient, report: ReportWords): Repor
 }
 
 /** What a reply says counts; what introduces it only where the reply says nothing. */
-function understand({ address, reason }: NamedRecipient, { phase }: ReportWords): Understood {
+function understand({ address, reason }: NamedRecipient, { phase }: ReportWords): { said: Diagnostic; judgement: Judgement } {
   const said = parseDiagnostic(reason)
   const remoteHost = (remoteSystem.exec(reason)?.[1] ?? domainOf(address ?? '')).toLowerCase()
   const refusal: Refusal = { ...said, remoteHost, phase: reportedPhase(phase, said.text) }

@@ -152,7 +152,7 @@ describe('what may be so is not proved', () => {
 
 describe('what is said of a list', () => {
   it.each<[string, string, string[]]>([
-    ['one reason behind it, of nobody in particular', 'Not delivered to:\na@them.test\nc@them.test\n\nReason: the domain them.test does not exist', ['a@them.test failed', 'c@them.test failed']],
+    ['one reason behind it', 'Not delivered to:\na@them.test\nc@them.test\n\nReason: the domain them.test does not exist', ['a@them.test failed', 'c@them.test failed hard']],
     ['a reason before each', 'The following users are unknown:\n  a@them.test\n\nThe mailbox of these is full:\n  c@them.test', ['a@them.test failed hard', 'c@them.test failed']],
     ['the other way round', 'The mailbox of these is full:\n  a@them.test\n\nThe following users are unknown:\n  c@them.test', ['a@them.test failed', 'c@them.test failed hard']],
     ['a reason each', 'Failed:\n\na@them.test - user unknown\nc@them.test - mailbox is full', ['a@them.test failed hard', 'c@them.test failed']],

@@ -35,7 +35,7 @@ const weightOf = ({ kind }: RecipientMention): number => mentionKinds.indexOf(ki
 export function namedRecipients(lines: readonly string[], { others, writtenTo, failed }: KnownAddresses): NamedRecipient[] {
   const isCandidate = ({ address, kind }: RecipientMention): boolean =>
     !others.has(address.toLowerCase()) && (kind !== 'named' || writtenTo.has(address.toLowerCase()))
-  const mentions = lines.flatMap(mentionsIn).filter((mention) => isCandidate(mention) && !isFolded(mention, lines))
+  const mentions = lines.flatMap(mentionsIn).filter(isCandidate)
   const highest = Math.max(...mentions.map(weightOf))
   const byAddress = Map.groupBy(mentions, ({ address }) => address.toLowerCase())
   const decisive = [...byAddress].filter(([address, own]) => failed.has(address) || own.some((mention) => weightOf(mention) === highest))
@@ -46,17 +46,6 @@ export function namedRecipients(lines: readonly string[], { others, writtenTo, f
     const blocks = blocksOf(own, lines, places).filter((block) => !isOfAnother(block, address, all))
     return { address, reason: blocks.join(' | ').slice(0, longestBlocks) }
   })
-}
-
-/** Lines that a reason was broken into. */
-const mostFolded = 4
-
-/** True on a line that goes on with what an earlier one says of the same recipient. */
-function isFolded({ address, kind, line }: RecipientMention, lines: readonly string[]): boolean {
-  if (kind !== 'listed' || !/^\s/.test(lines[line] ?? '')) return false
-  const ahead = lines.slice(Math.max(0, line - mostFolded), line)
-  const start = ahead.findLast((text) => !/^\s+\S/.test(text)) ?? ''
-  return start.toLowerCase().includes(address.toLowerCase())
 }
 
 /** What is said where a recipient is mentioned, the most telling first, each once. */

@@ -43,9 +43,11 @@ function utf8OrLatin1(bytes: Uint8Array): string {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true })
   } catch {
     const lines = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1').split('\n')
+    const western = new TextDecoder('windows-1252')
     return lines.map((line) => {
+      if (/^[\0-\x7f]*$/.test(line)) return line
       const own = Buffer.from(line, 'latin1')
-      return isUtf8(own) ? own.toString('utf8') : new TextDecoder('windows-1252').decode(own)
+      return isUtf8(own) ? own.toString('utf8') : western.decode(own)
     }).join('\n')
   }
 }

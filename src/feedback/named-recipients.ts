@@ -1,5 +1,5 @@
 import { mostRecipients } from './feedback-report.ts'
-import { isOfAnother, isOwnReason, mentionKinds, mentionsIn } from './recipient-mentions.ts'
+import { isOfAnother, mentionKinds, mentionsIn } from './recipient-mentions.ts'
 import type { RecipientMention } from './recipient-mentions.ts'
 import { isDialogue } from './smtp-transcript.ts'
 
@@ -39,7 +39,7 @@ export function namedRecipients(lines: readonly string[], { others, writtenTo, f
   const highest = Math.max(...mentions.map(weightOf))
   const byAddress = Map.groupBy(mentions, ({ address }) => address.toLowerCase())
   const decisive = [...byAddress].filter(([address, own]) => failed.has(address) || own.some((mention) => weightOf(mention) === highest))
-  const places = new Set(mentions.filter(({ kind }) => kind === 'listed').map(({ line }) => line))
+  const places = new Set(mentions.filter(({ kind }) => kind === 'listed' || kind === 'told').map(({ line }) => line))
   const all = new Set(byAddress.keys())
   return decisive.slice(0, mostRecipients).map(([, own]) => {
     const address = own[0]?.address ?? ''
@@ -61,8 +61,7 @@ function saidOf({ line, rest, kind }: RecipientMention, lines: readonly string[]
   const whole = lines[line] ?? ''
   if (kind === 'quoted') return [whole, ...repliesAfter(line, lines)].map((text) => text.trim()).join(' ')
   const behind = kind === 'listed' || kind === 'addressed' ? rest.replace(/^[>"'\])]{0,3}[:\s,.]{0,4}/, '') : whole
-  const own = behind === '' && places.has(line - 1) && isOwnReason(whole.slice(0, whole.indexOf('@'))) ? whole : behind
-  const said = [own, ...linesAfter(line, own.trim() !== '', lines, places)]
+  const said = [behind, ...linesAfter(line, behind.trim() !== '', lines, places)]
   const dialogue = said.filter(isDialogue)
   return (dialogue.length > 0 ? dialogue : said).join(' ').trim()
 }

@@ -42,12 +42,14 @@ function utf8OrLatin1(bytes: Uint8Array): string {
     // Cut in the middle of a character it is UTF-8 still.
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true })
   } catch {
-    const lines = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1').split('\n')
-    const western = new TextDecoder('windows-1252')
+    const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+    // A character for each byte.
+    const lines = new TextDecoder('windows-1252').decode(buffer).split('\n')
+    let next = 0
     return lines.map((line) => {
-      if (/^[\0-\x7f]*$/.test(line)) return line
-      const own = Buffer.from(line, 'latin1')
-      return isUtf8(own) ? own.toString('utf8') : western.decode(own)
+      const own = buffer.subarray(next, next + line.length)
+      next += line.length + 1
+      return isUtf8(own) ? own.toString('utf8') : line
     }).join('\n')
   }
 }

@@ -25,8 +25,6 @@ const atBeginning = new RegExp(String.raw`^[\s>*•·|#\-–]{0,12}(?:\d{1,3}[.)
 const label = new RegExp(String.raw`(?:^|[>*|,;.])\s{0,8}([^:：=|,;.>*@]{1,40}?)\s{0,4}[:：=]\s{0,8}${opening}`, 'iu')
 const command = /\brcpt(?: to)?\s?[:=]?\s?[<[]?$/i
 const reply = /(?:^|[^\d.])[45]\d\d[ \-#]|[45]\.\d{1,3}\.\d{1,3}/
-/** Three words or more, a colon and the address: `mailbox exceeds allowed size: a@b.example`. */
-const sentenceAhead = new RegExp(String.raw`^\s{0,8}(?:[\p{L}\p{N}'’()-]{1,30}[ ,]{1,2}){2,12}[\p{L}\p{N}'’()-]{1,30}\s?[:：]\s{0,8}${opening}`, 'iu')
 /** A word or two before it, such as the name of a protocol or a person. */
 const almostAlone = /^\W{0,12}(?:[\p{L}\p{N}.-]{1,30}\W{1,3}){0,2}$/u
 const behindCode = /(?:^|\s)[45]\d\d[ -](?:[45]\.\d{1,3}\.\d{1,3} )?<?$/
@@ -65,14 +63,8 @@ function mentionAt(name: string, line: string, start: number, index: number): Re
   const before = line.slice(0, start)
   const rest = line.slice(start + name.length)
   const kind = kindOf(name, before, rest, line)
-  if (kind === 'told' && isReason(before, rest)) return mentionOf('listed', name, before, index)
   return kind && mentionOf(kind, name, rest, index)
 }
-
-const isReason = (before: string, rest: string): boolean => !/[^>"'\])\s.,]/.test(rest) && isOwnReason(before) && sentenceAhead.test(before)
-
-/** True for what says itself why there is no delivery: `Unknown user: a@b.example`. */
-export const isOwnReason = (before: string): boolean => /[:：][^@]*$/.test(before) && says(before.slice(-200), 'ownReason')
 
 function kindOf(name: string, before: string, rest: string, line: string): MentionKind | null {
   const nearby = before.replace(/^.*@[^\s@]*/s, '').slice(-70)

@@ -39,7 +39,7 @@ export function namedRecipients(lines: readonly string[], { others, writtenTo, f
   const highest = Math.max(...mentions.map(weightOf))
   const byAddress = Map.groupBy(mentions, ({ address }) => address.toLowerCase())
   const decisive = [...byAddress].filter(([address, own]) => failed.has(address) || own.some((mention) => weightOf(mention) === highest))
-  const places = new Set(mentions.filter(({ kind }) => kind === 'listed' || kind === 'told').map(({ line }) => line))
+  const places = new Set(mentions.filter(({ kind }) => kind === 'listed').map(({ line }) => line))
   const all = new Set(byAddress.keys())
   return decisive.slice(0, mostRecipients).map(([, own]) => {
     const address = own[0]?.address ?? ''
@@ -97,8 +97,7 @@ function introducesNext(line: number, lines: readonly string[], places: Readonly
 
 /** A reply of several lines has its code on each; what stands behind a dialogue is no part of it. */
 function repliesAfter(line: number, lines: readonly string[]): string[] {
-  const following = lines.slice(line + 1, line + 6)
   const isWithin = isDialogue(lines[line] ?? '')
-  const end = following.findIndex((text) => !/^\W{0,6}[45]\d\d[ -]/.test(text) || (isWithin && !isDialogue(text)))
-  return end < 0 ? following : following.slice(0, end)
+  const following = lines.slice(line + 1, line + 6).concat('')
+  return following.slice(0, following.findIndex((text) => !/^\W{0,6}[45]\d\d[ -]/.test(text) || (isWithin && !isDialogue(text))))
 }

@@ -10,13 +10,10 @@ const mostLines = 600
 const messageTypes = /^(?:message\/|text\/(?:rfc822|x-?message|global))/
 /** What sets a line apart from the text: `--- Below this line is a copy of the message.` */
 const rule = /^\W{0,120}?(?:--|==|\*\*\*)/
-const fieldNames = [
-  'Return-Path|Received|Message-ID|DKIM-Signature|MIME-Version|Date|From|To|Subject|Content-Type|X-[A-Za-z0-9-]{1,60}',
-  'Delivered-To|Reply-To|Sender',
-]
-const headerLine = new RegExp(String.raw`^[> ]{0,3}(?:${fieldNames.join('|')}):(?:\s|$)`, 'i')
-/** A message seldom begins with another field than these, and the words of a report do so seldom. */
+const headerLine = /^[> ]{0,3}[A-Za-z][A-Za-z0-9-]{1,60}:(?:\s|$)/
+/** A message seldom begins with another field than these, and the words of a report do so seldom; some quote the others alone. */
 const firstHeaderLine = /^[> ]{0,3}(?:Return-Path|Received|Message-ID|DKIM-Signature|Delivered-To|X-Received|MIME-Version|X-Originating-IP): /i
+const laterHeaderLine = /^(?:From|To|Date|Subject|Reply-To|Sender): /i
 
 const ofTranscript = /\b(?:transcript|smtp (?:session|dialog)|begin of report)\b/i
 
@@ -39,7 +36,7 @@ export function reportLines({ parts }: ReturnedMessage): string[] {
 function isStartOfOriginal(lines: string[], index: number): boolean {
   const line = lines[index] ?? ''
   if (ofTranscript.test(line)) return false
-  if (isHeader(lines, index) || isQuotedHeader(lines, index)) return true
+  if (isHeader(lines, index)) return true
   return line.length <= 160 && !line.includes('@') && introducesOriginal(line)
 }
 
@@ -52,17 +49,10 @@ function introducesOriginal(line: string): boolean {
   return (count <= 3 || (count <= 8 && /[:：]\W*$/.test(line))) && !says(words, 'notDelivered')
 }
 
-/** Two fields in a row, the second perhaps after a folded line. */
+/** Two fields in a row, the second perhaps after a folded line; or a paragraph that has fields which a report does not quote. */
 function isHeader(lines: string[], index: number): boolean {
-  if (!firstHeaderLine.test(lines[index] ?? '')) return false
-  const next = lines.slice(index + 1, index + 12).find((line) => !/^[> ]{0,2}[ \t]/.test(line))
-  return next !== undefined && headerLine.test(next)
-}
-
-/** A paragraph that begins as reports quote it too, but has fields that they do not. */
-function isQuotedHeader(lines: string[], index: number): boolean {
-  if (lines[index - 1] !== '' || !/^(?:From|To|Date|Subject|Reply-To|Sender): /.test(lines[index] ?? '')) return false
   const rest = lines.slice(index + 1, index + 30)
-  const end = rest.indexOf('')
-  return rest.slice(0, end < 0 ? rest.length : end).some((line) => /^(?:Message-ID|MIME-Version|Received|DKIM-Signature): /i.test(line))
+  if (firstHeaderLine.test(lines[index] ?? '')) return headerLine.test(rest.find((line) => !/^[> ]{0,2}[ \t]/.test(line)) ?? '')
+  if (lines[index - 1] !== '' || !laterHeaderLine.test(lines[index] ?? '')) return false
+  return rest.slice(0, rest.concat('').indexOf('')).some((line) => firstHeaderLine.test(line))
 }

@@ -19,6 +19,8 @@ interface ReportWords {
   isOnly: boolean
 }
 
+/** How Sendmail tells of its own: `550 <a@b.example>... User unknown`; what others said has `<<<` before it. */
+const ownLine = /(?:^|\| )[45]\d\d (?:[45]\.\d{1,3}\.\d{1,3} )?<?[^\s<>@]{1,64}@[^\s<>]{1,255}>?\.\.\. /
 const remoteSystem = /(?:talking to|host|server|by|from)\s{1,3}([a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,8})/i
 
 /** What a report tells of one recipient in words. What is said of nobody in particular is said of the only one. */
@@ -43,8 +45,8 @@ function understand({ address, reason }: NamedRecipient, { phase }: ReportWords)
   const said = parseDiagnostic(reason)
   const remoteHost = (remoteSystem.exec(reason)?.[1] ?? domainOf(address ?? '')).toLowerCase()
   const refusal: Refusal = { ...said, remoteHost, phase: reportedPhase(phase, said.text) }
-  // Without a code it is no reply that is quoted, but what the reporting system found out itself.
-  if (said.code === null) return { said, judgement: judgeRefusal(refusal, address, true) }
+  // Then it is no reply that is quoted, but what the reporting system found out itself.
+  if (said.code === null || (ownLine.test(said.text) && !/<<< |>>> |\bsaid\b/i.test(reason))) return { said, judgement: judgeRefusal(refusal, address, true) }
   const whole = judgeRefusal(refusal, address)
   const reply = judgeRefusal({ ...refusal, text: said.text.slice(said.text.indexOf(String(said.code))) }, address)
   return { said, judgement: reply.category === 'other' ? whole : reply }

@@ -75,10 +75,8 @@ function recipientsOf({ headers }: OriginalMessage): string[] {
 }
 
 /** Apple Mail writes so for its user, to the mailbox of List-Unsubscribe. */
-function clientOptOut(message: ReturnedMessage): ParsedComplaint {
-  const address = reportedAddress(headerValue(message, 'from'))
-  return { feedbackType: 'opt-out', reportedBy: null, addresses: address === null ? [] : [address], reversePath: null }
-}
+const clientOptOut = ({ headers }: ReturnedMessage): ParsedComplaint =>
+  ({ feedbackType: 'opt-out', reportedBy: null, addresses: reportedAddresses(headerValues(headers, 'from')), reversePath: null })
 
 const complainers = /^(?:fbl|feedback-?loop|scomp|abuse|complaints?|spam-?reports?|no-?reply-?fbl)(?:[+._-][^@]*)?@|^staff@hotmail\.com$|@reports\.spamcop\.net$/i
 const complaintSubject = /\bcomplaint about message from\b|\b(?:abuse|spam|feedback|fbl|uce) (?:complaint|report|notification)\b|^\[spamcop\b|\bsignalement de spam\b/i

@@ -23,7 +23,7 @@ const otherNames: Record<string, string> = {
   'iso-2022-jp-ms': 'iso-2022-jp', cp50220: 'iso-2022-jp', cp936: 'gbk', cp949: 'euc-kr', cp950: 'big5', eucjp: 'euc-jp', euckr: 'euc-kr',
 }
 /** What ISO-2022-JP begins with (RFC 1468), declared or not. */
-const toJapanese = /\x1b\$[@B]/
+const toJapanese = ['\x1b$B', '\x1b$@']
 
 function decodeText(bytes: Uint8Array, charset: string | null): string {
   const label = (charset ?? '').trim().toLowerCase()
@@ -37,12 +37,12 @@ function decodeText(bytes: Uint8Array, charset: string | null): string {
 
 /** Line by line where it has to be: a report quotes replies of several hosts as they came. */
 function utf8OrLatin1(bytes: Uint8Array): string {
-  if (toJapanese.test(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1'))) return new TextDecoder('iso-2022-jp').decode(bytes)
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+  if (toJapanese.some((escape) => buffer.includes(escape))) return new TextDecoder('iso-2022-jp').decode(bytes)
   try {
     // Cut in the middle of a character it is UTF-8 still.
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true })
   } catch {
-    const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
     // A character for each byte.
     const lines = new TextDecoder('windows-1252').decode(buffer).split('\n')
     let next = 0

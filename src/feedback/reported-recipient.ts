@@ -56,12 +56,7 @@ function diagnosticOf(fields: StatusFields): Diagnostic {
 }
 
 /** Haraka has the reply in the comment of the status: `5.1.2 (550 Tried all MXs b.example)`. */
-const commentsOf = (statuses: string[] = []): string[] => statuses.map(commentOf).filter((comment) => comment !== '')
-
-function commentOf(status: string): string {
-  const [start, end] = [status.indexOf('('), status.lastIndexOf(')')]
-  return start < 0 || end < start ? '' : status.slice(start + 1, end)
-}
+const commentsOf = (statuses: string[] = []): string[] => statuses.flatMap((status) => /^[^(]*\((.+)\)/s.exec(status)?.[1] ?? [])
 
 /** True where what is said is no reply, but what the reporting system found out itself: `X-Notes; User a not listed in Domino Directory`. */
 function isOwnFinding(fields: StatusFields, { code }: Diagnostic): boolean {

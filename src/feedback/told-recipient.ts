@@ -26,8 +26,8 @@ const remoteSystem = /(?:talking to|host|server|by|from)\s{1,3}([a-z0-9-]{1,63}(
 /** What a report tells of one recipient in words. What is said of nobody in particular is said of the only one. */
 export function toldRecipient(named: NamedRecipient, report: ReportWords): ReportedRecipient {
   const own = understand(named, report)
-  const isAll = report.isOnly && own.judgement.category === 'other'
-  const { said, judgement } = isAll ? understand({ ...named, reason: `${named.reason}\n${report.text}` }, report) : own
+  const isOfAll = report.isOnly && own.judgement.category === 'other'
+  const { said, judgement } = isOfAll ? understand({ ...named, reason: `${named.reason}\n${report.text}` }, report) : own
   const action = saidAction(reportWords(named.reason)) === 'delivered' ? 'delivered' : report.action
   return {
     address: named.address,

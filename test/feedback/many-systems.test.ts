@@ -72,7 +72,7 @@ const reports: [string, Outcome, Mail][] = [
   ['expired', 'soft', dsn(['Action: failed', 'Status: 4.4.1', 'Diagnostic-Code: X-Postfix; connect to mx.rcpt.example[192.0.2.1]:25: Connection timed out'])],
   ['late', 'delayed', dsn(['Action: delayed', 'Status: 4.4.1', 'Diagnostic-Code: smtp; 451 4.4.1 timeout'])],
   ['delivered', 'nothing', dsn(['Action: delivered', 'Status: 2.0.0', 'Diagnostic-Code: smtp; 250 2.0.0 ok'])],
-  ['an alias of the original recipient', 'hard', dsn(['Final-Recipient: rfc822; a.nn@inner.example', 'Original-Recipient: rfc822; ann@rcpt.example', 'Action: failed', 'Status: 5.1.1', 'Diagnostic-Code: smtp; 550 5.1.1 unknown user'])],
+  ['an address that the original recipient forwards to', 'soft', dsn(['Final-Recipient: rfc822; a.nn@inner.example', 'Original-Recipient: rfc822; ann@rcpt.example', 'Action: failed', 'Status: 5.1.1', 'Diagnostic-Code: smtp; 550 5.1.1 unknown user'])],
   ['a name without a domain', 'hard', dsn(['Final-Recipient: LOCAL; ann', 'Action: failed', 'Status: 5.1.1'])],
   ['two who are both somebody else', 'nothing', dsn(['Final-Recipient: rfc822; bob@elsewhere.example', 'Original-Recipient: rfc822; bea@elsewhere.example', 'Action: failed', 'Status: 5.1.1'])],
   ['a status that is wrapped', 'hard', wrapped(dsn(['Action: failed', 'Status: 5.1.1', 'Diagnostic-Code: smtp; 550 5.1.1 unknown']), [])],

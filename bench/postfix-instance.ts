@@ -34,7 +34,7 @@ export async function startPostfixInstance(
   listen: { host: string; port: number },
   settings: Record<string, string>,
 ): Promise<PostfixInstance> {
-  for (const name of ['etc', 'queue', 'data']) mkdirSync(join(directory, name))
+  for (const name of ['etc', 'queue', 'data']) mkdirSync(join(directory, name), { recursive: true })
   const etc = join(directory, 'etc')
   writeFileSync(join(etc, 'master.cf'), postfixServices(listen))
   const all = {

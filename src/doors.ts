@@ -1,7 +1,9 @@
 import { join } from 'node:path'
 import type { AddressInfo } from 'node:net'
+import { RefusedLogins } from './account/refused-logins.ts'
 import type { Rollup } from './analytics/rollup.ts'
 import type { CoreParts } from './command/core-parts.ts'
+import type { Config } from './config/settings.ts'
 import { connectionFigures } from './connection/connection-figures.ts'
 import type { ConnectionShares } from './connection/open-files.ts'
 import { deliveryOptions } from './delivery/delivery-options.ts'
@@ -69,6 +71,7 @@ export interface DoorAddresses {
 interface Doors {
   addresses: DoorAddresses
   certificate: CertificateRenewal
+  refusedLogins: RefusedLogins
 }
 
 /** What ends a part that was started; the part started last ends first. */
@@ -101,9 +104,9 @@ export async function openDoors(core: CoreParts, inside: Inside, stops: Stop[]):
   const messageParser = startMessageParser()
   stops.push(() => messageParser.stop())
   const { templates } = core
-  const { hostname, messageSizeLimit, baseUrl } = config
+  const { messageSizeLimit, baseUrl } = config
   const unsubscribe = { keys: unsubscribeKeys(core.secrets.deriveKey), baseUrl }
-  const composer = new EmailComposer({ clock, templates: templates.live, hostname, messageSizeLimit, unsubscribe })
+  const composer = new EmailComposer({ clock, templates: templates.live, messageSizeLimit, unsubscribe })
   stops.push(() => composer.stop())
 
   const rateLimit = new RateLimit(core, { plans: config.plans, defaultPlan: config.accounts.defaultPlan })
@@ -114,7 +117,9 @@ export async function openDoors(core: CoreParts, inside: Inside, stops: Stop[]):
   if (tls.origin === 'made') {
     log.warn({ fingerprint: tls.fingerprint }, 'made a self-signed certificate: set tls.cert and tls.key to one that clients trust')
   }
-  const frame: DoorFrame = { templates, messageParser, composer, rateLimit, tls }
+  const refusedLogins = new RefusedLogins(log)
+  stops.push(() => refusedLogins.tell())
+  const frame: DoorFrame = { templates, messageParser, composer, rateLimit, refusedLogins, tls }
   const doors: { useCertificate(tls: Certificate): void; stop(graceMs: number): Promise<void> }[] = []
   stops.push(() => Promise.all(doors.map((door) => door.stop(graceMs))))
   const submission = await openSubmission(core, inside, frame)
@@ -135,11 +140,11 @@ export async function openDoors(core: CoreParts, inside: Inside, stops: Stop[]):
     log,
   })
   const addresses = { http: http.addresses, submission: submission.addresses, returnPath: returnPath.addresses, metrics: metrics.addresses }
-  return { addresses, certificate }
+  return { addresses, certificate, refusedLogins }
 }
 
 async function openMetrics({ config, log, metricsPage }: CoreParts, { version }: Inside, stops: Stop[]): Promise<MetricsListener> {
-  const listener = await startMetricsListener({ listen: config.metrics.listen, log, text: () => metricsPage.text(version) })
+  const listener = await startMetricsListener({ listen: config.metrics.listen, trustedProxies: config.trustedProxies, log, text: () => metricsPage.text(version) })
   stops.push(() => listener.stop())
   return listener
 }
@@ -150,6 +155,7 @@ interface DoorFrame {
   templates: TemplateList
   composer: EmailComposer
   rateLimit: RateLimit
+  refusedLogins: RefusedLogins
   tls: Certificate
 }
 
@@ -162,7 +168,7 @@ const certificateFor = ({ config, clock }: CoreParts): Promise<Certificate> =>
     now: clock.now(),
   })
 
-const openSubmission = ({ config, clock, log, metrics, apiKeys }: CoreParts, { door, space, shares }: Inside, { tls }: DoorFrame) =>
+const openSubmission = ({ config, clock, log, metrics, apiKeys }: CoreParts, { door, space, shares }: Inside, { tls, refusedLogins }: DoorFrame) =>
   startSubmissionServer(
     {
       clock,
@@ -172,8 +178,15 @@ const openSubmission = ({ config, clock, log, metrics, apiKeys }: CoreParts, { d
       space,
       accept: (arrive) => accept(arrive, door),
       apiKeys,
+      refusedLogins,
     },
-    { hostname: config.hostname, maxMessageBytes: config.messageSizeLimit, maxConnections: shares.submission, ...config.submission },
+    {
+      hostname: config.hostname,
+      maxMessageBytes: config.messageSizeLimit,
+      maxConnections: shares.submission,
+      trustedProxies: config.trustedProxies,
+      ...config.submission,
+    },
   )
 
 function openReturnPath(
@@ -184,10 +197,11 @@ function openReturnPath(
   const ownNames = new Set([config.hostname, config.returnPath.domain])
   const isOurs = (domain: string): boolean => ownNames.has(domain) || sendingDomains.isReturnPath(domain)
   const parts = { clock, log, metrics, tls, space, reports, isOurs, tokenKey: secrets.deriveKey('verp') }
-  return startReturnPathServer(parts, { hostname: config.hostname, maxConnections: shares.returnPath, ...config.returnPath })
+  const { hostname, trustedProxies } = config
+  return startReturnPathServer(parts, { hostname, maxConnections: shares.returnPath, trustedProxies, ...config.returnPath })
 }
 
-function emailParts({ config, clock, log, db }: CoreParts, inside: Inside, { composer, messageParser }: DoorFrame): EmailParts {
+function emailParts({ config, clock, log, db, accounts }: CoreParts, inside: Inside, { composer, messageParser }: DoorFrame): EmailParts {
   const { door } = inside
   return {
     clock,
@@ -203,6 +217,7 @@ function emailParts({ config, clock, log, db }: CoreParts, inside: Inside, { com
       noteWaiting: (destination, dueAt) => inside.queue.noteWaiting(destination, dueAt),
       eventsWritten: () => inside.eventsWritten(),
     }),
+    isSuspended: (accountId) => accounts.isSuspended(accountId),
     accept: (submission) => accept(submission, door),
     acceptBatch: (batch) => acceptBatch(batch, door),
     resend: (messageId, by) => resendFailed(messageId, by, { db, clock, accept: (submission) => accept(submission, door) }),
@@ -223,7 +238,7 @@ async function openHttp(core: CoreParts, inside: Inside, frame: DoorFrame) {
     apiKeys,
     audit,
     sessions: people.sessions,
-    trustedProxies: config.http.trustedProxies,
+    trustedProxies: config.trustedProxies,
     rateLimit: frame.rateLimit,
     rateLimitFailures: new RateLimitFailures(clock, config.http.failedAuthenticationsPerMinute),
     baseUrl: config.baseUrl,
@@ -233,16 +248,16 @@ async function openHttp(core: CoreParts, inside: Inside, frame: DoorFrame) {
     tls: frame.tls,
     trackingDoor: new TrackingDoor({
       keys: trackingKeys(core.secrets.deriveKey),
-      trustedProxies: config.http.trustedProxies,
+      trustedProxies: config.trustedProxies,
       now: () => clock.now(),
       hits: inside.hits,
       appLinksAt: (host) => core.sendingDomains.appLinksAt(host),
     }),
     health: core.health,
     docs: config.http.docs,
-    operations: apiOperations({ ...apiParts(core, inside), ...emails, templates: frame.templates, eventFeed, eventStreams }),
+    operations: apiOperations({ ...apiParts(core, inside), ...emails, refusedLogins: frame.refusedLogins, templates: frame.templates, eventFeed, eventStreams }),
     doors: config.compat.enabled
-      ? compatDoors({ ...emails, hostname: config.hostname, messageSizeLimit: config.messageSizeLimit, verifiedDomainFor: door.verifiedDomainFor })
+      ? compatDoors({ ...emails, ...mimeFrame(config), verifiedDomainFor: door.verifiedDomainFor })
       : [],
   })
   return {
@@ -254,6 +269,9 @@ async function openHttp(core: CoreParts, inside: Inside, frame: DoorFrame) {
     },
   }
 }
+
+/** What a message gets and may have that comes over HTTP as it is. */
+const mimeFrame = ({ hostname, messageSizeLimit, submission }: Config) => ({ hostname, messageSizeLimit, traceClients: submission.traceClients })
 
 /** What the endpoints work on, but for mail, templates and the feed of events. */
 function apiParts(core: CoreParts, inside: Inside) {

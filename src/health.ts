@@ -8,6 +8,9 @@ const messages = {
   resolver_suspect:
     'The name servers say that many domains do not exist, which is rather their own fault. Mail to these waits and does not bounce. ' +
     'Set dns.servers to a resolver that works, best one of your own on this machine.',
+  smarthost_login:
+    'The smarthost does not take our mail, because of the login. Mail waits and does not bounce for it. The log says what it answered: ' +
+    'correct delivery.smarthost_user and the password, and restart.',
   queue_stalled:
     'Mail is due and nothing of it has moved for a quarter of an hour. The log says what fails; "sterna queue list" shows what waits. ' +
     'A restart takes up again what is in hand.',

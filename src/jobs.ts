@@ -1,3 +1,4 @@
+import type { RefusedLogins } from './account/refused-logins.ts'
 import type { Rollup } from './analytics/rollup.ts'
 import { watchClock } from './clock-watch.ts'
 import type { CoreParts } from './command/core-parts.ts'
@@ -20,12 +21,13 @@ interface JobParts {
   rollup: Rollup
   reports: IncomingReports
   certificate: CertificateRenewal
+  refusedLogins: RefusedLogins
   erasures: Erasures
   uploads: Uploads
 }
 
 /** Starts what is done every minute. */
-export function startJobs(core: CoreParts, { rollup, reports, certificate, erasures, uploads }: JobParts, stops: Stop[]): Scheduler {
+export function startJobs(core: CoreParts, { rollup, reports, certificate, refusedLogins, erasures, uploads }: JobParts, stops: Stop[]): Scheduler {
   const { config, clock, log, db, upkeep, apiKeys, audit, people, sendingDomains } = core
   const cron = '* * * * *'
   const kept = { contentMs: config.contentRetention, eventMs: config.eventRetention }
@@ -47,6 +49,7 @@ export function startJobs(core: CoreParts, { rollup, reports, certificate, erasu
       { name: 'erasures', cron, run: () => erasures.resume().then(() => erasures.sweep(clock.now() - kept.eventMs)) },
       { name: 'upkeep of the database files', cron, run: () => upkeep.run() },
       { name: 'certificate', cron, run: () => certificate.look() },
+      { name: 'refused logins', cron, run: async () => refusedLogins.tell() },
       { name: 'ended sessions', cron, run: () => people.sessions.sweep() },
     ],
     log,

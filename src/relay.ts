@@ -103,7 +103,8 @@ export async function startRelay(config: Config, outside: Outside & { version: s
     addFigures(core, queue, stops)
     const rollup = new Rollup(core)
     const noteWaiting = (destination: string, dueAt: number): void => queue.noteWaiting(destination, dueAt)
-    const queueAdmin = new QueueAdmin({ db, clock, noteWaiting, eventsWritten })
+    const tryNow = (destination: string): void => queue.tryNow(destination)
+    const queueAdmin = new QueueAdmin({ db, clock, noteWaiting, tryNow, eventsWritten })
     const erasures = new Erasures({ ...core, eventsWritten }, { isAlone: false })
     stops.push(() => erasures.stop())
     const { systemMail, ...entry } = await openEntry(core, { queue, eventsWritten }, stops)
@@ -116,8 +117,8 @@ export async function startRelay(config: Config, outside: Outside & { version: s
       ...entry, reports, hits, certified, queue, queueAdmin, erasures, rollup, webhooks, follower, eventsWritten, shares,
       version: outside.version,
     }
-    const { addresses, certificate } = await openDoors(core, inside, stops)
-    const scheduler = startJobs(core, { rollup, reports, certificate, erasures, uploads: entry.door.uploads }, stops)
+    const { addresses, certificate, refusedLogins } = await openDoors(core, inside, stops)
+    const scheduler = startJobs(core, { rollup, reports, certificate, refusedLogins, erasures, uploads: entry.door.uploads }, stops)
     keepWatchOfClock(core, { scheduler, queue }, stops)
     return { parts: { ...core, webhooks: webhooks.list, queueAdmin, erasures }, addresses, stop }
   } catch (error) {
@@ -151,10 +152,14 @@ async function startQueue(
   const resolverWatch = new ResolverWatch(core)
   const bounds = { maxConnections: shares.delivery, maxNameServerSockets: shares.nameServers, newSheet: () => core.metricsPage.sheet() }
   core.metrics.deliveryConnectionsLimit.set(shares.delivery * core.config.delivery.threads)
-  const delivery = startDelivery({ ...deliveryOptions(core.config), ...bounds }, core.log, (lookUp) => resolverWatch.note(lookUp))
+  const delivery = startDelivery({ ...deliveryOptions(core.config), ...bounds }, core.log, {
+    lookUp: (lookUp) => resolverWatch.note(lookUp),
+    login: (reason) => core.health.set('smarthost_login', reason !== null, { reason }),
+  })
   const queue = newQueue(core, { delivery, resolverWatch, ...inside })
   // Before it writes anything.
   const isBehind = await isClockBehind(core)
+  core.accounts.onResumed((accountId) => queue.accountResumed(accountId))
   await queue.start()
   if (isBehind) queue.clockSetBack()
   stops.push(() => Promise.all([delivery.stop(grace.delivery), queue.stop(grace.delivery)]))
@@ -261,6 +266,7 @@ function newQueue(
   const identity = new MessageIdentity({
     tokenKey: secrets.deriveKey('verp'),
     unsubscribe: { keys: unsubscribeKeys(secrets.deriveKey), baseUrl: config.baseUrl },
+    feedbackSender: config.delivery.feedbackSender,
   })
   const { baseUrl, tracking } = config
   const isCertified = (host: string): boolean => tracking.hosts === 'always' || certified.covers(host)
@@ -274,10 +280,11 @@ function newQueue(
       health,
       metrics,
       frameFor: (message) => frames.frameFor(message),
-      deliver: (job, onAttempt) => delivery.deliver(job, onAttempt),
+      deliver: (job, onAttempt, supply) => delivery.deliver(job, onAttempt, supply),
       isResolverSuspect: () => resolverWatch.isSuspect,
       eventsWritten,
       erasedAddress: core.erasedAddress,
+      isSuspended: (accountId) => core.accounts.isSuspended(accountId),
       random: Math.random,
     },
     {

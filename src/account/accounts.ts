@@ -13,7 +13,10 @@ export interface Account {
   name: string
   /** One of the names of the setting `plans`. */
   plan: string
-  /** A suspended account's mail is refused at every door; what is already accepted is still delivered. */
+  /**
+   * A suspended account's mail is refused at every door, and what is scheduled is held until the account is active again. What is on its
+   * way already is still delivered.
+   */
   status: AccountStatus
   /** Whether those who submit by SMTP are told by mail what became of it (RFC 3464). */
   deliveryNotices: boolean
@@ -47,6 +50,7 @@ export class Accounts {
   readonly #clock: Clock
   readonly #byId = new Map<string, Account>()
   readonly #wantNotices = new Set<string>()
+  #onResumed: (id: string) => void = () => {}
 
   constructor(parts: { db: Database; clock: Clock }) {
     this.#db = parts.db
@@ -70,6 +74,15 @@ export class Accounts {
   /** The account with this id, from memory. */
   accountFor(id: string): Account | undefined {
     return this.#byId.get(id)
+  }
+
+  isSuspended(id: string): boolean {
+    return this.#byId.get(id)?.status === 'suspended'
+  }
+
+  /** Has `listener` called with the id of each account that is active again. */
+  onResumed(listener: (id: string) => void): void {
+    this.#onResumed = listener
   }
 
   findAccount(idOrName: string): Account | undefined {
@@ -123,7 +136,9 @@ export class Accounts {
         expect: 1,
       },
     ])
-    return this.#remember({ ...account, plan, status, deliveryNotices })
+    const changed = this.#remember({ ...account, plan, status, deliveryNotices })
+    if (account.status === 'suspended' && status === 'active') this.#onResumed(id)
+    return changed
   }
 
   /** Accounts are replaced, never changed in place: a caller that holds one sees one moment. */

@@ -14,10 +14,11 @@ export function classifyRefusal(refusal: Refusal): Judgement {
 }
 
 /** What a refusal means that this rule or code decides. */
-export function judgedBy({ category, hard }: BounceRule | EnhancedCode, refusal: Refusal): Judgement {
+export function judgedBy(rule: BounceRule | EnhancedCode, refusal: Refusal): Judgement {
+  const { category, hard } = rule
   // Whether an address exists is told at RCPT or, by some, after the data; a refusal before that is about us.
   if (hard && isBeforeRecipient(refusal)) return { category: 'policy', hard: false }
-  return { category, hard }
+  return 'shown' in rule && rule.shown === 'address' ? { category, hard, inWords: true } : { category, hard }
 }
 
 /** The rule or the code that decides. */

@@ -33,6 +33,8 @@ export interface Judgement {
   category: BounceCategory
   /** True where the address or its domain does not exist, has moved, or takes no mail: it must not be written to again. */
   hard: boolean
+  /** True where words call the address unknown that are hard only with a proof: where one is lacking, the second time counts. */
+  inWords?: true | undefined
 }
 
 /** Codes of RFC 3463 for a domain with a null MX (RFC 7505), and for one whose hosts were not found for now. */

@@ -31,7 +31,7 @@ export const accountCommands: Command[] = [
     name: 'account suspend',
     args: ['ACCOUNT'],
     options: {},
-    doc: 'Refuses all further mail of an account at once. What is accepted already is still delivered, and reading stays possible.',
+    doc: 'Refuses all further mail of an account at once, and holds what is scheduled. What is on its way is still delivered, and reading stays possible.',
     async run(input, { accounts, log }) {
       const account = await accounts.change(argument(input, 0), { status: 'suspended' })
       log.warn({ accountId: account.id }, 'account suspended')
@@ -42,7 +42,7 @@ export const accountCommands: Command[] = [
     name: 'account resume',
     args: ['ACCOUNT'],
     options: {},
-    doc: 'Lets a suspended account send again.',
+    doc: 'Lets a suspended account send again. Scheduled mail that was held goes at once, unless its time is over.',
     async run(input, { accounts, log }) {
       const account = await accounts.change(argument(input, 0), { status: 'active' })
       log.info({ accountId: account.id }, 'account resumed')

@@ -36,7 +36,7 @@ export const queueCommands: Command[] = [
     name: 'queue retry',
     args: [what],
     options: {},
-    doc: 'Makes what waits due at once, except what is held or scheduled for later.',
+    doc: 'Makes what waits due at once, except what is held or scheduled for later. A host that rests is tried at once, by one message.',
     run: async (input, { queueAdmin }) => counted(await queueAdmin.retry(argument(input, 0)), 'due now'),
   },
   {

@@ -83,7 +83,7 @@ function defaultOf(name: SettingName, values: Values, systemHostname: string): u
 function checkTogether(values: Values, faults: string[]): void {
   const [cert, key] = [values.get('tls.cert'), values.get('tls.key')]
   if ((cert === null) !== (key === null)) faults.push('tls.cert and tls.key belong together: set both or neither.')
-  for (const name of ['tls.cert', 'tls.key'] as const) {
+  for (const name of ['tls.cert', 'tls.key', 'delivery.smarthost_password_file', 'delivery.smarthost_ca'] as const) {
     const file = values.get(name)
     if (typeof file !== 'string') continue
     try {
@@ -92,6 +92,7 @@ function checkTogether(values: Values, faults: string[]): void {
       faults.push(`${name}: ${file} cannot be read (${messageOf(error)}).`)
     }
   }
+  checkSmarthost(values, faults)
   const plans = Object.keys(values.get('plans') as Record<string, number>)
   const defaultPlan = String(values.get('accounts.default_plan'))
   if (!plans.includes(defaultPlan)) {
@@ -102,6 +103,17 @@ function checkTogether(values: Values, faults: string[]): void {
     if (operatorDomain !== values.get(name)) continue
     faults.push(`operator_email: mail for ${operatorDomain} (${name}) comes to this server, which would send it round in circles; give a mailbox elsewhere.`)
     break
+  }
+}
+
+/** A login needs all of its parts, and somebody to log in to. */
+function checkSmarthost(values: Values, faults: string[]): void {
+  const isGiven = (name: string): boolean => values.get(`delivery.${name}` as SettingName) !== null
+  const given = ['smarthost_user', 'smarthost_password', 'smarthost_password_file'].filter(isGiven)
+  if (given.length === 0) return
+  if (values.get('delivery.smarthost') === null) faults.push(`delivery.${given[0]}: there is no delivery.smarthost to log in to; set it too.`)
+  else if (given.length !== 2 || given[0] !== 'smarthost_user') {
+    faults.push('delivery.smarthost_user belongs together with smarthost_password or smarthost_password_file: set one of these two.')
   }
 }
 

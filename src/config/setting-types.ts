@@ -27,6 +27,32 @@ export const text: SettingType<string> = {
   parse: (given) => (typeof given === 'string' && given !== '' ? given : refuse(given, 'is not a text.')),
 }
 
+/** What must not be seen: printed or logged in whatever way, it is `(not shown)`. */
+export class Secret {
+  readonly #text: string
+
+  constructor(text: string) {
+    this.#text = text
+  }
+
+  reveal(): string {
+    return this.#text
+  }
+
+  toJSON(): string {
+    return '(not shown)'
+  }
+}
+
+export const secret: SettingType<Secret> = {
+  title: 'secret text',
+  parse(given) {
+    if (typeof given === 'string' && given !== '') return new Secret(given)
+    // Not by `refuse`, which would show it.
+    throw new SettingFault('what is given is not a text: put it in quotes.')
+  },
+}
+
 /** Written relative to the directory Sterna is started in; the value is absolute. */
 export const path: SettingType<string> = {
   title: 'path',
@@ -102,6 +128,12 @@ export const hostname: SettingType<string> = {
     if (isIP(name) === 0 && isHostname(name)) return name
     return refuse(given, 'is not a host name: write it like mail.example.com (a name with other letters in its xn-- form).')
   },
+}
+
+/** Gmail takes 5 to 15 characters; a colon would end the part. */
+export const feedbackSender: SettingType<string> = {
+  title: 'text',
+  parse: (given) => (/^[A-Za-z0-9._-]{5,15}$/.test(String(given)) ? String(given) : refuse(given, 'is not 5 to 15 letters, digits, dots, hyphens and underscores.')),
 }
 
 /** `local@domain`, the domain a full name in lower case. */

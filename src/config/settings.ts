@@ -24,6 +24,7 @@ const setting = <T>(kind: SettingType<T>, standard: Setting<T>['default'], doc: 
 })
 
 const anyPort = 65_535
+const feedbackSenderOf = (hostname: string): string => hostname.replace(/[^a-z0-9]/g, '').slice(-15).padEnd(5, '0')
 const standardPlans = { free: 100, starter: 500, professional: 2000, enterprise: 10_000 }
 
 /**
@@ -46,7 +47,7 @@ export const settings = {
   hostname: setting(
     type.hostname,
     ({ systemHostname: name }) => (name.includes('.') && type.isHostname(name.toLowerCase()) ? name : 'localhost'),
-    'The name of this server in EHLO, in Received and Message-ID fields and in the SPF record to publish. ' +
+    'The name of this server in EHLO, in Received fields and in the SPF record to publish. ' +
       'Receivers expect it to resolve to the address that mail leaves from, and that address back to it.',
     "the computer's name where it contains a dot, else localhost",
   ),
@@ -54,6 +55,16 @@ export const settings = {
     type.choice('live', 'sandbox'),
     'live',
     'In sandbox mode no mail leaves the machine, whatever key submits it; states, events and webhooks run in full.',
+  ),
+
+  trusted_proxies: setting(
+    type.list(type.network),
+    null,
+    'Networks of the proxies before this server, such as 10.0.0.0/8. Only what they say of their clients is believed: by ' +
+      'X-Forwarded-For, and on every port by the PROXY protocol (versions 1 and 2), as HAProxy sends it with send-proxy or ' +
+      'send-proxy-v2. Whoever connects from there without it is greeted over SMTP after a second, as the client that it is. ' +
+      'A proxy that passes bytes on without a header of its own does not belong here: its clients could name any address. ' +
+      'Without this setting everybody behind a proxy counts as one client, whose failed logins add up and whose connections are limited.',
   ),
 
   'http.listen': setting(
@@ -71,13 +82,6 @@ export const settings = {
     true,
     'Serves the reference of the API at /docs and its OpenAPI document at /openapi.json, to anybody who asks.',
   ),
-  'http.trusted_proxies': setting(
-    type.list(type.network),
-    null,
-    'Networks of the proxies before this server, such as 10.0.0.0/8. Only what they write into X-Forwarded-For is believed. ' +
-      'Without it everybody behind a proxy counts as one client, whose failed logins add up and whose connections are limited.',
-  ),
-
   'http.failed_authentications_per_minute': setting(
     type.whole(0, 1_000_000),
     60,
@@ -125,6 +129,12 @@ export const settings = {
     100,
     'Concurrent SMTP connections from one client address (of IPv6: one /64). Where all are taken, one that is idle and not ' +
       'logged in gives way to the next.',
+  ),
+  'submission.trace_clients': setting(
+    type.flag,
+    false,
+    'Writes into the Received field of a submitted message the address that it came from, and what the client called itself. ' +
+      'Recipients can read both. Which key submitted it is on record in any case.',
   ),
   'submission.messages_per_minute': setting(
     type.whole(0, 1_000_000),
@@ -202,7 +212,43 @@ export const settings = {
     type.optional(type.hostPort(25)),
     null,
     "A host that takes all mail for delivery, as host:port (port 25 where none is given), instead of the recipients' MX hosts. " +
-      'It must accept this server by its address.',
+      'It must accept this server by its address, or by smarthost_user and a password; port 587 is usual then.',
+  ),
+  'delivery.smarthost_user': setting(
+    type.optional(type.text),
+    null,
+    'The name to log in to the smarthost with. The password is told by PLAIN or LOGIN inside TLS to a host with a valid certificate only; ' +
+      'elsewhere SCRAM-SHA-256 or CRAM-MD5 is used.',
+  ),
+  'delivery.smarthost_password': setting(
+    type.optional(type.secret),
+    null,
+    'The password of smarthost_user. It is shown nowhere; better still is a file that only this server can read.',
+  ),
+  'delivery.smarthost_password_file': setting(
+    type.optional(type.path),
+    null,
+    'A file that holds the password of smarthost_user, instead of the setting.',
+  ),
+  'delivery.smarthost_tls': setting(
+    type.choice('opportunistic', 'starttls', 'implicit'),
+    (known) => {
+      if ((known.valueOf('delivery.smarthost') as HostPort | null)?.port === 465) return 'implicit'
+      return known.valueOf('delivery.smarthost_user') === null ? 'opportunistic' : 'starttls'
+    },
+    'TLS with the smarthost: demanded, by STARTTLS or from the first byte, or used where it is offered. Mail waits where what is ' +
+      'demanded cannot be had.',
+    'implicit with port 465, else starttls with smarthost_user, else opportunistic',
+  ),
+  'delivery.smarthost_verify': setting(
+    type.flag,
+    true,
+    'Where TLS with the smarthost is demanded, its certificate must be valid for its name.',
+  ),
+  'delivery.smarthost_ca': setting(
+    type.optional(type.path),
+    null,
+    'Certificates, PEM, of an authority of your own that the certificate of the smarthost may be from, beside the public ones.',
   ),
   'delivery.allow_private_addresses': setting(
     type.flag,
@@ -232,6 +278,13 @@ export const settings = {
     type.positiveDuration,
     '48h',
     'How long a recipient is retried. RFC 5321 4.5.4.1 asks for 4 to 5 days; transactional mail is stale sooner.',
+  ),
+
+  'delivery.feedback_sender': setting(
+    type.feedbackSender,
+    (known) => feedbackSenderOf(String(known.valueOf('hostname'))),
+    "The last part of the Feedback-ID field, by which Gmail's Postmaster Tools sum up complaints about all mail of this server.",
+    'the letters and digits of hostname, the last 15 of them',
   ),
 
   'tracking.settle': setting(
@@ -289,7 +342,9 @@ export const settings = {
     type.flag,
     true,
     'Puts an address on the suppression list of the account at once when mail to it bounces hard: it, or its domain, does not ' +
-      'exist, has moved, or takes no mail. Where the DNS alone says so it does not, for that may be wrong.',
+      'exist, has moved, or takes no mail. Where the DNS alone says so it does not, for that may be wrong. Where words alone call the ' +
+      'address unknown, without a proof, the bounce is soft, and the second one from another day suppresses, unless something was delivered ' +
+      'there, opened or clicked by a person in between.',
   ),
   'suppression.complaints': setting(type.flag, true, 'Puts an address on the suppression list at once when its owner calls mail spam.'),
   'suppression.soft_bounces': setting(

@@ -15,6 +15,10 @@ export interface Bounced {
   hard: boolean
   category: BounceCategory
   reason: string
+  /** See `Judgement`. */
+  inWords?: true | undefined
+  /** When the same was said of the address before, epoch ms, where that makes this the second time. */
+  saidBefore?: number | undefined
   /** True where the DNS alone says that there is nowhere to bring the mail: final only once that was said twice. */
   isAbsence?: boolean
 }
@@ -45,6 +49,28 @@ export interface Attempt {
   selectors: string[]
   /** JSON of `TranscriptLine[]`: from thread to thread one text takes less than its lines. */
   transcript: string
+  /** Where no host of the destination is to be tried for a while. */
+  rest?: HostRest | undefined
+}
+
+/** A host, or the way to it, that is down: it is not tried for a while, and then by one message. */
+export interface HostRest {
+  /** The same for all destinations that the host is the reason for. */
+  key: string
+  forMs: number
+  /** What it said last, or what failed. */
+  reason: string
+}
+
+/** Where content comes from that does not go along with its job. */
+export interface ContentSupply {
+  /**
+   * The content, to be given back; null where there is no room for it.
+   * @throws Error where it cannot be read
+   */
+  take(): Promise<Uint8Array | null>
+  /** It is no longer in memory. Does nothing where it was not taken. */
+  giveBack(): void
 }
 
 export interface DeliveryRecipient {
@@ -78,13 +104,19 @@ export interface DeliveryJob {
   /** A name of the sender that the DNS has had an MX record of: name servers that do not find it are not believed. */
   knownName: string | null
   recipients: DeliveryRecipient[]
-  /** The message as stored, CRLF line ends, no bare CR or LF; lies in shared memory. */
-  content: Uint8Array
+  /** True where hosts that rest are to be tried. */
+  isProbe: boolean
+  /** The message as stored, CRLF line ends, no bare CR or LF; lies in shared memory. A large one is asked for when a host is ready for it. */
+  content: Uint8Array | 'on request'
+  /** Of the content, bytes. */
+  size: number
   bodyType: '7bit' | '8bitmime'
   /** True where a header field or an address needs RFC 6531. */
   smtputf8: boolean
   /** `enforced`: never without TLS to a host whose certificate is valid. */
   tls: 'opportunistic' | 'enforced'
+  /** When it is made, epoch ms, by the clock of the queue. */
+  at: number
   signingKeys: SigningKey[]
   /** What the message gets for all its recipients. */
   fields: AddedField[]
@@ -92,10 +124,12 @@ export interface DeliveryJob {
   tracking: TrackingPlan | null
 }
 
-/** No connection to the recipient's host was free for too long: nothing was tried, and no attempt is counted. */
+/** No connection to the recipient's host was free for too long, or its hosts rest: nothing was tried, and no attempt is counted. */
 export interface Postponed {
   recipientId: string
   postponed: true
+  /** Where that is the reason. */
+  rest?: HostRest | undefined
 }
 
 /** An attempt that no connection was made for. `startedAt`: epoch, ms. */

@@ -1,13 +1,16 @@
 import { isPublicAddress } from '../ip-address.ts'
 import type { MxConnection } from './mx-connection.ts'
+import { hostKey } from './route.ts'
 import type { RouteHost } from './route.ts'
 import type { TlsPolicy } from './tls-policy.ts'
 
 export interface PoolLimits {
-  /** Connections to one address at a time. */
+  /** Connections to one address at a time; fewer the less of all of them is left. */
   maxConnectionsPerHost: number
   /** To all hosts together. */
   maxConnections: number
+  /** True of a host that is known to answer: an eighth of all connections is kept for those; all do unless given. */
+  hasAnswered?: (host: RouteHost) => boolean
   messagesPerConnection: number
   /** The same for hosts in our own network, which need no sparing. */
   messagesPerPrivateConnection: number
@@ -52,6 +55,8 @@ interface Slots {
 /** For how long a host that did not answer is tried after the others, ms. */
 const unreachableMs = 60_000
 const mostRemembered = 10_000
+/** What is kept of all connections for hosts that are known to answer. */
+const keptShare = 1 / 8
 
 /** The connections to all hosts: so many to each address, reused for some messages, the callers served in order. */
 export class ConnectionPool {
@@ -79,7 +84,7 @@ export class ConnectionPool {
     const slots = this.#slotsOf(host)
     const lease = this.#leaseFrom(slots, host, policy)
     if (lease) return lease
-    if (this.#isFull) this.#inLine.add(slots)
+    if (this.#isFullFor(host)) this.#inLine.add(slots)
     return new Promise((leased) => {
       slots.waiting.push({ host, policy, until: performance.now() + this.#limits.waitMs, leased })
       this.#arm(performance.now() + this.#limits.waitMs)
@@ -90,17 +95,17 @@ export class ConnectionPool {
   inOrder(hosts: RouteHost[]): RouteHost[] {
     if (this.#unreachable.size === 0) return hosts
     const now = performance.now()
-    const isUnreachable = (host: RouteHost): boolean => (this.#unreachable.get(keyOf(host)) ?? 0) > now
+    const isUnreachable = (host: RouteHost): boolean => (this.#unreachable.get(hostKey(host)) ?? 0) > now
     return [...hosts.filter((host) => !isUnreachable(host)), ...hosts.filter(isUnreachable)]
   }
 
   noteUnreachable(host: RouteHost): void {
     if (this.#unreachable.size >= mostRemembered) this.#unreachable.clear()
-    this.#unreachable.set(keyOf(host), performance.now() + unreachableMs)
+    this.#unreachable.set(hostKey(host), performance.now() + unreachableMs)
   }
 
   noteReachable(host: RouteHost): void {
-    if (this.#unreachable.size > 0) this.#unreachable.delete(keyOf(host))
+    if (this.#unreachable.size > 0) this.#unreachable.delete(hostKey(host))
   }
 
   /** Hands nothing out any more and closes what is idle; connections in use are closed as they are released. */
@@ -119,7 +124,7 @@ export class ConnectionPool {
   }
 
   #slotsOf(host: RouteHost): Slots {
-    const key = keyOf(host)
+    const key = hostKey(host)
     let slots = this.#slots.get(key)
     if (!slots) {
       const { messagesPerConnection, messagesPerPrivateConnection } = this.#limits
@@ -142,15 +147,15 @@ export class ConnectionPool {
       this.#notIdle(slots, fitting)
       return this.#lease(slots, { host, policy, connection: fitting.connection })
     }
-    if (!this.#makeRoom(slots)) return null
+    if (!this.#makeRoom(slots, host)) return null
     this.#count(slots, 1)
     return this.#lease(slots, { host, policy, connection: null })
   }
 
   /** Sees to it that one more connection may be opened; false where all are in use. */
-  #makeRoom(slots: Slots): boolean {
-    const isHostFull = slots.used >= this.#limits.maxConnectionsPerHost
-    if (!isHostFull && !this.#isFull) return true
+  #makeRoom(slots: Slots, host: RouteHost): boolean {
+    const isHostFull = slots.used >= this.#share
+    if (!isHostFull && !this.#isFullFor(host)) return true
     // The certificate of an idle one of the same host was judged for another name or policy.
     const [longestIdle] = this.#idle.keys()
     const idle = isHostFull ? slots.idle[0] : longestIdle
@@ -161,6 +166,20 @@ export class ConnectionPool {
 
   get #isFull(): boolean {
     return this.#used >= this.#limits.maxConnections
+  }
+
+  #isFullFor(host: RouteHost): boolean {
+    const { maxConnections, hasAnswered } = this.#limits
+    if (this.#used < maxConnections * (1 - keptShare)) return false
+    return this.#isFull || hasAnswered?.(host) === false
+  }
+
+  /** How many one host may have now: the less is left, the fewer, so that hosts that hang leave something for the others. */
+  get #share(): number {
+    const { maxConnections, maxConnectionsPerHost } = this.#limits
+    if (maxConnections === Infinity) return maxConnectionsPerHost
+    const left = (maxConnections - this.#used + this.#idle.size) / maxConnections
+    return Math.max(1, Math.ceil(maxConnectionsPerHost * left ** 3))
   }
 
   #count(slots: Slots, change: 1 | -1): void {
@@ -229,6 +248,9 @@ export class ConnectionPool {
   #serveLine(): void {
     for (const slots of this.#inLine) {
       if (this.#stopped || (this.#isFull && this.#idle.size === 0)) return
+      const [first] = slots.waiting
+      // The room that is left may be kept for others.
+      if (first && this.#isFullFor(first.host) && this.#idle.size === 0) continue
       this.#inLine.delete(slots)
       if (this.#serveFirst(slots) && slots.waiting.length > 0) this.#inLine.add(slots)
     }
@@ -244,11 +266,12 @@ export class ConnectionPool {
 
   #serveWaiting(slots: Slots): void {
     while (!this.#stopped && this.#serveFirst(slots)) continue
-    if (slots.waiting.length > 0 && this.#isFull) this.#inLine.add(slots)
+    const [first] = slots.waiting
+    if (first && this.#isFullFor(first.host)) this.#inLine.add(slots)
   }
 
   #forget(host: RouteHost, slots: Slots): void {
-    if (this.#slots.get(keyOf(host)) === slots) this.#slots.delete(keyOf(host))
+    if (this.#slots.get(hostKey(host)) === slots) this.#slots.delete(hostKey(host))
   }
 
   #arm(at: number): void {
@@ -273,5 +296,3 @@ export class ConnectionPool {
     if (next < Infinity) this.#arm(next)
   }
 }
-
-const keyOf = ({ address, port }: RouteHost): string => `${address} ${port}`

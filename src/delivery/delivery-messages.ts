@@ -1,8 +1,9 @@
 import type { Attempt, DeliveryJob, Postponed } from './attempt.ts'
 import type { ListenAddress } from './address-guard.ts'
+import type { ContentAnswer } from './content-requests.ts'
 import type { DeliveryTimeouts } from './delivery-timeouts.ts'
 import type { LookUp } from './find-route.ts'
-import type { Smarthost } from './route.ts'
+import type { Smarthost } from './smarthost.ts'
 
 /** What a delivery thread is started with. */
 export interface DeliverySettings {
@@ -40,6 +41,7 @@ export interface DeliverySettings {
 /** What the main thread tells a delivery thread. Messages travel in arrays, one a turn of the event loop. */
 export type ToThread =
   | { type: 'job'; job: DeliveryJob }
+  | { type: 'content'; jobId: string; content: ContentAnswer }
   | { type: 'key'; id: string; der: Uint8Array }
   | { type: 'drop key'; id: string }
   | { type: 'listeners'; listeners: ListenAddress[] }
@@ -48,6 +50,9 @@ export type ToThread =
 export type FromThread =
   | { type: 'attempt'; jobId: string; result: Attempt | Postponed }
   | { type: 'done'; jobId: string }
+  | { type: 'content wanted' | 'content left'; jobId: string }
   | { type: 'looked up'; lookUp: LookUp }
+  /** Why the smarthost refused us; null: it took us. */
+  | { type: 'login'; refusal: string | null }
   | { type: 'fault'; reason: string }
   | { type: 'stopped' }

@@ -1,6 +1,8 @@
+import { readFileSync } from 'node:fs'
 import { networkInterfaces } from 'node:os'
 import type { Config } from '../config/settings.ts'
 import type { DeliveryOptions } from './delivery-threads.ts'
+import { smarthostOf } from './smarthost.ts'
 
 /** What delivery takes of the settings, and of the machine: the addresses that it must not connect to. */
 export function deliveryOptions(config: Config): DeliveryOptions {
@@ -9,7 +11,7 @@ export function deliveryOptions(config: Config): DeliveryOptions {
     hostname: config.hostname,
     dnsServers: config.dns.servers,
     port: delivery.port,
-    smarthost: delivery.smarthost,
+    smarthost: smarthostOf(delivery),
     threads: delivery.threads,
     maxConnectionsPerHost: delivery.maxConnectionsPerHost,
     messagesPerConnection: delivery.messagesPerConnection,
@@ -18,6 +20,7 @@ export function deliveryOptions(config: Config): DeliveryOptions {
     ownListeners: [
       ...http.listen, ...http.tlsListen, ...submission.listen, ...submission.tlsListen, ...returnPath.listen, ...metrics.listen,
     ],
+    extraAuthorities: delivery.smarthostCa === null ? [] : [readFileSync(delivery.smarthostCa, 'utf8')],
     interfaceAddresses: Object.values(networkInterfaces()).flatMap((entries) => (entries ?? []).map(({ address }) => address)),
   }
 }

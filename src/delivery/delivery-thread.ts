@@ -8,13 +8,18 @@ import { messageOf } from '../errors.ts'
 import { metricsOf } from '../metrics/metrics.ts'
 import { noteShared } from '../shared-memory.ts'
 import { ConnectionPool } from './connection-pool.ts'
+import { ContentRequests } from './content-requests.ts'
 import { deliver } from './deliver.ts'
 import type { DeliverParts } from './deliver.ts'
 import type { DeliverySettings, FromThread, ToThread } from './delivery-messages.ts'
 import { standardTimeouts } from './delivery-timeouts.ts'
 import { DkimSigner } from './dkim-sign.ts'
+import { HostHealth } from './host-health.ts'
 import { Outbox } from './outbox.ts'
+import { hostKey } from './route.ts'
+import { LoginGate } from './smarthost-login.ts'
 import { trustContext } from './tls-policy.ts'
+import { TlsTroubles } from './tls-trouble.ts'
 
 const standardWaitMs = 30_000
 const messagesPerPrivateConnection = 1000
@@ -44,7 +49,7 @@ function receive(message: ToThread): void {
   switch (message.type) {
     case 'job': {
       const { job } = message
-      noteShared(job.content.length)
+      if (job.content !== 'on request') noteShared(job.content.length)
       const delivery = deliver(job, (result) => outbox.add({ type: 'attempt', jobId: job.id, result }), parts).finally(() => {
         work.delete(delivery)
         outbox.add({ type: 'done', jobId: job.id })
@@ -52,6 +57,9 @@ function receive(message: ToThread): void {
       work.add(delivery)
       return
     }
+    case 'content':
+      if (message.content instanceof Uint8Array) noteShared(message.content.length)
+      return parts.contents.answer(message.jobId, message.content)
     case 'key':
       return addKey(message.id, message.der)
     case 'drop key':
@@ -88,6 +96,7 @@ async function stop(graceMs: number): Promise<void> {
 }
 
 function deliverParts(): DeliverParts {
+  const health = new HostHealth(Math.random)
   const { hostname, allowPrivateAddresses, ownListeners, interfaceAddresses, maxConnectionsPerHost, maxConnections = Infinity, messagesPerConnection, idleMs } = settings
   return {
     route: {
@@ -98,13 +107,17 @@ function deliverParts(): DeliverParts {
       smarthost: settings.smarthost,
       random: Math.random,
     },
+    health,
+    contents: new ContentRequests((type, jobId) => outbox.add({ type, jobId })),
     eachServer: resolver.eachServer,
     noteLookUp: (lookUp) => outbox.add({ type: 'looked up', lookUp }),
     connection: {
       ehloName: hostname,
       timeouts: { ...standardTimeouts, ...settings.timeouts },
       secureContext: trustContext(settings.extraAuthorities ?? []),
+      loginGate: new LoginGate((refusal) => outbox.add({ type: 'login', refusal })),
     },
+    tlsTroubles: new TlsTroubles(),
     pool: new ConnectionPool({
       maxConnectionsPerHost,
       maxConnections,
@@ -112,6 +125,7 @@ function deliverParts(): DeliverParts {
       messagesPerPrivateConnection: Math.max(messagesPerPrivateConnection, messagesPerConnection),
       idleMs,
       waitMs: settings.waitMs ?? standardWaitMs,
+      hasAnswered: (host) => health.hasAnswered(hostKey(host)),
       noteUsed: (connections) => metrics.deliveryConnections.set(connections),
     }),
     signer: new DkimSigner(),

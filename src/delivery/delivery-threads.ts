@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads'
 import { messageOf, SternaError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { ListenAddress } from './address-guard.ts'
-import type { Attempt, DeliveryJob, Postponed } from './attempt.ts'
+import type { Attempt, ContentSupply, DeliveryJob, Postponed } from './attempt.ts'
 import type { DeliverySettings, FromThread, ToThread } from './delivery-messages.ts'
 import type { LookUp } from './find-route.ts'
 import { Outbox } from './outbox.ts'
@@ -19,9 +19,9 @@ export interface DeliveryOptions extends Omit<DeliverySettings, 'sheet'> {
 export interface Delivery {
   /**
    * Attempts one job; every recipient is reported once, and then the promise resolves. It does not reject: after
-   * `stop` the recipients are postponed.
+   * `stop` the recipients are postponed. Content that does not go along with the job comes from `supply`.
    */
-  deliver(job: DeliveryJob, onAttempt: (result: Attempt | Postponed) => void): Promise<void>
+  deliver(job: DeliveryJob, onAttempt: (result: Attempt | Postponed) => void, supply: ContentSupply): Promise<void>
   /** Hands a private key over (PKCS #8, DER) that later jobs name by this id. */
   addKey(id: string, der: Uint8Array): void
   /** Forgets a key that no later job names. */
@@ -38,7 +38,15 @@ interface Known {
   listeners: ListenAddress[] | null
 }
 
-type NoteLookUp = (lookUp: LookUp) => void
+/** Who is told of what the threads see beside the attempts. */
+interface Told {
+  /** What name servers say of destinations, before the attempts are reported. */
+  lookUp(lookUp: LookUp): void
+  /** Why the smarthost does not take our mail as we are; null: it does. */
+  login(refusal: string | null): void
+}
+
+const nobody: Told = { lookUp: () => {}, login: () => {} }
 
 const ehloNameForm = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/i
 /** Beyond the grace for transactions: for the thread to answer at all. */
@@ -48,10 +56,10 @@ const crashWindowMs = 10 * 60_000
 const longestRestartWaitMs = 60_000
 
 /**
- * Starts the threads that sign and deliver. `noteLookUp` is told what name servers say of destinations, before the attempts are.
+ * Starts the threads that sign and deliver.
  * @throws SternaError `configuration` where the host name cannot be said in EHLO
  */
-export function startDelivery({ threads, newSheet, ...options }: DeliveryOptions, log: Log, noteLookUp: NoteLookUp = () => {}): Delivery {
+export function startDelivery({ threads, newSheet, ...options }: DeliveryOptions, log: Log, told: Told = nobody): Delivery {
   if (!ehloNameForm.test(options.hostname)) {
     throw new SternaError(
       'configuration',
@@ -61,7 +69,7 @@ export function startDelivery({ threads, newSheet, ...options }: DeliveryOptions
   const known: Known = { keys: new Map(), listeners: null }
   const start = (onCrash: OnCrash): DeliveryThread => {
     const settings = newSheet ? { ...options, sheet: newSheet() } : options
-    return new DeliveryThread({ settings, known, log, onCrash, noteLookUp })
+    return new DeliveryThread({ settings, known, log, onCrash, told })
   }
   const suspects = new Suspects(start, log)
   const shared = Array.from({ length: threads }, () => start(suspects.onCrash))
@@ -70,7 +78,10 @@ export function startDelivery({ threads, newSheet, ...options }: DeliveryOptions
     for (const each of all) each.tell(message)
   }
   return {
-    deliver: (job, onAttempt) => (suspects.has(job) ? suspects : (shared[placeOf(job.destination) % threads] as DeliveryThread)).deliver(job, onAttempt),
+    deliver(job, onAttempt, supply) {
+      const thread = suspects.has(job) ? suspects : (shared[placeOf(job.destination) % threads] as DeliveryThread)
+      return thread.deliver(job, onAttempt, supply)
+    },
     addKey(id, der) {
       known.keys.set(id, der)
       tellAll({ type: 'key', id, der })
@@ -99,7 +110,7 @@ interface ThreadParts {
   known: Known
   log: Log
   onCrash: OnCrash
-  noteLookUp: NoteLookUp
+  told: Told
 }
 
 class DeliveryThread {
@@ -118,13 +129,13 @@ class DeliveryThread {
     this.#start()
   }
 
-  deliver(job: DeliveryJob, onAttempt: (result: Attempt | Postponed) => void): Promise<void> {
+  deliver(job: DeliveryJob, onAttempt: (result: Attempt | Postponed) => void, supply: ContentSupply): Promise<void> {
     if (this.#stopping || !this.#worker) {
       for (const { id } of job.recipients) onAttempt({ recipientId: id, postponed: true })
       return Promise.resolve()
     }
     return new Promise((done) => {
-      this.#jobs.set(job.id, { job, open: new Set(job.recipients.map(({ id }) => id)), onAttempt, done })
+      this.#jobs.set(job.id, { job, open: new Set(job.recipients.map(({ id }) => id)), onAttempt, supply, done })
       this.tell({ type: 'job', job })
     })
   }
@@ -176,16 +187,27 @@ class DeliveryThread {
       void this.#worker?.terminate()
       return
     }
-    if (message.type === 'looked up') return this.#parts.noteLookUp(message.lookUp)
+    if (message.type === 'looked up') return this.#parts.told.lookUp(message.lookUp)
+    if (message.type === 'login') return this.#parts.told.login(message.refusal)
     if (message.type === 'fault') return this.#parts.log.error({ reason: message.reason }, 'a fault on a delivery thread')
     const job = this.#jobs.get(message.jobId)
     if (!job) return
+    if (message.type === 'content wanted') return void this.#supply(message.jobId, job.supply)
+    if (message.type === 'content left') return job.supply.giveBack()
     if (message.type === 'attempt') {
       if (job.open.delete(message.result.recipientId)) job.onAttempt(message.result)
     } else {
       this.#jobs.delete(message.jobId)
       job.done()
     }
+  }
+
+  async #supply(jobId: string, supply: ContentSupply): Promise<void> {
+    // A thread that has taken the place of a crashed one has not asked.
+    const outbox = this.#outbox
+    const content = await supply.take().catch(messageOf)
+    if (outbox && outbox === this.#outbox) outbox.add({ type: 'content', jobId, content })
+    else supply.giveBack()
   }
 
   #onExit(cause: unknown): void {

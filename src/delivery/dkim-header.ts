@@ -8,25 +8,25 @@ const oversigned = [
   'Date',
   'Message-ID',
   'Reply-To',
+  'Cc',
+  'Sender',
+  'In-Reply-To',
+  'References',
+  'MIME-Version',
   'Content-Type',
+  'Content-Transfer-Encoding',
   'List-Unsubscribe',
   'List-Unsubscribe-Post',
   'List-Id',
+  'Feedback-ID',
 ]
 
 const signedWhenPresent = [
-  'Cc',
-  'Sender',
-  'MIME-Version',
-  'Content-Transfer-Encoding',
-  'In-Reply-To',
-  'References',
   'List-Help',
   'List-Subscribe',
   'List-Post',
   'List-Owner',
   'List-Archive',
-  'Feedback-ID',
 ]
 
 const signedNames = new Set([...oversigned, ...signedWhenPresent].map((name) => name.toLowerCase()))

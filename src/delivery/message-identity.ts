@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto'
 import { feedbackId, listUnsubscribe, traceFieldOf } from '../message/added-field.ts'
 import type { AddedField } from '../message/added-field.ts'
 import { encodeToken } from '../smtp/verp.ts'
@@ -13,6 +14,8 @@ export interface IdentifiedMessage {
   sandbox: boolean
   /** When it was to leave first, epoch ms. */
   createdAt: number
+  /** True where it leaves under the null reverse-path: no bounce of it comes back. */
+  nullReversePath: boolean
   /** The value of its first tag. */
   feedbackTag: string | null
   /** What its readers can unsubscribe from; '': mail without a topic; null: nothing. */
@@ -29,6 +32,8 @@ interface IdentityParts {
   /** Of the tokens of recipients. */
   tokenKey: Buffer
   unsubscribe: UnsubscribeFrame
+  /** The last part of Feedback-ID. */
+  feedbackSender: string
 }
 
 /** What a message leaves with for one recipient alone. */
@@ -44,7 +49,9 @@ export class MessageIdentity {
 
   /** The same for all recipients. */
   fieldsOf({ accountId, feedbackTag }: IdentifiedMessage, { name }: IdentifyingDomain): AddedField[] {
-    return [feedbackId({ tag: feedbackTag, domain: name, accountId })]
+    const { tokenKey, feedbackSender: sender } = this.#parts
+    const account = createHmac('sha256', tokenKey).update(`feedback-id ${accountId}`).digest('hex').slice(0, 16)
+    return [feedbackId({ tag: feedbackTag, domain: name, account, sender })]
   }
 
   /** What belongs to one recipient alone. */
@@ -61,6 +68,7 @@ export class MessageIdentity {
       const url = unsubscribeUrl({ accountId, messageId, sandbox, address: forwardPath, topic }, unsubscribe)
       fields.push(listUnsubscribe({ url, mailbox: `${token('unsubscribe')}@${returnPathDomain}` }))
     }
-    return { reversePath: `${token('bounce')}@${returnPathDomain}`, traceFields: traceFieldOf(token('reference')), fields }
+    const reversePath = message.nullReversePath ? '' : `${token('bounce')}@${returnPathDomain}`
+    return { reversePath, traceFields: traceFieldOf(token('reference')), fields }
   }
 }

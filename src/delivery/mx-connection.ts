@@ -6,7 +6,10 @@ import type { WireAddress } from './envelope-address.ts'
 import { bounce, deferral, isExpected, verdictOf } from './outcome.ts'
 import type { Phase, Verdict } from './outcome.ts'
 import type { RouteHost } from './route.ts'
+import { formatReply } from '../smtp/reply.ts'
+import type { Reply } from '../smtp/reply.ts'
 import type { Heard, SmtpDialogue } from './smtp-dialogue.ts'
+import { tlsTroubleIn } from './tls-trouble.ts'
 import type { AttemptFrame } from './transcript.ts'
 
 export interface ConnectionTls extends TlsUsed {
@@ -14,19 +17,35 @@ export interface ConnectionTls extends TlsUsed {
   problem: string
 }
 
-/** A message as it is about to leave. */
-export interface OutgoingMessage {
-  messageId: string
+/** What follows the 354 reply. */
+export interface Body {
   /** Whole header fields, put before the content: the signatures and what we add. */
   header: string
   /** Clean: CRLF line ends only. */
   content: Uint8Array
+  /** What it demands of hosts. */
+  bodyType: '7bit' | '8bitmime'
+}
+
+/** A message as it is about to leave. */
+export interface OutgoingMessage {
+  messageId: string
+  /** What the host is told that it has, with what we add, bytes. */
+  size: number
+  /** What it has at least. */
+  leastSize: number
+  /** Or what gets it once the host is ready for it: null where there is no room for it in memory, or why it must not leave. */
+  body: Body | (() => Promise<Body | Verdict | null>)
+  /** What the host is told: of a body that is yet to be got, what it may be. */
   bodyType: '7bit' | '8bitmime'
   smtputf8: boolean
 }
 
-/** `sent`: the message data left, whatever was answered. `stale`: the peer had closed this connection before, so nothing was tried. */
-export type Transfer = (Verdict & { sent: boolean }) | 'stale'
+/**
+ * `sent`: the message data left, whatever was answered. `stale`: the peer had closed this connection before, so nothing was tried.
+ * `no room`: there was no room in memory for its content, so nothing was tried either.
+ */
+export type Transfer = (Verdict & { sent: boolean }) | 'stale' | 'no room'
 
 interface Step {
   phase: Phase | 'rset'
@@ -55,6 +74,8 @@ export class MxConnection {
   readonly tls: ConnectionTls | null
   /** Transactions begun. */
   transactions = 0
+  /** Called once the message data has left this process. */
+  onWritten: () => void = () => {}
   readonly #dialogue: SmtpDialogue
   readonly #extensions: Map<string, string>
   readonly #timeouts: DeliveryTimeouts
@@ -114,7 +135,7 @@ export class MxConnection {
     const { mail, rcpt, data, command } = this.#timeouts
     const offers = (keyword: string): boolean => this.#extensions.has(keyword)
     let from = `MAIL FROM:<${reversePath?.text ?? ''}>`
-    if (offers('SIZE')) from += ` SIZE=${sizeOf(message)}`
+    if (offers('SIZE')) from += ` SIZE=${this.#toldSize(message)}`
     if (message.bodyType === '8bitmime' && offers('8BITMIME')) from += ' BODY=8BITMIME'
     if (needsSmtputf8(message, { reversePath, forwardPath })) from += ' SMTPUTF8'
     let to = `RCPT TO:<${forwardPath.text}>`
@@ -130,6 +151,16 @@ export class MxConnection {
       { phase: 'data', command: 'DATA', timeoutMs: data },
     ]
     return this.#isMidTransaction ? [{ phase: 'rset', command: 'RSET', timeoutMs: command }, ...steps] : steps
+  }
+
+  /** Zero where there is none. */
+  get #sizeLimit(): number {
+    return Number(this.#extensions.get('SIZE') ?? 0)
+  }
+
+  /** Not above the limit where only the estimate is. */
+  #toldSize({ size }: OutgoingMessage): number {
+    return Math.min(size, this.#sizeLimit || size)
   }
 
   /** The answers to the steps: of all in one write where the host takes that (RFC 2920), else up to the first refusal. */
@@ -158,9 +189,13 @@ export class MxConnection {
   }
 
   async #content(message: OutgoingMessage): Promise<Transfer> {
+    const blocks = await this.#blocks(message)
+    if (blocks === null || 'outcome' in blocks) {
+      this.#dialogue.break('the message was not sent')
+      return blocks === null ? 'no room' : { ...blocks, sent: false }
+    }
     const { block, dot } = this.#timeouts
-    this.#dialogue.transcript.client(`(${sizeOf(message)} bytes)`)
-    const heard = await this.#dialogue.content(encodeData(message.header, message.content), { blockMs: block, replyMs: dot })
+    const heard = await this.#dialogue.content(blocks, { blockMs: block, replyMs: dot, written: this.onWritten })
     if (heard.early && !('broken' in heard)) {
       this.#dialogue.break('the host answered before the end of the message')
       // It cannot have accepted what it has not seen.
@@ -170,10 +205,36 @@ export class MxConnection {
     return { ...this.#verdict('dot', heard), sent: true }
   }
 
+  async #blocks({ body: given }: OutgoingMessage): Promise<ReturnType<typeof encodeData> | Verdict | null> {
+    let body = given
+    if (typeof body === 'function') {
+      try {
+        const got = await body()
+        if (got === null || 'outcome' in got) return got
+        const outcome = this.#lacksEightBit(got)
+        if (outcome) return { outcome, nextHost: false }
+        body = got
+      } catch (error) {
+        this.#dialogue.break('the message cannot be read')
+        throw error
+      }
+    }
+    this.#dialogue.transcript.client(`(${body.header.length + body.content.length} bytes)`)
+    return encodeData(body.header, body.content)
+  }
+
   #verdict(phase: Step['phase'], heard: Heard): Verdict {
-    // Once data was sent, nobody knows whether the host has the message; another one must not get it now.
-    if ('broken' in heard) return deferral(heard.category, this.#where(heard.broken), phase !== 'dot')
+    if ('broken' in heard) {
+      // A host that has taken a message by TLS can do it; one that is slow to answer for the whole of it may just be filtering.
+      const isAboutTls = this.tls && this.transactions === 1 && !(phase === 'dot' && heard.category === 'timeout')
+      // Once data was sent, nobody knows whether the host has the message; another one must not get it now.
+      return { ...deferral(heard.category, this.#where(heard.broken), phase !== 'dot'), tlsTrouble: isAboutTls ? tlsTroubleIn(heard) : undefined }
+    }
     if (heard.code === 421) this.quit()
+    if (this.host.smarthost && isLoginDemand(heard)) {
+      this.quit()
+      return { ...deferral('policy', this.#where(`it takes mail after a login only: ${formatReply(heard)}`)), lacksLogin: true }
+    }
     if (phase !== 'rset') return verdictOf(phase, heard, this.host.name)
     this.quit()
     return deferral('other', this.#where(`RSET was refused: ${heard.code} ${heard.text}`))
@@ -182,16 +243,18 @@ export class MxConnection {
   /** The host lacks what the message needs: it must not be sent what it did not offer. */
   #unsupported(message: OutgoingMessage, envelope: Envelope): Outcome | null {
     const { name } = this.host
-    const limit = Number(this.#extensions.get('SIZE') ?? 0)
-    const size = sizeOf(message)
+    const limit = this.#sizeLimit
+    const { leastSize: size } = message
     if (limit > 0 && size > limit) return bounce(`5.3.4 ${name} takes messages up to ${limit} bytes; this one has ${size}`, 'content_rejected')
     if (needsSmtputf8(message, envelope) && !this.#extensions.has('SMTPUTF8')) {
       return bounce(`5.6.7 ${name} does not take internationalised addresses or headers (SMTPUTF8)`, 'content_rejected')
     }
-    if (message.bodyType === '8bitmime' && !this.#extensions.has('8BITMIME')) {
-      return bounce(`5.6.3 ${name} does not take 8-bit content (8BITMIME)`, 'content_rejected')
-    }
-    return null
+    return typeof message.body === 'function' ? null : this.#lacksEightBit(message)
+  }
+
+  #lacksEightBit({ bodyType }: Pick<Body, 'bodyType'>): Outcome | null {
+    if (bodyType === '7bit' || this.#extensions.has('8BITMIME')) return null
+    return bounce(`5.6.3 ${this.host.name} does not take 8-bit content (8BITMIME)`, 'content_rejected')
   }
 
   #where(what: string): string {
@@ -199,7 +262,8 @@ export class MxConnection {
   }
 }
 
-const sizeOf = ({ header, content }: OutgoingMessage): number => header.length + content.length
+/** RFC 4954 6. */
+const isLoginDemand = ({ code }: Reply): boolean => code === 530 || code === 535 || code === 538
 
 const verbOf = (command: string): string => command.slice(0, 4)
 

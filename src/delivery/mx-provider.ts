@@ -1,3 +1,5 @@
+import { organizationalDomain } from '../sending-domain/sending-domain-name.ts'
+
 /**
  * Who runs a mail server, by what the names of their MX hosts end in. A filter in front of a mailbox is the provider: it is what takes
  * or refuses the mail.
@@ -55,4 +57,10 @@ export function mxProviderOf(mxHost: string): MxProvider {
     name = dot === -1 ? '' : name.slice(dot + 1)
   }
   return 'other'
+}
+
+/** Whose host this is, as far as its name tells: hosts of one owner share what they think of us. */
+export function ownerOf(mxHost: string): string {
+  const provider = mxProviderOf(mxHost)
+  return provider === 'other' ? organizationalDomain(mxHost) : provider
 }

@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
-import { connect as connectTls } from 'node:tls'
-import type { SecureContext, TLSSocket } from 'node:tls'
+import { connect as connectTls, TLSSocket } from 'node:tls'
+import type { SecureContext } from 'node:tls'
 import type { Reply } from '../smtp/reply.ts'
 import type { DeliveryTimeouts } from './delivery-timeouts.ts'
 import { MxConnection } from './mx-connection.ts'
@@ -8,16 +8,21 @@ import type { ConnectionTls } from './mx-connection.ts'
 import { deferral, isExpected, verdictOf } from './outcome.ts'
 import type { Verdict } from './outcome.ts'
 import type { RouteHost } from './route.ts'
+import { logIn } from './smarthost-login.ts'
+import type { LoginGate } from './smarthost-login.ts'
 import { SmtpDialogue } from './smtp-dialogue.ts'
 import type { Heard } from './smtp-dialogue.ts'
-import { afterFailedHandshake, handshakeOptions, tlsObjection } from './tls-policy.ts'
-import type { TlsPolicy } from './tls-policy.ts'
+import { connectionFault, handshakeOptions, isTlsFault, tlsObjection } from './tls-policy.ts'
+import type { TlsPolicy, TlsTrouble } from './tls-policy.ts'
+import { tlsTroubleIn } from './tls-trouble.ts'
 import type { AttemptFrame } from './transcript.ts'
 
 export interface ConnectionParts {
   ehloName: string
   timeouts: DeliveryTimeouts
   secureContext: SecureContext
+  /** By which we log in to the smarthost. */
+  loginGate: LoginGate
 }
 
 /** No connection. `unreachable`: not even TCP was answered. */
@@ -25,35 +30,32 @@ type NotOpened = Verdict & { unreachable: boolean }
 
 interface Opening extends AttemptFrame {
   host: RouteHost
+  policy: TlsPolicy
   parts: ConnectionParts
 }
 
 /** This process may open no more sockets: that says nothing of the host. */
 type OutOfSockets = 'out of sockets'
 
-/** What one try at opening came to; a failed handshake may be followed by another try. */
-type Tried = MxConnection | NotOpened | OutOfSockets | { handshake: string }
+type Opened = MxConnection | NotOpened
 
-/** Connects, greets and encrypts as the policy has it; where a handshake fails and the policy bears it, once more in plain text. */
+/** What the two sides know of each other once they may talk of mail. */
+interface Session {
+  tls: ConnectionTls | null
+  extensions: Map<string, string>
+}
+
+/** Connects, greets, encrypts as the policy has it, and logs in where it is the smarthost. */
 export async function openConnection(
   host: RouteHost,
   policy: TlsPolicy,
   parts: ConnectionParts,
   frame: AttemptFrame,
-): Promise<MxConnection | NotOpened | OutOfSockets> {
-  const opening = { ...frame, host, parts }
-  const tried = await open(opening, policy)
-  if (tried === 'out of sockets' || !('handshake' in tried)) return tried
-  frame.transcript.note(`TLS handshake failed: ${tried.handshake}`)
-  const next = afterFailedHandshake(policy)
-  const again = next ? await open(opening, next) : null
-  if (again && (again === 'out of sockets' || !('handshake' in again))) return again
-  return notOpened(deferral('policy', where(host, `TLS is required here, but the handshake failed: ${tried.handshake}`)))
-}
-
-async function open(opening: Opening, policy: TlsPolicy): Promise<Tried> {
-  const { host, parts, transcript } = opening
-  transcript.note(`${host.name} ${host.address}:${host.port}`)
+): Promise<Opened | OutOfSockets> {
+  const opening = { ...frame, host, policy, parts }
+  const refusal = host.smarthost?.login && parts.loginGate.refusal
+  if (refusal) return notOpened(deferral('policy', where(host, refusal)))
+  frame.transcript.note(`${host.name} ${host.address}:${host.port}`)
   const { dialogue, banner, isConnected } = dial(opening)
   const greeting = await banner
   if ('broken' in greeting && greeting.isOutOfSockets) return 'out of sockets'
@@ -61,40 +63,52 @@ async function open(opening: Opening, policy: TlsPolicy): Promise<Tried> {
     dialogue.quit()
     return { ...failure(host, 'banner', greeting), unreachable: !isConnected() }
   }
+  if (dialogue.socket instanceof TLSSocket) return inTls(dialogue, opening)
   const extensions = await hello(dialogue, opening)
   if (!(extensions instanceof Map)) return notOpened(extensions, dialogue)
   if (policy !== 'none' && extensions.has('STARTTLS')) {
-    const secured = await startTls(dialogue, opening, policy)
+    const secured = await startTls(dialogue, opening)
     if (secured !== null) return secured
   }
   const objection = tlsObjection(policy, null)
   if (objection) return notOpened(deferral('policy', where(host, objection)), dialogue)
-  return new MxConnection({ dialogue, extensions, tls: null, host, timeouts: parts.timeouts })
+  return loggedIn(dialogue, opening, { tls: null, extensions })
 }
 
-function dial({ host, parts, transcript, endsAt }: Opening): { dialogue: SmtpDialogue; banner: Promise<Heard>; isConnected: () => boolean } {
+interface Dialled {
+  dialogue: SmtpDialogue
+  banner: Promise<Heard>
+  isConnected: () => boolean
+}
+
+function dial({ host, parts, transcript, endsAt }: Opening): Dialled {
   let connected = false
-  const socket = connect({ host: host.address, port: host.port, noDelay: true })
+  const at = { host: host.address, port: host.port, noDelay: true }
+  const isImplicit = host.smarthost?.tls?.isImplicit === true
+  const socket = isImplicit ? connectTls({ ...handshakeOptions(host.name, parts.secureContext), ...at }) : connect(at)
   const dialogue = new SmtpDialogue(socket, transcript)
   dialogue.endsAt = endsAt
   const banner = dialogue.reply(parts.timeouts.connect, 'the connection')
   socket.once('connect', () => {
     connected = true
-    dialogue.allow(parts.timeouts.banner, 'the connection')
+    if (isImplicit) dialogue.allow(parts.timeouts.handshake, 'the TLS handshake')
+    else dialogue.allow(parts.timeouts.banner, 'the connection')
   })
+  socket.once('secureConnect', () => dialogue.allow(parts.timeouts.banner, 'the connection'))
   return { dialogue, banner, isConnected: () => connected }
 }
 
 /** The extensions that the host offers, by keyword (RFC 5321 4.1.1.1); none of a host that knows HELO only. */
-async function hello(dialogue: SmtpDialogue, { host, parts }: Opening): Promise<Map<string, string> | Verdict> {
+async function hello(dialogue: SmtpDialogue, { host, parts }: Opening, isInTls = false): Promise<Map<string, string> | Verdict> {
+  const refused = (heard: Heard): Verdict => ({ ...failure(host, 'ehlo', heard), tlsTrouble: isInTls ? tlsTroubleIn(heard) : undefined })
   dialogue.send([`EHLO ${parts.ehloName}`])
   const answer = await dialogue.reply(parts.timeouts.command, 'EHLO')
-  if ('broken' in answer) return failure(host, 'ehlo', answer)
+  if ('broken' in answer) return refused(answer)
   if (isExpected('ehlo', answer)) return parseExtensions(answer)
-  if (answer.code < 500 || dialogue.broken) return failure(host, 'ehlo', answer)
+  if (answer.code < 500 || dialogue.broken) return refused(answer)
   dialogue.send([`HELO ${parts.ehloName}`])
   const second = await dialogue.reply(parts.timeouts.command, 'HELO')
-  return !('broken' in second) && isExpected('ehlo', second) ? new Map<string, string>() : failure(host, 'ehlo', second)
+  return !('broken' in second) && isExpected('ehlo', second) ? new Map<string, string>() : refused(second)
 }
 
 function parseExtensions(reply: Reply): Map<string, string> {
@@ -107,49 +121,80 @@ function parseExtensions(reply: Reply): Map<string, string> {
 }
 
 /** Null where the host refused and the policy lets the mail go on in plain text. */
-async function startTls(dialogue: SmtpDialogue, opening: Opening, policy: TlsPolicy): Promise<Tried | null> {
-  const { host, parts, transcript } = opening
+async function startTls(dialogue: SmtpDialogue, opening: Opening): Promise<Opened | null> {
+  const { host, policy, parts, transcript } = opening
   dialogue.send(['STARTTLS'])
   const answer = await dialogue.reply(parts.timeouts.command, 'STARTTLS')
+  if ('broken' in answer) return notOpened({ ...failure(host, 'starttls', answer), tlsTrouble: tlsTroubleIn(answer) })
   // Bytes behind the reply have broken the dialogue by now: they would count as sent under TLS (CVE-2011-0411).
-  if ('broken' in answer || dialogue.broken) return notOpened(failure(host, 'starttls', dialogue.broken ?? answer))
+  if (dialogue.broken) return notOpened(failure(host, 'starttls', dialogue.broken))
   if (!isExpected('starttls', answer)) {
-    if (policy === 'opportunistic' && answer.code !== 421) return null
+    if (policy === 'opportunistic') return answer.code === 421 ? notOpened(failure(host, 'starttls', answer), dialogue) : null
     return notOpened(deferral('policy', where(host, `TLS is required here, but refused: ${answer.code} ${answer.text}`)), dialogue)
   }
   const socket = await handshake(dialogue, opening)
-  if (typeof socket === 'string') return { handshake: socket }
-  const tls = tlsOf(socket)
+  if (socket instanceof TLSSocket) {
+    const secured = new SmtpDialogue(socket, transcript)
+    secured.endsAt = opening.endsAt
+    return inTls(secured, opening)
+  }
+  const { fault, tlsTrouble } = socket
+  transcript.note(`TLS handshake failed: ${fault}`)
+  const isRequired = policy !== 'opportunistic'
+  const reason = isRequired ? `TLS is required here, but the handshake failed: ${fault}` : `the TLS handshake failed: ${fault}`
+  return notOpened({ ...deferral(isRequired ? 'policy' : 'other', where(host, reason)), tlsTrouble })
+}
+
+/** What follows a handshake. */
+async function inTls(dialogue: SmtpDialogue, opening: Opening): Promise<Opened> {
+  const { host, policy, transcript } = opening
+  const tls = tlsOf(dialogue.socket as TLSSocket)
   transcript.note(`${tls.version} ${tls.cipher}${tls.verified ? '' : `, certificate not valid: ${tls.problem}`}`)
-  const secured = new SmtpDialogue(socket, transcript)
-  secured.endsAt = opening.endsAt
   const objection = tlsObjection(policy, tls)
-  if (objection) return notOpened(deferral('policy', where(host, objection)), secured)
+  if (objection) return notOpened(deferral('policy', where(host, objection)), dialogue)
   // RFC 3207 4.2: what the host offered in plain text is forgotten.
-  const extensions = await hello(secured, opening)
-  if (!(extensions instanceof Map)) return notOpened(extensions, secured)
-  return new MxConnection({ dialogue: secured, extensions, tls, host, timeouts: parts.timeouts })
+  const extensions = await hello(dialogue, opening, true)
+  if (!(extensions instanceof Map)) return notOpened(extensions, dialogue)
+  return loggedIn(dialogue, opening, { tls, extensions })
+}
+
+/** The connection that is ready for mail. */
+async function loggedIn(dialogue: SmtpDialogue, { host, parts }: Opening, { tls, extensions }: Session): Promise<Opened> {
+  const { timeouts, loginGate } = parts
+  const connection = new MxConnection({ dialogue, extensions, tls, host, timeouts })
+  const credentials = host.smarthost?.login
+  if (!credentials) return connection
+  const offered = extensions.get('AUTH')?.split(' ') ?? []
+  const how = { offered, isVerified: tls?.verified === true, timeoutMs: timeouts.command }
+  const failed = await loginGate.run(() => logIn(dialogue, credentials, how))
+  return failed ? notOpened(deferral('policy', where(host, failed.reason)), dialogue) : connection
+}
+
+interface FailedHandshake {
+  fault: string
+  tlsTrouble: TlsTrouble
 }
 
 /** The encrypted socket, or why there is none. */
-function handshake(dialogue: SmtpDialogue, { host, parts, endsAt }: Opening): Promise<TLSSocket | string> {
+function handshake(dialogue: SmtpDialogue, { host, parts, endsAt }: Opening): Promise<TLSSocket | FailedHandshake> {
   const plain = dialogue.detach()
   return new Promise((resolve) => {
-    const end = (result: TLSSocket | string): void => {
+    const end = (failed?: FailedHandshake): void => {
       clearTimeout(timer)
       socket.off('error', onError).off('close', onClose)
-      if (typeof result === 'string') {
+      if (failed) {
         socket.on('error', () => {}).destroy()
         plain.destroy()
       }
-      resolve(result)
+      resolve(failed ?? socket)
     }
-    const onError = (error: Error): void => end(error.message)
-    const onClose = (): void => end('the host closed the connection')
+    const breakOff = (fault: string): void => end({ fault, tlsTrouble: 'broken off' })
+    const onError = (error: Error): void => end({ fault: connectionFault(error), tlsTrouble: isTlsFault(error) ? 'impossible' : 'broken off' })
+    const onClose = (): void => breakOff('the host closed the connection')
     plain.on('error', () => {})
-    const socket = connectTls({ ...handshakeOptions(host.name, parts.secureContext), socket: plain }, () => end(socket))
+    const socket = connectTls({ ...handshakeOptions(host.name, parts.secureContext), socket: plain }, () => end())
     socket.on('error', onError).on('close', onClose)
-    const timer = setTimeout(() => end('time-out'), Math.max(0, Math.min(parts.timeouts.handshake, endsAt - performance.now())))
+    const timer = setTimeout(() => breakOff('time-out'), Math.max(0, Math.min(parts.timeouts.handshake, endsAt - performance.now())))
   })
 }
 
@@ -162,8 +207,14 @@ const tlsOf = (socket: TLSSocket): ConnectionTls => ({
 
 const where = (host: RouteHost, what: string): string => `${host.name} (${host.address}): ${what}`
 
-const failure = (host: RouteHost, phase: 'banner' | 'ehlo' | 'starttls', heard: Heard): Verdict =>
-  'broken' in heard ? deferral(heard.category, where(host, heard.broken)) : verdictOf(phase, heard, host.name)
+function failure(host: RouteHost, phase: 'banner' | 'ehlo' | 'starttls', heard: Heard): Verdict {
+  if ('broken' in heard) return deferral(heard.category, where(host, heard.broken))
+  const verdict = verdictOf(phase, heard, host.name)
+  const { outcome } = verdict
+  // Whatever the smarthost has against us, the recipients have nothing to do with it.
+  if (!host.smarthost || outcome.type !== 'bounced') return verdict
+  return { ...verdict, outcome: { type: 'deferred', reply: outcome.reply, category: 'policy', reason: outcome.reason } }
+}
 
 function notOpened(verdict: Verdict, dialogue?: SmtpDialogue): NotOpened {
   dialogue?.quit()

@@ -3,6 +3,7 @@ import type { BounceCategory, RefusalPhase } from '../bounce/refusal.ts'
 import { formatReply } from '../smtp/reply.ts'
 import type { Reply } from '../smtp/reply.ts'
 import type { Bounced, Outcome } from './attempt.ts'
+import type { TlsTrouble } from './tls-policy.ts'
 
 /** What a reply answers; `dot` is the end of the message data. */
 export type Phase = Exclude<RefusalPhase, 'report'>
@@ -10,8 +11,15 @@ export type Phase = Exclude<RefusalPhase, 'report'>
 /** What one host made of a recipient. */
 export interface Verdict {
   outcome: Outcome
-  /** True where the host, not the recipient, is the matter, so that another MX host may do better. */
-  nextHost: boolean
+  /**
+   * True where the host, not the recipient, is the matter, so that another MX host may do better; `of another owner` where
+   * it refuses us, as all hosts of its owner would.
+   */
+  nextHost: boolean | 'of another owner'
+  /** How TLS failed, where that is the matter. */
+  tlsTrouble?: TlsTrouble | undefined
+  /** True where it is the smarthost that wants a login. */
+  lacksLogin?: true
 }
 
 /** True where the server said what the phase asks for, so that the dialogue goes on. */
@@ -27,12 +35,16 @@ export function isExpected(phase: Phase, { code }: Reply): boolean {
  */
 export function verdictOf(phase: Phase, reply: Reply, remoteHost: string | null = null): Verdict {
   if (phase === 'dot' && isExpected(phase, reply)) return { outcome: { type: 'delivered', reply }, nextHost: false }
-  const { category, hard } = classifyRefusal({ ...reply, phase, remoteHost })
+  const { category, hard, inWords } = classifyRefusal({ ...reply, phase, remoteHost })
   const reason = formatReply(reply)
+  // Said before anything of the mail is known: it is about us, and may be about now. A host that takes no mail is judged hard.
+  if (phase === 'banner' && reply.code >= 500 && !hard) {
+    return { outcome: { type: 'deferred', reply, category, reason }, nextHost: 'of another owner' }
+  }
   const nextHost = concernsHost(phase, reply)
   if (reply.code < 400) return { outcome: { type: 'deferred', reply, category: 'other', reason: `not expected: ${reason}` }, nextHost }
   if (reply.code < 500) return { outcome: { type: 'deferred', reply, category, reason }, nextHost }
-  return { outcome: { type: 'bounced', reply, hard, category, reason }, nextHost }
+  return { outcome: { type: 'bounced', reply, hard, category, reason, inWords }, nextHost }
 }
 
 /** A failure without a reply: the network, an answer that is none, or a host that lacks what the message needs. */

@@ -5,6 +5,7 @@ import { whyForbidden } from './address-guard.ts'
 import type { AddressGuard } from './address-guard.ts'
 import type { Outcome } from './attempt.ts'
 import { bounce, deferral } from './outcome.ts'
+import type { Smarthost } from './smarthost.ts'
 
 /** One address of a host, to be connected to without another look-up. */
 export interface RouteHost {
@@ -12,7 +13,12 @@ export interface RouteHost {
   name: string
   address: string
   port: number
+  /** Set where it is the smarthost. */
+  smarthost?: Smarthost
 }
+
+/** Names the host: one address is the same host under whatever name. */
+export const hostKey = ({ address, port }: RouteHost): string => `${address} ${port}`
 
 /** Where a destination's mail goes, the best first, or what became of it because there is nowhere. */
 export type Route = FoundRoute | { outcome: Outcome }
@@ -21,12 +27,6 @@ interface FoundRoute {
   hosts: RouteHost[]
   /** True where no name server was asked for it now: its MX records are kept from an earlier look-up, or it is the smarthost. */
   isKept: boolean
-}
-
-export interface Smarthost {
-  /** Name or IP address. */
-  host: string
-  port: number
 }
 
 export interface RouteParts {
@@ -132,11 +132,13 @@ function choose(destination: string, lookedUp: LookedUp[], parts: RouteParts): R
 
 const absence = (...bounced: Parameters<typeof bounce>): Outcome => ({ ...bounce(...bounced), isAbsence: true })
 
-async function smarthostRoute({ host, port }: Smarthost, parts: RouteParts): Promise<Route> {
+async function smarthostRoute(smarthost: Smarthost, parts: RouteParts): Promise<Route> {
+  const { host, port } = smarthost
   const { addresses } = isIP(host) === 0 ? await lookUp({ exchange: host, preference: 0 }, parts.resolver) : { addresses: [host] }
   // The operator named it, so it may stand in our own network; ourselves it cannot be.
   const guard = { ...parts.guard, allowPrivateAddresses: true }
-  const hosts = addresses.filter((address) => !whyForbidden(address, port, guard)).map((address) => ({ name: host, address, port }))
+  const allowed = addresses.filter((address) => !whyForbidden(address, port, guard))
+  const hosts = allowed.map((address) => ({ name: host, address, port, smarthost }))
   if (hosts.length > 0) return { hosts, isKept: true }
   const reason = addresses.length > 0 ? 'is this server itself' : 'has no address'
   return { outcome: deferral('other', `4.4.4 the smarthost ${host} ${reason}; correct delivery.smarthost`).outcome }

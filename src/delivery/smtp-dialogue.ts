@@ -2,6 +2,7 @@ import type { Socket } from 'node:net'
 import { ReplyReader } from '../smtp/reply.ts'
 import type { Reply } from '../smtp/reply.ts'
 import type { BounceCategory } from '../bounce/refusal.ts'
+import { connectionFault, isTlsFault } from './tls-policy.ts'
 import type { Transcript } from './transcript.ts'
 
 /** The connection is gone, or what came over it cannot be understood; nothing more will be heard. */
@@ -10,6 +11,8 @@ export interface Broken {
   category: BounceCategory
   /** True where there was no connection because this process may open no more sockets. */
   isOutOfSockets?: boolean
+  /** True where TLS itself failed, in a way that comes again. */
+  isTlsFault?: boolean
 }
 
 export type Heard = Reply | Broken
@@ -57,6 +60,13 @@ export class SmtpDialogue {
     this.socket.write(`${commands.join('\r\n')}\r\n`)
   }
 
+  /** One line that the transcript must not have: it has `shown` instead. */
+  sendHidden(line: string, shown: string): void {
+    if (this.#broken) return
+    this.transcript.client(shown)
+    this.socket.write(`${line}\r\n`)
+  }
+
   /** The next reply that nobody waits for yet. Never rejects. */
   reply(timeoutMs: number, what: string): Promise<Heard> {
     return new Promise((heard) => {
@@ -68,20 +78,21 @@ export class SmtpDialogue {
 
   /**
    * Writes blocks no faster than the peer takes them, each within `blockMs`, and hears the reply to them, which may
-   * come before the end.
+   * come before the end. `written`: told once the system has taken the last of them.
    */
   async content(
-    blocks: Iterable<Uint8Array[]>,
-    { blockMs, replyMs }: { blockMs: number; replyMs: number },
+    blocks: Iterator<Uint8Array[]>,
+    { blockMs, replyMs, written }: { blockMs: number; replyMs: number; written: () => void },
   ): Promise<Heard & { early?: boolean }> {
     let early: Heard | null = null
-    const left = blocks[Symbol.iterator]()
-    let block = left.next()
-    let next = left.next()
+    let block = blocks.next()
+    let next = blocks.next()
     const reply = this.reply(next.done ? replyMs : blockMs, 'the end of the message data')
     for (let i = 0; !block.done; i++) {
       this.socket.cork()
+      const last = next.done ? block.value.pop() : undefined
       for (const part of block.value) this.socket.write(part)
+      if (last) this.socket.write(last, () => written())
       this.socket.uncork()
       if (next.done) {
         if (i > 0) this.allow(replyMs, 'the end of the message data')
@@ -92,8 +103,10 @@ export class SmtpDialogue {
       if (this.socket.writableNeedDrain) await Promise.race([this.#drained(), reply])
       if (early) return { ...(early as Heard), early: true }
       block = next
-      next = left.next()
+      next = blocks.next()
     }
+    // The content must not stay in memory while the reply is waited for.
+    block = next
     return reply
   }
 
@@ -125,9 +138,9 @@ export class SmtpDialogue {
     this.socket.setTimeout(5000, () => this.socket.destroy())
   }
 
-  break(reason: string, category: BounceCategory = 'other', isOutOfSockets = false): void {
+  break(reason: string, category: BounceCategory = 'other', more: Pick<Broken, 'isOutOfSockets' | 'isTlsFault'> = {}): void {
     if (this.#broken) return
-    this.#broken = { broken: reason, category, isOutOfSockets }
+    this.#broken = { broken: reason, category, ...more }
     this.#stopTimer()
     this.socket.destroy()
     for (const { heard } of this.#waiting.splice(0)) heard(this.#broken)
@@ -152,8 +165,10 @@ export class SmtpDialogue {
 
   readonly #onEnd = (): void => this.break('the host closed the connection')
 
-  readonly #onError = (error: NodeJS.ErrnoException): void =>
-    this.break(`the connection failed: ${error.message}`, 'other', error.code === 'EMFILE' || error.code === 'ENFILE')
+  readonly #onError = (error: NodeJS.ErrnoException): void => {
+    const isOutOfSockets = error.code === 'EMFILE' || error.code === 'ENFILE'
+    this.break(`the connection failed: ${connectionFault(error)}`, 'other', { isOutOfSockets, isTlsFault: isTlsFault(error) })
+  }
 
   #drained(): Promise<void> {
     return new Promise((resolve) => this.socket.once('drain', resolve))

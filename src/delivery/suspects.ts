@@ -1,6 +1,6 @@
 import type { Log } from '../log.ts'
 import { unconnectedAttempt } from './attempt.ts'
-import type { Attempt, DeliveryJob, Postponed } from './attempt.ts'
+import type { Attempt, ContentSupply, DeliveryJob, Postponed } from './attempt.ts'
 import type { ToThread } from './delivery-messages.ts'
 import { deferral } from './outcome.ts'
 
@@ -10,6 +10,7 @@ export interface OpenJob {
   /** Ids of recipients not yet reported. */
   open: Set<string>
   onAttempt: (result: Attempt | Postponed) => void
+  supply: ContentSupply
   done: () => void
 }
 
@@ -18,7 +19,7 @@ export type OnCrash = (jobs: OpenJob[], reason: string) => void
 
 /** The thread that suspects are tried on. */
 interface LoneThread {
-  deliver(job: DeliveryJob, onAttempt: (result: Attempt | Postponed) => void): Promise<void>
+  deliver(job: DeliveryJob, onAttempt: (result: Attempt | Postponed) => void, supply: ContentSupply): Promise<void>
   tell(message: ToThread): void
   stop(graceMs: number): Promise<void>
 }
@@ -26,6 +27,7 @@ interface LoneThread {
 interface Waiting {
   job: DeliveryJob
   onAttempt: (result: Attempt | Postponed) => void
+  supply: ContentSupply
   done: () => void
 }
 
@@ -73,9 +75,9 @@ export class Suspects {
   }
 
   /** As `Delivery.deliver`. */
-  deliver(job: DeliveryJob, onAttempt: (result: Attempt | Postponed) => void): Promise<void> {
+  deliver(job: DeliveryJob, onAttempt: (result: Attempt | Postponed) => void, supply: ContentSupply): Promise<void> {
     return new Promise((done) => {
-      const waiting = { job, onAttempt, done }
+      const waiting = { job, onAttempt, supply, done }
       if (this.#isStopped || this.#waiting.length === mostWaiting) return postpone(waiting)
       this.#waiting.push(waiting)
       if (!this.#isTurnTaken) void this.#takeTurns()
@@ -103,13 +105,14 @@ export class Suspects {
     this.#isTurnTaken = false
   }
 
-  async #run({ job, onAttempt, done }: Waiting): Promise<void> {
+  async #run({ job, onAttempt, supply, done }: Waiting): Promise<void> {
     this.#thread ??= this.#startThread((jobs, reason) => this.#onLoneCrash(jobs, reason))
     this.#inHand++
-    await this.#thread.deliver(job, (result) => {
+    const noteInnocent = (result: Attempt | Postponed): void => {
       if (!('postponed' in result)) this.#suspects.delete(result.recipientId)
       onAttempt(result)
-    })
+    }
+    await this.#thread.deliver(job, noteInnocent, supply)
     this.#inHand--
     done()
     this.#retire()

@@ -2,6 +2,7 @@ import { createSocket } from 'node:dgram'
 import { readFile, stat, statfs } from 'node:fs/promises'
 import { connect, isIP } from 'node:net'
 import { networkInterfaces } from 'node:os'
+import { connect as connectTls } from 'node:tls'
 import { openFileLimit } from '../connection/open-files.ts'
 import { messageOf } from '../errors.ts'
 import { offsetIn, sntpRequest } from './examine-clock.ts'
@@ -46,9 +47,9 @@ export const realHost: DoctorHost = {
   openFileLimit,
 }
 
-function greet(address: string, port: number): ReturnType<Greet> {
+function greet(address: string, port: number, isTls = false): ReturnType<Greet> {
   const { promise, resolve } = Promise.withResolvers<Awaited<ReturnType<Greet>>>()
-  const socket = connect({ host: address, port })
+  const socket = isTls ? connectTls({ host: address, port, rejectUnauthorized: false }) : connect({ host: address, port })
   let received = ''
   const timer = setTimeout(() => resolve({ fault: 'no answer' }), connectMs)
   socket.setEncoding('latin1')

@@ -6,11 +6,15 @@ import { type Finding, sayOf } from './finding.ts'
 /** What came of a connection: the first line, or why there was none. */
 export type Greeting = { line: string } | { fault: string }
 
-/** Connects and reads one line; never throws, and ends by itself. */
-export type Greet = (address: string, port: number) => Promise<Greeting>
+/** Connects, with TLS from the first byte or without, and reads one line; never throws, and ends by itself. */
+export type Greet = (address: string, port: number, isTls?: boolean) => Promise<Greeting>
+
+interface Greeter extends HostPort {
+  isTls?: boolean
+}
 
 /** Whether the hosts can be reached on their port: many providers close 25 until they are asked. */
-export async function examinePort25(hosts: HostPort[], resolver: Resolver, greet: Greet): Promise<Finding[]> {
+export async function examinePort25(hosts: Greeter[], resolver: Resolver, greet: Greet): Promise<Finding[]> {
   if (hosts.length === 0) {
     return [sayOf('port_25').skipped('No hosts are set to try port 25 on.', 'Set doctor.port_25_hosts to some well-known MX hosts.')]
   }
@@ -18,9 +22,9 @@ export async function examinePort25(hosts: HostPort[], resolver: Resolver, greet
   return [judgeTries(tries)]
 }
 
-async function tryHost({ host, port }: HostPort, resolver: Resolver, greet: Greet): Promise<Greeting> {
+async function tryHost({ host, port, isTls }: Greeter, resolver: Resolver, greet: Greet): Promise<Greeting> {
   const { records } = isIP(host) === 0 ? await resolver.a(host) : { records: [host] }
-  return records[0] === undefined ? { fault: 'its address was not found' } : greet(records[0], port)
+  return records[0] === undefined ? { fault: 'its address was not found' } : greet(records[0], port, isTls)
 }
 
 /** One that greets shows that the way is open. */

@@ -72,8 +72,9 @@ async function inTime(check: CheckName, work: Promise<Finding[]>): Promise<Findi
 async function examineWayOut({ config, resolver, host }: DoctorParts): Promise<Finding[]> {
   const say = sayOf('port_25')
   if (config.mode === 'sandbox') return [say.skipped('In sandbox mode no mail leaves this machine.', 'Set mode to live to send mail.')]
-  const { smarthost } = config.delivery
-  return examinePort25(smarthost ? [smarthost] : config.doctor.port25Hosts, resolver, host.greet)
+  const { smarthost, smarthostTls } = config.delivery
+  const hosts = smarthost ? [{ ...smarthost, isTls: smarthostTls === 'implicit' }] : config.doctor.port25Hosts
+  return examinePort25(hosts, resolver, host.greet)
 }
 
 async function examineAddresses({ config, resolver, host }: DoctorParts): Promise<Finding[]> {

@@ -97,10 +97,10 @@ export const storedTables: Record<string, StoredTable> = {
     none: 'id account_id origin sandbox source_id created_at expires_at',
   },
   soft_bounce: {
-    about: 'counts of soft bounces',
+    about: 'counts of soft bounces, and when an address was said to be unknown',
     kept: '`event_retention` after the last one',
     erased: 'address',
-    none: 'account_id sandbox bounces bounces_before delivered_to changed_at',
+    none: 'account_id sandbox bounces bounces_before delivered_to changed_at unknown_at unknown_before',
   },
   idempotency: { about: 'answers to requests with an idempotency key', kept: '24 hours', erased: 'key response', none: 'account_id operation fingerprint status message_id expires_at' },
   webhook: {

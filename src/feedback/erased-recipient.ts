@@ -3,9 +3,9 @@ import type { IncomingReport } from './incoming-reports.ts'
 import type { Consequence } from './match-report.ts'
 import type { ReportOutcome } from './report-handler.ts'
 
-/** What follows for somebody who was erased, without the words of the report. */
+/** What follows for somebody who was erased, without the words of the report: they count for nobody. */
 export const withoutReason = (consequence: Consequence): Consequence =>
-  consequence.type === 'bounced' ? { ...consequence, bounce: { ...consequence.bounce, reason: '' } } : consequence
+  consequence.type === 'bounced' ? { ...consequence, bounce: { ...consequence.bounce, reason: '', inWords: undefined } } : consequence
 
 /** The outcome of a report on mail to this address. Of one that was erased nothing is kept but what follows: the report names it again. */
 export function keptOutcome(outcome: ReportOutcome, { id }: Pick<IncomingReport, 'id'>, forwardPath: string): ReportOutcome {

@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts'
 import type { Database, Statement } from '../store/database.ts'
 import { isErasedAddress } from '../suppression/erased-address.ts'
+import { withEarlierReport } from '../suppression/suppression-policy.ts'
 import type { SuppressionPolicy } from '../suppression/suppression-policy.ts'
 import { keptOutcome, withoutReason } from './erased-recipient.ts'
 import { isSystemPath } from './feedback-report.ts'
@@ -17,7 +18,7 @@ import type { ReportSubject } from './report-subject.ts'
 import { settleBounce, settleComplaint } from './settle-report.ts'
 
 interface FeedbackHandlerParts {
-  db: Pick<Database, 'read'>
+  db: Pick<Database, 'read' | 'report'>
   clock: Clock
   parser: Pick<FeedbackParser, 'parse'>
   /** Of the tokens of recipients. */
@@ -76,8 +77,11 @@ async function outcomeOf(
       return withoutEffect(consequence.result, summary, about)
     case 'wait':
       return { ...withoutEffect('not_sent', summary, about), isProvisional: true }
-    case 'bounced':
-      return changed('bounced', settleBounce(subject, consequence.bounce, policy, now))
+    case 'bounced': {
+      const mail = { ...subject.event, address: subject.forwardPath }
+      const bounce = await withEarlierReport(consequence.bounce, mail, { db: parts.db, policy, now })
+      return changed('bounced', settleBounce(subject, bounce, policy, now))
+    }
     case 'complained':
       return complained(consequence.complaint)
     case 'opted_out': {

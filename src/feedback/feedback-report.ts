@@ -27,6 +27,8 @@ export interface ReportedRecipient {
   /** Enhanced code of RFC 3463. */
   status: string | null
   category: BounceCategory
+  /** See `Judgement`. */
+  inWords?: true | undefined
   /** Of RFC 5321, where the report quotes a reply. */
   smtpCode: number | null
   /** What the remote system said, or else what the report says itself; on one line, at most `longestReason`. */

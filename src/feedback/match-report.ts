@@ -16,7 +16,7 @@ export interface ReportedOn {
 }
 
 /** Why a recipient is given up after a server had taken the message. */
-export type ReportedBounce = Pick<ReportedRecipient, 'hard' | 'category' | 'status' | 'smtpCode' | 'reason'>
+export type ReportedBounce = Pick<ReportedRecipient, 'hard' | 'inWords' | 'category' | 'status' | 'smtpCode' | 'reason'>
 
 /** What a report changes. `wait`: it may be that the message left a moment ago, and this is not known yet. */
 export type Consequence =
@@ -64,7 +64,8 @@ function matchBounce(entries: ReportedRecipient[], recipient: ReportedOn, proof:
   if (state === 'bounced' || state === 'complained') return nothing('duplicate')
   if (state !== 'delivered' && state !== 'sent') return unsent(recipient)
   const { category, status, smtpCode, reason } = entry
-  return { type: 'bounced', bounce: { hard: entry.hard && !isForwarded, category, status, smtpCode, reason } }
+  const { hard, inWords } = isForwarded ? { hard: false } : entry
+  return { type: 'bounced', bounce: { hard, inWords, category, status, smtpCode, reason } }
 }
 
 function matchComplaint(

@@ -40,10 +40,10 @@ export function namedRecipients(lines: readonly string[], { others, writtenTo, f
   const byAddress = Map.groupBy(mentions, ({ address }) => address.toLowerCase())
   const decisive = [...byAddress].filter(([address, own]) => failed.has(address) || own.some((mention) => weightOf(mention) === highest))
   const places = new Set(mentions.filter(({ kind }) => kind === 'listed').map(({ line }) => line))
-  const all = new Set(byAddress.keys())
+  const isOther = isOfAnother(new Set(byAddress.keys()))
   return decisive.slice(0, mostRecipients).map(([, own]) => {
     const address = own[0]?.address ?? ''
-    const blocks = blocksOf(own, lines, places).filter((block) => !isOfAnother(block, address, all))
+    const blocks = blocksOf(own, lines, places).filter((block) => !isOther(block, address))
     return { address, reason: blocks.join(' | ').slice(0, longestBlocks) }
   })
 }

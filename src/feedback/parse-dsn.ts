@@ -21,8 +21,8 @@ export function parseDsn(message: ReturnedMessage): ReportedRecipient[] | null {
   const text = phaseText(textOf(message))
   const told = contents.flatMap(recipientsOf).slice(0, mostRecipients)
   const recipients = told.map(({ fields, common }) => reportedRecipient(fields, common, text))
-  const all = new Set(recipients.map(({ address }) => (address ?? '').toLowerCase()))
-  return once(recipients.map((each) => ({ ...each, hard: each.hard && !isOfAnother(each.reason, each.address ?? '', all) })))
+  const isOther = isOfAnother(new Set(recipients.map(({ address }) => (address ?? '').toLowerCase())))
+  return once(recipients.map((each) => (isOther(each.reason, each.address ?? '') ? { ...each, hard: false, inWords: undefined } : each)))
 }
 
 function statusesWithin(message: ReturnedMessage): string[] {

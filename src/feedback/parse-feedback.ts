@@ -72,11 +72,11 @@ function contradicts(told: ReportedRecipient, { reason }: ReportedRecipient): bo
 
 /** A recipient with what the text tells of it. */
 function withText(recipient: ReportedRecipient, told: ReportedRecipient): ReportedRecipient {
-  if (recipient.hard && contradicts(told, recipient)) return { ...recipient, hard: false, category: told.category }
+  if (recipient.hard && contradicts(told, recipient)) return { ...recipient, hard: false, inWords: undefined, category: told.category }
   if (!saysNothing(recipient)) return recipient
   const address = recipient.address ?? told.address
   if (recipient.action !== 'failed' || told.category === 'other') return { ...recipient, address }
-  return { ...recipient, address, category: told.category, hard: told.hard, reason: recipient.reason || told.reason }
+  return { ...recipient, address, category: told.category, hard: told.hard, inWords: told.inWords, reason: recipient.reason || told.reason }
 }
 
 /** Mail that did not arrive, or not yet, outweighs what did. */

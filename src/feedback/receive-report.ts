@@ -62,7 +62,7 @@ export async function receiveReport(
 }
 
 function traceOf(id: string, { client, mail }: Transaction<'anyone'>, now: number, { hostname }: ReceiveReportOptions): Buffer {
-  return Buffer.from(`${traceField({ client, hostname, id, smtputf8: mail.smtputf8, authenticated: false, now })}\r\n`)
+  return Buffer.from(`${traceField({ client, namesClient: true, hostname, id, smtputf8: mail.smtputf8, authenticated: false, now })}\r\n`)
 }
 
 async function keep(id: string, { client, mail, recipients: commands }: Transaction<'anyone'>, content: Uint8Array, parts: ReceiveReportParts): Promise<void> {

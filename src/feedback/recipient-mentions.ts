@@ -35,9 +35,14 @@ const role = /^(?:mailer-?daemon|postmaster|abuse|hostmaster|webmaster|no-?reply
 export const addressesIn = (text: string): string[] => text.match(address) ?? []
 
 /** True where a text names others of these recipients, who are in lower case, and not this one: some systems fail all for one. */
-export function isOfAnother(text: string, address: string, recipients: ReadonlySet<string>): boolean {
-  const named = addressesIn(text.toLowerCase()).filter((each) => recipients.has(each))
-  return named.length > 0 && !named.includes(address.toLowerCase())
+export function isOfAnother(recipients: ReadonlySet<string>): (text: string, address: string) => boolean {
+  // Many may stand in the same text, so each is searched once.
+  const known = new Map<string, ReadonlySet<string>>()
+  return (text, address) => {
+    const named = known.get(text) ?? new Set(addressesIn(text.toLowerCase()).filter((each) => recipients.has(each)))
+    known.set(text, named)
+    return named.size > 0 && !named.has(address.toLowerCase())
+  }
 }
 
 /** Every address in a line that may be a recipient. */

@@ -30,7 +30,7 @@ export function reportedRecipient(fields: StatusFields, message: StatusFields, t
     remoteHost: hostOf(first(fields, 'remote-mta') ?? first(message, 'reporting-mta') ?? '') ?? (address && domainOf(address).toLowerCase()),
     phase: reportedPhase(text, diagnostic.text),
   }
-  const { category, hard } = judgeRefusal(refusal, address, isOwnFinding(fields, diagnostic))
+  const { category, hard, inWords } = judgeRefusal(refusal, address, isOwnFinding(fields, diagnostic))
   return {
     address,
     originalAddress: reportedAddress(first(fields, 'original-recipient') ?? ''),
@@ -39,6 +39,7 @@ export function reportedRecipient(fields: StatusFields, message: StatusFields, t
     status: status ?? enhancedCode,
     // What may succeed later, but was given up (RFC 3463 2), has taken too long.
     category: category === 'other' && action === 'failed' && isTransient(refusal) ? 'expired' : category,
+    inWords,
     smtpCode: diagnostic.code,
     reason: (diagnostic.text || first(fields, 'status') || '').slice(0, longestReason),
   }

@@ -26,6 +26,8 @@ export interface ReturnPathOptions {
   messagesPerMinute: number
   /** Over all ports. */
   maxConnections: number
+  /** Networks in CIDR notation. */
+  trustedProxies: readonly string[]
 }
 
 /** A report with all of the message it is about is cut far below this by those who send them. */
@@ -41,7 +43,7 @@ const maxArriving = 128 * 1024 * 1024
  * @throws SternaError `configuration` where a port cannot be opened; then none is left open
  */
 export async function startReturnPathServer(parts: ReturnPathParts, options: ReturnPathOptions): Promise<SmtpServer> {
-  const { hostname, maxConnections, maxConnectionsPerAddress } = options
+  const { hostname, maxConnections, maxConnectionsPerAddress, trustedProxies } = options
   const settings = {
     hostname,
     tls: parts.tls,
@@ -51,6 +53,7 @@ export async function startReturnPathServer(parts: ReturnPathParts, options: Ret
     postmaster: `postmaster@${hostname}`,
     maxConnections,
     maxConnectionsPerAddress,
+    trustedProxies,
     clock: parts.clock,
     log: parts.log,
   }

@@ -35,12 +35,12 @@ export const settleReport = ({ id }: Pick<IncomingReport, 'id'>, { result, summa
 /** What is to be written of a late bounce: the recipient's move, its event, the suppression. */
 export function settleBounce(
   { event, forwardPath: address, destination }: ReportSubject,
-  bounce: ReportedBounce,
+  bounce: ReportedBounce & { saidBefore?: number | undefined },
   policy: SuppressionPolicy,
   now: number,
 ): Statement[] {
-  const { hard, category, status: enhancedCode, smtpCode, reason } = bounce
-  const failure = { hard, category, enhancedCode, smtpCode, reason }
+  const { status: enhancedCode, ...judged } = bounce
+  const failure = { ...judged, enhancedCode }
   const late = bounceLate(event.recipientId, failure, now)
   const suppressed = destination === simulatorDomain ? [] : suppressAfterBounce(event, { ...event, address, ...failure }, policy, now)
   return [...moveAndTell(event, late, now), ...suppressed]

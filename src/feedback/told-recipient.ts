@@ -35,6 +35,7 @@ export function toldRecipient(named: NamedRecipient, report: ReportWords): Repor
     hard: judgement.hard && action === 'failed',
     status: said.enhancedCode,
     category: judgement.category,
+    inWords: judgement.inWords,
     smtpCode: said.code,
     reason: said.text.slice(0, longestReason),
   }

@@ -6,6 +6,7 @@ import type { Clock } from '../clock.ts'
 import { ConnectionSeats } from '../connection/connection-seats.ts'
 import type { Crowding, Seat, SeatFigures } from '../connection/connection-seats.ts'
 import { MinimumRate } from '../connection/minimum-rate.ts'
+import { interceptConnections, takeProxyHeader } from '../connection/take-proxy-header.ts'
 import { clientNetwork, networkRule } from '../ip-address.ts'
 import type { Log } from '../log.ts'
 
@@ -20,6 +21,8 @@ interface HttpConnectionsParts {
 
 interface Connection {
   seat: Seat
+  /** The client's, or that of a proxy which says by X-Forwarded-For whom it speaks for. */
+  address: string
   /** What is written to: with TLS, and after its handshake, the socket above the one that came in. */
   socket: Socket
   /** The request that came last, until it is here as a whole and answered. */
@@ -61,16 +64,13 @@ export class HttpConnections {
 
   /** To be called before the server listens. */
   watch(server: Server | TlsServer): void {
-    const accept = server.listeners('connection') as ((socket: Socket) => void)[]
-    server.removeAllListeners('connection')
     // What is refused costs the server nothing more.
-    server.on('connection', (socket: Socket) => {
-      if (this.#seat(socket)) for (const listener of accept) listener.call(server, socket)
-    })
+    interceptConnections(server, (socket, handOn) => this.#admit(socket, handOn))
     server.on('secureConnection', (socket: TLSSocket) => {
       const connection = this.#connections.get(socketBelow(socket))
       if (!connection) return void socket.destroy()
       connection.socket = socket
+      tellAddress(socket, connection.address)
       this.#connections.set(socket, connection)
     })
   }
@@ -100,18 +100,31 @@ export class HttpConnections {
     this.#connections.get(socket)?.seat.vouch()
   }
 
-  /** False where there is no seat for it, and it is gone. */
-  #seat(socket: Socket): boolean {
+  #admit(socket: Socket, handOn: () => void): void {
     const address = socket.remoteAddress ?? ''
-    const connection = { socket, request: null, answers: new Set<ServerResponse>() }
+    if (!this.#isProxy(address)) return this.#seat(socket, address, handOn)
+    const seat = this.#seats.take(null, () => socket.destroy())
+    if (typeof seat === 'string') return this.#refuse(socket, address, seat)
+    takeProxyHeader(socket, (client) => {
+      seat.free()
+      if (client === null) this.#log.debug({ address, reason: 'proxy_header' }, 'HTTP connection refused')
+      else this.#seat(socket, client, handOn)
+    })
+  }
+
+  /** Gives it a seat, or refuses it. */
+  #seat(socket: Socket, address: string, handOn: () => void): void {
+    const connection = { socket, address, request: null, answers: new Set<ServerResponse>() }
     const seat = this.#seats.take(this.#isProxy(address) ? null : clientNetwork(address), () => sendAway(connection))
-    if (typeof seat === 'string') {
-      this.#log.debug({ address, reason: seat }, 'HTTP connection refused')
-      socket.destroy()
-      return false
-    }
+    if (typeof seat === 'string') return this.#refuse(socket, address, seat)
+    tellAddress(socket, address)
     this.#watch(socket, Object.assign(connection, { seat }))
-    return true
+    handOn()
+  }
+
+  #refuse(socket: Socket, address: string, reason: string): void {
+    this.#log.debug({ address, reason }, 'HTTP connection refused')
+    socket.destroy()
   }
 
   /** Gives the client up that sends a body too slowly. */
@@ -142,6 +155,11 @@ function sendAway({ socket, answers }: Pick<Connection, 'socket' | 'answers'>): 
   if (!answer || answer.headersSent || socket.writableLength > 0) return void socket.destroy()
   socket.write('HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n')
   socket.destroySoon()
+}
+
+/** Whoever asks the socket where its client is learns what the proxy has said. */
+function tellAddress(socket: Socket, address: string): void {
+  if (socket.remoteAddress !== address) Object.defineProperty(socket, 'remoteAddress', { value: address })
 }
 
 /** Node tells it by no other way. */

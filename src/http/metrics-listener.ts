@@ -2,12 +2,16 @@ import { createServer } from 'node:http'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { HostPort } from '../config/setting-types.ts'
+import { interceptConnections, takeProxyHeader } from '../connection/take-proxy-header.ts'
+import { networkRule } from '../ip-address.ts'
 import type { Log } from '../log.ts'
 import { expositionType } from '../metrics/exposition.ts'
 import { listen } from './listen.ts'
 
 interface MetricsListenerParts {
   listen: HostPort[]
+  /** Networks in CIDR notation. */
+  trustedProxies: readonly string[]
   log: Log
   /** What is answered to `GET /metrics`. */
   text(): Promise<string>
@@ -28,6 +32,7 @@ const options = { headersTimeout: 5_000, requestTimeout: 5_000, keepAliveTimeout
  */
 export async function startMetricsListener(parts: MetricsListenerParts): Promise<MetricsListener> {
   const servers: Server[] = []
+  const isProxy = networkRule(parts.trustedProxies)
   const stop = async (): Promise<void> => {
     await Promise.all(
       servers.map(async (server) => {
@@ -40,6 +45,10 @@ export async function startMetricsListener(parts: MetricsListenerParts): Promise
   for (const address of parts.listen) {
     const server = createServer(options, (req, res) => void answer(req, res, parts))
     server.maxConnections = maxConnections
+    interceptConnections(server, (socket, handOn) => {
+      if (!isProxy(socket.remoteAddress ?? '')) handOn()
+      else takeProxyHeader(socket, (client) => void (client !== null && handOn()))
+    })
     servers.push(server)
     try {
       await listen(server, 'metrics.listen', address)

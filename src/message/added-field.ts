@@ -10,13 +10,14 @@ export interface AddedField {
 export const traceFieldOf = (reference: string): string => `X-Sterna-Ref: ${reference}\r\n`
 
 /**
- * By what Gmail's Postmaster Tools tell complaints apart: the tag, the domain, the account, and last who sends. A sender's
- * own stays; so does the header of a message that came signed, whose signature may forbid another.
+ * By what Gmail's Postmaster Tools tell complaints apart: the tag where there is one, the domain, the account by a name that
+ * says nothing, and last who sends. A tag of hyphens alone would be no name. A sender's own stays; so does the header of a
+ * message that came signed, whose signature may forbid another.
  */
-export const feedbackId = ({ tag, domain, accountId }: { tag: string | null; domain: string; accountId: string }): AddedField => ({
-  text: `Feedback-ID: ${tag ?? '-'}:${domain}:${accountId}:sterna\r\n`,
-  unless: ['feedback-id', 'dkim-signature'],
-})
+export function feedbackId({ tag, domain, account, sender }: { tag: string | null; domain: string; account: string; sender: string }): AddedField {
+  const named = tag === null || /^-+$/.test(tag) ? [] : [tag]
+  return { text: `Feedback-ID: ${[...named, domain, account, sender].join(':')}\r\n`, unless: ['feedback-id', 'dkim-signature'] }
+}
 
 /**
  * How one unsubscribes (RFC 2369), with one click where the URL has https (RFC 8058 3.1). A sender's own stays.

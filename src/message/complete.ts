@@ -1,10 +1,12 @@
 import { isAscii, isUtf8 } from 'node:buffer'
 import { domainOf, type Mailbox, mailboxText, parseMailboxList } from '../smtp/address.ts'
 import { decodeHeaderText } from '../smtp/encoded-word.ts'
-import { formatDate, formatMailboxes, formatTextField } from './format-field.ts'
+import { foldLong, formatDate, formatMailboxes, formatTextField } from './format-field.ts'
 import { fieldsNamed, type HeaderField, headerBytesOf, parseHeaderBlock } from './header-block.ts'
 import { readOptionFields, type OptionFields, optionFieldNames } from './option-fields.ts'
+import { cameSigned } from './mime-structure.ts'
 import { randomText } from './random-text.ts'
+import { mustStay } from './seven-bit.ts'
 
 export interface Completed extends OptionFields {
   ok: true
@@ -31,6 +33,8 @@ export interface Completed extends OptionFields {
   messageIdHeader: string
   /** How many hosts have passed the message on before us. */
   receivedCount: number
+  /** Whether it came signed or encrypted, so that its lines have to be as hosts take them. */
+  mustStay: boolean
   /** Whether the header holds bytes above 127, which need SMTPUTF8 (RFC 6532). */
   smtputf8: boolean
 }
@@ -44,10 +48,16 @@ const removed = new Set(['bcc', 'resent-bcc', 'return-path', ...optionFieldNames
 /** A message that has passed so many hosts goes round in circles (RFC 5321 6.3). */
 export const maxReceived = 50
 
-/** Whose domains are looked up, one by one. */
-const mostAuthors = 100
 /** characters; RFC 5322 2.1.1 */
 const longestLine = 998
+
+/** Why a message that came signed or encrypted is refused: hosts on the way break such lines, and its signature with them. */
+export const signedLongLine =
+  `The message is signed or encrypted and has a line of more than ${longestLine} bytes, which may not be delivered so (RFC 5321 4.5.3.1.6) and cannot be ` +
+  'encoded any more. Encode it as quoted-printable or base64 before it is signed'
+
+/** Whose domains are looked up, one by one. */
+const mostAuthors = 100
 /** Characters of a list of addresses that are kept for people to look at. */
 const longestList = 10_000
 
@@ -85,13 +95,13 @@ function authorsOf(fields: readonly HeaderField[], read: ReadMailboxes): { from:
   return { from: from.mailboxes, sender: sender.mailboxes[0] ?? null }
 }
 
-/** The mailboxes in the From field of a message that was accepted once; `bytes` begin with its whole header. */
-export function headerAuthors(bytes: Uint8Array): Mailbox[] {
+/** The mailboxes in the From and Sender fields of a message that was accepted once; `bytes` begin with its whole header. */
+export function headerAuthors(bytes: Uint8Array): { from: Mailbox[]; sender: Mailbox | null } {
   const block = parseHeaderBlock(bytes)
   if (!block.ok) throw new Error(`the header of a stored message cannot be read: ${block.fault}`)
   const authors = authorsOf(block.fields, mailboxReader())
   if ('fault' in authors) throw new Error(`the authors of a stored message cannot be read: ${authors.fault}`)
-  return authors.from
+  return authors
 }
 
 /** Text that is kept beside the message, and told in each of its events. */
@@ -118,6 +128,13 @@ function addressesIn(fields: readonly HeaderField[], name: string, read: ReadMai
   const [field] = fieldsNamed(fields, name)
   const parsed = field && read(field)
   return parsed?.ok ? parsed.mailboxes.map(({ address }) => address) : []
+}
+
+/** Folds lines that are longer than hosts take, where they have blanks: to its readers the field is the same (RFC 5322 2.2.3). */
+function withShortLines(field: HeaderField): HeaderField {
+  if (field.raw.length <= longestLine) return field
+  const lines = Buffer.from(field.raw).toString('latin1').split('\r\n')
+  return { ...field, raw: Buffer.from(lines.map(foldLong).join('\r\n'), 'latin1') }
 }
 
 const addressFields = new Set(['from', 'sender', 'to', 'cc', 'reply-to'])
@@ -162,10 +179,10 @@ export function complete(bytes: Uint8Array, parts: { received: string; now: numb
   if (given === '') added.push(`Message-ID: ${messageIdHeader}`)
   if (valueOf(fields, 'Date') === '') added.push(`Date: ${formatDate(parts.now)}`)
   // Whoever signed the message signed these bytes.
-  const isSigned = fieldsNamed(fields, 'DKIM-Signature').length > 0
+  const isSigned = cameSigned(fields)
   const kept = fields
     .filter(({ name, value }) => !removed.has(name.toLowerCase()) && !(value === '' && /^(?:date|message-id)$/i.test(name)))
-    .map((field) => (isSigned ? field : asAscii(field, read)))
+    .map((field) => (isSigned ? field : asAscii(withShortLines(field), read)))
   const header = headerBytesOf([...added, ...kept])
   return {
     ok: true,
@@ -183,6 +200,7 @@ export function complete(bytes: Uint8Array, parts: { received: string; now: numb
     subject: shortened(decodeHeaderText(valueOf(fields, 'Subject'))),
     messageIdHeader,
     receivedCount: fieldsNamed(fields, 'Received').length,
+    mustStay: mustStay(fields),
     smtputf8: !isAscii(header),
     ...options,
   }

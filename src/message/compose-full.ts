@@ -1,5 +1,6 @@
 import type { MailComposerAttachment, MailComposerOptions } from 'nodemailer/lib/mail-composer'
 import type { ComposedHeader } from './compose-header.ts'
+import { textEntity } from './compose-plain.ts'
 import { parseHeaderBlock } from './header-block.ts'
 import { isSevenBit, withCrlf } from './text-part.ts'
 
@@ -48,8 +49,12 @@ function attachmentOf(attachment: OutgoingAttachment): MailComposerAttachment {
   }
 }
 
-const textOf = (text: string | null): { content: Buffer } | undefined =>
-  text === null ? undefined : { content: withCrlf(Buffer.from(text)) }
+/** Encoded as in a message without attachments: ASCII in base64 counts against a message. */
+function textOf(text: string | null, subtype: 'plain' | 'html'): { raw: Buffer } | undefined {
+  if (text === null) return undefined
+  const [head, bytes] = textEntity(subtype, text)
+  return { raw: Buffer.concat([Buffer.from(head), bytes]) }
+}
 
 /**
  * A message with attachments, inline images or an invitation, by nodemailer's MailComposer. It gets bytes only,
@@ -58,8 +63,8 @@ const textOf = (text: string | null): { content: Buffer } | undefined =>
 export async function composeFull(header: ComposedHeader, { html, text, attachments }: FullBody): Promise<Buffer> {
   const invitation = attachments.find(({ contentType, contentId }) => contentId === null && calendarMethod(contentType) !== null)
   const options: MailComposerOptions = {
-    text: textOf(text),
-    html: textOf(html),
+    text: textOf(text, 'plain'),
+    html: textOf(html, 'html'),
     attachments: attachments.filter((attachment) => attachment !== invitation).map(attachmentOf),
     encoding: 'base64',
     newline: 'win',

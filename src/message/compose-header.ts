@@ -1,4 +1,5 @@
 import type { Mailbox } from '../smtp/address.ts'
+import { domainOf } from '../smtp/address.ts'
 import { formatCustomField, formatDate, formatMailboxes, formatTextField } from './format-field.ts'
 import { randomText } from './random-text.ts'
 
@@ -18,8 +19,8 @@ export interface ComposedHeader {
 }
 
 /** The fields that both composers share, so that the same email reads the same whichever made it. */
-export function composeHeader(email: HeaderInput, { now, hostname }: { now: number; hostname: string }): ComposedHeader {
-  const messageIdHeader = `<${randomText(16, 'hex')}@${hostname}>`
+export function composeHeader(email: HeaderInput, { now }: { now: number }): ComposedHeader {
+  const messageIdHeader = `<${randomText(16, 'hex')}@${domainOf(email.from.address)}>`
   const fields = [formatMailboxes('From', [email.from])]
   if (email.to.length > 0) fields.push(formatMailboxes('To', email.to))
   if (email.cc.length > 0) fields.push(formatMailboxes('Cc', email.cc))

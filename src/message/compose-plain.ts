@@ -7,7 +7,8 @@ interface PlainBody {
   text: string | null
 }
 
-function partOf(subtype: 'plain' | 'html', text: string): [head: string, bytes: Buffer] {
+/** The head and the body of a text part, in the encoding that suits it. */
+export function textEntity(subtype: 'plain' | 'html', text: string): [head: string, bytes: Buffer] {
   const { encoding, bytes } = encodeTextPart(text)
   return [`Content-Type: text/${subtype}; charset=utf-8\r\nContent-Transfer-Encoding: ${encoding}\r\n\r\n`, bytes]
 }
@@ -19,13 +20,13 @@ function partOf(subtype: 'plain' | 'html', text: string): [head: string, bytes: 
 export function composePlain(header: ComposedHeader, { html, text }: PlainBody): Buffer {
   const top = `${header.text}\r\nMIME-Version: 1.0\r\n`
   if (html === null || text === null) {
-    const [head, bytes] = html === null ? partOf('plain', text ?? '') : partOf('html', html)
+    const [head, bytes] = html === null ? textEntity('plain', text ?? '') : textEntity('html', html)
     return Buffer.concat([Buffer.from(top + head), bytes])
   }
   // "=_" occurs in no quoted-printable or base64 text; in 7bit text the random part has to do.
   const boundary = `=_${randomText(18, 'base64url')}`
-  const [plainHead, plainBytes] = partOf('plain', text)
-  const [htmlHead, htmlBytes] = partOf('html', html)
+  const [plainHead, plainBytes] = textEntity('plain', text)
+  const [htmlHead, htmlBytes] = textEntity('html', html)
   return Buffer.concat([
     Buffer.from(`${top}Content-Type: multipart/alternative; boundary="${boundary}"\r\n\r\n--${boundary}\r\n${plainHead}`),
     plainBytes,

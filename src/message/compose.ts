@@ -76,7 +76,7 @@ function textOf({ text, html }: OutgoingEmail): string | null {
  * a request. Throws `validation_error` or `invalid_attachment` where a header or an attachment could break out of its
  * place; addresses are taken as `parseAddress` gave them.
  */
-export async function compose(email: OutgoingEmail, parts: { now: number; hostname: string }): Promise<Composed> {
+export async function compose(email: OutgoingEmail, parts: { now: number }): Promise<Composed> {
   check(email)
   const header = composeHeader(email, parts)
   const body = { html: email.html, text: textOf(email) }

@@ -6,6 +6,7 @@ const phraseOfAtoms = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?: [A-Za-z0-9!#$%&'*+/=?
 
 /** Lines should not be longer than this (RFC 5322 2.1.1); 998 is the limit. */
 const lineLength = 78
+const longestLine = 998
 
 /** Folds at spaces so that unfolding gives the same text again. */
 function fold(name: string, value: string): string {
@@ -25,6 +26,25 @@ function fold(name: string, value: string): string {
     }
   }
   return [...lines, line].join('\r\n')
+}
+
+/** A line of a header, folded before blanks where it is longer than hosts take (RFC 5322 2.1.1, 2.2.3). A word stays whole. */
+export function foldLong(line: string): string {
+  const lines: string[] = []
+  const isBlank = (at: number): boolean => line[at] === ' ' || line[at] === '\t'
+  const canBreak = (at: number): boolean => isBlank(at) && !isBlank(at - 1)
+  // A line of nothing but blanks is not allowed.
+  const end = line.trimEnd().length
+  let start = 0
+  while (end - start > longestLine) {
+    let at = start + longestLine
+    while (at > start && !canBreak(at)) at--
+    if (at === start) for (at += longestLine; at < end && !canBreak(at); ) at++
+    if (at >= end) break
+    lines.push(line.slice(start, at))
+    start = at
+  }
+  return [...lines, line.slice(start)].join('\r\n')
 }
 
 /** Whether text must be hidden in encoded words so that a reader gets back exactly this text. */

@@ -60,6 +60,8 @@ export interface Submission {
   reversePath: string | null
   recipients: SubmittedRecipient[]
   headerFrom: Mailbox[]
+  /** Of the Sender field. */
+  sender: Mailbox | null
   /** The fields as shown to people, decoded. */
   headerFromText: string
   headerToText: string[]
@@ -88,3 +90,7 @@ export interface Submission {
   expiresIn: number | null
   idempotency: Idempotency | null
 }
+
+/** True where its submitter gave `<>`: nobody is to be told what became of it. Over HTTP nothing is given. */
+export const hasNullReversePath = ({ source, reversePath }: Pick<Submission, 'source' | 'reversePath'>): boolean =>
+  source === 'smtp' && reversePath === null

@@ -1,4 +1,4 @@
-import { encodeTransfer } from './transfer-encoding.ts'
+import { encodeTransfer, isShorterInBase64 } from './transfer-encoding.ts'
 
 const CR = 13
 const LF = 10
@@ -86,8 +86,7 @@ const closed = (bytes: Buffer): Buffer =>
 /** Which encoding is the shortest for this text that every host can carry. */
 function encodingFor(found: Survey, size: number): TransferEncoding {
   if (found.nonAscii === 0 && !found.hasControl && found.longestLine <= longestPlainLine) return '7bit'
-  // Quoted-printable triples what it escapes, base64 adds a third to everything.
-  return found.nonAscii * 5 > size ? 'base64' : 'quoted-printable'
+  return isShorterInBase64(found.nonAscii, size) ? 'base64' : 'quoted-printable'
 }
 
 /** The body of a text part in UTF-8, in the encoding that suits it. */

@@ -2,7 +2,7 @@
 export type TransferEncoding = '7bit' | '8bit' | 'binary' | 'quoted-printable' | 'base64'
 
 /** octets of a line without its CRLF; RFC 5322 2.1.1 */
-const longestLine = 998
+export const longestLine = 998
 const [cr, lf, sp, tab, equals, hyphen] = [13, 10, 32, 9, 61, 45]
 
 /** The encoding that a field names, `7bit` where there is none; null where it is none of RFC 2045. */
@@ -36,14 +36,18 @@ function base64Lines(bytes: Buffer): Buffer {
   return Buffer.from(lines.join('\r\n'), 'latin1')
 }
 
-function hasShortLines(bytes: Buffer): boolean {
-  for (let start = 0; ; ) {
-    const end = bytes.indexOf(lf, start)
-    if ((end === -1 ? bytes.length + 1 : end) - start > longestLine + 1) return false
-    if (end === -1) return true
+/** Whether no line is longer than hosts must take (RFC 5321 4.5.3.1.6), which costs hardly anything: it looks for a line end every 1000 bytes. */
+export function hasShortLines(bytes: Buffer): boolean {
+  for (let start = 0; bytes.length - start > longestLine; ) {
+    const end = bytes.lastIndexOf(lf, start + longestLine + 1)
+    if (end < start) return false
     start = end + 1
   }
+  return true
 }
+
+/** True where base64 is the shorter encoding of text with so many bytes beyond ASCII: quoted-printable triples each, base64 adds a third to everything. */
+export const isShorterInBase64 = (nonAscii: number, size: number): boolean => nonAscii * 5 > size
 
 function decodeQuotedPrintable(bytes: Buffer): Buffer {
   const out = Buffer.allocUnsafe(bytes.length)

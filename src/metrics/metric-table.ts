@@ -47,7 +47,7 @@ export type FigurePart = (typeof figureParts)[number]
  */
 export const metricTable = {
   faults: gauge('sterna_fault', 'Whether the fault of this name, as /healthz tells it, is there: 1 or 0.', [
-    ['name', ['disk_full', 'resolver_suspect', 'queue_stalled', 'writing', 'database_gone', 'key_file', 'sealed_secrets']],
+    ['name', ['disk_full', 'resolver_suspect', 'smarthost_login', 'queue_stalled', 'writing', 'database_gone', 'key_file', 'sealed_secrets']],
   ]),
 
   queued: gauge(

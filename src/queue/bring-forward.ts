@@ -1,4 +1,4 @@
-import type { Database, Statement } from '../store/database.ts'
+import type { Database, Row, Statement } from '../store/database.ts'
 
 /** Recipients that are changed in one commit. */
 const stepSize = 500
@@ -29,4 +29,37 @@ export async function bringForward(db: Database, { now, longestWaitMs }: { now: 
     for (let changes = stepSize; changes === stepSize; ) changes = (await db.write([step], { patient: true }))[0]?.changes ?? 0
   }
   return destinations
+}
+
+interface HeldRow extends Row {
+  id: string
+  message_id: string
+}
+
+/** A step of what is held; `:after` lets no step look again at what is in order. By the partial index recipient_state. */
+const heldStep = `
+  select id, message_id from recipient
+   where account_id = :accountId and state = 'scheduled' and state not in ('queued', 'delivered') and message_id >= :after
+     and owner is null and due_at > :now and last_response is not null
+   order by message_id limit :rows`
+
+/** Makes due at once what was held while its account was suspended, and has `noteDue` called with the destination of each. */
+export async function bringHeld(
+  db: Database,
+  { accountId, now }: { accountId: string; now: number },
+  noteDue: (destination: string) => void,
+): Promise<void> {
+  for (let after = '', rows = stepSize; rows === stepSize; ) {
+    const held = await db.report<HeldRow>(heldStep, { accountId, now, after, rows: stepSize })
+    const written = await db.write(
+      held.map(({ id }) => ({
+        sql: `update recipient set due_at = :now where id = :id and state = 'scheduled' and owner is null returning destination`,
+        params: { id, now },
+      })),
+      { patient: true },
+    )
+    for (const destination of new Set(written.flatMap((each) => each.rows.map((row) => String(row['destination']))))) noteDue(destination)
+    after = held.at(-1)?.message_id ?? ''
+    rows = held.length
+  }
 }

@@ -1,48 +1,84 @@
+import { BoundedMap } from '../bounded-map.ts'
 import { DueHeap } from './due-heap.ts'
+import { Resting } from './resting.ts'
+import type { RestingHost } from './resting.ts'
 
 /** A destination that has mail waiting in the queue, or in hand. */
 interface Destination {
+  name: string
   /** When the first of what waits is due, epoch ms; infinite where nothing waits. */
   dueAt: number
   /** Recipients in hand. */
   inHand: number
+  /** Where its recipients in hand count. */
+  room: Room
 }
+
+/** What may be in hand of one kind of destinations, and those of them that have mail waiting. */
+interface Room {
+  readonly limit: number
+  inHand: number
+  readonly heap: DueHeap
+}
+
+/** What is to be claimed. */
+interface Turn {
+  name: string
+  /** recipients */
+  room: number
+  /** True where it is to find out whether a host is up again. */
+  isProbe: boolean
+}
+
+/** Nothing of what is in hand of a destination has moved for so long: it hangs, ms. */
+const hangsAfterMs = 2_000
+/** Destinations that are remembered to answer. */
+const mostRemembered = 20_000
 
 /**
  * The destinations that the queue has mail for, in memory: one entry a destination, however long the queue. Taking
- * turns between destinations keeps a slow one, or one with a long queue, from holding up the others.
+ * turns between destinations keeps a slow one, or one with a long queue, from holding up the others. Those that have lately
+ * answered have room of their own, which one that hangs must leave. One whose hosts are down rests.
  */
 export class DestinationDirectory {
   readonly #destinations = new Map<string, Destination>()
-  readonly #heap = new DueHeap()
-  /** Those that more could be claimed for, but as much as may be is in hand. They are not on the heap. */
+  /** Those that more could be claimed for, but as much as may be is in hand. They are not on a heap. */
   readonly #full = new Set<Destination>()
   readonly #limit: number
-  readonly #totalLimit: number
-  #inHand = 0
+  /** Of those that have answered, and do not hang. */
+  readonly #proven: Room
+  readonly #others: Room
+  readonly #answered = new BoundedMap<string, boolean>(mostRemembered)
+  /** The proven ones that have recipients in hand, and when one of them moved last: the one that has not for the longest time first. */
+  readonly #moving = new Map<Destination, number>()
+  readonly #resting = new Resting()
 
-  /** `limit`: recipients that may be in hand for one destination; `totalLimit`: for all together. */
+  /** `limit`: recipients that may be in hand for one destination; `totalLimit`: for all together, half of them for those that answer. */
   constructor(limit: number, totalLimit: number) {
     this.#limit = limit
-    this.#totalLimit = totalLimit
+    this.#proven = { limit: totalLimit / 2, inHand: 0, heap: new DueHeap() }
+    this.#others = { limit: totalLimit / 2, inHand: 0, heap: new DueHeap() }
   }
 
   /** Recipients in hand, for all destinations together. */
   get inHand(): number {
-    return this.#inHand
+    return this.#proven.inHand + this.#others.inHand
   }
 
-  /** When the first destination that may be claimed from is due, epoch ms; infinite where there is none. */
-  get firstDueAt(): number {
-    return this.#heap.firstDueAt
-  }
-
-  /** When the oldest of what waits was due, epoch ms, full destinations among it; infinite where nothing waits. */
+  /** When the oldest of what waits was due, epoch ms, full destinations among it; what rests is not. Infinite where nothing waits. */
   get oldestDueAt(): number {
-    this.#dropOutdated()
-    let oldest = this.#heap.firstDueAt
-    for (const { dueAt } of this.#full) oldest = Math.min(oldest, dueAt)
+    let oldest = Infinity
+    for (const { heap } of [this.#proven, this.#others]) {
+      this.#dropOutdated(heap)
+      oldest = Math.min(oldest, heap.firstDueAt)
+    }
+    for (const { dueAt, name } of this.#full) if (!this.#resting.has(name)) oldest = Math.min(oldest, dueAt)
     return oldest
+  }
+
+  /** Destinations that rest, and why. */
+  get resting(): Iterable<{ name: string; reason: string }> {
+    return this.#resting.all()
   }
 
   /** Mail for this destination waits in the queue and is due at this time. */
@@ -50,66 +86,153 @@ export class DestinationDirectory {
     const destination = this.#destination(name)
     if (dueAt >= destination.dueAt) return
     destination.dueAt = dueAt
-    if (!this.#full.has(destination)) this.#heap.push(name, dueAt)
+    if (this.#resting.has(name)) this.#resting.noteWaiting(name, dueAt)
+    else if (!this.#full.has(destination)) destination.room.heap.push(name, dueAt)
   }
 
   /**
-   * True where mail for the destination waits that is due, or more is in hand than claiming would allow: newer mail
-   * has to queue up behind it.
+   * True where mail for the destination waits that is due, or more is in hand than claiming would allow, or it rests: newer
+   * mail has to queue up behind it.
    */
   isBehind(name: string, now: number): boolean {
     const destination = this.#destinations.get(name)
-    return destination !== undefined && (destination.dueAt <= now || destination.inHand >= 2 * this.#limit)
+    const room = destination?.room ?? this.#roomOf(name)
+    if (room.inHand >= room.limit) return true
+    return destination !== undefined && (destination.dueAt <= now || destination.inHand >= 2 * this.#limit || this.#resting.has(name))
   }
 
-  /** The next destination to claim from, and how many recipients; undefined where none is due. */
-  next(now: number): { name: string; room: number } | undefined {
-    while (this.#heap.firstDueAt <= now) {
-      const { key: name, dueAt } = this.#heap.pop() as { key: string; dueAt: number }
+  /** The next destination to claim from, and how many recipients; undefined where none is due or there is no room. */
+  next(now: number): Turn | undefined {
+    this.#findHanging(now)
+    const probe = this.#resting.nextProbe(now, (name) => this.#destinations.get(name)?.dueAt ?? Infinity)
+    if (probe !== undefined) return this.#turn(this.#destination(probe), 1, true)
+    return this.#nextIn(this.#proven, now) ?? this.#nextIn(this.#others, now)
+  }
+
+  /** When to ask for the next one again where there is none now, epoch ms; what is let go before is another reason to. */
+  nextLookAt(now: number): number {
+    let at = this.#resting.firstProbeAt
+    for (const room of [this.#proven, this.#others]) {
+      const { firstDueAt } = room.heap
+      if (firstDueAt > now) at = Math.min(at, firstDueAt)
+    }
+    // Where one of those that have its room hangs, another has its turn.
+    const [since] = this.#moving.values()
+    const isWaitedFor = this.#proven.inHand >= this.#proven.limit && this.#proven.heap.firstDueAt <= now
+    return isWaitedFor && since !== undefined ? Math.min(at, since + hangsAfterMs) : at
+  }
+
+  tookInHand(name: string, recipients: number, now: number): void {
+    const destination = this.#destination(name)
+    destination.inHand += recipients
+    destination.room.inHand += recipients
+    if (destination.room === this.#proven && !this.#moving.has(destination)) this.#moving.set(destination, now)
+  }
+
+  letGo(name: string, recipients: number, now: number): void {
+    const destination = this.#destination(name)
+    destination.inHand -= recipients
+    destination.room.inHand -= recipients
+    if (this.#moving.delete(destination) && destination.inHand > 0) this.#moving.set(destination, now)
+    if (this.#full.delete(destination) && !this.#resting.has(name)) destination.room.heap.push(name, destination.dueAt)
+    if (destination.inHand > 0 || destination.dueAt < Infinity) return
+    this.#resting.forget(name)
+    this.#destinations.delete(name)
+  }
+
+  /** An attempt has ended. `isAnswered`: a host of the destination has said something to it. */
+  noteAttempt(name: string, isAnswered: boolean, now: number): void {
+    if (this.#answered.get(name) !== isAnswered) this.#answered.put(name, isAnswered)
+    const destination = this.#destinations.get(name)
+    const room = isAnswered ? this.#proven : this.#others
+    if (!destination || destination.room === room) return
+    this.#move(destination, room)
+    if (isAnswered && destination.inHand > 0) this.#moving.set(destination, now)
+  }
+
+  /** A host of the destination may be tried: it does not rest, nor do those that rested with it. */
+  wake(name: string): void {
+    if (!this.#resting.has(name)) return
+    for (const each of this.#resting.wake(name)) {
+      const woken = this.#destinations.get(each)
+      if (woken && woken.dueAt < Infinity && !this.#full.has(woken)) woken.room.heap.push(each, woken.dueAt)
+    }
+  }
+
+  /**
+   * Nothing is claimed for the destination before its host may be tried again, and then one recipient. True where the host did
+   * not rest before.
+   */
+  rest(name: string, host: RestingHost): boolean {
+    return this.#resting.rest(name, host)
+  }
+
+  /** Where the destination rests, its host is to be tried now. */
+  probeNow(name: string, now: number): void {
+    this.#resting.probeNow(name, now)
+  }
+
+  #nextIn(room: Room, now: number): Turn | undefined {
+    while (room.inHand < room.limit && room.heap.firstDueAt <= now) {
+      const { key: name, dueAt } = room.heap.pop() as { key: string; dueAt: number }
       const destination = this.#destinations.get(name)
-      if (!destination || destination.dueAt !== dueAt) continue
-      const room = this.#share() - destination.inHand
-      if (room <= 0) {
-        this.#full.add(destination)
-        continue
-      }
-      destination.dueAt = Infinity
-      return { name, room }
+      if (!destination || destination.dueAt !== dueAt || destination.room !== room || this.#resting.has(name)) continue
+      const left = this.#shareOf(room) - destination.inHand
+      if (left > 0) return this.#turn(destination, left, false)
+      this.#full.add(destination)
     }
     return undefined
   }
 
-  tookInHand(name: string, recipients: number): void {
-    this.#inHand += recipients
-    this.#destination(name).inHand += recipients
+  #turn(destination: Destination, room: number, isProbe: boolean): Turn {
+    destination.dueAt = Infinity
+    return { name: destination.name, room, isProbe }
   }
 
-  letGo(name: string, recipients: number): void {
-    const destination = this.#destination(name)
-    destination.inHand -= recipients
-    this.#inHand -= recipients
-    if (this.#full.delete(destination)) this.#heap.push(name, destination.dueAt)
-    if (destination.inHand === 0 && destination.dueAt === Infinity) this.#destinations.delete(name)
+  /** Takes those that hang out of the room of the proven. */
+  #findHanging(now: number): void {
+    for (const [destination, since] of this.#moving) {
+      if (since + hangsAfterMs > now) return
+      this.#answered.put(destination.name, false)
+      this.#move(destination, this.#others)
+    }
   }
 
-  /** Takes entries off the top of the heap that stand for no time any more. */
-  #dropOutdated(): void {
-    for (let first = this.#heap.first; first && this.#destinations.get(first.key)?.dueAt !== first.dueAt; first = this.#heap.first) this.#heap.pop()
+  #move(destination: Destination, to: Room): void {
+    destination.room.inHand -= destination.inHand
+    to.inHand += destination.inHand
+    destination.room = to
+    this.#moving.delete(destination)
+    const isOnHeap = destination.dueAt < Infinity && !this.#full.has(destination) && !this.#resting.has(destination.name)
+    if (isOnHeap) to.heap.push(destination.name, destination.dueAt)
+  }
+
+  /** Takes entries off the top of a heap that stand for no time any more. */
+  #dropOutdated(heap: DueHeap): void {
+    const isOutdated = ({ key, dueAt }: { key: string; dueAt: number }): boolean => {
+      const destination = this.#destinations.get(key)
+      return destination?.dueAt !== dueAt || destination.room.heap !== heap || this.#resting.has(key)
+    }
+    for (let first = heap.first; first && isOutdated(first); first = heap.first) heap.pop()
   }
 
   /**
    * How many one destination may have in hand now: the less is left, the fewer, down to one when a quarter is left. It
-   * takes hundreds of destinations that hang to leave nothing for the others.
+   * takes hundreds of destinations that hang to leave nothing for the others of their kind.
    */
-  #share(): number {
-    const left = (this.#totalLimit - this.#inHand) / this.#totalLimit
+  #shareOf(room: Room): number {
+    const left = (room.limit - room.inHand) / room.limit
     return Math.max(1, Math.ceil(this.#limit * left ** 3))
+  }
+
+  #roomOf(name: string): Room {
+    return this.#answered.get(name) ? this.#proven : this.#others
   }
 
   #destination(name: string): Destination {
     let destination = this.#destinations.get(name)
     if (!destination) {
-      destination = { dueAt: Infinity, inHand: 0 }
+      destination = { name, dueAt: Infinity, inHand: 0, room: this.#roomOf(name) }
       this.#destinations.set(name, destination)
     }
     return destination

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts'
 import { unconnectedAttempt } from '../delivery/attempt.ts'
-import type { Attempt, DeliveryJob, Outcome, Postponed } from '../delivery/attempt.ts'
+import type { Attempt, Bounced, ContentSupply, DeliveryJob, Outcome, Postponed } from '../delivery/attempt.ts'
 import type { JobFrame } from '../delivery/job-frames.ts'
 import { deferral } from '../delivery/outcome.ts'
 import { fateOf, simulatedAttempt, simulatorDomain } from '../delivery/simulator.ts'
@@ -8,20 +8,23 @@ import { messageOf } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import { ConflictError } from '../store/database.ts'
-import type { Statement } from '../store/database.ts'
+import type { Database, Statement } from '../store/database.ts'
 import type { LastingWrites } from '../store/lasting-writes.ts'
+import { withEarlierReport } from '../suppression/suppression-policy.ts'
 import type { SuppressionPolicy } from '../suppression/suppression-policy.ts'
+import type { ContentRoom, QueuedContent } from './content-room.ts'
 import { DeliveryCounts } from './delivery-counts.ts'
-import { postpone } from './queue-store.ts'
+import { holdSuspended, postpone, putBack } from './queue-store.ts'
 import type { QueuedMessage, QueuedRecipient } from './queue-store.ts'
 import { recordReactions, settleAttempt, settleUntried } from './settle.ts'
 import type { Settlement } from './settle.ts'
 
 export interface DispatchParts {
+  db: Pick<Database, 'read' | 'report'>
   clock: Clock
   log: Log
-  /** Makes one attempt for every recipient of the job. */
-  deliver(job: DeliveryJob, onAttempt: (result: Attempt | Postponed) => void): Promise<void>
+  /** Makes one attempt for every recipient of the job. `supply`: where its content comes from that does not go along with it. */
+  deliver(job: DeliveryJob, onAttempt: (result: Attempt | Postponed) => void, supply: ContentSupply): Promise<void>
   /** Null where the message cannot be signed: it waits. */
   frameFor(message: QueuedMessage): JobFrame | null
   /** True where what the name servers say is not to be believed. */
@@ -43,6 +46,9 @@ interface Hold {
   /** The boot id that has the recipients in hand. */
   owner: string
   outcomes: LastingWrites
+  contentRoom: ContentRoom
+  /** Told of each attempt, and of what was put back because its destination rests. */
+  heard(destination: string, result: Attempt | Postponed): void
   /**
    * Told of each recipient when what became of it is on disk, and when it is due again; null: never.
    * @param isTried false where it was put back untried
@@ -50,10 +56,21 @@ interface Hold {
   settled(recipient: QueuedRecipient, dueAt: number | null, isTried: boolean): void
 }
 
+/** What is to be delivered. */
+interface Work {
+  content: QueuedContent
+  /** True where it is to be found out whether a host is up again. */
+  isProbe: boolean
+}
+
 /** Recipients of one job: they share a connection, one after the other. */
 const jobSize = 10
 /** When mail that found no free connection is looked at again, ms. */
 const postponedMs = 5_000
+/** When held mail of a suspended account is looked at again, should nobody tell that the account is active, ms. */
+const heldMs = 3_600_000
+const suspendedReason = 'The account is suspended, so its scheduled mail is held.'
+
 /** Hands the recipients of a message to delivery, or to the simulator, and writes down what came of each. */
 export class Dispatch {
   readonly #parts: DispatchParts & Hold
@@ -68,7 +85,7 @@ export class Dispatch {
   }
 
   /** Attempts every recipient and writes down what came of it. Whatever goes wrong here itself is a deferral. */
-  async deliver(message: QueuedMessage, recipients: QueuedRecipient[], content: Uint8Array): Promise<void> {
+  async deliver(message: QueuedMessage, recipients: QueuedRecipient[], work: Work): Promise<void> {
     const frame = message.sandbox ? unsigned : this.#frameFor(message)
     const jobs: Promise<void>[] = []
     for (const [destination, atDestination] of Map.groupBy(recipients, (recipient) => recipient.destination)) {
@@ -81,7 +98,7 @@ export class Dispatch {
         continue
       }
       for (let i = 0; i < atDestination.length; i += jobSize) {
-        jobs.push(this.#runJob(message, atDestination.slice(i, i + jobSize), frame, content))
+        jobs.push(this.#runJob(message, atDestination.slice(i, i + jobSize), frame, work))
       }
     }
     await allOf(jobs)
@@ -103,26 +120,31 @@ export class Dispatch {
     }
   }
 
-  async #runJob(message: QueuedMessage, recipients: QueuedRecipient[], frame: JobFrame, content: Uint8Array): Promise<void> {
+  async #runJob(message: QueuedMessage, recipients: QueuedRecipient[], frame: JobFrame, work: Work): Promise<void> {
     const open = new Map(recipients.map((recipient) => [recipient.id, recipient]))
     const settling: Promise<void>[] = []
     const settle = (result: Attempt | Postponed): void => {
       const recipient = open.get(result.recipientId)
       if (!recipient) return
       open.delete(result.recipientId)
-      settling.push('postponed' in result ? this.postpone(recipient) : this.#settleAttempt(message, recipient, result))
+      if (!('postponed' in result) || result.rest) this.#parts.heard(recipient.destination, result)
+      if (!('postponed' in result)) settling.push(this.#settleAttempt(message, recipient, result))
+      else settling.push(result.rest ? this.#putBack(recipient) : this.postpone(recipient))
     }
+    const supply = this.#parts.contentRoom.supply(work.content)
     try {
-      await this.#parts.deliver(this.#jobOf(message, recipients, frame, content), settle)
+      await this.#parts.deliver(this.#jobOf(message, recipients, frame, work), settle, supply)
       for (const recipientId of open.keys()) settle({ recipientId, postponed: true })
     } catch (error) {
       this.#parts.log.error({ messageId: message.id, error }, 'a delivery job failed')
       for (const recipientId of open.keys()) settle(this.#unconnected(recipientId, faultOfOurs(error)))
+    } finally {
+      supply.end()
     }
     await allOf(settling)
   }
 
-  #jobOf(message: QueuedMessage, recipients: QueuedRecipient[], frame: JobFrame, content: Uint8Array): DeliveryJob {
+  #jobOf(message: QueuedMessage, recipients: QueuedRecipient[], frame: JobFrame, { content, isProbe }: Work): DeliveryJob {
     return {
       id: String(++this.#lastJob),
       messageId: message.id,
@@ -130,10 +152,13 @@ export class Dispatch {
       isSecondLook: recipients.some(({ absentSince }) => absentSince !== null),
       knownName: frame.knownName,
       recipients: recipients.map((recipient) => ({ id: recipient.id, forwardPath: recipient.forwardPath, ...frame.frameOf(recipient) })),
-      content,
+      isProbe,
+      content: content.along ?? 'on request',
+      size: content.size,
       bodyType: message.bodyType,
       smtputf8: message.smtputf8,
       tls: frame.tls,
+      at: this.#parts.clock.now(),
       signingKeys: frame.signingKeys,
       fields: frame.fields,
       tracking: frame.tracking,
@@ -155,7 +180,10 @@ export class Dispatch {
       'attempt ended',
     )
     try {
-      const settlement = this.#settlementOf(message, recipient, attempt)
+      const { outcome } = attempt
+      const isInWords = outcome.type === 'bounced' && outcome.inWords
+      const judged = isInWords ? { ...attempt, outcome: await this.#lookedBack(message, recipient, outcome) } : attempt
+      const settlement = this.#settlementOf(message, recipient, judged)
       settlement.batch.push(...more)
       await this.#settle(recipient, settlement)
       this.#counts.attempted(message, recipient, attempt)
@@ -163,6 +191,13 @@ export class Dispatch {
       this.#parts.log.error({ messageId: message.id, recipientId: recipient.id, error }, 'the outcome of an attempt cannot be settled')
       await this.#settle(recipient, this.#settlementOf(message, recipient, this.#unconnected(recipient.id, faultOfOurs(error))))
     }
+  }
+
+  #lookedBack(message: QueuedMessage, recipient: QueuedRecipient, outcome: Bounced): Promise<Bounced> {
+    const { accountId, sandbox } = message
+    const mail = { accountId, sandbox, address: recipient.forwardPath, recipientId: recipient.id }
+    const { db, clock } = this.#parts
+    return withEarlierReport(outcome, mail, { db, policy: this.#settings.suppressionPolicyFor(accountId), now: clock.now() })
   }
 
   #settlementOf(message: QueuedMessage, recipient: QueuedRecipient, attempt: Attempt): Settlement {
@@ -201,6 +236,24 @@ export class Dispatch {
     const dueAt = this.#parts.clock.now() + postponedMs
     await this.#write(recipient, [postpone(recipient.id, this.#parts.owner, dueAt)])
     this.#parts.settled(recipient, dueAt, false)
+  }
+
+  /** Puts a recipient back whose destination rests: it is as long due as before. */
+  async #putBack(recipient: QueuedRecipient): Promise<void> {
+    await this.#write(recipient, [putBack(recipient.id, this.#parts.owner)])
+    this.#parts.settled(recipient, recipient.dueAt, false)
+  }
+
+  /** Puts scheduled mail back whose account is suspended, until that is active again or the time of the mail is over. */
+  async holdSuspended(recipient: QueuedRecipient): Promise<void> {
+    const dueAt = Math.min(this.#parts.clock.now() + heldMs, recipient.expiresAt)
+    try {
+      await this.#parts.outcomes.write([holdSuspended(recipient.id, this.#parts.owner, { dueAt, reason: suspendedReason })])
+      this.#parts.settled(recipient, dueAt, false)
+    } catch (error) {
+      if (!(error instanceof ConflictError)) throw error
+      await this.postpone(recipient)
+    }
   }
 
   async #write(recipient: QueuedRecipient, batch: Statement[]): Promise<void> {

@@ -6,10 +6,12 @@ const holdMs = 50
 
 /** Room for one message; to be given back once, when its recipients are settled or it could not be stored. */
 export interface FreshSlot {
+  /** What of the message does not go along with its job; null again once the slot is counted no more. */
+  content: Uint8Array | null
   release(): void
 }
 
-interface Taken {
+interface Taken extends FreshSlot {
   bytes: number
   since: number
 }
@@ -51,10 +53,10 @@ export class FreshSlots {
   }
 
   #slot(bytes: number): FreshSlot {
-    const taken: Taken = { bytes, since: performance.now() }
+    const taken: Taken = { bytes, since: performance.now(), content: null, release: () => this.#release(taken) }
     this.#taken.add(taken)
     this.#bytes += bytes
-    return { release: () => this.#release(taken) }
+    return taken
   }
 
   #release(taken: Taken): void {
@@ -73,6 +75,7 @@ export class FreshSlots {
       if (performance.now() - taken.since < slowAfterMs) return
       this.#taken.delete(taken)
       this.#bytes -= taken.bytes
+      taken.content = null
     }
   }
 

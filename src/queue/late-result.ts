@@ -1,6 +1,6 @@
-import type { BounceCategory } from '../bounce/refusal.ts'
 import { isoTime } from '../iso-time.ts'
 import type { Statement } from '../store/database.ts'
+import type { FinalFailure } from '../suppression/suppression-policy.ts'
 import { bouncedEvent } from './recipient-state.ts'
 import type { MoveEvent } from './recipient-state.ts'
 
@@ -12,13 +12,7 @@ export interface LateResult {
 }
 
 /** What came back after a server had taken the message. */
-interface LateBounce {
-  hard: boolean
-  category: BounceCategory
-  smtpCode: number | null
-  enhancedCode: string | null
-  reason: string
-}
+type LateBounce = Pick<FinalFailure, 'hard' | 'category' | 'smtpCode' | 'enhancedCode' | 'reason' | 'saidBefore'>
 
 /** The mail system of the recipient took the message and gave it up afterwards. */
 export const bounceLate = (recipientId: string, bounce: LateBounce, now: number): LateResult => ({

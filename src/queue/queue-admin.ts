@@ -13,6 +13,8 @@ interface QueueAdminParts {
   clock: Clock
   /** Tells the running queue that mail for this destination is due at another time; does nothing where none runs. */
   noteWaiting(destination: string, dueAt: number): void
+  /** Has the running queue try a host now that rests; does nothing where none runs. */
+  tryNow(destination: string): void
   /** Called after events were written. */
   eventsWritten(): void
 }
@@ -105,7 +107,10 @@ export class QueueAdmin {
     return entries
   }
 
-  /** Makes what waits due at once, mail that is held or scheduled for later excepted. Answers how many recipients. */
+  /**
+   * Makes what waits due at once, mail that is held or scheduled for later excepted, and has a host that rests tried now. Answers
+   * how many recipients.
+   */
   retry(what: string): Promise<number> {
     const { condition, params } = selectorOf(what)
     const now = this.#parts.clock.now()
@@ -116,6 +121,7 @@ export class QueueAdmin {
              returning destination, due_at`,
       params: { ...params, now },
       otherwise: 'held, scheduled for later or being tried',
+      thenTry: true,
     })
   }
 
@@ -140,7 +146,10 @@ export class QueueAdmin {
   }
 
   /** `otherwise` says what those are that match and are left as they are. */
-  async #change(what: string, { otherwise, ...statement }: Statement & { otherwise: string }): Promise<number> {
+  async #change(
+    what: string,
+    { otherwise, thenTry, ...statement }: Statement & { otherwise: string; thenTry?: boolean },
+  ): Promise<number> {
     const [written] = await this.#parts.db.write([statement])
     const rows = written?.rows ?? []
     if (rows.length === 0) {
@@ -153,7 +162,10 @@ export class QueueAdmin {
       const destination = String(row['destination'])
       dueAt.set(destination, Math.min(dueAt.get(destination) ?? Infinity, Number(row['due_at'])))
     }
-    for (const [destination, at] of dueAt) this.#parts.noteWaiting(destination, at)
+    for (const [destination, at] of dueAt) {
+      this.#parts.noteWaiting(destination, at)
+      if (thenTry) this.#parts.tryNow(destination)
+    }
     return rows.length
   }
 }

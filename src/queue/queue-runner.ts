@@ -1,36 +1,48 @@
 import type { CancelTimer } from '../clock.ts'
+import type { Attempt, Postponed } from '../delivery/attempt.ts'
 import type { Health } from '../health.ts'
 import { newId } from '../id.ts'
 import type { Database } from '../store/database.ts'
 import { LastingWrites } from '../store/lasting-writes.ts'
 import type { ErasedAddress } from '../suppression/erased-address.ts'
 import { findSuppressed } from '../suppression/suppression-list.ts'
-import { bringForward } from './bring-forward.ts'
-import { ByteBudget } from './byte-budget.ts'
+import { bringForward, bringHeld } from './bring-forward.ts'
+import { ContentRoom, goesAlong } from './content-room.ts'
+import type { QueuedContent } from './content-room.ts'
 import { DestinationDirectory } from './destination-directory.ts'
 import { Dispatch } from './dispatch.ts'
 import type { DispatchParts, DispatchSettings } from './dispatch.ts'
 import { FreshSlots } from './fresh-slots.ts'
 import type { FreshSlot } from './fresh-slots.ts'
 import { QueueWatch } from './queue-watch.ts'
-import { claimDue, releaseAll, releaseOthers, waitingDestinations } from './queue-store.ts'
+import { anyExpired, claimDue, claimExpired, releaseAll, releaseOthers, waitingDestinations } from './queue-store.ts'
 import type { ClaimedRow, QueuedMessage, QueuedRecipient } from './queue-store.ts'
 import { queuedRecipientOf, readContent, readMessage } from './queued-mail.ts'
+import { RestingExpiry } from './resting-expiry.ts'
 import { isOver, longestWaitMs } from './retry-schedule.ts'
 
 interface QueueRunnerParts extends DispatchParts {
   db: Database
   health: Pick<Health, 'set'>
   erasedAddress: ErasedAddress
+  isSuspended(accountId: string): boolean
 }
 
 /** Recipients that may be in hand: of one destination, and in all. */
 const destinationLimit = 64
-const totalLimit = 2_000
-/** bytes of content read back from the store that may be in memory */
-const contentLimit = 64 * 1024 * 1024
+const totalLimit = 4_000
+/** Destinations that are claimed from at a time: so many may be due at once that others would wait for the store. */
+const claimsAtOnce = 32
 /** When claiming that failed for a reason of ours (a full disk, say) is tried again, ms. */
 const againMs = 1_000
+
+/** How claimed recipients are to be dealt with. */
+interface Way {
+  /** True where it is to be found out whether a host is up again. */
+  isProbe: boolean
+  /** Why none of them was tried until its time was over; undefined where they are to be tried. */
+  expiredBecause?: string
+}
 
 /**
  * Brings what is due to delivery and writes down what came of it. Fresh mail comes straight from acceptance; what
@@ -43,15 +55,17 @@ export class QueueRunner {
   readonly #dispatch: Dispatch
   readonly #outcomes: LastingWrites
   readonly #watch: QueueWatch
+  readonly #expiry: RestingExpiry
   readonly #longestWaitMs: number
   readonly #destinations = new DestinationDirectory(destinationLimit, totalLimit)
   readonly #slots = new FreshSlots()
-  readonly #content = new ByteBudget(contentLimit)
+  readonly #content = new ContentRoom()
   readonly #underWay = new Set<Promise<void>>()
   /** Each has its room, until it is settled. */
   readonly #inHand = new Set<QueuedRecipient>()
   #cancelTimer: CancelTimer = () => {}
   #armedFor = Infinity
+  #claims = 0
   #running = false
 
   constructor(parts: QueueRunnerParts, settings: DispatchSettings) {
@@ -60,7 +74,14 @@ export class QueueRunner {
     this.#outcomes = new LastingWrites(parts)
     this.#longestWaitMs = longestWaitMs(settings.retrySchedule)
     const settled = (recipient: QueuedRecipient, dueAt: number | null, isTried: boolean) => this.#settled(recipient, dueAt, isTried)
-    this.#dispatch = new Dispatch({ ...parts, owner: this.owner, outcomes: this.#outcomes, settled }, settings)
+    const heard = (destination: string, result: Attempt | Postponed): void => this.#heard(destination, result)
+    this.#dispatch = new Dispatch({ ...parts, owner: this.owner, outcomes: this.#outcomes, contentRoom: this.#content, settled, heard }, settings)
+    this.#expiry = new RestingExpiry({
+      clock: parts.clock,
+      resting: () => this.#destinations.resting,
+      expire: (destination, reason) => this.#expire(destination, reason),
+      failed: (error) => parts.log.error({ error }, 'mail whose time is over cannot be given up'),
+    })
     this.#watch = new QueueWatch({ ...parts, figures: () => ({ overdueMs: this.overdueMs, inHand: this.#destinations.inHand }) })
   }
 
@@ -93,9 +114,15 @@ export class QueueRunner {
   }
 
   /** Delivers a message that was stored with this process as the owner of its recipients. */
-  deliverFresh(message: QueuedMessage, recipients: QueuedRecipient[], content: Uint8Array, slot: FreshSlot): void {
-    for (const { destination } of recipients) this.#destinations.tookInHand(destination, 1)
-    this.#work(message.id, recipients, () => this.#dispatch.deliver(message, recipients, content).finally(() => slot.release()))
+  deliverFresh(message: QueuedMessage, recipients: QueuedRecipient[], bytes: Uint8Array, slot: FreshSlot): void {
+    const { db, clock } = this.#parts
+    for (const { destination } of recipients) this.#destinations.tookInHand(destination, 1, clock.now())
+    const content: QueuedContent = { size: bytes.length, along: bytes, read: async () => slot.content ?? readContent(db, message.id) }
+    if (!goesAlong(bytes.length)) {
+      slot.content = bytes
+      content.along = null
+    }
+    this.#work(message.id, recipients, () => this.#dispatch.deliver(message, recipients, { content, isProbe: false }).finally(() => slot.release()))
   }
 
   /** Mail for this destination has been stored without an owner, or became due at another time. */
@@ -104,9 +131,25 @@ export class QueueRunner {
     this.#claimWhatIsDue()
   }
 
+  /** Somebody wants it tried now, though its host may rest. */
+  tryNow(destination: string): void {
+    this.#destinations.probeNow(destination, this.#parts.clock.now())
+    this.#claimWhatIsDue()
+  }
+
   /** To be called when the time of day was set back: mail that waits must not wait for that time to come again. */
   clockSetBack(): void {
     this.#track(this.#bringForward())
+  }
+
+  /** To be called when an account is active again: what was held meanwhile is due. */
+  accountResumed(accountId: string): void {
+    this.#track(this.#bringHeld(accountId))
+  }
+
+  async #bringHeld(accountId: string): Promise<void> {
+    const now = this.#parts.clock.now()
+    await bringHeld(this.#parts.db, { accountId, now }, (destination) => this.noteWaiting(destination, now))
   }
 
   async #bringForward(): Promise<void> {
@@ -119,6 +162,7 @@ export class QueueRunner {
   async stop(graceMs: number): Promise<void> {
     this.#running = false
     this.#cancelTimer()
+    this.#expiry.stop()
     this.#watch.stop()
     let isLate = false
     const late = new Promise<void>((resolve) => {
@@ -136,32 +180,34 @@ export class QueueRunner {
   #claimWhatIsDue(): void {
     if (!this.#running) return
     const now = this.#parts.clock.now()
-    while (this.#destinations.inHand < totalLimit) {
-      const next = this.#destinations.next(now)
-      if (!next) break
-      this.#track(this.#claim(next.name, next.room))
+    while (this.#claims < claimsAtOnce) {
+      const turn = this.#destinations.next(now)
+      if (!turn) break
+      const { name, room, isProbe } = turn
+      this.#track(this.#claim(name, room, claimDue, { isProbe }))
     }
-    this.#arm(this.#destinations.firstDueAt)
+    this.#arm(this.#destinations.nextLookAt(now))
   }
 
   #arm(dueAt: number): void {
     if (dueAt === this.#armedFor) return
     this.#cancelTimer()
     this.#armedFor = dueAt
-    // What is due already but finds no room is looked at when something is let go.
-    if (dueAt === Infinity || dueAt <= this.#parts.clock.now()) return
+    if (dueAt === Infinity) return
     this.#cancelTimer = this.#parts.clock.at(dueAt, () => {
       this.#armedFor = Infinity
       this.#claimWhatIsDue()
     })
   }
 
-  async #claim(destination: string, room: number): Promise<void> {
+  /** @returns how many recipients were claimed */
+  async #claim(destination: string, room: number, claim: typeof claimDue, way: Way): Promise<number> {
     const { db, clock, log } = this.#parts
-    this.#destinations.tookInHand(destination, room)
+    this.#destinations.tookInHand(destination, room, clock.now())
+    this.#claims++
     let unclaimed = room
     try {
-      const [claimed, next] = await db.write(claimDue({ destination, owner: this.owner, now: clock.now(), limit: room }))
+      const [claimed, next] = await db.write(claim({ destination, owner: this.owner, now: clock.now(), limit: room }))
       const rows = (claimed?.rows ?? []) as ClaimedRow[]
       this.#watch.noteClaimed(rows.length)
       const dueAt = next?.rows[0]?.due_at
@@ -169,31 +215,42 @@ export class QueueRunner {
       for (const [messageId, ofMessage] of Map.groupBy(rows, (row) => row.message_id)) {
         const recipients = ofMessage.map((row) => queuedRecipientOf(row, destination))
         unclaimed -= recipients.length
-        this.#work(messageId, recipients, () => this.#deliverStored(messageId, recipients))
+        this.#work(messageId, recipients, () => this.#deliverStored(messageId, recipients, way))
       }
     } catch (error) {
       log.error({ destination, error }, 'claiming due mail failed')
       this.#destinations.noteWaiting(destination, clock.now() + againMs)
     } finally {
-      this.#letGo(destination, unclaimed)
+      this.#claims--
+      this.#destinations.letGo(destination, unclaimed, clock.now())
+      this.#claimWhatIsDue()
     }
+    return room - unclaimed
   }
 
-  async #deliverStored(messageId: string, recipients: QueuedRecipient[]): Promise<void> {
-    const { db, clock } = this.#parts
+  async #deliverStored(messageId: string, recipients: QueuedRecipient[], way: Way): Promise<void> {
     const message = await this.#readMessage(messageId, recipients)
-    await this.#content.take(message.size)
-    try {
-      const now = clock.now()
-      const isDone = (recipient: QueuedRecipient) => recipient.suppressed || isOver(recipient, message.neverLate, now)
-      const { done = [], open = [] } = Object.groupBy(recipients, (recipient) => (isDone(recipient) ? 'done' : 'open'))
-      for (const recipient of done) await this.#dispatch.giveUp(message, recipient)
-      if (open.length === 0) return
-      const content = await readContent(db, messageId).catch((error: unknown) => this.#dispatch.defer(message, open, error))
-      if (content) await this.#dispatch.deliver(message, open, content)
-    } finally {
-      this.#content.giveBack(message.size)
+    await this.#content.inTurn(recipients[0]?.destination ?? '', message.size, () => this.#deliverRead(message, recipients, way))
+  }
+
+  async #deliverRead(message: QueuedMessage, recipients: QueuedRecipient[], { isProbe, expiredBecause }: Way): Promise<void> {
+    const { db, clock } = this.#parts
+    const now = clock.now()
+    const isDone = (recipient: QueuedRecipient) =>
+      recipient.suppressed || expiredBecause !== undefined || isOver(recipient, message.neverLate, now)
+    const isHeld = message.isScheduled && this.#parts.isSuspended(message.accountId)
+    const { done = [], held = [], open = [] } = Object.groupBy(recipients, (recipient) =>
+      isDone(recipient) ? 'done' : isHeld && recipient.attempts === 0 ? 'held' : 'open',
+    )
+    for (const recipient of done) {
+      if (expiredBecause !== undefined) Object.assign(recipient, { lastResponse: expiredBecause, smtpCode: null, enhancedStatus: null })
+      await this.#dispatch.giveUp(message, recipient)
     }
+    for (const recipient of held) await this.#dispatch.holdSuspended(recipient)
+    if (open.length === 0) return
+    const read = () => readContent(db, message.id)
+    const along = goesAlong(message.size) ? await read().catch((error: unknown) => this.#dispatch.defer(message, open, error)) : null
+    if (along !== undefined) await this.#dispatch.deliver(message, open, { content: { size: message.size, along, read }, isProbe })
   }
 
   /** The message, and which of its recipients came onto the suppression list while they waited. */
@@ -223,18 +280,32 @@ export class QueueRunner {
   #settled(recipient: QueuedRecipient, dueAt: number | null, isTried: boolean): void {
     if (!this.#inHand.delete(recipient)) return
     this.#watch.noteSettled(isTried)
-    this.#letGo(recipient.destination, 1)
-    if (dueAt !== null) this.noteWaiting(recipient.destination, dueAt)
-  }
-
-  #letGo(destination: string, recipients: number): void {
-    if (recipients === 0) return
-    this.#destinations.letGo(destination, recipients)
+    if (dueAt !== null) this.#destinations.noteWaiting(recipient.destination, dueAt)
+    this.#destinations.letGo(recipient.destination, 1, this.#parts.clock.now())
     this.#claimWhatIsDue()
   }
 
-  #track(work: Promise<void>): void {
-    const tracked = work.catch((error: unknown) => this.#parts.log.error({ error }, 'the queue failed'))
+  #heard(destination: string, result: Attempt | Postponed): void {
+    const now = this.#parts.clock.now()
+    const { rest } = result
+    if (!rest) this.#destinations.wake(destination)
+    if (!('postponed' in result)) this.#destinations.noteAttempt(destination, result.outcome.reply !== null, now)
+    if (!rest) return
+    const isNew = this.#destinations.rest(destination, { key: rest.key, until: now + rest.forMs, reason: rest.reason })
+    if (isNew) this.#parts.log.info({ destination, reason: rest.reason }, 'a host is down and rests; mail for it waits for one message to get through')
+    this.#expiry.arm()
+  }
+
+  async #expire(destination: string, reason: string): Promise<void> {
+    const { db, clock } = this.#parts
+    const [expired] = await db.read(anyExpired, { destination, now: clock.now() })
+    for (let claimed = destinationLimit; expired && claimed === destinationLimit && this.#running; ) {
+      claimed = await this.#claim(destination, destinationLimit, claimExpired, { isProbe: false, expiredBecause: reason })
+    }
+  }
+
+  #track(work: Promise<unknown>): void {
+    const tracked = work.then(() => {}, (error: unknown) => this.#parts.log.error({ error }, 'the queue failed'))
     this.#underWay.add(tracked)
     void tracked.finally(() => this.#underWay.delete(tracked))
   }

@@ -17,12 +17,16 @@ export interface QueuedMessage {
   size: number
   bodyType: '7bit' | '8bitmime'
   smtputf8: boolean
+  /** True where its submitter gave the null reverse-path: nobody is to be told what became of it. */
+  nullReversePath: boolean
   /** The value of its first tag. */
   feedbackTag: string | null
   /** What its readers can unsubscribe from: '' where it has no topic, null where they cannot. */
   unsubscribeTopic: string | null
   /** What is tracked of it; null: nothing. */
   tracking: TrackingOptions | null
+  /** True where its submitter said when it is to leave. */
+  isScheduled: boolean
   /** True where its submitter said how long it is of use: it does not leave after that. */
   neverLate: boolean
   /** When it was to leave first, epoch ms: tokens of its recipients count their time from then. */
@@ -106,11 +110,20 @@ export interface ClaimedRow extends Row {
   absent_since: number | null
 }
 
+interface Claim extends Record<string, string | number> {
+  destination: string
+  owner: string
+  now: number
+  limit: number
+}
+
+const claimed = 'id, message_id, forward_path, attempts, due_at, expires_at, last_response, smtp_code, enhanced_status, absent_since'
+
 /**
  * Takes what is due at a destination, the oldest first, and tells when the next of it is due. The rows come back in
  * no order. Uses the partial index recipient_due.
  */
-export const claimDue = (claim: { destination: string; owner: string; now: number; limit: number }): Statement[] => [
+export const claimDue = (claim: Claim): Statement[] => [
   {
     sql: `update recipient
              set owner = :owner, state = case when state = 'scheduled' then 'queued' else state end
@@ -118,7 +131,7 @@ export const claimDue = (claim: { destination: string; owner: string; now: numbe
              select id from recipient
               where destination = :destination and due_at is not null and owner is null and held = 0 and due_at <= :now
               order by due_at limit :limit)
-           returning id, message_id, forward_path, attempts, due_at, expires_at, last_response, smtp_code, enhanced_status, absent_since`,
+           returning ${claimed}`,
     params: claim,
   },
   {
@@ -127,6 +140,29 @@ export const claimDue = (claim: { destination: string; owner: string; now: numbe
     params: { destination: claim.destination },
   },
 ]
+
+const expired = 'destination = :destination and due_at is not null and owner is null and held = 0 and expires_at <= :now'
+
+/** Whether the time of any mail is over that waits for a destination. Uses the partial index recipient_expiry. */
+export const anyExpired = `select id from recipient where ${expired} limit 1`
+
+/** Takes what waits for a destination and whose time is over, in no order. Uses the partial index recipient_expiry. */
+export const claimExpired = (claim: Claim): Statement[] => [
+  {
+    sql: `update recipient
+             set owner = :owner, state = case when state = 'scheduled' then 'queued' else state end
+           where id in (select id from recipient where ${expired} order by expires_at limit :limit)
+           returning ${claimed}`,
+    params: claim,
+  },
+]
+
+/** Puts a recipient back as it was, because its destination rests. */
+export const putBack = (id: string, owner: string): Statement => ({
+  sql: 'update recipient set owner = null where id = :id and owner = :owner',
+  params: { id, owner },
+  expect: 1,
+})
 
 /**
  * Puts a recipient back untried, because no connection to its host was free. One that was due before its time was over is
@@ -141,6 +177,15 @@ export const postpone = (id: string, owner: string, dueAt: number): Statement =>
                  else expires_at end
          where id = :id and owner = :owner`,
   params: { id, owner, dueAt },
+  expect: 1,
+})
+
+/** Puts scheduled mail of a suspended account back untried; conflicts where the account is suspended no more. */
+export const holdSuspended = (id: string, owner: string, { dueAt, reason }: { dueAt: number; reason: string }): Statement => ({
+  sql: `update recipient set owner = null, state = 'scheduled', due_at = :dueAt, last_response = :reason
+         where id = :id and owner = :owner
+           and exists (select 1 from account where id = recipient.account_id and status = 'suspended')`,
+  params: { id, owner, dueAt, reason },
   expect: 1,
 })
 

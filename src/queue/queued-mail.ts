@@ -1,4 +1,5 @@
-import type { Tag } from '../message/submission.ts'
+import { hasNullReversePath } from '../message/submission.ts'
+import type { Submission, Tag } from '../message/submission.ts'
 import { joinShared, noteShared } from '../shared-memory.ts'
 import type { Database, Row } from '../store/database.ts'
 import { storedTracking } from '../message/tracking-options.ts'
@@ -13,18 +14,21 @@ interface MessageRow extends Row {
   size: number
   body_type: '7bit' | '8bitmime'
   smtputf8: number
+  source: Submission['source']
+  reverse_path: string | null
   tags: string
   unsubscribe_topic: string | null
   tracking: string | null
   expires_in: number | null
+  scheduled_at: number | null
   first_due_at: number
 }
 
 /** The message of recipients that were claimed. */
 export async function readMessage(db: Database, id: string): Promise<QueuedMessage> {
   const [row] = await db.read<MessageRow>(
-    `select id, account_id, domain_id, sandbox, subject, size, body_type, smtputf8, tags, unsubscribe_topic, tracking, expires_in,
-            coalesce(scheduled_at, created_at) as first_due_at
+    `select id, account_id, domain_id, sandbox, subject, size, body_type, smtputf8, tags, unsubscribe_topic, tracking, expires_in, scheduled_at,
+            source, reverse_path, coalesce(scheduled_at, created_at) as first_due_at
        from message where id = :id`,
     { id },
   )
@@ -51,9 +55,11 @@ const queuedMessageOf = (row: MessageRow): QueuedMessage => ({
   size: row.size,
   bodyType: row.body_type,
   smtputf8: row.smtputf8 === 1,
+  nullReversePath: hasNullReversePath({ source: row.source, reversePath: row.reverse_path }),
   feedbackTag: (JSON.parse(row.tags) as Tag[])[0]?.value ?? null,
   unsubscribeTopic: row.unsubscribe_topic,
   tracking: storedTracking(row.tracking),
+  isScheduled: row.scheduled_at !== null,
   neverLate: row.expires_in !== null,
   createdAt: row.first_due_at,
 })

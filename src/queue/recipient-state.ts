@@ -1,8 +1,8 @@
-import type { BounceCategory } from '../bounce/refusal.ts'
 import type { Outcome } from '../delivery/attempt.ts'
 import type { EventType } from '../event/event-type.ts'
 import { isoTime } from '../iso-time.ts'
 import type { Reply } from '../smtp/reply.ts'
+import { reasonInWords } from '../suppression/suppression-policy.ts'
 import type { FinalFailure } from '../suppression/suppression-policy.ts'
 
 /** Where a recipient of an email stands; those after `deferred` are final. */
@@ -76,12 +76,12 @@ export function moveAfter(outcome: Outcome, progress: RecipientProgress, context
       return { state: 'deferred', dueAt: context.retryAt, events: [...sent, { type: 'email.deferred', data }], bounce: null }
     }
     case 'bounced': {
-      const { hard, category, reply, reason } = outcome
+      const { hard, category, reply, reason, inWords, saidBefore } = outcome
       return {
         state: category === 'internal_error' ? 'failed' : 'bounced',
         dueAt: null,
-        events: [...sent, bouncedEvent(now, { hard, category, reply, reason })],
-        bounce: { hard, category, reason, ...codesOf({ reply, reason }) },
+        events: [...sent, bouncedEvent(now, { hard, category, reply, reason, saidBefore })],
+        bounce: { hard, category, reason, inWords, saidBefore, ...codesOf({ reply, reason }) },
       }
     }
   }
@@ -119,7 +119,7 @@ const sentEvent = (now: number): MoveEvent => ({ type: 'email.sent', data: { sen
 /** The event of a recipient that was given up, in the order of its fields. */
 export const bouncedEvent = (
   now: number,
-  bounce: { hard: boolean; category: BounceCategory; reply: ReportedReply | null; reason: string },
+  bounce: Pick<FinalFailure, 'hard' | 'category' | 'reason' | 'saidBefore'> & { reply: ReportedReply | null },
 ): MoveEvent => ({
   type: 'email.bounced',
   data: {
@@ -128,7 +128,7 @@ export const bouncedEvent = (
     bounce_category: bounce.category,
     smtp_code: bounce.reply?.code ?? null,
     enhanced_status: bounce.reply?.enhancedCode ?? ownEnhancedCode(bounce.reason),
-    reason: bounce.reason.slice(0, longestReason),
+    reason: reasonInWords(bounce, now).slice(0, longestReason),
   },
 })
 

@@ -81,7 +81,10 @@ export class WaitingMail {
     const waiting = await this.#waiting(messageId, ['scheduled'], notScheduled)
     await this.#change(notScheduled, [
       {
-        sql: `update recipient set state = :state, due_at = :dueAt, expires_at = expires_at - due_at + :dueAt
+        // What was held since is due at another time than it was scheduled for.
+        sql: `update recipient
+                 set state = :state, due_at = :dueAt, last_response = null,
+                     expires_at = expires_at - coalesce((select scheduled_at from message where id = :messageId), due_at) + :dueAt
                where message_id = :messageId and state = 'scheduled' and owner is null`,
         params: { messageId, dueAt, state: at === null ? 'queued' : 'scheduled' },
         expect: waiting.length,

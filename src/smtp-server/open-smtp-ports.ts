@@ -4,6 +4,7 @@ import { ConnectionSeats } from '../connection/connection-seats.ts'
 import type { Crowding, SeatFigures } from '../connection/connection-seats.ts'
 import { MinimumRate } from '../connection/minimum-rate.ts'
 import { SternaError, messageOf } from '../errors.ts'
+import { networkRule } from '../ip-address.ts'
 import type { SmtpPortSettings } from './smtp-connection.ts'
 import { SmtpListener } from './smtp-listener.ts'
 import type { SmtpHandlers } from './smtp-session.ts'
@@ -18,8 +19,10 @@ interface SmtpPlace {
   setting: string
 }
 
-interface SmtpPortsSettings extends Omit<SmtpPortSettings, 'implicitTls' | 'seats' | 'contentRate'> {
+interface SmtpPortsSettings extends Omit<SmtpPortSettings, 'implicitTls' | 'seats' | 'contentRate' | 'isProxy'> {
   clock: Clock
+  /** Networks in CIDR notation. */
+  trustedProxies: readonly string[]
   /** Over all ports. */
   maxConnections: number
   /** From one client address, over all ports. */
@@ -47,7 +50,7 @@ export interface SmtpServer {
  */
 export async function openSmtpPorts<User>(
   places: SmtpPlace[],
-  { maxConnections, maxConnectionsPerAddress, clock, ...settings }: SmtpPortsSettings,
+  { maxConnections, maxConnectionsPerAddress, clock, trustedProxies, ...settings }: SmtpPortsSettings,
   handlers: SmtpHandlers<User>,
 ): Promise<SmtpServer> {
   const steady = (): number => clock.steady()
@@ -56,13 +59,14 @@ export async function openSmtpPorts<User>(
   const limits = { max: maxConnections, maxStrangers, maxPerNetwork: maxConnectionsPerAddress, countsKnown: true }
   const seats = new ConnectionSeats(limits, { steady, crowded })
   const contentRate = new MinimumRate(steady, { patienceMs: contentPatienceMs })
+  const isProxy = networkRule(trustedProxies)
   const listeners: SmtpListener<User>[] = []
   const stop = async (graceMs: number): Promise<void> => {
     await Promise.all(listeners.map((listener) => listener.stop(graceMs)))
   }
   const addresses: AddressInfo[] = []
   for (const { host, port, tls, setting } of places) {
-    const listener = new SmtpListener({ ...settings, seats, contentRate, implicitTls: tls }, handlers)
+    const listener = new SmtpListener({ ...settings, isProxy, seats, contentRate, implicitTls: tls }, handlers)
     try {
       addresses.push(await listener.start({ host, port }))
       listeners.push(listener)

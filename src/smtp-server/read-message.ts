@@ -1,6 +1,7 @@
 import { isAscii } from 'node:buffer'
 import type { Readable } from 'node:stream'
 import { maxHeaderBytes } from '../message/header-block.ts'
+import { hasShortLines, longestLine } from '../message/transfer-encoding.ts'
 import type { ContentCollector } from './content-collector.ts'
 import { SmtpRefusal, replyOf, tooBig } from './smtp-refusal.ts'
 
@@ -8,6 +9,12 @@ interface ReadMessageOptions {
   maxMessageBytes: number
   /** Given the header section with the empty line after it, answers the one to store in its place; may throw a refusal. */
   completeHeader(header: Buffer): Uint8Array
+}
+
+interface BodyKind {
+  hasEightBitBody: boolean
+  /** Whether a line of it is longer than hosts take. */
+  hasLongLine: boolean
 }
 
 /** What takes the bytes of a message; `add` may throw a refusal. */
@@ -27,6 +34,7 @@ const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(reso
 
 const headerEnd = Buffer.from('\r\n\r\n')
 const lineEnd = Buffer.from('\r\n')
+const lf = 10
 
 /** RFC 5321 4.5.2 leaves NUL to the receiver, and some cut the message there. */
 const nulByte = new SmtpRefusal(replyOf(550, '5.6.0', 'The message contains a NUL byte; encode binary content as base64'))
@@ -52,6 +60,9 @@ class Intake {
   #size = 0
   #endsWithCr = false
   hasEightBitBody = false
+  hasLongLine = false
+  /** bytes of the body's last line so far */
+  #lineSize = 0
   /** What was wrong first; the rest of the message is not looked at. */
   fault: unknown = null
 
@@ -116,7 +127,15 @@ class Intake {
 
   #addToBody(bytes: Buffer): void {
     this.hasEightBitBody ||= !isAscii(bytes)
+    this.#measureLines(bytes)
     this.#collector.add(bytes)
+  }
+
+  #measureLines(bytes: Buffer): void {
+    const [first, last] = [bytes.indexOf(lf), bytes.lastIndexOf(lf)]
+    const begun = this.#lineSize + (first === -1 ? bytes.length : first + 1)
+    this.hasLongLine ||= begun > longestLine + lineEnd.length || !hasShortLines(bytes.subarray(first + 1, last + 1))
+    this.#lineSize = first === -1 ? begun : bytes.length - 1 - last
   }
 }
 
@@ -134,7 +153,7 @@ export async function readMessage(
   content: Readable,
   collector: MessageCollector,
   options: ReadMessageOptions,
-): Promise<{ hasEightBitBody: boolean }> {
+): Promise<BodyKind> {
   const intake = new Intake(collector, options)
   let storing: Promise<void> = Promise.resolve()
   let inThisTurn = 0
@@ -159,5 +178,5 @@ export async function readMessage(
   if (!isComplete) throw new ClientGone()
   intake.end()
   if (intake.fault !== null) throw intake.fault
-  return { hasEightBitBody: intake.hasEightBitBody }
+  return { hasEightBitBody: intake.hasEightBitBody, hasLongLine: intake.hasLongLine }
 }

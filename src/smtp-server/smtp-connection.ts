@@ -22,6 +22,8 @@ export interface SmtpPortSettings extends SessionSettings {
   /** PEM, both; there is no default, since the library's own key is public. */
   tls: { key: string; cert: string }
   allowPlaintextAuthOnLoopback: boolean
+  /** Whether an address is that of a proxy whose PROXY header is believed. */
+  isProxy(address: string): boolean
   seats: ConnectionSeats
   /** How quickly a message must come in. */
   contentRate: MinimumRate
@@ -52,6 +54,7 @@ export class SmtpConnection<User> extends SMTPConnection {
   readonly #seat: Seat
   readonly #said: SmtpSession
   #deadline: NodeJS.Timeout | undefined
+  #answer: NodeJS.Timeout | undefined
   /** While a TLS handshake runs, the socket above the one that the library has. */
   #topSocket: Socket
   /** The message that is coming in, until its reply. */
@@ -102,6 +105,12 @@ export class SmtpConnection<User> extends SMTPConnection {
     clearTimeout(this.#deadline)
     this._socket.setTimeout(idleMs)
     this.#seat.vouch()
+  }
+
+  /** Lets the client wait; whoever has nothing to wait for is answered at once, without a timer. */
+  answerLater(ms: number, answer: () => void): void {
+    if (ms === 0) return answer()
+    this.#answer = setTimeout(answer, ms).unref()
   }
 
   take(content: Readable): Promise<Reply> {
@@ -156,6 +165,7 @@ export class SmtpConnection<User> extends SMTPConnection {
 
   closed(): void {
     clearTimeout(this.#deadline)
+    clearTimeout(this.#answer)
     this.#stopWatching()
   }
 
@@ -190,10 +200,23 @@ export class SmtpConnection<User> extends SMTPConnection {
     this.#said.reset()
   }
 
+  /** Of a proxy that was too late with its header, or of a client that writes one: the session goes by another address already. */
+  handler_PROXY(): void {
+    this.send(421, '4.7.0 A PROXY header is not taken here, closing the connection')
+  }
+
   override handler_AUTH(command: Buffer, callback: () => void): void {
     if (this.#mayLogIn) return super.handler_AUTH(command, callback)
     this.#reply(startTlsFirst)
     callback()
+  }
+
+  override handler_EHLO(command: Buffer, callback: () => void): void {
+    super.handler_EHLO(greetingOf(command), callback)
+  }
+
+  override handler_HELO(command: Buffer, callback: () => void): void {
+    super.handler_HELO(greetingOf(command), callback)
   }
 
   override handler_MAIL(command: Buffer, callback: () => void): void {
@@ -238,6 +261,12 @@ export class SmtpConnection<User> extends SMTPConnection {
 
 const startTlsFirst = replyOf(530, '5.7.0', 'Must issue a STARTTLS command first, an API key is not taken over an open line')
 const logInFirst = replyOf(530, '5.7.0', 'Authentication required: log in with an API key as the password')
+
+/** EHLO or HELO with one name: some clients give none, or the name of a computer with a space in it. */
+function greetingOf(command: Buffer): Buffer {
+  const [verb, name = 'unknown'] = command.toString('latin1').trim().split(/\s+/)
+  return Buffer.from(`${verb} ${name}`, 'latin1')
+}
 
 /** A reply's text as it stands on the line, behind the code. */
 export const textOf = ({ enhancedCode, text }: Reply): string => (enhancedCode === null ? text : `${enhancedCode} ${text}`)

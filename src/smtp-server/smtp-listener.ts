@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import type { AddressInfo, Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { SMTPServer } from 'smtp-server'
@@ -10,10 +11,11 @@ import type {
 } from 'smtp-server'
 import type { SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js'
 import type { Seat } from '../connection/connection-seats.ts'
+import { takeProxyHeader } from '../connection/take-proxy-header.ts'
 import { messageOf } from '../errors.ts'
 import { clientNetwork } from '../ip-address.ts'
 import type { Reply } from '../smtp/reply.ts'
-import { isOpen } from './smtp-session.ts'
+import { isLoginRefusal, isOpen } from './smtp-session.ts'
 import type { SmtpHandlers } from './smtp-session.ts'
 import { SmtpConnection, loginMs, strangerIdleMs, textOf } from './smtp-connection.ts'
 import type { SmtpPort, SmtpPortSettings } from './smtp-connection.ts'
@@ -76,13 +78,10 @@ export class SmtpListener<User> extends SMTPServer implements SmtpPort<User> {
   override _acceptSocket(socket: Socket, handshake: boolean): (() => void) | false {
     // The library listens for errors only from the greeting or the TLS handshake on.
     socket.on('error', () => {})
-    const guest = this.#seat(socket)
-    if (typeof guest === 'string') {
-      this.settings.log.debug({ address: socket.remoteAddress, reason: guest }, 'SMTP connection refused')
-      if (handshake) socket.destroy()
-      else turnAway(socket, guest === 'full' ? 'Too many connections, try again later' : 'Too many connections from your address')
-      return false
-    }
+    const address = socket.remoteAddress ?? ''
+    const guest: Guest<User> = { seat: noSeat, connection: null }
+    if (!this.#seat(guest, socket, { address, network: this._expectsProxyHeader(socket) ? null : clientNetwork(address) })) return false
+    socket.once('close', () => guest.seat.free())
     this.#guests.set(socket, guest)
     const release = super._acceptSocket(socket, handshake)
     if (!release || !handshake) return release
@@ -95,17 +94,39 @@ export class SmtpListener<User> extends SMTPServer implements SmtpPort<User> {
     }
   }
 
-  /** Gives the socket a seat until it closes, or says why there is none. */
-  #seat(socket: Socket): Guest<User> | 'full' | 'network_full' {
-    let guest: Guest<User> | null = null
-    const seat = this.settings.seats.take(clientNetwork(socket.remoteAddress ?? ''), () => {
-      if (guest?.connection) guest.connection.giveWay()
+  override _expectsProxyHeader(socket: Socket): boolean {
+    return this.settings.isProxy(socket.remoteAddress ?? '')
+  }
+
+  /** The library knows only version 1 of the header, and takes nobody without one. */
+  override _handleProxy(socket: Socket, done: Parameters<SMTPServer['_handleProxy']>[1]): void {
+    const guest = this.#guests.get(socket)
+    if (!guest || !this._expectsProxyHeader(socket)) return super._handleProxy(socket, done)
+    takeProxyHeader(socket, (address) => {
+      guest.seat.free()
+      if (address === null) {
+        this.settings.log.debug({ address: socket.remoteAddress, reason: 'proxy_header' }, 'SMTP connection refused')
+      } else if (this.#seat(guest, socket, { address, network: clientNetwork(address) })) {
+        return done(null, { id: randomBytes(10).toString('hex'), remoteAddress: address })
+      }
+      done(new Error('refused'))
+    })
+  }
+
+  /** Gives the guest a seat, or turns it away. */
+  #seat(guest: Guest<User>, socket: Socket, { address, network }: { address: string; network: string | null }): boolean {
+    const seat = this.settings.seats.take(network, () => {
+      if (guest.connection) guest.connection.giveWay()
       else (this._pendingSockets.get(socket) ?? socket).destroy()
     })
-    if (typeof seat === 'string') return seat
-    socket.once('close', () => seat.free())
-    guest = { seat, connection: null }
-    return guest
+    if (typeof seat !== 'string') {
+      guest.seat = seat
+      return true
+    }
+    this.settings.log.debug({ address, reason: seat }, 'SMTP connection refused')
+    if (this.settings.implicitTls) socket.destroy()
+    else turnAway(socket, seat === 'full' ? 'Too many connections, try again later' : 'Too many connections from your address')
+    return false
   }
 
   override onConnect(_session: SMTPServerSession, done: () => void): void {
@@ -125,7 +146,7 @@ export class SmtpListener<User> extends SMTPServer implements SmtpPort<User> {
     const { access } = this.handlers
     if (!connection || isOpen(access)) return
     const answer = access.login(auth.password ?? '', connection.client)
-    if (isReply(answer)) return done(errorOf(answer))
+    if (isLoginRefusal(answer)) return connection.answerLater(answer.delayMs, () => done(errorOf(answer.reply)))
     done(null, { user: answer })
     connection.welcome()
   }
@@ -152,7 +173,7 @@ interface Guest<User> {
   connection: SmtpConnection<User> | null
 }
 
-const isReply = (answer: unknown): answer is Reply => typeof answer === 'object' && answer !== null && 'code' in answer
+const noSeat: Seat = { progress() {}, vouch() {}, free() {} }
 
 /** A refusal in the form in which the library's callbacks take it. */
 const errorOf = (reply: Reply): Error => Object.assign(new Error(textOf(reply)), { responseCode: reply.code })

@@ -26,9 +26,18 @@ export interface Transaction<User> {
 export type SmtpAccess<User> =
   | {
       /** Whoever holds this password, or the refusal. */
-      login(password: string, client: SmtpClient): User | Reply
+      login(password: string, client: SmtpClient): User | LoginRefusal
     }
   | { anyone: User }
+
+export interface LoginRefusal {
+  reply: Reply
+  /** How long the client waits for it, ms. */
+  delayMs: number
+}
+
+export const isLoginRefusal = (answer: unknown): answer is LoginRefusal =>
+  typeof answer === 'object' && answer !== null && 'delayMs' in answer && 'reply' in answer
 
 /** True where nobody logs in. */
 export const isOpen = <User>(access: SmtpAccess<User>): access is { anyone: User } => 'anyone' in access

@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.ts'
+import { hasNullReversePath } from '../message/submission.ts'
 import type { Submission } from '../message/submission.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { QueueRunner } from '../queue/queue-runner.ts'
@@ -119,9 +120,11 @@ const queuedMessage = ({ submission, domainId, tracking, now }: Admission): Queu
   size: submission.content.size,
   bodyType: submission.bodyType,
   smtputf8: submission.smtputf8,
+  nullReversePath: hasNullReversePath(submission),
   feedbackTag: submission.tags[0]?.value ?? null,
   unsubscribeTopic: submission.unsubscribeTopic,
   tracking,
+  isScheduled: submission.scheduledAt !== null,
   neverLate: submission.expiresIn !== null,
   createdAt: now,
 })

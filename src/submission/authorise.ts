@@ -24,26 +24,28 @@ export interface AuthoriseParts {
 
 /**
  * Judges whether this submitter may send this message: an active account, and every address that claims to be its
- * author (header From and the envelope's reverse-path) at a domain verified for the account and allowed to the key.
+ * author (From, Sender and the envelope's reverse-path) at a domain verified for the account and allowed to the key.
  * Returns the domain that signs: that of the first From address; null in the sandbox, whose mail goes nowhere. Mail of the
  * server's own is its own to judge.
  * @throws SternaError `account_suspended`, `domain_not_verified`, `restricted_api_key`
  */
 export function authorise(submission: Submission, parts: AuthoriseParts): SigningDomain | null {
-  const { submitter, headerFrom, reversePath } = submission
+  const { submitter, headerFrom, sender, reversePath } = submission
   // Nobody but the server itself can submit as this account.
   if (submitter.accountId === systemAccountId)
     return submitter.domainId === null ? null : { id: submitter.domainId, tracking: { opens: false, clicks: false } }
   const account = parts.accounts.accountFor(submitter.accountId)
-  if (account?.status !== 'active') {
-    throw new SternaError('account_suspended', 'This account is suspended and cannot send. Ask the operator of this server.')
-  }
+  if (account?.status !== 'active') throw accountSuspended()
   if (submitter.sandbox) return null
   const addresses = headerFrom.map(({ address }) => address)
+  if (sender) addresses.push(sender.address)
   if (reversePath !== null) addresses.push(reversePath)
   const domains = addresses.map((address) => ownedDomain(domainOf(address), submitter, parts))
   return domains[0] ?? null
 }
+
+export const accountSuspended = (): SternaError =>
+  new SternaError('account_suspended', 'This account is suspended and cannot send. Ask the operator of this server.')
 
 function ownedDomain(name: string, submitter: Submission['submitter'], parts: AuthoriseParts): OwnedDomain {
   const domain = parts.verifiedDomainFor(submitter.accountId, name)

@@ -1,5 +1,6 @@
 import type { Metrics } from '../metrics/metrics.ts'
-import type { SmtpHandlers } from '../smtp-server/smtp-session.ts'
+import { isLoginRefusal } from '../smtp-server/smtp-session.ts'
+import type { LoginRefusal, SmtpHandlers } from '../smtp-server/smtp-session.ts'
 import type { Reply } from '../smtp/reply.ts'
 
 type Reason = keyof Metrics['refused']['smtp']
@@ -23,7 +24,7 @@ export function countRefusals<User>(handlers: SmtpHandlers<User>, { refused }: P
   const { access } = handlers
   return {
     ...handlers,
-    access: 'anyone' in access ? access : { login: (password, client) => notedIfReply(access.login(password, client), noted) },
+    access: 'anyone' in access ? access : { login: (password, client) => notedIfRefusal(access.login(password, client), noted) },
     mayBegin(user, client, mail) {
       const refusal = handlers.mayBegin(user, client, mail)
       return refusal && noted(refusal)
@@ -31,6 +32,7 @@ export function countRefusals<User>(handlers: SmtpHandlers<User>, { refused }: P
   }
 }
 
-function notedIfReply<User>(answer: User | Reply, noted: (reply: Reply) => Reply): User | Reply {
-  return typeof answer === 'object' && answer !== null && 'code' in answer && 'enhancedCode' in answer ? noted(answer) : answer
+function notedIfRefusal<User>(answer: User | LoginRefusal, noted: (reply: Reply) => Reply): User | LoginRefusal {
+  if (isLoginRefusal(answer)) noted(answer.reply)
+  return answer
 }

@@ -5,7 +5,7 @@ import type { Clock } from '../clock.ts'
 import { newId } from '../id.ts'
 import type { Log } from '../log.ts'
 import { addressedAs } from '../message/addressed-as.ts'
-import { complete, maxReceived } from '../message/complete.ts'
+import { complete, maxReceived, signedLongLine } from '../message/complete.ts'
 import type { Completed } from '../message/complete.ts'
 import type { Content, Idempotency, SubmittedRecipient, Submission } from '../message/submission.ts'
 import type { Metrics } from '../metrics/metrics.ts'
@@ -29,6 +29,8 @@ export interface ReceiveParts {
 
 interface ReceiveOptions {
   hostname: string
+  /** Whether Received tells who the client is. */
+  traceClients: boolean
   maxMessageBytes: number
 }
 
@@ -76,17 +78,18 @@ async function readSubmission(incoming: Incoming, parts: ReceiveParts, options: 
   const { transaction, stream, messageId, collector } = incoming
   const { client, mail } = transaction
   let completed: Completed | undefined
-  const { hasEightBitBody } = await readMessage(stream, collector, {
+  const { hasEightBitBody, hasLongLine } = await readMessage(stream, collector, {
     maxMessageBytes: options.maxMessageBytes,
     completeHeader(bytes) {
       const now = parts.clock.now()
       const about = { id: messageId, smtputf8: mail.smtputf8, authenticated: true, now }
-      const received = traceField({ client, hostname: options.hostname, ...about })
+      const received = traceField({ client, namesClient: options.traceClients, hostname: options.hostname, ...about })
       completed = completedHeader(bytes, received, now)
       return completed.header
     },
   })
   if (!completed) throw new Error('a message was read without its header')
+  if (hasLongLine && completed.mustStay) throw new SmtpRefusal(replyOf(550, '5.6.3', signedLongLine))
   return submissionOf({ transaction, messageId, header: completed, content: collector.finish(), hasEightBitBody })
 }
 
@@ -117,6 +120,7 @@ function submissionOf({ transaction, messageId, header, content, hasEightBitBody
     reversePath: mail.reversePath,
     recipients: recipientsOf(transaction, header),
     headerFrom: header.headerFrom,
+    sender: header.sender,
     headerFromText: header.headerFromText,
     headerToText: header.headerToText,
     headerCcText: header.headerCcText,
@@ -125,8 +129,9 @@ function submissionOf({ transaction, messageId, header, content, hasEightBitBody
     messageIdHeader: header.messageIdHeader,
     content,
     bodyType: hasEightBitBody ? '8bitmime' : '7bit',
+    // Raw characters in fields alone are passed on to whoever takes them, as everywhere, unless the client asked for more.
     // oxlint-disable-next-line no-control-regex
-    smtputf8: header.smtputf8 || addresses.some((address) => /[^\x00-\x7f]/.test(address)),
+    smtputf8: (header.smtputf8 && mail.smtputf8) || addresses.some((address) => /[^\x00-\x7f]/.test(address)),
     envid: mail.envid,
     ret: mail.ret,
     tags: header.tags,

@@ -94,11 +94,13 @@ async function storedSubmission(messageId: string, by: ResendRequest, db: Databa
     db.read<{ bytes: Uint8Array }>(`select bytes from content where message_id = :messageId and chunk < 2 and ${isKept} order by chunk`, { messageId }),
   ])
   if (!row || start.length === 0) throw contentGone()
+  const { from: headerFrom, sender } = headerAuthors(Buffer.concat(start.map(({ bytes }) => bytes)))
   return {
     source: row.source,
     submitter: by.submitter,
     reversePath: row.reverse_path,
-    headerFrom: headerAuthors(Buffer.concat(start.map(({ bytes }) => bytes))),
+    headerFrom,
+    sender,
     headerFromText: row.header_from,
     headerToText: JSON.parse(row.header_to) as string[],
     headerCcText: JSON.parse(row.header_cc) as string[],

@@ -1,4 +1,5 @@
 import type { ApiKeys, AuthenticatedKey } from '../account/api-keys.ts'
+import type { RefusedLogins } from '../account/refused-logins.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import { MessageRate } from '../smtp-server/message-rate.ts'
 import { openSmtpPorts } from '../smtp-server/open-smtp-ports.ts'
@@ -15,6 +16,7 @@ import type { ReceiveParts } from './receive-message.ts'
 
 interface SubmissionServerParts extends Omit<ReceiveParts, 'mayStillSend'> {
   apiKeys: Pick<ApiKeys, 'authenticate' | 'current'>
+  refusedLogins: Pick<RefusedLogins, 'note'>
   space: Pick<FreeSpace, 'has'>
   metrics: Pick<Metrics, 'refused' | 'rateLimits'>
   /** PEM, both. */
@@ -33,6 +35,8 @@ export interface SubmissionServerOptions {
   tlsListen: ListenPlace[]
   /** Our name in greetings and Received fields. */
   hostname: string
+  /** Whether Received tells who the client is. */
+  traceClients: boolean
   maxMessageBytes: number
   maxRecipients: number
   /** From one client address, over all ports. */
@@ -40,6 +44,8 @@ export interface SubmissionServerOptions {
   /** Over all ports. */
   maxConnections: number
   allowPlaintextAuthOnLoopback: boolean
+  /** Networks in CIDR notation. */
+  trustedProxies: readonly string[]
   /** Of one account; 0 sets no limit. */
   messagesPerMinute: number
 }
@@ -61,7 +67,7 @@ export async function startSubmissionServer(parts: SubmissionServerParts, option
 }
 
 function handlersFor(parts: SubmissionServerParts, options: SubmissionServerOptions): SmtpHandlers<AuthenticatedKey> {
-  const { apiKeys, clock, log, space, metrics } = parts
+  const { apiKeys, clock, refusedLogins, space, metrics } = parts
   const failedLogins = new FailedLogins(clock)
   const rate = options.messagesPerMinute > 0 ? new MessageRate(clock, options.messagesPerMinute) : null
   const mayStillSend = (key: AuthenticatedKey): Reply | null => {
@@ -72,11 +78,15 @@ function handlersFor(parts: SubmissionServerParts, options: SubmissionServerOpti
     access: {
       login(password, client) {
         const key = apiKeys.authenticate(password)
-        if (!('refused' in key)) return loginRefusal(key) ?? key
-        log.warn({ address: client.address, connectionId: client.connectionId, reason: key.refused }, 'SMTP login refused')
-        if (!failedLogins.add(client.address)) return badKey
-        metrics.rateLimits.failed_logins.add()
-        return tooManyFailures
+        if (!('refused' in key)) {
+          const reply = loginRefusal(key)
+          return reply ? { reply, delayMs: 0 } : key
+        }
+        const { address, connectionId } = client
+        refusedLogins.note('SMTP login refused', { address, connectionId, reason: key.refused })
+        const { isTooMany, delayMs } = failedLogins.add(address)
+        if (isTooMany) metrics.rateLimits.failed_logins.add()
+        return { reply: isTooMany ? tooManyFailures : badKey, delayMs }
       },
     },
     mayBegin(key, _, { size }) {

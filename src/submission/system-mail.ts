@@ -77,11 +77,11 @@ export class SystemMailer {
 
   #submissionOf(mail: SystemMail, id: string): Submission {
     const { clock, systemDomain } = this.#parts
-    const { hostname, sandboxOnly } = this.#options
+    const { sandboxOnly } = this.#options
     const to: Mailbox = { address: mail.to, name: null }
     const headers = { 'Auto-Submitted': mail.autoSubmitted, ...mail.headers }
     const fields = { from: this.from, to: [to], cc: [], replyTo: [], subject: mail.subject, headers }
-    const { text, messageIdHeader } = composeHeader(fields, { now: clock.now(), hostname })
+    const { text, messageIdHeader } = composeHeader(fields, { now: clock.now() })
     const content = composeParts(text, mail.multipart, mail.parts)
     return {
       id,
@@ -90,6 +90,7 @@ export class SystemMailer {
       reversePath: null,
       recipients: [{ mailbox: to, type: 'to', notify: null, orcpt: null }],
       headerFrom: [this.from],
+      sender: null,
       headerFromText: mailboxText(this.from),
       headerToText: [mail.to],
       headerCcText: [],

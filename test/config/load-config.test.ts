@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { inspect } from 'node:util'
 import { afterAll, describe, expect, test } from 'vitest'
 import { loadConfig } from '../../src/config/load-config.ts'
 import type { ConfigSources } from '../../src/config/load-config.ts'
@@ -52,6 +53,8 @@ describe('values', () => {
     ['STERNA_MESSAGE_SIZE_LIMIT', '1.5MB', (config) => config.messageSizeLimit, 1.5 * 1024 * 1024],
     ['STERNA_DELIVERY_SMARTHOST', 'relay.example.net', (config) => config.delivery.smarthost, { host: 'relay.example.net', port: 25 }],
     ['STERNA_DELIVERY_SMARTHOST', 'none', (config) => config.delivery.smarthost, null],
+    ['STERNA_DELIVERY_SMARTHOST', 'relay.example.net:465', (config) => config.delivery.smarthostTls, 'implicit'],
+    ['STERNA_DELIVERY_SMARTHOST', 'relay.example.net:587', (config) => config.delivery.smarthostTls, 'opportunistic'],
     ['STERNA_DELIVERY_GIVE_UP_AFTER', '7d', (config) => config.delivery.giveUpAfter, 7 * 86_400_000],
     ['STERNA_DELIVERY_RETRY_SCHEDULE', '90s,15m,1.5h', (config) => config.delivery.retrySchedule, [90_000, 900_000, 5_400_000]],
     ['STERNA_CONTENT_RETENTION', '0', (config) => config.contentRetention, 0],
@@ -123,7 +126,33 @@ test('the example file loads, and uncommented it gives the defaults', () => {
   expect(loadConfig({ file: fileOf(lines.join('\n')) })).toEqual(loadConfig({}))
 })
 
+test('a login to the smarthost demands TLS, and its password is not shown', () => {
+  const env = { STERNA_DELIVERY_SMARTHOST: 'relay.example.net:587', STERNA_DELIVERY_SMARTHOST_USER: 'me', STERNA_DELIVERY_SMARTHOST_PASSWORD: 's3cret' }
+  const { delivery } = loadConfig({ env })
+  expect([delivery.smarthostTls, delivery.smarthostVerify, delivery.smarthostPassword?.reveal()]).toEqual(['starttls', true, 's3cret'])
+  expect(`${JSON.stringify(delivery)} ${String(delivery.smarthostPassword)} ${inspect(delivery)}`).not.toContain('s3cret')
+})
+
 describe('faults', () => {
+  test.each<[string, Record<string, string>, RegExp]>([
+    ['a user without a password', { SMARTHOST: 'a.example', SMARTHOST_USER: 'me' }, /belongs together/],
+    ['a password without a user', { SMARTHOST: 'a.example', SMARTHOST_PASSWORD: 's3cret' }, /belongs together/],
+    ['two passwords', { SMARTHOST: 'a.example', SMARTHOST_USER: 'me', SMARTHOST_PASSWORD: 's3cret', SMARTHOST_PASSWORD_FILE: '/dev/null' }, /one of these two/],
+    ['nobody to log in to', { SMARTHOST_USER: 'me', SMARTHOST_PASSWORD: 's3cret' }, /no delivery\.smarthost to log in to/],
+    ['a file that is not there', { SMARTHOST: 'a.example', SMARTHOST_USER: 'me', SMARTHOST_PASSWORD_FILE: '/nowhere' }, /smarthost_password_file: \/nowhere cannot be read/],
+  ])('of the login to the smarthost: %s', (_, given, expected) => {
+    const env = Object.fromEntries(Object.entries(given).map(([name, value]) => [`STERNA_DELIVERY_${name}`, value]))
+    const faults = faultsOf({ env }).join('\n')
+    expect(faults).toMatch(expected)
+    expect(faults).not.toContain('s3cret')
+  })
+
+  test('a password that is no text is not shown either', () => {
+    const faults = faultsOf({ file: fileOf('delivery:\n  smarthost: a.example\n  smarthost_user: me\n  smarthost_password: 4711') }).join('\n')
+    expect(faults).toMatch(/smarthost_password: what is given is not a text: put it in quotes/)
+    expect(faults).not.toContain('4711')
+  })
+
   test('all are told together, each with its place and the way to put it right', () => {
     const lines = ['hostname: mail.example.com', 'delivery:', '  port: 0', '  give_up_after: 2 days', '  prot: 25']
     const file = fileOf([...lines, 'delivery.port: 25', 'tls: 4'].join('\n'))
@@ -193,4 +222,13 @@ test('it is known where a setting was given', () => {
     ['delivery.port', 'STERNA_DELIVERY_PORT'],
   ])
   expect([settingValue(config, 'hostname'), settingValue(config, 'delivery.port'), settingValue(config, 'delivery.threads')]).toEqual(['mail.example.com', 26, 1])
+})
+
+test.each([
+  ['mail.example.com', 'mailexamplecom'],
+  ['mx1.mail.some-longer-name.example', 'ngernameexample'],
+  ['a.io', 'aio00'],
+])('who sends is told to Gmail by the name of the server: %s', (hostname, wanted) => {
+  expect(loadConfig({ env: { STERNA_HOSTNAME: hostname } }).delivery.feedbackSender).toBe(wanted)
+  expect(() => loadConfig({ env: { STERNA_HOSTNAME: hostname, STERNA_DELIVERY_FEEDBACK_SENDER: 'a:b:c' } })).toThrow('5 to 15 letters')
 })

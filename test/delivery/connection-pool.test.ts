@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { Attempt } from '../../src/delivery/attempt.ts'
-import type { PoolLimits } from '../../src/delivery/connection-pool.ts'
+import { ConnectionPool } from '../../src/delivery/connection-pool.ts'
+import type { Lease, PoolLimits } from '../../src/delivery/connection-pool.ts'
 import { jobOf, testDelivery, testMx } from '../support/delivery-fixture.ts'
 import { fakeResolver } from '../support/fake-resolver.ts'
 import type { MxHooks, MxSession } from '../support/fake-mx.ts'
@@ -131,11 +132,55 @@ describe('connections', () => {
     let refuse = true
     const mx = await testMx({ on: { banner: () => (refuse ? '421 busy' : undefined), rcpt: (address) => (address.startsWith('reset') ? 'reset' : undefined) } })
     const delivery = testDelivery([mx], { limits: { maxConnectionsPerHost: 2 } })
-    await Promise.all(Array.from({ length: 10 }, () => delivery.attempt()))
+    // It would rest.
+    const isProbe = true
+    await Promise.all(Array.from({ length: 10 }, () => delivery.attempt(jobOf({ isProbe }))))
     refuse = false
-    await Promise.all(Array.from({ length: 10 }, () => delivery.attempt(jobOf({ to: ['reset@example.com'] }))))
+    await Promise.all(Array.from({ length: 10 }, () => delivery.attempt(jobOf({ to: ['reset@example.com'], isProbe }))))
     for (const attempt of await Promise.all(Array.from({ length: 10 }, () => delivery.attempt()))) expect(attempt).toMatchObject(delivered)
     expect(mx.sessions.filter(isOpen).length).toBeLessThanOrEqual(2)
+  })
+})
+
+describe('when most connections are in use', () => {
+  const hostAt = (number: number) => ({ name: `mx${number}.example`, address: `127.0.9.${number}`, port: 25 })
+  /** A pool of 40, where a host that answers is one of those. */
+  function startPool(answering: number[] = []) {
+    const hasAnswered = ({ address }: { address: string }) => answering.some((number) => hostAt(number).address === address)
+    const limits = { maxConnectionsPerHost: 20, maxConnections: 40, messagesPerConnection: 1, messagesPerPrivateConnection: 1 }
+    const pool = new ConnectionPool({ ...limits, idleMs: 1_000, waitMs: 60_000, hasAnswered })
+    onTestFinished(() => pool.stop())
+    return pool
+  }
+  /** How many connections a host gets of those that it wants. */
+  function takeAll(pool: ConnectionPool, number: number): number {
+    const taken = Array.from({ length: 20 }, () => pool.acquire(hostAt(number), 'opportunistic'))
+    return taken.filter((lease) => !(lease instanceof Promise)).length
+  }
+
+  it('each host gets fewer, and none takes all', () => {
+    const pool = startPool([1, 2, 3, 4, 5, 6])
+    const taken = [1, 2, 3, 4, 5, 6].map((number) => takeAll(pool, number))
+    expect(taken).toEqual(taken.toSorted((a, b) => b - a))
+    expect(taken[0]).toBeLessThan(20)
+    expect(taken.at(-1)).toBeGreaterThan(0)
+  })
+
+  it('the last ones are for hosts that are known to answer', () => {
+    const known = 200
+    const pool = startPool([known])
+    const strangers = Array.from({ length: 100 }, (_, number) => takeAll(pool, number + 1))
+    expect(strangers.reduce((sum, count) => sum + count, 0)).toBe(35)
+    expect(takeAll(pool, known)).toBeGreaterThan(0)
+  })
+
+  it('one that comes free goes to a stranger that waits, unless it is kept', async () => {
+    const pool = startPool()
+    const leases = Array.from({ length: 35 }, (_, number) => pool.acquire(hostAt(number + 1), 'opportunistic') as Lease)
+    const waiting = pool.acquire(hostAt(100), 'opportunistic')
+    expect(waiting).toBeInstanceOf(Promise)
+    leases[0]?.release(null)
+    expect(await waiting).toMatchObject({ connection: null })
   })
 })
 

@@ -1,10 +1,12 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import type { Attempt } from '../../src/delivery/attempt.ts'
+import { ContentRequests } from '../../src/delivery/content-requests.ts'
+import type { ContentAnswer } from '../../src/delivery/content-requests.ts'
 import type { AddedField } from '../../src/message/added-field.ts'
 import { fakeResolver } from '../support/fake-resolver.ts'
 import { contentOf, jobOf, linesOf, testDelivery, testMx } from '../support/delivery-fixture.ts'
-import type { MxAction, MxHooks } from '../support/fake-mx.ts'
+import type { FakeMx, MxAction, MxHooks } from '../support/fake-mx.ts'
 import { smugglingSequences } from '../support/smuggling-sequences.ts'
 
 /** `deferred other`, `bounced soft policy`, `delivered` */
@@ -153,7 +155,7 @@ describe('what a host may do at each phase', () => {
   const both = ['PIPELINING', 'none'] as const
   const long = { line: `raw:220-${'x'.repeat(10_000_000)}`, reply: `raw:${'250-x\r\n'.repeat(100_000)}` }
   const phases: [keyof MxHooks, MxAction | keyof typeof long, string][] = [
-    ['banner', '554 5.7.1 go away', 'bounced soft policy'],
+    ['banner', '554 5.7.1 go away', 'deferred policy'],
     ['banner', '421 4.3.2 busy', 'deferred other'],
     ['banner', 'close', 'deferred other'],
     ['banner', 'reset', 'deferred other'],
@@ -256,7 +258,7 @@ describe('several hosts', () => {
   }
 
   it.each<[keyof MxHooks, MxAction]>([
-    ['banner', '554 no'], ['banner', 'close'], ['ehlo', '550 no'], ['mail', '421 busy'], ['mail', '451 later'], ['rcpt', '421 busy'], ['data', '421 busy'],
+    ['banner', '521 never'], ['banner', 'close'], ['ehlo', '550 no'], ['mail', '421 busy'], ['mail', '451 later'], ['rcpt', '421 busy'], ['data', '421 busy'],
     ['rcpt', 'reset'], ['data', 'close'],
   ])('the next one gets it after %s: %j', async (phase, action) => {
     const { one, two, delivery } = await pair({ [phase]: () => action })
@@ -298,9 +300,16 @@ describe('several hosts', () => {
   })
 
   it('all may refuse us for good, which is a bounce; one that is only busy keeps the mail', async () => {
-    expect(told(await (await pair({ banner: () => '554 no' }, { banner: () => '554 no' })).delivery.attempt())).toBe('bounced soft reputation')
-    expect(told(await (await pair({ banner: () => '421 busy' }, { banner: () => '554 no' })).delivery.attempt())).toBe('deferred other')
+    expect(told(await (await pair({ ehlo: () => '554 no' }, { ehlo: () => '554 no' })).delivery.attempt())).toBe('bounced soft reputation')
+    expect(told(await (await pair({ banner: () => '421 busy' }, { ehlo: () => '554 no' })).delivery.attempt())).toBe('deferred other')
     expect(told(await (await pair({ banner: () => '521 never' }, { banner: () => '521 never' })).delivery.attempt())).toBe('bounced hard invalid_recipient')
+  })
+
+  it('none of the same owner is asked after a greeting that refuses us, for any recipient', async () => {
+    const { one, two, delivery } = await pair({ banner: () => '554 5.7.1 no' })
+    const results = await delivery.deliver(jobOf({ to: ['a@example.com', 'b@example.com'] }))
+    expect(results).toMatchObject([{ outcome: { type: 'deferred', reason: '554 5.7.1 no' } }, { outcome: { type: 'deferred' } }])
+    expect([one.sessions.length, two.sessions.length]).toEqual([1, 0])
   })
 
   it('a host that failed is not tried again for every recipient of a job', async () => {
@@ -308,6 +317,52 @@ describe('several hosts', () => {
     const results = await delivery.deliver(jobOf({ to: ['a@example.com', 'b@example.com', 'c@example.com'] }))
     expect(results.map((result) => told(result as Attempt))).toEqual(['delivered', 'delivered', 'delivered'])
     expect([one.sessions.length, two.sessions.length]).toEqual([1, 1])
+  })
+})
+
+describe('content on request', () => {
+  /** A delivery that finds this content when it asks, and what it asked. */
+  function requesting(mx: FakeMx, content: ContentAnswer) {
+    const delivery = testDelivery([mx])
+    const asked: string[] = []
+    const contents = new ContentRequests((type, jobId) => {
+      asked.push(`${type} after ${mx.sessions.at(-1)?.commands.at(-1)}`)
+      if (type === 'content wanted') contents.answer(jobId, content)
+    })
+    delivery.parts.contents = contents
+    return { delivery, asked }
+  }
+  const text = 'Subject: hi\r\n\r\nHello\r\n'
+  const job = () => jobOf({ content: 'on request', size: text.length })
+
+  it('is asked for when the host is ready for it, and given back when it has left', async () => {
+    const mx = await testMx({ on: { dot: () => 'hang' } })
+    const { delivery, asked } = requesting(mx, contentOf(text))
+    void delivery.deliver(job())
+    await expect.poll(() => asked).toEqual(['content wanted after DATA', 'content left after DATA'])
+    expect(Number(/SIZE=(\d+)/.exec(mx.sessions[0]?.commands.join() ?? '')?.[1])).toBeGreaterThan(text.length)
+  })
+
+  it('is not asked for by a host that refuses the recipient or hangs', async () => {
+    const mx = await testMx({ on: { rcpt: () => '550 5.1.1 No such user' } })
+    const { delivery, asked } = requesting(mx, contentOf(text))
+    expect(await delivery.attempt(job())).toMatchObject({ outcome: { type: 'bounced' } })
+    expect(asked).toEqual([])
+  })
+
+  it('that there is no room for puts the message back, and one that cannot be read keeps it', async () => {
+    const mx = await testMx()
+    expect(await requesting(mx, null).delivery.deliver(job())).toEqual([{ recipientId: 'rcp_1', postponed: true }])
+    expect(await requesting(mx, 'the disk is gone').delivery.attempt(job())).toMatchObject({
+      outcome: { type: 'deferred', category: 'internal_error', reason: expect.stringContaining('the disk is gone') },
+    })
+    expect(mx.messages).toEqual([])
+  })
+
+  it('goes to a host whose limit it fits in, however little is left', async () => {
+    const mx = await testMx({ extensions: [`SIZE ${text.length + 1}`] })
+    expect(await requesting(mx, contentOf(text)).delivery.attempt(job())).toMatchObject({ outcome: { type: 'delivered' } })
+    expect(mx.messages[0]?.mailParams).toContain(`SIZE=${text.length + 1}`)
   })
 })
 
@@ -321,7 +376,9 @@ describe('what the host did not offer is not sent', () => {
   })
 
   it('8-bit content', async () => {
-    const job = jobOf({ text: 'Subject: x\r\n\r\nGrüße\r\n', bodyType: '8bitmime' })
+    const text = 'Subject: x\r\n\r\nGrüße an alle, die es lesen\r\n'
+    // Whoever signed it signed these bytes.
+    const job = jobOf({ text: `DKIM-Signature: v=1\r\n${text}`, bodyType: '8bitmime' })
     const lacking = await testMx({ extensions: ['SIZE'] })
     expect(told(await testDelivery([lacking]).attempt(job))).toBe('bounced soft content_rejected')
     const offering = await testMx({ host: '127.0.0.2', port: lacking.port })
@@ -329,6 +386,8 @@ describe('what the host did not offer is not sent', () => {
     expect(told(await testDelivery([lacking, offering]).attempt(job))).toBe('delivered')
     expect(offering.messages[0]?.mailParams).toContain('BODY=8BITMIME')
     expect(offering.messages[0]?.data.toString()).toContain('Grüße')
+    expect(told(await testDelivery([lacking]).attempt(jobOf({ text, bodyType: '8bitmime' })))).toBe('delivered')
+    expect(lacking.messages[0]?.data.toString()).toContain('Gr=C3=BC=C3=9Fe an alle, die es lesen')
   })
 
   it('internationalised addresses and headers', async () => {

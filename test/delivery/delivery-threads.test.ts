@@ -4,7 +4,7 @@ import type { Attempt, DeliveryJob, Postponed } from '../../src/delivery/attempt
 import { startDelivery } from '../../src/delivery/delivery-threads.ts'
 import type { Delivery, DeliveryOptions } from '../../src/delivery/delivery-threads.ts'
 import { createLog, silentLog } from '../../src/log.ts'
-import { jobOf, testMx } from '../support/delivery-fixture.ts'
+import { jobOf, testMx, noSupply } from '../support/delivery-fixture.ts'
 import { startFakeDns } from '../support/fake-dns.ts'
 
 async function start(port: number, more: Partial<DeliveryOptions> = {}, log = silentLog): Promise<Delivery> {
@@ -38,7 +38,7 @@ async function start(port: number, more: Partial<DeliveryOptions> = {}, log = si
 
 async function results(delivery: Delivery, job: DeliveryJob): Promise<(Attempt | Postponed)[]> {
   const all: (Attempt | Postponed)[] = []
-  await delivery.deliver(job, (result) => all.push(result))
+  await delivery.deliver(job, (result) => all.push(result), noSupply)
   return all
 }
 

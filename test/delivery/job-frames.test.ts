@@ -24,6 +24,7 @@ const message = {
   domainId: 'dom_1',
   sandbox: false,
   createdAt: Date.UTC(2026, 10, 21),
+  nullReversePath: false,
   feedbackTag: null,
   unsubscribeTopic: null,
   tracking: null,
@@ -36,6 +37,7 @@ function openFrames() {
   const frames = new JobFrames({
     identity: new MessageIdentity({
       tokenKey: Buffer.alloc(32, 7),
+      feedbackSender: 'relay',
       unsubscribe: { keys: unsubscribeKeys((purpose) => Buffer.alloc(32, purpose)), baseUrl: 'https://mail.example' },
     }),
     tracking: new TrackingLinks({

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { Attempt } from '../../src/delivery/attempt.ts'
 import { jobOf, linesOf, testDelivery, testMx } from '../support/delivery-fixture.ts'
-import type { MxHooks } from '../support/fake-mx.ts'
+import type { FakeMx, FakeMxOptions, MxHooks } from '../support/fake-mx.ts'
 import { testCertificate } from '../support/test-certificates.ts'
 import type { TestCertificate } from '../support/test-certificates.ts'
 
@@ -38,9 +38,9 @@ describe('TLS where it is offered', () => {
     }
   })
 
-  it.each(['garbage', 'hang'] as const)('is given up for plain text, on a new connection, where the handshake fails: %s', async (tls) => {
-    const mx = await testMx({ tls })
-    const attempt = await testDelivery([mx], { timeouts: { handshake: 60 } }).attempt()
+  it('is given up for plain text, on a new connection, where the handshake fails', async () => {
+    const mx = await testMx({ tls: 'garbage' })
+    const attempt = await testDelivery([mx]).attempt()
     expect(attempt).toMatchObject({ outcome: { type: 'delivered' }, tls: null })
     expect(mx.sessions.map(({ commands }) => commands.slice(0, 2))).toEqual([
       ['EHLO relay.test', 'STARTTLS'],
@@ -58,6 +58,96 @@ describe('TLS where it is offered', () => {
     const mx = await testMx({ tls: certificate, on: { starttls: () => reply } })
     expect(await testDelivery([mx]).attempt()).toMatchObject({ outcome: { type: 'delivered' }, tls: null })
     expect(mx.sessions).toHaveLength(1)
+  })
+})
+
+describe('TLS that fails', () => {
+  const minute = 60_000
+  const start = Date.UTC(2026, 10, 22)
+  const isStartTls = (command: string): boolean => command === 'STARTTLS'
+  const triedByTls = (mx: FakeMx): number => mx.sessions.filter(({ commands }) => commands.some(isStartTls)).length
+
+  it.each<[string, () => FakeMxOptions]>([
+    ['a client certificate is demanded, which TLS 1.3 says after the handshake', () => ({ tls: { ...certificate, demandsCertificate: true } })],
+    ['a client certificate is demanded, by TLS 1.2', () => ({ tls: { ...certificate, demandsCertificate: true, maxVersion: 'TLSv1.2' } })],
+    ['EHLO is refused inside TLS', () => ({ tls: certificate, on: { ehlo: (_, { tls }) => (tls ? '550 5.5.1 What?' : undefined) } })],
+    ['an old version', () => ({ tls: { ...certificate, minVersion: 'TLSv1', maxVersion: 'TLSv1.1' } })],
+  ])('for good is followed by plain text in the same attempt, and by plain text alone for a day: %s', async (_, options) => {
+    const mx = await testMx(options())
+    const delivery = testDelivery([mx])
+    const attempt = await delivery.attempt(jobOf({ at: start }))
+    expect(attempt).toMatchObject({ outcome: { type: 'delivered' }, tls: null })
+    expect(linesOf(attempt).some(([, , line]) => line.startsWith('(in plain text: TLS failed at 2026-11-22T00:00:00'))).toBe(true)
+    await delivery.attempt(jobOf({ at: start + 23 * 60 * minute }))
+    expect(triedByTls(mx)).toBe(1)
+    await delivery.attempt(jobOf({ at: start + 24 * 60 * minute }))
+    expect([triedByTls(mx), mx.messages.length]).toEqual([2, 3])
+  })
+
+  const closes: MxHooks = { starttls: () => 'close' }
+  it.each<[string, () => FakeMxOptions]>([
+    ['closed after the handshake', () => ({ tls: { ...certificate, afterHandshake: 'close' } })],
+    ['reset after the handshake', () => ({ tls: { ...certificate, afterHandshake: 'reset' } })],
+    ['silent after the handshake', () => ({ tls: { ...certificate, afterHandshake: 'hang' } })],
+    ['silent in the handshake', () => ({ tls: 'hang' })],
+    ['closed at STARTTLS', () => ({ tls: certificate, on: closes })],
+    ['closed at MAIL', () => ({ tls: certificate, on: { mail: (_, __, { tls }) => (tls ? 'close' : undefined) } })],
+  ])('for now is tried again, and followed by plain text once it fails after five minutes too: %s', async (_, options) => {
+    const mx = await testMx(options())
+    const delivery = testDelivery([mx], { timeouts: { handshake: 100, command: 200 } })
+    for (const at of [start, start + minute, start + 5 * minute - 1]) {
+      expect(await delivery.attempt(jobOf({ at }))).toMatchObject({ outcome: { type: 'deferred' } })
+    }
+    expect(await delivery.attempt(jobOf({ at: start + 5 * minute }))).toMatchObject({ outcome: { type: 'delivered' }, tls: null })
+    await delivery.attempt(jobOf({ at: start + 6 * minute }))
+    expect([triedByTls(mx), mx.messages.length]).toEqual([4, 2])
+  })
+
+  it('while the message flows leaves the next attempt to plain text, since nobody knows what the host has', async () => {
+    const mx = await testMx({ tls: certificate, on: { content: (_, { tls }) => (tls ? 'reset' : undefined) } })
+    const delivery = testDelivery([mx])
+    for (const at of [start, start + 5 * minute]) expect(await delivery.attempt(jobOf({ at }))).toMatchObject({ outcome: { type: 'deferred' } })
+    expect(mx.sessions).toHaveLength(2)
+    expect(await delivery.attempt(jobOf({ at: start + 6 * minute }))).toMatchObject({ outcome: { type: 'delivered' }, tls: null })
+  })
+
+  it('once is forgotten where it works again', async () => {
+    const mx = await testMx({ tls: certificate, on: closes })
+    const delivery = testDelivery([mx], { limits: { messagesPerConnection: 1 } })
+    await delivery.attempt(jobOf({ at: start }))
+    mx.on = {}
+    expect(await delivery.attempt(jobOf({ at: start + minute }))).toMatchObject({ tls: { version: 'TLSv1.3' } })
+    mx.on = closes
+    expect(await delivery.attempt(jobOf({ at: start + 10 * minute }))).toMatchObject({ outcome: { type: 'deferred' } })
+    expect(mx.messages.map(({ tls }) => tls)).toEqual([true])
+  })
+
+  it('is no reason for plain text while another host has TLS that works', async () => {
+    const one = await testMx({ tls: 'garbage' })
+    const two = await testMx({ host: '127.0.0.2', port: one.port, tls: certificate })
+    const delivery = testDelivery([one, two])
+    for (const at of [start, start + minute]) expect(await delivery.attempt(jobOf({ at }))).toMatchObject({ mxHost: 'mx2.example.com', tls: { version: 'TLSv1.3' } })
+    expect(one.sessions).toHaveLength(1)
+    await two.close()
+    expect(await delivery.attempt(jobOf({ at: start + 2 * minute }))).toMatchObject({ mxHost: 'mx1.example.com', outcome: { type: 'delivered' }, tls: null })
+  })
+
+  it('leaves what is refused in plain text too refused, and TLS to be tried first again', async () => {
+    const mx = await testMx({ tls: certificate, on: { ehlo: () => '550 5.7.1 Not you' } })
+    const delivery = testDelivery([mx])
+    for (const at of [start, start + minute]) expect(await delivery.attempt(jobOf({ at }))).toMatchObject({ outcome: { type: 'bounced', hard: false } })
+    mx.on = { ehlo: (_, { tls }) => (tls ? '550 5.7.1 Not you' : undefined) }
+    expect(await delivery.attempt(jobOf({ at: start + 2 * minute }))).toMatchObject({ outcome: { type: 'delivered' }, tls: null })
+  })
+
+  it('never makes mail that demands TLS leave without', async () => {
+    const mx = await testMx({ tls: 'garbage' })
+    const delivery = testDelivery([mx])
+    expect(await delivery.attempt(jobOf({ at: start }))).toMatchObject({ outcome: { type: 'delivered' }, tls: null })
+    for (const at of [start + minute, start + 10 * minute]) {
+      expect(await delivery.attempt(jobOf({ at, tls: 'enforced' }))).toMatchObject({ outcome: { type: 'deferred', category: 'policy' } })
+    }
+    expect(mx.messages).toHaveLength(1)
   })
 })
 

@@ -10,12 +10,12 @@ const replyOf = (line: string) => {
   return { code, enhancedCode: enhancedCodeOf(code, text), text }
 }
 
-/** `bounced hard invalid_recipient`, with `next` where another host is tried. */
+/** `bounced hard invalid_recipient`, with `next` where another host is tried, `elsewhere` where one of another owner is. */
 const told = (phase: Phase, line: string): string => {
   const { outcome, nextHost } = verdictOf(phase, replyOf(line))
   const words = outcome.type === 'bounced' ? ['bounced', outcome.hard ? 'hard' : 'soft', outcome.category] : [outcome.type]
   if (outcome.type === 'deferred') words.push(outcome.category)
-  return [...words, ...(nextHost ? ['next'] : [])].join(' ')
+  return [...words, ...(nextHost ? [nextHost === true ? 'next' : 'elsewhere'] : [])].join(' ')
 }
 
 describe('a reply that means something at one provider alone', () => {
@@ -41,8 +41,9 @@ describe('one reply', () => {
     ['dot', '251 taken', 'delivered'],
 
     // The host refuses us: another may not.
-    ['banner', '554 5.7.1 blocked using zen.spamhaus.org', 'bounced soft reputation next'],
-    ['banner', '554 no service', 'bounced soft reputation next'],
+    ['banner', '554 5.7.1 blocked using zen.spamhaus.org', 'deferred reputation elsewhere'],
+    ['banner', '554 no service', 'deferred reputation elsewhere'],
+    ['banner', '521 5.7.1 your address is blocked', 'deferred policy elsewhere'],
     ['banner', '521 host takes no mail', 'bounced hard invalid_recipient next'],
     ['banner', '421 4.3.2 too busy', 'deferred other next'],
     ['ehlo', '550 5.7.1 bad HELO', 'bounced soft policy next'],
@@ -126,7 +127,8 @@ describe('one reply', () => {
     for (const phase of ['banner', 'ehlo', 'starttls', 'mail', 'rcpt', 'data', 'dot'] as const) {
       for (let code = 200; code < 600; code++) {
         const { outcome } = verdictOf(phase, { code, enhancedCode: null, text: '' })
-        const expected = code >= 500 ? 'bounced' : phase === 'dot' && code < 300 ? 'delivered' : 'deferred'
+        const isForGood = code >= 500 && (phase !== 'banner' || code === 521 || code === 556)
+        const expected = isForGood ? 'bounced' : phase === 'dot' && code < 300 ? 'delivered' : 'deferred'
         expect(outcome.type, `${phase} ${code}`).toBe(expected)
       }
     }

@@ -4,7 +4,7 @@ import { unconnectedAttempt } from '../../src/delivery/attempt.ts'
 import { Suspects } from '../../src/delivery/suspects.ts'
 import type { OnCrash, OpenJob } from '../../src/delivery/suspects.ts'
 import { silentLog } from '../../src/log.ts'
-import { jobOf } from '../support/delivery-fixture.ts'
+import { jobOf, noSupply } from '../support/delivery-fixture.ts'
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
 afterEach(() => void vi.useRealTimers())
@@ -18,8 +18,8 @@ function startSuspects() {
     crash = onCrash
     running++
     return {
-      deliver: (job, onAttempt) =>
-        new Promise((done) => inHand.push({ job, open: new Set(job.recipients.map(({ id }) => id)), onAttempt, done })),
+      deliver: (job, onAttempt, supply) =>
+        new Promise((done) => inHand.push({ job, open: new Set(job.recipients.map(({ id }) => id)), onAttempt, supply, done })),
       tell: () => {},
       stop: async () => void running--,
     }
@@ -49,12 +49,12 @@ const named = (name: string): DeliveryJob => {
 }
 
 function suspect(suspects: Suspects, names: string[]): void {
-  suspects.onCrash(names.map((name) => ({ job: named(name), open: new Set([name]), onAttempt: () => {}, done: () => {} })), 'oops')
+  suspects.onCrash(names.map((name) => ({ job: named(name), open: new Set([name]), onAttempt: () => {}, supply: noSupply, done: () => {} })), 'oops')
 }
 
 function deliver(suspects: Suspects, name: string): (Attempt | Postponed)[] {
   const results: (Attempt | Postponed)[] = []
-  void suspects.deliver(named(name), (result) => results.push(result))
+  void suspects.deliver(named(name), (result) => results.push(result), noSupply)
   return results
 }
 

@@ -210,3 +210,23 @@ describe('a header with bytes above 127', () => {
     expect(result.header.toString()).toContain('Subject: Grüße\r\n')
   })
 })
+
+describe('a line of a header that is longer than hosts take', () => {
+  const words = Array.from({ length: 300 }, (_, place) => `<${place}@other.example>`)
+
+  it('is folded between its words, and reads the same', () => {
+    const references = `References: ${words.join(' ')}`
+    const { header } = completed([from, references, `X-Blanks: a${' '.repeat(1500)}b`, `X-End: ${words.join('\t')}${' '.repeat(1200)}`])
+    const lines = header.toString().split('\r\n')
+    expect(lines.filter((line) => line.length > 998)).toHaveLength(2)
+    for (const line of lines.slice(0, -2)) expect(line.trim()).not.toBe('')
+    expect(headerOf([from, references])).toContain(references)
+  })
+
+  it('stays whole where it is one word, or signed', () => {
+    const word = `X-Word: ${'x'.repeat(256_000)}`
+    expect(completed([from, word]).header.toString()).toContain(`X-Word:\r\n ${'x'.repeat(256_000)}\r\n`)
+    const signed = [from, `References: ${words.join(' ')}`, 'DKIM-Signature: v=1']
+    expect(completed(signed).header.toString()).toContain(`\r\n${signed.join('\r\n')}\r\n`)
+  })
+})

@@ -11,7 +11,7 @@ import { parseHeaderBlock } from '../../src/message/header-block.ts'
 import { displayNameFault } from '../../src/smtp/address.ts'
 import { decodeHeaderText } from '../../src/smtp/encoded-word.ts'
 
-const parts = { now: Date.UTC(2026, 10, 21, 6, 0, 0), hostname: 'relay.example' }
+const parts = { now: Date.UTC(2026, 10, 21, 6, 0, 0) }
 
 const email = (more: Partial<OutgoingEmail>): OutgoingEmail => ({
   from: { name: null, address: 'a@own.example' },
@@ -162,7 +162,7 @@ describe('compose', () => {
       'there',
       '',
     ])
-    expect(messageIdHeader).toMatch(/^<[0-9a-f]{32}@relay\.example>$/)
+    expect(messageIdHeader).toMatch(/^<[0-9a-f]{32}@own\.example>$/)
   })
 
   it.each([
@@ -171,12 +171,16 @@ describe('compose', () => {
     ['some other letters', `Grüße ${'x'.repeat(100)}`, 'quoted-printable'],
     ['NUL', 'a\0b', 'quoted-printable'],
     ['another script', '日本語日本語', 'base64'],
-  ])('encodes %s', async (_, text, encoding) => {
-    const { content } = await compose(email({ text }), parts)
-    expectSafe(content)
-    expect(content.toString()).toContain(`Content-Transfer-Encoding: ${encoding}\r\n`)
-    const read = await simpleParser(content, parserOptions)
-    expect(lines(read.text ?? '')).toBe(lines(text))
+  ])('encodes %s, alone and beside an attachment', async (_, text, encoding) => {
+    const attachment = { filename: 'a.bin', content: Buffer.of(0, 255), contentType: null, contentId: null }
+    for (const attachments of [[], [attachment]]) {
+      const { content } = await compose(email({ text, attachments }), parts)
+      expectSafe(content)
+      expect(content.toString()).toContain(`Content-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: ${encoding}\r\n`)
+      const read = await simpleParser(content, parserOptions)
+      expect(lines(read.text ?? '')).toBe(lines(text))
+      expect(read.attachments.map((each) => each.content)).toEqual(attachments.map((each) => each.content))
+    }
   })
 
   it('makes the text from the html, unless it is given or disabled', async () => {

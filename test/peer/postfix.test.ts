@@ -94,7 +94,7 @@ function publish(records: DnsRecord[]): void {
   }
 }
 
-/** A Postfix that keeps all mail for rcpt.example in one Maildir, and offers STARTTLS. */
+/** A Postfix that keeps all mail for rcpt.example in one Maildir, and offers STARTTLS, but no 8BITMIME. */
 async function startMailbox(port: number): Promise<PostfixInstance> {
   const at = postfixDirectory()
   const mail = join(at, 'mail')
@@ -116,6 +116,7 @@ async function startMailbox(port: number): Promise<PostfixInstance> {
     smtpd_tls_cert_file: join(at, 'tls.pem'),
     smtpd_tls_key_file: join(at, 'tls.pem'),
     smtpd_relay_restrictions: 'reject_unauth_destination',
+    smtpd_discard_ehlo_keywords: '8bitmime',
   })
 }
 
@@ -220,4 +221,24 @@ test('swaks', async () => {
   const mail = await mailFor('swaks@rcpt.example')
   await expectSignatures(mail)
   expect(mail.toString()).toContain('Hello from swaks')
+})
+
+test('8-bit text, long lines and attachments to a host without 8BITMIME', async () => {
+  const row = JSON.stringify({ name: 'Zoë', note: 'x'.repeat(3000) })
+  const lines = [
+    'From: shop@sender.example', 'To: eight@rcpt.example', 'Subject: Größe', 'MIME-Version: 1.0', 'Content-Type: multipart/mixed; boundary=b', '',
+    '--b', 'Content-Type: text/plain; charset=utf-8', 'Content-Transfer-Encoding: 8bit', '', 'Grüße an Zoë, Ελλάδα und 東京 ', '--', '',
+    '--b', 'Content-Type: application/json; name=row.json', 'Content-Disposition: attachment; filename=row.json', 'Content-Transfer-Encoding: 8bit', '', row,
+    '--b', 'Content-Type: text/plain', '', `${'seven bits '.repeat(200)}end`, '--b--', '',
+  ]
+  const message = join(directory.path, 'eight.eml')
+  writeFileSync(message, lines.join('\r\n'))
+  const login = ['--url', `smtp://127.0.0.1:${submissionPort}`, '--ssl-reqd', '--insecure', '--user', `any:${token}`]
+  const { status } = await run('curl', ['-sS', ...login, '--mail-from', 'shop@sender.example', '--mail-rcpt', 'eight@rcpt.example', '--upload-file', message])
+  expect(status).toBe(0)
+  const mail = await mailFor('eight@rcpt.example')
+  await expectSignatures(mail)
+  const [given, got] = [await simpleParser(lines.join('\r\n')), await simpleParser(asSent(mail))]
+  expect([got.subject, got.text]).toEqual([given.subject, given.text])
+  expect(got.attachments.map(({ filename, content }) => [filename, content.toString()])).toEqual([['row.json', row]])
 })

@@ -17,7 +17,7 @@ beforeEach(async () => {
   db = await testDatabase()
   noted = []
   const noteWaiting = (destination: string, dueAt: number) => void noted.push([destination, dueAt])
-  admin = new QueueAdmin({ db, clock, noteWaiting, eventsWritten: () => {} })
+  admin = new QueueAdmin({ db, clock, noteWaiting, tryNow: () => {}, eventsWritten: () => {} })
 })
 
 const messageId = newId('em', clock.now())

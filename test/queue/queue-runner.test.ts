@@ -41,6 +41,7 @@ beforeEach(async () => {
 
 /** What the parts around the queue do; those that are given may throw. */
 interface Around extends Partial<Pick<DispatchParts, 'frameFor' | 'deliver' | 'eventsWritten' | 'random'>> {
+  isSuspended?: (accountId: string) => boolean
   suppressionPolicyFor?: (accountId: string) => SuppressionPolicy
 }
 
@@ -56,6 +57,7 @@ async function startQueue(around: Around = {}): Promise<QueueRunner> {
       frameFor: () => plainFrame,
       deliver: resultsOf(() => taken),
       isResolverSuspect: () => false,
+      isSuspended: () => false,
       erasedAddress,
       eventsWritten: () => {},
       random: () => 0,
@@ -79,15 +81,15 @@ const resultsOf =
   }
 
 /** A message that waits in the queue. */
-async function waiting(given: Partial<NewRecipient> & { expiresIn?: number; isUnreadable?: boolean } = {}): Promise<string> {
-  const { expiresIn = null, isUnreadable = false, ...recipient } = given
+async function waiting(given: Partial<NewRecipient> & { expiresIn?: number; isUnreadable?: boolean; scheduledAt?: number } = {}): Promise<string> {
+  const { expiresIn = null, isUnreadable = false, scheduledAt = null, ...recipient } = given
   const messageId = newId('em', clock.now())
-  const params = { messageId, expiresIn }
+  const params = { messageId, expiresIn, scheduledAt }
   await db.write([
     {
       sql: `insert into message (id, account_id, source, sandbox, header_from, header_to, header_cc, reply_to, subject,
-                                 message_id_header, size, body_type, smtputf8, tags, metadata, expires_in, created_at)
-            values (:messageId, 'acc_1', 'api', 0, '', '[]', '[]', '[]', '', '', 5, '7bit', 0, '[]', '{}', :expiresIn, 0)`,
+                                 message_id_header, size, body_type, smtputf8, tags, metadata, expires_in, scheduled_at, created_at)
+            values (:messageId, 'acc_1', 'api', 0, '', '[]', '[]', '[]', '', '', 5, '7bit', 0, '[]', '{}', :expiresIn, :scheduledAt, 0)`,
       params,
     },
     ...(isUnreadable ? [] : [{ sql: 'insert into content (message_id, chunk, bytes) values (:messageId, 0, :bytes)', params: { messageId, bytes: Buffer.from('Hello') } }]),
@@ -222,7 +224,7 @@ test('a message that crashes the delivery thread is kept apart, and what was tri
   const guilty = await waiting({ forwardPath: 'guilty@rcpt.example', dueAt: clock.now() - 1 })
   // No message is like this: the thread throws outside of any delivery.
   const crashing = (job: DeliveryJob): DeliveryJob => (job.messageId === guilty ? { ...job, content: null as never } : job)
-  await startQueue({ deliver: (job, onAttempt) => delivery.deliver(crashing(job), onAttempt) })
+  await startQueue({ deliver: (job, onAttempt, supply) => delivery.deliver(crashing(job), onAttempt, supply) })
 
   const put = async () => {
     clock.advance(5_000)
@@ -233,4 +235,46 @@ test('a message that crashes the delivery thread is kept apart, and what was tri
   const [kept] = await db.read<{ last_response: string }>("select last_response from recipient where state = 'deferred'")
   expect(kept?.last_response).toMatch(/this message crashes the delivery thread/)
   expect(new Set(mx.messages.flatMap(({ rcptTo }) => rcptTo))).toEqual(new Set(names))
+})
+
+const setStatus = (status: string) => db.write([{ sql: `update account set status = :status where id = 'acc_1'`, params: { status } }])
+const scheduled = (at: number): Promise<string> => waiting({ state: 'scheduled', scheduledAt: at, dueAt: at, expiresAt: at + 48 * hour })
+const countOf = async (condition: string): Promise<number> =>
+  (await db.read<{ count: number }>(`select count(*) as count from recipient where ${condition}`))[0]?.count ?? 0
+
+test('what was held while its account was suspended is due at once, step by step, and what is scheduled for later is not', async () => {
+  let isSuspended = true
+  await setStatus('suspended')
+  const held = 600
+  for (let i = 0; i < held; i++) await scheduled(clock.now())
+  await scheduled(clock.now() + 30 * hour)
+  const queue = await startQueue({ isSuspended: () => isSuspended })
+  await expect.poll(() => countOf(`last_response like '%suspended%' and state = 'scheduled' and owner is null and due_at > ${clock.now()}`)).toBe(held)
+  clock.advance(minute)
+  isSuspended = false
+  await setStatus('active')
+  queue.accountResumed('acc_1')
+  await expect.poll(() => countOf(`state = 'delivered'`), { timeout: 10_000 }).toBe(held)
+  expect(await countOf(`state = 'scheduled'`)).toBe(1)
+  expect(await countOf('1 = 1')).toBe(held + 1)
+  expect(await db.read('select id from attempt')).toHaveLength(held)
+})
+
+test('nothing is held once the account is active again, and what nobody told of is seen within the hour', async () => {
+  const answers: boolean[] = [true]
+  await scheduled(clock.now())
+  // The queue asks a moment before the account is active again.
+  const queue = await startQueue({ isSuspended: () => answers.shift() ?? false })
+  await expect.poll(() => countOf(`owner is null and due_at > ${clock.now()} and last_response is null`)).toBe(1)
+  clock.advance(5_000)
+  await expect.poll(() => countOf(`state = 'delivered'`)).toBe(1)
+
+  await setStatus('suspended')
+  answers.push(true)
+  await scheduled(clock.now())
+  queue.noteWaiting('rcpt.example', clock.now())
+  await expect.poll(() => countOf(`last_response like '%suspended%'`)).toBe(1)
+  await setStatus('active')
+  clock.advance(hour)
+  await expect.poll(() => countOf(`state = 'delivered'`)).toBe(2)
 })

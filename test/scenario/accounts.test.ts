@@ -119,7 +119,7 @@ test('what commands change is on record, without what was given', async () => {
 })
 
 test('only a trusted proxy says where a client is', async () => {
-  const relay = await start({ http_trusted_proxies: '127.0.0.1/32' })
+  const relay = await start({ trusted_proxies: '127.0.0.1/32' })
   await relay.call('POST', '/api/api-keys', { name: 'x' }, { 'x-forwarded-for': '192.0.2.66, 203.0.113.9' })
   const { body } = await relay.call('GET', '/api/audit?limit=1', undefined, { authorization: `Bearer ${relay.operator}` })
   expect(body.data[0]).toMatchObject({ action: 'api_keys.create', address: '203.0.113.9' })

@@ -122,7 +122,7 @@ async function prepare(relay: TestRelay, document: OpenApiDocument, check: Answe
 const settings = {
   plans: 'enterprise=10000000,starter=500',
   http_failed_authentications_per_minute: '0',
-  http_trusted_proxies: '127.0.0.1/32',
+  trusted_proxies: '127.0.0.1/32',
   webhooks_allow_private_addresses: 'true',
 }
 

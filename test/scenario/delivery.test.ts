@@ -1,8 +1,9 @@
 import { generate } from 'selfsigned'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import type { FakeEntry } from '../support/fake-dns.ts'
 import { startFakeMx } from '../support/fake-mx.ts'
 import type { FakeMx, FakeMxOptions, MxHooks } from '../support/fake-mx.ts'
+import { SmtpClient } from '../support/smtp-client.ts'
 import { startTestRelay } from '../support/start-relay.ts'
 import type { TestRelay } from '../support/start-relay.ts'
 
@@ -155,7 +156,6 @@ describe('a later attempt succeeds', () => {
 
 describe('a permanent answer ends it', () => {
   test.each<[string, MxHooks, 'hard' | 'soft', string]>([
-    ['554 as greeting', { banner: () => '554 5.7.1 Your address is on a blocklist' }, 'soft', 'reputation'],
     ['550 to MAIL', { mail: () => '550 5.7.1 Sender refused' }, 'soft', 'policy'],
     ['unknown user', { rcpt: () => '550 5.1.1 No such user' }, 'hard', 'invalid_recipient'],
     ['full mailbox', { rcpt: () => '552 5.2.2 Mailbox full' }, 'soft', 'mailbox_full'],
@@ -233,6 +233,93 @@ describe('TLS', () => {
     await (await life.reaches('delivered')).endsOnce()
     expect(mx.messages[0]?.tls).toBe(false)
   })
+
+  const own = async () => {
+    const { private: key, cert } = await certificate(new Date('2030-01-01'))
+    return { key, cert }
+  }
+
+  test('a host that demands a certificate of us gets the mail in plain text, and the attempt says so', async () => {
+    const mx = await mxHost({ tls: { ...(await own()), demandsCertificate: true } })
+    const life = await sendTo(`ann@${domainAt(mx.name)}`)
+    await (await life.reaches('delivered')).endsOnce()
+    const attempts = await life.attempts()
+    expect(attempts).toMatchObject([{ tls: null, outcome: 'delivered' }])
+    expect(JSON.stringify(attempts)).toMatch(/in plain text: TLS failed at .*certificate required/)
+  })
+
+  test('TLS that breaks off after the handshake is tried for five minutes, and then given up for plain text', async () => {
+    const mx = await mxHost({ tls: { ...(await own()), afterHandshake: 'reset' } })
+    const life = await (await sendTo(`ann@${domainAt(mx.name)}`)).reaches('deferred')
+    relay.clock.advance(70_000)
+    await expect.poll(async () => (await life.attempts()).length).toBe(2)
+    expect(await life.state()).toBe('deferred')
+    relay.clock.advance(400_000)
+    await (await life.reaches('delivered')).endsOnce()
+    expect(mx.messages.map(({ tls }) => tls)).toEqual([false])
+  })
+
+  test('mail that demands TLS waits where TLS breaks off, however long', async () => {
+    const { sendingDomains } = relay.relay.parts
+    const [domain] = sendingDomains.find('sender.example')
+    const id = domain?.id ?? ''
+    await sendingDomains.update(id, { tls: 'enforced' })
+    onTestFinished(async () => void (await sendingDomains.update(id, { tls: 'opportunistic' })))
+    const mx = await mxHost({ tls: { ...(await own()), demandsCertificate: true } })
+    const life = await (await sendTo(`ann@${domainAt(mx.name)}`)).reaches('deferred')
+    relay.clock.advance(400_000)
+    await expect.poll(async () => (await life.attempts()).length).toBe(2)
+    expect(mx.sessions.flatMap(({ commands }) => commands).filter((command) => command.startsWith('MAIL'))).toEqual([])
+  })
+})
+
+describe('a host that refuses us at its greeting', () => {
+  const refusing = (): Promise<FakeMx & { name: string }> => mxHost({ on: { banner: () => '554 5.7.1 Your address is on a blocklist' } })
+
+  /** Another host of the same owner. */
+  function alias(mx: FakeMx, name: string): string {
+    relay.dns.zone[name] = { a: [mx.host] }
+    return name
+  }
+
+  test('is asked again, and the mail does not bounce before its time is over', async () => {
+    const mx = await refusing()
+    const life = await (await sendTo(`ann@${domainAt(mx.name)}`)).reaches('deferred')
+    mx.on = {}
+    relay.clock.advance(70_000)
+    await (await life.reaches('delivered')).endsOnce()
+  })
+
+  test('stands for all hosts of its owner, and a host of another one is tried', async () => {
+    const [first, second, other] = [await refusing(), await mxHost(), await mxHost()]
+    const domain = domainAt(alias(first, 'mx1.strict.example'), alias(second, 'mx2.strict.example'), alias(other, 'mx.backup.example'))
+    await (await (await sendTo(`ann@${domain}`)).reaches('delivered')).endsOnce()
+    expect([first.sessions.length, second.sessions.length, other.messages.length]).toEqual([1, 0, 1])
+  })
+
+  test('with 521 takes no mail: others are tried, and where all say so that is hard', async () => {
+    const noMail = { banner: () => '521 mx.example does not accept mail' }
+    const [first, second] = [await mxHost({ on: noMail }), await mxHost({ on: noMail })]
+    const life = await (await sendTo(`ann@${domainAt(first.name, second.name)}`)).reaches('bounced')
+    expect(await life.bounce()).toMatchObject({ bounce_type: 'hard', smtp_code: 521 })
+    second.on = { banner: () => '554 5.7.1 No' }
+    await (await sendTo(`ann@${domainAt(first.name, second.name)}`)).reaches('deferred')
+    second.on = {}
+    await (await sendTo(`ann@${domainAt(first.name, second.name)}`)).reaches('delivered')
+  })
+})
+
+test('what a submitter hands in under the null reverse-path leaves under it, and so does the retry', async () => {
+  const mx = await mxHost({ on: { banner: ({ number }) => (number === 1 ? '421 4.3.2 Too busy' : undefined) } })
+  const address = `ann@${domainAt(mx.name)}`
+  const client = await SmtpClient.logIn(relay.submissionPort, relay.token)
+  const { last } = await client.send('From: app@sender.example\r\nSubject: Out of office\r\n\r\nI am away.\r\n', { from: '', to: [address] })
+  client.close()
+  const life = await new Life(/em_[0-9a-z]{26}/.exec(last)?.[0] ?? last, address).reaches('deferred')
+  relay.clock.advance(70_000)
+  await (await life.reaches('delivered')).endsOnce()
+  const [message] = mx.messages
+  expect([message?.mailFrom, message?.rcptParams]).toEqual(['', ['NOTIFY=NEVER']])
 })
 
 test('an address that needs SMTPUTF8 is not sent to a host without it; its domain alone never needs it', async () => {

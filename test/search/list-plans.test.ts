@@ -161,7 +161,7 @@ test('the other lists do', async () => {
       for (const origin of [null, 'manual' as const])
         await new SuppressionEntries({ db, clock, erasedAddress: () => '' }).page(scope, origin, page)
     }
-    const queue = new QueueAdmin({ db, clock, noteWaiting: () => {}, eventsWritten: () => {} })
+    const queue = new QueueAdmin({ db, clock, noteWaiting: () => {}, tryNow: () => {}, eventsWritten: () => {} })
     await queue.list()
     await queue.page({ limit: 20, after: null, before: null })
   })
@@ -177,7 +177,7 @@ test('the other lists do', async () => {
     'r: sqlite_autoindex_recipient_1 (id=?)',
     'recipient: all of recipient_due',
     'recipient: all of recipient_held',
-    'recipient: recipient_due (destination>?)',
+    'recipient: recipient_expiry (destination>?)',
     'recipient: recipient_held (destination>?)',
     'recipient: recipient_owned (owner>?)',
     'suppression: suppression_listed (account_id=? AND sandbox=? AND id>?)',

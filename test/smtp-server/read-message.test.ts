@@ -93,3 +93,15 @@ test('a large message leaves turns to others while it is read, however fast it c
   isReading = false
   expect(turns).toBeGreaterThan(60)
 })
+
+test.each([
+  [998, false],
+  [999, true],
+])('a line of %i bytes is told to be too long or not, wherever the pieces end', async (length, hasLongLine) => {
+  const message = `a: ${'x'.repeat(2000)}\r\n\r\nshort\r\n${'y'.repeat(length)}\r\nend\r\n`
+  for (const size of [1, 7, 500, 999, 1000, 1001, message.length]) {
+    const pieces = Array.from({ length: Math.ceil(message.length / size) }, (_, place) => bytesOf(message.slice(place * size, (place + 1) * size)))
+    const read = await readMessage(Readable.from(pieces), new ContentCollector(async () => {}), { maxMessageBytes: 1_000_000, completeHeader: (bytes) => bytes })
+    expect(read, `in pieces of ${size}`).toEqual({ hasEightBitBody: false, hasLongLine })
+  }
+})

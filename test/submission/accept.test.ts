@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import type { Attempt, DeliveryJob, Outcome, Postponed } from '../../src/delivery/attempt.ts'
+import type { Attempt, ContentSupply, DeliveryJob, Outcome, Postponed } from '../../src/delivery/attempt.ts'
 import { Health } from '../../src/health.ts'
 import { silentLog } from '../../src/log.ts'
 import { metricsOf } from '../../src/metrics/metrics.ts'
@@ -47,8 +47,10 @@ async function startQueue(db: Database): Promise<Relay> {
   await db.write([
     { sql: "insert into account (id, name, plan, status, created_at) values ('acc_1', 'one', 'free', 'active', 0)" },
   ])
-  const deliver = async (job: DeliveryJob, onAttempt: (result: Attempt | Postponed) => void): Promise<void> => {
-    jobs.push(job)
+  const deliver = async (job: DeliveryJob, onAttempt: (result: Attempt | Postponed) => void, supply: ContentSupply): Promise<void> => {
+    const content = job.content === 'on request' ? await supply.take() : job.content
+    supply.giveBack()
+    jobs.push({ ...job, content: content ?? 'on request' })
     for (const { id, forwardPath } of job.recipients) {
       const outcome = outcomes.get(forwardPath)?.shift() ?? taken
       onAttempt({
@@ -68,6 +70,7 @@ async function startQueue(db: Database): Promise<Relay> {
         log: silentLog,
         health: new Health({ clock, log: silentLog }),
         isResolverSuspect: () => false,
+        isSuspended: () => false,
         eventsWritten: () => {},
         random: () => 0,
         frameFor: ({ createdAt }) => ({ ...plainFrame, frameOf: () => ({ reversePath: `b${createdAt}@relay.example`, traceFields: '', fields: [] }) }),

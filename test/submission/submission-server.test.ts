@@ -1,8 +1,9 @@
 import { connect } from 'node:net'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { SMTPConnection } from 'smtp-server/lib/smtp-connection.js'
 import { restMs } from '../../src/connection/connection-seats.ts'
 import { SmtpClient } from '../support/smtp-client.ts'
+import type { ClientReply } from '../support/smtp-client.ts'
 import { startTestSubmissionServer } from '../support/submission-server.ts'
 
 /** The beginning of a TLS handshake. */
@@ -163,18 +164,47 @@ describe('a login', async () => {
 
   test('that fails too often is cut off, and a good key gets in still', async () => {
     const guesser = await startTestSubmissionServer()
-    let client = await guesser.connect()
-    await client.command('EHLO client.example')
-    for (let i = 0; i < 10; i++) expect((await client.command(plainLogin(`guess${i}`))).code).toBe(535)
-    expect((await client.command(plainLogin('guess'))).last).toMatch(/^421 4\.7\.0 Too many failed logins/)
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const greeted = async (): Promise<SmtpClient> => {
+      const client = await guesser.connect()
+      await client.command('EHLO client.example')
+      return client
+    }
+    const client = await greeted()
+    for (let i = 0; i < 3; i++) expect((await client.command(plainLogin(`guess${i}`))).code).toBe(535)
+    for (const delayMs of [500, 1_000, 2_000, 4_000, 4_000, 4_000, 4_000]) expect((await waited(client, delayMs)).code).toBe(535)
+    expect((await waited(client, 4_000)).last).toMatch(/^421 4\.7\.0 Too many failed logins/)
     await client.untilClosed()
-    client = await guesser.connect()
-    expect((await client.login('guess')).code).toBe(421)
-    client = await guesser.connect()
-    expect((await client.login('good')).code).toBe(235)
+    expect((await waited(await greeted(), 4_000)).code).toBe(421)
+    expect((await (await guesser.connect()).login('good')).code).toBe(235)
     guesser.clock.advance(10 * 60_000)
-    client = await guesser.connect()
-    expect((await client.login('guess')).code).toBe(535)
+    expect((await (await guesser.connect()).login('guess')).code).toBe(535)
+  })
+
+  /** The answer to a wrong key, which does not come before so many milliseconds have gone by. */
+  async function waited(client: SmtpClient, delayMs: number): Promise<ClientReply> {
+    const timers = vi.getTimerCount()
+    let isAnswered = false
+    const answer = client.command(plainLogin('guess')).finally(() => (isAnswered = true))
+    // A poll of vitest's would have the time go on.
+    while (vi.getTimerCount() === timers) await new Promise((resolve) => setImmediate(resolve))
+    vi.advanceTimersByTime(delayMs - 1)
+    // Another client's good key is answered meanwhile.
+    expect((await (await relay.connect({ tls: true })).login('good')).code).toBe(235)
+    expect(isAnswered).toBe(false)
+    vi.advanceTimersByTime(1)
+    return answer
+  }
+
+  test('that waits for its answer ends with the connection', async () => {
+    const guesser = await startTestSubmissionServer()
+    const client = await guesser.connect()
+    await client.command('EHLO client.example')
+    for (let i = 0; i < 3; i++) await client.command(plainLogin(`guess${i}`))
+    client.write(`${plainLogin('guess')}\r\n`)
+    await guesser.server.stop(0)
+    expect(await client.untilClosed()).not.toContain('535')
   })
 })
 

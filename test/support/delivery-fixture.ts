@@ -1,14 +1,18 @@
 import { onTestFinished } from 'vitest'
-import type { Attempt, DeliveryJob, Postponed, TranscriptLine } from '../../src/delivery/attempt.ts'
+import type { Attempt, ContentSupply, DeliveryJob, Postponed, TranscriptLine } from '../../src/delivery/attempt.ts'
 import { ConnectionPool } from '../../src/delivery/connection-pool.ts'
 import type { PoolLimits } from '../../src/delivery/connection-pool.ts'
+import { ContentRequests } from '../../src/delivery/content-requests.ts'
 import { deliver } from '../../src/delivery/deliver.ts'
 import type { DeliverParts } from '../../src/delivery/deliver.ts'
 import { standardTimeouts } from '../../src/delivery/delivery-timeouts.ts'
 import type { DeliveryTimeouts } from '../../src/delivery/delivery-timeouts.ts'
 import type { LookUp } from '../../src/delivery/find-route.ts'
+import { HostHealth } from '../../src/delivery/host-health.ts'
 import { DkimSigner } from '../../src/delivery/dkim-sign.ts'
+import { LoginGate } from '../../src/delivery/smarthost-login.ts'
 import { trustContext } from '../../src/delivery/tls-policy.ts'
+import { TlsTroubles } from '../../src/delivery/tls-trouble.ts'
 import type { Resolver } from '../../src/resolver.ts'
 import { startFakeMx } from './fake-mx.ts'
 import type { FakeMx, FakeMxOptions } from './fake-mx.ts'
@@ -32,15 +36,21 @@ export function jobOf({ to = ['user@example.com'], text = 'Subject: hi\r\n\r\nHe
     knownName: null,
     tracking: null,
     recipients: to.map((forwardPath, i) => ({ id: `rcp_${i + 1}`, forwardPath, reversePath: 'bounce@sender.test', traceFields: '', fields: [] })),
+    isProbe: false,
     content: contentOf(text),
+    size: text.length,
     bodyType: '7bit',
     smtputf8: false,
     tls: 'opportunistic',
+    at: Date.now(),
     signingKeys: [],
     fields: [],
     ...more,
   }
 }
+
+/** Of a job that its content goes along with. */
+export const noSupply: ContentSupply = { take: async () => null, giveBack: () => {} }
 
 /** A fake MX host that goes away with the test. */
 export async function testMx(options: FakeMxOptions = {}): Promise<FakeMx> {
@@ -96,6 +106,8 @@ export function testDelivery(hosts: { host: string; port: number }[], { timeouts
       smarthost: null,
       random: Math.random,
     },
+    health: new HostHealth(() => 0),
+    contents: new ContentRequests(() => {}),
     eachServer: eachServer ?? [resolver],
     noteFault: () => {},
     noteLookUp: (lookUp) => lookUps.push(lookUp),
@@ -103,7 +115,9 @@ export function testDelivery(hosts: { host: string; port: number }[], { timeouts
       ehloName: 'relay.test',
       timeouts: { ...standardTimeouts, ...timeouts },
       secureContext: trustContext(extraAuthorities),
+      loginGate: new LoginGate(() => {}),
     },
+    tlsTroubles: new TlsTroubles(),
     pool,
     signer: new DkimSigner(),
     now: Date.now,

@@ -60,7 +60,7 @@ export async function startEmailApi(options: { messageSizeLimit?: number; hold?:
     const door = doorParts(parts, runner)
     const messageSizeLimit = options.messageSizeLimit ?? 25 * 1024 * 1024
     const templates = new TemplateList(parts)
-    const composer = new EmailComposer({ clock, templates: templates.live, hostname: 'mail.example.com', messageSizeLimit, unsubscribe: unsubscribeFrame })
+    const composer = new EmailComposer({ clock, templates: templates.live, messageSizeLimit, unsubscribe: unsubscribeFrame })
     onTestFinished(() => composer.stop())
     const send: SendParts = { composer, accept: (submission) => accept(submission, door), acceptBatch: (batch) => acceptBatch(batch, door) }
     const emails = emailOperations({
@@ -71,6 +71,7 @@ export async function startEmailApi(options: { messageSizeLimit?: number; hold?:
       bodyRoom: new BodyRoom(),
       resend: (messageId, by) => resendFailed(messageId, by, { db, clock, accept: (submission) => accept(submission, door) }),
       messages: new MessageReader(db),
+      isSuspended: (accountId) => parts.accounts.isSuspended(accountId),
       waitingMail: new WaitingMail({ db, clock, eventsWritten: () => {}, noteWaiting: (name, dueAt) => runner.noteWaiting(name, dueAt) }),
     })
     return [...emails, ...templateOperations({ ...send, templates })]
@@ -121,6 +122,7 @@ const queueFor = (
       metrics: metricsOf(),
       erasedAddress,
       isResolverSuspect: () => false,
+      isSuspended: () => false,
       health: new Health({ clock, log: silentLog }),
       eventsWritten: () => {},
       random: () => 0,

@@ -1,10 +1,14 @@
 /** Delivers to a host that refuses connections: while this process may open nothing more, and afterwards. Prints both results. */
 import { closeSync, openSync } from 'node:fs'
 import { ConnectionPool } from '../../src/delivery/connection-pool.ts'
+import { ContentRequests } from '../../src/delivery/content-requests.ts'
 import { deliver } from '../../src/delivery/deliver.ts'
+import { HostHealth } from '../../src/delivery/host-health.ts'
 import { standardTimeouts } from '../../src/delivery/delivery-timeouts.ts'
 import { DkimSigner } from '../../src/delivery/dkim-sign.ts'
+import { LoginGate } from '../../src/delivery/smarthost-login.ts'
 import { trustContext } from '../../src/delivery/tls-policy.ts'
+import { TlsTroubles } from '../../src/delivery/tls-trouble.ts'
 import { fakeResolver } from './fake-resolver.ts'
 
 const parts = {
@@ -16,10 +20,13 @@ const parts = {
     smarthost: null,
     random: Math.random,
   },
+  health: new HostHealth(Math.random),
+  contents: new ContentRequests(() => {}),
   eachServer: [],
   noteFault: () => {},
   noteLookUp: () => {},
-  connection: { ehloName: 'relay.test', timeouts: standardTimeouts, secureContext: trustContext([]) },
+  connection: { ehloName: 'relay.test', timeouts: standardTimeouts, secureContext: trustContext([]), loginGate: new LoginGate(() => {}) },
+  tlsTroubles: new TlsTroubles(),
   pool: new ConnectionPool({ maxConnectionsPerHost: 20, maxConnections: 100, messagesPerConnection: 1, messagesPerPrivateConnection: 1, idleMs: 0, waitMs: 1_000 }),
   signer: new DkimSigner(),
   now: Date.now,
@@ -33,10 +40,13 @@ const job = {
   knownName: null,
   tracking: null,
   recipients: [recipientOf('one'), recipientOf('two')],
+  isProbe: false,
+  size: 23,
   content: new TextEncoder().encode('Subject: hi\r\n\r\nHello\r\n'),
   bodyType: '7bit' as const,
   smtputf8: false,
   tls: 'opportunistic' as const,
+  at: Date.now(),
   signingKeys: [],
   fields: [],
 }

@@ -20,6 +20,8 @@ export interface MxHooks {
   /** EHLO and HELO; the argument is the whole command. */
   ehlo?: (command: string, connection: MxSession) => MxAction | undefined
   starttls?: (connection: MxSession) => MxAction | undefined
+  /** AUTH, and each line that follows a 334. */
+  auth?: (line: string, connection: MxSession) => MxAction | undefined
   mail?: (address: string, params: string, connection: MxSession) => MxAction | undefined
   /** `count`: how often this address was given to RCPT on this connection, from 1. */
   rcpt?: (address: string, count: number, connection: MxSession) => MxAction | undefined
@@ -54,11 +56,24 @@ export interface MxSession {
   closed: boolean
 }
 
+interface FakeTls {
+  key: string
+  cert: string
+  maxVersion?: SecureVersion
+  minVersion?: SecureVersion
+  /** Refuses whoever shows no certificate. */
+  demandsCertificate?: boolean
+  /** What it does right after the handshake; `reset` is without TLS's own goodbye. */
+  afterHandshake?: 'close' | 'reset' | 'hang'
+}
+
 export interface FakeMxOptions {
   host?: string
   port?: number
   /** Offers STARTTLS. `garbage` writes nonsense into the handshake, `hang` says nothing in it. */
-  tls?: { key: string; cert: string; maxVersion?: SecureVersion; minVersion?: SecureVersion } | 'garbage' | 'hang' | undefined
+  tls?: FakeTls | 'garbage' | 'hang' | undefined
+  /** TLS from the first byte; not with STARTTLS. */
+  isImplicitTls?: boolean
   /** Beside STARTTLS; PIPELINING, SIZE, 8BITMIME, SMTPUTF8, DSN and ENHANCEDSTATUSCODES unless given. */
   extensions?: string[]
   on?: MxHooks
@@ -134,6 +149,7 @@ class Conversation {
   #dead = false
   #mail: { address: string; params: string } | null = null
   #rcpt: { address: string; params: string }[] = []
+  #isLoggingIn = false
   readonly #rcptCounts = new Map<string, number>()
   /** Replies leave in the order of their commands, also where one is slow. */
   #sent: Promise<void> = Promise.resolve()
@@ -144,7 +160,9 @@ class Conversation {
     this.#session = session
     this.#world = world
     socket.on('error', () => {})
-    socket.on('data', this.#onData)
+    const { tls, isImplicitTls } = world.options
+    if (isImplicitTls && typeof tls === 'object') this.#encrypt(tls)
+    else socket.on('data', this.#onData)
     this.#act(this.#on.banner?.(session) ?? '220 mx.test ESMTP')
   }
 
@@ -217,6 +235,7 @@ class Conversation {
   }
 
   #obey(line: string): void {
+    if (this.#isLoggingIn) return this.#logIn(line)
     const verb = line.split(/[ :]/, 1)[0]?.toUpperCase()
     switch (verb) {
       case 'EHLO':
@@ -225,6 +244,8 @@ class Conversation {
         return this.#act(this.#on.ehlo?.(line, this.#session) ?? '250 mx.test')
       case 'STARTTLS':
         return this.#startTls()
+      case 'AUTH':
+        return this.#logIn(line)
       case 'MAIL': {
         const { address, params } = argument(line)
         this.#mail = { address, params }
@@ -246,6 +267,12 @@ class Conversation {
       default:
         return this.#act('500 5.5.1 Unknown command')
     }
+  }
+
+  #logIn(line: string): void {
+    const action = this.#on.auth?.(line, this.#session) ?? '502 5.5.1 Not offered'
+    this.#isLoggingIn = typeof action === 'string' && action.startsWith('334')
+    this.#act(action)
   }
 
   #greeting(): string {
@@ -273,13 +300,21 @@ class Conversation {
       if (tls === 'hang') return
       // Not before the client's first bytes: earlier, they would be an injection.
       if (tls === 'garbage') return void this.#raw.once('data', () => this.#raw.write('this is no TLS at all, it is nonsense\r\n'))
-      const secure = new TLSSocket(this.#raw, { isServer: true, secureContext: createSecureContext(tls) })
-      secure.on('error', () => this.#raw.destroy())
-      secure.on('secure', () => (this.#session.tls = true))
-      secure.on('data', this.#onData)
-      this.#socket = secure
-      this.#received = Buffer.alloc(0)
+      this.#encrypt(tls)
     })
+  }
+
+  #encrypt(tls: FakeTls): void {
+    const isDemanding = tls.demandsCertificate === true
+    const secure = new TLSSocket(this.#raw, { isServer: true, secureContext: createSecureContext(tls), requestCert: isDemanding, rejectUnauthorized: isDemanding })
+    secure.on('error', () => this.#raw.destroy())
+    secure.on('secure', () => {
+      this.#session.tls = true
+      if (tls.afterHandshake) this.#end(tls.afterHandshake)
+    })
+    secure.on('data', this.#onData)
+    this.#socket = secure
+    this.#received = Buffer.alloc(0)
   }
 
   #act(action: MxAction, refused?: () => void): void {

@@ -41,6 +41,13 @@ export async function hearOfMail(relay: TestRelay, mx: FakeMx): Promise<void> {
   await sweepSuppressions(db, relay.clock.now(), day / 2)
   expect((await relay.call('GET', '/api/suppressions/full@rcpt.example')).status).toBe(404)
   await operator('PATCH', policy, { soft_bounces: null, expiry_seconds: null })
+  // In words alone, on two days.
+  for (const origin of [null, 'bounce']) {
+    const { returnPath } = await deliver(relay, mx, 'nobody@rcpt.example')
+    await report(returnPath, composeDsn({ recipient: 'nobody@rcpt.example', status: '5.0.0', diagnostic: '550 No such user' }))
+    expect((await relay.call('GET', '/api/suppressions/nobody@rcpt.example')).body.origin ?? null).toBe(origin)
+    relay.clock.advance(day)
+  }
 }
 
 async function deliver(relay: TestRelay, mx: FakeMx, address: string): Promise<{ returnPath: string; data: Buffer }> {

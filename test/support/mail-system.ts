@@ -28,7 +28,8 @@ export interface MailSystem {
 }
 
 interface MailSystemOptions {
-  listen: { host: string; port: number }
+  /** Null for one that listens nowhere. */
+  listen: { host: string; port: number } | null
   nameServer: string
   /** The package that it is unpacked from; without one it is installed. */
   unpackedFrom?: string
@@ -45,13 +46,15 @@ interface MailSystemOptions {
 }
 
 /**
- * The mount points that a mail system was compiled for are its own: it sees this machine with its files laid over /etc,
- * its package over /usr, and /var and /run for itself. It is alone in a process namespace, which ends with its first process.
+ * The mount points that a mail system was compiled for are its own: it sees this machine with its files and its package laid over
+ * /etc and /usr, and /var and /run for itself. It is alone in a process namespace, which ends with its first process.
  */
 const script = `
 root=$1 unpacked=$2 prepare=$3
 shift 3
-mount -t overlay overlay -o "lowerdir=$root/etc:/etc" /etc
+etc=$root/etc
+[ -z "$unpacked" ] || [ ! -d "$unpacked/etc" ] || etc=$etc:$unpacked/etc
+mount -t overlay overlay -o "lowerdir=$etc:/etc" /etc
 [ -z "$unpacked" ] || mount -t overlay overlay -o "lowerdir=$unpacked/usr:/usr" /usr
 mount --bind "$root/var" /var
 mount --bind "$root/run" /run
@@ -89,7 +92,7 @@ export async function startMailSystem(options: MailSystemOptions): Promise<MailS
   }
   const log = (): string => output + (logFile && existsSync(join(root, logFile)) ? readFileSync(join(root, logFile), 'utf8') : '')
   try {
-    await Promise.race([waitForPort(listen.host, listen.port), ended.then(() => Promise.reject(new Error('it ended')))])
+    if (listen) await Promise.race([waitForPort(listen.host, listen.port), ended.then(() => Promise.reject(new Error('it ended')))])
   } catch (error) {
     const logged = log()
     await end()

@@ -1,3 +1,4 @@
+import { RefusedLogins } from '../../src/account/refused-logins.ts'
 import { randomBytes } from 'node:crypto'
 import { secretsFrom } from '../../src/account/key-file.ts'
 import type { Role } from '../../src/account/permission.ts'
@@ -38,7 +39,7 @@ export async function startPeopleApi(baseUrl = 'https://mail.example.com'): Prom
       const { sendingDomains, webhooks } = Object.assign(made, ownersOfThings(parts))
       const entry = new SessionEntry({ baseUrl, sessions: parts.people.sessions, audit: parts.audit })
       const removal = { ...parts, sendingDomains, webhooks }
-      const all = { ...parts, ...parts.people, entry, baseUrl, plans, removal, sendingDomains }
+      const all = { ...parts, ...parts.people, refusedLogins: new RefusedLogins(parts.log), entry, baseUrl, plans, removal, sendingDomains }
       const resources = [apiKeyOperations, accountOperations, userOperations, auditOperations, sessionOperations, passwordOperations, entryOperations]
       return resources.flatMap((operations) => operations(all))
     },

@@ -60,6 +60,7 @@ export async function livedRelay(): Promise<TestRelay> {
   await sendBySmtp(relay)
   await changeEmails(relay)
   await runQueue(relay)
+  await findHostDown(relay)
   await tellSubmitters(relay, () => isQuiet(relay))
   await readEmails(relay)
   await followEvents(relay)
@@ -252,6 +253,29 @@ async function runQueue(relay: TestRelay): Promise<void> {
   await setTags('[]')
   clock.advance(60 * hour)
   await reaches(relay, later, 'later@rcpt.example', 'bounced')
+  const held = await relay.send('held@rcpt.example', { scheduled_at: new Date(clock.now() + 2 * minute).toISOString() })
+  await command(relay, 'account', 'suspend', 'test')
+  clock.advance(3 * minute)
+  await expect.poll(async () => (await queueAdmin.show(held))[0]?.last_response).toContain('suspended')
+  await command(relay, 'account', 'resume', 'test')
+  await reaches(relay, held, 'held@rcpt.example', 'delivered')
+  await isQuiet(relay)
+}
+
+/** Nothing listens there: mail is put back while its host rests, and given up when its time is over. */
+async function findHostDown(relay: TestRelay): Promise<void> {
+  const { clock } = relay
+  relay.dns.zone['down.example'] = { a: ['127.0.2.254'] }
+  const id = await relay.send(Array.from({ length: 50 }, (_, i) => `u${i}@down.example`))
+  const states = async () => new Set(Object.values(await relay.recipients(id)).map(({ status: state }) => state))
+  await expect.poll(states, { timeout: 10_000 }).toEqual(new Set(['deferred', 'queued']))
+  await isQuiet(relay)
+  clock.advance(49 * hour)
+  const later = () => {
+    clock.advance(20_000)
+    return states()
+  }
+  await expect.poll(later, { timeout: 20_000 }).toEqual(new Set(['bounced']))
   await isQuiet(relay)
 }
 

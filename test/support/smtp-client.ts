@@ -1,7 +1,7 @@
 import { connect as connectTcp } from 'node:net'
 import type { Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
-import type { ConnectionOptions, TLSSocket } from 'node:tls'
+import type { TLSSocket } from 'node:tls'
 
 export interface ClientReply {
   code: number
@@ -26,13 +26,17 @@ export class SmtpClient {
   /** Connects and reads the greeting. */
   static async connect(
     port: number,
-    options: { tls?: boolean; host?: string; localAddress?: string; greeting?: boolean } = {},
+    options: { tls?: boolean; host?: string; localAddress?: string; greeting?: boolean; before?: Buffer } = {},
   ): Promise<SmtpClient> {
-    const { tls = false, host = '127.0.0.1', localAddress = '127.0.0.1', greeting = true } = options
+    const { tls = false, host = '127.0.0.1', localAddress = '127.0.0.1', greeting = true, before = Buffer.alloc(0) } = options
     const socket = await new Promise<Socket>((resolve, reject) => {
+      const plain = connectTcp({ port, host, localAddress })
+      // What a proxy sends ahead.
+      if (before.length > 0) plain.write(before)
       const opening: Socket = tls
-        ? connectTls({ port, host, localAddress, rejectUnauthorized: false } as ConnectionOptions, () => resolve(opening))
-        : connectTcp({ port, host, localAddress }, () => resolve(opening))
+        ? connectTls({ socket: plain, rejectUnauthorized: false }, () => resolve(opening))
+        : plain.once('connect', () => resolve(opening))
+      plain.once('error', reject)
       opening.once('error', reject)
     })
     socket.setNoDelay(true)

@@ -20,6 +20,7 @@ export function submissionTo(addresses: string[], changes: Partial<Submission> =
     reversePath: null,
     recipients: addresses.map((address) => ({ mailbox: { address, name: null }, type: 'to', notify: null, orcpt: null })),
     headerFrom: [{ address: 'app@sender.example', name: null }],
+    sender: null,
     headerFromText: 'app@sender.example',
     headerToText: addresses,
     headerCcText: [],

@@ -1,4 +1,5 @@
 import type { AuthenticatedKey } from '../../src/account/api-keys.ts'
+import { RefusedLogins } from '../../src/account/refused-logins.ts'
 import { silentLog } from '../../src/log.ts'
 import type { Submission } from '../../src/message/submission.ts'
 import { metricsOf } from '../../src/metrics/metrics.ts'
@@ -66,6 +67,7 @@ export async function startTestSubmissionServer(options: Partial<SubmissionServe
       metrics: metricsOf(),
       tls,
       accept,
+      refusedLogins: new RefusedLogins(silentLog),
       apiKeys: {
         authenticate: (token) => keys.get(token) ?? { refused: 'invalid' },
         current: ({ tokenDigest }) => keys.get(tokenDigest) ?? { refused: 'invalid' },
@@ -76,12 +78,14 @@ export async function startTestSubmissionServer(options: Partial<SubmissionServe
       listen: [{ host: '127.0.0.1', port: 0 }],
       tlsListen: [{ host: '127.0.0.1', port: 0 }],
       hostname: 'relay.example.com',
+      traceClients: true,
       maxMessageBytes: 10_000_000,
       maxRecipients: 1_000,
       maxConnections: 1_000,
       maxConnectionsPerAddress: 100,
       allowPlaintextAuthOnLoopback: true,
       messagesPerMinute: 0,
+      trustedProxies: [],
       ...options,
     },
   )

@@ -6,6 +6,7 @@ import type { MessageReader, MessageRow } from '../../message/message-reader.ts'
 import { parseScheduledAt } from '../../message/send-options.ts'
 import type { Idempotency } from '../../message/submission.ts'
 import type { WaitingMail } from '../../queue/waiting-mail.ts'
+import { accountSuspended } from '../../submission/authorise.ts'
 import type { Resend } from '../../submission/resend-failed.ts'
 import type { ApiContext } from '../api-state.ts'
 import { operation } from '../operation.ts'
@@ -21,6 +22,7 @@ export interface EmailChangeParts {
   messages: MessageReader
   waitingMail: WaitingMail
   resend: Resend
+  isSuspended(accountId: string): boolean
 }
 
 const rescheduleRequest = z.object({
@@ -40,10 +42,12 @@ export const emailChangeOperations = (parts: EmailChangeParts): Operation[] => [
       sandbox: true,
       body: { schema: rescheduleRequest, example: { scheduled_at: '2026-12-01T08:00:00Z' } },
       answers: [{ status: 200, description: 'The email has the new time.', schema: changedEmailAnswer }],
-      refuses: ['not_found', 'invalid_state'],
+      refuses: ['not_found', 'invalid_state', 'account_suspended'],
     },
     async (ctx, { body }) => {
       const { id } = await findOwnMessage(ctx, parts.messages)
+      // A time gone by would send it.
+      if (parts.isSuspended(ctx.state.submitter.accountId)) throw accountSuspended()
       await parts.waitingMail.reschedule(id, scheduleOf(body.scheduled_at, parts.clock.now()))
       return { object: 'email' as const, id }
     },

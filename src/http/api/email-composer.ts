@@ -17,8 +17,6 @@ import { isSmall } from './small-source.ts'
 interface ComposerParts {
   clock: Clock
   templates: Pick<LiveTemplates, 'get'>
-  /** The name in Message-ID fields. */
-  hostname: string
   /** bytes; the setting `message_size_limit` */
   messageSizeLimit: number
   unsubscribe: UnsubscribeFrame
@@ -77,8 +75,8 @@ export class EmailComposer {
   }
 
   #frame(): ComposeJob['frame'] {
-    const { clock, hostname, messageSizeLimit, unsubscribe } = this.#parts
-    return { now: clock.now(), hostname, messageSizeLimit, unsubscribe }
+    const { clock, messageSizeLimit, unsubscribe } = this.#parts
+    return { now: clock.now(), messageSizeLimit, unsubscribe }
   }
 
   /** Here, or on the thread where that would take long: a small request may name a large template. */

@@ -20,8 +20,6 @@ import { withUnsubscribeLink } from './unsubscribe-link.ts'
 export interface EmailFrame {
   /** Epoch, ms. */
   now: number
-  /** The name in Message-ID fields. */
-  hostname: string
   /** bytes */
   messageSizeLimit: number
   unsubscribe: UnsubscribeFrame
@@ -40,7 +38,7 @@ type Fault = Parameters<typeof refusal>[0][number]
 export async function submissionFor(
   email: CompleteEmail,
   by: { submitter: Submitter; source: 'api' | 'compat'; idempotency: Idempotency | null },
-  { now, hostname, messageSizeLimit, unsubscribe }: EmailFrame,
+  { now, messageSizeLimit, unsubscribe }: EmailFrame,
 ): Promise<Submission> {
   const faults: Fault[] = []
   const mailboxes = readMailboxes(email, faults)
@@ -55,7 +53,7 @@ export async function submissionFor(
   const id = newId('em', now)
   const topic = topicOf(email.unsubscribe)
   const linked = topic === null ? email : withUnsubscribeLink(email, { ...by.submitter, messageId: id, topic, recipients }, unsubscribe)
-  const composed = await compose(outgoingFor(linked, { ...mailboxes, from }, attachments), { now, hostname })
+  const composed = await compose(outgoingFor(linked, { ...mailboxes, from }, attachments), { now })
   if (composed.content.length > messageSizeLimit) throw tooLarge(composed.content.length, messageSizeLimit)
   return {
     id,
@@ -64,6 +62,7 @@ export async function submissionFor(
     reversePath: null,
     recipients,
     headerFrom: [from],
+    sender: null,
     headerFromText: mailboxText(from),
     headerToText: to.map(mailboxText),
     headerCcText: cc.map(mailboxText),

@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import type { Login } from '../../account/login.ts'
+import type { RefusedLogins } from '../../account/refused-logins.ts'
 import type { Session, Sessions } from '../../account/sessions.ts'
 import type { User } from '../../account/user.ts'
 import { SternaError } from '../../errors.ts'
 import { isoTime } from '../../iso-time.ts'
-import type { Log } from '../../log.ts'
 import { smallBodyLimit } from '../json-body.ts'
 import { operation } from '../operation.ts'
 import type { Operation } from '../operation.ts'
@@ -14,7 +14,7 @@ import { timeAnswer } from '../time-field.ts'
 import { userAnswer, userObject } from './user-operations.ts'
 
 export interface SessionParts {
-  log: Log
+  refusedLogins: Pick<RefusedLogins, 'note'>
   login: Login
   sessions: Sessions
   entry: SessionEntry
@@ -62,12 +62,12 @@ export const sessionOperations = (parts: SessionParts): Operation[] => [
       refuses: ['invalid_credentials', 'invalid_session', 'second_factor_required', 'foreign_origin', 'rate_limit_exceeded', 'service_unavailable'],
     },
     async (ctx, { body }) => {
-      const { entry, login, log } = parts
+      const { entry, login, refusedLogins } = parts
       entry.checkOrigin(ctx)
       ctx.set('Cache-Control', 'no-store')
       const { clientAddress: address, requestId } = ctx.state
       const user = await login.verify(body, address).catch((error: unknown) => {
-        if (error instanceof SternaError && error.code === 'invalid_credentials') log.warn({ address, requestId }, 'login refused')
+        if (error instanceof SternaError && error.code === 'invalid_credentials') refusedLogins.note('login refused', { address, requestId })
         throw error
       })
       const session = await entry.begin(ctx, user)

@@ -18,7 +18,7 @@ const settingAnswer = z
   })
   .meta({ id: 'Setting' })
 
-/** `/api/settings`. No setting holds a secret: keys and certificates are files that settings name. */
+/** `/api/settings`. The one that may hold a secret is not shown; keys and certificates are files that settings name. */
 export const settingOperations = (parts: { config: Config }): Operation[] => [
   operation(
     {

@@ -19,6 +19,8 @@ import type { DoorFault } from './native-email.ts'
 export interface MimeParts extends Pick<RawMessageFrame, 'hostname' | 'messageSizeLimit'> {
   clock: Clock
   accept: Accept
+  /** Whether Received tells who the client is. */
+  traceClients: boolean
 }
 
 /** `from` and `subject` stand in the message itself; clients send them all the same. */
@@ -38,7 +40,7 @@ interface At {
 export async function sendMime(form: Form, { domain, request, clientAddress }: At, parts: MimeParts): Promise<Accepted> {
   const { content, recipients, options } = readMime(form)
   const submitter = options.isTest ? { ...request.submitter, sandbox: true } : request.submitter
-  const message: RawMessage = { content, recipients, options, submitter, clientAddress, idempotencyKey: request.idempotencyKey }
+  const message: RawMessage = { content, recipients, options, submitter, idempotencyKey: request.idempotencyKey, clientAddress: parts.traceClients ? clientAddress : null }
   const submission = await mimeSubmission(message, { ...parts, now: parts.clock.now() })
   checkAuthors(submission, domain)
   return parts.accept(submission)

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import { SternaError } from '../../errors.ts'
 import { newId } from '../../id.ts'
 import { addressedAs } from '../../message/addressed-as.ts'
-import { complete, maxReceived } from '../../message/complete.ts'
+import { complete, maxReceived, signedLongLine } from '../../message/complete.ts'
 import type { Completed } from '../../message/complete.ts'
 import { formatDate } from '../../message/format-field.ts'
 import { metadataFault, parseScheduledAt, tagsFault } from '../../message/send-options.ts'
@@ -23,8 +23,8 @@ export interface RawMessage {
   /** The header `Idempotency-Key` of the request. */
   idempotencyKey: string | null
   options: MailgunOptions
-  /** Of the client. */
-  clientAddress: string
+  /** Of the client, where it is to be told in Received. */
+  clientAddress: string | null
 }
 
 export interface RawMessageFrame {
@@ -49,8 +49,9 @@ export async function mimeSubmission(message: RawMessage, frame: RawMessageFrame
     return header.header
   }
   const options = { maxMessageBytes: frame.messageSizeLimit, completeHeader }
-  const { hasEightBitBody } = await readMessage(Readable.from(withCrlf(message.content)), collector, options).catch(refusalOf)
+  const { hasEightBitBody, hasLongLine } = await readMessage(Readable.from(withCrlf(message.content)), collector, options).catch(refusalOf)
   if (!header) throw new Error('a message was read without its header')
+  if (hasLongLine && header.mustStay) throw new SternaError('invalid_message', signedLongLine)
   return submissionOf(message, { id, header, content: collector.finish(), hasEightBitBody, now: frame.now })
 }
 
@@ -67,9 +68,10 @@ function completedHeader(bytes: Buffer, received: string, now: number): Complete
 }
 
 /** RFC 5321 4.4; the protocol is that of RFC 3848's registry for mail that came over HTTP. */
-function traceField(clientAddress: string, id: string, { hostname, now }: RawMessageFrame): string {
-  const literal = clientAddress.includes(':') ? `IPv6:${clientAddress}` : clientAddress
-  return `Received: from [${literal}]\r\n by ${hostname} with HTTP id ${id};\r\n ${formatDate(now)}`
+function traceField(clientAddress: string | null, id: string, { hostname, now }: RawMessageFrame): string {
+  const literal = clientAddress?.includes(':') ? `IPv6:${clientAddress}` : clientAddress
+  const from = literal === null ? '' : `from [${literal}]\r\n `
+  return `Received: ${from}by ${hostname} with HTTP id ${id};\r\n ${formatDate(now)}`
 }
 
 interface ReadRaw {
@@ -93,6 +95,7 @@ function submissionOf(message: RawMessage, { id, header, content, hasEightBitBod
     reversePath: null,
     recipients: recipientsOf(recipients, header),
     headerFrom: header.headerFrom,
+    sender: header.sender,
     headerFromText: header.headerFromText,
     headerToText: header.headerToText,
     headerCcText: header.headerCcText,
@@ -102,7 +105,7 @@ function submissionOf(message: RawMessage, { id, header, content, hasEightBitBod
     content,
     bodyType: hasEightBitBody ? '8bitmime' : '7bit',
     // oxlint-disable-next-line no-control-regex
-    smtputf8: header.smtputf8 || recipients.some((address) => /[^\x00-\x7f]/.test(address)),
+    smtputf8: recipients.some((address) => /[^\x00-\x7f]/.test(address)),
     envid: null,
     ret: null,
     tags,

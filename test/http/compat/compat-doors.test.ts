@@ -38,7 +38,7 @@ async function serverFailing(error: Error, acceptBatch?: AcceptBatch) {
   const fail = (): Promise<never> => Promise.reject(error)
   const db = await testDatabase()
   const templates = new TemplateList({ db, clock })
-  const composer = new EmailComposer({ clock, templates: templates.live, hostname: 'mail.example.com', messageSizeLimit: 1024 * 1024, unsubscribe: unsubscribeFrame })
+  const composer = new EmailComposer({ clock, templates: templates.live, messageSizeLimit: 1024 * 1024, unsubscribe: unsubscribeFrame })
   onTestFinished(() => composer.stop())
   const doors = compatDoors({
     clock,
@@ -47,6 +47,7 @@ async function serverFailing(error: Error, acceptBatch?: AcceptBatch) {
     acceptBatch: acceptBatch ?? fail,
     bodyRoom: new BodyRoom(),
     hostname: 'mail.example.com',
+    traceClients: false,
     messageSizeLimit: 1024 * 1024,
     verifiedDomainFor: (_, name) => ({ id: 'dom_1', name, tracking: { opens: false, clicks: false } }),
   })

@@ -1,0 +1,51 @@
+import type { Server, Socket } from 'node:net'
+import { parseProxyHeader } from './proxy-header.ts'
+
+/** How long a proxy may take for its header, ms: it comes with the first packet. Whoever sends none is greeted after this. */
+const headerMs = 1_000
+
+/**
+ * Takes the header of the PROXY protocol off a connection from a proxy, and leaves what follows it to be read. Without a header,
+ * or where the proxy speaks for itself, the client is whoever is at the other end.
+ * @param done gets the client's address; null where a header began that cannot be read or never ended, and the socket is destroyed
+ */
+export function takeProxyHeader(socket: Socket, done: (address: string | null) => void): void {
+  const own = socket.remoteAddress ?? ''
+  let come: Buffer = Buffer.alloc(0)
+  const finish = (address: string | null): void => {
+    clearTimeout(timer)
+    socket.off('readable', read).off('end', giveUp).off('close', giveUp).off('error', giveUp)
+    // An error may still be under way, and nobody else listens for it.
+    if (address === null) socket.on('error', () => {}).destroy()
+    done(address)
+  }
+  const giveUp = (): void => finish(null)
+  const read = (): void => {
+    let bytes: Buffer | null
+    while ((bytes = socket.read() as Buffer | null) !== null) come = Buffer.concat([come, bytes])
+    const header = parseProxyHeader(come)
+    if (header.found === 'part') return
+    if (header.found === 'broken') return giveUp()
+    const [length, address] = header.found === 'header' ? [header.length, header.address ?? own] : [0, own]
+    if (come.length > length) socket.unshift(come.subarray(length))
+    finish(address)
+  }
+  const timer = setTimeout(() => finish(come.length === 0 ? own : null), headerMs).unref()
+  socket.on('readable', read).on('end', giveUp).on('close', giveUp).on('error', giveUp)
+}
+
+/**
+ * Has each new connection of a server pass `admit`, which hands it on to the server, at once or later, or does not. To be called
+ * before the server listens.
+ */
+export function interceptConnections(server: Server, admit: (socket: Socket, handOn: () => void) => void): void {
+  const accept = server.listeners('connection') as ((socket: Socket) => void)[]
+  server.removeAllListeners('connection')
+  server.on('connection', (socket: Socket) => {
+    admit(socket, () => {
+      // A server that has closed meanwhile knows nothing of it, and would never end it.
+      if (!server.listening) return void socket.destroy()
+      for (const listener of accept) listener.call(server, socket)
+    })
+  })
+}

@@ -1,0 +1,43 @@
+/** Where a delivery thread asks the main thread for content. */
+interface Asked {
+  resolve: (content: Uint8Array | null) => void
+  reject: (error: Error) => void
+}
+
+/** What a request comes to: null where there is no room, a text where it cannot be read. */
+export type ContentAnswer = Uint8Array | string | null
+
+/** Content of jobs that it does not go along with: asked for when a host is ready for it, given back when it has left. */
+export class ContentRequests {
+  readonly #tell: (type: 'content wanted' | 'content left', jobId: string) => void
+  readonly #asked = new Map<string, Asked>()
+  readonly #taken = new Set<string>()
+
+  constructor(tell: (type: 'content wanted' | 'content left', jobId: string) => void) {
+    this.#tell = tell
+  }
+
+  /**
+   * To be given back; null where there is no room for it.
+   * @throws Error where it cannot be read
+   */
+  take(jobId: string): Promise<Uint8Array | null> {
+    return new Promise((resolve, reject) => {
+      this.#asked.set(jobId, { resolve, reject })
+      this.#tell('content wanted', jobId)
+    })
+  }
+
+  /** Does nothing where it was not taken. */
+  giveBack(jobId: string): void {
+    if (this.#taken.delete(jobId)) this.#tell('content left', jobId)
+  }
+
+  answer(jobId: string, content: ContentAnswer): void {
+    const asked = this.#asked.get(jobId)
+    this.#asked.delete(jobId)
+    if (typeof content === 'string') return asked?.reject(new Error(content))
+    if (content !== null) this.#taken.add(jobId)
+    asked?.resolve(content)
+  }
+}

@@ -1,0 +1,81 @@
+import { BoundedMap } from '../bounded-map.ts'
+import type { HostRest } from './attempt.ts'
+
+/** What is known of a host, or of another part of the way to a destination. Times are performance.now(). */
+interface Health {
+  /** Connection-level failures in a row. */
+  failures: number
+  answeredAt: number
+  /** Since when it rests; infinite where it does not. */
+  downAt: number
+  /** Probes that failed. */
+  probes: number
+  restsUntil: number
+  reason: string
+}
+
+const fewestFailures = 4
+/** A host that answers now and then is taken for down after so many in a row. */
+const certainFailures = 20
+const lately = 60_000
+const shortestRestMs = 5_000
+const longestRestMs = 900_000
+/** How far a rest is stretched at random. */
+const jitter = 0.2
+const mostRemembered = 20_000
+
+/**
+ * Which hosts are down, by what connections to them came to: after four failures in a row, none of them within a minute of a
+ * success, or twenty, a host rests for 5, 10, 20 … 900 s, and one message after each rest finds out whether it is up again.
+ */
+export class HostHealth {
+  readonly #random: () => number
+  readonly #known = new BoundedMap<string, Health>(mostRemembered)
+  /** False until one has failed: there is nothing to look up then. */
+  #hasFailures = false
+
+  /** @param random 0 … 1 */
+  constructor(random: () => number) {
+    this.#random = random
+  }
+
+  /** For how long it rests from now on, where it does; zero where its probe is due. */
+  restOf(key: string, now: number): HostRest | undefined {
+    const health = this.#hasFailures ? this.#known.get(key) : undefined
+    if (!health || health.downAt === Infinity) return undefined
+    return { key, forMs: Math.max(0, Math.round(health.restsUntil - now)), reason: health.reason }
+  }
+
+  /** True of a host that has been connected to, and not failed since. */
+  hasAnswered(key: string): boolean {
+    return this.#known.get(key)?.failures === 0
+  }
+
+  noteAnswered(key: string, now: number): void {
+    const health = this.#known.get(key)
+    if (health) Object.assign(health, { failures: 0, answeredAt: now, downAt: Infinity, probes: 0 })
+    else this.#known.put(key, { failures: 0, answeredAt: now, downAt: Infinity, probes: 0, restsUntil: 0, reason: '' })
+  }
+
+  /** It is well, and nothing more need be remembered of it. */
+  forget(key: string): void {
+    if (this.#hasFailures && this.#known.get(key)) this.noteAnswered(key, -Infinity)
+  }
+
+  /** @param startedAt when the connection was begun: what was under way when the host was found to be down does not count */
+  noteFailed(key: string, reason: string, { startedAt, now }: { startedAt: number; now: number }): void {
+    this.#hasFailures = true
+    const health = this.#known.get(key) ?? { failures: 0, answeredAt: -Infinity, downAt: Infinity, probes: 0, restsUntil: 0, reason }
+    if (health.failures === 0) this.#known.put(key, health)
+    health.failures++
+    const isDown = health.downAt < Infinity
+    if (isDown && startedAt < health.downAt) return
+    const isEnough = health.failures >= (now - health.answeredAt > lately ? fewestFailures : certainFailures)
+    if (!isDown && !isEnough) return
+    if (isDown) health.probes++
+    health.downAt = now
+    health.reason = reason
+    const rest = Math.min(shortestRestMs * 2 ** health.probes, longestRestMs)
+    health.restsUntil = now + rest * (1 + jitter * this.#random())
+  }
+}

@@ -1,0 +1,98 @@
+import { messageOf } from '../errors.ts'
+import { inSevenBits } from '../message/seven-bit.ts'
+import { TrackedMessage } from '../tracking/tracked-message.ts'
+import type { DeliveryJob, DeliveryRecipient } from './attempt.ts'
+import type { ContentRequests } from './content-requests.ts'
+import { isCleanContent } from './data-encoding.ts'
+import { SignableMessage } from './dkim-header.ts'
+import type { DkimSigner } from './dkim-sign.ts'
+import type { Body, OutgoingMessage } from './mx-connection.ts'
+import { bounce } from './outcome.ts'
+import type { Verdict } from './outcome.ts'
+
+export interface LeavingParts {
+  /** The content of jobs that it does not go along with. */
+  contents: ContentRequests
+  signer: DkimSigner
+  /** Told of what went wrong and keeps no mail from leaving. */
+  noteFault: (reason: string) => void
+  /** Epoch, ms. */
+  now: () => number
+}
+
+/** Why a message that is stored so never leaves. */
+export const unclean = bounce('5.6.0 the message has bare CR or LF, or NUL', 'internal_error')
+/** What we add to a message, bytes, where its size must be told before it is known: signatures, a trace, fields. */
+const addedAtMost = 4096
+
+/** The message as it leaves for each recipient; null where it must not. One that is large is read when a host is ready for it. */
+export function messagesOf(job: DeliveryJob, parts: LeavingParts): ((recipient: DeliveryRecipient) => OutgoingMessage | Promise<OutgoingMessage>) | null {
+  const { messageId, bodyType, smtputf8, content } = job
+  const frame = { messageId, bodyType, smtputf8 }
+  if (content === 'on request') {
+    return (recipient) => ({ ...frame, size: job.size + addedAtMost, leastSize: job.size, body: () => requestedBody(job, recipient, parts) })
+  }
+  if (!isCleanContent(content)) return null
+  const leavingFor = leavingAs({ ...job, content }, parts)
+  return async (recipient) => {
+    const body = await leavingFor(recipient)
+    const size = body.header.length + body.content.length
+    return { ...frame, size, leastSize: size, body, bodyType: body.bodyType }
+  }
+}
+
+async function requestedBody(job: DeliveryJob, recipient: DeliveryRecipient, parts: LeavingParts): Promise<Body | Verdict | null> {
+  const content = await parts.contents.take(job.id)
+  if (content === null) return null
+  if (!isCleanContent(content)) return { outcome: unclean, nextHost: false }
+  return leavingAs({ ...job, content }, parts)(recipient)
+}
+
+/** A job whose content is there. */
+type LoadedJob = DeliveryJob & { content: Uint8Array }
+
+/** The content and what stands before it: all recipients whose message is the same share its signatures. */
+function leavingAs(job: LoadedJob, parts: LeavingParts): (recipient: DeliveryRecipient) => Promise<Body> {
+  const { content: carried, bodyType } = inSevenBits(job)
+  const tracked = orUntracked(job, parts, () => job.tracking && TrackedMessage.of(job.messageId, carried, job.tracking))
+  if (!tracked) {
+    const headerFor = headersOf(carried, job, parts)
+    return async (recipient) => ({ header: await headerFor(recipient), content: carried, bodyType })
+  }
+  return async (recipient) => {
+    const content = orUntracked(job, parts, () => cleanOnly(tracked.contentFor(recipient.id))) ?? carried
+    return { header: await headersOf(content, job, parts)(recipient), content, bodyType }
+  }
+}
+
+/** A message that cannot be tracked leaves as it is. */
+function orUntracked<T>({ messageId }: DeliveryJob, { noteFault }: LeavingParts, track: () => T): T | null {
+  try {
+    return track()
+  } catch (error) {
+    noteFault(`message ${messageId} leaves untracked: ${messageOf(error)}`)
+    return null
+  }
+}
+
+/** @throws Error where there is a bare CR or LF, or NUL */
+function cleanOnly(content: Uint8Array): Uint8Array {
+  if (!isCleanContent(content)) throw new Error('its tracked form has bare CR or LF, or NUL')
+  return content
+}
+
+function headersOf(
+  content: Uint8Array,
+  job: DeliveryJob,
+  { signer, now }: LeavingParts,
+): (recipient: DeliveryRecipient) => Promise<string> {
+  const message = new SignableMessage(content)
+  const signed = new Map<string, string>()
+  return async (recipient) => {
+    const added = [...recipient.fields, ...job.fields].filter(({ unless }) => !unless.some((name) => message.names.has(name)))
+    const fields = added.map(({ text }) => text).join('')
+    const signatures = signed.get(fields) ?? (await signer.sign(message, { fields, keys: job.signingKeys, now: now() }))
+    signed.set(fields, signatures)
+    return `${recipient.traceFields}${signatures}${fields}`
+  }
+}

@@ -1,0 +1,128 @@
+import { createHash, createHmac, pbkdf2, randomBytes, timingSafeEqual } from 'node:crypto'
+import { promisify } from 'node:util'
+
+/** What we log in with. */
+export interface Credentials {
+  user: string
+  password: string
+}
+
+/** Our side of one exchange (RFC 4422): texts as they are before base64. */
+interface SaslExchange {
+  /** What goes with the AUTH command; null where the server speaks first. */
+  initial: string | null
+  /** @throws SaslFault */
+  respond(challenge: string): Promise<string> | string
+  /** True once the server has shown that it is the one that knows the password, where the mechanism asks that of it. */
+  isServerProved(): boolean
+}
+
+/** A server that does not keep to the mechanism; nothing more is to be said to it. */
+export class SaslFault extends Error {}
+
+/** In the order of our choice. The first two tell the password itself. */
+const mechanismNames = ['PLAIN', 'LOGIN', 'SCRAM-SHA-256', 'CRAM-MD5'] as const
+export type MechanismName = (typeof mechanismNames)[number]
+const tellsPassword = (name: MechanismName): boolean => name === 'PLAIN' || name === 'LOGIN'
+
+/** The mechanisms that a host offers and that may be used: the password itself is told to a proven host alone. */
+export const usableMechanisms = (offered: string[], isVerified: boolean): MechanismName[] =>
+  mechanismNames.filter((name) => offered.includes(name) && (isVerified || !tellsPassword(name)))
+
+export function startExchange(name: MechanismName, credentials: Credentials, nonce = randomBytes(18).toString('base64')): SaslExchange {
+  switch (name) {
+    case 'PLAIN':
+      return plain(credentials)
+    case 'LOGIN':
+      return login(credentials)
+    case 'SCRAM-SHA-256':
+      return new ScramExchange(credentials, nonce)
+    case 'CRAM-MD5':
+      return cramMd5(credentials)
+  }
+}
+
+/** RFC 4616. */
+const plain = ({ user, password }: Credentials): SaslExchange => ({
+  initial: `\0${user}\0${password}`,
+  respond: () => {
+    throw new SaslFault('it asks for more than PLAIN has')
+  },
+  isServerProved: () => true,
+})
+
+/** draft-murchison-sasl-login: the user, then the password, whatever it is asked by. */
+function login({ user, password }: Credentials): SaslExchange {
+  const answers = [user, password]
+  const respond = (): string => {
+    const answer = answers.shift()
+    if (answer === undefined) throw new SaslFault('it asks for more than LOGIN has')
+    return answer
+  }
+  return { initial: null, respond, isServerProved: () => true }
+}
+
+/** RFC 2195. */
+const cramMd5 = ({ user, password }: Credentials): SaslExchange => ({
+  initial: null,
+  respond: (challenge) => `${user} ${createHmac('md5', password).update(challenge).digest('hex')}`,
+  isServerProved: () => true,
+})
+
+const deriveKey = promisify(pbkdf2)
+/** A server may ask for so many, or it would keep us busy. */
+const mostIterations = 1_000_000
+
+/** RFC 5802, RFC 7677, without channel binding. */
+class ScramExchange implements SaslExchange {
+  readonly initial: string
+  readonly #password: string
+  readonly #nonce: string
+  /** What the server has to say at the end; null before it was computed. */
+  #signature: Buffer | null = null
+  #isProved = false
+
+  constructor({ user, password }: Credentials, nonce: string) {
+    // RFC 4013 is more than this, for characters that no provider gives out.
+    const name = user.normalize('NFKC').replaceAll('=', '=3D').replaceAll(',', '=2C')
+    this.#password = password.normalize('NFKC')
+    this.#nonce = nonce
+    this.initial = `n,,n=${name},r=${nonce}`
+  }
+
+  respond(challenge: string): Promise<string> | string {
+    return this.#signature ? this.#last(challenge, this.#signature) : this.#first(challenge)
+  }
+
+  isServerProved(): boolean {
+    return this.#isProved
+  }
+
+  async #first(challenge: string): Promise<string> {
+    const { r: nonce = '', s: salt = '', i = '' } = attributes(challenge)
+    const iterations = Number(i)
+    const isValid = nonce.length > this.#nonce.length && nonce.startsWith(this.#nonce) && salt !== '' && iterations >= 1
+    if (!isValid || !Number.isInteger(iterations)) throw new SaslFault('its challenge is not one of SCRAM')
+    if (iterations > mostIterations) throw new SaslFault(`it asks for ${iterations} rounds`)
+    const salted = await deriveKey(this.#password, Buffer.from(salt, 'base64'), iterations, 32, 'sha256')
+    const clientKey = hmac(salted, 'Client Key')
+    const withoutProof = `c=biws,r=${nonce}`
+    const signed = `${this.initial.slice(3)},${challenge},${withoutProof}`
+    const clientSignature = hmac(createHash('sha256').update(clientKey).digest(), signed)
+    this.#signature = hmac(hmac(salted, 'Server Key'), signed)
+    const proof = clientKey.map((byte, place) => byte ^ (clientSignature[place] as number))
+    return `${withoutProof},p=${Buffer.from(proof).toString('base64')}`
+  }
+
+  #last(challenge: string, signature: Buffer): string {
+    const given = Buffer.from(attributes(challenge).v ?? '', 'base64')
+    this.#isProved = given.length === signature.length && timingSafeEqual(given, signature)
+    if (!this.#isProved) throw new SaslFault('it does not know the password that it asks for')
+    return ''
+  }
+}
+
+const hmac = (key: Buffer, text: string): Buffer => createHmac('sha256', key).update(text).digest()
+
+const attributes = (message: string): Record<string, string> =>
+  Object.fromEntries(message.split(',').map((part) => [part.slice(0, 1), part.slice(2)]))

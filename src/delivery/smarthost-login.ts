@@ -1,0 +1,149 @@
+import { messageOf } from '../errors.ts'
+import { isoTime } from '../iso-time.ts'
+import { formatReply } from '../smtp/reply.ts'
+import type { Heard, SmtpDialogue } from './smtp-dialogue.ts'
+import { SaslFault, startExchange, usableMechanisms } from './sasl.ts'
+import type { Credentials, MechanismName } from './sasl.ts'
+
+/** What a login came to: null where we are logged in. `isRefused`: the operator has to do something about it. */
+export type LoginFailure = { reason: string; isRefused: boolean } | null
+
+interface LoginParts {
+  /** In capitals, as EHLO had them. */
+  offered: string[]
+  /** True inside TLS with a host that is proved to be the one. */
+  isVerified: boolean
+  /** Of each reply. */
+  timeoutMs: number
+}
+
+/** RFC 4954 4: a command with a longer response would be longer than a command may be. */
+const longestCommand = 510
+
+/** Logs in by the first mechanism that the host takes. Never rejects. */
+export async function logIn(
+  dialogue: SmtpDialogue,
+  credentials: Credentials,
+  { offered, isVerified, timeoutMs }: LoginParts,
+): Promise<LoginFailure> {
+  const names = usableMechanisms(offered, isVerified)
+  let failure: LoginFailure = { reason: notUsable(offered, isVerified), isRefused: true }
+  for (const name of names) {
+    const answer = await exchange(dialogue, { name, credentials, timeoutMs })
+    if (answer === null) return null
+    if (typeof answer === 'string') return { reason: `the login by ${name} was given up: ${answer}`, isRefused: true }
+    if ('broken' in answer) return { reason: answer.broken, isRefused: false }
+    failure = { reason: `the login by ${name} was refused: ${formatReply(answer)}`, isRefused: answer.code >= 500 }
+    // RFC 5321 4.2.3: it does not know that mechanism after all. Another one would fail by the same password.
+    if (answer.code !== 504) return failure
+  }
+  return failure
+}
+
+/** SCRAM has two, and one more where the first response did not fit into the command. */
+const mostChallenges = 3
+
+interface Exchanging {
+  name: MechanismName
+  credentials: Credentials
+  timeoutMs: number
+}
+
+/** Null where we are logged in; the answer that says we are not, or what is wrong with the host. */
+async function exchange(dialogue: SmtpDialogue, { name, credentials, timeoutMs }: Exchanging): Promise<Heard | string | null> {
+  const ours = startExchange(name, credentials)
+  const withInitial = `AUTH ${name} ${toBase64(ours.initial ?? '')}`
+  const isInitialSent = ours.initial !== null && withInitial.length <= longestCommand
+  dialogue.sendHidden(isInitialSent ? withInitial : `AUTH ${name}`, `AUTH ${name}`)
+  let answer = await dialogue.reply(timeoutMs, 'AUTH')
+  let initial = isInitialSent ? null : ours.initial
+  for (let challenges = 1; !('broken' in answer) && answer.code === 334; challenges++) {
+    try {
+      if (challenges > mostChallenges) throw new SaslFault('it asks without end')
+      const response = initial ?? (await ours.respond(Buffer.from(answer.text, 'base64').toString()))
+      initial = null
+      dialogue.sendHidden(toBase64(response), '(response)')
+    } catch (error) {
+      dialogue.sendHidden('*', '*')
+      await dialogue.reply(timeoutMs, 'AUTH')
+      return messageOf(error)
+    }
+    answer = await dialogue.reply(timeoutMs, 'AUTH')
+  }
+  if ('broken' in answer || answer.code !== 235) return answer
+  return ours.isServerProved() ? null : 'it did not show that it knows the password'
+}
+
+const toBase64 = (text: string): string => Buffer.from(text).toString('base64')
+
+function notUsable(offered: string[], isVerified: boolean): string {
+  if (offered.length === 0) return 'it offers no login (AUTH)'
+  return `of its ways to log in (${offered.join(', ')}) none can be used${isVerified ? '' : ' without TLS to a host whose certificate is valid'}`
+}
+
+/** After a refusal the next login waits so long, doubling, ms: providers lock out who fails again and again. */
+const firstWaitMs = 60_000
+const longestWaitMs = 15 * 60_000
+
+/**
+ * Lets no more than one login fail at a time, and none for a while after that. Whoever waits for the same smarthost learns
+ * of the refusal without asking.
+ */
+export class LoginGate {
+  /** Told of every login: why it was refused, or null where it was not. */
+  readonly #told: (refusal: string | null) => void
+  /** A login of which the result is not known yet, while none has succeeded. */
+  #first: Promise<LoginFailure> | null = null
+  #isProved = false
+  #refusal: { reason: string; until: number; waitMs: number } | null = null
+
+  constructor(told: (refusal: string | null) => void) {
+    this.#told = told
+  }
+
+  /** Why no login is tried now; null where one may be. */
+  get refusal(): string | null {
+    if (!this.#refusal || this.#refusal.until <= performance.now()) return null
+    const { reason, until } = this.#refusal
+    return `${reason}; tried again after ${isoTime(Date.now() + Math.max(0, until - performance.now()))}`
+  }
+
+  async run(login: () => Promise<LoginFailure>): Promise<LoginFailure> {
+    while (!this.#isProved && this.#first) await this.#first
+    if (this.refusal !== null) return { reason: this.refusal, isRefused: true }
+    const running = this.#judged(login)
+    if (!this.#isProved) this.#first = running
+    return running
+  }
+
+  /** What came of it is known before whoever waits for it goes on. */
+  async #judged(login: () => Promise<LoginFailure>): Promise<LoginFailure> {
+    try {
+      const failure = await login()
+      if (failure === null) this.#succeeded()
+      else if (failure.isRefused) this.refused(failure.reason)
+      return failure
+    } finally {
+      this.#first = null
+    }
+  }
+
+  /** The smarthost does not take mail from us as we are. */
+  refused(reason: string): void {
+    this.#isProved = false
+    const waitMs = Math.min(this.#refusal ? this.#refusal.waitMs * 2 : firstWaitMs, longestWaitMs)
+    this.#refusal = { reason, until: performance.now() + waitMs, waitMs }
+    this.#told(reason)
+  }
+
+  /** The smarthost has taken mail, so what it refused is over. */
+  taken(): void {
+    if (this.#refusal) this.#succeeded()
+  }
+
+  #succeeded(): void {
+    this.#isProved = true
+    this.#refusal = null
+    this.#told(null)
+  }
+}

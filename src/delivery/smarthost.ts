@@ -1,0 +1,28 @@
+import { readFileSync } from 'node:fs'
+import type { Config } from '../config/settings.ts'
+import type { Credentials } from './sasl.ts'
+import type { TlsPolicy } from './tls-policy.ts'
+
+/** The host that takes all mail instead of the MX hosts. */
+export interface Smarthost {
+  /** Name or IP address. */
+  host: string
+  port: number
+  /** Opportunistic by STARTTLS unless given. */
+  tls?: { isImplicit: boolean; policy: Extract<TlsPolicy, 'opportunistic' | 'encrypted' | 'enforced'> }
+  /** None unless given. */
+  login?: Credentials
+}
+
+/**
+ * The smarthost as the settings have it.
+ * @throws Error where the file of the password cannot be read
+ */
+export function smarthostOf({ smarthost, smarthostTls, smarthostVerify, ...login }: Config['delivery']): Smarthost | null {
+  if (!smarthost) return null
+  const { smarthostUser: user, smarthostPassword, smarthostPasswordFile: file } = login
+  const password = file === null ? smarthostPassword?.reveal() : readFileSync(file, 'utf8').replace(/\r?\n$/, '')
+  const policy = smarthostTls === 'opportunistic' ? smarthostTls : smarthostVerify ? 'enforced' : 'encrypted'
+  const tls = { isImplicit: smarthostTls === 'implicit', policy } as const
+  return { ...smarthost, tls, ...(user !== null && password !== undefined && { login: { user, password } }) }
+}

@@ -1,0 +1,93 @@
+import { BoundedMap } from '../bounded-map.ts'
+import { isoTime } from '../iso-time.ts'
+import type { DeliveryJob } from './attempt.ts'
+import type { Verdict } from './outcome.ts'
+import type { RouteHost } from './route.ts'
+import type { Heard } from './smtp-dialogue.ts'
+import type { TlsPolicy, TlsTrouble } from './tls-policy.ts'
+
+/** How a host is tried. */
+export interface Try {
+  host: RouteHost
+  policy: TlsPolicy
+  /** Why this is in plain text although no policy says so; null where it is not. */
+  because: string | null
+}
+
+/** What is wrong with TLS, of what was heard inside it; undefined where that was an answer that may be another in a while. */
+export function tlsTroubleIn(heard: Heard): TlsTrouble | undefined {
+  if ('broken' in heard) return heard.isTlsFault ? 'impossible' : 'broken off'
+  return heard.code >= 500 ? 'impossible' : undefined
+}
+
+interface Note {
+  /** Epoch, ms. */
+  since: number
+  reason: string
+  isPlain: boolean
+}
+
+/** How long mail goes to a host in plain text before TLS is tried there again, ms. */
+const rememberedMs = 24 * 60 * 60_000
+/** TLS that broke off must do so again after this long, ms: a host that is just restarted is no reason for plain text. */
+const patienceMs = 300_000
+const mostHosts = 10_000
+
+/**
+ * The hosts with which TLS has failed, and so how they are tried (RFC 7435 4.1): plain text is better than no mail, where
+ * no policy demands TLS. Times are of the queue's clock, epoch ms.
+ */
+export class TlsTroubles {
+  readonly #notes = new BoundedMap<string, Note | null>(mostHosts)
+
+  /** The hosts in their order; those that can be reached in plain text only come after all others. */
+  tries(hosts: RouteHost[], demanded: DeliveryJob['tls'], at: number): Try[] {
+    const byTls: Try[] = []
+    const inPlain: Try[] = []
+    for (const host of hosts) {
+      const policy = demandedOf(host, demanded)
+      const because = mayBePlain(host, policy) ? this.#because(host, at) : null
+      if (because === null) byTls.push({ host, policy, because })
+      else inPlain.push({ host, policy: 'none', because })
+    }
+    return [...byTls, ...inPlain]
+  }
+
+  /** The same host in plain text, where what became of a try by TLS lets it be tried so at once. */
+  after({ host, policy }: Try, { outcome, tlsTrouble }: Verdict, at: number): Try | null {
+    if (outcome.type === 'delivered' && policy !== 'none') this.forget(host)
+    if (!tlsTrouble || !mayBePlain(host, policy) || outcome.type === 'delivered') return null
+    const earlier = this.#noteOf(host, at)
+    const isPlain = tlsTrouble === 'impossible' || (earlier !== null && at - earlier.since >= patienceMs)
+    const since = earlier && !isPlain ? earlier.since : at
+    this.#notes.put(keyOf(host), { since, reason: outcome.reason, isPlain })
+    const because = this.#because(host, at)
+    return because === null ? null : { host, policy: 'none', because }
+  }
+
+  /** TLS is tried first again. */
+  forget(host: RouteHost): void {
+    if (this.#notes.get(keyOf(host))) this.#notes.put(keyOf(host), null)
+  }
+
+  #because(host: RouteHost, at: number): string | null {
+    const note = this.#noteOf(host, at)
+    return note?.isPlain ? `TLS failed at ${isoTime(note.since)}: ${note.reason}` : null
+  }
+
+  /** A clock that was set back does not make a note last. */
+  #noteOf(host: RouteHost, at: number): Note | null {
+    const note = this.#notes.get(keyOf(host)) ?? null
+    return note && at >= note.since && at < note.since + rememberedMs ? note : null
+  }
+}
+
+/** What is demanded of a connection to this host: by the mail, or by the operator for the smarthost. */
+function demandedOf({ smarthost }: RouteHost, byMail: DeliveryJob['tls']): TlsPolicy {
+  return byMail === 'enforced' ? byMail : (smarthost?.tls?.policy ?? byMail)
+}
+
+/** Never what a policy demands TLS for, nor where we log in. */
+const mayBePlain = ({ smarthost }: RouteHost, policy: TlsPolicy): boolean => policy === 'opportunistic' && !smarthost?.login
+
+const keyOf = ({ name, address, port }: RouteHost): string => `${name} ${address} ${port}`

@@ -1,0 +1,48 @@
+import type { CancelTimer, Clock } from '../clock.ts'
+
+interface RestingExpiryParts {
+  clock: Clock
+  /** Destinations that rest, and why. */
+  resting(): Iterable<{ name: string; reason: string }>
+  /** Gives up what waits for a destination and whose time is over. */
+  expire(destination: string, reason: string): Promise<void>
+  failed(error: unknown): void
+}
+
+/** How often it is looked, ms. */
+const everyMs = 15_000
+
+/** Mail whose time ends while its destination rests is given up then, not when its host is tried again. */
+export class RestingExpiry {
+  readonly #parts: RestingExpiryParts
+  #cancelTimer: CancelTimer = () => {}
+  #isArmed = false
+  #isStopped = false
+
+  constructor(parts: RestingExpiryParts) {
+    this.#parts = parts
+  }
+
+  /** A destination rests: it is looked at until none does. */
+  arm(): void {
+    if (this.#isArmed || this.#isStopped) return
+    this.#isArmed = true
+    const { clock, failed } = this.#parts
+    this.#cancelTimer = clock.at(clock.now() + everyMs, () => void this.#look().catch(failed))
+  }
+
+  stop(): void {
+    this.#isStopped = true
+    this.#cancelTimer()
+  }
+
+  async #look(): Promise<void> {
+    const resting = [...this.#parts.resting()]
+    try {
+      for (const { name, reason } of resting) if (!this.#isStopped) await this.#parts.expire(name, reason)
+    } finally {
+      this.#isArmed = false
+      if (resting.length > 0) this.arm()
+    }
+  }
+}

@@ -1,0 +1,81 @@
+import { scopeParams } from '../account/account-scope.ts'
+import type { AccountScope } from '../account/account-scope.ts'
+import { idFloor } from '../id.ts'
+import { isoTime } from '../iso-time.ts'
+import { messagesBehind, messagesWith, mostBehind, searchPosition, termOf, wholeTable } from '../message/search-terms.ts'
+import type { Database, Statement } from '../store/database.ts'
+import { suppressionAddress } from './suppression-address.ts'
+
+/** A failure of mail to an address that words alone call unknown (see `Judgement`). */
+interface SaidUnknown extends AccountScope {
+  address: string
+  recipientId: string
+}
+
+const dayMs = 86_400_000
+/** One fault of a mail system may last over midnight. */
+const apartMs = dayMs / 2
+
+/** The end of what is another day to `now`: of an earlier date (UTC), and half a day ago. */
+const anotherDay = (now: number): number => Math.min(Math.floor(now / dayMs) * dayMs - 1, now - apartMs)
+
+const date = (at: number): string => isoTime(at).slice(0, 10)
+
+/** Why an address is suppressed at the second time, and what the event of that says. */
+export const toldTwice = (reason: string, saidBefore: number, now: number): string =>
+  `Reported twice as unknown, on ${date(saidBefore)} and ${date(now)}: ${reason}`
+
+const key = ({ address, ...scope }: Pick<SaidUnknown, 'address' | keyof AccountScope>) => ({ ...scopeParams(scope), address: suppressionAddress(address) })
+const ofKey = 'account_id = :accountId and address = :address and sandbox = :sandbox'
+
+/**
+ * When mail to the address failed in this way before, epoch ms, so that this is the second time: on another day, and since then
+ * nothing was delivered there, and no person opened or clicked. Null where it is the first time.
+ */
+export async function saidUnknownBefore(db: Pick<Database, 'read' | 'report'>, said: SaidUnknown, now: number): Promise<number | null> {
+  const [row] = await db.read<{ unknown_at: number | null; unknown_before: number | null }>(
+    `select unknown_at, unknown_before from soft_bounce where ${ofKey}`,
+    key(said),
+  )
+  const before = [row?.unknown_at, row?.unknown_before].find((at) => typeof at === 'number' && at <= anotherDay(now))
+  return typeof before === 'number' && !(await hasShownLife(db, said, before)) ? before : null
+}
+
+/** To be written where it is not the second time. Of several on one day the first is kept. */
+export const noteSaidUnknown = (said: Pick<SaidUnknown, 'address' | keyof AccountScope>, now: number): Statement => ({
+  sql: `insert into soft_bounce (account_id, address, sandbox, bounces, bounces_before, delivered_to, changed_at, unknown_at)
+        values (:accountId, :address, :sandbox, 0, 0, null, :now, :now)
+        on conflict (account_id, address, sandbox) do update
+          set unknown_before = soft_bounce.unknown_at, unknown_at = excluded.unknown_at, changed_at = excluded.changed_at
+          where soft_bounce.unknown_at is null or soft_bounce.unknown_at <= :anotherDay or soft_bounce.unknown_at > :now`,
+  params: { ...key(said), now, anotherDay: anotherDay(now) },
+})
+
+/** To be written with the second time: whoever removes the suppression begins anew. */
+export const forgetSaidUnknown = (said: Pick<SaidUnknown, 'address' | keyof AccountScope>): Statement => ({
+  sql: `update soft_bounce set unknown_at = null, unknown_before = null where ${ofKey}`,
+  params: key(said),
+})
+
+/**
+ * True where mail reached the address, or a person there did something with it; also where that cannot be told yet, because after
+ * an update the index is still being filled. A delivery that a report has taken back is none.
+ */
+async function hasShownLife(db: Pick<Database, 'report'>, { accountId, sandbox, address, recipientId }: SaidUnknown, since: number): Promise<boolean> {
+  if ((await searchPosition(db)).behind > mostBehind) return true
+  // What was accepted since then is few, and mostly tells. Mail that was scheduled, and opens of old mail, are looked for in all.
+  for (const first of [idFloor('em', since), wholeTable.first]) {
+    const found = await db.report(
+      `select r.id from (${messagesWith(termOf.to)} union all ${messagesBehind('email.queued')}) candidate cross join recipient r
+        where r.message_id = candidate.message_id and lower(r.forward_path) = lower(:to)
+          and ((r.id <> :recipientId and r.state in ('delivered', 'complained') and r.delivered_at > :since)
+            or (r.id <> :recipientId and r.state = 'sent' and r.sent_at > :since)
+            or (r.open_count + r.click_count > 0
+                and exists (select 1 from hit h where h.recipient_id = r.id and h.bot = 0 and h.happened_at > :since)))
+        limit 1`,
+      { ...scopeParams({ accountId, sandbox }), ...wholeTable, first, to: address, recipientId, since },
+    )
+    if (found.length > 0) return true
+  }
+  return false
+}

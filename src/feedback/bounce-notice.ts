@@ -47,12 +47,15 @@ export function isBounceNotice(message: ReturnedMessage, text: string, words: Sa
  * @param forwardPath of the recipient whose bounce it would be
  */
 export function isProvenNotice(message: ReturnedMessage, forwardPath: string, text: string, words: SaidWords): boolean {
-  if (isFromMailSystem(message) || returnsMessage(message)) return true
-  if (/^auto-replied/i.test(headerValue(message, 'auto-submitted')) || says(words, 'held')) return false
   const tellsOfFailure = saysNotDelivered(words) || refusal.test(text) || quotedReply.test(text)
+  const isOfReport = says(headerValue(message, 'subject'), 'reportSubject', 'refusalSubject')
+  const isReply = /^auto-replied/i.test(headerValue(message, 'auto-submitted'))
+  if (isFromMailSystem(message)) return !isReply || tellsOfFailure || isOfReport || returnsMessage(message)
+  if (isReply || says(words, 'held')) return tellsOfFailure && returnsMessage(message)
+  if (returnsMessage(message)) return true
   if (reportedAddress(headerValue(message, 'from'))?.toLowerCase() === forwardPath.toLowerCase()) return tellsOfFailure
   const isFromSystem = isUnsigned(message) || says(senderWords(headerValue(message, 'from')), 'reportingSystem')
-  return isFromSystem || tellsOfFailure || says(headerValue(message, 'subject'), 'reportSubject', 'refusalSubject')
+  return isFromSystem || tellsOfFailure || isOfReport
 }
 
 const isUnsigned = (message: ReturnedMessage): boolean => /^(?:<>)?$/.test(headerValue(message, 'from').trim())

@@ -116,6 +116,8 @@ const reports: [string, Outcome, Mail][] = [
   // No report.
   ['somebody who is away', 'nothing', text('Ann <ann@rcpt.example>', 'Re: Order', 'I am back on Monday. Please write to bob@rcpt.example.')],
   ['an automatic reply', 'nothing', { from: 'Ann <a@rcpt.example>', subject: 'Order', fields: ['Auto-Submitted: auto-replied'], body: ['Thank you. Mail that could not be delivered: call us.'] }],
+  ['a postmaster who answers by himself', 'nothing', { from: 'Postmaster <postmaster@rcpt.example>', subject: 'Re: Order', fields: ['Auto-Submitted: auto-replied'], body: ['Thank you for your mail. It is read on Monday.'] }],
+  ['an automatic reply with our message', 'nothing', { from: 'Ann <ann@rcpt.example>', subject: 'Order', fields: ['Auto-Submitted: auto-replied', 'MIME-Version: 1.0', 'Content-Type: multipart/mixed; boundary=m'], body: ['--m', '', 'I am back on Monday.', '--m', 'Content-Type: message/rfc822', '', ...ours, '', 'x', '--m--'] }],
   ['Outlook, away', 'nothing', { from: 'Ann <ann@rcpt.example>', subject: 'Automatic reply: Order', fields: ['X-MS-Exchange-Inbox-Rules-Loop: ann@rcpt.example'], body: ['I have left. My address does not exist any more.'] }],
   ['a ticket', 'nothing', { from: 'Help <help@rcpt.example>', subject: '[#12] Order', fields: ['X-RT-Ticket: 12', 'Auto-Submitted: auto-replied'], body: ['We have your mail.'] }],
   ['a list that holds it', 'nothing', { from: 'list-owner@rcpt.example', subject: 'Your message awaits approval', fields: ['Auto-Submitted: auto-generated'], body: ['Your mail to ann@rcpt.example is being held until the moderator reviews it for approval.'] }],

@@ -93,6 +93,9 @@ const reports: [string, Outcome, Mail][] = [
   ['iPlanet', 'hard', text('Internet Mail Delivery <postmaster@mx.example>', 'Delivery Notification: Delivery has failed', 'Your message cannot be delivered to the following recipients:', '', '  Recipient address: ann@rcpt.example', '  Reason: Remote SMTP server has rejected address', '  Diagnostic code: smtp;550 unknown user', '  SMTP:RCPT host 192.0.2.1: 550 unknown user ann')],
   ['a command by name', 'hard', text(daemon, 'Undeliverable', 'ann@rcpt.example: error in SMTP command RCPT: 550 no such user here')],
   ['a command by name, the data', 'soft', text(daemon, 'Undeliverable', 'ann@rcpt.example: error in SMTP command DATA: 550 no such user here')],
+  ['James, full, below a line that introduces it', 'soft', text('postmaster@mx.example', '[BOUNCE]', "I'm afraid I wasn't able to deliver your message to the following addresses.", '', 'Failed recipient(s):', 'ann@rcpt.example', '', 'Error message below:', '550 5.2.2 mailbox is full, user unknown')],
+  ['a block for the command, RCPT', 'hard', text('Mailer-Daemon <Mailer-Daemon@mx.example>', 'failure notice', '-------mail to', 'ann@rcpt.example', '-------server message', '550 unknown user <ann@rcpt.example>', '', '-------SMTP command', 'RCPT', '-------original message', ...ours)],
+  ['a dialogue with arrows the other way', 'hard', text('"InterScan MSS" <imss@mx.example>', 'Mail could not be delivered', 'Sent <<< RCPT TO:<ann@rcpt.example>', 'Received >>> 550 <ann@rcpt.example>... user unknown', '', 'Unable to deliver message to <ann@rcpt.example>')],
   ['a relay that is closed', 'soft', text(daemon, 'Undeliverable', '<ann@rcpt.example>: 554 5.7.1 Relay access denied')],
   ['a blocklist', 'soft', text(daemon, 'Undeliverable', '<ann@rcpt.example>: 554 5.7.1 Client host [192.0.2.9] blocked using zen.example; user unknown is what it says to all')],
   // Own words.

@@ -45,30 +45,20 @@ export function isOfAnother(recipients: ReadonlySet<string>): (text: string, add
   }
 }
 
-/** Every address in a line that may be a recipient. */
+/** Between two recipients of a row. */
+const continues = /^[>"'\])]{0,3}\s?[,;]\s{0,3}["'<]{0,2}$/
+
+/** Every address in a line that may be a recipient. Those of a row stand as its first does, and what follows it is said of all. */
 export function mentionsIn(line: string, index: number): RecipientMention[] {
-  const rows: RecipientMention[][] = []
-  let end = 0
-  for (const match of line.matchAll(address)) {
-    const row = rows.at(-1)
-    const continues = row?.at(-1)?.kind === 'listed' && /^[>"'\])]{0,3}\s?[,;]\s{0,3}["'<]{0,2}$/.test(line.slice(end, match.index))
-    end = match.index + match[0].length
-    const mention = continues ? mentionOf('listed', match[0], line.slice(end), index) : mentionAt(match[0], line, match.index, index)
-    if (!mention) continue
-    if (row && continues) row.push(mention)
-    else rows.push([mention])
-  }
-  // What follows a row of recipients is said of all of them.
-  return rows.flatMap((row) => row.map((mention) => ({ ...mention, rest: row.at(-1)?.rest ?? '' })))
-}
-
-const mentionOf = (kind: MentionKind, name: string, rest: string, line: number): RecipientMention => ({ address: name, line, kind, rest })
-
-function mentionAt(name: string, line: string, start: number, index: number): RecipientMention | null {
-  const before = line.slice(0, start)
-  const rest = line.slice(start + name.length)
-  const kind = kindOf(name, before, rest, line)
-  return kind && mentionOf(kind, name, rest, index)
+  const found = Array.from(line.matchAll(address), ({ 0: name, index: start }) => ({ name, start, end: start + name.length }))
+  const isInRow = found.map(({ start }, place) => place > 0 && continues.test(line.slice(found[place - 1]?.end, start)))
+  return found.flatMap(({ name }, place) => {
+    const first = found[isInRow.lastIndexOf(false, place)]
+    const next = isInRow.indexOf(false, place + 1)
+    const rest = line.slice(found.at(next < 0 ? -1 : next - 1)?.end)
+    const kind = kindOf(name, line.slice(0, first?.start), rest, line)
+    return kind === null ? [] : [{ address: name, line: index, kind, rest }]
+  })
 }
 
 function kindOf(name: string, before: string, rest: string, line: string): MentionKind | null {

@@ -1,13 +1,16 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { concernedRecipients } from '../src/feedback/feedback-report.ts'
+import { concernedRecipients, isSystemPath } from '../src/feedback/feedback-report.ts'
 import type { FeedbackReport } from '../src/feedback/feedback-report.ts'
+import { matchReport } from '../src/feedback/match-report.ts'
 import { parseFeedback } from '../src/feedback/parse-feedback.ts'
 import { readReturnedMessage } from '../src/feedback/read-returned-message.ts'
+import { headerValue } from '../src/feedback/returned-message.ts'
+import { suppressAfterBounce } from '../src/suppression/suppression-policy.ts'
 
 /**
- * How well returned messages are understood: `npm run score-feedback -- DIR [--list]`. DIR holds `labels.jsonl`, a line
+ * How well returned messages are understood: `npm run score-feedback -- DIR [--list] [--with-token]`. DIR holds `labels.jsonl`, a line
  * for each message with `id` (its file), `structure`, `class`, `recipients` (`address`, `hard`) and `label_origin`; only
  * labels by people count. Each message is read twice, as it is stored and with CRLF line ends, and counts twice.
  *
@@ -16,6 +19,12 @@ import { readReturnedMessage } from '../src/feedback/read-returned-message.ts'
  * recipients are reported; `delivered` the same. What is neither bounce nor complaint is right where it would act on nothing:
  * no recipient of it is a failed one. Falsely hard are recipients reported hard whose label is not, of all
  * recipients that are labelled. Exits non-zero where a message breaks the reader.
+ *
+ * With `--with-token` each message comes to the bounce address of a recipient of ours instead: its label's, as it is, and where
+ * there are several, each in turn. The reverse-path is what the message has in Return-Path, else null. What came back is not
+ * our message, so that a report is believed by its address alone. A bounce is right where the recipient is bounced, hard or
+ * soft as its label has it (a delay leaves it as it is, and is soft), and suppressed where it is hard, unless the DNS alone said
+ * so; anything else is right where nothing follows.
  */
 
 interface LabelledRecipient {
@@ -117,7 +126,71 @@ function wrongOne(scored: Scored): string {
   return `${label.id} ${lineEnds} (${label.structure})\n    label ${label.class}: ${shown(label.recipients)}\n    found ${got}\n${reasons.join('')}`
 }
 
-const { values, positionals } = parseArgs({ options: { list: { type: 'boolean' } }, allowPositionals: true })
+interface Replayed {
+  label: Label
+  recipient: LabelledRecipient
+  /** What followed for the recipient. */
+  outcome: 'hard' | 'soft' | 'delayed' | 'complained' | 'nothing'
+  suppressed: boolean
+  /** Why nothing did, else what was read. */
+  told: string
+}
+
+const policy = { hardBounces: true, complaints: true, softBounces: 0, expiry: 0 }
+
+/** What follows where this message comes to the address that our mail to this recipient left from. */
+async function replay(label: Label, recipient: LabelledRecipient, document: Buffer): Promise<Replayed> {
+  const message = await readReturnedMessage(document)
+  const forwardPath = isUnknown(recipient.address) ? 'unknown@recipient.invalid' : (recipient.address ?? '')
+  const reversePath = /<([^<>]+)>/.exec(headerValue(message, 'return-path'))?.[1] ?? null
+  const reading = parseFeedback(message, { forwardPath, isFromSystem: isSystemPath(reversePath) })
+  const state = { forwardPath, state: 'delivered' as const, isInHand: false, deliveredAt: 1, complainedAt: null }
+  const consequence = matchReport(reading, state, 'envelope')
+  const found = { label, recipient, suppressed: false }
+  if (consequence.type === 'complained' || consequence.type === 'opted_out') return { ...found, outcome: 'complained', suppressed: true, told: '' }
+  if (consequence.type !== 'bounced') {
+    const told = consequence.type === 'nothing' ? consequence.result : consequence.type
+    return { ...found, outcome: told === 'delayed' ? 'delayed' : 'nothing', told }
+  }
+  const { hard, category, status, smtpCode, reason } = consequence.bounce
+  const addressed = { address: forwardPath, messageId: 'em_0', recipientId: 'rcp_0' }
+  const entries = suppressAfterBounce({ accountId: 'acc_0', sandbox: false }, { ...addressed, hard, category, enhancedCode: status, smtpCode, reason }, policy, 0)
+  const told = `${category} ${status} ${reason.slice(0, 200)}`
+  return { ...found, outcome: hard ? 'hard' : 'soft', suppressed: entries.length > 0 || (hard && category === 'domain_not_found'), told }
+}
+
+function isRightReplay({ label, recipient, outcome, suppressed, told }: Replayed): boolean {
+  // A report of a failed authentication has the form of a complaint, and is of the domain (RFC 6591).
+  if (label.class === 'complaint') return outcome === 'complained' || told === 'no_effect'
+  if (label.class !== 'bounce') return outcome === 'nothing'
+  return recipient.hard ? outcome === 'hard' && suppressed : (outcome === 'soft' || outcome === 'delayed') && !suppressed
+}
+
+function replayFigures(all: Replayed[]): string {
+  const of = (name: string, isOne: (label: Label) => boolean): string => {
+    const chosen = all.filter(({ label }) => isOne(label))
+    return `${name.padEnd(32)} ${share(chosen.filter(isRightReplay).length, chosen.length)}\n`
+  }
+  const bounces = all.filter(({ label }) => label.class === 'bounce')
+  const count = (isOne: (one: Replayed) => boolean): number => bounces.filter(isOne).length
+  return [
+    of('with token: bounces', (label) => label.class === 'bounce'),
+    of('with token: dsn', (label) => label.class === 'bounce' && label.structure === 'dsn'),
+    of('with token: freeform', (label) => label.class === 'bounce' && label.structure === 'freeform'),
+    of('with token: autoreplies', (label) => label.class === 'autoreply'),
+    of('with token: not-bounces', (label) => label.class === 'not-bounce'),
+    of('with token: delivered', (label) => label.class === 'delivered'),
+    of('with token: complaints', (label) => label.class === 'complaint'),
+    `${'of bounces'.padEnd(32)} ${(['hard', 'soft', 'delayed', 'complained', 'nothing'] as const).map((outcome) => `${outcome} ${count((one) => one.outcome === outcome)}`).join(', ')}\n`,
+    `${'suppressed'.padEnd(32)} ${count(({ suppressed }) => suppressed)}, falsely ${count(({ suppressed, recipient }) => suppressed && !recipient.hard)}\n`,
+    `${'hard taken for soft'.padEnd(32)} ${share(count(({ recipient, outcome }) => recipient.hard && outcome !== 'hard'), count(({ recipient }) => recipient.hard))}\n`,
+  ].join('')
+}
+
+const wrongReplay = ({ label, recipient, outcome, told }: Replayed): string =>
+  `${label.id} (${label.structure})\n    label ${label.class}: ${recipient.address} ${recipient.hard ? 'hard' : 'soft'}\n    found ${outcome}: ${told}\n`
+
+const { values, positionals } = parseArgs({ options: { list: { type: 'boolean' }, 'with-token': { type: 'boolean' } }, allowPositionals: true })
 const directory = positionals[0]
 if (directory === undefined) throw new Error('Usage: npm run score-feedback -- DIR [--list]')
 const labels = readFileSync(join(directory, 'labels.jsonl'), 'utf8')
@@ -129,6 +202,18 @@ const scored: Scored[] = []
 for (const label of labels) {
   const document = readFileSync(join(directory, label.id))
   scored.push(await score(label, 'as stored', document), await score(label, 'with CRLF', withCrlf(document)))
+}
+if (values['with-token']) {
+  const unnamed: LabelledRecipient[] = [{ address: null, hard: false }]
+  const pairs = labels.flatMap((label) => (label.recipients.length > 0 ? label.recipients : unnamed).map((recipient) => ({ label, recipient })))
+  const replayed: Replayed[] = []
+  for (const { label, recipient } of pairs) {
+    const document = readFileSync(join(directory, label.id))
+    replayed.push(await replay(label, recipient, document), await replay(label, recipient, withCrlf(document)))
+  }
+  if (values.list) process.stdout.write(replayed.filter((each) => !isRightReplay(each)).map(wrongReplay).join(''))
+  process.stdout.write(replayFigures(replayed))
+  process.exit()
 }
 if (values.list) process.stdout.write(scored.filter((each) => !isRight(each)).map(wrongOne).join(''))
 process.stdout.write(figures(scored))

@@ -132,7 +132,7 @@ export const targets: Record<string, Target> = {
   }),
   text: messageTarget((message) => ofRecipients(parseBounceText(message))),
   classify: {
-    seeds: () => lines(...bounceRules().rules.concat(bounceRules().rulesWithoutCode).map(({ example }) => refusalText(example))),
+    seeds: () => lines(...bounceRules().rules.concat(bounceRules().rulesWithoutCode).map(({ example }) => refusalText(example ?? {}))),
     longest: 16 * 1024,
     run: classify,
   },

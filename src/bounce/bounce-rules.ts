@@ -16,12 +16,14 @@ export interface BounceRule extends Judgement {
   hosts?: string[]
   /** Phrases of which one is in the text; see `patternOf`. */
   says?: string[]
+  /** The same phrases in other languages than English, by language, each with a reply of its own. */
+  languages?: Record<string, { says: string[]; example: BounceRule['example'] }>
   /** Phrases of which none is in the text. */
   unless?: string[]
   /** What a report must show besides the words for them to be hard: see `judgeRefusal`. */
   shown?: 'address' | 'domain'
-  /** The reply that the rule was made for. */
-  example: Pick<Refusal, 'phase' | 'text'> & Partial<Refusal>
+  /** The reply that the rule was made for; absent where its languages have theirs. */
+  example?: Pick<Refusal, 'phase' | 'text'> & Partial<Refusal>
 }
 
 /** An enhanced code of the IANA registry, without its class. */
@@ -57,6 +59,8 @@ export function bounceRules(): BounceRules {
   return compiled
 }
 
+const saidBy = ({ says, languages }: BounceRule): string[] | undefined => says ?? (languages && Object.values(languages).flatMap((language) => language.says))
+
 function compile({ terms, ignored, rules, enhancedCodes, rulesWithoutCode }: RuleSource): BounceRules {
   const prepare = (phrases: string[] | undefined): Phrases | null => (phrases ? phrasesOf(phrases, terms) : null)
   return {
@@ -64,6 +68,6 @@ function compile({ terms, ignored, rules, enhancedCodes, rulesWithoutCode }: Rul
     rules,
     rulesWithoutCode,
     enhancedCodes: new Map(enhancedCodes.map((entry) => [entry.code, entry])),
-    phrases: new Map([...rules, ...rulesWithoutCode].map((rule) => [rule, { says: prepare(rule.says), unless: prepare(rule.unless) }])),
+    phrases: new Map([...rules, ...rulesWithoutCode].map((rule) => [rule, { says: prepare(saidBy(rule)), unless: prepare(rule.unless) }])),
   }
 }

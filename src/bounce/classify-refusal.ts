@@ -60,6 +60,4 @@ function isSaid(rule: BounceRule, said: SaidWords): boolean {
 }
 
 /** `5.1.1` is also `1.1` and `1`. */
-function formsOf(enhancedCode: string | null): string[] {
-  return enhancedCode === null ? [] : [enhancedCode, enhancedCode.slice(2), enhancedCode.split('.')[1] ?? '']
-}
+const formsOf = (code: string | null): string[] => (code === null ? [] : [code, code.slice(2), code.split('.')[1] ?? ''])

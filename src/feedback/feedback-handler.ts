@@ -4,6 +4,7 @@ import { isErasedAddress } from '../suppression/erased-address.ts'
 import { withEarlierReport } from '../suppression/suppression-policy.ts'
 import type { SuppressionPolicy } from '../suppression/suppression-policy.ts'
 import { keptOutcome, withoutReason } from './erased-recipient.ts'
+import { isSystemPath } from './feedback-report.ts'
 import type { Complaint } from './feedback-report.ts'
 import type { FeedbackParser } from './feedback-parser.ts'
 import type { IncomingReport } from './incoming-reports.ts'
@@ -39,14 +40,17 @@ const mostShown = 20
 export const feedbackHandler =
   (parts: FeedbackHandlerParts): ReportHandler =>
   async (report, content) => {
-    const reading = await parts.parser.parse(content)
+    // It may be known before the words are read, and then they need not say it.
+    const addressed = report.recipientId === null ? null : await readReportSubject(parts.db, report.recipientId)
+    const about = addressed && { forwardPath: addressed.forwardPath, isFromSystem: isSystemPath(report.reversePath) }
+    const reading = await parts.parser.parse(content, about)
     const summary = { ...reading, recipients: reading.recipients.slice(0, mostShown) }
     if (reading.class === 'complaint' && !parts.isComplaintSource(report.remoteAddress)) return withoutEffect('source_not_believed', summary)
     // Anybody may write there; bounces have addresses of their own.
     if (reading.class !== 'complaint' && report.purpose === 'complaint') return withoutEffect('no_report', summary)
     const proof = proofOf(report, reading.original, parts.tokenKey)
     if (typeof proof === 'string') return withoutEffect(proof, summary)
-    const subject = await readReportSubject(parts.db, proof.recipientId)
+    const subject = addressed ?? (await readReportSubject(parts.db, proof.recipientId))
     if (!subject) return withoutEffect('unknown_recipient', summary)
     const matched = matchReport(reading, subject, proof.by)
     const consequence = isErasedAddress(subject.forwardPath) ? withoutReason(matched) : matched

@@ -1,13 +1,13 @@
 import { SternaError } from '../errors.ts'
 import { UntrustedReader } from '../untrusted-reader.ts'
-import type { FeedbackReport } from './feedback-report.ts'
+import type { FeedbackReport, ProvenRecipient } from './feedback-report.ts'
 
 export interface FeedbackParser {
   /**
-   * What a returned message means, that nobody has vouched for. Rejects with `invalid_message` where it cannot be read
+   * What a returned message means, that nobody has vouched for. `about`: whom the address that it came to proves it to be about. Rejects with `invalid_message` where it cannot be read
    * within the limits of size, time and memory; messages that wait behind it are not affected.
    */
-  parse(document: Uint8Array): Promise<FeedbackReport>
+  parse(document: Uint8Array, about?: ProvenRecipient | null): Promise<FeedbackReport>
   /** Ends the parser; what waits is rejected with `service_unavailable`. */
   stop(): Promise<void>
 }
@@ -21,10 +21,10 @@ const limits = { timeoutMs: 2000, maxOldSpaceMb: 128 }
 /** Starts nothing until the first message comes. */
 export function startFeedbackParser(): FeedbackParser {
   const child = new URL('./feedback-parser-process.ts', import.meta.url)
-  const reader = new UntrustedReader<null, FeedbackReport>({ child, ...limits })
+  const reader = new UntrustedReader<ProvenRecipient | null, FeedbackReport>({ child, ...limits })
   return {
-    async parse(document) {
-      const reading = document.length > largestDocument ? null : await reader.read(async () => [document], null)
+    async parse(document, about = null) {
+      const reading = document.length > largestDocument ? null : await reader.read(async () => [document], about)
       if (!reading) throw new SternaError('invalid_message', 'It is too large to be read.')
       return reading.answer
     },

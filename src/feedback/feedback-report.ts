@@ -19,6 +19,8 @@ export const longestReason = 1000
 export interface ReportedRecipient {
   /** As the report has it: the final recipient, else the original one; null where it names none. */
   address: string | null
+  /** Whom the message was written to, where the report tells it beside the final recipient (RFC 3464 2.3.1). */
+  originalAddress?: string | null
   action: ReportAction
   /** See `Judgement`; false for everything but a final failure. */
   hard: boolean
@@ -55,6 +57,17 @@ export interface FeedbackReport {
   /** Of the returned message itself, decoded. */
   subject: string
 }
+
+/** Whom the token proves that a report is about, in the address that it came to. */
+export interface ProvenRecipient {
+  forwardPath: string
+  /** True where the reverse-path of the report is null or a mail system's. */
+  isFromSystem: boolean
+}
+
+/** The reverse-path of a mail system's own mail: the null one (RFC 5321 4.5.5), or what some have in its place. */
+export const isSystemPath = (reversePath: string | null): boolean =>
+  reversePath === null || /^(?:mailer-?daemon|postmaster|double-bounce|mail-?daemon)(?:@|$)/i.test(reversePath)
 
 /** Whom a report is about: in a bounce those whom the message did not reach, or not yet; the others in it are well. */
 export const concernedRecipients = ({ class: feedbackClass, recipients }: Pick<FeedbackReport, 'class' | 'recipients'>): ReportedRecipient[] =>

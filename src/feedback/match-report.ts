@@ -52,11 +52,12 @@ export function matchReport(report: FeedbackReport, recipient: ReportedOn, proof
 function matchBounce(entries: ReportedRecipient[], recipient: ReportedOn, proof: ReportProof['by']): Consequence {
   if (entries.length === 0) return nothing('no_report')
   const own = entries.filter(({ address }) => isAbout(address, recipient))
-  // Whoever forwards mail reports of the address that it went on to; such a report is believed where it shows that it
-  // is about our message, and tells nothing of the address that we wrote to.
+  const originally = entries.filter(({ originalAddress }) => originalAddress != null && isAbout(originalAddress, recipient))
+  // Whoever forwards mail reports of the address that it went on to. Such a report is believed where it names ours as the
+  // original one, or brings our message back, and tells nothing of the address that we wrote to: that may be a list.
   const isForwarded = own.length === 0
-  if (isForwarded && proof === 'envelope') return nothing('other_recipient')
-  const entry = gravest(isForwarded ? entries : own)
+  if (isForwarded && originally.length === 0 && proof === 'envelope') return nothing('other_recipient')
+  const entry = gravest([own, originally, entries].find((some) => some.length > 0) ?? entries)
   if (entry.action === 'delayed') return nothing('delayed')
   if (entry.action !== 'failed') return nothing('delivered')
   const { state } = recipient
@@ -95,9 +96,9 @@ const gravity: ReportedRecipient['action'][] = ['failed', 'delayed', 'expanded',
 const gravest = (entries: ReportedRecipient[]): ReportedRecipient =>
   entries.reduce((worst, entry) => (gravity.indexOf(entry.action) < gravity.indexOf(worst.action) ? entry : worst))
 
-/** A report that names nobody is about the one whom its address names. */
+/** A report that names nobody, or no address but a name of its system's own, is about the one whom its address names. */
 const isAbout = (address: string | null, { forwardPath }: ReportedOn): boolean =>
-  address === null || comparable(address) === comparable(forwardPath)
+  !address?.includes('@') || comparable(address) === comparable(forwardPath)
 
 function comparable(address: string): string {
   const parsed = parseAddress(address)

@@ -1,12 +1,12 @@
 import { mostRecipients } from './feedback-report.ts'
-import { mentionKinds, mentionsIn, ownReason } from './recipient-mentions.ts'
+import { isOfAnother, mentionKinds, mentionsIn } from './recipient-mentions.ts'
 import type { RecipientMention } from './recipient-mentions.ts'
 import { isDialogue } from './smtp-transcript.ts'
-import { namesAnother } from './told-of-another.ts'
 
 /** A recipient that a report names, and what it says of them. */
 export interface NamedRecipient {
-  address: string
+  /** Null where nobody is named, and yet it is known whom the report is about. */
+  address: string | null
   reason: string
 }
 
@@ -35,36 +35,24 @@ const weightOf = ({ kind }: RecipientMention): number => mentionKinds.indexOf(ki
 export function namedRecipients(lines: readonly string[], { others, writtenTo, failed }: KnownAddresses): NamedRecipient[] {
   const isCandidate = ({ address, kind }: RecipientMention): boolean =>
     !others.has(address.toLowerCase()) && (kind !== 'named' || writtenTo.has(address.toLowerCase()))
-  const mentions = lines.flatMap(mentionsIn).filter((mention) => isCandidate(mention) && !isFolded(mention, lines))
+  const mentions = lines.flatMap(mentionsIn).filter(isCandidate)
   const highest = Math.max(...mentions.map(weightOf))
   const byAddress = Map.groupBy(mentions, ({ address }) => address.toLowerCase())
   const decisive = [...byAddress].filter(([address, own]) => failed.has(address) || own.some((mention) => weightOf(mention) === highest))
   const places = new Set(mentions.filter(({ kind }) => kind === 'listed').map(({ line }) => line))
-  const isOfAnother = namesAnother(new Set(byAddress.keys()))
+  const isOther = isOfAnother(new Set(byAddress.keys()))
   return decisive.slice(0, mostRecipients).map(([, own]) => {
     const address = own[0]?.address ?? ''
-    const blocks = blocksOf(own, lines, places).filter((block) => !isOfAnother(block, address))
+    const blocks = blocksOf(own, lines, places).filter((block) => !isOther(block, address))
     return { address, reason: blocks.join(' | ').slice(0, longestBlocks) }
   })
-}
-
-/** Lines that a reason was broken into. */
-const mostFolded = 4
-
-/** True on a line that goes on with what an earlier one says of the same recipient. */
-function isFolded({ address, kind, line }: RecipientMention, lines: readonly string[]): boolean {
-  if (kind !== 'listed' || !/^\s/.test(lines[line] ?? '')) return false
-  const ahead = lines.slice(Math.max(0, line - mostFolded), line)
-  const start = ahead.findLast((text) => !/^\s+\S/.test(text)) ?? ''
-  return start.toLowerCase().includes(address.toLowerCase())
 }
 
 /** What is said where a recipient is mentioned, the most telling first, each once. */
 function blocksOf(own: RecipientMention[], lines: readonly string[], places: ReadonlySet<number>): string[] {
   const ranked = own.toSorted((one, another) => weightOf(another) - weightOf(one) || one.line - another.line).slice(0, mostMentions)
-  // What a reply says of one recipient is not said of the whole list.
   const isQuoted = ranked.some(({ kind }) => kind === 'quoted')
-  const blocks = ranked.map((mention) => saidOf(mention, lines, places) || (isQuoted ? '' : saidOfAll(mention, lines, places)))
+  const blocks = ranked.map((mention) => saidOf(mention, lines, places) || (isQuoted ? '' : introductionOf(mention.line, lines, places)))
   return [...new Set(blocks)].filter((block) => block !== '')
 }
 
@@ -73,15 +61,17 @@ function saidOf({ line, rest, kind }: RecipientMention, lines: readonly string[]
   const whole = lines[line] ?? ''
   if (kind === 'quoted') return [whole, ...repliesAfter(line, lines)].map((text) => text.trim()).join(' ')
   const behind = kind === 'listed' || kind === 'addressed' ? rest.replace(/^[>"'\])]{0,3}[:\s,.]{0,4}/, '') : whole
-  const own = behind === '' && places.has(line - 1) && ownReason.test(whole.slice(0, whole.indexOf('@'))) ? whole : behind
-  const said = [own, ...linesAfter(line, own.trim() !== '', lines, places)]
+  const said = [behind, ...linesAfter(line, behind.trim() !== '', lines, places)]
   const dialogue = said.filter(isDialogue)
   return (dialogue.length > 0 ? dialogue : said).join(' ').trim()
 }
 
-/** Where nothing follows a recipient: what is said of the whole list, behind it or as its introduction, else its line. */
-const saidOfAll = ({ line }: RecipientMention, lines: readonly string[], places: ReadonlySet<number>): string =>
-  saidOfList(line, lines, places) || (lines[line] ?? '').trim()
+/** What stands above a list of recipients, with a colon; else the line itself. */
+function introductionOf(line: number, lines: readonly string[], places: ReadonlySet<number>): string {
+  let first = line
+  while (first > 0 && (places.has(first - 1) || isEmpty(lines, first - 1))) first--
+  return ((/[:：]$/.test(lines[first - 1] ?? '') ? lines[first - 1] : lines[line]) ?? '').trim()
+}
 
 function linesAfter(line: number, hasWords: boolean, lines: readonly string[], places: ReadonlySet<number>): string[] {
   const said: string[] = []
@@ -105,22 +95,9 @@ function introducesNext(line: number, lines: readonly string[], places: Readonly
   return places.has(next)
 }
 
-/** Behind a list whose lines have an address only, after an empty line; or what introduces it. */
-function saidOfList(line: number, lines: readonly string[], places: ReadonlySet<number>): string {
-  let last = line
-  while (places.has(last + 1)) last++
-  const isBare = lines.slice(line, last + 1).every((text) => !/\s/.test(text.trim()))
-  const behind = last > line && isBare && isEmpty(lines, last + 1) ? linesAfter(last, false, lines, places).join(' ').trim() : ''
-  if (behind !== '') return behind
-  let first = line
-  while (first > 0 && (places.has(first - 1) || isEmpty(lines, first - 1))) first--
-  return introducesNext(first - 1, lines, places) ? (lines[first - 1] ?? '').trim() : ''
-}
-
 /** A reply of several lines has its code on each; what stands behind a dialogue is no part of it. */
 function repliesAfter(line: number, lines: readonly string[]): string[] {
-  const following = lines.slice(line + 1, line + 6)
   const isWithin = isDialogue(lines[line] ?? '')
-  const end = following.findIndex((text) => !/^\W{0,6}[45]\d\d[ -]/.test(text) || (isWithin && !isDialogue(text)))
-  return end < 0 ? following : following.slice(0, end)
+  const following = lines.slice(line + 1, line + 6).concat('')
+  return following.slice(0, following.findIndex((text) => !/^\W{0,6}[45]\d\d[ -]/.test(text) || (isWithin && !isDialogue(text))))
 }

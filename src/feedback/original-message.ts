@@ -1,5 +1,4 @@
-import { reportedAddress, reportedAddresses } from './reported-address.ts'
-import { headerValues } from './returned-message.ts'
+import { reportedAddress } from './reported-address.ts'
 import type { HeaderField, ReturnedMessage } from './returned-message.ts'
 
 /** Of the message that a report is about, what the report still shows. */
@@ -37,9 +36,6 @@ export function originalMessage({ parts }: ReturnedMessage): OriginalMessage {
     headers,
   }
 }
-
-/** Whom it was addressed to: the addresses of To, each once, as they are written. */
-export const addressedTo = ({ headers }: OriginalMessage): string[] => reportedAddresses(headerValues(headers, 'to'))
 
 /**
  * The header of the original in a report that is all one text: the first paragraph that looks like one, since reports quote

@@ -1,10 +1,10 @@
-import { readAnsweredApart } from './answered-apart.ts'
-import { isBounceNotice } from './bounce-notice.ts'
+import { isBounceNotice, isProvenNotice } from './bounce-notice.ts'
 import { reportWords, saidAction } from './bounce-words.ts'
-import type { ReportedRecipient } from './feedback-report.ts'
+import type { ProvenRecipient, ReportedRecipient } from './feedback-report.ts'
 import { namedRecipients } from './named-recipients.ts'
 import type { NamedRecipient } from './named-recipients.ts'
 import { originalMessage } from './original-message.ts'
+import type { OriginalMessage } from './original-message.ts'
 import { reportLines } from './report-text.ts'
 import { reportedAddresses } from './reported-address.ts'
 import { phaseText } from './reported-phase.ts'
@@ -21,15 +21,26 @@ const senderFields = ['from', 'return-path', 'sender', 'reply-to', 'message-id']
  * recipient counts where it had one only and the report names nobody.
  * @param failed addresses of those who are known to have failed
  */
-export function parseBounceText(message: ReturnedMessage, failed: readonly string[] = []): ReportedRecipient[] {
+export function parseBounceText(message: ReturnedMessage, about: ProvenRecipient | null = null, failed: readonly string[] = []): ReportedRecipient[] {
   const lines = reportLines(message)
   const text = lines.join('\n')
   const words = reportWords(text)
-  if (!isBounceNotice(message, text, words)) return []
-  const recipients = recipientsOf(message, lines, failed)
+  const isProven = about?.isFromSystem === true && isProvenNotice(message, about.forwardPath, text, words)
+  if (!isProven && !isBounceNotice(message, text, words)) return []
+  const named = recipientsOf(message, lines, failed)
+  const recipients = about === null ? named : [provenRecipient(named, about.forwardPath, originalMessage(message))]
   const report = { text, phase: phaseText(text), action: saidAction(words), isOnly: recipients.length === 1 }
-  const told = readAnsweredApart((answeredApart) => recipients.map((recipient) => toldRecipient(recipient, { ...report, answeredApart })))
+  const told = recipients.map((recipient) => toldRecipient(recipient, report))
   return isTranscriptForOperator(message) ? told.map((recipient) => ({ ...recipient, hard: false })) : told
+}
+
+/** The one whom the report is proved to be about. Names choose nobody, but tell of a forwarding where our message came back. */
+function provenRecipient(named: readonly NamedRecipient[], forwardPath: string, { reference, unsubscribe }: OriginalMessage): NamedRecipient {
+  const own = named.find(({ address }) => address?.toLowerCase() === forwardPath.toLowerCase())
+  if (own) return own
+  const [first, ...others] = named
+  const isReturned = reference !== null || unsubscribe !== null
+  return { address: (isReturned && first?.address) || null, reason: (others.length === 0 && first?.reason) || '' }
 }
 
 /** Postfix tells its operator of other clients' sessions too, so that nobody knows whose mail was refused. */
@@ -45,7 +56,7 @@ function recipientsOf(message: ReturnedMessage, lines: string[], known: readonly
   const strangers = namedRecipients(lines, { writtenTo, failed, others: new Set(systems.concat(senders)) })
   // Who writes to themselves is sender and recipient.
   const named = strangers.length > 0 ? strangers : namedRecipients(lines, { writtenTo, failed, others: new Set(systems) })
-  if (listed.length > 0) return listed.map((address) => named.find((one) => one.address.toLowerCase() === address) ?? { address, reason: '' })
+  if (listed.length > 0) return listed.map((address) => named.find((one) => one.address?.toLowerCase() === address) ?? { address, reason: '' })
   if (named.length > 0) return named
   return writtenTo.size === 1 ? [...writtenTo].map((address) => ({ address, reason: '' })) : []
 }

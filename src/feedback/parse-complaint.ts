@@ -33,17 +33,14 @@ function feedbackReportIn({ parts }: ReturnedMessage): string | null {
   return found?.content ?? null
 }
 
-/** Names without the hyphens, which some systems leave out or double. */
-const plainName = (name: string): string => name.toLowerCase().replace(/[^a-z]/g, '')
-
+/** The fields by their names without the hyphens, which some systems leave out or double. */
 function fieldsOf(content: string): Map<string, string[]> {
   const fields = new Map<string, string[]>()
   for (const line of content.replace(/\n[ \t]+/g, ' ').split('\n', 10_000)) {
     const [, name = '', value = ''] = /^([A-Za-z][A-Za-z0-9_ -]{1,60}?)[ \t]{0,8}:(.*)$/s.exec(line) ?? []
     if (name === '' || value.trim() === '') continue
-    const known = fields.get(plainName(name))
-    if (known) known.push(value.trim())
-    else fields.set(plainName(name), [value.trim()])
+    const plain = name.toLowerCase().replace(/[^a-z]/g, '')
+    fields.set(plain, [...(fields.get(plain) ?? []).slice(0, 100), value.trim()])
   }
   return fields
 }
@@ -78,10 +75,8 @@ function recipientsOf({ headers }: OriginalMessage): string[] {
 }
 
 /** Apple Mail writes so for its user, to the mailbox of List-Unsubscribe. */
-function clientOptOut(message: ReturnedMessage): ParsedComplaint {
-  const address = reportedAddress(headerValue(message, 'from'))
-  return { feedbackType: 'opt-out', reportedBy: null, addresses: address === null ? [] : [address], reversePath: null }
-}
+const clientOptOut = ({ headers }: ReturnedMessage): ParsedComplaint =>
+  ({ feedbackType: 'opt-out', reportedBy: null, addresses: reportedAddresses(headerValues(headers, 'from')), reversePath: null })
 
 const complainers = /^(?:fbl|feedback-?loop|scomp|abuse|complaints?|spam-?reports?|no-?reply-?fbl)(?:[+._-][^@]*)?@|^staff@hotmail\.com$|@reports\.spamcop\.net$/i
 const complaintSubject = /\bcomplaint about message from\b|\b(?:abuse|spam|feedback|fbl|uce) (?:complaint|report|notification)\b|^\[spamcop\b|\bsignalement de spam\b/i

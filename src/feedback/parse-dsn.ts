@@ -1,14 +1,13 @@
-import { readAnsweredApart } from './answered-apart.ts'
 import { isBounceNotice } from './bounce-notice.ts'
 import { mostRecipients } from './feedback-report.ts'
 import type { ReportAction, ReportedRecipient } from './feedback-report.ts'
 import { phaseText } from './reported-phase.ts'
+import { isOfAnother } from './recipient-mentions.ts'
 import { reportedRecipient } from './reported-recipient.ts'
 import { headerValue, textOf } from './returned-message.ts'
 import type { ReturnedMessage } from './returned-message.ts'
 import { parseStatusFields, statusWithin } from './status-fields.ts'
 import type { StatusFields } from './status-fields.ts'
-import { softForOthers } from './told-of-another.ts'
 
 /**
  * What a delivery status (RFC 3464, RFC 6533) says of its recipients, each of them once; null where the message has none.
@@ -21,8 +20,9 @@ export function parseDsn(message: ReturnedMessage): ReportedRecipient[] | null {
   if (contents.length === 0) return null
   const text = phaseText(textOf(message))
   const told = contents.flatMap(recipientsOf).slice(0, mostRecipients)
-  const recipients = readAnsweredApart((apart) => told.map(({ fields, common }) => reportedRecipient(fields, common, text, apart)))
-  return once(softForOthers(recipients))
+  const recipients = told.map(({ fields, common }) => reportedRecipient(fields, common, text))
+  const isOther = isOfAnother(new Set(recipients.map(({ address }) => (address ?? '').toLowerCase())))
+  return once(recipients.map((each) => (isOther(each.reason, each.address ?? '') ? { ...each, hard: false, inWords: undefined } : each)))
 }
 
 function statusesWithin(message: ReturnedMessage): string[] {

@@ -1,15 +1,15 @@
-import type { BounceCategory } from '../bounce/refusal.ts'
 import { isAutomatic, isDispositionNotification, isPersonalReply } from './automatic-reply.ts'
 import { mostRecipients } from './feedback-report.ts'
-import type { FeedbackClass, FeedbackReport, ReportedRecipient } from './feedback-report.ts'
+import type { FeedbackClass, FeedbackReport, ProvenRecipient, ReportedRecipient } from './feedback-report.ts'
 import { withGivenUp } from './given-up.ts'
-import { addressedTo, originalMessage } from './original-message.ts'
+import { originalMessage } from './original-message.ts'
 import { parseBounceText } from './parse-bounce-text.ts'
 import { parseComplaint } from './parse-complaint.ts'
 import { parseDsn } from './parse-dsn.ts'
 import { parseRejection } from './parse-rejection.ts'
 import { parseSesNotification } from './parse-ses-notification.ts'
-import { headerValue } from './returned-message.ts'
+import { reportedAddresses } from './reported-address.ts'
+import { headerValue, headerValues } from './returned-message.ts'
 import type { ReturnedMessage } from './returned-message.ts'
 
 /**
@@ -17,7 +17,7 @@ import type { ReturnedMessage } from './returned-message.ts'
  * known by their parts, whatever their header calls them (every report of a mail system is an automatic reply too, RFC
  * 3834 5); what a person's mailbox answers by itself is no bounce, whatever it quotes; only then do words count.
  */
-export function parseFeedback(message: ReturnedMessage): FeedbackReport {
+export function parseFeedback(message: ReturnedMessage, about: ProvenRecipient | null = null): FeedbackReport {
   const complaint = parseComplaint(message)
   if (complaint) {
     const { feedbackType, reportedBy, addresses, reversePath } = complaint
@@ -31,50 +31,52 @@ export function parseFeedback(message: ReturnedMessage): FeedbackReport {
   if (rejection) return reportOf(message, 'bounce', [rejection])
   if (isDispositionNotification(message)) return reportOf(message, 'autoreply')
   const reported = parseDsn(message)
-  if (reported) return deliveryReport(message, withGivenUp(reported, message))
+  if (reported) return deliveryReport(message, withGivenUp(reported, message), about)
   if (isPersonalReply(message)) return reportOf(message, 'autoreply')
-  const told = parseBounceText(message)
+  const told = parseBounceText(message, about)
   if (told.length > 0) return reportOf(message, classOf(told), told)
   return reportOf(message, isAutomatic(message) ? 'autoreply' : 'not-bounce')
 }
 
-/** A status, and what its text tells of recipients that the status leaves open or that it contradicts. */
-function deliveryReport(message: ReturnedMessage, reported: ReportedRecipient[]): FeedbackReport {
+/** A status, and what its text tells of recipients of whom the status says nothing in words, or may be wrong. */
+function deliveryReport(message: ReturnedMessage, reported: ReportedRecipient[], about: ProvenRecipient | null): FeedbackReport {
   const isClear = reported.length > 0 && !reported.some((recipient) => saysNothing(recipient) || recipient.hard)
-  const told = isClear ? [] : parseBounceText(message, reported.map(({ address }) => address).filter((address) => address !== null))
-  if (reported.length === 0) return statusWithoutRecipients(message, told)
-  const isOnly = reported.length === 1 && told.length === 1
+  const told = isClear ? [] : parseBounceText(message, about, reported.map(({ address }) => address).filter((address) => address !== null))
+  if (reported.length === 0) return statusWithoutRecipients(message, told, about)
+  // Where both tell of one recipient, it is the same one under two names.
+  const only = reported.length === 1 && told.length === 1 ? told[0] : undefined
   const recipients = reported.map((recipient) => {
-    const same = told.find(({ address }) => address !== null && address.toLowerCase() === recipient.address?.toLowerCase())
-    // Where both tell of one recipient, it is the same one under two names.
-    const found = same ?? (isOnly ? told[0] : undefined)
+    const found = told.find(({ address }) => address !== null && address.toLowerCase() === recipient.address?.toLowerCase()) ?? only
     return found ? withText(recipient, found) : recipient
   })
   return reportOf(message, classOf(recipients), recipients)
 }
 
 /** Some reports name nobody; then it is whom the message was addressed to, where that is one. */
-function statusWithoutRecipients(message: ReturnedMessage, told: ReportedRecipient[]): FeedbackReport {
+function statusWithoutRecipients(message: ReturnedMessage, told: ReportedRecipient[], about: ProvenRecipient | null): FeedbackReport {
   if (told.length > 0) return reportOf(message, classOf(told), told)
-  const [address, ...others] = addressedTo(originalMessage(message))
+  const [address, ...others] = about ? [null] : reportedAddresses(headerValues(originalMessage(message).headers, 'to'))
   if (address === undefined || others.length > 0) return reportOf(message, 'not-bounce')
   return reportOf(message, 'bounce', [{ address, action: 'failed', ...unexplained }])
 }
 
 /** True where the status names nobody, or gives no reason in words. */
-const saysNothing = ({ action, category, address, reason }: ReportedRecipient): boolean =>
-  address === null || (action === 'failed' && category === 'other' && !/\p{L}{3}/u.test(reason))
+const saysNothing = ({ action, address, reason }: ReportedRecipient): boolean =>
+  address === null || (action === 'failed' && !/\p{L}{3}/u.test(reason))
 
-/** What is hard by its status and plainly something else by its text is not proved to be hard. */
-const contradicting: readonly BounceCategory[] = ['mailbox_full', 'content_rejected', 'policy', 'reputation']
+/** A status has but the first line of some replies that the text has whole, and Sendmail's calls every 550 an unknown user. */
+function contradicts(told: ReportedRecipient, { reason }: ReportedRecipient): boolean {
+  if (told.hard || told.category === 'other' || told.category === 'invalid_recipient') return false
+  return told.category === 'mailbox_full' || (reason !== '' && told.reason.includes(reason.slice(0, 40)))
+}
 
 /** A recipient with what the text tells of it. */
 function withText(recipient: ReportedRecipient, told: ReportedRecipient): ReportedRecipient {
-  if (recipient.hard && !told.hard && contradicting.includes(told.category)) return { ...recipient, hard: false, category: told.category }
+  if (recipient.hard && contradicts(told, recipient)) return { ...recipient, hard: false, inWords: undefined, category: told.category }
   if (!saysNothing(recipient)) return recipient
   const address = recipient.address ?? told.address
   if (recipient.action !== 'failed' || told.category === 'other') return { ...recipient, address }
-  return { ...recipient, address, category: told.category, hard: told.hard, reason: recipient.reason || told.reason }
+  return { ...recipient, address, category: told.category, hard: told.hard, inWords: told.inWords, reason: recipient.reason || told.reason }
 }
 
 /** Mail that did not arrive, or not yet, outweighs what did. */
@@ -87,9 +89,6 @@ const unexplained = { hard: false, status: null, category: 'other', smtpCode: nu
 /** Whoever complains has got the message. */
 const complained = (address: string): ReportedRecipient => ({ address, action: 'delivered', ...unexplained })
 
-/** Characters. */
-const longestSubject = 1000
-
 function reportOf(message: ReturnedMessage, feedbackClass: FeedbackClass, recipients: ReportedRecipient[] = []): FeedbackReport {
   const { reference, unsubscribe, reversePath, messageId } = originalMessage(message)
   return {
@@ -97,6 +96,6 @@ function reportOf(message: ReturnedMessage, feedbackClass: FeedbackClass, recipi
     recipients: recipients.slice(0, mostRecipients),
     complaint: null,
     original: { reference, unsubscribe, reversePath, messageId },
-    subject: headerValue(message, 'subject').slice(0, longestSubject),
+    subject: headerValue(message, 'subject').slice(0, 1000),
   }
 }

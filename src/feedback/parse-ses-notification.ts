@@ -45,7 +45,6 @@ function jsonIn(text: string): Json | null {
   try {
     return objectOf(JSON.parse(text))
   } catch {
-    // Not JSON, so not a notification.
     return null
   }
 }
@@ -55,35 +54,25 @@ const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value.slic
 const textIn = (value: unknown): string => (typeof value === 'string' ? value : '')
 
 /** The fields of a recipient are those of a delivery status under other names. */
-function recipientOf(entry: Json, diagnostic: string): ReportedRecipient {
-  const values: [string, string][] = [
-    ['final-recipient', textIn(entry['emailAddress'])],
-    ['action', textIn(entry['action'])],
-    ['status', textIn(entry['status'])],
-    ['diagnostic-code', diagnostic],
-  ]
-  const fields = new Map(values.filter(([, value]) => value !== '').map(([name, value]) => [name, [value]]))
-  return reportedRecipient(fields, new Map(), phaseText(''), new Set())
+function recipientOf({ emailAddress, action, status, diagnosticCode }: Json): ReportedRecipient {
+  const values = { 'final-recipient': emailAddress, action, status, 'diagnostic-code': diagnosticCode }
+  const fields = Object.entries(values).filter(([, value]) => textIn(value) !== '')
+  return reportedRecipient(new Map(fields.map(([name, value]) => [name, [textIn(value)]])), new Map(), phaseText(''))
 }
 
 function bounceOf(bounce: Json): SesNotification {
   const isPermanent = bounce['bounceType'] === 'Permanent'
-  const recipients = listOf(bounce['bouncedRecipients']).map((entry) => {
-    const recipient = recipientOf(objectOf(entry), textIn(objectOf(entry)['diagnosticCode']))
-    return { ...recipient, hard: recipient.hard && isPermanent }
-  })
-  return { class: 'bounce', recipients, complaint: null }
+  const recipients = listOf(bounce['bouncedRecipients']).map((entry) => recipientOf(objectOf(entry)))
+  return { class: 'bounce', recipients: recipients.map((each) => ({ ...each, hard: each.hard && isPermanent })), complaint: null }
 }
 
 function complaintOf(complaint: Json): SesNotification {
-  const recipients = listOf(complaint['complainedRecipients']).map((entry) => recipientOf({ ...objectOf(entry), action: 'delivered' }, ''))
+  const recipients = listOf(complaint['complainedRecipients']).map((entry) => recipientOf({ ...objectOf(entry), action: 'delivered' }))
   const feedbackType = textIn(complaint['complaintFeedbackType']).toLowerCase() || 'abuse'
   return { class: 'complaint', recipients, complaint: { feedbackType, reportedBy: textIn(complaint['userAgent']) || null } }
 }
 
 function deliveryOf(delivery: Json): SesNotification {
-  const recipients = listOf(delivery['recipients']).map((address) =>
-    recipientOf({ emailAddress: address, action: 'delivered' }, textIn(delivery['smtpResponse'])),
-  )
+  const recipients = listOf(delivery['recipients']).map((emailAddress) => recipientOf({ emailAddress, action: 'delivered' }))
   return { class: 'delivered', recipients, complaint: null }
 }

@@ -2,7 +2,9 @@ import { isUtf8 } from 'node:buffer'
 import { mimeLeaves } from '../message/mime-leaves.ts'
 import type { MimeLeaf } from '../message/mime-leaves.ts'
 import { decodeHeaderText } from '../smtp/encoded-word.ts'
-import type { ReturnedMessage, ReturnedPart } from './returned-message.ts'
+import { isAutomatic, isFromMailSystem } from './automatic-reply.ts'
+import { headerValue } from './returned-message.ts'
+import type { HeaderField, ReturnedMessage, ReturnedPart } from './returned-message.ts'
 
 /** Of a message that is a report a dozen parts are many. */
 const mostParts = 64
@@ -15,11 +17,19 @@ const mostForwards = 3
 /** What these declare is wrong too often: UTF-8 is looked for first, and is hardly ever found by chance. */
 const guessed = new Set(['', 'us-ascii', 'ascii', 'utf-8', 'utf8', 'unknown-8bit', '7bit', '8bit', 'iso-8859-1', 'windows-1252'])
 
+/** Names that WHATWG's list of encodings lacks. */
+const otherNames: Record<string, string> = {
+  cp932: 'shift_jis', ms932: 'shift_jis', 'iso-2022-jp-1': 'iso-2022-jp', 'iso-2022-jp-2': 'iso-2022-jp', 'iso-2022-jp-3': 'iso-2022-jp',
+  'iso-2022-jp-ms': 'iso-2022-jp', cp50220: 'iso-2022-jp', cp936: 'gbk', cp949: 'euc-kr', cp950: 'big5', eucjp: 'euc-jp', euckr: 'euc-kr',
+}
+/** What ISO-2022-JP begins with (RFC 1468), declared or not. */
+const toJapanese = ['\x1b$B', '\x1b$@']
+
 function decodeText(bytes: Uint8Array, charset: string | null): string {
   const label = (charset ?? '').trim().toLowerCase()
   if (guessed.has(label)) return utf8OrLatin1(bytes)
   try {
-    return new TextDecoder(label).decode(bytes)
+    return new TextDecoder(otherNames[label] ?? label).decode(bytes)
   } catch {
     return utf8OrLatin1(bytes)
   }
@@ -27,23 +37,22 @@ function decodeText(bytes: Uint8Array, charset: string | null): string {
 
 /** Line by line where it has to be: a report quotes replies of several hosts as they came. */
 function utf8OrLatin1(bytes: Uint8Array): string {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+  if (toJapanese.some((escape) => buffer.includes(escape))) return new TextDecoder('iso-2022-jp').decode(bytes)
   try {
     // Cut in the middle of a character it is UTF-8 still.
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true })
   } catch {
-    const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
     // A character for each byte.
     const lines = new TextDecoder('windows-1252').decode(buffer).split('\n')
     let next = 0
     return lines.map((line) => {
-      const start = next
+      const own = buffer.subarray(next, next + line.length)
       next += line.length + 1
-      return isAscii(line) || !isUtf8(buffer.subarray(start, start + line.length)) ? line : buffer.toString('utf8', start, start + line.length)
+      return isUtf8(own) ? own.toString('utf8') : line
     }).join('\n')
   }
 }
-
-const isAscii = (text: string): boolean => /^[\0-\x7f]*$/.test(text)
 
 const withLineFeeds = (text: string): string => text.replace(/\r\n?/g, '\n')
 
@@ -63,13 +72,21 @@ const messageTypes = /^message\/(?:rfc822|global)$/
 const startsAsReport = /^content-type:\s*multipart\/report\b/im
 
 /**
- * The report within a mail that is nothing but its wrapping: what a mail system forwards as an attachment. Where a person
- * has written something beside it, it is their mail that came back.
+ * The report within a mail that is nothing but its wrapping: what a mail system forwards as an attachment, perhaps with a few
+ * words. Where a person has written something beside it, it is their mail that came back.
  */
-function forwardedReport(leaves: readonly MimeLeaf[]): Buffer | undefined {
-  const [leaf, ...others] = leaves.filter(({ content }) => content.toString('latin1', 0, 4096).trim() !== '')
-  if (!leaf || others.length > 0 || !messageTypes.test(leaf.contentType)) return undefined
-  return startsAsReport.test(headerOf(leaf.content)) ? leaf.content : undefined
+function forwardedReport(headers: readonly HeaderField[], leaves: readonly MimeLeaf[]): Buffer | undefined {
+  const [wrapped, ...more] = leaves.filter(({ contentType, content }) => messageTypes.test(contentType) && startsAsReport.test(headerOf(content)))
+  if (!wrapped || more.length > 0) return undefined
+  const others = leaves.filter((leaf) => leaf !== wrapped && leaf.content.toString('latin1', 0, 4096).trim() !== '')
+  const isWrapping = others.length === 0 || (bySystem(headers) && others.every(({ contentType }) => contentType.startsWith('text/')))
+  return isWrapping ? wrapped.content : undefined
+}
+
+function bySystem(headers: readonly HeaderField[]): boolean {
+  const message = { headers: [...headers], parts: [] }
+  if (startsAsReport.test(`content-type: ${headerValue(message, 'content-type')}`)) return false
+  return isFromMailSystem(message) || isAutomatic(message) || /^<\s*>/.test(headerValue(message, 'return-path'))
 }
 
 function headerOf(content: Buffer): string {
@@ -118,12 +135,12 @@ function repaired(document: Buffer): Buffer {
 export async function readReturnedMessage(bytes: Buffer, forwards = 0): Promise<ReturnedMessage> {
   const document = repaired(bytes)
   const { fields, leaves } = await mimeLeaves(document)
-  const inner = forwards < mostForwards ? forwardedReport(leaves) : undefined
-  if (inner) return readReturnedMessage(inner, forwards + 1)
   const headers = fields.map(({ name, line }) => ({
     name: name.trim(),
     value: decodeHeaderText(line.slice(line.indexOf(':') + 1).replace(/\r?\n/g, '')).trim(),
   }))
+  const inner = forwards < mostForwards ? forwardedReport(headers, leaves) : undefined
+  if (inner) return readReturnedMessage(inner, forwards + 1)
   const parts = leaves.length > 0 ? leaves.slice(0, mostParts).map(partOf) : [bodyOf(document)]
   return { headers, parts }
 }

@@ -13,16 +13,16 @@ const phrases = (
       String.raw`>>> \.(?=\s|$)|failed after I sent the message\b|after transfer of mail text\b|did not like our (?:final )?DATA\b|\[BODY\]|\(state 1[78]\)`,
       'dot',
     ],
-    [`${at}DATA\\b`, String.raw`${sent}DATA\b|for DATA command\b|failed on DATA command\b|\[DATA\]|\(state 15\)`, 'data'],
+    [`${at}DATA\\b`, String.raw`${sent}DATA\b|\bSMTP[: ](?:command )?DATA\b|for DATA command\b|failed on DATA command\b|\[DATA\]|\(state 15\)`, 'data'],
     [
       `${at}RCPT\\b`,
-      String.raw`${sent}RCPT\b|for RCPT TO command\b|did not like our RCPT\b|does not like recipient\b|(?:address|recipient) was rejected by\b|` +
+      String.raw`${sent}RCPT\b|\bSMTP[: ](?:command )?RCPT\b|for RCPT TO command\b|did not like our RCPT\b|does not like recipient\b|(?:address|recipient) was rejected by\b|` +
         String.raw`has rejected (?:the )?(?:address|recipient)\b|most progress was RCPT\b|\[RCPT[_ ]TO\]|\bMAIL\+RCPT\b|\bRCPT TO generated following response\b|\(state 14\)`,
       'rcpt',
     ],
     [
       `${at}(?:sending )?MAIL FROM\\b|in reply to (?:the )?MAIL\\b`,
-      String.raw`${sent}MAIL\b|does not like sender\b|sender was rejected\b|most progress was MAIL\b|\[MAIL[_ ]FROM\]`,
+      String.raw`${sent}MAIL\b|\bSMTP[: ](?:command )?MAIL\b|does not like sender\b|sender was rejected\b|most progress was MAIL\b|\[MAIL[_ ]FROM\]`,
       'mail',
     ],
     [`${at}(?:EHLO|HELO)\\b`, String.raw`${sent}(?:EHLO|HELO)\b|my name was rejected\b`, 'ehlo'],
@@ -48,8 +48,12 @@ export interface PhaseText {
 /** Made once for all recipients of a report. */
 export function phaseText(text: string): PhaseText {
   const words = singleSpaced(text.slice(0, longestText))
-  const [phase = 'report', ...others] = new Set(phasesIn(words))
-  return { words, phase: others.length === 0 ? phase : 'report' }
+  return { words, phase: onlyOne(phasesIn(words)) }
+}
+
+function onlyOne(phases: readonly (RefusalPhase | undefined)[]): RefusalPhase {
+  const [only = 'report', ...others] = new Set(phases.filter((phase) => phase !== undefined))
+  return others.length === 0 ? only : 'report'
 }
 
 /**
@@ -63,19 +67,13 @@ export function reportedPhase({ words, phase }: PhaseText, said: string): Refusa
   if (own) return own
   const quoted = reply.slice(0, 60).trim()
   const places = quoted.length < 4 ? [] : placesOf(quoted, words)
-  if (places.length === 0) return phase
-  const told = new Set(places.map((place) => phaseAt(words, place, place + quoted.length)).filter((found) => found !== undefined))
-  const [only = 'report', ...others] = told
-  return others.length === 0 ? only : 'report'
+  return places.length === 0 ? phase : onlyOne(places.map((place) => phaseAt(words, place, place + quoted.length)))
 }
 
-/** Places where a report says the same that are looked at. */
-const mostPlaces = 8
-
-function placesOf(quoted: string, words: string): number[] {
-  const places: number[] = []
-  for (let at = words.indexOf(quoted); at >= 0 && places.length < mostPlaces; at = words.indexOf(quoted, at + quoted.length)) places.push(at)
-  return places
+/** Where a report says the same, in the first places of all. */
+function placesOf(quoted: string, words: string, places: readonly number[] = []): readonly number[] {
+  const at = words.indexOf(quoted, (places.at(-1) ?? -1) + 1)
+  return at < 0 || places.length >= 8 ? places : placesOf(quoted, words, [...places, at])
 }
 
 function phaseAt(words: string, start: number, end: number): RefusalPhase | undefined {

@@ -4,7 +4,7 @@ import { isGeneric, parseDiagnostic, statusCodeOf } from './diagnostic.ts'
 import type { Diagnostic } from './diagnostic.ts'
 import { longestReason } from './feedback-report.ts'
 import type { ReportAction, ReportedRecipient } from './feedback-report.ts'
-import { judgeFinding, judgeRefusal } from './judge-refusal.ts'
+import { judgeRefusal } from './judge-refusal.ts'
 import { reportedAddress } from './reported-address.ts'
 import { reportedPhase } from './reported-phase.ts'
 import type { PhaseText } from './reported-phase.ts'
@@ -16,14 +16,8 @@ const first = (fields: StatusFields, name: string): string | undefined => fields
  * What the fields of one recipient say (RFC 3464 2.3).
  * @param message the fields that concern all recipients
  * @param text what the report says for people
- * @param answeredApart see `readAnsweredApart`
  */
-export function reportedRecipient(
-  fields: StatusFields,
-  message: StatusFields,
-  text: PhaseText,
-  answeredApart: ReadonlySet<string>,
-): ReportedRecipient {
+export function reportedRecipient(fields: StatusFields, message: StatusFields, text: PhaseText): ReportedRecipient {
   const address = addressOf(fields)
   const status = statusCodeOf(first(fields, 'status') ?? first(message, 'status') ?? '')
   const diagnostic = diagnosticOf(fields)
@@ -36,9 +30,10 @@ export function reportedRecipient(
     remoteHost: hostOf(first(fields, 'remote-mta') ?? first(message, 'reporting-mta') ?? '') ?? (address && domainOf(address).toLowerCase()),
     phase: reportedPhase(text, diagnostic.text),
   }
-  const { category, hard, inWords } = isOwnFinding(fields, diagnostic) ? judgeFinding(refusal, address) : judgeRefusal(refusal, address, answeredApart)
+  const { category, hard, inWords } = judgeRefusal(refusal, address, isOwnFinding(fields, diagnostic))
   return {
     address,
+    originalAddress: reportedAddress(first(fields, 'original-recipient') ?? ''),
     action,
     hard: hard && action === 'failed',
     status: status ?? enhancedCode,
@@ -62,12 +57,7 @@ function diagnosticOf(fields: StatusFields): Diagnostic {
 }
 
 /** Haraka has the reply in the comment of the status: `5.1.2 (550 Tried all MXs b.example)`. */
-const commentsOf = (statuses: string[] = []): string[] => statuses.map(commentOf).filter((comment) => comment !== '')
-
-function commentOf(status: string): string {
-  const [start, end] = [status.indexOf('('), status.lastIndexOf(')')]
-  return start < 0 || end < start ? '' : status.slice(start + 1, end)
-}
+const commentsOf = (statuses: string[] = []): string[] => statuses.flatMap((status) => /^[^(]*\((.+)\)/s.exec(status)?.[1] ?? [])
 
 /** True where what is said is no reply, but what the reporting system found out itself: `X-Notes; User a not listed in Domino Directory`. */
 function isOwnFinding(fields: StatusFields, { code }: Diagnostic): boolean {

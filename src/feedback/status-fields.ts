@@ -87,11 +87,10 @@ function recipientsIn(block: Field[]): StatusFields[] {
 }
 
 const looksLike = /^(?:final|original)-recipient[ \t]{0,8}:/im
-const looksIndented = /^[ \t>]{1,8}(?:final|original)-recipient[ \t]{0,8}:/im
 
 /** A status that was quoted as a whole. */
 const withoutIndent = (content: string): string =>
-  !looksLike.test(content) && looksIndented.test(content) ? content.replace(/^[ \t>]{1,8}/gm, '') : content
+  looksLike.test(content) ? content : content.replace(/^[ \t>]{1,8}(?=[A-Za-z-]{1,60}[ \t]{0,8}:)/gm, '')
 
 /**
  * Reads the content of a delivery status, however its sender has cut it: with empty lines within a block or none between

@@ -5,7 +5,7 @@ import { parseDiagnostic } from './diagnostic.ts'
 import type { Diagnostic } from './diagnostic.ts'
 import { longestReason } from './feedback-report.ts'
 import type { ReportedRecipient } from './feedback-report.ts'
-import { judgeFinding, judgeRefusal } from './judge-refusal.ts'
+import { judgeRefusal } from './judge-refusal.ts'
 import type { NamedRecipient } from './named-recipients.ts'
 import { reportedPhase } from './reported-phase.ts'
 import type { PhaseText } from './reported-phase.ts'
@@ -17,22 +17,17 @@ interface ReportWords {
   action: 'failed' | 'delayed' | 'delivered'
   /** True where it names one recipient only. */
   isOnly: boolean
-  /** See `readAnsweredApart`. */
-  answeredApart: ReadonlySet<string>
 }
 
-interface Understood {
-  said: Diagnostic
-  judgement: Judgement
-}
-
+/** How Sendmail tells of its own: `550 <a@b.example>... User unknown`; what others said has `<<<` before it. */
+const ownLine = /(?:^|\| )[45]\d\d (?:[45]\.\d{1,3}\.\d{1,3} )?<?[^\s<>@]{1,64}@[^\s<>]{1,255}>?\.\.\. /
 const remoteSystem = /(?:talking to|host|server|by|from)\s{1,3}([a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,8})/i
 
 /** What a report tells of one recipient in words. What is said of nobody in particular is said of the only one. */
 export function toldRecipient(named: NamedRecipient, report: ReportWords): ReportedRecipient {
   const own = understand(named, report)
-  const isAll = report.isOnly && own.judgement.category === 'other'
-  const { said, judgement } = isAll ? understand({ ...named, reason: `${named.reason}\n${report.text}` }, report) : own
+  const isOfAll = report.isOnly && own.judgement.category === 'other'
+  const { said, judgement } = isOfAll ? understand({ ...named, reason: `${named.reason}\n${report.text}` }, report) : own
   const action = saidAction(reportWords(named.reason)) === 'delivered' ? 'delivered' : report.action
   return {
     address: named.address,
@@ -46,15 +41,14 @@ export function toldRecipient(named: NamedRecipient, report: ReportWords): Repor
   }
 }
 
-/** What introduces a reply may speak for itself; where the whole cannot be understood, the reply alone counts. */
-function understand({ address, reason }: NamedRecipient, { phase, answeredApart }: ReportWords): Understood {
+/** What a reply says counts; what introduces it only where the reply says nothing. */
+function understand({ address, reason }: NamedRecipient, { phase }: ReportWords): { said: Diagnostic; judgement: Judgement } {
   const said = parseDiagnostic(reason)
-  const remoteHost = (remoteSystem.exec(reason)?.[1] ?? domainOf(address)).toLowerCase()
+  const remoteHost = (remoteSystem.exec(reason)?.[1] ?? domainOf(address ?? '')).toLowerCase()
   const refusal: Refusal = { ...said, remoteHost, phase: reportedPhase(phase, said.text) }
-  // Without a code it is no reply that is quoted, but what the reporting system found out itself.
-  if (said.code === null) return { said, judgement: judgeFinding(refusal, address) }
-  const judge = (words: Refusal): Judgement => judgeRefusal(words, address, answeredApart)
-  const judgement = judge(refusal)
-  const quoted = said.text.slice(said.text.indexOf(String(said.code)))
-  return { said, judgement: judgement.category === 'other' ? judge({ ...refusal, text: quoted }) : judgement }
+  // Then it is no reply that is quoted, but what the reporting system found out itself.
+  if (said.code === null || (ownLine.test(said.text) && !/<<< |>>> |\bsaid\b/i.test(reason))) return { said, judgement: judgeRefusal(refusal, address, true) }
+  const whole = judgeRefusal(refusal, address)
+  const reply = judgeRefusal({ ...refusal, text: said.text.slice(said.text.indexOf(String(said.code))) }, address)
+  return { said, judgement: reply.category === 'other' ? whole : reply }
 }

@@ -11,14 +11,16 @@ const refusal = (some: Partial<Refusal>): Refusal => ({ code: null, enhancedCode
 
 describe('each rule decides the reply it was made for', () => {
   it.each(all.map((rule) => [rule.name, rule] as const))('%s', (name, rule) => {
-    expect(decidingRule(refusal(rule.example))).toBe(rule)
+    const examples = [rule.example, ...Object.values(rule.languages ?? {}).map(({ example }) => example)].filter((example) => example !== undefined)
+    expect(examples).not.toEqual([])
+    for (const example of examples) expect([example, decidingRule(refusal(example))]).toEqual([example, rule])
     expect(all.filter((each) => each.name === name)).toHaveLength(1)
   })
 })
 
 test('whatever a rule says or must not say is a phrase', () => {
   const { terms } = JSON.parse(readFileSync(new URL('../../config/bounce-rules.json', import.meta.url), 'utf8')) as { terms: Record<string, string[]> }
-  const phrases = all.flatMap(({ says = [], unless = [] }) => [...says, ...unless])
+  const phrases = all.flatMap(({ says = [], unless = [], languages = {} }) => [...says, ...unless, ...Object.values(languages).flatMap((language) => language.says)])
   for (const phrase of phrases) expect([patternOf([phrase], terms), firstWordsOf(phrase, terms).length > 0]).toEqual([expect.any(RegExp), true])
 })
 

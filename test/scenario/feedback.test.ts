@@ -135,6 +135,13 @@ describe('a report that mail did not arrive after all', () => {
     expect(await suppressionOf()).toBeNull()
   })
 
+  test('in words that nobody understands is known by its address, and soft', async () => {
+    const { id, returnPath } = await deliver()
+    await report(returnPath, 'From: MAILER-DAEMON@mx.rcpt.example\r\nSubject: E 17\r\n\r\nWrite to postmaster@mx.rcpt.example.\r\n')
+    await expect.poll(() => statusOf(id)).toBe('bounced')
+    expect(await suppressionOf()).toBeNull()
+  })
+
   test('of an address that the mail was forwarded to is soft, where it brings our message back', async () => {
     const { id, returnPath, data } = await deliver()
     await report(returnPath, composeDsn({ recipient: 'somebody@elsewhere.example', original: headerOf(data) }))

@@ -1,6 +1,7 @@
 import { messageOf } from '../errors.ts'
 import { mimeLeaves } from '../message/mime-leaves.ts'
 import type { MimeLeaf } from '../message/mime-leaves.ts'
+import { repairedMail } from '../message/repaired-mail.ts'
 import { mostRows, ReportFault } from './domain-report.ts'
 import type { DomainReport } from './domain-report.ts'
 import { parseDmarcReport } from './parse-dmarc-report.ts'
@@ -22,8 +23,8 @@ export interface ReportMail {
  * content says, since declared types and file names are wrong too often. For a process that may be killed.
  * @throws Error where it is no mail that can be read
  */
-export async function readReportMail(mail: Uint8Array): Promise<ReportMail> {
-  const { leaves } = await mimeLeaves(mail)
+export async function readReportMail(mail: Buffer): Promise<ReportMail> {
+  const { leaves } = await mimeLeaves(repairedMail(mail))
   const attached = leaves.filter(isCandidate)
   if (attached.length === 0) return { reports: [], faults: ['Nothing in the mail is a report.'] }
   const found: ReportMail = { reports: [], faults: [] }

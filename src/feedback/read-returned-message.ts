@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { mimeLeaves } from '../message/mime-leaves.ts'
 import type { MimeLeaf } from '../message/mime-leaves.ts'
+import { repairedMail } from '../message/repaired-mail.ts'
 import { decodeHeaderText } from '../smtp/encoded-word.ts'
 import { isAutomatic, isFromMailSystem } from './automatic-reply.ts'
 import { headerValue } from './returned-message.ts'
@@ -95,37 +96,6 @@ function headerOf(content: Buffer): string {
   return end < 0 ? text : text.slice(0, end)
 }
 
-/** More lines of one field than any mail has; mailparser takes a time for them that grows with the square of their number. */
-const mostFoldedLines = 2000
-const foldedLines = /(?:\n[ \t][^\n:]*)+/g
-
-function cutShort(folded: string): string {
-  let end = 0
-  for (let lines = 0; lines <= mostFoldedLines && end >= 0; lines++) end = folded.indexOf('\n', end + 1)
-  return end < 0 ? folded : folded.slice(0, end)
-}
-
-/** Long rows of blanks are cut short: libqp takes a time for each that grows with its square. */
-const blanks = /[\t ]{33,}/g
-
-/** A long row of CRs is cut short too: it takes mailparser a time that grows with its square. */
-const damaged = /\r\r\n|\r{9}|^--[^\s][^\r\n]{0,100}[ \t]\r?$/m
-
-/**
- * A message without what programs on its way have done to its line ends: added some at the beginning, doubled each CR, left
- * out each LF, or put spaces behind a delimiter (which RFC 2046 5.1.1 allows, and mailparser does not).
- */
-function repaired(document: Buffer): Buffer {
-  let start = 0
-  while (document[start] === 13 || document[start] === 10) start++
-  const asItCame = document.toString('latin1', start)
-  if (!asItCame.includes('\n')) return Buffer.from(asItCame.replaceAll('\r', '\n'), 'latin1')
-  const text = asItCame.replace(foldedLines, cutShort).replace(blanks, (row) => row.slice(0, 32))
-  if (text === asItCame && !damaged.test(text)) return document.subarray(start)
-  const lines = text.replace(/\r{9,}/g, '\r').replace(/\r{1,8}\n/g, '\n')
-  return Buffer.from(lines.replace(/^--[^\s][^\n]{0,100}[ \t]$/gm, (line) => line.trimEnd()), 'latin1')
-}
-
 /**
  * Reads a returned message. LF and CRLF are the same to it, and a part may lack its end; text whose charset is wrong or
  * unknown is read as UTF-8 or else as windows-1252. A report that is the only content of another mail stands for that mail.
@@ -133,7 +103,7 @@ function repaired(document: Buffer): Buffer {
  * @throws Error where it is no mail that can be read
  */
 export async function readReturnedMessage(bytes: Buffer, forwards = 0): Promise<ReturnedMessage> {
-  const document = repaired(bytes)
+  const document = repairedMail(bytes)
   const { fields, leaves } = await mimeLeaves(document)
   const headers = fields.map(({ name, line }) => ({
     name: name.trim(),

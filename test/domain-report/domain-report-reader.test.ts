@@ -57,6 +57,11 @@ test('mail that reports nothing', async () => {
   expect(await reader.read(Buffer.from('no mail'))).toEqual({ reports: [], faults: ['Nothing in the mail is a report.'] })
 })
 
+test('a row of CRs that never ends does not keep the reader busy', async () => {
+  const mail = Buffer.from(`Content-Type: application/zip\r\nContent${'\r'.repeat(1_000_000)}-Transfer-Encoding: base64\r\n\r\n${zip.toString('base64')}`)
+  expect((await reader.read(mail)).faults).toHaveLength(1)
+})
+
 test('a mail with many large reports is bounded in rows and attachments', async () => {
   const rows = Array.from({ length: 700 }, (_, i) => ({ sourceIp: `10.0.${i >> 8}.${i & 255}`, messages: 1, dkimAligned: true, spfAligned: true }))
   const parts = Array.from({ length: 12 }, (_, i) => ({ type: 'application/gzip', content: gzipSync(composeDmarcReport({ reportId: `${i}`, rows })) }))

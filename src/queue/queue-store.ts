@@ -144,7 +144,7 @@ export const claimDue = (claim: Claim): Statement[] => [
 const expired = 'destination = :destination and due_at is not null and owner is null and held = 0 and expires_at <= :now'
 
 /** Whether the time of any mail is over that waits for a destination. Uses the partial index recipient_expiry. */
-export const anyExpired = `select id from recipient where ${expired} limit 1`
+export const anyExpired = `select destination from recipient where ${expired} limit 1`
 
 /** Takes what waits for a destination and whose time is over, in no order. Uses the partial index recipient_expiry. */
 export const claimExpired = (claim: Claim): Statement[] => [

@@ -6,7 +6,7 @@ import { freePort } from '../../bench/free-port.ts'
 import { postfixDirectory, startPostfixInstance } from '../../bench/postfix-instance.ts'
 import { startFakeMx } from '../support/fake-mx.ts'
 import type { FakeMx } from '../support/fake-mx.ts'
-import { startMailSystem } from '../support/mail-system.ts'
+import { startExim } from '../support/exim-system.ts'
 import type { MailSystem } from '../support/mail-system.ts'
 import { startTestRelay } from '../support/start-relay.ts'
 import type { TestRelay } from '../support/start-relay.ts'
@@ -109,32 +109,18 @@ describe('Postfix', () => {
 
 describe('Exim', () => {
   /** It offers PLAIN by STARTTLS, LOGIN with TLS from the first byte, and CRAM-MD5 everywhere; a password `later` it cannot judge now. */
-  async function startExim(): Promise<{ ports: { starttls: number; implicit: number }; system: MailSystem }> {
+  async function startSmarthost(): Promise<{ ports: { starttls: number; implicit: number }; system: MailSystem }> {
     const ports = { starttls: await freePort(), implicit: await freePort() }
     const { password } = account
     const judged = (user: string, given: string): string =>
       `\${if eq{${given}}{later}{\${readfile{/nonexistent}}}{\${if and{{eq{${user}}{${login}}}{eq{${given}}{${password}}}}}}}`
-    const configuration = `
-primary_hostname = smart.example
-local_interfaces = ${host}
-daemon_smtp_ports = ${ports.starttls} : ${ports.implicit}
-tls_on_connect_ports = ${ports.implicit}
-tls_advertise_hosts = *
-tls_certificate = /etc/exim4/tls.crt
-tls_privatekey = /etc/exim4/tls.key
-spool_directory = /var/spool/exim4
-log_file_path = /var/log/exim4/%s
-host_lookup =
-keep_environment =
-acl_smtp_rcpt = after_login
-acl_smtp_data = accept_all
-begin acl
-after_login:
-  accept authenticated = *
-  deny message = relay not permitted
-accept_all:
-  accept
-begin routers
+    const system = await startExim({
+      listen: { host, port: ports.starttls },
+      nameServer: '127.0.0.54',
+      hostName: 'smart.example',
+      tlsPort: ports.implicit,
+      atRcpt: '  accept authenticated = *\n  deny message = relay not permitted',
+      sections: `begin routers
 onward:
   driver = manualroute
   route_list = * ${nextHop.host}::${nextHop.port}
@@ -164,24 +150,15 @@ login:
 cram:
   driver = cram_md5
   public_name = CRAM-MD5
-  server_secret = \${if eq{$auth1}{${login}}{${password}}fail}
-`
-    const system = await startMailSystem({
-      listen: { host, port: ports.starttls },
-      nameServer: '127.0.0.54',
-      unpackedFrom: 'exim4-daemon-light',
-      users: ['Debian-exim'],
-      files: { '/etc/exim4/exim4.conf': configuration, '/etc/exim4/tls.crt': certificate.cert, '/etc/exim4/tls.key': certificate.key },
-      prepare: 'mkdir -p /var/spool/exim4 /var/log/exim4 && chown Debian-exim:Debian-exim /var/spool/exim4 /var/log/exim4',
-      command: ['/usr/sbin/exim4', '-bdf', '-q1s'],
-      logFile: '/var/log/exim4/main',
+  server_secret = \${if eq{$auth1}{${login}}{${password}}fail}`,
+      certificate,
     })
     onTestFinished(() => system.stop())
     return { ports, system }
   }
 
   test('takes mail after PLAIN, LOGIN and CRAM-MD5; with a wrong password, and one that it cannot judge now, it waits', async () => {
-    const { ports, system } = await startExim()
+    const { ports, system } = await startSmarthost()
     try {
       await expectSent(await relayBy(ports.starttls, {}), 'PLAIN', true)
       await expectSent(await relayBy(ports.implicit, implicit), 'LOGIN', true)

@@ -1,4 +1,4 @@
-import { startMailSystem } from './mail-system.ts'
+import { startExim } from './exim-system.ts'
 import type { MailSurroundings, MailSystem } from './mail-system.ts'
 
 /**
@@ -7,21 +7,12 @@ import type { MailSurroundings, MailSystem } from './mail-system.ts'
  */
 export function startBouncingExim({ listen, nameServer, routes, forwardTo }: MailSurroundings): Promise<MailSystem> {
   const routeList = Object.entries(routes).map(([domain, { host, port }]) => `${domain} ${host}::${port}`).join(' ; ')
-  const configuration = `
-primary_hostname = mx.exim.example
-local_interfaces = ${listen.host}
-daemon_smtp_ports = ${listen.port}
-spool_directory = /var/spool/exim4
-log_file_path = /var/log/exim4/%s
-host_lookup =
-keep_environment =
-dns_dnssec_ok = 0
-acl_smtp_rcpt = accept_all
-acl_smtp_data = accept_all
-begin acl
-accept_all:
-  accept
-begin routers
+  return startExim({
+    listen,
+    nameServer,
+    hostName: 'mx.exim.example',
+    main: 'dns_dnssec_ok = 0',
+    sections: `begin routers
 onward:
   driver = manualroute
   route_list = ${routeList}
@@ -56,20 +47,7 @@ mailbox:
 begin retry
 * quota
 * * F,1s,1s
-begin rewrite
-`
-  return startMailSystem({
-    listen,
-    nameServer,
-    unpackedFrom: 'exim4-daemon-light',
-    users: ['Debian-exim'],
-    files: { '/etc/exim4/exim4.conf': configuration },
-    prepare: `
-      mkdir -p /var/spool/exim4 /var/log/exim4 /var/mail
-      chown Debian-exim:Debian-exim /var/spool/exim4 /var/log/exim4
-      head -c 2000 /dev/zero >/var/mail/full
-      chown -R nobody:nogroup /var/mail`,
-    command: ['/usr/sbin/exim4', '-bdf', '-q1s'],
-    logFile: '/var/log/exim4/main',
+begin rewrite`,
+    prepare: 'head -c 2000 /dev/zero >/var/mail/full',
   })
 }

@@ -1,4 +1,5 @@
 import { postfixDirectory, startPostfixInstance } from '../../bench/postfix-instance.ts'
+import { startExim } from './exim-system.ts'
 import { startMailSystem } from './mail-system.ts'
 
 /** Where mail systems hand on all that they get, with STARTTLS and this API key. */
@@ -29,26 +30,11 @@ export async function startRelayingPostfix(listen: Place, { host, port, key }: S
 }
 
 export const startRelayingExim = (listen: Place, { host, port, key }: Smarthost): Promise<RelayingSystem> =>
-  startMailSystem({
+  startExim({
     listen,
     nameServer: '127.0.0.1',
-    unpackedFrom: 'exim4-daemon-light',
-    users: ['Debian-exim'],
-    files: {
-      '/etc/exim4/exim4.conf': `
-primary_hostname = app.sender.example
-local_interfaces = ${listen.host}
-daemon_smtp_ports = ${listen.port}
-spool_directory = /var/spool/exim4
-log_file_path = /var/log/exim4/%s
-host_lookup =
-keep_environment =
-acl_smtp_rcpt = accept_all
-acl_smtp_data = accept_all
-begin acl
-accept_all:
-  accept
-begin routers
+    hostName: 'app.sender.example',
+    sections: `begin routers
 smarthost:
   driver = manualroute
   route_list = * ${host}::${port}
@@ -64,12 +50,7 @@ begin authenticators
 plain:
   driver = plaintext
   public_name = PLAIN
-  client_send = ^any^${key}
-`,
-    },
-    prepare: 'mkdir -p /var/spool/exim4 /var/log/exim4 && chown Debian-exim:Debian-exim /var/spool/exim4 /var/log/exim4',
-    command: ['/usr/sbin/exim4', '-bdf', '-q1s'],
-    logFile: '/var/log/exim4/main',
+  client_send = ^any^${key}`,
   })
 
 export const startRelayingOpensmtpd = (listen: Place, { host, port, key }: Smarthost): Promise<RelayingSystem> =>

@@ -7,7 +7,16 @@ process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, 'node_modules/.c
 const setupFiles = ['test/support/each-file.ts']
 
 const project = (name: string, include: string[], more: { exclude?: string[]; isolate?: boolean } = {}) => ({
-  test: { name, include, testTimeout: 60_000, hookTimeout: 60_000, expect: { poll: { timeout: 30_000, interval: 10 } }, isolate: false, setupFiles, ...more },
+  test: {
+    name,
+    include,
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    expect: { poll: { timeout: 30_000, interval: 10 } },
+    isolate: false,
+    setupFiles,
+    ...more,
+  },
 })
 
 // Modules do nothing and keep nothing when they are imported, so the files of a worker may share them, `isolate: false`. One

@@ -210,10 +210,13 @@ function judge(name: string, figures: Figures, quiet: Figures): void {
   const [p99, latest] = [quantile(figures.fresh, 0.99), quantile(figures.scheduled, 1)]
   const [quietP99, quietLatest] = [quantile(quiet.fresh, 0.99), quantile(quiet.scheduled, 1)]
   if (p99 > bound.fresh + quietP99) faults.push(`${name}: fresh mail took ${p99} ms (p99), ${quietP99} when all was quiet`)
-  if (latest > bound.scheduled + quietLatest) faults.push(`${name}: scheduled mail was ${latest} ms late, ${quietLatest} when all was quiet`)
+  if (latest > bound.scheduled + quietLatest)
+    faults.push(`${name}: scheduled mail was ${latest} ms late, ${quietLatest} when all was quiet`)
 }
 
-console.log(`fresh mail and lateness of scheduled mail, ms; connections and attempts at the host that refuses; memory, MB (${seconds} s each)`)
+console.log(
+  `fresh mail and lateness of scheduled mail, ms; connections and attempts at the host that refuses; memory, MB (${seconds} s each)`,
+)
 console.log(line('', ['p50', 'p99', 'late p50', 'latest', 'missing', 'connections', 'attempts', 'MB']))
 const chosen = values.together ? [together] : attacks.filter(({ name }) => values.only === undefined || name.includes(values.only))
 for (const attack of chosen) await run(attack)

@@ -87,7 +87,8 @@ isOver = true
 await others
 const results = rows<{ result: string; count: number }>('select result, count(*) as count from incoming_report group by result order by 2 desc')
 // Whatever a mail system sends to the address of a recipient's bounces is a report on that one, and soft.
-const isDelivered = (): boolean => rows("select id from recipient where state <> 'delivered' and forward_path <> 'person@rcpt.example'").length === 0
+const isDelivered = (): boolean =>
+  rows("select id from recipient where state <> 'delivered' and forward_path <> 'person@rcpt.example'").length === 0
 for (const end = Date.now() + 30_000; !isDelivered() && Date.now() < end; ) await pause(100)
 const allDelivered = isDelivered()
 const suppressed = rows('select id from suppression').length

@@ -147,14 +147,20 @@ async function replay(label: Label, recipient: LabelledRecipient, document: Buff
   const state = { forwardPath, state: 'delivered' as const, isInHand: false, deliveredAt: 1, complainedAt: null }
   const consequence = matchReport(reading, state, 'envelope')
   const found = { label, recipient, suppressed: false }
-  if (consequence.type === 'complained' || consequence.type === 'opted_out') return { ...found, outcome: 'complained', suppressed: true, told: '' }
+  if (consequence.type === 'complained' || consequence.type === 'opted_out')
+    return { ...found, outcome: 'complained', suppressed: true, told: '' }
   if (consequence.type !== 'bounced') {
     const told = consequence.type === 'nothing' ? consequence.result : consequence.type
     return { ...found, outcome: told === 'delayed' ? 'delayed' : 'nothing', told }
   }
   const { hard, category, status, smtpCode, reason } = consequence.bounce
   const addressed = { address: forwardPath, messageId: 'em_0', recipientId: 'rcp_0' }
-  const entries = suppressAfterBounce({ accountId: 'acc_0', sandbox: false }, { ...addressed, hard, category, enhancedCode: status, smtpCode, reason }, policy, 0)
+  const entries = suppressAfterBounce(
+    { accountId: 'acc_0', sandbox: false },
+    { ...addressed, hard, category, enhancedCode: status, smtpCode, reason },
+    policy,
+    0,
+  )
   const told = `${category} ${status} ${reason.slice(0, 200)}`
   return { ...found, outcome: hard ? 'hard' : 'soft', suppressed: entries.length > 0 || (hard && category === 'domain_not_found'), told }
 }
@@ -183,14 +189,20 @@ function replayFigures(all: Replayed[]): string {
     of('with token: complaints', (label) => label.class === 'complaint'),
     `${'of bounces'.padEnd(32)} ${(['hard', 'soft', 'delayed', 'complained', 'nothing'] as const).map((outcome) => `${outcome} ${count((one) => one.outcome === outcome)}`).join(', ')}\n`,
     `${'suppressed'.padEnd(32)} ${count(({ suppressed }) => suppressed)}, falsely ${count(({ suppressed, recipient }) => suppressed && !recipient.hard)}\n`,
-    `${'hard taken for soft'.padEnd(32)} ${share(count(({ recipient, outcome }) => recipient.hard && outcome !== 'hard'), count(({ recipient }) => recipient.hard))}\n`,
+    `${'hard taken for soft'.padEnd(32)} ${share(
+      count(({ recipient, outcome }) => recipient.hard && outcome !== 'hard'),
+      count(({ recipient }) => recipient.hard),
+    )}\n`,
   ].join('')
 }
 
 const wrongReplay = ({ label, recipient, outcome, told }: Replayed): string =>
   `${label.id} (${label.structure})\n    label ${label.class}: ${recipient.address} ${recipient.hard ? 'hard' : 'soft'}\n    found ${outcome}: ${told}\n`
 
-const { values, positionals } = parseArgs({ options: { list: { type: 'boolean' }, 'with-token': { type: 'boolean' } }, allowPositionals: true })
+const { values, positionals } = parseArgs({
+  options: { list: { type: 'boolean' }, 'with-token': { type: 'boolean' } },
+  allowPositionals: true,
+})
 const directory = positionals[0]
 if (directory === undefined) throw new Error('Usage: npm run score-feedback -- DIR [--list]')
 const labels = readFileSync(join(directory, 'labels.jsonl'), 'utf8')
@@ -205,7 +217,9 @@ for (const label of labels) {
 }
 if (values['with-token']) {
   const unnamed: LabelledRecipient[] = [{ address: null, hard: false }]
-  const pairs = labels.flatMap((label) => (label.recipients.length > 0 ? label.recipients : unnamed).map((recipient) => ({ label, recipient })))
+  const pairs = labels.flatMap((label) =>
+    (label.recipients.length > 0 ? label.recipients : unnamed).map((recipient) => ({ label, recipient })),
+  )
   const replayed: Replayed[] = []
   for (const { label, recipient } of pairs) {
     const document = readFileSync(join(directory, label.id))

@@ -144,7 +144,12 @@ export async function openDoors(core: CoreParts, inside: Inside, stops: Stop[]):
 }
 
 async function openMetrics({ config, log, metricsPage }: CoreParts, { version }: Inside, stops: Stop[]): Promise<MetricsListener> {
-  const listener = await startMetricsListener({ listen: config.metrics.listen, trustedProxies: config.trustedProxies, log, text: () => metricsPage.text(version) })
+  const listener = await startMetricsListener({
+    listen: config.metrics.listen,
+    trustedProxies: config.trustedProxies,
+    log,
+    text: () => metricsPage.text(version),
+  })
   stops.push(() => listener.stop())
   return listener
 }
@@ -168,7 +173,11 @@ const certificateFor = ({ config, clock }: CoreParts): Promise<Certificate> =>
     now: clock.now(),
   })
 
-const openSubmission = ({ config, clock, log, metrics, apiKeys }: CoreParts, { door, space, shares }: Inside, { tls, refusedLogins }: DoorFrame) =>
+const openSubmission = (
+  { config, clock, log, metrics, apiKeys }: CoreParts,
+  { door, space, shares }: Inside,
+  { tls, refusedLogins }: DoorFrame,
+) =>
   startSubmissionServer(
     {
       clock,
@@ -255,10 +264,15 @@ async function openHttp(core: CoreParts, inside: Inside, frame: DoorFrame) {
     }),
     health: core.health,
     docs: config.http.docs,
-    operations: apiOperations({ ...apiParts(core, inside), ...emails, refusedLogins: frame.refusedLogins, templates: frame.templates, eventFeed, eventStreams }),
-    doors: config.compat.enabled
-      ? compatDoors({ ...emails, ...mimeFrame(config), verifiedDomainFor: door.verifiedDomainFor })
-      : [],
+    operations: apiOperations({
+      ...apiParts(core, inside),
+      ...emails,
+      refusedLogins: frame.refusedLogins,
+      templates: frame.templates,
+      eventFeed,
+      eventStreams,
+    }),
+    doors: config.compat.enabled ? compatDoors({ ...emails, ...mimeFrame(config), verifiedDomainFor: door.verifiedDomainFor }) : [],
   })
   return {
     ...server,
@@ -271,7 +285,11 @@ async function openHttp(core: CoreParts, inside: Inside, frame: DoorFrame) {
 }
 
 /** What a message gets and may have that comes over HTTP as it is. */
-const mimeFrame = ({ hostname, messageSizeLimit, submission }: Config) => ({ hostname, messageSizeLimit, traceClients: submission.traceClients })
+const mimeFrame = ({ hostname, messageSizeLimit, submission }: Config) => ({
+  hostname,
+  messageSizeLimit,
+  traceClients: submission.traceClients,
+})
 
 /** What the endpoints work on, but for mail, templates and the feed of events. */
 function apiParts(core: CoreParts, inside: Inside) {

@@ -2,8 +2,8 @@ import { randomFillSync } from 'node:crypto'
 
 /** What the first letters of an id say about the thing it names. */
 type IdPrefix =
-  | 'acc' | 'key' | 'dom' | 'dk' | 'em' | 'rcp' | 'att' | 'evt' | 'wh' | 'whd' | 'wha' | 'sup' | 'req' | 'usr' | 'ses' | 'aud' | 'tpl' | 'tplv'
-  | 'rep' | 'drp' | 'era' | 'hit'
+  | 'acc' | 'key' | 'dom' | 'dk' | 'em' | 'rcp' | 'att' | 'evt' | 'wh' | 'whd' | 'wha' | 'sup' | 'req' | 'usr' | 'ses' | 'aud'
+  | 'tpl' | 'tplv' | 'rep' | 'drp' | 'era' | 'hit'
 
 /** Crockford's base 32 in lower case: no i, l, o, u. */
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'

@@ -27,7 +27,8 @@ interface JobParts {
 }
 
 /** Starts what is done every minute. */
-export function startJobs(core: CoreParts, { rollup, reports, certificate, refusedLogins, erasures, uploads }: JobParts, stops: Stop[]): Scheduler {
+export function startJobs(core: CoreParts, parts: JobParts, stops: Stop[]): Scheduler {
+  const { rollup, reports, certificate, refusedLogins, erasures, uploads } = parts
   const { config, clock, log, db, upkeep, apiKeys, audit, people, sendingDomains } = core
   const cron = '* * * * *'
   const kept = { contentMs: config.contentRetention, eventMs: config.eventRetention }

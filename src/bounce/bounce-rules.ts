@@ -59,7 +59,8 @@ export function bounceRules(): BounceRules {
   return compiled
 }
 
-const saidBy = ({ says, languages }: BounceRule): string[] | undefined => says ?? (languages && Object.values(languages).flatMap((language) => language.says))
+const saidBy = ({ says, languages }: BounceRule): string[] | undefined =>
+  says ?? (languages && Object.values(languages).flatMap((language) => language.says))
 
 function compile({ terms, ignored, rules, enhancedCodes, rulesWithoutCode }: RuleSource): BounceRules {
   const prepare = (phrases: string[] | undefined): Phrases | null => (phrases ? phrasesOf(phrases, terms) : null)

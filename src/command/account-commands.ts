@@ -68,7 +68,8 @@ export const accountCommands: Command[] = [
       'Its NOTIFY parameter says which (RFC 3461, RFC 3464).',
     async run(input, { accounts }) {
       const wanted = argument(input, 1)
-      if (wanted !== 'on' && wanted !== 'off') throw new SternaError('invalid_parameter', `Delivery notices are on or off, not "${wanted}".`)
+      if (wanted !== 'on' && wanted !== 'off')
+        throw new SternaError('invalid_parameter', `Delivery notices are on or off, not "${wanted}".`)
       const account = await accounts.change(argument(input, 0), { deliveryNotices: wanted === 'on' })
       return { stdout: `${account.id}\n`, stderr: `Delivery notices of the account ${account.name} are ${wanted}.\n`, objectId: account.id }
     },

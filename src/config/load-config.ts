@@ -111,7 +111,8 @@ function checkSmarthost(values: Values, faults: string[]): void {
   const isGiven = (name: string): boolean => values.get(`delivery.${name}` as SettingName) !== null
   const given = ['smarthost_user', 'smarthost_password', 'smarthost_password_file'].filter(isGiven)
   if (given.length === 0) return
-  if (values.get('delivery.smarthost') === null) faults.push(`delivery.${given[0]}: there is no delivery.smarthost to log in to; set it too.`)
+  if (values.get('delivery.smarthost') === null)
+    faults.push(`delivery.${given[0]}: there is no delivery.smarthost to log in to; set it too.`)
   else if (given.length !== 2 || given[0] !== 'smarthost_user') {
     faults.push('delivery.smarthost_user belongs together with smarthost_password or smarthost_password_file: set one of these two.')
   }

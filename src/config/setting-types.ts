@@ -133,7 +133,10 @@ export const hostname: SettingType<string> = {
 /** Gmail takes 5 to 15 characters; a colon would end the part. */
 export const feedbackSender: SettingType<string> = {
   title: 'text',
-  parse: (given) => (/^[A-Za-z0-9._-]{5,15}$/.test(String(given)) ? String(given) : refuse(given, 'is not 5 to 15 letters, digits, dots, hyphens and underscores.')),
+  parse: (given) =>
+    /^[A-Za-z0-9._-]{5,15}$/.test(String(given))
+      ? String(given)
+      : refuse(given, 'is not 5 to 15 letters, digits, dots, hyphens and underscores.'),
 }
 
 /** `local@domain`, the domain a full name in lower case. */

@@ -106,7 +106,10 @@ export interface DeliveryJob {
   recipients: DeliveryRecipient[]
   /** True where hosts that rest are to be tried. */
   isProbe: boolean
-  /** The message as stored, CRLF line ends, no bare CR or LF; lies in shared memory. A large one is asked for when a host is ready for it. */
+  /**
+   * The message as stored, CRLF line ends, no bare CR or LF; lies in shared memory. A large one is asked for when a host is ready
+   * for it.
+   */
   content: Uint8Array | 'on request'
   /** Of the content, bytes. */
   size: number

@@ -26,11 +26,19 @@ export const unclean = bounce('5.6.0 the message has bare CR or LF, or NUL', 'in
 const addedAtMost = 4096
 
 /** The message as it leaves for each recipient; null where it must not. One that is large is read when a host is ready for it. */
-export function messagesOf(job: DeliveryJob, parts: LeavingParts): ((recipient: DeliveryRecipient) => OutgoingMessage | Promise<OutgoingMessage>) | null {
+export function messagesOf(
+  job: DeliveryJob,
+  parts: LeavingParts,
+): ((recipient: DeliveryRecipient) => OutgoingMessage | Promise<OutgoingMessage>) | null {
   const { messageId, bodyType, smtputf8, content } = job
   const frame = { messageId, bodyType, smtputf8 }
   if (content === 'on request') {
-    return (recipient) => ({ ...frame, size: job.size + addedAtMost, leastSize: job.size, body: () => requestedBody(job, recipient, parts) })
+    return (recipient) => ({
+      ...frame,
+      size: job.size + addedAtMost,
+      leastSize: job.size,
+      body: () => requestedBody(job, recipient, parts),
+    })
   }
   if (!isCleanContent(content)) return null
   const leavingFor = leavingAs({ ...job, content }, parts)

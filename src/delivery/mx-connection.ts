@@ -231,7 +231,10 @@ export class MxConnection {
       // A host that has taken a message by TLS can do it; one that is slow to answer for the whole of it may just be filtering.
       const isAboutTls = this.tls && this.transactions === 1 && !(phase === 'dot' && heard.category === 'timeout')
       // Once data was sent, nobody knows whether the host has the message; another one must not get it now.
-      return { ...deferral(heard.category, this.#where(heard.broken), phase !== 'dot'), tlsTrouble: isAboutTls ? tlsTroubleIn(heard) : undefined }
+      return {
+        ...deferral(heard.category, this.#where(heard.broken), phase !== 'dot'),
+        tlsTrouble: isAboutTls ? tlsTroubleIn(heard) : undefined,
+      }
     }
     if (heard.code === 421) this.quit()
     if (this.host.smarthost && isLoginDemand(heard)) {

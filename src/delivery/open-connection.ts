@@ -189,7 +189,8 @@ function handshake(dialogue: SmtpDialogue, { host, parts, endsAt }: Opening): Pr
       resolve(failed ?? socket)
     }
     const breakOff = (fault: string): void => end({ fault, tlsTrouble: 'broken off' })
-    const onError = (error: Error): void => end({ fault: connectionFault(error), tlsTrouble: isTlsFault(error) ? 'impossible' : 'broken off' })
+    const onError = (error: Error): void =>
+      end({ fault: connectionFault(error), tlsTrouble: isTlsFault(error) ? 'impossible' : 'broken off' })
     const onClose = (): void => breakOff('the host closed the connection')
     plain.on('error', () => {})
     const socket = connectTls({ ...handshakeOptions(host.name, parts.secureContext), socket: plain }, () => end())

@@ -78,7 +78,8 @@ const toBase64 = (text: string): string => Buffer.from(text).toString('base64')
 
 function notUsable(offered: string[], isVerified: boolean): string {
   if (offered.length === 0) return 'it offers no login (AUTH)'
-  return `of its ways to log in (${offered.join(', ')}) none can be used${isVerified ? '' : ' without TLS to a host whose certificate is valid'}`
+  const condition = isVerified ? '' : ' without TLS to a host whose certificate is valid'
+  return `none of its login mechanisms (${offered.join(', ')}) can be used${condition}`
 }
 
 /** After a refusal the next login waits so long, doubling, ms: providers lock out who fails again and again. */

@@ -36,7 +36,9 @@ export const handshakeOptions = (mxHost: string, secureContext: SecureContext): 
 export function tlsObjection(policy: TlsPolicy, tls: { verified: boolean; problem: string } | null): string | null {
   if (policy !== 'enforced' && policy !== 'encrypted') return null
   if (!tls) return 'TLS is required here, but the host does not offer STARTTLS'
-  return tls.verified || policy === 'encrypted' ? null : `TLS is required here, but the certificate is not valid for the host: ${tls.problem}`
+  return tls.verified || policy === 'encrypted'
+    ? null
+    : `TLS is required here, but the certificate is not valid for the host: ${tls.problem}`
 }
 
 /** True of a fault of TLS itself, which comes again: an alert of the peer, no common version, what is no TLS at all. */

@@ -60,4 +60,5 @@ export function isProvenNotice(message: ReturnedMessage, forwardPath: string, te
 
 const isUnsigned = (message: ReturnedMessage): boolean => /^(?:<>)?$/.test(headerValue(message, 'from').trim())
 
-const returnsMessage = ({ parts }: ReturnedMessage): boolean => parts.some(({ contentType }) => /^(?:message\/|text\/rfc822)/.test(contentType))
+const returnsMessage = ({ parts }: ReturnedMessage): boolean =>
+  parts.some(({ contentType }) => /^(?:message\/|text\/rfc822)/.test(contentType))

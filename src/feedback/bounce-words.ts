@@ -7,14 +7,16 @@ const longestReport = 16 * 1024
 
 /** The lists of config/report-phrases.json. */
 type ListName =
-  | 'notDelivered' | 'later' | 'givenUp' | 'arrived' | 'toReader' | 'held' | 'notMail' | 'ofMail' | 'ofReader' | 'mailSystem' | 'reportingSystem'
-  | 'reportSubject' | 'refusalSubject' | 'otherProgram' | 'readerSubject' | 'mailProgram' | 'answer' | 'challenge' | 'original' | 'follows' | 'recipientField'
-  | 'toField' | 'elsewhere' | 'ownReason'
+  | 'notDelivered' | 'later' | 'givenUp' | 'arrived' | 'toReader' | 'held' | 'notMail' | 'ofMail' | 'ofReader' | 'mailSystem'
+  | 'reportingSystem' | 'reportSubject' | 'refusalSubject' | 'otherProgram' | 'readerSubject' | 'mailProgram' | 'answer'
+  | 'challenge' | 'original' | 'follows' | 'recipientField' | 'toField' | 'elsewhere' | 'ownReason'
 
 let prepared: Record<ListName, Phrases> | undefined
 
 function lists(): Record<ListName, Phrases> {
-  prepared ??= prepare(JSON.parse(readFileSync(new URL('../../config/report-phrases.json', import.meta.url), 'utf8')) as Record<ListName, string[]>)
+  prepared ??= prepare(
+    JSON.parse(readFileSync(new URL('../../config/report-phrases.json', import.meta.url), 'utf8')) as Record<ListName, string[]>,
+  )
   return prepared
 }
 

@@ -8,7 +8,8 @@ export interface Diagnostic {
 
 const diagnosticType = /^\s*([A-Za-z][A-Za-z0-9-]{0,40})\s*;\s*/
 /** At the beginning, or behind what introduces a reply: `said: 550 …`, `<<< 550 …`, `(550 …`. */
-const quotedCode = /(?:^|[:;<>("'[|]\s{0,3}|\b(?:said|error|code|reply|response|returned|status)\W{1,3})([245][0-5]\d)(?=[- )\],:;"']|\.(?!\d)|$)/i
+const quotedCode =
+  /(?:^|[:;<>("'[|]\s{0,3}|\b(?:said|error|code|reply|response|returned|status)\W{1,3})([245][0-5]\d)(?=[- )\],:;"']|\.(?!\d)|$)/i
 /**
  * How Exchange Online, amavis and Postfix's verification of recipients introduce what another server said: by a code and
  * words of their own, which only sort it.

@@ -4,8 +4,9 @@ import type { FeedbackReport, ProvenRecipient } from './feedback-report.ts'
 
 export interface FeedbackParser {
   /**
-   * What a returned message means, that nobody has vouched for. `about`: whom the address that it came to proves it to be about. Rejects with `invalid_message` where it cannot be read
-   * within the limits of size, time and memory; messages that wait behind it are not affected.
+   * What a returned message means. `about`: whom the address that it came to proves it to be about; null where that proves nothing.
+   * Rejects with `invalid_message` where it cannot be read within the limits of size, time and memory; messages that wait behind it are
+   * not affected.
    */
   parse(document: Uint8Array, about?: ProvenRecipient | null): Promise<FeedbackReport>
   /** Ends the parser; what waits is rejected with `service_unavailable`. */

@@ -21,7 +21,11 @@ const senderFields = ['from', 'return-path', 'sender', 'reply-to', 'message-id']
  * recipient counts where it had one only and the report names nobody.
  * @param failed addresses of those who are known to have failed
  */
-export function parseBounceText(message: ReturnedMessage, about: ProvenRecipient | null = null, failed: readonly string[] = []): ReportedRecipient[] {
+export function parseBounceText(
+  message: ReturnedMessage,
+  about: ProvenRecipient | null = null,
+  failed: readonly string[] = [],
+): ReportedRecipient[] {
   const lines = reportLines(message)
   const text = lines.join('\n')
   const words = reportWords(text)
@@ -35,7 +39,11 @@ export function parseBounceText(message: ReturnedMessage, about: ProvenRecipient
 }
 
 /** The one whom the report is proved to be about. Names choose nobody, but tell of a forwarding where our message came back. */
-function provenRecipient(named: readonly NamedRecipient[], forwardPath: string, { reference, unsubscribe }: OriginalMessage): NamedRecipient {
+function provenRecipient(
+  named: readonly NamedRecipient[],
+  forwardPath: string,
+  { reference, unsubscribe }: OriginalMessage,
+): NamedRecipient {
   const own = named.find(({ address }) => address?.toLowerCase() === forwardPath.toLowerCase())
   if (own) return own
   const [first, ...others] = named
@@ -56,7 +64,8 @@ function recipientsOf(message: ReturnedMessage, lines: string[], known: readonly
   const strangers = namedRecipients(lines, { writtenTo, failed, others: new Set(systems.concat(senders)) })
   // Who writes to themselves is sender and recipient.
   const named = strangers.length > 0 ? strangers : namedRecipients(lines, { writtenTo, failed, others: new Set(systems) })
-  if (listed.length > 0) return listed.map((address) => named.find((one) => one.address?.toLowerCase() === address) ?? { address, reason: '' })
+  if (listed.length > 0)
+    return listed.map((address) => named.find((one) => one.address?.toLowerCase() === address) ?? { address, reason: '' })
   if (named.length > 0) return named
   return writtenTo.size === 1 ? [...writtenTo].map((address) => ({ address, reason: '' })) : []
 }

@@ -77,7 +77,9 @@ const startsAsReport = /^content-type:\s*multipart\/report\b/im
  * words. Where a person has written something beside it, it is their mail that came back.
  */
 function forwardedReport(headers: readonly HeaderField[], leaves: readonly MimeLeaf[]): Buffer | undefined {
-  const [wrapped, ...more] = leaves.filter(({ contentType, content }) => messageTypes.test(contentType) && startsAsReport.test(headerOf(content)))
+  const [wrapped, ...more] = leaves.filter(
+    ({ contentType, content }) => messageTypes.test(contentType) && startsAsReport.test(headerOf(content)),
+  )
   if (!wrapped || more.length > 0) return undefined
   const others = leaves.filter((leaf) => leaf !== wrapped && leaf.content.toString('latin1', 0, 4096).trim() !== '')
   const isWrapping = others.length === 0 || (bySystem(headers) && others.every(({ contentType }) => contentType.startsWith('text/')))

@@ -74,5 +74,7 @@ function kindOf(name: string, before: string, rest: string, line: string): Menti
   if (atBeginning.test(before)) return isRole && rest.replace(/[>\s.]/g, '') === '' ? null : 'listed'
   if (isRole) return behindCode.test(before) ? 'quoted' : null
   if (reply.test(line)) return 'quoted'
-  return says(line, 'notDelivered', 'later', 'ownReason', 'refusalSubject') || (almostAlone.test(before) && !/\p{L}/u.test(rest)) ? 'told' : 'named'
+  return says(line, 'notDelivered', 'later', 'ownReason', 'refusalSubject') || (almostAlone.test(before) && !/\p{L}/u.test(rest))
+    ? 'told'
+    : 'named'
 }

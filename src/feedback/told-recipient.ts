@@ -47,7 +47,8 @@ function understand({ address, reason }: NamedRecipient, { phase }: ReportWords)
   const remoteHost = (remoteSystem.exec(reason)?.[1] ?? domainOf(address ?? '')).toLowerCase()
   const refusal: Refusal = { ...said, remoteHost, phase: reportedPhase(phase, said.text) }
   // Then it is no reply that is quoted, but what the reporting system found out itself.
-  if (said.code === null || (ownLine.test(said.text) && !/<<< |>>> |\bsaid\b/i.test(reason))) return { said, judgement: judgeRefusal(refusal, address, true) }
+  if (said.code === null || (ownLine.test(said.text) && !/<<< |>>> |\bsaid\b/i.test(reason)))
+    return { said, judgement: judgeRefusal(refusal, address, true) }
   const whole = judgeRefusal(refusal, address)
   const reply = judgeRefusal({ ...refusal, text: said.text.slice(said.text.indexOf(String(said.code))) }, address)
   return { said, judgement: reply.category === 'other' ? whole : reply }

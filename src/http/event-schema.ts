@@ -53,7 +53,10 @@ const ownData = {
     bounce_category: bounceCategory,
     smtp_code: z.int().nullable(),
     enhanced_status: z.string().nullable().describe('Of RFC 3463, such as 5.1.1.'),
-    reason: z.string().max(1000).describe('What was said; begins with "Reported twice as unknown, on" where a second soft bounce suppresses the address.'),
+    reason: z
+      .string()
+      .max(1000)
+      .describe('What was said; begins with "Reported twice as unknown, on" where a second soft bounce suppresses the address.'),
   },
   'email.complained': { complained_at: timeAnswer, feedback_type: z.string(), reported_by: z.string().nullable() },
   'email.unsubscribed': { unsubscribed_at: timeAnswer, method: z.enum(['one_click', 'link', 'mailto', 'api']) },

@@ -14,7 +14,17 @@ export const traceFieldOf = (reference: string): string => `X-Sterna-Ref: ${refe
  * says nothing, and last who sends. A tag of hyphens alone would be no name. A sender's own stays; so does the header of a
  * message that came signed, whose signature may forbid another.
  */
-export function feedbackId({ tag, domain, account, sender }: { tag: string | null; domain: string; account: string; sender: string }): AddedField {
+export function feedbackId({
+  tag,
+  domain,
+  account,
+  sender,
+}: {
+  tag: string | null
+  domain: string
+  account: string
+  sender: string
+}): AddedField {
   const named = tag === null || /^-+$/.test(tag) ? [] : [tag]
   return { text: `Feedback-ID: ${[...named, domain, account, sender].join(':')}\r\n`, unless: ['feedback-id', 'dkim-signature'] }
 }

@@ -121,5 +121,5 @@ function changed(message: Buffer, changes: Change[]): Buffer {
   return Buffer.concat([...pieces, message.subarray(copied)])
 }
 
-/** Whether the message has to stay as it came, as far as its header tells: with a signature of its own, or signed or encrypted as a whole. */
+/** Whether the message must stay as it came, as far as its header tells: it has a signature, or is signed or encrypted as a whole. */
 export const mustStay = (fields: readonly HeaderField[]): boolean => cameSigned(fields) || isSealed(mediaTypeOf(fields).type)

@@ -36,7 +36,7 @@ function base64Lines(bytes: Buffer): Buffer {
   return Buffer.from(lines.join('\r\n'), 'latin1')
 }
 
-/** Whether no line is longer than hosts must take (RFC 5321 4.5.3.1.6), which costs hardly anything: it looks for a line end every 1000 bytes. */
+/** Whether no line is longer than hosts must take (RFC 5321 4.5.3.1.6). It is cheap: it looks for a line end every 1000 bytes. */
 export function hasShortLines(bytes: Buffer): boolean {
   for (let start = 0; bytes.length - start > longestLine; ) {
     const end = bytes.lastIndexOf(lf, start + longestLine + 1)
@@ -46,7 +46,7 @@ export function hasShortLines(bytes: Buffer): boolean {
   return true
 }
 
-/** True where base64 is the shorter encoding of text with so many bytes beyond ASCII: quoted-printable triples each, base64 adds a third to everything. */
+/** True if base64 encodes text with so many bytes beyond ASCII more briefly: quoted-printable triples each, base64 adds a third to all. */
 export const isShorterInBase64 = (nonAscii: number, size: number): boolean => nonAscii * 5 > size
 
 function decodeQuotedPrintable(bytes: Buffer): Buffer {

@@ -75,7 +75,10 @@ export class QueueRunner {
     this.#longestWaitMs = longestWaitMs(settings.retrySchedule)
     const settled = (recipient: QueuedRecipient, dueAt: number | null, isTried: boolean) => this.#settled(recipient, dueAt, isTried)
     const heard = (destination: string, result: Attempt | Postponed): void => this.#heard(destination, result)
-    this.#dispatch = new Dispatch({ ...parts, owner: this.owner, outcomes: this.#outcomes, contentRoom: this.#content, settled, heard }, settings)
+    this.#dispatch = new Dispatch(
+      { ...parts, owner: this.owner, outcomes: this.#outcomes, contentRoom: this.#content, settled, heard },
+      settings,
+    )
     this.#expiry = new RestingExpiry({
       clock: parts.clock,
       resting: () => this.#destinations.resting,
@@ -122,7 +125,9 @@ export class QueueRunner {
       slot.content = bytes
       content.along = null
     }
-    this.#work(message.id, recipients, () => this.#dispatch.deliver(message, recipients, { content, isProbe: false }).finally(() => slot.release()))
+    this.#work(message.id, recipients, () =>
+      this.#dispatch.deliver(message, recipients, { content, isProbe: false }).finally(() => slot.release()),
+    )
   }
 
   /** Mail for this destination has been stored without an owner, or became due at another time. */
@@ -296,7 +301,11 @@ export class QueueRunner {
     if (!('postponed' in result)) this.#destinations.noteAttempt(destination, result.outcome.reply !== null, now)
     if (!rest) return
     const isNew = this.#destinations.rest(destination, { key: rest.key, until: now + rest.forMs, reason: rest.reason })
-    if (isNew) this.#parts.log.info({ destination, reason: rest.reason }, 'a host is down and rests; mail for it waits for one message to get through')
+    if (isNew)
+      this.#parts.log.info(
+        { destination, reason: rest.reason },
+        'a host is down and rests; mail for it waits for one message to get through',
+      )
     this.#expiry.arm()
   }
 

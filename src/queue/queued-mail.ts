@@ -27,8 +27,8 @@ interface MessageRow extends Row {
 /** The message of recipients that were claimed. */
 export async function readMessage(db: Database, id: string): Promise<QueuedMessage> {
   const [row] = await db.read<MessageRow>(
-    `select id, account_id, domain_id, sandbox, subject, size, body_type, smtputf8, tags, unsubscribe_topic, tracking, expires_in, scheduled_at,
-            source, reverse_path, coalesce(scheduled_at, created_at) as first_due_at
+    `select id, account_id, domain_id, sandbox, subject, size, body_type, smtputf8, tags, unsubscribe_topic, tracking, expires_in,
+            scheduled_at, source, reverse_path, coalesce(scheduled_at, created_at) as first_due_at
        from message where id = :id`,
     { id },
   )

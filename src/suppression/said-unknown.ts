@@ -25,7 +25,10 @@ const date = (at: number): string => isoTime(at).slice(0, 10)
 export const toldTwice = (reason: string, saidBefore: number, now: number): string =>
   `Reported twice as unknown, on ${date(saidBefore)} and ${date(now)}: ${reason}`
 
-const key = ({ address, ...scope }: Pick<SaidUnknown, 'address' | keyof AccountScope>) => ({ ...scopeParams(scope), address: suppressionAddress(address) })
+const key = ({ address, ...scope }: Pick<SaidUnknown, 'address' | keyof AccountScope>) => ({
+  ...scopeParams(scope),
+  address: suppressionAddress(address),
+})
 const ofKey = 'account_id = :accountId and address = :address and sandbox = :sandbox'
 
 /**
@@ -61,7 +64,11 @@ export const forgetSaidUnknown = (said: Pick<SaidUnknown, 'address' | keyof Acco
  * True where mail reached the address, or a person there did something with it; also where that cannot be told yet, because after
  * an update the index is still being filled. A delivery that a report has taken back is none.
  */
-async function hasShownLife(db: Pick<Database, 'report'>, { accountId, sandbox, address, recipientId }: SaidUnknown, since: number): Promise<boolean> {
+async function hasShownLife(
+  db: Pick<Database, 'report'>,
+  { accountId, sandbox, address, recipientId }: SaidUnknown,
+  since: number,
+): Promise<boolean> {
   if ((await searchPosition(db)).behind > mostBehind) return true
   // What was accepted since then is few, and mostly tells. Mail that was scheduled, and opens of old mail, are looked for in all.
   for (const first of [idFloor('em', since), wholeTable.first]) {

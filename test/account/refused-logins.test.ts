@@ -5,7 +5,11 @@ import { createLog } from '../../src/log.ts'
 function recording() {
   const lines: string[] = []
   const logins = new RefusedLogins(createLog('warn', (line) => lines.push(line)))
-  return { logins, told: () => lines.splice(0).map((line) => ({ ...(JSON.parse(line) as object), level: undefined, time: undefined })) as { message?: string }[] }
+  return {
+    logins,
+    told: () =>
+      lines.splice(0).map((line) => ({ ...(JSON.parse(line) as object), level: undefined, time: undefined })) as { message?: string }[],
+  }
 }
 
 test('of thousands of failures of one network the first is told at once, and the others by a count every minute', () => {

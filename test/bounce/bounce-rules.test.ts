@@ -11,7 +11,9 @@ const refusal = (some: Partial<Refusal>): Refusal => ({ code: null, enhancedCode
 
 describe('each rule decides the reply it was made for', () => {
   it.each(all.map((rule) => [rule.name, rule] as const))('%s', (name, rule) => {
-    const examples = [rule.example, ...Object.values(rule.languages ?? {}).map(({ example }) => example)].filter((example) => example !== undefined)
+    const examples = [rule.example, ...Object.values(rule.languages ?? {}).map(({ example }) => example)].filter(
+      (example) => example !== undefined,
+    )
     expect(examples).not.toEqual([])
     for (const example of examples) expect([example, decidingRule(refusal(example))]).toEqual([example, rule])
     expect(all.filter((each) => each.name === name)).toHaveLength(1)
@@ -20,7 +22,11 @@ describe('each rule decides the reply it was made for', () => {
 
 test('whatever a rule says or must not say is a phrase', () => {
   const { terms } = JSON.parse(readFileSync(new URL('../../config/bounce-rules.json', import.meta.url), 'utf8')) as { terms: Record<string, string[]> }
-  const phrases = all.flatMap(({ says = [], unless = [], languages = {} }) => [...says, ...unless, ...Object.values(languages).flatMap((language) => language.says)])
+  const phrases = all.flatMap(({ says = [], unless = [], languages = {} }) => [
+    ...says,
+    ...unless,
+    ...Object.values(languages).flatMap((language) => language.says),
+  ])
   for (const phrase of phrases) expect([patternOf([phrase], terms), firstWordsOf(phrase, terms).length > 0]).toEqual([expect.any(RegExp), true])
 })
 

@@ -127,7 +127,11 @@ test('the example file loads, and uncommented it gives the defaults', () => {
 })
 
 test('a login to the smarthost demands TLS, and its password is not shown', () => {
-  const env = { STERNA_DELIVERY_SMARTHOST: 'relay.example.net:587', STERNA_DELIVERY_SMARTHOST_USER: 'me', STERNA_DELIVERY_SMARTHOST_PASSWORD: 's3cret' }
+  const env = {
+    STERNA_DELIVERY_SMARTHOST: 'relay.example.net:587',
+    STERNA_DELIVERY_SMARTHOST_USER: 'me',
+    STERNA_DELIVERY_SMARTHOST_PASSWORD: 's3cret',
+  }
   const { delivery } = loadConfig({ env })
   expect([delivery.smarthostTls, delivery.smarthostVerify, delivery.smarthostPassword?.reveal()]).toEqual(['starttls', true, 's3cret'])
   expect(`${JSON.stringify(delivery)} ${String(delivery.smarthostPassword)} ${inspect(delivery)}`).not.toContain('s3cret')
@@ -137,9 +141,17 @@ describe('faults', () => {
   test.each<[string, Record<string, string>, RegExp]>([
     ['a user without a password', { SMARTHOST: 'a.example', SMARTHOST_USER: 'me' }, /belongs together/],
     ['a password without a user', { SMARTHOST: 'a.example', SMARTHOST_PASSWORD: 's3cret' }, /belongs together/],
-    ['two passwords', { SMARTHOST: 'a.example', SMARTHOST_USER: 'me', SMARTHOST_PASSWORD: 's3cret', SMARTHOST_PASSWORD_FILE: '/dev/null' }, /one of these two/],
+    [
+      'two passwords',
+      { SMARTHOST: 'a.example', SMARTHOST_USER: 'me', SMARTHOST_PASSWORD: 's3cret', SMARTHOST_PASSWORD_FILE: '/dev/null' },
+      /one of these two/,
+    ],
     ['nobody to log in to', { SMARTHOST_USER: 'me', SMARTHOST_PASSWORD: 's3cret' }, /no delivery\.smarthost to log in to/],
-    ['a file that is not there', { SMARTHOST: 'a.example', SMARTHOST_USER: 'me', SMARTHOST_PASSWORD_FILE: '/nowhere' }, /smarthost_password_file: \/nowhere cannot be read/],
+    [
+      'a file that is not there',
+      { SMARTHOST: 'a.example', SMARTHOST_USER: 'me', SMARTHOST_PASSWORD_FILE: '/nowhere' },
+      /smarthost_password_file: \/nowhere cannot be read/,
+    ],
   ])('of the login to the smarthost: %s', (_, given, expected) => {
     const env = Object.fromEntries(Object.entries(given).map(([name, value]) => [`STERNA_DELIVERY_${name}`, value]))
     const faults = faultsOf({ env }).join('\n')
@@ -148,7 +160,9 @@ describe('faults', () => {
   })
 
   test('a password that is no text is not shown either', () => {
-    const faults = faultsOf({ file: fileOf('delivery:\n  smarthost: a.example\n  smarthost_user: me\n  smarthost_password: 4711') }).join('\n')
+    const faults = faultsOf({ file: fileOf('delivery:\n  smarthost: a.example\n  smarthost_user: me\n  smarthost_password: 4711') }).join(
+      '\n',
+    )
     expect(faults).toMatch(/smarthost_password: what is given is not a text: put it in quotes/)
     expect(faults).not.toContain('4711')
   })

@@ -27,9 +27,12 @@ describe('a header', () => {
   })
 })
 
-test.each(['EHLO x\r\n', 'GET / HTTP/1.1\r\n', 'PROPFIND / HTTP/1.1\r\n', 'PROXYING', 'proxy TCP4 ', '\x16\x03\x01', '\r\n\r\nQUIT'])('%j begins none', (text) => {
-  expect(parseProxyHeader(Buffer.from(text, 'latin1'))).toEqual({ found: 'none' })
-})
+test.each(['EHLO x\r\n', 'GET / HTTP/1.1\r\n', 'PROPFIND / HTTP/1.1\r\n', 'PROXYING', 'proxy TCP4 ', '\x16\x03\x01', '\r\n\r\nQUIT'])(
+  '%j begins none',
+  (text) => {
+    expect(parseProxyHeader(Buffer.from(text, 'latin1'))).toEqual({ found: 'none' })
+  },
+)
 
 test.each([
   'PROXY TCP4 203.0.113.9 127.0.0.1 1\r\n',

@@ -80,7 +80,10 @@ describe('connections', () => {
   it('that are idle give way to those of other hosts', async () => {
     const { hosts, send } = await threeHosts({}, { maxConnections: 2, idleMs: 600_000, waitMs: 600_000 })
     for (const name of ['a', 'b', 'b', 'c']) expect(await send(name)).toMatchObject(delivered)
-    await vi.waitFor(() => expect(hosts.map(({ sessions }) => sessions.map(({ commands }) => commands.at(-1)))).toEqual([['QUIT'], ['DATA'], ['DATA']]), { timeout: 30_000 })
+    await vi.waitFor(
+      () => expect(hosts.map(({ sessions }) => sessions.map(({ commands }) => commands.at(-1)))).toEqual([['QUIT'], ['DATA'], ['DATA']]),
+      { timeout: 30_000 },
+    )
   })
 
   it('that this process may not open are not the host\'s fault: the message is postponed', () => {
@@ -92,7 +95,9 @@ describe('connections', () => {
   it('are closed when they have been idle', async () => {
     const mx = await testMx()
     await testDelivery([mx], { limits: { idleMs: 20 } }).attempt()
-    await vi.waitFor(() => expect(mx.sessions[0]).toMatchObject({ closed: true, commands: expect.arrayContaining(['QUIT']) }), { timeout: 30_000 })
+    await vi.waitFor(() => expect(mx.sessions[0]).toMatchObject({ closed: true, commands: expect.arrayContaining(['QUIT']) }), {
+      timeout: 30_000,
+    })
   })
 
   it('that the host closed between messages are dialled again, which is no attempt', async () => {

@@ -258,8 +258,15 @@ describe('several hosts', () => {
   }
 
   it.each<[keyof MxHooks, MxAction]>([
-    ['banner', '521 never'], ['banner', 'close'], ['ehlo', '550 no'], ['mail', '421 busy'], ['mail', '451 later'], ['rcpt', '421 busy'], ['data', '421 busy'],
-    ['rcpt', 'reset'], ['data', 'close'],
+    ['banner', '521 never'],
+    ['banner', 'close'],
+    ['ehlo', '550 no'],
+    ['mail', '421 busy'],
+    ['mail', '451 later'],
+    ['rcpt', '421 busy'],
+    ['data', '421 busy'],
+    ['rcpt', 'reset'],
+    ['data', 'close'],
   ])('the next one gets it after %s: %j', async (phase, action) => {
     const { one, two, delivery } = await pair({ [phase]: () => action })
     const attempt = await delivery.attempt()

@@ -135,7 +135,9 @@ test('fields put before the message are signed with it, and count among those th
   const fields = 'List-Unsubscribe: <https://relay.example/u/1>,\r\n <mailto:u@relay.example>\r\nList-Unsubscribe-Post: List-Unsubscribe=One-Click\r\nFeedback-ID: ours\r\n'
   const signatures = await sign(content, [rsaKey, ed25519Key], fields)
   const message = `${signatures}${fields}${content.toString('latin1')}`
-  expect(signatures.replace(/\s/g, '')).toContain('List-Unsubscribe:List-Unsubscribe:List-Unsubscribe-Post:List-Unsubscribe-Post:List-Id:Feedback-ID:Feedback-ID:Feedback-ID;')
+  expect(signatures.replace(/\s/g, '')).toContain(
+    'List-Unsubscribe:List-Unsubscribe:List-Unsubscribe-Post:List-Unsubscribe-Post:List-Id:Feedback-ID:Feedback-ID:Feedback-ID;',
+  )
   expect(await verify(bytes(message))).toEqual(bothPass)
   expect(await verify(bytes(`X-Sterna-Ref: r\r\n${message}`))).toEqual(bothPass)
   const forged = [message.replace('/u/1', '/u/2'), message.replace('One-Click', 'Two'), message.replace('ours', 'x'), `List-Unsubscribe: <https://evil.example/>\r\n${message}`]

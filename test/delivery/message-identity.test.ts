@@ -7,9 +7,18 @@ const tokenKey = Buffer.alloc(32, 7)
 const keys = unsubscribeKeys((purpose) => Buffer.alloc(32, purpose))
 const createdAt = Date.UTC(2026, 10, 21)
 const domain = { name: 'sender.example', returnPathDomain: 'send.sender.example' }
-const message = { id: `em_${'1'.repeat(26)}`, accountId: `acc_${'2'.repeat(26)}`, sandbox: false, createdAt, nullReversePath: false, feedbackTag: null, unsubscribeTopic: 'news' }
+const message = {
+  id: `em_${'1'.repeat(26)}`,
+  accountId: `acc_${'2'.repeat(26)}`,
+  sandbox: false,
+  createdAt,
+  nullReversePath: false,
+  feedbackTag: null,
+  unsubscribeTopic: 'news',
+}
 const recipient = { id: `rcp_${'3'.repeat(26)}`, forwardPath: 'ann@rcpt.example' }
-const identityAt = (baseUrl: string): MessageIdentity => new MessageIdentity({ tokenKey, unsubscribe: { keys, baseUrl }, feedbackSender: 'relay' })
+const identityAt = (baseUrl: string): MessageIdentity =>
+  new MessageIdentity({ tokenKey, unsubscribe: { keys, baseUrl }, feedbackSender: 'relay' })
 const identity = identityAt('https://mail.example')
 
 test('each token is of the recipient, and for its own purpose', () => {

@@ -68,7 +68,10 @@ describe('TLS that fails', () => {
   const triedByTls = (mx: FakeMx): number => mx.sessions.filter(({ commands }) => commands.some(isStartTls)).length
 
   it.each<[string, () => FakeMxOptions]>([
-    ['a client certificate is demanded, which TLS 1.3 says after the handshake', () => ({ tls: { ...certificate, demandsCertificate: true } })],
+    [
+      'a client certificate is demanded, which TLS 1.3 says after the handshake',
+      () => ({ tls: { ...certificate, demandsCertificate: true } }),
+    ],
     ['a client certificate is demanded, by TLS 1.2', () => ({ tls: { ...certificate, demandsCertificate: true, maxVersion: 'TLSv1.2' } })],
     ['EHLO is refused inside TLS', () => ({ tls: certificate, on: { ehlo: (_, { tls }) => (tls ? '550 5.5.1 What?' : undefined) } })],
     ['an old version', () => ({ tls: { ...certificate, minVersion: 'TLSv1', maxVersion: 'TLSv1.1' } })],
@@ -106,7 +109,8 @@ describe('TLS that fails', () => {
   it('while the message flows leaves the next attempt to plain text, since nobody knows what the host has', async () => {
     const mx = await testMx({ tls: certificate, on: { content: (_, { tls }) => (tls ? 'reset' : undefined) } })
     const delivery = testDelivery([mx])
-    for (const at of [start, start + 5 * minute]) expect(await delivery.attempt(jobOf({ at }))).toMatchObject({ outcome: { type: 'deferred' } })
+    for (const at of [start, start + 5 * minute])
+      expect(await delivery.attempt(jobOf({ at }))).toMatchObject({ outcome: { type: 'deferred' } })
     expect(mx.sessions).toHaveLength(2)
     expect(await delivery.attempt(jobOf({ at: start + 6 * minute }))).toMatchObject({ outcome: { type: 'delivered' }, tls: null })
   })
@@ -126,16 +130,22 @@ describe('TLS that fails', () => {
     const one = await testMx({ tls: 'garbage' })
     const two = await testMx({ host: '127.0.0.2', port: one.port, tls: certificate })
     const delivery = testDelivery([one, two])
-    for (const at of [start, start + minute]) expect(await delivery.attempt(jobOf({ at }))).toMatchObject({ mxHost: 'mx2.example.com', tls: { version: 'TLSv1.3' } })
+    for (const at of [start, start + minute])
+      expect(await delivery.attempt(jobOf({ at }))).toMatchObject({ mxHost: 'mx2.example.com', tls: { version: 'TLSv1.3' } })
     expect(one.sessions).toHaveLength(1)
     await two.close()
-    expect(await delivery.attempt(jobOf({ at: start + 2 * minute }))).toMatchObject({ mxHost: 'mx1.example.com', outcome: { type: 'delivered' }, tls: null })
+    expect(await delivery.attempt(jobOf({ at: start + 2 * minute }))).toMatchObject({
+      mxHost: 'mx1.example.com',
+      outcome: { type: 'delivered' },
+      tls: null,
+    })
   })
 
   it('leaves what is refused in plain text too refused, and TLS to be tried first again', async () => {
     const mx = await testMx({ tls: certificate, on: { ehlo: () => '550 5.7.1 Not you' } })
     const delivery = testDelivery([mx])
-    for (const at of [start, start + minute]) expect(await delivery.attempt(jobOf({ at }))).toMatchObject({ outcome: { type: 'bounced', hard: false } })
+    for (const at of [start, start + minute])
+      expect(await delivery.attempt(jobOf({ at }))).toMatchObject({ outcome: { type: 'bounced', hard: false } })
     mx.on = { ehlo: (_, { tls }) => (tls ? '550 5.7.1 Not you' : undefined) }
     expect(await delivery.attempt(jobOf({ at: start + 2 * minute }))).toMatchObject({ outcome: { type: 'delivered' }, tls: null })
   })

@@ -7,10 +7,13 @@ describe('which mechanism is used', () => {
     ['PLAIN LOGIN CRAM-MD5 SCRAM-SHA-256', false, 'SCRAM-SHA-256 CRAM-MD5'],
     ['LOGIN PLAIN', false, ''],
     ['XOAUTH2 GSSAPI', true, ''],
-  ])('of %s, to a proven host: %s', (offered, isVerified, expected) => expect(usableMechanisms(offered.split(' '), isVerified).join(' ')).toBe(expected))
+  ])('of %s, to a proven host: %s', (offered, isVerified, expected) =>
+    expect(usableMechanisms(offered.split(' '), isVerified).join(' ')).toBe(expected),
+  )
 })
 
-it('PLAIN is said at once', () => expect(startExchange('PLAIN', { user: 'tim', password: 'tanstaaftanstaaf' }).initial).toBe('\0tim\0tanstaaftanstaaf'))
+it('PLAIN is said at once', () =>
+  expect(startExchange('PLAIN', { user: 'tim', password: 'tanstaaftanstaaf' }).initial).toBe('\0tim\0tanstaaftanstaaf'))
 
 it('LOGIN tells the user, then the password, and no more', () => {
   const exchange = startExchange('LOGIN', { user: 'tim', password: 'secret' })

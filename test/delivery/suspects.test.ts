@@ -49,7 +49,10 @@ const named = (name: string): DeliveryJob => {
 }
 
 function suspect(suspects: Suspects, names: string[]): void {
-  suspects.onCrash(names.map((name) => ({ job: named(name), open: new Set([name]), onAttempt: () => {}, supply: noSupply, done: () => {} })), 'oops')
+  suspects.onCrash(
+    names.map((name) => ({ job: named(name), open: new Set([name]), onAttempt: () => {}, supply: noSupply, done: () => {} })),
+    'oops',
+  )
 }
 
 function deliver(suspects: Suspects, name: string): (Attempt | Postponed)[] {

@@ -58,7 +58,9 @@ test('mail that reports nothing', async () => {
 })
 
 test('a row of CRs that never ends does not keep the reader busy', async () => {
-  const mail = Buffer.from(`Content-Type: application/zip\r\nContent${'\r'.repeat(1_000_000)}-Transfer-Encoding: base64\r\n\r\n${zip.toString('base64')}`)
+  const mail = Buffer.from(
+    `Content-Type: application/zip\r\nContent${'\r'.repeat(1_000_000)}-Transfer-Encoding: base64\r\n\r\n${zip.toString('base64')}`,
+  )
   expect((await reader.read(mail)).faults).toHaveLength(1)
 })
 

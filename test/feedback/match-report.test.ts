@@ -38,10 +38,20 @@ describe('a report of failure', () => {
     ['of several, ours among them', [entry({ address: 'bob@rcpt.example', hard: false }), entry()], 'envelope', true],
     ['of several, ours late only', [entry({ address: 'bob@rcpt.example' }), entry({ hard: false })], 'envelope', false],
     ['of an address that it was forwarded to, with our message', [entry({ address: 'ann@elsewhere.example' })], 'message', false],
-    ['of an address that it was forwarded to, with ours as the original one', [entry({ address: 'ann@elsewhere.example', originalAddress: 'Ann@rcpt.example' })], 'envelope', false],
+    [
+      'of an address that it was forwarded to, with ours as the original one',
+      [entry({ address: 'ann@elsewhere.example', originalAddress: 'Ann@rcpt.example' })],
+      'envelope',
+      false,
+    ],
     ['of a name without a domain', [entry({ address: 'ann' })], 'envelope', true],
     ['that may pass', [entry({ hard: false, category: 'mailbox_full' })], 'envelope', false],
-    ['that was late before', [entry({ action: 'delayed', hard: false }), entry(), entry({ action: 'relayed', hard: false })], 'envelope', true],
+    [
+      'that was late before',
+      [entry({ action: 'delayed', hard: false }), entry(), entry({ action: 'relayed', hard: false })],
+      'envelope',
+      true,
+    ],
   ] as const)('%s bounces it', (_, entries, proof, hard) => {
     expect(matchReport(bounce(...entries), delivered, proof)).toMatchObject({ type: 'bounced', bounce: { hard } })
   })

@@ -10,7 +10,11 @@ const carried = (text: string | Buffer, bodyType: '7bit' | '8bitmime' = '8bitmim
 }
 
 test('any body decodes to the bytes that were given, in lines that hosts take', () => {
-  const line = fc.oneof(fc.string({ unit: 'binary', maxLength: 40 }), fc.integer({ min: 980, max: 1100 }).map((size) => 'x'.repeat(size)), fc.constantFrom('', '.', '--b', ' ', 'a \t'))
+  const line = fc.oneof(
+    fc.string({ unit: 'binary', maxLength: 40 }),
+    fc.integer({ min: 980, max: 1100 }).map((size) => 'x'.repeat(size)),
+    fc.constantFrom('', '.', '--b', ' ', 'a \t'),
+  )
   const property = fc.property(fc.array(line), fc.constantFrom('', '\r\n'), (lines, last) => {
     const body = Buffer.from(lines.map((each) => each.replace(/[\r\n\0]/g, '')).join('\r\n') + last)
     const { content, bodyType } = carried(Buffer.concat([Buffer.from('Subject: s\r\n\r\n'), body]))
@@ -31,11 +35,17 @@ test.each([
   ['8bit of mostly other letters', '8bit', 'Здравствуйте', 'base64'],
   ['binary', 'binary', 'für alle Tage', 'quoted-printable'],
 ])('%s', (_, encoding, body, wanted) => {
-  const { content, text } = carried(`MIME-Version: 1.0\r\nContent-Transfer-Encoding: ${encoding}\r\nContent-Type: text/plain; charset=utf-8\r\n\r\n${body}\r\n`)
+  const { content, text } = carried(
+    `MIME-Version: 1.0\r\nContent-Transfer-Encoding: ${encoding}\r\nContent-Type: text/plain; charset=utf-8\r\n\r\n${body}\r\n`,
+  )
   expect(text).toMatch(/^MIME-Version: 1\.0\r\n/)
   expect(text).toContain(`Content-Transfer-Encoding: ${wanted}\r\n`)
   const encoded = content.subarray(content.indexOf('\r\n\r\n') + 4)
-  expect(decodeTransfer(encoded, wanted as 'base64').toString().trimEnd()).toBe(decodeTransfer(Buffer.from(body), encoding as 'base64').toString())
+  expect(
+    decodeTransfer(encoded, wanted as 'base64')
+      .toString()
+      .trimEnd(),
+  ).toBe(decodeTransfer(Buffer.from(body), encoding as 'base64').toString())
   expect(Math.max(...text.split('\r\n').map(({ length }) => length))).toBeLessThan(100)
 })
 
@@ -71,7 +81,9 @@ test('what says what it is made of is told anew, if all of it could be encoded',
 
 test('what is nested too deep or has too many parts is left as far as that, and none of it takes long', () => {
   const size = 8 * 1024 * 1024
-  const deep = Array.from({ length: 2000 }, (_, level) => `Content-Type: multipart/mixed; boundary=b${level}\r\n\r\n--b${level}\r\n`).join('')
+  const deep = Array.from({ length: 2000 }, (_, level) => `Content-Type: multipart/mixed; boundary=b${level}\r\n\r\n--b${level}\r\n`).join(
+    '',
+  )
   const many = `Content-Type: multipart/mixed; boundary=b\r\n\r\n${'--b\r\n\r\nü\r\n'.repeat(size / 10)}`
   const messages = [`${deep}ü`, many, `S: s\r\n\r\n${'ü'.repeat(size / 2)}`, `S: s\r\n\r\n${'\r\n'.repeat(size / 2)}ü`]
   expect(messages.map((message) => carried(message).bodyType)).toEqual(['8bitmime', '8bitmime', '7bit', '7bit'])

@@ -55,8 +55,22 @@ afterAll(async () => {
 
 /** A listener for each of our ports and each version, and one that speaks HTTP itself. Each asks now and then whether we are there. */
 async function settingsOf({ http, submission, returnPath, metrics }: TestRelay['relay']['addresses']): Promise<string> {
-  const ours = { http: http[0], https: http[1], submission: submission[0], submissions: submission[1], returnPath: returnPath[0], metrics: metrics[0] }
-  const lines = ['global', 'defaults', '  timeout connect 5s', '  timeout client 30s', '  timeout server 30s', '  unique-id-format %{+X}o%ci:%cp']
+  const ours = {
+    http: http[0],
+    https: http[1],
+    submission: submission[0],
+    submissions: submission[1],
+    returnPath: returnPath[0],
+    metrics: metrics[0],
+  }
+  const lines = [
+    'global',
+    'defaults',
+    '  timeout connect 5s',
+    '  timeout client 30s',
+    '  timeout server 30s',
+    '  unique-id-format %{+X}o%ci:%cp',
+  ]
   const listen = async (name: string, mode: string, place: AddressInfo | undefined, words: string): Promise<void> => {
     ports.set(name, await freePort())
     lines.push(`listen ${name.replaceAll(' ', '_')}`, `  mode ${mode}`, `  bind ${proxyHost}:${ports.get(name)}`)

@@ -226,15 +226,45 @@ test('swaks', async () => {
 test('8-bit text, long lines and attachments to a host without 8BITMIME', async () => {
   const row = JSON.stringify({ name: 'Zoë', note: 'x'.repeat(3000) })
   const lines = [
-    'From: shop@sender.example', 'To: eight@rcpt.example', 'Subject: Größe', 'MIME-Version: 1.0', 'Content-Type: multipart/mixed; boundary=b', '',
-    '--b', 'Content-Type: text/plain; charset=utf-8', 'Content-Transfer-Encoding: 8bit', '', 'Grüße an Zoë, Ελλάδα und 東京 ', '--', '',
-    '--b', 'Content-Type: application/json; name=row.json', 'Content-Disposition: attachment; filename=row.json', 'Content-Transfer-Encoding: 8bit', '', row,
-    '--b', 'Content-Type: text/plain', '', `${'seven bits '.repeat(200)}end`, '--b--', '',
+    'From: shop@sender.example',
+    'To: eight@rcpt.example',
+    'Subject: Größe',
+    'MIME-Version: 1.0',
+    'Content-Type: multipart/mixed; boundary=b',
+    '',
+    '--b',
+    'Content-Type: text/plain; charset=utf-8',
+    'Content-Transfer-Encoding: 8bit',
+    '',
+    'Grüße an Zoë, Ελλάδα und 東京 ',
+    '--',
+    '',
+    '--b',
+    'Content-Type: application/json; name=row.json',
+    'Content-Disposition: attachment; filename=row.json',
+    'Content-Transfer-Encoding: 8bit',
+    '',
+    row,
+    '--b',
+    'Content-Type: text/plain',
+    '',
+    `${'seven bits '.repeat(200)}end`,
+    '--b--',
+    '',
   ]
   const message = join(directory.path, 'eight.eml')
   writeFileSync(message, lines.join('\r\n'))
   const login = ['--url', `smtp://127.0.0.1:${submissionPort}`, '--ssl-reqd', '--insecure', '--user', `any:${token}`]
-  const { status } = await run('curl', ['-sS', ...login, '--mail-from', 'shop@sender.example', '--mail-rcpt', 'eight@rcpt.example', '--upload-file', message])
+  const { status } = await run('curl', [
+    '-sS',
+    ...login,
+    '--mail-from',
+    'shop@sender.example',
+    '--mail-rcpt',
+    'eight@rcpt.example',
+    '--upload-file',
+    message,
+  ])
   expect(status).toBe(0)
   const mail = await mailFor('eight@rcpt.example')
   await expectSignatures(mail)

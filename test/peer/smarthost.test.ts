@@ -34,7 +34,11 @@ afterAll(async () => {
 })
 
 async function relayBy(port: number, settings: Record<string, string>): Promise<TestRelay> {
-  const common = { delivery_smarthost: `smart.example:${port}`, delivery_smarthost_user: login, delivery_smarthost_password: account.password }
+  const common = {
+    delivery_smarthost: `smart.example:${port}`,
+    delivery_smarthost_user: login,
+    delivery_smarthost_password: account.password,
+  }
   const relay = await startTestRelay({ ...common, delivery_smarthost_ca: authority, ...settings }, { 'smart.example': { a: [host] } })
   onTestFinished(() => relay.stop())
   return relay
@@ -75,8 +79,12 @@ describe('Postfix', () => {
     // Where Debian's Postfix has Cyrus SASL look.
     const sasl = join(at, 'etc/sasl')
     mkdirSync(sasl, { recursive: true })
-    writeFileSync(join(sasl, 'smtpd.conf'), `pwcheck_method: auxprop\nauxprop_plugin: sasldb\nsasldb_path: ${sasl}/db\nmech_list: ${mechanism}\n`)
-    const script = 'use DB_File; tie my %db, "DB_File", shift, O_CREAT|O_RDWR, 0644, $DB_HASH or die $!; my $p = pop; $db{join "\\0", @ARGV, "userPassword"} = $p'
+    writeFileSync(
+      join(sasl, 'smtpd.conf'),
+      `pwcheck_method: auxprop\nauxprop_plugin: sasldb\nsasldb_path: ${sasl}/db\nmech_list: ${mechanism}\n`,
+    )
+    const script =
+      'use DB_File; tie my %db, "DB_File", shift, O_CREAT|O_RDWR, 0644, $DB_HASH or die $!; my $p = pop; $db{join "\\0", @ARGV, "userPassword"} = $p'
     execFileSync('perl', ['-e', script, join(sasl, 'db'), account.user, account.realm, account.password])
     writeFileSync(join(at, 'tls.pem'), certificate.key + certificate.cert, { mode: 0o600 })
     const postfix = await startPostfixInstance(at, { host, port }, {
@@ -164,7 +172,11 @@ cram:
       await expectSent(await relayBy(ports.implicit, implicit), 'LOGIN', true)
       await expectSent(await relayBy(ports.starttls, unverified), 'CRAM-MD5', false)
       await expectWaiting(await relayBy(ports.starttls, wrong), /535 Incorrect authentication data/, ['smarthost_login'])
-      await expectWaiting(await relayBy(ports.starttls, { delivery_smarthost_password: 'later' }), /435 Unable to authenticate at (this time|present)/, [])
+      await expectWaiting(
+        await relayBy(ports.starttls, { delivery_smarthost_password: 'later' }),
+        /435 Unable to authenticate at (this time|present)/,
+        [],
+      )
     } catch (error) {
       throw new Error(`Exim logged:\n${system.log()}`, { cause: error })
     }

@@ -11,7 +11,13 @@ import { dnsResolver } from '../../src/dns/dns-resolver.ts'
 import type { DnsResolver } from '../../src/dns/dns-resolver.ts'
 import { startFakeMx } from '../support/fake-mx.ts'
 import type { FakeMx, MxMessage } from '../support/fake-mx.ts'
-import { sendByDma, sendByNullmailer, startRelayingExim, startRelayingOpensmtpd, startRelayingPostfix } from '../support/relaying-systems.ts'
+import {
+  sendByDma,
+  sendByNullmailer,
+  startRelayingExim,
+  startRelayingOpensmtpd,
+  startRelayingPostfix,
+} from '../support/relaying-systems.ts'
 import type { Smarthost } from '../support/relaying-systems.ts'
 import { startTestRelay } from '../support/start-relay.ts'
 import type { TestRelay } from '../support/start-relay.ts'
@@ -60,7 +66,16 @@ const java = ['/usr/share/java/bsh.jar', '/usr/share/java/javax.mail.jar', '/usr
 
 /** The sending as scripts have it in their environment. */
 const environment = ({ host, port, key, from, to, subject, filename, text, attachment, message }: Sending): Record<string, string> => ({
-  HOST: host, PORT: String(port), KEY: key, FROM: from, TO: to, SUBJECT: subject, FILENAME: filename, TEXT: text, ATTACHMENT: attachment, MESSAGE: message,
+  HOST: host,
+  PORT: String(port),
+  KEY: key,
+  FROM: from,
+  TO: to,
+  SUBJECT: subject,
+  FILENAME: filename,
+  TEXT: text,
+  ATTACHMENT: attachment,
+  MESSAGE: message,
 })
 
 const execute = promisify(execFile)
@@ -72,7 +87,13 @@ const script = (program: string, file: string, words: string[] = []) => (sending
   run(sending, program, [...words, join(scripts, file)])
 
 const byNodemailer = (sending: Sending, port: number, secure: boolean): Promise<unknown> =>
-  createTransport({ host: sending.host, port, secure, auth: { user: 'any', pass: sending.key }, tls: { rejectUnauthorized: false } }).sendMail({
+  createTransport({
+    host: sending.host,
+    port,
+    secure,
+    auth: { user: 'any', pass: sending.key },
+    tls: { rejectUnauthorized: false },
+  }).sendMail({
     from: sending.from,
     to: sending.to,
     subject: sending.subject,
@@ -89,14 +110,28 @@ const through = (start: (listen: { host: string; port: number }, smarthost: Smar
   await transport.sendMail({ envelope: { from: sending.from, to: sending.to }, raw: { path: sending.message } })
 }
 
-const handedTo = (start: (sent: Smarthost & { file: string; from: string; to: string }) => Promise<{ stop(): unknown }>) => async (sending: Sending): Promise<void> => {
-  const mailSystem = await start({ ...sending, file: sending.messageLf })
-  onTestFinished(() => void mailSystem.stop())
-}
+const handedTo =
+  (start: (sent: Smarthost & { file: string; from: string; to: string }) => Promise<{ stop(): unknown }>) =>
+  async (sending: Sending): Promise<void> => {
+    const mailSystem = await start({ ...sending, file: sending.messageLf })
+    onTestFinished(() => void mailSystem.stop())
+  }
 
 const gitOptions = (sending: Sending): string[] => [
-  '-c', 'sendemail.smtpSSLCertPath=', 'send-email', '--quiet', '--confirm=never', '--suppress-cc=all', '--no-validate', '--8bit-encoding=UTF-8', `--from=${sending.from}`, `--to=${sending.to}`,
-  `--smtp-server=${sending.host}`, `--smtp-server-port=${sending.port}`, '--smtp-encryption=tls', '--smtp-user=any',
+  '-c',
+  'sendemail.smtpSSLCertPath=',
+  'send-email',
+  '--quiet',
+  '--confirm=never',
+  '--suppress-cc=all',
+  '--no-validate',
+  '--8bit-encoding=UTF-8',
+  `--from=${sending.from}`,
+  `--to=${sending.to}`,
+  `--smtp-server=${sending.host}`,
+  `--smtp-server-port=${sending.port}`,
+  '--smtp-encryption=tls',
+  '--smtp-user=any',
   `--smtp-pass=${sending.key}`,
 ]
 
@@ -197,10 +232,14 @@ describe.each(sinks)('to $name', ({ host, extensions }) => {
 
   beforeAll(async () => {
     mx = await startFakeMx({ host, port: await freePort(), ...(extensions ? { extensions } : {}) })
-    relay = await startTestRelay({ delivery_port: String(mx.port), submission_max_connections_per_address: '100' }, { 'rcpt.example': { mx: [[10, 'mx.rcpt.example']] }, 'mx.rcpt.example': { a: [host] } })
+    relay = await startTestRelay(
+      { delivery_port: String(mx.port), submission_max_connections_per_address: '100' },
+      { 'rcpt.example': { mx: [[10, 'mx.rcpt.example']] }, 'mx.rcpt.example': { a: [host] } },
+    )
     const { body } = await relay.call('GET', '/api/domains?limit=1')
     const { body: domain } = await relay.call('GET', `/api/domains/${body.data[0].id}`)
-    for (const { name, type, value } of domain.records) if (type === 'TXT') relay.dns.zone[name] = { txt: [...(relay.dns.zone[name] as { txt?: string[] } | undefined)?.txt ?? [], value] }
+    for (const { name, type, value } of domain.records)
+      if (type === 'TXT') relay.dns.zone[name] = { txt: [...((relay.dns.zone[name] as { txt?: string[] } | undefined)?.txt ?? []), value] }
     resolver = dnsResolver({ servers: [relay.dns.server] })
   })
 
@@ -219,8 +258,18 @@ describe.each(sinks)('to $name', ({ host, extensions }) => {
     }
     const message = messageOf(to, text)
     return {
-      host: '127.0.0.1', port: relay.submissionPort, tlsPort: relay.relay.addresses.submission[1]?.port ?? 0, key: relay.token, from, to, subject, filename,
-      text: write('text', text), attachment: write('attachment', attachment), message: write('crlf', message.replaceAll('\n', '\r\n')), messageLf: write('lf', message),
+      host: '127.0.0.1',
+      port: relay.submissionPort,
+      tlsPort: relay.relay.addresses.submission[1]?.port ?? 0,
+      key: relay.token,
+      from,
+      to,
+      subject,
+      filename,
+      text: write('text', text),
+      attachment: write('attachment', attachment),
+      message: write('crlf', message.replaceAll('\n', '\r\n')),
+      messageLf: write('lf', message),
     }
   }
 
@@ -235,7 +284,9 @@ describe.each(sinks)('to $name', ({ host, extensions }) => {
     const text = textWith(longestLine)
     await send(sendingTo(to, text))
     const message = await arrived(to)
-    const { results } = await dkimVerify(message, { resolver: async (at: string) => (await resolver.txt(at)).records.map((record) => [record]) })
+    const { results } = await dkimVerify(message, {
+      resolver: async (at: string) => (await resolver.txt(at)).records.map((record) => [record]),
+    })
     expect(results.map(({ algo, signingDomain, status }) => [algo, signingDomain, status.result]).toSorted()).toEqual([
       ['ed25519-sha256', 'sender.example', 'pass'],
       ['rsa-sha256', 'sender.example', 'pass'],
@@ -245,6 +296,8 @@ describe.each(sinks)('to $name', ({ host, extensions }) => {
     const parsed = await simpleParser(message)
     expect(parsed.subject).toBe(subject)
     expect(parsed.text?.trimEnd()).toBe(text.trimEnd())
-    expect(parsed.attachments.map((each) => [each.filename, each.content.toString('hex')])).toEqual([[filename, attachment.toString('hex')]])
+    expect(parsed.attachments.map((each) => [each.filename, each.content.toString('hex')])).toEqual([
+      [filename, attachment.toString('hex')],
+    ])
   })
 })

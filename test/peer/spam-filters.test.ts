@@ -53,7 +53,12 @@ beforeAll(async () => {
   const messages = await mx.waitForMessages(mails.length)
   const inOrder = mails.map(([name]) => messages.find(({ rcptTo }) => rcptTo.includes(recipientOf(name))) as MxMessage)
   const bySpamAssassin = await spamAssassin(inOrder.map(received), directory.path)
-  const envelopeOf = ({ mailFrom, rcptTo }: MxMessage) => ({ ip: serverAddress, helo: 'relay.example', from: mailFrom, to: rcptTo[0] ?? '' })
+  const envelopeOf = ({ mailFrom, rcptTo }: MxMessage) => ({
+    ip: serverAddress,
+    helo: 'relay.example',
+    from: mailFrom,
+    to: rcptTo[0] ?? '',
+  })
   const byRspamd = await Promise.all(inOrder.map((message) => rspamd.check(received(message), envelopeOf(message))))
   found = mails.map((_, place) => ({ bySpamAssassin: bySpamAssassin[place] ?? {}, byRspamd: byRspamd[place] ?? {} }))
 }, 60_000)
@@ -83,13 +88,20 @@ Unter https://shop.sender.example/orders/1042 können Sie jederzeit sehen, wo si
 
 Viele Grüße von uns allen
 Der Laden an der Ecke, Marktstraße 1, Köln`
-const pdf = Buffer.from('%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[]/Count 0>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF\n')
+const pdf = Buffer.from(
+  '%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[]/Count 0>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF\n',
+)
 const recipientOf = (name: string): string => `${name.toLowerCase().replaceAll(/\W+/g, '-')}@rcpt.example`
 
 const byApi = (fields: object) => async (to: string): Promise<void> =>
   void (await relay.send(`Ann Bee <${to}>`, { from: 'The shop <app@sender.example>', subject, html: undefined, ...fields }))
 const bySmtp = (fields: SendMailOptions) => async (to: string): Promise<void> => {
-  const transport = createTransport({ host: '127.0.0.1', port: relay.submissionPort, auth: { user: 'any', pass: relay.token }, tls: { rejectUnauthorized: false } })
+  const transport = createTransport({
+    host: '127.0.0.1',
+    port: relay.submissionPort,
+    auth: { user: 'any', pass: relay.token },
+    tls: { rejectUnauthorized: false },
+  })
   await transport.sendMail({ from: 'The shop <app@sender.example>', to: `Ann Bee <${to}>`, subject, ...fields })
 }
 
@@ -118,7 +130,8 @@ const received = ({ data, mailFrom, rcptTo }: MxMessage): Buffer =>
   ])
 
 /** Informational rules have no points, or a thousandth of one. */
-const against = (points: Points): Points => Object.fromEntries(Object.entries(points).filter(([name, score]) => score > 0.01 && known[name] !== score))
+const against = (points: Points): Points =>
+  Object.fromEntries(Object.entries(points).filter(([name, score]) => score > 0.01 && known[name] !== score))
 
 test.each(mails.map(([name], place) => [name, place] as const))('%s: nothing against it', (_, place) => {
   const { bySpamAssassin = {}, byRspamd = {} } = found[place] ?? {}

@@ -63,10 +63,15 @@ test('of one destination large messages are under way within its share, one afte
   const begun: string[] = []
   const ends = new Map<string, () => void>()
   const work = (name: string, destination: string, megabytes: number) =>
-    room.inTurn(destination, megabytes * megabyte, () => new Promise((resolve) => {
-      begun.push(name)
-      ends.set(name, resolve)
-    }))
+    room.inTurn(
+      destination,
+      megabytes * megabyte,
+      () =>
+        new Promise((resolve) => {
+          begun.push(name)
+          ends.set(name, resolve)
+        }),
+    )
   const all = [work('a1', 'a', 20), work('a2', 'a', 10), work('a3', 'a', 6), work('b1', 'b', 20), work('a4', 'a', 0.01)]
   await vi.advanceTimersByTimeAsync(0)
   expect(begun.toSorted()).toEqual(['a1', 'a4', 'b1'])

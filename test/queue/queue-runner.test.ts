@@ -249,7 +249,9 @@ test('what was held while its account was suspended is due at once, step by step
   for (let i = 0; i < held; i++) await scheduled(clock.now())
   await scheduled(clock.now() + 30 * hour)
   const queue = await startQueue({ isSuspended: () => isSuspended })
-  await expect.poll(() => countOf(`last_response like '%suspended%' and state = 'scheduled' and owner is null and due_at > ${clock.now()}`)).toBe(held)
+  await expect
+    .poll(() => countOf(`last_response like '%suspended%' and state = 'scheduled' and owner is null and due_at > ${clock.now()}`))
+    .toBe(held)
   clock.advance(minute)
   isSuspended = false
   await setStatus('active')
@@ -284,7 +286,8 @@ test('mail that is of no more use does not take the place of the one that finds 
   let isDown = true
   const rest = { key: 'mx', forMs: 5_000, reason: 'refused' }
   const deliver = async (job: DeliveryJob, onAttempt: (result: Attempt | Postponed) => void): Promise<void> => {
-    for (const { id } of job.recipients) onAttempt(isDown ? { recipientId: id, postponed: true, rest } : unconnectedAttempt(id, taken, clock.now()))
+    for (const { id } of job.recipients)
+      onAttempt(isDown ? { recipientId: id, postponed: true, rest } : unconnectedAttempt(id, taken, clock.now()))
   }
   await waiting()
   const queue = await startQueue({ deliver })

@@ -115,7 +115,11 @@ async function prepare(relay: TestRelay, document: OpenApiDocument, check: Answe
   }
   /** Most of what is sent comes from addresses that may be sent from in the sandbox alone. */
   const tokenFor = ({ token, method, template }: GeneratedRequest): string =>
-    tokens[token] === operator && method === 'POST' && /^\/compat\/|^\/api\/(?:send|emails|emails\/batch|templates\/\{idOrAlias\}\/test)$/.test(template) ? rehearsing : tokens[token]!
+    tokens[token] === operator &&
+    method === 'POST' &&
+    /^\/compat\/|^\/api\/(?:send|emails|emails\/batch|templates\/\{idOrAlias\}\/test)$/.test(template)
+      ? rehearsing
+      : tokens[token]!
   return { tokenFor, known, own, makerFor: fittingObjects({ relay, call, keep: (id) => known.keep(id), document }) }
 }
 

@@ -313,7 +313,10 @@ test('what a submitter hands in under the null reverse-path leaves under it, and
   const mx = await mxHost({ on: { banner: ({ number }) => (number === 1 ? '421 4.3.2 Too busy' : undefined) } })
   const address = `ann@${domainAt(mx.name)}`
   const client = await SmtpClient.logIn(relay.submissionPort, relay.token)
-  const { last } = await client.send('From: app@sender.example\r\nSubject: Out of office\r\n\r\nI am away.\r\n', { from: '', to: [address] })
+  const { last } = await client.send('From: app@sender.example\r\nSubject: Out of office\r\n\r\nI am away.\r\n', {
+    from: '',
+    to: [address],
+  })
   client.close()
   const life = await new Life(/em_[0-9a-z]{26}/.exec(last)?.[0] ?? last, address).reaches('deferred')
   relay.clock.advance(70_000)

@@ -52,7 +52,9 @@ test('nothing is known of a domain that nobody has reported about', async () => 
 test('reports of eight days make the domain ready for a stricter policy', async () => {
   await relay.call('POST', '/api/domains/sender.example/verify')
   const dmarcRecord = async () => (await relay.call('GET', '/api/domains/sender.example')).body.records.find(({ record }: { record: string }) => record === 'DMARC')
-  await expect.poll(dmarcRecord, { timeout: 30_000 }).toMatchObject({ status: 'verified', value: 'v=DMARC1; p=none; rua=mailto:dmarc-reports@send.sender.example' })
+  await expect
+    .poll(dmarcRecord, { timeout: 30_000 })
+    .toMatchObject({ status: 'verified', value: 'v=DMARC1; p=none; rua=mailto:dmarc-reports@send.sender.example' })
   const [key] = relay.relay.parts.sendingDomains.find('sender.example')[0]!.keys
   const selector = key!.selector
   const rows = [

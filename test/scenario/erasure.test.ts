@@ -43,7 +43,9 @@ async function erase(relay: TestRelay, email: string): Promise<any> {
   const { status: code, body } = await relay.call('POST', '/api/erasures', { email })
   expect(code).toBe(202)
   let erasure: any
-  await expect.poll(async () => (erasure = (await relay.call('GET', `/api/erasures/${body.id}`)).body).status, { timeout: 30_000 }).toBe('done')
+  await expect
+    .poll(async () => (erasure = (await relay.call('GET', `/api/erasures/${body.id}`)).body).status, { timeout: 30_000 })
+    .toBe('done')
   return erasure
 }
 

@@ -45,8 +45,13 @@ async function submit(at: TestRelay, lines: string[], ehlo = 'laptop.home.exampl
 const from = 'From: app@sender.example'
 
 test.each([
-  ['Content-Transfer-Encoding: base64'], ['MIME-Version: 2.0'], ['Sender: evil@evil.example'], ['Cc: victim@evil.example'], ['In-Reply-To: <x@evil.example>'],
-  ['References: <x@evil.example>'], ['Feedback-ID: a:b:c:evil'],
+  ['Content-Transfer-Encoding: base64'],
+  ['MIME-Version: 2.0'],
+  ['Sender: evil@evil.example'],
+  ['Cc: victim@evil.example'],
+  ['In-Reply-To: <x@evil.example>'],
+  ['References: <x@evil.example>'],
+  ['Feedback-ID: a:b:c:evil'],
 ])('nobody can add %s to what was signed', async (field) => {
   // It came without the fields that can be missing.
   await submit(relay, [from, `To: ${ann}`, 'Subject: s'])
@@ -83,7 +88,9 @@ test('Received tells nothing of who submitted with a key, unless a setting says 
   onTestFinished(() => open.stop())
   ann = `b${ann}`
   expect((await submit(open, [from, `To: ${ann}`])).code).toBe(250)
-  expect((await arrived()).field('Received')).toMatch(/^from laptop\.home\.example \(\[127\.0\.0\.1\]\)\r\n by relay\.example with ESMTPSA id/)
+  expect((await arrived()).field('Received')).toMatch(
+    /^from laptop\.home\.example \(\[127\.0\.0\.1\]\)\r\n by relay\.example with ESMTPSA id/,
+  )
 })
 
 test.each(['EHLO foo bar', 'EHLO', 'EHLO ', 'HELO foo bar', 'HELO'])('%s is taken', async (command) => {
@@ -102,7 +109,9 @@ test('Sender must be at a verified domain too, at every door', async () => {
     form.set('message', new Blob([`${from}\r\nSender: ${sender}\r\n\r\nHi\r\n`]), 'message.eml')
     const url = `${relay.baseUrl}/compat/mailgun/v3/sender.example/messages.mime`
     const answer = await fetch(url, { method: 'POST', body: form, headers: { authorization: `Basic ${btoa(`api:${relay.token}`)}` } })
-    expect([answer.status, await answer.text()]).toEqual(code === 250 ? [200, expect.anything()] : [403, expect.stringContaining('bank.example')])
+    expect([answer.status, await answer.text()]).toEqual(
+      code === 250 ? [200, expect.anything()] : [403, expect.stringContaining('bank.example')],
+    )
   }
   const email = { from: 'app@sender.example', to: ann, subject: 's', text: 'Hi', headers: { Sender: 'ceo@bank.example' } }
   expect((await relay.call('POST', '/api/send', email)).status).toBe(422)

@@ -16,7 +16,11 @@ const emailTo = (to: string) => ({ from: 'app@sender.example', to, subject: 'Hel
 async function queueUp(relay: TestRelay, addresses: string[], fields: Record<string, unknown> = {}): Promise<string[]> {
   const ids: string[] = []
   for (let i = 0; i < addresses.length; i += 100) {
-    const { status, body } = await relay.call('POST', '/api/emails/batch', addresses.slice(i, i + 100).map((to) => ({ ...emailTo(to), ...fields })))
+    const { status, body } = await relay.call(
+      'POST',
+      '/api/emails/batch',
+      addresses.slice(i, i + 100).map((to) => ({ ...emailTo(to), ...fields })),
+    )
     expect(status).toBe(200)
     ids.push(...body.data.map(({ id }: { id: string }) => id))
   }
@@ -25,7 +29,8 @@ async function queueUp(relay: TestRelay, addresses: string[], fields: Record<str
 
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, number) => number)
 
-const attemptsOf = async ({ relay }: TestRelay): Promise<number> => (await relay.parts.db.read<{ n: number }>('select count(*) as n from attempt'))[0]?.n ?? 0
+const attemptsOf = async ({ relay }: TestRelay): Promise<number> =>
+  (await relay.parts.db.read<{ n: number }>('select count(*) as n from attempt'))[0]?.n ?? 0
 const inHand = async ({ relay }: TestRelay): Promise<number> =>
   (await relay.parts.db.read<{ n: number }>('select count(*) as n from recipient where owner is not null'))[0]?.n ?? 0
 
@@ -39,9 +44,16 @@ test('mail of 20 MB to hosts that hang, at whatever phase, or take it slowly hol
   const relay = await startTestRelay({ delivery_port: String(healthy.port) }, { ...zone, 'rcpt.example': { a: ['127.0.2.50'] } })
   onTestFinished(() => relay.stop())
 
-  const transport = createTransport({ host: '127.0.0.1', port: relay.submissionPort, tls: { rejectUnauthorized: false }, auth: { user: 'any', pass: relay.token } })
+  const transport = createTransport({
+    host: '127.0.0.1',
+    port: relay.submissionPort,
+    tls: { rejectUnauthorized: false },
+    auth: { user: 'any', pass: relay.token },
+  })
   const to = Object.keys(zone).map((domain) => `u@${domain}`)
-  const raw = Buffer.from(`From: app@sender.example\r\nSubject: large\r\n\r\n${'All work and no play makes a dull relay.\r\n'.repeat(480_000)}`)
+  const raw = Buffer.from(
+    `From: app@sender.example\r\nSubject: large\r\n\r\n${'All work and no play makes a dull relay.\r\n'.repeat(480_000)}`,
+  )
   for (let i = 0; i < 4; i++) await transport.sendMail({ envelope: { from: 'app@sender.example', to }, raw })
   await expect.poll(() => hostile.every(({ connections }) => connections > 0)).toBe(true)
 

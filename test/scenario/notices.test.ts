@@ -203,7 +203,9 @@ describe('an account that wants them', () => {
     const id = await submit({ to: { 'later@rcpt.example': ' NOTIFY=FAILURE,DELAY', 'later2@rcpt.example': ' NOTIFY=FAILURE' } })
     await reaches(id, 'later@rcpt.example', 'deferred')
     const { db } = relay.relay.parts
-    await expect.poll(() => db.read('select 1 from notice where message_id = :id and due_at is not null', { id }), { timeout: 30_000 }).toHaveLength(1)
+    await expect
+      .poll(() => db.read('select 1 from notice where message_id = :id and due_at is not null', { id }), { timeout: 30_000 })
+      .toHaveLength(1)
     await allTold()
     relay.clock.advance(3 * hour)
     await allTold()
@@ -217,7 +219,17 @@ describe('an account that wants them', () => {
     await allTold()
     relay.clock.advance(2 * day)
     await reaches(id, 'later2@rcpt.example', 'bounced')
-    await expect.poll(() => inbox.messages.map(textOf).join().match(/Action: \w+/g)?.toSorted(), { timeout: 30_000 }).toEqual(['Action: delayed', 'Action: failed', 'Action: failed'])
+    await expect
+      .poll(
+        () =>
+          inbox.messages
+            .map(textOf)
+            .join()
+            .match(/Action: \w+/g)
+            ?.toSorted(),
+        { timeout: 30_000 },
+      )
+      .toEqual(['Action: delayed', 'Action: failed', 'Action: failed'])
   })
 
   test('is not warned of a delay that ended well, nor when it wants no notices any more', async () => {
@@ -248,7 +260,9 @@ describe('an account that wants them', () => {
     const { apiKeys, accounts, db } = relay.relay.parts
     const { token } = await apiKeys.create({ accountId: accounts.getAccount('test').id, name: 'sandbox', permission: 'full_access', sandbox: true })
     const id = await submit({ to: { 'bounced@simulator.test': '' } }, { ...relay, token })
-    await expect.poll(() => db.read('select state from recipient where message_id = :id', { id }), { timeout: 30_000 }).toEqual([{ state: 'bounced' }])
+    await expect
+      .poll(() => db.read('select state from recipient where message_id = :id', { id }), { timeout: 30_000 })
+      .toEqual([{ state: 'bounced' }])
     const to = gone()
     await submit({ to: { [to]: '' } })
     const [notice] = await notices(1)

@@ -75,7 +75,8 @@ async function http(request: string, how: { before?: Buffer; localAddress?: stri
   return text
 }
 
-const get = (path: string, fields: string[] = []): string => [`GET ${path} HTTP/1.1`, 'Host: x', 'Connection: close', ...fields, '', ''].join('\r\n')
+const get = (path: string, fields: string[] = []): string =>
+  [`GET ${path} HTTP/1.1`, 'Host: x', 'Connection: close', ...fields, '', ''].join('\r\n')
 const withoutKey = get('/api/emails')
 const unauthorized = /^HTTP\/1\.1 401 /
 const tooMany = /^HTTP\/1\.1 429 /
@@ -110,7 +111,9 @@ describe.each(headers)('a PROXY header of %s tells the client', (_, header) => {
   })
 
   test('before the metrics', async () => {
-    expect(await http(get('/metrics'), { before: header(newClient()), port: addresses().metrics[0]?.port ?? 0 })).toMatch(/^HTTP\/1\.1 200 /)
+    expect(await http(get('/metrics'), { before: header(newClient()), port: addresses().metrics[0]?.port ?? 0 })).toMatch(
+      /^HTTP\/1\.1 200 /,
+    )
   })
 })
 
@@ -156,7 +159,13 @@ test('a header from anybody else, or a second one, is not believed', async () =>
   const second = await smtp('submission', { before: Buffer.concat([proxyHeaderV2(newClient()), proxyHeaderV1(newClient())]) })
   expect((await second.reply()).code).toBe(421)
   expect(await http(withoutKey, { before: proxyHeaderV1(newClient()), localAddress: strangerHost })).toMatch(/^HTTP\/1\.1 400 /)
-  expect(await http(get('/metrics'), { before: proxyHeaderV1(newClient()), localAddress: strangerHost, port: addresses().metrics[0]?.port ?? 0 })).toMatch(/^HTTP\/1\.1 400 /)
+  expect(
+    await http(get('/metrics'), {
+      before: proxyHeaderV1(newClient()),
+      localAddress: strangerHost,
+      port: addresses().metrics[0]?.port ?? 0,
+    }),
+  ).toMatch(/^HTTP\/1\.1 400 /)
 })
 
 test('a stop ends connections of a proxy that is silent', async () => {

@@ -62,7 +62,10 @@ const settled = () =>
 const inWords = { status: '5.0.0', diagnostic: '550 No such user here' }
 
 /** It comes back, with no more than words. */
-async function comesBack({ returnPath }: Delivered, report: Parameters<typeof composeDsn>[0] = { recipient: ann, ...inWords }): Promise<void> {
+async function comesBack(
+  { returnPath }: Delivered,
+  report: Parameters<typeof composeDsn>[0] = { recipient: ann, ...inWords },
+): Promise<void> {
   await returnMail(relay.returnPathPort, returnPath, [composeDsn(report)])
   await settled()
 }
@@ -103,7 +106,11 @@ test.each([
   const date = (): string => new Date(relay.clock.now()).toISOString().slice(0, 10)
   const firstDate = date()
   const before = await first()
-  expect(await bounceOf(before)).toMatchObject({ bounce_type: 'soft', bounce_category: 'invalid_recipient', reason: '550 No such user here' })
+  expect(await bounceOf(before)).toMatchObject({
+    bounce_type: 'soft',
+    bounce_category: 'invalid_recipient',
+    reason: '550 No such user here',
+  })
   expect(await suppression()).toBeNull()
   relay.clock.advance(day)
   const id = await second()
@@ -260,7 +267,8 @@ test('whoever removes the suppression begins anew, and erasing forgets the first
   expect(await suppression()).toBeNull()
   // What comes back of mail from before counts for nobody.
   const { db } = relay.relay.parts
-  const now = () => db.read<{ forward_path: string; state: string }>('select forward_path, state from recipient where message_id = :id', { id: before.id })
+  const now = () =>
+    db.read<{ forward_path: string; state: string }>('select forward_path, state from recipient where message_id = :id', { id: before.id })
   const [erased] = await now()
   await comesBack(before, { recipient: erased?.forward_path ?? '', ...inWords })
   expect(await now()).toEqual([{ ...erased, state: 'bounced' }])

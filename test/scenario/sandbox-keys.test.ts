@@ -138,7 +138,9 @@ async function liveRows(): Promise<Record<string, Row[]>> {
 
 const isQuiet = async (): Promise<void> => {
   const { db } = relay.relay.parts
-  await expect.poll(() => db.read('select id from recipient where owner is not null or due_at is not null'), { timeout: 30_000 }).toEqual([])
+  await expect
+    .poll(() => db.read('select id from recipient where owner is not null or due_at is not null'), { timeout: 30_000 })
+    .toEqual([])
   await expect.poll(() => db.read("select id from webhook_delivery where state = 'attempting'"), { timeout: 30_000 }).toEqual([])
 }
 

@@ -14,7 +14,10 @@ let relay: TestRelay
 beforeAll(async () => {
   old = await startFakeMx({ host: '127.0.0.2', extensions: ['PIPELINING', 'SIZE 36700160'] })
   modern = await startFakeMx({ host: '127.0.0.3', port: old.port })
-  relay = await startTestRelay({ delivery_port: String(old.port) }, { 'old.example': { a: ['127.0.0.2'] }, 'modern.example': { a: ['127.0.0.3'] } })
+  relay = await startTestRelay(
+    { delivery_port: String(old.port) },
+    { 'old.example': { a: ['127.0.0.2'] }, 'modern.example': { a: ['127.0.0.3'] } },
+  )
 })
 
 afterAll(async () => {
@@ -82,8 +85,12 @@ describe('a host without 8BITMIME gets', () => {
     const given = await simpleParser(parts.join('\r\n'))
     const got = await simpleParser(data)
     expect([got.text, got.html]).toEqual([given.text, given.html])
-    expect(got.attachments.map(({ filename, contentType }) => [filename, contentType])).toEqual(given.attachments.map(({ filename, contentType }) => [filename, contentType]))
-    expect(got.attachments.slice(0, 4).map(({ content }) => content.toString('latin1'))).toEqual(given.attachments.slice(0, 4).map(({ content }) => content.toString('latin1')))
+    expect(got.attachments.map(({ filename, contentType }) => [filename, contentType])).toEqual(
+      given.attachments.map(({ filename, contentType }) => [filename, contentType]),
+    )
+    expect(got.attachments.slice(0, 4).map(({ content }) => content.toString('latin1'))).toEqual(
+      given.attachments.slice(0, 4).map(({ content }) => content.toString('latin1')),
+    )
     const forwarded = await simpleParser(got.attachments[4]?.content ?? '')
     expect([forwarded.subject, forwarded.text]).toEqual(['forwarded', 'Für dich'])
     // What can be carried is left as it is.
@@ -99,7 +106,19 @@ describe('a host without 8BITMIME gets', () => {
   })
 
   test('tracked HTML', async () => {
-    expect((await send(['Subject: t', 'X-Tracking: clicks', 'MIME-Version: 1.0', 'Content-Type: text/html; charset=utf-8', 'Content-Transfer-Encoding: 8bit', '', page])).code).toBe(250)
+    expect(
+      (
+        await send([
+          'Subject: t',
+          'X-Tracking: clicks',
+          'MIME-Version: 1.0',
+          'Content-Type: text/html; charset=utf-8',
+          'Content-Transfer-Encoding: 8bit',
+          '',
+          page,
+        ])
+      ).code,
+    ).toBe(250)
     const { text, data } = await arrived(old)
     expect(text).not.toMatch(eightBit)
     expect(await signatureVerdicts(relay, data)).toEqual(['pass', 'pass'])
@@ -138,7 +157,19 @@ describe('every host gets', () => {
 describe('a message that came signed', () => {
   const theirs = 'DKIM-Signature: v=1; a=rsa-sha256; d=own.example; s=x; h=from; bh=; b='
   const sealed = ['MIME-Version: 1.0', 'Content-Type: multipart/signed; boundary=b; protocol="application/pgp-signature"', '']
-  const body = ['--b', 'Content-Type: text/plain; charset=utf-8', 'Content-Transfer-Encoding: 8bit', '', 'Grüße', '--b', 'Content-Type: application/pgp-signature', '', 'x', '--b--', '']
+  const body = [
+    '--b',
+    'Content-Type: text/plain; charset=utf-8',
+    'Content-Transfer-Encoding: 8bit',
+    '',
+    'Grüße',
+    '--b',
+    'Content-Type: application/pgp-signature',
+    '',
+    'x',
+    '--b--',
+    '',
+  ]
 
   test.each([
     ['by DKIM', [theirs, 'Subject: s', '', 'Grüße', '']],
@@ -150,13 +181,29 @@ describe('a message that came signed', () => {
     expect(bodyOf(text)).toBe(Buffer.from(`${lines.slice(lines.indexOf('') + 1).join('\r\n')}\r\n`).toString('latin1'))
     expect(mailParams).toContain('BODY=8BITMIME')
     const { id } = await send(lines)
-    await expect.poll(async () => (await relay.recipients(id))[ann]).toMatchObject({ status: 'bounced', last_response: expect.stringContaining('8BITMIME') })
+    await expect
+      .poll(async () => (await relay.recipients(id))[ann])
+      .toMatchObject({ status: 'bounced', last_response: expect.stringContaining('8BITMIME') })
   })
 
   test('in one of its parts has the others encoded', async () => {
     const address = 'part@modern.example'
-    const wrapped = ['--o', sealed[1] as string, '', ...body, '--o', 'Content-Type: text/plain; charset=utf-8', 'Content-Transfer-Encoding: 8bit', '', 'Liste für alle', '--o--', '']
-    expect((await send(['Subject: s', 'MIME-Version: 1.0', 'Content-Type: multipart/mixed; boundary=o', '', ...wrapped], address)).code).toBe(250)
+    const wrapped = [
+      '--o',
+      sealed[1] as string,
+      '',
+      ...body,
+      '--o',
+      'Content-Type: text/plain; charset=utf-8',
+      'Content-Transfer-Encoding: 8bit',
+      '',
+      'Liste für alle',
+      '--o--',
+      '',
+    ]
+    expect(
+      (await send(['Subject: s', 'MIME-Version: 1.0', 'Content-Type: multipart/mixed; boundary=o', '', ...wrapped], address)).code,
+    ).toBe(250)
     const text = Buffer.from((await arrived(modern, address)).text, 'latin1').toString()
     expect(text).toContain(body.join('\r\n'))
     expect(text).toContain('Liste f=C3=BCr alle')
@@ -164,7 +211,10 @@ describe('a message that came signed', () => {
 
   test.each([
     ['by DKIM', [theirs, 'Subject: s', '', long]],
-    ['by S/MIME', ['Subject: s', 'Content-Type: multipart/signed; boundary=b; protocol="application/pkcs7-signature"', '', '--b', '', long, '--b--']],
+    [
+      'by S/MIME',
+      ['Subject: s', 'Content-Type: multipart/signed; boundary=b; protocol="application/pkcs7-signature"', '', '--b', '', long, '--b--'],
+    ],
   ])('%s is refused where a line of it is longer than hosts take', async (_, lines) => {
     expect(await send(lines)).toMatchObject({ code: 550, last: expect.stringMatching(/^550 5\.6\.3 .*998/) })
     const form = new FormData()

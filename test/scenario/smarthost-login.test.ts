@@ -24,7 +24,13 @@ async function smarthost(options: FakeMxOptions = {}, on: MxHooks = {}): Promise
     auth: (line) => (line === right ? '235 2.7.0 Welcome' : '535 5.7.8 Wrong user or password'),
     mail: (_, __, { commands }) => (commands.includes(right) ? undefined : '530 5.7.0 Authentication required'),
   }
-  const mx = await startFakeMx({ host, extensions: ['PIPELINING', '8BITMIME', 'AUTH PLAIN LOGIN'], tls: certificate, on: { ...hooks, ...on }, ...options })
+  const mx = await startFakeMx({
+    host,
+    extensions: ['PIPELINING', '8BITMIME', 'AUTH PLAIN LOGIN'],
+    tls: certificate,
+    on: { ...hooks, ...on },
+    ...options,
+  })
   onTestFinished(() => mx.close())
   return mx
 }
@@ -63,7 +69,8 @@ async function relayBy(mx: FakeMx, { password = 's3cret', settings = {} }: { pas
   return {
     relay,
     told: () => lines.filter(({ fault, level }) => fault === 'smarthost_login' && level === 'error'),
-    faults: async () => ((await (await fetch(`${relay.baseUrl}/healthz`)).json()) as { faults: { name: string }[] }).faults.map(({ name }) => name),
+    faults: async () =>
+      ((await (await fetch(`${relay.baseUrl}/healthz`)).json()) as { faults: { name: string }[] }).faults.map(({ name }) => name),
     setPassword,
   }
 }
@@ -77,18 +84,24 @@ const loginsAt = (mx: FakeMx): string[] => mx.sessions.flatMap(({ commands }) =>
 describe('mail leaves by a smarthost that wants a login', () => {
   test('over STARTTLS, and the password is shown nowhere', async () => {
     const mx = await smarthost()
-    const { relay, faults } = await relayBy(mx, { settings: { delivery_smarthost_password_file: '', delivery_smarthost_password: 's3cret' } })
+    const { relay, faults } = await relayBy(mx, {
+      settings: { delivery_smarthost_password_file: '', delivery_smarthost_password: 's3cret' },
+    })
     const id = await relay.send('ann@rcpt.example')
     await becomes(relay, id, 'sent')
     expect(mx.messages).toMatchObject([{ tls: true, rcptTo: ['ann@rcpt.example'] }])
     const { body } = await relay.call('GET', `/api/emails/${id}/attempts`)
-    expect(body.data[0].transcript.map(({ line }: { line: string }) => line)).toEqual(expect.arrayContaining(['AUTH PLAIN', '235 2.7.0 Welcome']))
+    expect(body.data[0].transcript.map(({ line }: { line: string }) => line)).toEqual(
+      expect.arrayContaining(['AUTH PLAIN', '235 2.7.0 Welcome']),
+    )
     const { accounts, apiKeys } = relay.relay.parts
     const { token } = await apiKeys.create({ accountId: accounts.getAccount('test').id, name: 'operator', permission: 'operator' })
     const settings = await relay.call('GET', '/api/settings', undefined, { authorization: `Bearer ${token}` })
     const value = settings.body.data.find(({ name }: { name: string }) => name === 'delivery.smarthost_password').value
     expect(value).toBe('(not shown)')
-    expect(JSON.stringify([body, settings.body])).not.toMatch(new RegExp(`s3cret|${Buffer.from('\0relay@smart.example\0s3cret').toString('base64')}`))
+    expect(JSON.stringify([body, settings.body])).not.toMatch(
+      new RegExp(`s3cret|${Buffer.from('\0relay@smart.example\0s3cret').toString('base64')}`),
+    )
     expect(await faults()).toEqual([])
   })
 
@@ -108,7 +121,10 @@ test('a wrong password makes all mail wait, is told once, asked for once, and ov
   for (const id of ids) await becomes(relay, id, 'deferred')
   expect(await answerTo(relay, ids[0] as string)).toMatch(/535 5\.7\.8 Wrong user or password/)
   expect(loginsAt(mx)).toHaveLength(1)
-  expect([await faults(), told()]).toEqual([['smarthost_login'], [expect.objectContaining({ reason: expect.stringMatching(/535 5\.7\.8/) })]])
+  expect([await faults(), told()]).toEqual([
+    ['smarthost_login'],
+    [expect.objectContaining({ reason: expect.stringMatching(/535 5\.7\.8/) })],
+  ])
   setPassword('s3cret')
   await relay.restart()
   relay.clock.advance(70_000)
@@ -118,7 +134,10 @@ test('a wrong password makes all mail wait, is told once, asked for once, and ov
 
 test('a login that cannot be judged now makes mail wait, and is no fault', async () => {
   let asked = 0
-  const mx = await smarthost({}, { auth: () => (asked++ === 0 ? '454 4.7.0 Temporary authentication failure' : '235 2.7.0 Welcome'), mail: () => undefined })
+  const mx = await smarthost(
+    {},
+    { auth: () => (asked++ === 0 ? '454 4.7.0 Temporary authentication failure' : '235 2.7.0 Welcome'), mail: () => undefined },
+  )
   const { relay, faults } = await relayBy(mx)
   const id = await relay.send('ann@rcpt.example')
   await becomes(relay, id, 'deferred')
@@ -132,7 +151,12 @@ describe('the password is told to nobody but the smarthost', () => {
     ['no TLS', () => ({ tls: undefined }), {}, /does not offer STARTTLS/],
     ['TLS that fails', () => ({ tls: 'garbage' }), {}, /handshake failed/],
     ['a certificate for another name', () => ({ tls: otherName }), {}, /certificate is not valid/],
-    ['TLS without a look at the certificate, and nothing but PLAIN and LOGIN', () => ({ tls: otherName }), { delivery_smarthost_verify: 'false' }, /none can be used/],
+    [
+      'TLS without a look at the certificate, and nothing but PLAIN and LOGIN',
+      () => ({ tls: otherName }),
+      { delivery_smarthost_verify: 'false' },
+      /none can be used/,
+    ],
     ['no TLS that is demanded either', () => ({ tls: undefined }), { delivery_smarthost_tls: 'opportunistic' }, /none can be used/],
   ])('%s', async (_, options, settings, reason) => {
     const mx = await smarthost(options())

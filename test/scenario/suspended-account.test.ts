@@ -37,9 +37,9 @@ test('scheduled mail of a suspended account is held when it is due, and goes onc
   expect(await statusOf(first)).toBe('scheduled')
   await relay.restart()
   relay.clock.advance(6 * hour)
-  await expect.poll(() => relay.relay.parts.db.read<{ due_at: number }>(`select due_at from recipient where forward_path = 'soon0@rcpt.example'`)).toSatisfy(
-    ([row]: { due_at: number }[]) => (row?.due_at ?? 0) > relay.clock.now(),
-  )
+  await expect
+    .poll(() => relay.relay.parts.db.read<{ due_at: number }>(`select due_at from recipient where forward_path = 'soon0@rcpt.example'`))
+    .toSatisfy(([row]: { due_at: number }[]) => (row?.due_at ?? 0) > relay.clock.now())
   expect(mx.messages).toEqual([])
   expect(await relay.events(first)).toEqual(['email.queued'])
 
@@ -60,11 +60,18 @@ test('what is held for a suspended account expires in its time, and can be cance
   relay.clock.advance(hour)
   for (const id of [expiring, canceled]) await expect.poll(() => last(id)).toContain('suspended')
   expect((await relay.call('POST', `/api/emails/${canceled}/cancel`)).status).toBe(200)
-  expect(await relay.call('PATCH', `/api/emails/${expiring}`, { scheduled_at: at(-1) })).toMatchObject({ status: 403, body: { name: 'account_suspended' } })
+  expect(await relay.call('PATCH', `/api/emails/${expiring}`, { scheduled_at: at(-1) })).toMatchObject({
+    status: 403,
+    body: { name: 'account_suspended' },
+  })
   relay.clock.advance(3 * hour)
   await expect.poll(() => statusOf(expiring)).toBe('bounced')
   const { body } = await relay.call('GET', `/api/emails/${expiring}/events`)
-  expect(body.data.find(({ type }: { type: string }) => type === 'email.bounced').data).toMatchObject({ bounce_type: 'soft', bounce_category: 'expired', reason: expect.stringContaining('suspended') })
+  expect(body.data.find(({ type }: { type: string }) => type === 'email.bounced').data).toMatchObject({
+    bounce_type: 'soft',
+    bounce_category: 'expired',
+    reason: expect.stringContaining('suspended'),
+  })
   await setStatus('active')
   relay.clock.advance(2 * hour)
   await expect.poll(() => relay.relay.parts.db.read('select id from recipient where due_at is not null')).toEqual([])

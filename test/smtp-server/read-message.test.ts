@@ -100,8 +100,13 @@ test.each([
 ])('a line of %i bytes is told to be too long or not, wherever the pieces end', async (length, hasLongLine) => {
   const message = `a: ${'x'.repeat(2000)}\r\n\r\nshort\r\n${'y'.repeat(length)}\r\nend\r\n`
   for (const size of [1, 7, 500, 999, 1000, 1001, message.length]) {
-    const pieces = Array.from({ length: Math.ceil(message.length / size) }, (_, place) => bytesOf(message.slice(place * size, (place + 1) * size)))
-    const read = await readMessage(Readable.from(pieces), new ContentCollector(async () => {}), { maxMessageBytes: 1_000_000, completeHeader: (bytes) => bytes })
+    const pieces = Array.from({ length: Math.ceil(message.length / size) }, (_, place) =>
+      bytesOf(message.slice(place * size, (place + 1) * size)),
+    )
+    const read = await readMessage(Readable.from(pieces), new ContentCollector(async () => {}), {
+      maxMessageBytes: 1_000_000,
+      completeHeader: (bytes) => bytes,
+    })
     expect(read, `in pieces of ${size}`).toEqual({ hasEightBitBody: false, hasLongLine })
   }
 })

@@ -73,7 +73,10 @@ async function startQueue(db: Database): Promise<Relay> {
         isSuspended: () => false,
         eventsWritten: () => {},
         random: () => 0,
-        frameFor: ({ createdAt }) => ({ ...plainFrame, frameOf: () => ({ reversePath: `b${createdAt}@relay.example`, traceFields: '', fields: [] }) }),
+        frameFor: ({ createdAt }) => ({
+          ...plainFrame,
+          frameOf: () => ({ reversePath: `b${createdAt}@relay.example`, traceFields: '', fields: [] }),
+        }),
       },
       { retrySchedule: [minute, 5 * minute], viaSmarthost: false, suppressionPolicyFor: () => suppressAtOnce },
     )

@@ -285,7 +285,9 @@ describe('limits', async () => {
     expect((await refused.reply()).last).toBe('421 4.7.0 Too many connections from your address')
     await expect(crowded.connect({ tls: true })).rejects.toThrow()
     first.close()
-    await vi.waitFor(async () => expect((await crowded.connect({ greeting: false }).then((client) => client.reply())).code).toBe(220), { timeout: 30_000 })
+    await vi.waitFor(async () => expect((await crowded.connect({ greeting: false }).then((client) => client.reply())).code).toBe(220), {
+      timeout: 30_000,
+    })
   })
 
   test('on all connections', async () => {

@@ -17,7 +17,8 @@ export async function forgetRecipient(relay: TestRelay, mx: FakeMx, isQuiet: () 
     if (answer.status >= 300) throw new Error(`${method} ${path}: ${JSON.stringify(answer.body)}`)
     return answer.body
   }
-  const settled = (): Promise<void> => expect.poll(() => db.read("select id from incoming_report where state = 'received'"), { timeout: 30_000 }).toEqual([])
+  const settled = (): Promise<void> =>
+    expect.poll(() => db.read("select id from incoming_report where state = 'received'"), { timeout: 30_000 }).toEqual([])
   const receiver = await startReceiver(status(200, {}, `thank you, ${erin}`))
   const { id: webhookId } = await call('POST', '/api/webhooks', { url: receiver.url, payload: 'extended' })
   await call('PATCH', '/api/account', { delivery_notices: true })
@@ -34,7 +35,9 @@ export async function forgetRecipient(relay: TestRelay, mx: FakeMx, isQuiet: () 
   for (const key of ['once', `once-${erin}`]) await call('POST', '/api/send', email, { 'idempotency-key': key })
   await submit(relay, [`gone-${erin}`, 'bob@rcpt.example'])
   await isQuiet()
-  await expect.poll(() => db.read(`select name from cursor where name = 'notice' and position < (select max(seq) from event)`), { timeout: 30_000 }).toEqual([])
+  await expect
+    .poll(() => db.read(`select name from cursor where name = 'notice' and position < (select max(seq) from event)`), { timeout: 30_000 })
+    .toEqual([])
   await isQuiet()
   await returnMail(relay.returnPathPort, mailFrom, [composeDsn({ recipient: erin, diagnostic: `550 5.1.1 <${erin}> unknown` })])
   await returnMail(relay.returnPathPort, 'fbl@relay.example', [`From: ${erin}\r\nSubject: spam\r\n\r\nI am ${erin}`])

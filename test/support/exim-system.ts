@@ -49,7 +49,10 @@ ${sections}
     nameServer,
     unpackedFrom: 'exim4-daemon-light',
     users: ['Debian-exim'],
-    files: { '/etc/exim4/exim4.conf': configuration, ...(certificate ? { [certificateFile]: certificate.cert, [keyFile]: certificate.key } : {}) },
+    files: {
+      '/etc/exim4/exim4.conf': configuration,
+      ...(certificate ? { [certificateFile]: certificate.cert, [keyFile]: certificate.key } : {}),
+    },
     prepare: `
       mkdir -p /var/spool/exim4 /var/log/exim4 /var/mail
       ${prepare}

@@ -306,7 +306,12 @@ class Conversation {
 
   #encrypt(tls: FakeTls): void {
     const isDemanding = tls.demandsCertificate === true
-    const secure = new TLSSocket(this.#raw, { isServer: true, secureContext: createSecureContext(tls), requestCert: isDemanding, rejectUnauthorized: isDemanding })
+    const secure = new TLSSocket(this.#raw, {
+      isServer: true,
+      secureContext: createSecureContext(tls),
+      requestCert: isDemanding,
+      rejectUnauthorized: isDemanding,
+    })
     secure.on('error', () => this.#raw.destroy())
     secure.on('secure', () => {
       this.#session.tls = true

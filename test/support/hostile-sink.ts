@@ -27,7 +27,12 @@ const phaseOf: Record<string, SilentAt> = { EHLO: 'ehlo', MAIL: 'mail', RCPT: 'r
 const answers: Record<string, string> = { EHLO: '250-sink.example\r\n250-PIPELINING\r\n250 8BITMIME', DATA: '354 go ahead' }
 
 /** @param onTaken told the beginning of each message that was taken */
-export async function startHostileSink(host: string, port: number, manner: Manner, onTaken: (head: string) => void = () => {}): Promise<HostileSink> {
+export async function startHostileSink(
+  host: string,
+  port: number,
+  manner: Manner,
+  onTaken: (head: string) => void = () => {},
+): Promise<HostileSink> {
   const sockets = new Set<Socket>()
   const serve = (socket: Socket): void => {
     sink.connections++

@@ -47,7 +47,15 @@ export async function startTestReturnPath(options: Partial<ReturnPathOptions> & 
       tokenKey,
       isOurs: (domain) => domain === 'relay.example' || domain === 'send.customer.example',
     },
-    { listen: [{ host: '127.0.0.1', port: 0 }], hostname: 'relay.example', maxConnections: 500, maxConnectionsPerAddress: 100, messagesPerMinute: 0, trustedProxies: [], ...limits },
+    {
+      listen: [{ host: '127.0.0.1', port: 0 }],
+      hostname: 'relay.example',
+      maxConnections: 500,
+      maxConnectionsPerAddress: 100,
+      messagesPerMinute: 0,
+      trustedProxies: [],
+      ...limits,
+    },
   )
   const clients: SmtpClient[] = []
   const port = server.addresses[0]?.port ?? 0

@@ -13,7 +13,9 @@ export async function spamAssassin(messages: Buffer[], home: string): Promise<Po
   program.stderr.on('data', (bytes: Buffer) => (complaints += bytes.toString()))
   const ended = new Promise((resolve) => program.once('close', resolve))
   program.stdin.on('error', () => {})
-  const mailbox = messages.map((message, place) => `${separator}X-Place: ${place}\n${message.toString('latin1').replaceAll('\r\n', '\n')}\n`)
+  const mailbox = messages.map(
+    (message, place) => `${separator}X-Place: ${place}\n${message.toString('latin1').replaceAll('\r\n', '\n')}\n`,
+  )
   program.stdin.end(mailbox.join(''), 'latin1')
   await ended
   // They come back in an order of its own.

@@ -67,7 +67,8 @@ export const sessionOperations = (parts: SessionParts): Operation[] => [
       ctx.set('Cache-Control', 'no-store')
       const { clientAddress: address, requestId } = ctx.state
       const user = await login.verify(body, address).catch((error: unknown) => {
-        if (error instanceof SternaError && error.code === 'invalid_credentials') refusedLogins.note('login refused', { address, requestId })
+        if (error instanceof SternaError && error.code === 'invalid_credentials')
+          refusedLogins.note('login refused', { address, requestId })
         throw error
       })
       const session = await entry.begin(ctx, user)

@@ -13,7 +13,11 @@ export interface SuppressionPolicyParts {
 /** Ten years, seconds. */
 const longestExpiry = 315_360_000
 
-const hardBounces = z.boolean().describe('Whether a hard bounce suppresses its address, and the second soft one, from another day, that calls it unknown in words alone.')
+const hardBounces = z
+  .boolean()
+  .describe(
+    'Whether a hard bounce suppresses its address, and the second soft one, from another day, that calls it unknown in words alone.',
+  )
 const complaints = z.boolean().describe('Whether a complaint suppresses its address.')
 const softBounces = z.int().min(0).max(1000).describe('So many soft bounces without a delivery between them suppress; 0: never.')
 const expirySeconds = z.int().min(0).max(longestExpiry).describe('How long a suppression after bounces counts; 0: until it is removed.')

@@ -40,7 +40,14 @@ interface At {
 export async function sendMime(form: Form, { domain, request, clientAddress }: At, parts: MimeParts): Promise<Accepted> {
   const { content, recipients, options } = readMime(form)
   const submitter = options.isTest ? { ...request.submitter, sandbox: true } : request.submitter
-  const message: RawMessage = { content, recipients, options, submitter, idempotencyKey: request.idempotencyKey, clientAddress: parts.traceClients ? clientAddress : null }
+  const message: RawMessage = {
+    content,
+    recipients,
+    options,
+    submitter,
+    idempotencyKey: request.idempotencyKey,
+    clientAddress: parts.traceClients ? clientAddress : null,
+  }
   const submission = await mimeSubmission(message, { ...parts, now: parts.clock.now() })
   checkAuthors(submission, domain)
   return parts.accept(submission)

@@ -40,7 +40,9 @@ describe('a batch that is right', () => {
     const answer = await post(api, Array.from({ length: 100 }, (_, i) => to(`u${i}@r.example`, { html, text: '' })))
     expect(answer.status).toBe(200)
     expect(new Set(idsOf(answer)).size).toBe(100)
-    await expect.poll(() => api.db.read("select count(*) as n from recipient where state = 'delivered'"), { timeout: 30_000 }).toEqual([{ n: 100 }])
+    await expect
+      .poll(() => api.db.read("select count(*) as n from recipient where state = 'delivered'"), { timeout: 30_000 })
+      .toEqual([{ n: 100 }])
     expect(await api.db.read('select * from upload')).toEqual([])
     expect((await api.get(`/api/emails/${idsOf(answer)[99]}`)).body.html).toContain(html)
   }, 180_000)

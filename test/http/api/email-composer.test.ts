@@ -9,7 +9,12 @@ const request = { submitter, source: 'api' as const, isStrict: true, idempotency
 const email = { from: 'App <app@sender.example>', to: ['a@x.example', 'B <b@x.example>'], subject: 'Größe', tags: [{ name: 'a', value: 'b' }] }
 
 function startComposer(messageSizeLimit = 25 * 1024 * 1024): EmailComposer {
-  const composer = new EmailComposer({ clock: settableClock(), templates: new LiveTemplates({ read: async () => [] }), messageSizeLimit, unsubscribe: unsubscribeFrame })
+  const composer = new EmailComposer({
+    clock: settableClock(),
+    templates: new LiveTemplates({ read: async () => [] }),
+    messageSizeLimit,
+    unsubscribe: unsubscribeFrame,
+  })
   onTestFinished(() => composer.stop())
   return composer
 }
@@ -20,7 +25,12 @@ const large = 'x'.repeat(100_000)
 test('a large request makes the same submission on its thread as a small one here', async () => {
   const composer = startComposer()
   const [small, big] = await Promise.all(['x', large].map((html) => composer.submissionFrom(bodyOf({ html, text: '' }), request)))
-  const own = { id: expect.any(String), messageIdHeader: expect.stringMatching(/@sender\.example>$/), content: expect.anything(), idempotency: expect.anything() }
+  const own = {
+    id: expect.any(String),
+    messageIdHeader: expect.stringMatching(/@sender\.example>$/),
+    content: expect.anything(),
+    idempotency: expect.anything(),
+  }
   expect(big).toEqual({ ...small, ...own })
   expect(big?.idempotency).toMatchObject({ operation: 'send', key: 'k' })
   expect(big?.idempotency?.fingerprint).not.toBe(small?.idempotency?.fingerprint)

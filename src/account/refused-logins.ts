@@ -12,7 +12,7 @@ interface Named {
 }
 
 /**
- * Keeps failed logins from filling the log: the first of a client network has a line of its own at once, and what follows is told
+ * Keeps failed logins from filling the log: the first from a client network is logged at once, and later ones are summed up
  * by a line a minute with its count, until a minute has gone by without one.
  */
 export class RefusedLogins {
@@ -45,10 +45,10 @@ export class RefusedLogins {
     for (const [name, named] of this.#named) {
       const { message, network, count } = named
       if (count === 0) this.#named.delete(name)
-      else this.#log.warn({ network, count }, `${message}, again and again`)
+      else this.#log.warn({ network, count }, `${message}, repeatedly`)
       named.count = 0
     }
-    for (const [message, count] of this.#others) this.#log.warn({ count }, `${message}, to clients of many more networks`)
+    for (const [message, count] of this.#others) this.#log.warn({ count }, `${message}, from many other networks`)
     this.#others.clear()
   }
 }

@@ -33,7 +33,7 @@ export interface Judgement {
   category: BounceCategory
   /** True where the address or its domain does not exist, has moved, or takes no mail: it must not be written to again. */
   hard: boolean
-  /** True where words call the address unknown that are hard only with a proof: where one is lacking, the second time counts. */
+  /** True where only the wording calls the address unknown. Unless that is proved, it takes a second report to count. */
   inWords?: true | undefined
 }
 

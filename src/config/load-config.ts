@@ -114,7 +114,7 @@ function checkSmarthost(values: Values, faults: string[]): void {
   if (values.get('delivery.smarthost') === null)
     faults.push(`delivery.${given[0]}: there is no delivery.smarthost to log in to; set it too.`)
   else if (given.length !== 2 || given[0] !== 'smarthost_user') {
-    faults.push('delivery.smarthost_user belongs together with smarthost_password or smarthost_password_file: set one of these two.')
+    faults.push('delivery.smarthost_user needs exactly one of smarthost_password and smarthost_password_file: set all of the login or none.')
   }
 }
 

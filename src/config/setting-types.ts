@@ -27,7 +27,7 @@ export const text: SettingType<string> = {
   parse: (given) => (typeof given === 'string' && given !== '' ? given : refuse(given, 'is not a text.')),
 }
 
-/** What must not be seen: printed or logged in whatever way, it is `(not shown)`. */
+/** A value that must not be seen: as JSON, and so in logs and answers, it is `(not shown)`. */
 export class Secret {
   readonly #text: string
 
@@ -49,7 +49,7 @@ export const secret: SettingType<Secret> = {
   parse(given) {
     if (typeof given === 'string' && given !== '') return new Secret(given)
     // Not by `refuse`, which would show it.
-    throw new SettingFault('what is given is not a text: put it in quotes.')
+    throw new SettingFault('the value is not text: put it in quotes.')
   },
 }
 

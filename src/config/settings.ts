@@ -60,7 +60,7 @@ export const settings = {
   trusted_proxies: setting(
     type.list(type.network),
     null,
-    'Networks of the proxies before this server, such as 10.0.0.0/8. Only what they say of their clients is believed: by ' +
+    'Networks of the proxies in front of this server, such as 10.0.0.0/8. Only what they say of their clients is believed: by ' +
       'X-Forwarded-For, and on every port by the PROXY protocol (versions 1 and 2), as HAProxy sends it with send-proxy or ' +
       'send-proxy-v2. Whoever connects from there without it is greeted over SMTP after a second, as the client that it is. ' +
       'A proxy that passes bytes on without a header of its own does not belong here: its clients could name any address. ' +
@@ -217,13 +217,13 @@ export const settings = {
   'delivery.smarthost_user': setting(
     type.optional(type.text),
     null,
-    'The name to log in to the smarthost with. The password is told by PLAIN or LOGIN inside TLS to a host with a valid certificate only; ' +
+    'The name to log in to the smarthost with. The password is sent by PLAIN or LOGIN only inside TLS to a host with a valid certificate; ' +
       'elsewhere SCRAM-SHA-256 or CRAM-MD5 is used.',
   ),
   'delivery.smarthost_password': setting(
     type.optional(type.secret),
     null,
-    'The password of smarthost_user. It is shown nowhere; better still is a file that only this server can read.',
+    'The password of smarthost_user. It is never shown; a file that only this server can read is safer.',
   ),
   'delivery.smarthost_password_file': setting(
     type.optional(type.path),
@@ -248,7 +248,7 @@ export const settings = {
   'delivery.smarthost_ca': setting(
     type.optional(type.path),
     null,
-    'Certificates, PEM, of an authority of your own that the certificate of the smarthost may be from, beside the public ones.',
+    'Certificates, PEM, of your own authorities that may have issued the smarthost’s certificate, in addition to the public ones.',
   ),
   'delivery.allow_private_addresses': setting(
     type.flag,

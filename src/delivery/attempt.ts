@@ -62,14 +62,14 @@ export interface HostRest {
   reason: string
 }
 
-/** Where content comes from that does not go along with its job. */
+/** Where a job gets content that was not sent along with it. */
 export interface ContentSupply {
   /**
    * The content, to be given back; null where there is no room for it.
    * @throws Error where it cannot be read
    */
   take(): Promise<Uint8Array | null>
-  /** It is no longer in memory. Does nothing where it was not taken. */
+  /** Says that the content is no longer in memory. Does nothing if it was not taken. */
   giveBack(): void
 }
 

@@ -9,7 +9,7 @@ export interface PoolLimits {
   maxConnectionsPerHost: number
   /** To all hosts together. */
   maxConnections: number
-  /** True of a host that is known to answer: an eighth of all connections is kept for those; all do unless given. */
+  /** True of a host known to answer: an eighth of all connections is reserved for these. Without it every host counts as known. */
   hasAnswered?: (host: RouteHost) => boolean
   messagesPerConnection: number
   /** The same for hosts in our own network, which need no sparing. */
@@ -174,7 +174,7 @@ export class ConnectionPool {
     return this.#isFull || hasAnswered?.(host) === false
   }
 
-  /** How many one host may have now: the less is left, the fewer, so that hosts that hang leave something for the others. */
+  /** How many one host may have now: fewer as the total runs out, so that hanging hosts leave some for the others. */
   get #share(): number {
     const { maxConnections, maxConnectionsPerHost } = this.#limits
     if (maxConnections === Infinity) return maxConnectionsPerHost

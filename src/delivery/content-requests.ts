@@ -7,7 +7,7 @@ interface Asked {
 /** What a request comes to: null where there is no room, a text where it cannot be read. */
 export type ContentAnswer = Uint8Array | string | null
 
-/** Content of jobs that it does not go along with: asked for when a host is ready for it, given back when it has left. */
+/** Content that was not sent along with its job: requested once a host is ready for it, given back once it has been sent. */
 export class ContentRequests {
   readonly #tell: (type: 'content wanted' | 'content left', jobId: string) => void
   readonly #asked = new Map<string, Asked>()

@@ -87,7 +87,7 @@ export async function deliver(job: DeliveryJob, onAttempt: OnAttempt, parts: Del
   }
 }
 
-/** The hosts of the destination; or that it rests, because it was not to be found where they are; or what became of looking for them. */
+/** The hosts of the destination; or its rest, if looking them up has kept failing; or the outcome of the look-up. */
 async function findWay(job: DeliveryJob, parts: DeliverParts): Promise<Route & { rest?: HostRest | undefined } | HostRest> {
   const { health } = parts
   const key = `the hosts of ${job.destination}`
@@ -108,12 +108,12 @@ async function attemptAt(hosts: RouteHost[], recipient: DeliveryRecipient, trans
   const { job, parts, failed } = transferring
   const { pool, tlsTroubles } = parts
   let draft: Draft | null = null
-  // Of a host that is tried twice, by TLS and in plain text, the last one counts.
+  // If a host is tried twice, over TLS and in plain text, the later outcome counts.
   const outcomes = new Map<RouteHost, Outcome>()
   const tries = tlsTroubles.tries(hosts, job.tls, job.at)
   for (const each of tries) {
     const { host } = each
-    // What has just failed by TLS may be tried in plain text although it rests since.
+    // A host that has just failed over TLS may be tried in plain text, even if that failure made it rest.
     const isResting = (): boolean => !outcomes.has(host) && restOf(host, transferring) !== undefined
     if (isResting()) continue
     const known = failed.get(host)
@@ -195,7 +195,7 @@ async function attemptHost(
       draft.connection = null
       failed.set(host, opened.outcome)
       if (opened.unreachable) parts.pool.noteUnreachable(host)
-      // That it failed by TLS was not for TLS.
+      // It fails in plain text too, so TLS was not the cause.
       if (policy === 'none') parts.tlsTroubles.forget(host)
       noteFailure(opened, host, startedAt, parts)
       return opened

@@ -30,13 +30,13 @@ export interface Body {
 /** A message as it is about to leave. */
 export interface OutgoingMessage {
   messageId: string
-  /** What the host is told that it has, with what we add, bytes. */
+  /** The size declared to the host, including what we add, bytes. */
   size: number
-  /** What it has at least. */
+  /** A lower bound of its real size, bytes. */
   leastSize: number
-  /** Or what gets it once the host is ready for it: null where there is no room for it in memory, or why it must not leave. */
+  /** The body, or a function that fetches it once the host is ready: null if memory has no room for it, a verdict if it must not leave. */
   body: Body | (() => Promise<Body | Verdict | null>)
-  /** What the host is told: of a body that is yet to be got, what it may be. */
+  /** What the host is told; for a body not yet fetched, the most it may need. */
   bodyType: '7bit' | '8bitmime'
   smtputf8: boolean
 }
@@ -239,7 +239,7 @@ export class MxConnection {
     if (heard.code === 421) this.quit()
     if (this.host.smarthost && isLoginDemand(heard)) {
       this.quit()
-      return { ...deferral('policy', this.#where(`it takes mail after a login only: ${formatReply(heard)}`)), lacksLogin: true }
+      return { ...deferral('policy', this.#where(`it requires authentication: ${formatReply(heard)}`)), lacksLogin: true }
     }
     if (phase !== 'rset') return verdictOf(phase, heard, this.host.name)
     this.quit()

@@ -102,7 +102,7 @@ class ScramExchange implements SaslExchange {
     const { r: nonce = '', s: salt = '', i = '' } = attributes(challenge)
     const iterations = Number(i)
     const isValid = nonce.length > this.#nonce.length && nonce.startsWith(this.#nonce) && salt !== '' && iterations >= 1
-    if (!isValid || !Number.isInteger(iterations)) throw new SaslFault('its challenge is not one of SCRAM')
+    if (!isValid || !Number.isInteger(iterations)) throw new SaslFault('its SCRAM challenge is malformed')
     if (iterations > mostIterations) throw new SaslFault(`it asks for ${iterations} rounds`)
     const salted = await deriveKey(this.#password, Buffer.from(salt, 'base64'), iterations, 32, 'sha256')
     const clientKey = hmac(salted, 'Client Key')
@@ -117,7 +117,7 @@ class ScramExchange implements SaslExchange {
   #last(challenge: string, signature: Buffer): string {
     const given = Buffer.from(attributes(challenge).v ?? '', 'base64')
     this.#isProved = given.length === signature.length && timingSafeEqual(given, signature)
-    if (!this.#isProved) throw new SaslFault('it does not know the password that it asks for')
+    if (!this.#isProved) throw new SaslFault('it failed to prove that it knows the password')
     return ''
   }
 }

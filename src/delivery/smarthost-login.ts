@@ -59,7 +59,7 @@ async function exchange(dialogue: SmtpDialogue, { name, credentials, timeoutMs }
   let initial = isInitialSent ? null : ours.initial
   for (let challenges = 1; !('broken' in answer) && answer.code === 334; challenges++) {
     try {
-      if (challenges > mostChallenges) throw new SaslFault('it asks without end')
+      if (challenges > mostChallenges) throw new SaslFault('it keeps sending challenges')
       const response = initial ?? (await ours.respond(Buffer.from(answer.text, 'base64').toString()))
       initial = null
       dialogue.sendHidden(toBase64(response), '(response)')

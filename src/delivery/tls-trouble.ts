@@ -14,7 +14,7 @@ export interface Try {
   because: string | null
 }
 
-/** What is wrong with TLS, of what was heard inside it; undefined where that was an answer that may be another in a while. */
+/** What a failure inside TLS says about TLS; undefined for a reply that may change on a later try. */
 export function tlsTroubleIn(heard: Heard): TlsTrouble | undefined {
   if ('broken' in heard) return heard.isTlsFault ? 'impossible' : 'broken off'
   return heard.code >= 500 ? 'impossible' : undefined
@@ -29,7 +29,7 @@ interface Note {
 
 /** How long mail goes to a host in plain text before TLS is tried there again, ms. */
 const rememberedMs = 24 * 60 * 60_000
-/** TLS that broke off must do so again after this long, ms: a host that is just restarted is no reason for plain text. */
+/** TLS that broke off must break off again after this long, ms: a restarting host is no reason for plain text. */
 const patienceMs = 300_000
 const mostHosts = 10_000
 
@@ -53,7 +53,7 @@ export class TlsTroubles {
     return [...byTls, ...inPlain]
   }
 
-  /** The same host in plain text, where what became of a try by TLS lets it be tried so at once. */
+  /** The same host in plain text, if the way its TLS attempt failed allows that at once. */
   after({ host, policy }: Try, { outcome, tlsTrouble }: Verdict, at: number): Try | null {
     if (outcome.type === 'delivered' && policy !== 'none') this.forget(host)
     if (!tlsTrouble || !mayBePlain(host, policy) || outcome.type === 'delivered') return null

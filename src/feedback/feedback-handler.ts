@@ -40,7 +40,7 @@ const mostShown = 20
 export const feedbackHandler =
   (parts: FeedbackHandlerParts): ReportHandler =>
   async (report, content) => {
-    // It may be known before the words are read, and then they need not say it.
+    // Often the recipient is known from the address, before the text is parsed.
     const addressed = report.recipientId === null ? null : await readReportSubject(parts.db, report.recipientId)
     const about = addressed && { forwardPath: addressed.forwardPath, isFromSystem: isSystemPath(report.reversePath) }
     const reading = await parts.parser.parse(content, about)

@@ -4,7 +4,7 @@ import type { FeedbackReport, ProvenRecipient } from './feedback-report.ts'
 
 export interface FeedbackParser {
   /**
-   * What a returned message means. `about`: whom the address that it came to proves it to be about; null where that proves nothing.
+   * What a returned message means. `about`: the recipient that the address it was sent to proves; null where that proves nothing.
    * Rejects with `invalid_message` where it cannot be read within the limits of size, time and memory; messages that wait behind it are
    * not affected.
    */

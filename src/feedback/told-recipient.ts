@@ -46,7 +46,7 @@ function understand({ address, reason }: NamedRecipient, { phase }: ReportWords)
   const said = parseDiagnostic(reason)
   const remoteHost = (remoteSystem.exec(reason)?.[1] ?? domainOf(address ?? '')).toLowerCase()
   const refusal: Refusal = { ...said, remoteHost, phase: reportedPhase(phase, said.text) }
-  // Then it is no reply that is quoted, but what the reporting system found out itself.
+  // No reply is quoted here: the reporting system found this out itself.
   if (said.code === null || (ownLine.test(said.text) && !/<<< |>>> |\bsaid\b/i.test(reason)))
     return { said, judgement: judgeRefusal(refusal, address, true) }
   const whole = judgeRefusal(refusal, address)

@@ -53,8 +53,8 @@ const longestLine = 998
 
 /** Why a message that came signed or encrypted is refused: hosts on the way break such lines, and its signature with them. */
 export const signedLongLine =
-  `The message is signed or encrypted and has a line of more than ${longestLine} bytes, which hosts need not take (RFC 5321 4.5.3.1.6) and ` +
-  'which cannot be encoded any more. Encode it as quoted-printable or base64 before it is signed'
+  `The message is signed or encrypted and has a line of more than ${longestLine} bytes, which is too long to be delivered (RFC 5321 4.5.3.1.6) ` +
+  'and cannot be re-encoded now. Use quoted-printable or base64 before signing'
 
 /** Whose domains are looked up, one by one. */
 const mostAuthors = 100

@@ -4,9 +4,9 @@ import type { ContentSupply } from '../delivery/attempt.ts'
 const smallMessage = 1024 * 1024
 const smallRoom = 16 * 1024 * 1024
 const largeRoom = 48 * 1024 * 1024
-/** What one destination may have under way of content that is read when it is asked for, bytes; or one message that is larger. */
+/** How much content read on request one destination may have under way, bytes; a single larger message is allowed. */
 const destinationShare = 16 * 1024 * 1024
-/** How long a host that has said that it takes a message may be kept waiting for it, ms. */
+/** How long a host that answered 354 may be kept waiting for the message, ms. */
 const waitMs = 30_000
 /** Content that goes along with its job, bytes: to ask for it would cost more than the memory that it takes. */
 const alongMessage = 16 * 1024
@@ -100,7 +100,7 @@ export class ContentRoom {
   readonly #large = new Lane(largeRoom)
   readonly #shares = new Map<string, Share>()
 
-  /** Does work with a message for a destination, after what the destination has under way leaves room for it in its share. */
+  /** Runs the work once the share of the destination has room for the message. */
   async inTurn(destination: string, bytes: number, work: () => Promise<void>): Promise<void> {
     if (goesAlong(bytes)) return work()
     await this.#enter(destination, bytes)

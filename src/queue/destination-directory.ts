@@ -30,7 +30,7 @@ interface Turn {
   isProbe: boolean
 }
 
-/** Nothing of what is in hand of a destination has moved for so long: it hangs, ms. */
+/** A destination hangs if none of its recipients in hand has moved for this long, ms. */
 const hangsAfterMs = 2_000
 /** Destinations that are remembered to answer. */
 const mostRemembered = 20_000
@@ -49,7 +49,7 @@ export class DestinationDirectory {
   readonly #proven: Room
   readonly #others: Room
   readonly #answered = new BoundedMap<string, boolean>(mostRemembered)
-  /** The proven ones that have recipients in hand, and when one of them moved last: the one that has not for the longest time first. */
+  /** Proven destinations with recipients in hand, and when one of those last moved; the longest idle first. */
   readonly #moving = new Map<Destination, number>()
   readonly #resting = new Resting()
 
@@ -119,7 +119,7 @@ export class DestinationDirectory {
       const { firstDueAt } = room.heap
       if (firstDueAt > now) at = Math.min(at, firstDueAt)
     }
-    // Where one of those that have its room hangs, another has its turn.
+    // Once a destination that fills the room is found to hang, another gets its turn.
     const [since] = this.#moving.values()
     const isWaitedFor = this.#proven.inHand >= this.#proven.limit && this.#proven.heap.firstDueAt <= now
     return isWaitedFor && since !== undefined ? Math.min(at, since + hangsAfterMs) : at

@@ -83,7 +83,7 @@ export class QueueRunner {
       clock: parts.clock,
       resting: () => this.#destinations.resting,
       expire: (destination, reason) => this.#expire(destination, reason),
-      failed: (error) => parts.log.error({ error }, 'mail whose time is over cannot be given up'),
+      failed: (error) => parts.log.error({ error }, 'giving up expired mail failed'),
     })
     this.#watch = new QueueWatch({ ...parts, figures: () => ({ overdueMs: this.overdueMs, inHand: this.#destinations.inHand }) })
   }
@@ -253,7 +253,7 @@ export class QueueRunner {
     }
     for (const recipient of held) await this.#dispatch.holdSuspended(recipient)
     if (open.length === 0) {
-      // Nothing was found out of its host.
+      // Nothing was learnt about its host.
       for (const { destination } of isProbe ? recipients : []) this.tryNow(destination)
       return
     }
@@ -304,7 +304,7 @@ export class QueueRunner {
     if (isNew)
       this.#parts.log.info(
         { destination, reason: rest.reason },
-        'a host is down and rests; mail for it waits for one message to get through',
+        'a host is down; its mail waits until a probe gets through',
       )
     this.#expiry.arm()
   }

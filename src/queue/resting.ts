@@ -20,7 +20,7 @@ export interface RestingHost {
   reason: string
 }
 
-/** When a host is looked at again of whose probe nothing was heard, or to which an attempt is still under way, ms. */
+/** When to look again at a host whose probe brought no result, or that still has an attempt under way, ms. */
 const againMs = 5_000
 
 /** Which destinations rest, and which of them is the next to send one message as a probe. */

@@ -202,7 +202,7 @@ export class SmtpConnection<User> extends SMTPConnection {
 
   /** Of a proxy that was too late with its header, or of a client that writes one: the session goes by another address already. */
   handler_PROXY(): void {
-    this.send(421, '4.7.0 A PROXY header is not taken here, closing the connection')
+    this.send(421, '4.7.0 PROXY header not accepted here, closing the connection')
   }
 
   override handler_AUTH(command: Buffer, callback: () => void): void {

@@ -16,7 +16,7 @@ const dayMs = 86_400_000
 /** One fault of a mail system may last over midnight. */
 const apartMs = dayMs / 2
 
-/** The end of what is another day to `now`: of an earlier date (UTC), and half a day ago. */
+/** The latest time that counts as another day: on an earlier date (UTC), at least half a day before `now`. */
 const anotherDay = (now: number): number => Math.min(Math.floor(now / dayMs) * dayMs - 1, now - apartMs)
 
 const date = (at: number): string => isoTime(at).slice(0, 10)
@@ -70,7 +70,7 @@ async function hasShownLife(
   since: number,
 ): Promise<boolean> {
   if ((await searchPosition(db)).behind > mostBehind) return true
-  // What was accepted since then is few, and mostly tells. Mail that was scheduled, and opens of old mail, are looked for in all.
+  // Few messages were accepted since then, and they usually settle it. Mail that was scheduled, and opens of old mail, are looked for in all.
   for (const first of [idFloor('em', since), wholeTable.first]) {
     const found = await db.report(
       `select r.id from (${messagesWith(termOf.to)} union all ${messagesBehind('email.queued')}) candidate cross join recipient r

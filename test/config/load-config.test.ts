@@ -139,12 +139,12 @@ test('a login to the smarthost demands TLS, and its password is not shown', () =
 
 describe('faults', () => {
   test.each<[string, Record<string, string>, RegExp]>([
-    ['a user without a password', { SMARTHOST: 'a.example', SMARTHOST_USER: 'me' }, /belongs together/],
-    ['a password without a user', { SMARTHOST: 'a.example', SMARTHOST_PASSWORD: 's3cret' }, /belongs together/],
+    ['a user without a password', { SMARTHOST: 'a.example', SMARTHOST_USER: 'me' }, /needs exactly one of/],
+    ['a password without a user', { SMARTHOST: 'a.example', SMARTHOST_PASSWORD: 's3cret' }, /needs exactly one of/],
     [
       'two passwords',
       { SMARTHOST: 'a.example', SMARTHOST_USER: 'me', SMARTHOST_PASSWORD: 's3cret', SMARTHOST_PASSWORD_FILE: '/dev/null' },
-      /one of these two/,
+      /set all of the login or none/,
     ],
     ['nobody to log in to', { SMARTHOST_USER: 'me', SMARTHOST_PASSWORD: 's3cret' }, /no delivery\.smarthost to log in to/],
     [
@@ -163,7 +163,7 @@ describe('faults', () => {
     const faults = faultsOf({ file: fileOf('delivery:\n  smarthost: a.example\n  smarthost_user: me\n  smarthost_password: 4711') }).join(
       '\n',
     )
-    expect(faults).toMatch(/smarthost_password: what is given is not a text: put it in quotes/)
+    expect(faults).toMatch(/smarthost_password: the value is not text: put it in quotes/)
     expect(faults).not.toContain('4711')
   })
 

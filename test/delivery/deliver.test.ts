@@ -312,7 +312,7 @@ describe('several hosts', () => {
     expect(told(await (await pair({ banner: () => '521 never' }, { banner: () => '521 never' })).delivery.attempt())).toBe('bounced hard invalid_recipient')
   })
 
-  it('none of the same owner is asked after a greeting that refuses us, for any recipient', async () => {
+  it('a greeting that refuses us rules out the owner’s other hosts, for every recipient', async () => {
     const { one, two, delivery } = await pair({ banner: () => '554 5.7.1 no' })
     const results = await delivery.deliver(jobOf({ to: ['a@example.com', 'b@example.com'] }))
     expect(results).toMatchObject([{ outcome: { type: 'deferred', reason: '554 5.7.1 no' } }, { outcome: { type: 'deferred' } }])
@@ -387,7 +387,7 @@ describe('content on request', () => {
     expect(two.messages).toHaveLength(1)
   })
 
-  it('that a host does not take goes to another that does', async () => {
+  it('that one host does not accept goes to another host that does', async () => {
     const lacking = await testMx({ extensions: ['SIZE'] })
     const offering = await testMx({ host: '127.0.0.2', port: lacking.port })
     const signed = 'DKIM-Signature: v=1\r\nSubject: x\r\n\r\nGrüße an alle\r\n'

@@ -68,7 +68,7 @@ test.each([
   expect(now).toBe(bodyType)
 })
 
-test('what says what it is made of is told anew, if all of it could be encoded', () => {
+test('a multipart’s declared encoding is updated once all its parts could be encoded', () => {
   const message = (inner: string): string =>
     `Content-Type: multipart/mixed; boundary=b\r\nContent-Transfer-Encoding: 8bit\r\n\r\n--b\r\n\r\nfür alle Tage\r\n--b\r\n${inner}\r\n--b--\r\n`
   expect(carried(message('\r\nzwei')).text).toBe(

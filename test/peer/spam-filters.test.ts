@@ -119,7 +119,7 @@ const mails: [name: string, send: (to: string) => Promise<void>][] = [
   ['SMTP, with links to unsubscribe', bySmtp({ text, html, headers: { 'X-Unsubscribe': 'true' } })],
 ]
 
-/** As a receiver has it that names itself on top. */
+/** As a receiver stores it, with its own trace fields on top. */
 const received = ({ data, mailFrom, rcptTo }: MxMessage): Buffer =>
   Buffer.concat([
     Buffer.from(

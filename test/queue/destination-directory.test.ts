@@ -147,7 +147,7 @@ test('what rests waits for its probe: one recipient of one destination; all wake
   expect(woken.map((turn) => `${turn?.name} ${turn?.room}`).toSorted()).toEqual(['a.example 64', 'b.example 64'])
 })
 
-test('a probe that nothing is heard of is made up for; without mail that is due there is none', () => {
+test('a probe without a result is repeated; there is none unless mail is due', () => {
   const directory = new DestinationDirectory(64, 4000)
   directory.noteWaiting('a.example', 60_000)
   directory.rest('a.example', down(5_000))

@@ -262,7 +262,7 @@ test('what was held while its account was suspended is due at once, step by step
   expect(await db.read('select id from attempt')).toHaveLength(held)
 })
 
-test('nothing is held once the account is active again, and what nobody told of is seen within the hour', async () => {
+test('nothing is held once the account is active again, and a resumption that was not announced is noticed within the hour', async () => {
   const answers: boolean[] = [true]
   await scheduled(clock.now())
   // The queue asks a moment before the account is active again.

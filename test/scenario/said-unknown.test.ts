@@ -121,7 +121,7 @@ test.each([
   await reaches(await relay.send(ann), 'suppressed')
 })
 
-test('two of one day do not, nor of one night; one on the next day does, however many there were', async () => {
+test('two on one day do not suppress, nor two in one night; another the next day does, however many came before', async () => {
   await fails()
   relay.clock.advance(17 * hour)
   await fails()

@@ -114,7 +114,7 @@ describe('mail leaves by a smarthost that wants a login', () => {
   })
 })
 
-test('a wrong password makes all mail wait, is told once, asked for once, and over with the right one', async () => {
+test('a wrong password makes all mail wait, is reported once, tried once, and cleared by the right one', async () => {
   const mx = await smarthost()
   const { relay, told, faults, setPassword } = await relayBy(mx, { password: 'wrong' })
   const ids = await Promise.all(Array.from({ length: 30 }, (_, i) => relay.send(`u${i}@d${i}.example`)))
@@ -155,9 +155,9 @@ describe('the password is told to nobody but the smarthost', () => {
       'TLS without a look at the certificate, and nothing but PLAIN and LOGIN',
       () => ({ tls: otherName }),
       { delivery_smarthost_verify: 'false' },
-      /none can be used/,
+      /none of its login mechanisms/,
     ],
-    ['no TLS that is demanded either', () => ({ tls: undefined }), { delivery_smarthost_tls: 'opportunistic' }, /none can be used/],
+    ['no TLS that is demanded either', () => ({ tls: undefined }), { delivery_smarthost_tls: 'opportunistic' }, /none of its login mechanisms/],
   ])('%s', async (_, options, settings, reason) => {
     const mx = await smarthost(options())
     const { relay } = await relayBy(mx, { settings })

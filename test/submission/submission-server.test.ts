@@ -187,7 +187,7 @@ describe('a login', async () => {
     const timers = vi.getTimerCount()
     let isAnswered = false
     const answer = client.command(plainLogin('guess')).finally(() => (isAnswered = true))
-    // A poll of vitest's would have the time go on.
+    // expect.poll would advance the fake timers.
     while (vi.getTimerCount() === timers) await new Promise((resolve) => setImmediate(resolve))
     vi.advanceTimersByTime(delayMs - 1)
     // Another client's good key is answered meanwhile.

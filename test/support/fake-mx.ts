@@ -63,7 +63,7 @@ interface FakeTls {
   minVersion?: SecureVersion
   /** Refuses whoever shows no certificate. */
   demandsCertificate?: boolean
-  /** What it does right after the handshake; `reset` is without TLS's own goodbye. */
+  /** What it does right after the handshake; `reset` sends no TLS close_notify. */
   afterHandshake?: 'close' | 'reset' | 'hang'
 }
 

@@ -16,7 +16,7 @@ const longestExpiry = 315_360_000
 const hardBounces = z
   .boolean()
   .describe(
-    'Whether a hard bounce suppresses its address, and the second soft one, from another day, that calls it unknown in words alone.',
+    'Whether a hard bounce suppresses its address, as does a second soft bounce on another day whose text alone calls it unknown.',
   )
 const complaints = z.boolean().describe('Whether a complaint suppresses its address.')
 const softBounces = z.int().min(0).max(1000).describe('So many soft bounces without a delivery between them suppress; 0: never.')

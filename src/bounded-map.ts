@@ -1,4 +1,4 @@
-/** A map that never holds more than so many entries: beyond that it forgets the one that was put last the longest ago. */
+/** A map that never holds more than so many entries: beyond that it evicts the one that was put the longest ago. */
 export class BoundedMap<Key, Value> {
   readonly #most: number
   readonly #entries = new Map<Key, Value>()
@@ -14,6 +14,10 @@ export class BoundedMap<Key, Value> {
   /** The one that was put the longest ago first. */
   values(): Iterable<Value> {
     return this.#entries.values()
+  }
+
+  delete(key: Key): void {
+    this.#entries.delete(key)
   }
 
   /** Puts an entry, which is the newest then, also where the key was there before. */

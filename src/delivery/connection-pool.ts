@@ -1,3 +1,4 @@
+import { fairShare } from '../fair-share.ts'
 import { isPublicAddress } from '../ip-address.ts'
 import type { MxConnection } from './mx-connection.ts'
 import { hostKey } from './route.ts'
@@ -178,8 +179,7 @@ export class ConnectionPool {
   get #share(): number {
     const { maxConnections, maxConnectionsPerHost } = this.#limits
     if (maxConnections === Infinity) return maxConnectionsPerHost
-    const left = (maxConnections - this.#used + this.#idle.size) / maxConnections
-    return Math.max(1, Math.ceil(maxConnectionsPerHost * left ** 3))
+    return fairShare(maxConnectionsPerHost, (maxConnections - this.#used + this.#idle.size) / maxConnections)
   }
 
   #count(slots: Slots, change: 1 | -1): void {

@@ -24,6 +24,8 @@ const longestRestMs = 900_000
 const jitter = 0.2
 const mostRemembered = 20_000
 
+const unknown: Readonly<Health> = { failures: 0, answeredAt: -Infinity, downAt: Infinity, probes: 0, restsUntil: 0, reason: '' }
+
 /**
  * Which hosts are down, by what connections to them came to: after four failures in a row, none of them within a minute of a
  * success, or twenty, a host rests for 5, 10, 20 … 900 s, and one message after each rest finds out whether it is up again.
@@ -31,8 +33,6 @@ const mostRemembered = 20_000
 export class HostHealth {
   readonly #random: () => number
   readonly #known = new BoundedMap<string, Health>(mostRemembered)
-  /** False until one has failed: there is nothing to look up then. */
-  #hasFailures = false
 
   /** @param random 0 … 1 */
   constructor(random: () => number) {
@@ -41,7 +41,7 @@ export class HostHealth {
 
   /** For how long it rests from now on, where it does; zero where its probe is due. */
   restOf(key: string, now: number): HostRest | undefined {
-    const health = this.#hasFailures ? this.#known.get(key) : undefined
+    const health = this.#known.get(key)
     if (!health || health.downAt === Infinity) return undefined
     return { key, forMs: Math.max(0, Math.round(health.restsUntil - now)), reason: health.reason }
   }
@@ -52,21 +52,18 @@ export class HostHealth {
   }
 
   noteAnswered(key: string, now: number): void {
-    const health = this.#known.get(key)
-    if (health) Object.assign(health, { failures: 0, answeredAt: now, downAt: Infinity, probes: 0 })
-    else this.#known.put(key, { failures: 0, answeredAt: now, downAt: Infinity, probes: 0, restsUntil: 0, reason: '' })
+    this.#known.put(key, { ...unknown, answeredAt: now })
   }
 
   /** It is well, and nothing more need be remembered of it. */
   forget(key: string): void {
-    if (this.#hasFailures && this.#known.get(key)) this.noteAnswered(key, -Infinity)
+    this.#known.delete(key)
   }
 
   /** @param startedAt when the connection was begun: what was under way when the host was found to be down does not count */
   noteFailed(key: string, reason: string, { startedAt, now }: { startedAt: number; now: number }): void {
-    this.#hasFailures = true
-    const health = this.#known.get(key) ?? { failures: 0, answeredAt: -Infinity, downAt: Infinity, probes: 0, restsUntil: 0, reason }
-    if (health.failures === 0) this.#known.put(key, health)
+    const health = this.#known.get(key) ?? { ...unknown }
+    this.#known.put(key, health)
     health.failures++
     const isDown = health.downAt < Infinity
     if (isDown && startedAt < health.downAt) return

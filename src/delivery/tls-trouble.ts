@@ -38,7 +38,7 @@ const mostHosts = 10_000
  * no policy demands TLS. Times are of the queue's clock, epoch ms.
  */
 export class TlsTroubles {
-  readonly #notes = new BoundedMap<string, Note | null>(mostHosts)
+  readonly #notes = new BoundedMap<string, Note>(mostHosts)
 
   /** The hosts in their order; those that can be reached in plain text only come after all others. */
   tries(hosts: RouteHost[], demanded: DeliveryJob['tls'], at: number): Try[] {
@@ -67,7 +67,7 @@ export class TlsTroubles {
 
   /** TLS is tried first again. */
   forget(host: RouteHost): void {
-    if (this.#notes.get(keyOf(host))) this.#notes.put(keyOf(host), null)
+    this.#notes.delete(keyOf(host))
   }
 
   #because(host: RouteHost, at: number): string | null {
@@ -77,7 +77,7 @@ export class TlsTroubles {
 
   /** A clock that was set back does not make a note last. */
   #noteOf(host: RouteHost, at: number): Note | null {
-    const note = this.#notes.get(keyOf(host)) ?? null
+    const note = this.#notes.get(keyOf(host))
     return note && at >= note.since && at < note.since + rememberedMs ? note : null
   }
 }

@@ -5,6 +5,7 @@ import { isoTime } from '../iso-time.ts'
 import type { Log } from '../log.ts'
 import { textPart, wholePart } from '../message/compose-parts.ts'
 import type { MimePart } from '../message/compose-parts.ts'
+import { encodeTransfer, hasShortLines } from '../message/transfer-encoding.ts'
 import { MessageRate } from '../smtp-server/message-rate.ts'
 import { UniqueError } from '../store/database.ts'
 import type { SystemMail, SystemMailer } from '../submission/system-mail.ts'
@@ -83,24 +84,12 @@ function composeForward(report: IncomingReport, content: Uint8Array, heading: Ma
   }
 }
 
-/** bytes in a line (RFC 5322 2.1.1); a message within a message takes no encoding that would break longer ones */
-const longestLine = 998
-
 function attached(content: Uint8Array): MimePart {
   const fields = ['Content-Description: The mail as it came', 'Content-Disposition: attachment; filename="mail.eml"']
   const bytes = Buffer.from(content)
-  if (!hasLongLine(bytes)) return wholePart(isAscii(headerOf(bytes)) ? 'message/rfc822' : 'message/global', bytes, fields)
-  return { contentType: 'application/octet-stream', fields, encoding: 'base64', bytes: Buffer.from(`${bytes.toString('base64').replace(/.{76}/g, '$&\r\n')}\r\n`) }
-}
-
-function hasLongLine(bytes: Buffer): boolean {
-  for (let start = 0; start < bytes.length; ) {
-    const end = bytes.indexOf('\r\n', start)
-    if ((end === -1 ? bytes.length : end) - start > longestLine) return true
-    if (end === -1) return false
-    start = end + 2
-  }
-  return false
+  // A message within the message takes no encoding.
+  if (hasShortLines(bytes)) return wholePart(isAscii(headerOf(bytes)) ? 'message/rfc822' : 'message/global', bytes, fields)
+  return { contentType: 'application/octet-stream', fields, encoding: 'base64', bytes: Buffer.concat([encodeTransfer(bytes, 'base64').bytes, Buffer.from('\r\n')]) }
 }
 
 function headerOf(bytes: Buffer): Buffer {

@@ -7,6 +7,7 @@ import { readOptionFields, type OptionFields, optionFieldNames } from './option-
 import { cameSigned } from './mime-structure.ts'
 import { randomText } from './random-text.ts'
 import { mustStay } from './seven-bit.ts'
+import { longestLine } from './transfer-encoding.ts'
 
 export interface Completed extends OptionFields {
   ok: true
@@ -47,9 +48,6 @@ const removed = new Set(['bcc', 'resent-bcc', 'return-path', ...optionFieldNames
 
 /** A message that has passed so many hosts goes round in circles (RFC 5321 6.3). */
 export const maxReceived = 50
-
-/** characters; RFC 5322 2.1.1 */
-const longestLine = 998
 
 /** Why a message that came signed or encrypted is refused: hosts on the way break such lines, and its signature with them. */
 export const signedLongLine =

@@ -1,12 +1,12 @@
 import type { Mailbox } from '../smtp/address.ts'
 import { encodeHeaderText } from '../smtp/encoded-word.ts'
+import { longestLine } from './transfer-encoding.ts'
 
 const plainText = /^[\x20-\x7e]*$/
 const phraseOfAtoms = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?: [A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/
 
-/** Lines should not be longer than this (RFC 5322 2.1.1); 998 is the limit. */
+/** Lines should not be longer than this (RFC 5322 2.1.1). */
 const lineLength = 78
-const longestLine = 998
 
 /** Folds at spaces so that unfolding gives the same text again. */
 function fold(name: string, value: string): string {
@@ -17,7 +17,7 @@ function fold(name: string, value: string): string {
   // A run of spaces goes to the start of the next line: a line of nothing but spaces is not allowed.
   for (const [piece] of value.matchAll(/ *[^ ]+/g)) {
     const isFirstWord = lines.length === 0 && line.length === first.length
-    const breaks = isFirstWord ? line.length + piece.length > 998 : line.length + piece.length > lineLength
+    const breaks = isFirstWord ? line.length + piece.length > longestLine : line.length + piece.length > lineLength
     if (breaks) {
       lines.push(line.trimEnd())
       line = isFirstWord ? ` ${piece}` : piece

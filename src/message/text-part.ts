@@ -1,4 +1,4 @@
-import { encodeTransfer, isShorterInBase64 } from './transfer-encoding.ts'
+import { encodeTransfer, isShorterInBase64, longestLine } from './transfer-encoding.ts'
 
 const CR = 13
 const LF = 10
@@ -28,7 +28,7 @@ function survey(bytes: Uint8Array): Survey {
   let nonAscii = 0
   let controls = 0
   let lineEnds = 0
-  let longestLine = 0
+  let longest = 0
   let bare = 0
   let lineStart = 0
   for (let i = 0; i < bytes.length; i++) {
@@ -37,7 +37,7 @@ function survey(bytes: Uint8Array): Survey {
     if (byte > 127) {
       nonAscii++
     } else if (byte === LF || byte === CR) {
-      if (i - lineStart > longestLine) longestLine = i - lineStart
+      if (i - lineStart > longest) longest = i - lineStart
       if (byte === CR && bytes[i + 1] === LF) i++
       else bare++
       lineEnds++
@@ -46,8 +46,8 @@ function survey(bytes: Uint8Array): Survey {
       controls++
     }
   }
-  if (bytes.length - lineStart > longestLine) longestLine = bytes.length - lineStart
-  return { nonAscii, lineEnds, longestLine, hasBareLineEnd: bare > 0, hasControl: controls > 0 }
+  if (bytes.length - lineStart > longest) longest = bytes.length - lineStart
+  return { nonAscii, lineEnds, longestLine: longest, hasBareLineEnd: bare > 0, hasControl: controls > 0 }
 }
 
 /** Every CR, LF and CRLF becomes CRLF. The same bytes come back where nothing is to be done. */
@@ -59,7 +59,7 @@ export function withCrlf(bytes: Buffer): Buffer {
 /** Whether these bytes can travel as they are: ASCII without control characters, CRLF, no line over 998 octets. */
 export function isSevenBit(bytes: Uint8Array): boolean {
   const found = survey(bytes)
-  return found.nonAscii === 0 && !found.hasControl && !found.hasBareLineEnd && found.longestLine <= 998
+  return found.nonAscii === 0 && !found.hasControl && !found.hasBareLineEnd && found.longestLine <= longestLine
 }
 
 function rewriteLineEnds(bytes: Uint8Array, lineEnds: number): Buffer {

@@ -18,6 +18,10 @@ export class ByteBudget {
     await new Promise<void>((enter) => this.#waiting.push({ bytes, enter }))
   }
 
+  get isIdle(): boolean {
+    return this.#used === 0 && this.#waiting.length === 0
+  }
+
   giveBack(bytes: number): void {
     this.#used -= bytes
     for (let next = this.#waiting[0]; next && this.#fits(next.bytes); next = this.#waiting[0]) {
@@ -28,6 +32,9 @@ export class ByteBudget {
   }
 
   #fits(bytes: number): boolean {
-    return this.#used === 0 || this.#used + bytes <= this.#limit
+    return fits(this.#used, bytes, this.#limit)
   }
 }
+
+/** True if so many bytes still fit; ones larger than the limit do so alone. */
+export const fits = (used: number, bytes: number, limit: number): boolean => used === 0 || used + bytes <= limit

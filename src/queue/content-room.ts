@@ -1,4 +1,5 @@
 import type { ContentSupply } from '../delivery/attempt.ts'
+import { ByteBudget, fits } from './byte-budget.ts'
 
 /** Messages and their memory, bytes. What is small has room of its own, so that it never waits for what is large. */
 const smallMessage = 1024 * 1024
@@ -85,12 +86,6 @@ class Lane {
   }
 }
 
-/** What one destination has under way, and what waits for its share. */
-interface Share {
-  bytes: number
-  waiting: { bytes: number; enter: () => void }[]
-}
-
 /**
  * The memory for content that is read when a host is ready to take it. A host that hangs before that holds none, and the content
  * of one that hangs later is only a part of it.
@@ -98,16 +93,20 @@ interface Share {
 export class ContentRoom {
   readonly #small = new Lane(smallRoom)
   readonly #large = new Lane(largeRoom)
-  readonly #shares = new Map<string, Share>()
+  /** What each destination has under way. */
+  readonly #shares = new Map<string, ByteBudget>()
 
   /** Runs the work once the share of the destination has room for the message. */
   async inTurn(destination: string, bytes: number, work: () => Promise<void>): Promise<void> {
     if (goesAlong(bytes)) return work()
-    await this.#enter(destination, bytes)
+    const share = this.#shares.get(destination) ?? new ByteBudget(destinationShare)
+    this.#shares.set(destination, share)
+    await share.take(bytes)
     try {
       await work()
     } finally {
-      this.#leave(destination, bytes)
+      share.giveBack(bytes)
+      if (share.isIdle) this.#shares.delete(destination)
     }
   }
 
@@ -140,31 +139,4 @@ export class ContentRoom {
       },
     }
   }
-
-  async #enter(destination: string, bytes: number): Promise<void> {
-    let share = this.#shares.get(destination)
-    if (!share) {
-      share = { bytes: 0, waiting: [] }
-      this.#shares.set(destination, share)
-    }
-    if (share.waiting.length === 0 && fits(share.bytes, bytes, destinationShare)) {
-      share.bytes += bytes
-      return
-    }
-    const { waiting } = share
-    await new Promise<void>((enter) => waiting.push({ bytes, enter }))
-  }
-
-  #leave(destination: string, bytes: number): void {
-    const share = this.#shares.get(destination) as Share
-    share.bytes -= bytes
-    for (let next = share.waiting[0]; next && fits(share.bytes, next.bytes, destinationShare); next = share.waiting[0]) {
-      share.waiting.shift()
-      share.bytes += next.bytes
-      next.enter()
-    }
-    if (share.bytes === 0) this.#shares.delete(destination)
-  }
 }
-
-const fits = (used: number, bytes: number, limit: number): boolean => used === 0 || used + bytes <= limit

@@ -1,4 +1,5 @@
 import { BoundedMap } from '../bounded-map.ts'
+import { fairShare } from '../fair-share.ts'
 import { DueHeap } from './due-heap.ts'
 import { Resting } from './resting.ts'
 import type { RestingHost } from './resting.ts'
@@ -48,7 +49,7 @@ export class DestinationDirectory {
   /** Of those that have answered, and do not hang. */
   readonly #proven: Room
   readonly #others: Room
-  readonly #answered = new BoundedMap<string, boolean>(mostRemembered)
+  readonly #answered = new BoundedMap<string, true>(mostRemembered)
   /** Proven destinations with recipients in hand, and when one of those last moved; the longest idle first. */
   readonly #moving = new Map<Destination, number>()
   readonly #resting = new Resting()
@@ -145,7 +146,8 @@ export class DestinationDirectory {
 
   /** An attempt has ended. `isAnswered`: a host of the destination has said something to it. */
   noteAttempt(name: string, isAnswered: boolean, now: number): void {
-    if (this.#answered.get(name) !== isAnswered) this.#answered.put(name, isAnswered)
+    if (isAnswered) this.#answered.put(name, true)
+    else this.#answered.delete(name)
     const destination = this.#destinations.get(name)
     const room = isAnswered ? this.#proven : this.#others
     if (!destination || destination.room === room) return
@@ -196,7 +198,7 @@ export class DestinationDirectory {
   #findHanging(now: number): void {
     for (const [destination, since] of this.#moving) {
       if (since + hangsAfterMs > now) return
-      this.#answered.put(destination.name, false)
+      this.#answered.delete(destination.name)
       this.#move(destination, this.#others)
     }
   }
@@ -224,8 +226,7 @@ export class DestinationDirectory {
    * takes hundreds of destinations that hang to leave nothing for the others of their kind.
    */
   #shareOf(room: Room): number {
-    const left = (room.limit - room.inHand) / room.limit
-    return Math.max(1, Math.ceil(this.#limit * left ** 3))
+    return fairShare(this.#limit, (room.limit - room.inHand) / room.limit)
   }
 
   #roomOf(name: string): Room {

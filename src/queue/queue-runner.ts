@@ -235,29 +235,31 @@ export class QueueRunner {
 
   async #deliverStored(messageId: string, recipients: QueuedRecipient[], way: Way): Promise<void> {
     const message = await this.#readMessage(messageId, recipients)
-    await this.#content.inTurn(recipients[0]?.destination ?? '', message.size, () => this.#deliverRead(message, recipients, way))
+    const open = await this.#stillOpen(message, recipients, way)
+    const [first] = open
+    if (first) return this.#content.inTurn(first.destination, message.size, () => this.#deliverOpen(message, open, way))
+    // Nothing was learnt about its host.
+    for (const { destination } of way.isProbe ? recipients : []) this.tryNow(destination)
   }
 
-  async #deliverRead(message: QueuedMessage, recipients: QueuedRecipient[], { isProbe, expiredBecause }: Way): Promise<void> {
-    const { db, clock } = this.#parts
-    const now = clock.now()
-    const isDone = (recipient: QueuedRecipient) =>
-      recipient.suppressed || expiredBecause !== undefined || isOver(recipient, message.neverLate, now)
+  /** Settles the recipients that need no content: given up, or held while the account is suspended. The others are for delivery. */
+  async #stillOpen(message: QueuedMessage, recipients: QueuedRecipient[], { expiredBecause }: Way): Promise<QueuedRecipient[]> {
+    const now = this.#parts.clock.now()
     const isHeld = message.isScheduled && this.#parts.isSuspended(message.accountId)
-    const { done = [], held = [], open = [] } = Object.groupBy(recipients, (recipient) =>
-      isDone(recipient) ? 'done' : isHeld && recipient.attempts === 0 ? 'held' : 'open',
-    )
-    for (const recipient of done) {
-      if (expiredBecause !== undefined) Object.assign(recipient, { lastResponse: expiredBecause, smtpCode: null, enhancedStatus: null })
-      await this.#dispatch.giveUp(message, recipient)
+    const open: QueuedRecipient[] = []
+    for (const recipient of recipients) {
+      if (expiredBecause !== undefined) {
+        Object.assign(recipient, { lastResponse: expiredBecause, smtpCode: null, enhancedStatus: null })
+        await this.#dispatch.giveUp(message, recipient)
+      } else if (recipient.suppressed || isOver(recipient, message.neverLate, now)) await this.#dispatch.giveUp(message, recipient)
+      else if (isHeld && recipient.attempts === 0) await this.#dispatch.holdSuspended(recipient)
+      else open.push(recipient)
     }
-    for (const recipient of held) await this.#dispatch.holdSuspended(recipient)
-    if (open.length === 0) {
-      // Nothing was learnt about its host.
-      for (const { destination } of isProbe ? recipients : []) this.tryNow(destination)
-      return
-    }
-    const read = () => readContent(db, message.id)
+    return open
+  }
+
+  async #deliverOpen(message: QueuedMessage, open: QueuedRecipient[], { isProbe }: Way): Promise<void> {
+    const read = () => readContent(this.#parts.db, message.id)
     const along = goesAlong(message.size) ? await read().catch((error: unknown) => this.#dispatch.defer(message, open, error)) : null
     if (along !== undefined) await this.#dispatch.deliver(message, open, { content: { size: message.size, along, read }, isProbe })
   }

@@ -33,11 +33,12 @@ export function messagesOf(
   const { messageId, bodyType, smtputf8, content } = job
   const frame = { messageId, bodyType, smtputf8 }
   if (content === 'on request') {
+    const signed: Signatures = new Map()
     return (recipient) => ({
       ...frame,
       size: job.size + addedAtMost,
       leastSize: job.size,
-      body: () => requestedBody(job, recipient, parts),
+      body: () => requestedBody(job, recipient, parts, signed),
     })
   }
   if (!isCleanContent(content)) return null
@@ -49,27 +50,35 @@ export function messagesOf(
   }
 }
 
-async function requestedBody(job: DeliveryJob, recipient: DeliveryRecipient, parts: LeavingParts): Promise<Body | Verdict | null> {
+async function requestedBody(
+  job: DeliveryJob,
+  recipient: DeliveryRecipient,
+  parts: LeavingParts,
+  signed: Signatures,
+): Promise<Body | Verdict | null> {
   const content = await parts.contents.take(job.id)
   if (content === null) return null
   if (!isCleanContent(content)) return { outcome: unclean, nextHost: false }
-  return leavingAs({ ...job, content }, parts)(recipient)
+  return leavingAs({ ...job, content }, parts, signed)(recipient)
 }
+
+/** Signatures of a message by the fields that are added to it: recipients with the same fields share them. */
+type Signatures = Map<string, string>
 
 /** A job whose content is there. */
 type LoadedJob = DeliveryJob & { content: Uint8Array }
 
 /** The content and what stands before it: all recipients whose message is the same share its signatures. */
-function leavingAs(job: LoadedJob, parts: LeavingParts): (recipient: DeliveryRecipient) => Promise<Body> {
+function leavingAs(job: LoadedJob, parts: LeavingParts, signed: Signatures = new Map()): (recipient: DeliveryRecipient) => Promise<Body> {
   const { content: carried, bodyType } = inSevenBits(job)
   const tracked = orUntracked(job, parts, () => job.tracking && TrackedMessage.of(job.messageId, carried, job.tracking))
   if (!tracked) {
-    const headerFor = headersOf(carried, job, parts)
+    const headerFor = headersOf({ content: carried, signed }, job, parts)
     return async (recipient) => ({ header: await headerFor(recipient), content: carried, bodyType })
   }
   return async (recipient) => {
     const content = orUntracked(job, parts, () => cleanOnly(tracked.contentFor(recipient.id))) ?? carried
-    return { header: await headersOf(content, job, parts)(recipient), content, bodyType }
+    return { header: await headersOf({ content, signed: new Map() }, job, parts)(recipient), content, bodyType }
   }
 }
 
@@ -90,12 +99,11 @@ function cleanOnly(content: Uint8Array): Uint8Array {
 }
 
 function headersOf(
-  content: Uint8Array,
+  { content, signed }: { content: Uint8Array; signed: Signatures },
   job: DeliveryJob,
   { signer, now }: LeavingParts,
 ): (recipient: DeliveryRecipient) => Promise<string> {
   const message = new SignableMessage(content)
-  const signed = new Map<string, string>()
   return async (recipient) => {
     const added = [...recipient.fields, ...job.fields].filter(({ unless }) => !unless.some((name) => message.names.has(name)))
     const fields = added.map(({ text }) => text).join('')

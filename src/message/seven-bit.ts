@@ -2,6 +2,8 @@ import { isAscii, isUtf8 } from 'node:buffer'
 import type { HeaderField } from './header-block.ts'
 import { cameSigned, childrenOf, deepest, entityAt, isSealed, mediaTypeOf, mostParts, valueOf } from './mime-structure.ts'
 import type { Entity } from './mime-structure.ts'
+import { spliced } from './spliced.ts'
+import type { Splice } from './spliced.ts'
 import { decodeTransfer, encodeTransfer, hasShortLines, isPlainBase64, isShorterInBase64, transferEncodingOf } from './transfer-encoding.ts'
 import type { TransferEncoding } from './transfer-encoding.ts'
 
@@ -24,18 +26,12 @@ export function inSevenBits({ content, bodyType }: Carried): Carried {
   if (!whole || cameSigned(whole.fields)) return { content, bodyType }
   const walk: Walk = { message, changes: [], left: mostParts }
   const isSevenBit = encodeEntity(walk, whole, 0)
-  return { content: walk.changes.length === 0 ? content : changed(message, walk.changes), bodyType: isSevenBit ? '7bit' : bodyType }
-}
-
-interface Change {
-  start: number
-  end: number
-  bytes: Buffer
+  return { content: walk.changes.length === 0 ? content : spliced(message, walk.changes.toSorted((one, other) => one.start - other.start)), bodyType: isSevenBit ? '7bit' : bodyType }
 }
 
 interface Walk {
   message: Buffer
-  changes: Change[]
+  changes: Splice[]
   /** Parts still allowed. */
   left: number
 }
@@ -97,7 +93,7 @@ function encodingFor(decoded: Buffer, declared: TransferEncoding): TransferEncod
 }
 
 /** The header with another encoding. */
-function labelled({ fields, start, bodyStart }: Entity, encoding: string, added: string[] = []): Change {
+function labelled({ fields, start, bodyStart }: Entity, encoding: string, added: string[] = []): Splice {
   const kept = fields.filter(({ name }) => name.toLowerCase() !== 'content-transfer-encoding').map(({ raw }) => raw)
   const lines = [...added, `Content-Transfer-Encoding: ${encoding}`, '', ''].join('\r\n')
   return { start, end: bodyStart, bytes: Buffer.concat([...kept, Buffer.from(lines)]) }
@@ -109,16 +105,6 @@ function ownFields({ fields }: Entity, decoded: Buffer): string[] {
   if (valueOf(fields, 'MIME-Version') === undefined) added.push('MIME-Version: 1.0')
   if (valueOf(fields, 'Content-Type') === undefined && isUtf8(decoded)) added.push('Content-Type: text/plain; charset=utf-8')
   return added
-}
-
-function changed(message: Buffer, changes: Change[]): Buffer {
-  const pieces: Buffer[] = []
-  let copied = 0
-  for (const { start, end, bytes } of changes.toSorted((one, other) => one.start - other.start)) {
-    pieces.push(message.subarray(copied, start), bytes)
-    copied = end
-  }
-  return Buffer.concat([...pieces, message.subarray(copied)])
 }
 
 /** Whether the message must stay as it came, as far as its header tells: it has a signature, or is signed or encrypted as a whole. */

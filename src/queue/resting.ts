@@ -2,6 +2,7 @@ import { DueHeap } from './due-heap.ts'
 
 /** Destinations that cannot be reached, because a host of theirs is down: they rest together and wake together. */
 interface RestingGroup {
+  key: string
   /** Epoch, ms, at which the next probe may be made. */
   until: number
   /** What the host said last, or what failed. */
@@ -18,6 +19,13 @@ export interface RestingHost {
   /** Epoch, ms. */
   until: number
   reason: string
+}
+
+interface AboutDestinations {
+  /** When the first mail of a destination is due, epoch ms; infinite where there is none. */
+  dueAt(name: string): number
+  /** Whether an attempt for it is under way, which is as good as a probe. */
+  isInHand(name: string): boolean
 }
 
 /** When to look again at a host whose probe brought no result, or that still has an attempt under way, ms. */
@@ -38,11 +46,6 @@ export class Resting {
     for (const { names, reason } of this.#groups.values()) for (const name of names) yield { name, reason }
   }
 
-  /** Whether any does. */
-  get isEmpty(): boolean {
-    return this.#keys.size === 0
-  }
-
   /** When the first probe may be made, epoch ms; infinite where none is to come. */
   get firstProbeAt(): number {
     for (let first = this.#heap.first; first; first = this.#heap.first) {
@@ -59,85 +62,87 @@ export class Resting {
     let group = this.#groups.get(key)
     const isNew = !group
     if (!group) {
-      group = { until, reason, names: new Set(), dueAt: Infinity }
+      group = { key, until, reason, names: new Set(), dueAt: Infinity }
       this.#groups.set(key, group)
     }
     group.names.add(name)
     group.until = until
     group.reason = reason
-    this.#wait(key, group, until)
+    this.#wait(group, until)
     return isNew
   }
 
   /** Mail for a destination that rests has come, or is due now: its host is to be probed. */
   noteWaiting(name: string, dueAt: number): void {
-    const key = this.#keys.get(name)
-    const group = key === undefined ? undefined : this.#groups.get(key)
-    if (key === undefined || !group) return
+    const group = this.#groupOf(name)
+    if (!group) return
     const at = Math.max(dueAt, group.until)
-    if (at < group.dueAt) this.#wait(key, group, at)
+    if (at < group.dueAt) this.#wait(group, at)
   }
 
   /** The host that the destination rests for is to be probed now. */
   probeNow(name: string, now: number): void {
-    const key = this.#keys.get(name)
-    const group = key === undefined ? undefined : this.#groups.get(key)
-    if (key === undefined || !group) return
+    const group = this.#groupOf(name)
+    if (!group) return
     group.until = now
-    this.#wait(key, group, now)
+    this.#wait(group, now)
   }
 
   /** The destination has answered: all that rested with it are awake. */
   wake(name: string): Iterable<string> {
-    const key = this.#keys.get(name)
-    const group = key === undefined ? undefined : this.#groups.get(key)
-    if (key === undefined || !group) return []
-    this.#groups.delete(key)
+    const group = this.#groupOf(name)
+    if (!group) return []
+    this.#groups.delete(group.key)
     for (const each of group.names) this.#keys.delete(each)
     return group.names
   }
 
   /** Nothing waits for it any more. */
   forget(name: string): void {
-    const key = this.#keys.get(name)
-    if (key === undefined) return
+    const group = this.#groupOf(name)
+    if (!group) return
     this.#keys.delete(name)
-    const group = this.#groups.get(key)
-    group?.names.delete(name)
-    if (group?.names.size === 0) this.#groups.delete(key)
+    group.names.delete(name)
+    if (group.names.size === 0) this.#groups.delete(group.key)
   }
 
   /**
    * A destination to probe a host with, of those that have mail due; undefined where no host is to be probed now. The host is
    * looked at again where nothing was heard of the probe.
-   * @param about.dueAt when the first mail of a destination is due, epoch ms
-   * @param about.isInHand whether an attempt for it is under way, which is as good as a probe
    */
-  nextProbe(now: number, about: { dueAt(name: string): number; isInHand(name: string): boolean }): string | undefined {
+  nextProbe(now: number, about: AboutDestinations): string | undefined {
     while (this.firstProbeAt <= now) {
-      const { key } = this.#heap.pop() as { key: string }
-      const group = this.#groups.get(key) as RestingGroup
-      if ([...group.names].some(about.isInHand)) {
+      const group = this.#groups.get((this.#heap.pop() as { key: string }).key) as RestingGroup
+      const first = firstDue(group.names, about)
+      if (first === 'in hand' || first.dueAt <= now) {
         group.until = now + againMs
-        this.#wait(key, group, group.until)
-        continue
+        this.#wait(group, group.until)
+        if (first !== 'in hand') return first.name
+      } else {
+        group.dueAt = Infinity
+        if (first.dueAt < Infinity) this.#wait(group, first.dueAt)
       }
-      let first = Infinity
-      for (const name of group.names) {
-        first = Math.min(first, about.dueAt(name))
-        if (first > now) continue
-        group.until = now + againMs
-        this.#wait(key, group, group.until)
-        return name
-      }
-      group.dueAt = Infinity
-      if (first < Infinity) this.#wait(key, group, first)
     }
     return undefined
   }
 
-  #wait(key: string, group: RestingGroup, at: number): void {
-    group.dueAt = at
-    this.#heap.push(key, at)
+  #groupOf(name: string): RestingGroup | undefined {
+    return this.#groups.get(this.#keys.get(name) ?? '')
   }
+
+  #wait(group: RestingGroup, at: number): void {
+    group.dueAt = at
+    this.#heap.push(group.key, at)
+  }
+}
+
+/** Which of these destinations has mail due first; `in hand` where an attempt for any of them is under way. */
+function firstDue(names: Iterable<string>, about: AboutDestinations): { name: string; dueAt: number } | 'in hand' {
+  let first = { name: '', dueAt: Infinity }
+  for (const name of names) {
+    if (about.isInHand(name)) return 'in hand'
+    const dueAt = about.dueAt(name)
+    if (dueAt < first.dueAt) first = { name, dueAt }
+  }
+  return first
 }

@@ -1,3 +1,4 @@
+import { spliced } from '../message/spliced.ts'
 import { findLinks } from './link-values.ts'
 import type { LinkValue } from './link-values.ts'
 import { htmlSource } from './html-source.ts'
@@ -36,15 +37,8 @@ export function rewriteLinks(html: Uint8Array, charset: string, urlFor: (target:
 }
 
 /** Applies the edits, which are in order. */
-export function edited(html: Uint8Array, { encode }: Pick<HtmlSource, 'encode'>, edits: readonly Edit[]): Buffer {
-  const pieces: Uint8Array[] = []
-  let copied = 0
-  for (const { start, end, text } of edits) {
-    pieces.push(html.subarray(copied, start), encode(text))
-    copied = end
-  }
-  return Buffer.concat([...pieces, html.subarray(copied)])
-}
+export const edited = (html: Uint8Array, { encode }: Pick<HtmlSource, 'encode'>, edits: readonly Edit[]): Buffer =>
+  spliced(html, edits.map(({ start, end, text }) => ({ start, end, bytes: encode(text) })))
 
 /** Of these values those that can be followed. */
 export function linksAmong({ unit, decode }: HtmlSource, values: readonly LinkValue[]): TrackableLink[] {

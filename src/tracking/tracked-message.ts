@@ -1,6 +1,8 @@
 import { fieldsNamed, parseHeaderBlock } from '../message/header-block.ts'
 import { htmlParts } from '../message/html-parts.ts'
 import type { HtmlPart } from '../message/html-parts.ts'
+import { spliced } from '../message/spliced.ts'
+import type { Splice } from '../message/spliced.ts'
 import { decodeTransfer, encodeTransfer, isPlainBase64 } from '../message/transfer-encoding.ts'
 import { htmlSource } from './html-source.ts'
 import type { HtmlSource } from './html-source.ts'
@@ -73,18 +75,16 @@ export class TrackedMessage {
   /** The message as this recipient gets it. */
   contentFor(recipientId: string): Uint8Array {
     const token = recipientToken({ recipientId, messageTag: this.#tag }, this.#keys)
-    const pieces: Uint8Array[] = []
-    let copied = 0
-    for (const part of this.#parts) {
+    const changes = this.#parts.flatMap((part): Splice[] => {
       const { encoding, bytes } = encodeTransfer(withToken(part, token), part.encoding)
-      pieces.push(this.#message.subarray(copied, part.headerStart))
-      const header = this.#message.subarray(part.headerStart, part.bodyStart)
-      pieces.push(encoding === part.encoding ? header : headerWithEncoding(header, encoding), bytes)
       // The last line of a message ends with CRLF, whatever the encoding makes of it.
-      if (part.bodyEnd === this.#message.length && !bytes.subarray(-2).equals(crlf)) pieces.push(crlf)
-      copied = part.bodyEnd
-    }
-    return Buffer.concat([...pieces, this.#message.subarray(copied)])
+      const isOpen = part.bodyEnd === this.#message.length && !bytes.subarray(-2).equals(crlf)
+      const body = { start: part.bodyStart, end: part.bodyEnd, bytes: isOpen ? Buffer.concat([bytes, crlf]) : bytes }
+      if (encoding === part.encoding) return [body]
+      const header = this.#message.subarray(part.headerStart, part.bodyStart)
+      return [{ start: part.headerStart, end: part.bodyStart, bytes: headerWithEncoding(header, encoding) }, body]
+    })
+    return spliced(this.#message, changes)
   }
 }
 

@@ -42,7 +42,7 @@ const dnsCodes = /^(?:\d\.1\.10|4\.1\.2|4\.4\.[346])$/
 
 interface Failure {
   /** What was said. */
-  reason?: string
+  reason: string
   category: BounceCategory
   smtpCode: number | null
   enhancedCode: string | null
@@ -52,5 +52,5 @@ interface Failure {
 const ofDirectory = /RecipientNotFound|recipient not found/i
 
 /** True of what rests on somebody's DNS, which may be wrong for a while. 556: RFC 7504 3. */
-export const restsOnDns = ({ category, smtpCode, enhancedCode, reason = '' }: Failure): boolean =>
+export const restsOnDns = ({ category, smtpCode, enhancedCode, reason }: Failure): boolean =>
   category === 'domain_not_found' || smtpCode === 556 || (dnsCodes.test(enhancedCode ?? '') && !ofDirectory.test(reason))

@@ -16,6 +16,9 @@ const hasField = (message: ReturnedMessage, names: readonly string[]): boolean =
 export const isFromMailSystem = (message: ReturnedMessage): boolean =>
   says(senderWords(headerValue(message, 'from')), 'mailSystem') || hasField(message, ['x-failed-recipients'])
 
+/** True of mail that came under the null reverse-path, as reports do (RFC 5321 4.5.5). */
+export const hasNullReversePath = (message: ReturnedMessage): boolean => /^<\s*>/.test(headerValue(message, 'return-path'))
+
 /**
  * True where a message can be nothing but an answer made for a person: a vacation notice, or a challenge to confirm that a
  * person wrote. What such a mail quotes is no word about a delivery. Reports of mail systems are never taken for one.

@@ -1,5 +1,5 @@
 import type { SaidWords } from '../bounce/said-phrases.ts'
-import { isAutomatic, isFromMailSystem } from './automatic-reply.ts'
+import { hasNullReversePath, isAutomatic, isFromMailSystem } from './automatic-reply.ts'
 import { isAboutOtherThings, reportWords, says, saysNotDelivered, senderWords, speaksToReader } from './bounce-words.ts'
 import { reportedAddress } from './reported-address.ts'
 import { headerValue } from './returned-message.ts'
@@ -26,7 +26,7 @@ export function isBounceNotice(message: ReturnedMessage, text: string, words: Sa
   const quotes = refusal.test(text) || quotedReply.test(text)
   // What tells the owner of a mailbox, or an operator, quotes no refusal and returns no message.
   if (!returns && (says(subject, 'readerSubject') || (!quotes && (speaksToReader(words) || says(words, 'held'))))) return false
-  const hasNull = /^<\s*>/.test(headerValue(message, 'return-path'))
+  const hasNull = hasNullReversePath(message)
   const isAnswer = answerSubject.test(subject) && has(conversation)
   const mailer = `${headerValue(message, 'user-agent')} ${headerValue(message, 'x-mailer')}`
   if (!hasNull && !isAutomatic(message) && (isAnswer || says(mailer, 'mailProgram'))) return false

@@ -3,7 +3,7 @@ import { mimeLeaves } from '../message/mime-leaves.ts'
 import type { MimeLeaf } from '../message/mime-leaves.ts'
 import { repairedMail } from '../message/repaired-mail.ts'
 import { decodeHeaderText } from '../smtp/encoded-word.ts'
-import { isAutomatic, isFromMailSystem } from './automatic-reply.ts'
+import { hasNullReversePath, isAutomatic, isFromMailSystem } from './automatic-reply.ts'
 import { headerValue } from './returned-message.ts'
 import type { HeaderField, ReturnedMessage, ReturnedPart } from './returned-message.ts'
 
@@ -76,20 +76,21 @@ const startsAsReport = /^content-type:\s*multipart\/report\b/im
  * The report within a mail that is nothing but its wrapping: what a mail system forwards as an attachment, perhaps with a few
  * words. Where a person has written something beside it, it is their mail that came back.
  */
-function forwardedReport(headers: readonly HeaderField[], leaves: readonly MimeLeaf[]): Buffer | undefined {
+function forwardedReport(headers: HeaderField[], leaves: readonly MimeLeaf[]): Buffer | undefined {
   const [wrapped, ...more] = leaves.filter(
     ({ contentType, content }) => messageTypes.test(contentType) && startsAsReport.test(headerOf(content)),
   )
   if (!wrapped || more.length > 0) return undefined
   const others = leaves.filter((leaf) => leaf !== wrapped && leaf.content.toString('latin1', 0, 4096).trim() !== '')
-  const isWrapping = others.length === 0 || (bySystem(headers) && others.every(({ contentType }) => contentType.startsWith('text/')))
+  const isWrapping = others.length === 0 || (isBySystem(headers) && others.every(({ contentType }) => contentType.startsWith('text/')))
   return isWrapping ? wrapped.content : undefined
 }
 
-function bySystem(headers: readonly HeaderField[]): boolean {
-  const message = { headers: [...headers], parts: [] }
+/** True of mail that a system sent, by its header. */
+function isBySystem(headers: HeaderField[]): boolean {
+  const message = { headers, parts: [] }
   if (startsAsReport.test(`content-type: ${headerValue(message, 'content-type')}`)) return false
-  return isFromMailSystem(message) || isAutomatic(message) || /^<\s*>/.test(headerValue(message, 'return-path'))
+  return isFromMailSystem(message) || isAutomatic(message) || hasNullReversePath(message)
 }
 
 function headerOf(content: Buffer): string {

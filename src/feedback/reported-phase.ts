@@ -70,10 +70,14 @@ export function reportedPhase({ words, phase }: PhaseText, said: string): Refusa
   return places.length === 0 ? phase : onlyOne(places.map((place) => phaseAt(words, place, place + quoted.length)))
 }
 
-/** Where a report says the same, in the first places of all. */
-function placesOf(quoted: string, words: string, places: readonly number[] = []): readonly number[] {
-  const at = words.indexOf(quoted, (places.at(-1) ?? -1) + 1)
-  return at < 0 || places.length >= 8 ? places : placesOf(quoted, words, [...places, at])
+/** Places of a quoted reply that are looked at. */
+const mostPlaces = 8
+
+/** Where the quoted words occur in a report. */
+function placesOf(quoted: string, words: string): number[] {
+  const places: number[] = []
+  for (let at = words.indexOf(quoted); at >= 0 && places.length < mostPlaces; at = words.indexOf(quoted, at + 1)) places.push(at)
+  return places
 }
 
 function phaseAt(words: string, start: number, end: number): RefusalPhase | undefined {

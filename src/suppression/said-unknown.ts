@@ -6,9 +6,12 @@ import { messagesBehind, messagesWith, mostBehind, searchPosition, termOf, whole
 import type { Database, Statement } from '../store/database.ts'
 import { suppressionAddress } from './suppression-address.ts'
 
-/** A failure of mail to an address that words alone call unknown (see `Judgement`). */
-interface SaidUnknown extends AccountScope {
+interface SaidAddress extends AccountScope {
   address: string
+}
+
+/** A failure of mail to an address that words alone call unknown (see `Judgement`). */
+interface SaidUnknown extends SaidAddress {
   recipientId: string
 }
 
@@ -25,7 +28,7 @@ const date = (at: number): string => isoTime(at).slice(0, 10)
 export const toldTwice = (reason: string, saidBefore: number, now: number): string =>
   `Reported twice as unknown, on ${date(saidBefore)} and ${date(now)}: ${reason}`
 
-const key = ({ address, ...scope }: Pick<SaidUnknown, 'address' | keyof AccountScope>) => ({
+const key = ({ address, ...scope }: SaidAddress) => ({
   ...scopeParams(scope),
   address: suppressionAddress(address),
 })
@@ -45,7 +48,7 @@ export async function saidUnknownBefore(db: Pick<Database, 'read' | 'report'>, s
 }
 
 /** To be written where it is not the second time. Of several on one day the first is kept. */
-export const noteSaidUnknown = (said: Pick<SaidUnknown, 'address' | keyof AccountScope>, now: number): Statement => ({
+export const noteSaidUnknown = (said: SaidAddress, now: number): Statement => ({
   sql: `insert into soft_bounce (account_id, address, sandbox, bounces, bounces_before, delivered_to, changed_at, unknown_at)
         values (:accountId, :address, :sandbox, 0, 0, null, :now, :now)
         on conflict (account_id, address, sandbox) do update
@@ -55,7 +58,7 @@ export const noteSaidUnknown = (said: Pick<SaidUnknown, 'address' | keyof Accoun
 })
 
 /** To be written with the second time: whoever removes the suppression begins anew. */
-export const forgetSaidUnknown = (said: Pick<SaidUnknown, 'address' | keyof AccountScope>): Statement => ({
+export const forgetSaidUnknown = (said: SaidAddress): Statement => ({
   sql: `update soft_bounce set unknown_at = null, unknown_before = null where ${ofKey}`,
   params: key(said),
 })

@@ -374,13 +374,14 @@ describe('content on request', () => {
   })
 
   it('goes to another host where the first hangs up before any of it could leave', async () => {
-    const one = await testMx()
+    const one = await testMx({ on: { data: () => ({ reply: '354 go ahead', end: 'close' }) } })
     const two = await testMx({ host: '127.0.0.2', port: one.port })
     const delivery = testDelivery([one, two])
     const contents = new ContentRequests(async (type, jobId) => {
       if (type === 'content left') return
-      await one.close()
-      setTimeout(() => contents.answer(jobId, contentOf(text)), 50)
+      // Both ends are closed once ours has seen that the other one is.
+      await expect.poll(() => one.sessions.every(({ closed }) => closed)).toBe(true)
+      contents.answer(jobId, contentOf(text))
     })
     delivery.parts.contents = contents
     expect(await delivery.attempt(job())).toMatchObject({ outcome: { type: 'delivered' }, mxHost: 'mx2.example.com' })

@@ -134,7 +134,7 @@ test('a full disk is waited out', async () => {
   }
   start(async () => withoutEffect('stored'), { db: { write } })
   const id = await arrive()
-  await expect.poll(results, { timeout: 30_000 }).toEqual({ [id]: 'stored' })
+  await expect.poll(results).toEqual({ [id]: 'stored' })
 })
 
 test('what may become clear is looked at again, and in the end taken as it is', async () => {
@@ -277,7 +277,7 @@ test('one whose content is kept no more is not understood', async () => {
 test('more than fits into memory at once is taken bit by bit', async () => {
   for (let i = 0; i < 12; i++) await arrive('x'.repeat(2_000_000))
   start(async () => withoutEffect('stored')).reportArrived()
-  await expect.poll(async () => Object.values(await results()), { timeout: 30_000 }).toEqual(Array.from({ length: 12 }, () => 'stored'))
+  await expect.poll(async () => Object.values(await results())).toEqual(Array.from({ length: 12 }, () => 'stored'))
 })
 
 test('takes what it is for and leaves the rest, so that one slow to read keeps nothing of another purpose waiting', async () => {

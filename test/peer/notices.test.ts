@@ -126,7 +126,7 @@ print(json.dumps({
 `
 
 async function notices(count: number): Promise<Read[]> {
-  await expect.poll(() => arrived().length, { timeout: 30_000 }).toBe(count)
+  await expect.poll(() => arrived().length).toBe(count)
   const read = async (name: string): Promise<Read> =>
     JSON.parse((await promisify(execFile)('python3', ['-c', script, join(mailbox(), 'new', name)])).stdout)
   return Promise.all(arrived().map(read))

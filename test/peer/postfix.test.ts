@@ -125,7 +125,7 @@ async function mailFor(address: string): Promise<Buffer> {
   const box = join(postfix?.directory ?? '', 'mail/box/new')
   const find = (): Buffer | undefined =>
     (existsSync(box) ? readdirSync(box) : []).map((name) => readFileSync(join(box, name))).find((mail) => mail.includes(`X-Original-To: ${address}`))
-  await expect.poll(find, { timeout: 30_000 }).toBeDefined()
+  await expect.poll(find).toBeDefined()
   return find() as Buffer
 }
 

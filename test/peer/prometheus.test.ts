@@ -48,7 +48,7 @@ test('Prometheus scrapes a relay by a key and at its own listener, and knows eve
       rules.filter(({ health }: any) => health !== 'ok').map(({ name, health, lastError }: any) => `${name} ${health} ${lastError}`),
     )
   }
-  await expect.poll(failing, { timeout: 30_000 }).toEqual([])
+  await expect.poll(failing).toEqual([])
   const { data } = await prometheus.get('/api/v1/metadata?limit_per_metric=1')
   expect([data['sterna_store_commit_seconds'][0].type, data['sterna_queue_recipients'][0].type]).toEqual(['histogram', 'gauge'])
 

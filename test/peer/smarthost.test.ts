@@ -52,16 +52,16 @@ let lastMail = 0
 async function expectSent(relay: TestRelay, mechanism: string, verified: boolean): Promise<void> {
   const to = `ann${++lastMail}@rcpt.example`
   const id = await relay.send(to)
-  await expect.poll(async () => await statusOf(relay, id), { timeout: 15_000 }).toMatchObject({ status: 'sent' })
+  await expect.poll(async () => await statusOf(relay, id)).toMatchObject({ status: 'sent' })
   const { body } = await relay.call('GET', `/api/emails/${id}/attempts`)
   expect(body.data[0]).toMatchObject({ tls: { verified } })
   expect(body.data[0].transcript.map(({ line }: { line: string }) => line)).toContain(`AUTH ${mechanism}`)
-  await expect.poll(() => nextHop.messages.filter(({ rcptTo }) => rcptTo[0] === to).length, { timeout: 15_000 }).toBe(1)
+  await expect.poll(() => nextHop.messages.filter(({ rcptTo }) => rcptTo[0] === to).length).toBe(1)
 }
 
 async function expectWaiting(relay: TestRelay, answer: RegExp, faults: string[]): Promise<void> {
   const id = await relay.send('bob@rcpt.example')
-  await expect.poll(async () => (await statusOf(relay, id))?.status, { timeout: 15_000 }).toBe('deferred')
+  await expect.poll(async () => (await statusOf(relay, id))?.status).toBe('deferred')
   expect((await statusOf(relay, id))?.last_response).toMatch(answer)
   const health = (await (await fetch(`${relay.baseUrl}/healthz`)).json()) as { faults: { name: string }[] }
   expect(health.faults.map(({ name }) => name)).toEqual(faults)

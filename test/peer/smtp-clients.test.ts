@@ -275,7 +275,7 @@ describe.each(sinks)('to $name', ({ host, extensions }) => {
 
   async function arrived(to: string): Promise<Buffer> {
     const find = (): MxMessage | undefined => mx.messages.find(({ rcptTo }) => rcptTo.includes(to))
-    await expect.poll(find, { timeout: 30_000 }).toBeDefined()
+    await expect.poll(find).toBeDefined()
     return (find() as MxMessage).data
   }
 

@@ -230,7 +230,7 @@ test('a message that crashes the delivery thread is kept apart, and what was tri
     clock.advance(5_000)
     return states()
   }
-  await expect.poll(put, { timeout: 30_000 }).toEqual({ delivered: 20, deferred: 1 })
+  await expect.poll(put).toEqual({ delivered: 20, deferred: 1 })
   expect(await db.read("select attempts, count(*) as n from recipient where state = 'delivered' group by attempts")).toEqual([{ attempts: 1, n: 20 }])
   const [kept] = await db.read<{ last_response: string }>("select last_response from recipient where state = 'deferred'")
   expect(kept?.last_response).toMatch(/this message crashes the delivery thread/)
@@ -256,7 +256,7 @@ test('what was held while its account was suspended is due at once, step by step
   isSuspended = false
   await setStatus('active')
   queue.accountResumed('acc_1')
-  await expect.poll(() => countOf(`state = 'delivered'`), { timeout: 10_000 }).toBe(held)
+  await expect.poll(() => countOf(`state = 'delivered'`)).toBe(held)
   expect(await countOf(`state = 'scheduled'`)).toBe(1)
   expect(await countOf('1 = 1')).toBe(held + 1)
   expect(await db.read('select id from attempt')).toHaveLength(held)

@@ -70,7 +70,7 @@ async function deliveredTo(id: string): Promise<string[]> {
   const { body } = await relay.call('GET', `/api/emails/${id}`)
   const recipients = body.recipients.map(({ email: address }: { email: string }) => address) as string[]
   const received = () => mx.messages.filter(({ mailFrom, rcptTo }) => mailFrom !== '' && rcptTo.some((address) => recipients.includes(address))).length
-  await expect.poll(received, { timeout: 30_000 }).toBeGreaterThan(0)
+  await expect.poll(received).toBeGreaterThan(0)
   return recipients
 }
 

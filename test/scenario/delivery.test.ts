@@ -62,7 +62,7 @@ class Life {
   }
 
   async reaches(state: string): Promise<this> {
-    await expect.poll(() => this.state(), { timeout: 30_000 }).toBe(state)
+    await expect.poll(() => this.state()).toBe(state)
     return this
   }
 

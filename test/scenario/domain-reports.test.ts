@@ -33,7 +33,7 @@ async function deliver(mail: Buffer, to = 'dmarc-reports@send.sender.example'): 
 /** What became of all mail that has come in, the newest last. */
 async function results(): Promise<unknown[]> {
   const { db } = relay.relay.parts
-  await expect.poll(() => db.read("select id from incoming_report where state = 'received'"), { timeout: 30_000 }).toEqual([])
+  await expect.poll(() => db.read("select id from incoming_report where state = 'received'")).toEqual([])
   return (await db.read('select result from incoming_report order by id')).map(({ result }) => result)
 }
 

@@ -37,7 +37,7 @@ async function startRelay() {
 }
 
 const reaches = (relay: TestRelay, id: string, address: string, state: string): Promise<void> =>
-  expect.poll(async () => (await relay.recipients(id))[address]?.status, { timeout: 30_000 }).toBe(state)
+  expect.poll(async () => (await relay.recipients(id))[address]?.status).toBe(state)
 
 async function erase(relay: TestRelay, email: string): Promise<any> {
   const { status: code, body } = await relay.call('POST', '/api/erasures', { email })
@@ -65,7 +65,7 @@ const isQuiet = ({ relay, clock }: TestRelay): Promise<void> =>
     .toEqual([])
 
 const settled = ({ relay }: TestRelay): Promise<void> =>
-  expect.poll(() => relay.parts.db.read("select id from incoming_report where state = 'received'"), { timeout: 30_000 }).toEqual([])
+  expect.poll(() => relay.parts.db.read("select id from incoming_report where state = 'received'")).toEqual([])
 
 test('after an erasure neither the database nor its log nor a backup has a fragment of the address or of what was sent to it', async () => {
   const { relay, mx } = await startRelay()

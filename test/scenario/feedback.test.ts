@@ -40,7 +40,7 @@ interface Delivered {
 /** Mail that the recipient's server took. */
 async function deliver(to = ann, fields: Record<string, unknown> = {}): Promise<Delivered> {
   const id = await relay.send(to, fields)
-  await expect.poll(() => statusOf(id, to), { timeout: 30_000 }).toBe('delivered')
+  await expect.poll(() => statusOf(id, to)).toBe('delivered')
   const { mailFrom, data } = mx.messages.findLast(({ rcptTo }) => rcptTo[0] === to)!
   return { id, data, returnPath: mailFrom }
 }
@@ -80,7 +80,7 @@ async function command(...argv: string[]): Promise<string> {
 }
 
 const settled = () =>
-  expect.poll(() => relay.relay.parts.db.read("select id from incoming_report where state = 'received'"), { timeout: 30_000 }).toEqual([])
+  expect.poll(() => relay.relay.parts.db.read("select id from incoming_report where state = 'received'")).toEqual([])
 
 const suppressionOf = async (address = ann): Promise<{ origin: string; source_id: string; reason: string } | null> => {
   const { status: code, body } = await relay.call('GET', `/api/suppressions/${encodeURIComponent(address)}`)
@@ -183,7 +183,7 @@ test('a report that was taken, but not looked at when the relay stopped, is look
   await Promise.all(delivered.map(({ returnPath }, i) => report(returnPath, composeDsn({ recipient: `${i}.${ann}` }))))
   await relay.restart()
   for (const [i, { id }] of delivered.entries()) {
-    await expect.poll(() => statusOf(id, `${i}.${ann}`), { timeout: 30_000 }).toBe('bounced')
+    await expect.poll(() => statusOf(id, `${i}.${ann}`)).toBe('bounced')
     expect((await relay.events(id)).filter((type) => type === 'email.bounced')).toHaveLength(1)
   }
 })
@@ -193,7 +193,7 @@ test('what cannot be read is kept and shown with the reason, and the next report
   const manyParts = `Subject: bomb\r\nContent-Type: multipart/mixed; boundary=x\r\n\r\n${'--x\r\n\r\n\r\n'.repeat(150_000)}`
   await report(returnPath, manyParts)
   await report(returnPath, composeDsn({ recipient: ann }))
-  await expect.poll(() => statusOf(id), { timeout: 30_000 }).toBe('bounced')
+  await expect.poll(() => statusOf(id)).toBe('bounced')
   await settled()
   const [bomb] = await shown(2)
   expect(bomb).toMatchObject({ result: 'not_understood', email_id: null })
@@ -287,8 +287,8 @@ test('what a smarthost took bounces by its report, and is not delivered by its w
   onTestFinished(() => passing.stop())
   const [id, other] = [await passing.send(ann), await passing.send(`other.${ann}`)]
   const stateOf = async (email: string, address: string) => (await passing.recipients(email))[address]?.status
-  await expect.poll(() => stateOf(id, ann), { timeout: 30_000 }).toBe('sent')
-  await expect.poll(() => stateOf(other, `other.${ann}`), { timeout: 30_000 }).toBe('sent')
+  await expect.poll(() => stateOf(id, ann)).toBe('sent')
+  await expect.poll(() => stateOf(other, `other.${ann}`)).toBe('sent')
   const returnPathOf = (address: string) => mx.messages.findLast(({ rcptTo }) => rcptTo[0] === address)!.mailFrom
   const success = composeDsn({ recipient: `other.${ann}`, action: 'delivered', status: '2.0.0', diagnostic: '250 ok' })
   await returnMail(passing.returnPathPort, returnPathOf(`other.${ann}`), [success])
@@ -318,7 +318,7 @@ test('where the sources of complaints are set, those of others are kept and chan
   )
   onTestFinished(() => particular.stop())
   const id = await particular.send(ann)
-  await expect.poll(() => particular.events(id), { timeout: 30_000 }).toContain('email.delivered')
+  await expect.poll(() => particular.events(id)).toContain('email.delivered')
   const { data, mailFrom } = mx.messages.findLast(({ rcptTo }) => rcptTo[0] === ann)!
   for (const to of ['fbl@relay.example', mailFrom]) await returnMail(particular.returnPathPort, to, [composeComplaint({ original: data.toString('utf8') })])
   const { db } = particular.relay.parts

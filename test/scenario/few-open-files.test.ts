@@ -25,7 +25,7 @@ async function serve(openFiles: number) {
     await ended
     directory.remove()
   })
-  const ready = expect.poll(() => told, { timeout: 30_000 }).toMatch(/sterna_test_\w{49}/)
+  const ready = expect.poll(() => told).toMatch(/sterna_test_\w{49}/)
   await Promise.race([ready, ended])
   return { child, port, token: /sterna_test_\w{49}/.exec(told)?.[0] ?? '', logged: () => logged, filesOpen: () => readdirSync(`/proc/${child.pid}/fd`).length }
 }

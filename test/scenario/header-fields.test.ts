@@ -29,7 +29,7 @@ beforeEach(() => {
 
 async function arrived(): Promise<{ data: Buffer; header: string; field(name: string): string | undefined }> {
   const found = () => mx.messages.find(({ rcptTo }) => rcptTo[0] === ann)
-  await expect.poll(found, { timeout: 10_000 }).toBeDefined()
+  await expect.poll(found).toBeDefined()
   const data = found()?.data ?? Buffer.alloc(0)
   const header = `\r\n${data.toString('latin1').split('\r\n\r\n')[0]}`
   return { data, header, field: (name) => new RegExp(`\\r\\n${name}: (.*(?:\\r\\n[ \\t].*)*)`, 'i').exec(header)?.[1] }

@@ -29,8 +29,11 @@ async function queueUp(relay: TestRelay, addresses: string[], fields: Record<str
 
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, number) => number)
 
-const attemptsOf = async ({ relay }: TestRelay): Promise<number> =>
-  (await relay.parts.db.read<{ n: number }>('select count(*) as n from attempt'))[0]?.n ?? 0
+/** At hosts other than the healthy one. */
+const attemptsOf = async ({ relay }: TestRelay): Promise<number> => {
+  const counted = `select count(*) as n from attempt a join recipient r on r.id = a.recipient_id where r.destination <> 'rcpt.example'`
+  return (await relay.parts.db.read<{ n: number }>(counted))[0]?.n ?? 0
+}
 const inHand = async ({ relay }: TestRelay): Promise<number> =>
   (await relay.parts.db.read<{ n: number }>('select count(*) as n from recipient where owner is not null'))[0]?.n ?? 0
 
@@ -64,7 +67,7 @@ test('mail of 20 MB to hosts that hang, at whatever phase, or take it slowly hol
   await expect.poll(() => relay.recipients(fresh)).toEqual({ 'fresh@rcpt.example': expect.objectContaining(delivered) })
   // Large mail is no worse off.
   await transport.sendMail({ envelope: { from: 'app@sender.example', to: 'large@rcpt.example' }, raw })
-  await expect.poll(() => healthy.messages.map(({ data }) => data.length > raw.length), { timeout: 20_000 }).toEqual([false, false, true])
+  await expect.poll(() => healthy.messages.map(({ data }) => data.length > raw.length)).toEqual([false, false, true])
 })
 
 test('thousands of domains that hang leave room for a destination that has answered', { timeout: 60_000 }, async () => {
@@ -80,16 +83,18 @@ test('thousands of domains that hang leave room for a destination that has answe
   await relay.send('first@rcpt.example')
   await healthy.waitForMessages(1)
   await queueUp(relay, domains.map((domain) => `u@${domain}`))
-  await expect.poll(() => inHand(relay), { timeout: 20_000 }).toBe(2_000)
+  await expect.poll(() => inHand(relay)).toBe(2_000)
 
   await queueUp(relay, ['queued@rcpt.example'])
-  await expect.poll(() => healthy.messages.length, { timeout: 10_000 }).toBe(2)
+  await expect.poll(() => healthy.messages.length).toBe(2)
 })
 
 test('a host that is down rests, is probed by one message, and wakes all that waits for it when it answers', async () => {
   const mx = await startFakeMx({ host: '127.0.2.53', on: { banner: () => 'close' } })
   onTestFinished(() => mx.close())
-  const zone = { 'one.example': { a: ['127.0.2.53'] }, 'two.example': { a: ['127.0.2.53'] } }
+  const healthy = await startFakeMx({ host: '127.0.2.54', port: mx.port })
+  onTestFinished(() => healthy.close())
+  const zone = { 'one.example': { a: ['127.0.2.53'] }, 'two.example': { a: ['127.0.2.53'] }, 'rcpt.example': { a: ['127.0.2.54'] } }
   const relay = await startTestRelay({ delivery_port: String(mx.port), delivery_retry_schedule: '1h' }, zone)
   onTestFinished(() => relay.stop())
   const ids = await queueUp(relay, numbers(300).map((i) => `u${i}@${i % 2 === 0 ? 'one' : 'two'}.example`))
@@ -97,14 +102,21 @@ test('a host that is down rests, is probed by one message, and wakes all that wa
   const before = await attemptsOf(relay)
   expect(before).toBeLessThan(50)
 
+  /** What became due has been tried once mail that was sent after it has arrived. */
+  const settled = async (): Promise<void> => {
+    const count = healthy.messages.length
+    await queueUp(relay, ['later@rcpt.example'])
+    await healthy.waitForMessages(count + 1)
+    await expect.poll(() => inHand(relay)).toBe(0)
+  }
   // Not before it may be tried again; then once, and after that not before twice the time.
   relay.clock.advance(4_000)
-  await expect.poll(() => inHand(relay)).toBe(0)
+  await settled()
   expect(await attemptsOf(relay)).toBe(before)
   relay.clock.advance(3_000)
   await expect.poll(() => attemptsOf(relay)).toBe(before + 1)
   relay.clock.advance(9_000)
-  await expect.poll(() => inHand(relay)).toBe(0)
+  await settled()
   expect(await attemptsOf(relay)).toBe(before + 1)
   expect(mx.sessions.length).toBeLessThan(50)
   // An operator need not wait.
@@ -119,7 +131,7 @@ test('a host that is down rests, is probed by one message, and wakes all that wa
     const waiting = await relay.relay.parts.db.read<{ n: number }>("select count(*) as n from recipient where state = 'queued'")
     return waiting[0]?.n === 0
   }
-  await expect.poll(isDone, { timeout: 10_000 }).toBe(true)
+  await expect.poll(isDone).toBe(true)
   // What was tried while the host was down may wait for its own time.
   expect(mx.messages.length).toBeGreaterThanOrEqual(ids.length - before - 2)
   relay.clock.advance(2 * hour)
@@ -138,7 +150,7 @@ test('mail whose time ends while its host rests bounces then, with what the host
     relay.clock.advance(15_000)
     return relay.recipients(short)
   }
-  await expect.poll(later, { timeout: 10_000 }).toMatchObject({
+  await expect.poll(later).toMatchObject({
     'short@rcpt.example': { status: 'bounced', attempts: 0, last_response: expect.stringContaining('421 4.3.2 Closed for repairs') },
   })
   expect(await relay.events(short)).toEqual(['email.bounced', 'email.sent', 'email.queued'])

@@ -85,18 +85,18 @@ async function submit({ from = 'bounces@sender.example', mail = '', to, text = '
 }
 
 const reaches = (id: string, address: string, state: string): Promise<void> =>
-  expect.poll(async () => (await relay.recipients(id))[address]?.status, { timeout: 30_000 }).toBe(state)
+  expect.poll(async () => (await relay.recipients(id))[address]?.status).toBe(state)
 
 /** The log has been read up to its end. */
 async function allTold(): Promise<void> {
   const { db } = relay.relay.parts
   const unread = `select 1 from cursor where name = 'notice' and position < (select max(seq) from event where sandbox = 0)`
   const underWay = `select 1 from recipient where account_id = 'acc_00000000000000000000000000' and due_at is not null`
-  await expect.poll(() => db.read(`${unread} union all ${underWay}`), { timeout: 30_000 }).toEqual([])
+  await expect.poll(() => db.read(`${unread} union all ${underWay}`)).toEqual([])
 }
 
 async function notices(count: number): Promise<string[]> {
-  await expect.poll(() => inbox.messages.length, { timeout: 30_000 }).toBe(count)
+  await expect.poll(() => inbox.messages.length).toBe(count)
   return inbox.messages.map(textOf)
 }
 
@@ -238,7 +238,7 @@ describe('an account that wants them', () => {
     const delayedMail = async (to: string): Promise<string> => {
       const id = await submit({ to: { [to]: ' NOTIFY=DELAY' } })
       await reaches(id, to, 'deferred')
-      await expect.poll(() => planned(id), { timeout: 30_000 }).toHaveLength(1)
+      await expect.poll(() => planned(id)).toHaveLength(1)
       return id
     }
     const soon = await delayedMail('soon@rcpt.example')
@@ -247,11 +247,11 @@ describe('an account that wants them', () => {
     await reaches(soon, 'soon@rcpt.example', 'delivered')
     await turnNotices(false)
     relay.clock.advance(4 * hour)
-    await expect.poll(async () => [await planned(soon), await planned(later)], { timeout: 30_000 }).toEqual([[], []])
+    await expect.poll(async () => [await planned(soon), await planned(later)]).toEqual([[], []])
     expect(inbox.messages).toEqual([])
     // It may be tried just now.
     const bounce = () => relay.relay.parts.queueAdmin.bounce('rcpt.example').then(({ recipients }) => recipients, () => 0)
-    await expect.poll(bounce, { timeout: 10_000 }).toBe(1)
+    await expect.poll(bounce).toBe(1)
     await reaches(later, 'later3@rcpt.example', 'bounced')
     await turnNotices(true)
   })
@@ -275,7 +275,7 @@ describe('an account that wants them', () => {
     const id = await submit({ to: { [to]: '' } })
     await reaches(id, to, 'bounced')
     const { db } = relay.relay.parts
-    await expect.poll(() => db.read('select 1 from notice where message_id = :id', { id }), { timeout: 30_000 }).toHaveLength(1)
+    await expect.poll(() => db.read('select 1 from notice where message_id = :id', { id })).toHaveLength(1)
     // As if it had ended after the notice was accepted and before the cursor moved.
     await db.write([{ sql: `update cursor set position = 0 where name = 'notice'` }])
     inbox.on = {}
@@ -352,7 +352,7 @@ test('a notice that cannot be delivered is dropped, and suppresses nobody', asyn
   await submit({ to: { [gone()]: '' } })
   const { db } = relay.relay.parts
   const failed = `select 1 from recipient where account_id = 'acc_00000000000000000000000000' and state = 'bounced'`
-  await expect.poll(() => db.read(failed), { timeout: 30_000 }).toHaveLength(1)
+  await expect.poll(() => db.read(failed)).toHaveLength(1)
   await allTold()
   expect(await db.read(`select address from suppression where address = 'bounces@sender.example'`)).toEqual([])
   inbox.on = {}
@@ -371,7 +371,7 @@ test('mail that goes on by a smarthost is handed on, not delivered, also where t
   try {
     await other.relay.parts.accounts.change('test', { deliveryNotices: true })
     const id = await submit({ to: { 'ann@rcpt.example': ' NOTIFY=SUCCESS' } }, other)
-    await expect.poll(async () => (await other.recipients(id))['ann@rcpt.example']?.status, { timeout: 30_000 }).toBe('deferred')
+    await expect.poll(async () => (await other.recipients(id))['ann@rcpt.example']?.status).toBe('deferred')
     other.clock.advance(70_000)
     const [, notice] = await smarthost.waitForMessages(2)
     expect(notice?.data.toString()).toContain('Final-Recipient: rfc822; ann@rcpt.example\r\nAction: relayed\r\nStatus: 2.0.0\r\n')

@@ -34,7 +34,7 @@ const waiting = () => relay.relay.parts.db.read("select id from incoming_report 
 
 test('the reverse-path of a message takes what comes back of it, before and after a restart, and no other address does', async () => {
   const id = await relay.send('ann@rcpt.example')
-  await expect.poll(() => mailTo('ann@rcpt.example').length, { timeout: 30_000 }).toBe(1)
+  await expect.poll(() => mailTo('ann@rcpt.example').length).toBe(1)
   const { mailFrom } = mailTo('ann@rcpt.example')[0]!
   expect(mailFrom).toMatch(/^b[0-9a-z]{46}@relay\.example$/)
   for (let round = 0; round < 2; round++) {
@@ -48,7 +48,7 @@ test('the reverse-path of a message takes what comes back of it, before and afte
     const to = round === 0 ? mailFrom.toUpperCase() : mailFrom.replace('relay.example', 'send.sender.example')
     expect((await client.send(question, { from: '', to: [to] })).code).toBe(250)
     client.close()
-    await expect.poll(waiting, { timeout: 30_000 }).toEqual([])
+    await expect.poll(waiting).toEqual([])
     const rows = await relay.relay.parts.db.read("select message_id, result from incoming_report where purpose = 'bounce' order by id")
     // It is no report of a bounce, so nothing comes of it.
     expect(rows.at(-1)).toEqual({ message_id: id, result: 'no_report' })
@@ -61,7 +61,7 @@ test('the reverse-path of a message takes what comes back of it, before and afte
 test('the operator gets the mail for postmaster as it came, within mail of ours, and never in circles', async () => {
   const client = await greet()
   expect((await client.send(question, { from: 'ann@forged.example', to: ['Postmaster@relay.example'] })).code).toBe(250)
-  await expect.poll(() => mailTo('me@operator.example').length, { timeout: 30_000 }).toBe(1)
+  await expect.poll(() => mailTo('me@operator.example').length).toBe(1)
   const [forwarded] = mailTo('me@operator.example')
   expect(forwarded?.mailFrom).toBe('')
   const parsed = await simpleParser(forwarded!.data)
@@ -71,7 +71,7 @@ test('the operator gets the mail for postmaster as it came, within mail of ours,
   expect(parsed.attachments[0]?.content.toString()).toMatch(/^Received: from mx\.example .*\r\n\r\nWhy do you write to me\?\r\n$/s)
   // What a mailbox that sends everything on to us would do.
   expect((await client.send(forwarded!.data, { from: '', to: ['abuse@send.sender.example'] })).code).toBe(250)
-  await expect.poll(waiting, { timeout: 30_000 }).toEqual([])
+  await expect.poll(waiting).toEqual([])
   expect(mailTo('me@operator.example')).toHaveLength(1)
   const rows = await relay.relay.parts.db.read("select purpose, result from incoming_report where purpose in ('postmaster', 'abuse') order by id")
   expect(rows).toEqual([{ purpose: 'postmaster', result: 'forwarded' }, { purpose: 'abuse', result: 'not_forwarded' }])
@@ -90,6 +90,6 @@ test('nobody gets mail because a stranger forged his name', async () => {
     expect(reply.code, to).toBe(i % 2 === 0 ? 550 : 250)
     if (i % 2 === 0) await client.command('RSET')
   }
-  await expect.poll(waiting, { timeout: 30_000 }).toEqual([])
+  await expect.poll(waiting).toEqual([])
   expect(mx.messages.length).toBe(before)
 })

@@ -45,19 +45,19 @@ interface Delivered {
 }
 
 const reaches = (id: string, state: string): Promise<void> =>
-  expect.poll(async () => (await relay.recipients(id))[ann]?.status, { timeout: 30_000 }).toBe(state)
+  expect.poll(async () => (await relay.recipients(id))[ann]?.status).toBe(state)
 
 async function deliver(fields: Record<string, unknown> = {}, auth: Record<string, string> = {}): Promise<Delivered> {
   const email = { from: 'app@sender.example', to: ann, subject: 'Hello', html: '<p>Hello</p>', ...fields }
   const { body } = await relay.call('POST', '/api/send', email, auth)
   const taken = () => relay.relay.parts.db.read("select id from recipient where message_id = :id and state = 'delivered'", { id: body.id })
-  await expect.poll(taken, { timeout: 30_000 }).toHaveLength(1)
+  await expect.poll(taken).toHaveLength(1)
   const { mailFrom, data } = mx.messages.findLast(({ rcptTo }) => rcptTo[0] === ann)!
   return { id: body.id, returnPath: mailFrom, data }
 }
 
 const settled = () =>
-  expect.poll(() => relay.relay.parts.db.read("select id from incoming_report where state = 'received'"), { timeout: 30_000 }).toEqual([])
+  expect.poll(() => relay.relay.parts.db.read("select id from incoming_report where state = 'received'")).toEqual([])
 
 const inWords = { status: '5.0.0', diagnostic: '550 No such user here' }
 
@@ -205,7 +205,7 @@ test.each([
   relay.clock.advance(day)
   await fetch(relay.baseUrl + url, { headers, redirect: 'manual' })
   const hits = () => relay.relay.parts.db.read('select bot from hit where message_id = :id', { id })
-  await expect.poll(hits, { timeout: 30_000 }).toEqual([{ bot: isSuppressed ? 1 : 0 }])
+  await expect.poll(hits).toEqual([{ bot: isSuppressed ? 1 : 0 }])
   relay.clock.advance(day)
   await fails()
   expect((await suppression()) !== null).toBe(isSuppressed)

@@ -141,7 +141,7 @@ const isQuiet = async (): Promise<void> => {
   await expect
     .poll(() => db.read('select id from recipient where owner is not null or due_at is not null'), { timeout: 30_000 })
     .toEqual([])
-  await expect.poll(() => db.read("select id from webhook_delivery where state = 'attempting'"), { timeout: 30_000 }).toEqual([])
+  await expect.poll(() => db.read("select id from webhook_delivery where state = 'attempting'")).toEqual([])
 }
 
 const bodyFor = ({ body }: Operation): unknown => (body && !body.raw ? (body.example ?? {}) : body?.example)

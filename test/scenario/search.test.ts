@@ -11,7 +11,7 @@ test('mail is found by recipient, author, status and events at once, and after t
     (await relay.call('GET', `/api/emails?${query}`)).body.data.map(({ id }: { id: string }) => id)
   const types = async (query: string): Promise<string[]> =>
     (await relay.call('GET', `/api/events?${query}`)).body.data.map(({ type }: { type: string }) => type)
-  const isQuiet = () => expect.poll(() => db.read('select id from recipient where owner is not null'), { timeout: 30_000 }).toEqual([])
+  const isQuiet = () => expect.poll(() => db.read('select id from recipient where owner is not null')).toEqual([])
 
   const first = await relay.send('delivered@simulator.test')
   await isQuiet()

@@ -48,7 +48,7 @@ async function send(lines: string[], to = ann): Promise<Sent> {
 
 async function arrived(mx: FakeMx, address = ann): Promise<MxMessage & { text: string }> {
   const found = (): MxMessage | undefined => mx.messages.find(({ rcptTo }) => rcptTo[0] === address)
-  await expect.poll(found, { timeout: 10_000 }).toBeDefined()
+  await expect.poll(found).toBeDefined()
   const message = found() as MxMessage
   return { ...message, text: message.data.toString('latin1') }
 }

@@ -76,7 +76,7 @@ async function relayBy(mx: FakeMx, { password = 's3cret', settings = {} }: { pas
 }
 
 const becomes = (relay: TestRelay, id: string, status: string): Promise<void> =>
-  expect.poll(async () => Object.values(await relay.recipients(id)).map((each) => each.status), { timeout: 15_000 }).toEqual([status])
+  expect.poll(async () => Object.values(await relay.recipients(id)).map((each) => each.status)).toEqual([status])
 const answerTo = async (relay: TestRelay, id: string): Promise<string> => Object.values(await relay.recipients(id))[0]?.last_response ?? ''
 const isLogin = (command: string): boolean => command.startsWith('AUTH')
 const loginsAt = (mx: FakeMx): string[] => mx.sessions.flatMap(({ commands }) => commands.filter(isLogin))

@@ -41,7 +41,7 @@ async function notice(): Promise<string> {
   const message = 'From: app@sender.example\r\nSubject: Hello\r\n\r\nHello.'
   expect((await client.send(message, { from: 'app@sender.example', to: [`gone${before}@rcpt.example`] })).code).toBe(250)
   client.close()
-  await expect.poll(() => inbox.messages.length, { timeout: 30_000 }).toBe(before + 1)
+  await expect.poll(() => inbox.messages.length).toBe(before + 1)
   return inbox.messages.at(-1)?.data.toString() ?? ''
 }
 

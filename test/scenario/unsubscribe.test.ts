@@ -37,7 +37,7 @@ interface Arrived {
 /** The newest message to this address, once there are so many. */
 async function arrived(address: string, count = 1): Promise<Arrived> {
   const to = () => mx.messages.filter(({ rcptTo }) => rcptTo[0] === address)
-  await expect.poll(() => to().length, { timeout: 30_000 }).toBe(count)
+  await expect.poll(() => to().length).toBe(count)
   const { data, mailFrom } = to()[count - 1]!
   const header = data.toString('latin1').split('\r\n\r\n')[0] ?? ''
   const lines = header.replace(/\r\n[ \t]+/g, ' ').split('\r\n')

@@ -39,7 +39,7 @@ async function states({ relay }: TestRelay): Promise<Record<string, number>> {
 }
 
 const become = (relay: TestRelay, expected: Record<string, number>): Promise<void> =>
-  expect.poll(() => states(relay), { timeout: 30_000 }).toEqual(expected)
+  expect.poll(() => states(relay)).toEqual(expected)
 
 /** All that is not delivered has been tried so often, and is in nobody's hand. */
 const tried = (relay: TestRelay, attempts: number): Promise<void> =>
@@ -96,7 +96,7 @@ test('name servers that are wrong for hours are told to the operator, and nothin
   expect(await states(relay)).toEqual({ delivered: live.length, deferred: live.length + 1 })
   Object.assign(relay.dns.zone, right)
   relay.clock.advance(secondLook)
-  await expect.poll(() => states(relay), { timeout: 30_000 }).toMatchObject({ delivered: 2 * live.length })
+  await expect.poll(() => states(relay)).toMatchObject({ delivered: 2 * live.length })
   expect(await faults(relay)).toEqual([])
   // The one domain that is dead indeed.
   relay.clock.advance(secondLook)

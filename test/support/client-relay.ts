@@ -34,7 +34,7 @@ export async function startClientRelay(settings: Record<string, string> = {}): P
     mx,
     async received(address: string) {
       const found = (): MxMessage | undefined => mx.messages.find(({ rcptTo }) => rcptTo.includes(address))
-      await expect.poll(found, { timeout: 30_000 }).toBeDefined()
+      await expect.poll(found).toBeDefined()
       return simpleParser((found() as MxMessage).data)
     },
     async record(id: string) {

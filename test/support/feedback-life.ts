@@ -18,7 +18,7 @@ export async function hearOfMail(relay: TestRelay, mx: FakeMx): Promise<void> {
   }
   const report = async (to: string, text: string): Promise<void> => {
     expect((await returnMail(relay.returnPathPort, to, [text]))[0]?.code).toBe(250)
-    await expect.poll(() => db.read("select id from incoming_report where state = 'received'"), { timeout: 30_000 }).toEqual([])
+    await expect.poll(() => db.read("select id from incoming_report where state = 'received'")).toEqual([])
     relay.clock.advance(1_000)
   }
 
@@ -52,7 +52,7 @@ export async function hearOfMail(relay: TestRelay, mx: FakeMx): Promise<void> {
 
 async function deliver(relay: TestRelay, mx: FakeMx, address: string): Promise<{ returnPath: string; data: Buffer }> {
   const id = await relay.send(address)
-  await expect.poll(async () => (await relay.recipients(id))[address]?.status, { timeout: 30_000 }).toBe('delivered')
+  await expect.poll(async () => (await relay.recipients(id))[address]?.status).toBe('delivered')
   relay.clock.advance(1_000)
   const { mailFrom, data } = mx.messages.findLast(({ rcptTo }) => rcptTo[0] === address)!
   return { returnPath: mailFrom, data }

@@ -5,7 +5,7 @@ import type { Server, Socket } from 'node:net'
 export type SilentAt = 'banner' | 'ehlo' | 'mail' | 'rcpt' | 'data' | 'dot' | 'never'
 
 /** What an MX host does. It may be changed while it runs: connections that come later find it so. */
-export interface Manner {
+interface Manner {
   silentAt: SilentAt
   /** Resets every connection as it comes. */
   resets?: boolean

@@ -102,7 +102,7 @@ async function call(relay: TestRelay, method: string, path: string, body?: unkno
 }
 
 const reaches = (relay: TestRelay, id: string, address: string, state: string): Promise<void> =>
-  expect.poll(async () => (await relay.recipients(id))[address]?.status, { timeout: 30_000 }).toBe(state)
+  expect.poll(async () => (await relay.recipients(id))[address]?.status).toBe(state)
 
 /** Nothing is in hand, neither mail nor a post, and webhooks have all events. */
 async function isQuiet(relay: TestRelay): Promise<void> {
@@ -110,7 +110,7 @@ async function isQuiet(relay: TestRelay): Promise<void> {
   const busy = `select id from recipient where owner is not null
                  union all select id from webhook_delivery where state = 'attempting' or next_attempt_at <= :now
                  union all select name from cursor where name not in ('analytics', 'notice', 'search') and position < (select max(seq) from event)`
-  await expect.poll(() => db.read(busy, { now: relay.clock.now() }), { timeout: 30_000 }).toEqual([])
+  await expect.poll(() => db.read(busy, { now: relay.clock.now() })).toEqual([])
 }
 
 /** Between two messages: posts of the same moment are made in any order, so engines may differ there. */
@@ -268,14 +268,14 @@ async function findHostDown(relay: TestRelay): Promise<void> {
   relay.dns.zone['down.example'] = { a: ['127.0.2.254'] }
   const id = await relay.send(Array.from({ length: 50 }, (_, i) => `u${i}@down.example`))
   const states = async () => new Set(Object.values(await relay.recipients(id)).map(({ status: state }) => state))
-  await expect.poll(states, { timeout: 10_000 }).toEqual(new Set(['deferred', 'queued']))
+  await expect.poll(states).toEqual(new Set(['deferred', 'queued']))
   await isQuiet(relay)
   clock.advance(49 * hour)
   const later = () => {
     clock.advance(20_000)
     return states()
   }
-  await expect.poll(later, { timeout: 20_000 }).toEqual(new Set(['bounced']))
+  await expect.poll(later).toEqual(new Set(['bounced']))
   await isQuiet(relay)
 }
 

@@ -18,7 +18,7 @@ export async function readMail(relay: TestRelay, mx: FakeMx): Promise<void> {
   await relay.call('PATCH', '/api/domains/sender.example', { open_tracking: true })
   const id = await relay.send('reader@rcpt.example', { html, tracking: { clicks: true } })
   const sent = () => mx.messages.find(({ rcptTo }) => rcptTo[0] === 'reader@rcpt.example')
-  await expect.poll(() => sent(), { timeout: 30_000 }).toBeDefined()
+  await expect.poll(() => sent()).toBeDefined()
   const arrived = (await simpleParser(sent()?.data ?? '')).html || ''
   const follow = async (kind: string): Promise<void> => {
     const path = new RegExp(`https?://[^/]+(/t/${kind}/[\\w/-]+)`).exec(arrived)?.[1] ?? ''
@@ -28,11 +28,11 @@ export async function readMail(relay: TestRelay, mx: FakeMx): Promise<void> {
   const hits = (): Promise<unknown[]> => db.read('select type, bot, event_id from hit where event_id is not null')
   await follow('o')
   await follow('c')
-  await expect.poll(() => db.read('select id from hit'), { timeout: 30_000 }).toHaveLength(2)
+  await expect.poll(() => db.read('select id from hit')).toHaveLength(2)
   relay.clock.advance(5_000)
-  await expect.poll(hits, { timeout: 30_000 }).toHaveLength(2)
+  await expect.poll(hits).toHaveLength(2)
   await follow('h')
   const rejudged = (): Promise<unknown[]> => db.read("select seq from event where message_id = :id and type = 'email.rejudged'", { id })
-  await expect.poll(rejudged, { timeout: 30_000 }).not.toEqual([])
+  await expect.poll(rejudged).not.toEqual([])
   await relay.call('PATCH', '/api/domains/sender.example', { open_tracking: false })
 }

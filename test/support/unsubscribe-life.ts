@@ -19,7 +19,7 @@ export async function unsubscribe(relay: TestRelay, mx: FakeMx): Promise<void> {
   await client.command('EHLO mx.rcpt.example')
   for (let i = 0; i < 2; i++) {
     expect((await client.send('Subject: unsubscribe\r\n\r\n', { from: 'mail@rcpt.example', to: [mailbox] })).code).toBe(250)
-    await expect.poll(() => db.read("select id from incoming_report where state = 'received'"), { timeout: 30_000 }).toEqual([])
+    await expect.poll(() => db.read("select id from incoming_report where state = 'received'")).toEqual([])
     relay.clock.advance(1_000)
   }
   client.close()
@@ -30,7 +30,7 @@ export async function unsubscribe(relay: TestRelay, mx: FakeMx): Promise<void> {
 /** The List-Unsubscribe field of a message to this address. */
 async function fieldOf(relay: TestRelay, mx: FakeMx, address: string): Promise<string> {
   const id = await relay.send(address, { unsubscribe: { topic: 'news' } })
-  await expect.poll(async () => (await relay.recipients(id))[address]?.status, { timeout: 30_000 }).toBe('delivered')
+  await expect.poll(async () => (await relay.recipients(id))[address]?.status).toBe('delivered')
   relay.clock.advance(1_000)
   const message = mx.messages.find(({ rcptTo }) => rcptTo[0] === address)?.data.toString('latin1') ?? ''
   return /^List-Unsubscribe: (.*\r\n(?:[ \t].*\r\n)*)/m.exec(message)?.[1] ?? ''

@@ -59,7 +59,7 @@ test('webhooks, with the client checking what a receiver got', async () => {
   expect(done(await webhooks.get(id))).toMatchObject({ object: 'webhook', id, endpoint: receiver.url, status: 'enabled', signing_secret: secret })
   expect(done(await webhooks.list()).data.map((webhook) => webhook.id)).toEqual([id])
   const sent = done(await emails.send(hello))
-  await expect.poll(() => receiver.posts.length, { timeout: 30_000 }).toBe(2)
+  await expect.poll(() => receiver.posts.length).toBe(2)
   const told = receiver.posts.map(({ headers, body }) =>
     webhooks.verify({
       payload: body,
@@ -74,7 +74,7 @@ test('webhooks, with the client checking what a receiver got', async () => {
   await expect.poll(async () => done(await webhooks.events.get(at)).status).toBe('success')
   expect(done(await webhooks.events.attempts.list(at)).data).toMatchObject([{ http_status_code: 200 }])
   done(await webhooks.events.replay(at))
-  await expect.poll(() => receiver.posts.length, { timeout: 30_000 }).toBe(3)
+  await expect.poll(() => receiver.posts.length).toBe(3)
   expect(done(await webhooks.rotateSigningSecret(id)).signing_secret).not.toBe(secret)
   expect(done(await webhooks.update(id, { status: 'disabled' }))).toMatchObject({ object: 'webhook', id })
   expect(done(await webhooks.get(id)).status).toBe('disabled')

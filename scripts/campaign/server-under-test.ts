@@ -27,9 +27,6 @@ export class NotStarted extends Error {
 export class ServerUnderTest {
   /** What its processes are started with. */
   readonly environment: NodeJS.ProcessEnv
-  readonly submissionPort: number
-  readonly httpPort: number
-  readonly returnPathPort: number
   token = ''
   /** How many files and sockets the server may have open; null: as many as this process. */
   openFiles: number | null = null
@@ -38,12 +35,11 @@ export class ServerUnderTest {
   #said = ''
   /** Whether what it writes to standard error is only kept for its ending. */
   #isQuiet = false
+  #ports: Ports
 
   private constructor(environment: NodeJS.ProcessEnv, ports: Ports) {
+    this.#ports = ports
     this.environment = { ...environment, ...listenOn(ports) }
-    this.submissionPort = ports.submission
-    this.httpPort = ports.http
-    this.returnPathPort = ports.returnPath
   }
 
   /**
@@ -91,11 +87,36 @@ export class ServerUnderTest {
     return endingOf(spawn(process.execPath, [command, ...words], { env: this.environment, stdio: ['ignore', 'pipe', 'pipe'] }))
   }
 
+  get submissionPort(): number {
+    return this.#ports.submission
+  }
+
+  get httpPort(): number {
+    return this.#ports.http
+  }
+
+  get returnPathPort(): number {
+    return this.#ports.returnPath
+  }
+
   /**
-   * Starts the server; resolves with the ms it took until every door answered.
+   * Starts the server; resolves with the ms it took until every door answered. Where another program has taken one of its ports since
+   * they were found free, its first start takes others.
    * @throws NotStarted where it ended instead
    */
   async start(): Promise<number> {
+    for (const isFirst = !this.#process; ; ) {
+      try {
+        return await this.#startOnce()
+      } catch (error) {
+        if (!isFirst || !(error instanceof NotStarted) || !error.ending.stderr.includes('EADDRINUSE')) throw error
+        this.#ports = await freePorts()
+        Object.assign(this.environment, listenOn(this.#ports))
+      }
+    }
+  }
+
+  async #startOnce(): Promise<number> {
     const since = performance.now()
     const limit = this.openFiles === null ? '' : `ulimit -n ${this.openFiles}; `
     const words = ['-c', `${limit}exec "$@"`, 'sh', process.execPath, command, 'serve']

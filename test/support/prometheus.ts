@@ -1,8 +1,7 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { freePort } from '../../bench/free-port.ts'
 import { waitForPort } from '../../bench/wait-for-port.ts'
 import { temporaryDirectory } from './temporary-directory.ts'
 
@@ -55,12 +54,4 @@ export async function startPrometheus(configuration: object): Promise<Prometheus
     query: (query) => get(`/api/v1/query?query=${encodeURIComponent(query)}`) as ReturnType<Prometheus['query']>,
     stop,
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }

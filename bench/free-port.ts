@@ -15,7 +15,9 @@ export async function freePort(): Promise<number> {
   for (;;) {
     const port = FIRST + (next++ % count)
     const server = createServer()
-    const isFree = await new Promise<boolean>((resolve) => server.once('error', () => resolve(false)).listen(port, '127.0.0.1', () => resolve(true)))
+    const isFree = await new Promise<boolean>((resolve) =>
+      server.once('error', () => resolve(false)).listen(port, '127.0.0.1', () => resolve(true)),
+    )
     if (!isFree) continue
     await new Promise((resolve) => server.close(resolve))
     return port

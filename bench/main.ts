@@ -9,8 +9,7 @@ import { spawn } from 'node:child_process'
 import { cpus, totalmem } from 'node:os'
 import { parseArgs } from 'node:util'
 import { cpuSeconds, residentMegabytes } from './process-figures.ts'
-import { hasPostfixAndOpenDkim, startPostfixPeer } from './postfix-peer.ts'
-import type { Peer } from './postfix-peer.ts'
+import { hasPostfixAndOpenDkim, startPostfixPeer, type Peer } from './postfix-peer.ts'
 import { startSterna } from './sterna-peer.ts'
 
 const { values } = parseArgs({
@@ -71,8 +70,17 @@ async function measure(peer: Peer, messages: number, size: number): Promise<Roun
   const before = cpuSeconds(peer.pids)
   const sent = await run('smtp-generator.ts', [
     JSON.stringify({
-      host, port, user, password, messages, size, seconds,
-      connections: 10, perConnection: 10, from: 'bounce@sender.example', recipientDomains: domains,
+      host,
+      port,
+      user,
+      password,
+      messages,
+      size,
+      seconds,
+      connections: 10,
+      perConnection: 10,
+      from: 'bounce@sender.example',
+      recipientDomains: domains,
       ...(values.tracked === undefined ? {} : { tracked: values.tracked === 'true' }),
     }),
   ])
@@ -113,7 +121,9 @@ for (const [label, size, messages] of [
   ['2 KB', 2048, Number(values.messages)],
   ['50 KB', 51_200, Math.ceil(Number(values.messages) / 2)],
 ] as const) {
-  console.log(`SMTP, ${label}, ${messages} messages after ${warmUp}, 10 connections, 10 messages a connection, ${domains} destination(s), medians of ${rounds}:`)
+  console.log(
+    `SMTP, ${label}, ${messages} messages after ${warmUp}, 10 connections, 10 messages a connection, ${domains} destination(s), medians of ${rounds}:`,
+  )
   const ours: Round[] = []
   const theirs: Round[] = []
   for (let round = 0; round < rounds; round++) {
@@ -138,8 +148,12 @@ const sterna = await startSterna(sink, 1)
 try {
   const http = await run('http-generator.ts', [
     JSON.stringify({
-      port: sterna.httpPort, token: sterna.token, from: 'bench@sender.example',
-      connections: 50, seconds: Number(values['http-seconds']), size: 2048,
+      port: sterna.httpPort,
+      token: sterna.token,
+      from: 'bench@sender.example',
+      connections: 50,
+      seconds: Number(values['http-seconds']),
+      size: 2048,
     }),
   ])
   console.log(

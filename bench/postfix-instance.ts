@@ -53,7 +53,12 @@ export async function startPostfixInstance(
     alias_maps: '',
     ...settings,
   }
-  writeFileSync(join(etc, 'main.cf'), Object.entries(all).map(([name, value]) => `${name} = ${value}\n`).join(''))
+  writeFileSync(
+    join(etc, 'main.cf'),
+    Object.entries(all)
+      .map(([name, value]) => `${name} = ${value}\n`)
+      .join(''),
+  )
   execFileSync('chown', ['postfix', join(directory, 'data')])
   const postfix = (command: string) => execFileSync('/usr/sbin/postfix', ['-c', etc, command], { stdio: 'ignore' })
   postfix('start')

@@ -2,8 +2,7 @@
  * An SMTP server that takes every message and counts: started as a process of its own by main.ts.
  * `node smtp-sink.ts HOST PORT COUNT SECONDS` ends after COUNT different messages or SECONDS, and prints JSON.
  */
-import { createServer } from 'node:net'
-import type { Socket } from 'node:net'
+import { createServer, type Socket } from 'node:net'
 
 const [host = '127.0.0.2', port = '2525', count = '1000', seconds = '60'] = process.argv.slice(2)
 const wanted = Number(count)

@@ -5,7 +5,7 @@ export const waitForPort = (host: string, port: number): Promise<void> => waitFo
 
 /** The same for any listener: a port, or the path of a UNIX socket. */
 export async function waitForListener(listener: { host: string; port: number } | { path: string }): Promise<void> {
-  for (const deadline = Date.now() + 20_000; ; ) {
+  for (const deadline = Date.now() + 20_000; ;) {
     const isOpen = await new Promise<boolean>((resolve) => {
       const socket = createConnection(listener, () => resolve(true))
       socket.on('error', () => resolve(false))

@@ -15,14 +15,12 @@ import { TimeZone } from '../src/analytics/local-time.ts'
 import { linksOfTemplate } from '../src/analytics/link-report.ts'
 import { countedMetrics } from '../src/analytics/metric.ts'
 import type { Granularity } from '../src/analytics/period.ts'
-import { readReport } from '../src/analytics/report.ts'
-import type { Dimension } from '../src/analytics/report.ts'
+import { readReport, type Dimension } from '../src/analytics/report.ts'
 import { Rollup } from '../src/analytics/rollup.ts'
 import { spans } from '../src/analytics/span.ts'
 import { idFloor } from '../src/id.ts'
 import { silentLog } from '../src/log.ts'
-import { openWriter } from '../src/store/sqlite-connection.ts'
-import type { Connection } from '../src/store/sqlite-connection.ts'
+import { openWriter, type Connection } from '../src/store/sqlite-connection.ts'
 import type { Database } from '../src/store/database.ts'
 import { migrate } from '../src/store/migrate.ts'
 import { openDatabase } from '../src/store/sqlite-database.ts'
@@ -34,7 +32,18 @@ const day = 86_400_000
 const end = Date.UTC(2026, 10, 22)
 const mostMs = 100
 const providers = [
-  'google', 'microsoft', 'yahoo', 'apple', 'gmx', 'tonline', 'proofpoint', 'mimecast', 'zoho', 'orange', 'comcast', 'other',
+  'google',
+  'microsoft',
+  'yahoo',
+  'apple',
+  'gmx',
+  'tonline',
+  'proofpoint',
+  'mimecast',
+  'zoho',
+  'orange',
+  'comcast',
+  'other',
 ]
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 
@@ -66,9 +75,12 @@ function makeMail(connection: Connection): void {
   const make = (n: number): void => {
     const at = Math.floor(end - mailDays * day + (mailDays * day * n) / messages)
     const [id, to] = [idOf('em', at, n), idOf('rcp', at, n)]
-    const tags = JSON.stringify([{ name: 'kind', value: `k${n % 10}` }, { name: 'campaign', value: `c${Math.floor((n / messages) * 30)}` }])
+    const tags = JSON.stringify([
+      { name: 'kind', value: `k${n % 10}` },
+      { name: 'campaign', value: `c${Math.floor((n / messages) * 30)}` },
+    ])
     message.run(id, `dom_${n % 2}`, n % 5 === 0 ? null : `tpl_${n % 20}`, tags, at)
-    recipient.run(to, id, providers[n % 97 % providers.length])
+    recipient.run(to, id, providers[(n % 97) % providers.length])
     const tell = (type: string, data: object, after = 1_000): void => {
       const text = JSON.stringify({ email_id: id, to: 'ann@rcpt.example', subject: 'Your order has been shipped', ...data })
       event.run(idOf('evt', at, events++), id, to, `email.${type}`, at + after, text)

@@ -12,8 +12,7 @@ import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { tryFault } from './campaign/fault.ts'
-import type { FaultResult } from './campaign/fault.ts'
+import { tryFault, type FaultResult } from './campaign/fault.ts'
 import { Stage } from './campaign/fault-stage.ts'
 import { faults } from './campaign/faults.ts'
 import { compileFileShim } from './campaign/file-shim.ts'
@@ -48,9 +47,24 @@ async function tryNext(): Promise<void> {
   }
 }
 
-function tell({ name, acknowledged, lost, bounced, suppressed, left, unsettled, twice, inDoubt, health, ended, problems }: FaultResult): void {
+function tell({
+  name,
+  acknowledged,
+  lost,
+  bounced,
+  suppressed,
+  left,
+  unsettled,
+  twice,
+  inDoubt,
+  health,
+  ended,
+  problems,
+}: FaultResult): void {
   const counts = `${acknowledged} acknowledged, ${lost} lost, ${bounced} bounced, ${suppressed} suppressed, ${left} left, ${unsettled} not settled`
-  console.log(`${problems.length === 0 ? 'ok  ' : 'NOT '} ${name}: ${counts}, ${twice} twice (${inDoubt} in doubt); healthz: ${health}; ${ended}`)
+  console.log(
+    `${problems.length === 0 ? 'ok  ' : 'NOT '} ${name}: ${counts}, ${twice} twice (${inDoubt} in doubt); healthz: ${health}; ${ended}`,
+  )
   for (const problem of problems) console.log(`     ${problem}`)
 }
 

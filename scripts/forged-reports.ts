@@ -17,8 +17,7 @@ import { startFakeDns } from '../test/support/fake-dns.ts'
 import { startFakeMx } from '../test/support/fake-mx.ts'
 import { composeComplaint, composeDsn, headerOf, returnMail } from '../test/support/returned-mail.ts'
 import { SmtpClient } from '../test/support/smtp-client.ts'
-import { forgeries } from './campaign/forged-reports.ts'
-import type { KnownRecipient } from './campaign/forged-reports.ts'
+import { forgeries, type KnownRecipient } from './campaign/forged-reports.ts'
 import { rowsIn, until } from './campaign/database-rows.ts'
 import { ServerUnderTest } from './campaign/server-under-test.ts'
 
@@ -27,7 +26,10 @@ const count = Number(values.count)
 const connections = 10
 
 const directory = mkdtempSync(join(tmpdir(), 'sterna-forged-'))
-const mx = await startFakeMx({ host: '127.0.0.2', on: { rcpt: (address) => (address.startsWith('waiting') ? '451 4.7.1 Later' : undefined) } })
+const mx = await startFakeMx({
+  host: '127.0.0.2',
+  on: { rcpt: (address) => (address.startsWith('waiting') ? '451 4.7.1 Later' : undefined) },
+})
 const dns = await startFakeDns({ 'rcpt.example': { a: ['127.0.0.2'], ttl: 60 } })
 const server = await ServerUnderTest.prepare(directory, dns.server, mx.port, {
   STERNA_DELIVERY_RETRY_SCHEDULE: '1h',
@@ -40,7 +42,9 @@ await server.start()
 const rows = rowsIn(directory)
 
 const recipientsIn = (state: string): KnownRecipient[] =>
-  rows<KnownRecipient>(`select r.id, r.forward_path as address, m.created_at as createdAt from recipient r join message m on m.id = r.message_id where r.state = '${state}'`)
+  rows<KnownRecipient>(
+    `select r.id, r.forward_path as address, m.created_at as createdAt from recipient r join message m on m.id = r.message_id where r.state = '${state}'`,
+  )
 const mailTo = (address: string) => mx.messages.find(({ rcptTo }) => rcptTo[0] === address)!
 
 async function send(name: string, number: number): Promise<void> {
@@ -113,12 +117,15 @@ async function forge(connection: number): Promise<void> {
 }
 await Promise.all(Array.from({ length: connections }, (_, connection) => forge(connection)))
 const sentMs = performance.now() - startedAt
-const waiting = (): number => rows<{ waiting: number }>("select count(*) as waiting from incoming_report where state = 'received'")[0]!.waiting
-for (const deadline = Date.now() + 600_000; waiting() > 0 && Date.now() < deadline; ) await pause(200)
+const waiting = (): number =>
+  rows<{ waiting: number }>("select count(*) as waiting from incoming_report where state = 'received'")[0]!.waiting
+for (const deadline = Date.now() + 600_000; waiting() > 0 && Date.now() < deadline;) await pause(200)
 const settledMs = performance.now() - startedAt
 const left = waiting()
 const isUnchanged = state() === before
-const results = rows<{ result: string; number: number }>('select result, count(*) as number from incoming_report group by result order by 2 desc')
+const results = rows<{ result: string; number: number }>(
+  'select result, count(*) as number from incoming_report group by result order by 2 desc',
+)
 const taken = rows<{ id: string }>('select id from incoming_report').length - earlier
 await server.end('SIGTERM')
 dns.close()

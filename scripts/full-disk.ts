@@ -25,7 +25,7 @@ const fillerFile = join(mount, 'filler')
 function fillUp(): void {
   const file = openSync(fillerFile, 'w')
   try {
-    for (let size = 1 << 20; size >= 512; ) {
+    for (let size = 1 << 20; size >= 512;) {
       try {
         writeSync(file, Buffer.alloc(size))
       } catch {
@@ -73,12 +73,21 @@ await pause(1_000)
 await load.stop()
 demand(await until(() => [...acknowledged].every((id) => sink.taken.has(id)), 60), 'delivers every acknowledged message')
 const lost = [...acknowledged].filter((id) => !sink.taken.has(id))
-console.log(`${acknowledged.size} acknowledged (${before} before the disk was full), ${lost.length} lost, refusals ${JSON.stringify(Object.fromEntries(refusals))}`)
+console.log(
+  `${acknowledged.size} acknowledged (${before} before the disk was full), ${lost.length} lost, refusals ${JSON.stringify(Object.fromEntries(refusals))}`,
+)
 await server.end('SIGTERM')
-const check = execFileSync(process.execPath, ['-e', `
+const check = execFileSync(
+  process.execPath,
+  [
+    '-e',
+    `
   const Sqlite = require(${JSON.stringify(new URL('../node_modules/better-sqlite3', import.meta.url).pathname)})
   console.log(new Sqlite(${JSON.stringify(join(mount, 'data', 'sterna.db'))}).pragma('integrity_check', { simple: true }))
-`], { encoding: 'utf8' }).trim()
+`,
+  ],
+  { encoding: 'utf8' },
+).trim()
 demand(check === 'ok', 'the database is sound')
 dns.close()
 sink.close()

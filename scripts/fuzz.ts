@@ -2,8 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { Worker } from 'node:worker_threads'
-import { limits, watchedHeader } from './fuzz/fuzz-limits.ts'
-import type { FuzzFailure, FuzzResult, FuzzTask } from './fuzz/fuzz-limits.ts'
+import { limits, watchedHeader, type FuzzFailure, type FuzzResult, type FuzzTask } from './fuzz/fuzz-limits.ts'
 import { targets } from './fuzz/targets.ts'
 
 /**
@@ -38,7 +37,14 @@ function fuzz(task: FuzzTask): Promise<FuzzResult> {
   const counters = new Int32Array(task.watched, 0, 2)
   const inHand = (): Uint8Array => new Uint8Array(task.watched, watchedHeader, counters[1]).slice()
   const failed = (kind: FuzzFailure['kind'], what: string): void =>
-    resolve({ executions: counters[0] ?? 0, kept: 0, slowestMs: 0, slowest: new Uint8Array(), heap: 0, failure: { kind, what, input: inHand() } })
+    resolve({
+      executions: counters[0] ?? 0,
+      kept: 0,
+      slowestMs: 0,
+      slowest: new Uint8Array(),
+      heap: 0,
+      failure: { kind, what, input: inHand() },
+    })
   const worker = new Worker(new URL('./fuzz/fuzz-thread.ts', import.meta.url), {
     workerData: task,
     resourceLimits: { maxOldGenerationSizeMb: limits.heapBytes / 1024 / 1024 },
@@ -65,12 +71,16 @@ function report(name: string, seed: number, result: FuzzResult): void {
   const { executions, kept, slowestMs, slowest, heap, failure } = result
   const perSecond = Math.round(executions / Number(values.seconds))
   const heapMb = Math.round(heap / 1024 / 1024)
-  console.log(`${name}: ${executions} executions (${perSecond}/s), ${kept} kept, slowest ${slowestMs.toFixed(1)} ms of ${slowest.length} bytes, heap ${heapMb} MB`)
+  console.log(
+    `${name}: ${executions} executions (${perSecond}/s), ${kept} kept, slowest ${slowestMs.toFixed(1)} ms of ${slowest.length} bytes, heap ${heapMb} MB`,
+  )
   if (!failure) return
   mkdirSync(values.out, { recursive: true })
   const file = join(values.out, `${name}-${failure.kind}-${seed}`)
   writeFileSync(file, failure.input)
-  console.log(`FAULT in ${name}, ${failure.kind}: ${failure.what}\n  seed ${seed}, execution ${executions}, input of ${failure.input.length} bytes in ${file}`)
+  console.log(
+    `FAULT in ${name}, ${failure.kind}: ${failure.what}\n  seed ${seed}, execution ${executions}, input of ${failure.input.length} bytes in ${file}`,
+  )
 }
 
 let faults = 0

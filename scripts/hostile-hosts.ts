@@ -16,11 +16,9 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { createTransport } from 'nodemailer'
 import { freePort } from '../bench/free-port.ts'
-import { startFakeDns } from '../test/support/fake-dns.ts'
-import type { FakeEntry } from '../test/support/fake-dns.ts'
+import { startFakeDns, type FakeEntry } from '../test/support/fake-dns.ts'
 import { rowsIn } from './campaign/database-rows.ts'
-import { startHostileSink } from '../test/support/hostile-sink.ts'
-import type { HostileSink, SilentAt } from '../test/support/hostile-sink.ts'
+import { startHostileSink, type HostileSink, type SilentAt } from '../test/support/hostile-sink.ts'
 import { ServerUnderTest } from './campaign/server-under-test.ts'
 
 const { values } = parseArgs({
@@ -103,7 +101,11 @@ async function sendHealthy(kind: 'fresh' | 'scheduled', delayMs = 0): Promise<vo
 }
 
 async function sendMany(addresses: string[]): Promise<void> {
-  for (let i = 0; i < addresses.length; i += 100) await post('/api/emails/batch', addresses.slice(i, i + 100).map((to) => emailTo(to)))
+  for (let i = 0; i < addresses.length; i += 100)
+    await post(
+      '/api/emails/batch',
+      addresses.slice(i, i + 100).map((to) => emailTo(to)),
+    )
 }
 
 /** So many messages of 20 MB, each to all of these addresses. */
@@ -127,7 +129,10 @@ const lameAddresses = range(4_000, (n) => `u${n}@lame${n}.example`)
 const together: Attack = {
   name: 'all at once',
   async begin() {
-    await sendLarge(4, ['slow', ...phases].map((name) => `u@${name}.example`))
+    await sendLarge(
+      4,
+      ['slow', ...phases].map((name) => `u@${name}.example`),
+    )
     await sendLarge(2, ['u@slow.example'])
     await sendMany([...range(1_000, (n) => `u${n}@refuses.example`), ...manyAddresses, ...lameAddresses])
   },
@@ -182,7 +187,10 @@ async function press(forSeconds: number): Promise<Figures> {
   const end = performance.now() + patienceMs
   while (performance.now() < end && [...awaited.values()].some(({ at }) => at === Infinity)) await pause(50)
   const took = (kind: string): number[] =>
-    [...awaited.values()].filter((mail) => mail.kind === kind).map(({ at, from }) => at - from).toSorted((a, b) => a - b)
+    [...awaited.values()]
+      .filter((mail) => mail.kind === kind)
+      .map(({ at, from }) => at - from)
+      .toSorted((a, b) => a - b)
   return { fresh: took('fresh'), scheduled: took('scheduled') }
 }
 

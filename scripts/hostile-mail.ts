@@ -59,7 +59,8 @@ async function othersSend(): Promise<void> {
 }
 const others = othersSend()
 
-const waiting = (): number => rows<{ count: number }>("select count(*) as count from incoming_report where state = 'received'")[0]?.count ?? 0
+const waiting = (): number =>
+  rows<{ count: number }>("select count(*) as count from incoming_report where state = 'received'")[0]?.count ?? 0
 let [slowest, worstWait, mostMemory] = [0, 0, 0]
 
 async function hand(text: string, to: string): Promise<number> {
@@ -81,15 +82,19 @@ for (const [name, text] of Object.entries(hostileMails())) {
   slowest = Math.max(slowest, ...times)
   worstWait = Math.max(worstWait, worst)
   mostMemory = Math.max(mostMemory, server.memory())
-  console.log(`${name}, ${(text.length / 1e6).toFixed(1)} MB: settled in ${times.map((ms) => Math.round(ms)).join(', ')} ms; longest wait ${Math.round(worst)} ms`)
+  console.log(
+    `${name}, ${(text.length / 1e6).toFixed(1)} MB: settled in ${times.map((ms) => Math.round(ms)).join(', ')} ms; longest wait ${Math.round(worst)} ms`,
+  )
 }
 isOver = true
 await others
-const results = rows<{ result: string; count: number }>('select result, count(*) as count from incoming_report group by result order by 2 desc')
+const results = rows<{ result: string; count: number }>(
+  'select result, count(*) as count from incoming_report group by result order by 2 desc',
+)
 // Whatever a mail system sends to the address of a recipient's bounces is a report on that one, and soft.
 const isDelivered = (): boolean =>
   rows("select id from recipient where state <> 'delivered' and forward_path <> 'person@rcpt.example'").length === 0
-for (const end = Date.now() + 30_000; !isDelivered() && Date.now() < end; ) await pause(100)
+for (const end = Date.now() + 30_000; !isDelivered() && Date.now() < end;) await pause(100)
 const allDelivered = isDelivered()
 const suppressed = rows('select id from suppression').length
 const isRunning = server.isRunning
@@ -100,7 +105,11 @@ await dns.close()
 rmSync(directory, { recursive: true, force: true })
 
 console.log(`results: ${results.map(({ result, count }) => `${count} × ${result}`).join(', ')}`)
-console.log(`slowest settled in ${Math.round(slowest)} ms, longest wait of a request ${Math.round(worstWait)} ms, most memory ${mostMemory} MB with all processes`)
-console.log(`${othersSent} messages of others, the slowest taken in ${Math.round(slowestOther)} ms; ${allDelivered ? 'all were' : 'NOT all were'} delivered; ${suppressed} suppressions`)
+console.log(
+  `slowest settled in ${Math.round(slowest)} ms, longest wait of a request ${Math.round(worstWait)} ms, most memory ${mostMemory} MB with all processes`,
+)
+console.log(
+  `${othersSent} messages of others, the slowest taken in ${Math.round(slowestOther)} ms; ${allDelivered ? 'all were' : 'NOT all were'} delivered; ${suppressed} suppressions`,
+)
 const isWithin = slowest < limits.settledMs && worstWait < limits.waitMs && mostMemory < limits.memoryMb
 process.exit(isRunning && isWithin && allDelivered && suppressed === 0 ? 0 : 1)

@@ -13,10 +13,8 @@ import { promisify } from 'node:util'
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
 import { freePort } from '../bench/free-port.ts'
 import { waitForPort } from '../bench/wait-for-port.ts'
-import { startFakeDns } from '../test/support/fake-dns.ts'
-import type { FakeRecords } from '../test/support/fake-dns.ts'
-import { startFakeMx } from '../test/support/fake-mx.ts'
-import type { MxMessage } from '../test/support/fake-mx.ts'
+import { startFakeDns, type FakeRecords } from '../test/support/fake-dns.ts'
+import { startFakeMx, type MxMessage } from '../test/support/fake-mx.ts'
 import { composeDsn } from '../test/support/returned-mail.ts'
 
 const command = new URL('../bin/sterna.js', import.meta.url).pathname

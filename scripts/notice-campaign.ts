@@ -75,14 +75,16 @@ await pause(500)
 isOver = true
 await Promise.all(load)
 const missing = (): string[] => [...acknowledged].filter((id) => !inbox.taken.has(id))
-for (const deadline = Date.now() + 60_000; missing().length > 0 && Date.now() < deadline; ) await pause(100)
+for (const deadline = Date.now() + 60_000; missing().length > 0 && Date.now() < deadline;) await pause(100)
 await pause(1_000)
 await server.end('SIGTERM')
 
 const untold = missing()
 const twice = [...inbox.taken.values()].reduce((sum, times) => sum + times - 1, 0)
 const unasked = [...inbox.taken.keys()].filter((id) => !acknowledged.has(id) && !unknown.has(id))
-console.log(`${kills} kills: ${acknowledged.size} failed, ${untold.length} without a notice, ${twice} told twice (${inDoubt} in doubt at the kills)`)
+console.log(
+  `${kills} kills: ${acknowledged.size} failed, ${untold.length} without a notice, ${twice} told twice (${inDoubt} in doubt at the kills)`,
+)
 await Promise.all([dns.close(), refuser.close()])
 inbox.close()
 rmSync(directory, { recursive: true, force: true })

@@ -8,8 +8,7 @@
  * mail is at most so many times what it was when quiet. With `--control` the flood goes to a bare HTTP server beside it: what is left of
  * the difference is not the server's, but that of one machine doing all of this.
  */
-import { spawn } from 'node:child_process'
-import type { ChildProcess } from 'node:child_process'
+import { spawn, type ChildProcess } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -51,8 +50,7 @@ async function send(to: string[], more: object = {}): Promise<void> {
 }
 
 /** Answers everything with a picture's worth of bytes, and prints its port. */
-const bareServer =
-  `require('http').createServer((q, r) => r.writeHead(200, { 'Content-Type': 'image/gif', 'Content-Length': 43 }).end('x'.repeat(43)))
+const bareServer = `require('http').createServer((q, r) => r.writeHead(200, { 'Content-Type': 'image/gif', 'Content-Length': 43 }).end('x'.repeat(43)))
      .listen(0, '127.0.0.1', function () { console.log(this.address().port) })`
 
 const portOf = (child: ChildProcess): Promise<number> =>

@@ -17,8 +17,14 @@ import { startFakeDns } from '../test/support/fake-dns.ts'
 import { Disk } from './campaign/disk.ts'
 import { compileFileShim } from './campaign/file-shim.ts'
 import { startLedgerSink } from './campaign/ledger-sink.ts'
-import { recordBackup, recordFirstStart, recordLoad, recordMigration, recordRestores } from './campaign/power-cut-recordings.ts'
-import type { Recording } from './campaign/power-cut-recordings.ts'
+import {
+  recordBackup,
+  recordFirstStart,
+  recordLoad,
+  recordMigration,
+  recordRestores,
+  type Recording,
+} from './campaign/power-cut-recordings.ts'
 import { seededRandom } from './campaign/seeded-random.ts'
 import { ServerUnderTest } from './campaign/server-under-test.ts'
 import type { Fate } from './campaign/state-examination.ts'
@@ -76,7 +82,8 @@ async function cutAtRandom(recording: Recording, { count, seed, ignoresFlush }: 
     const position = records[place - 1]?.end ?? 0
     const examined = recording.examine(state, position).then(({ fate, words }) => {
       fates.set(fate, (fates.get(fate) ?? 0) + 1)
-      if (fate !== 'whole' && !(fate === 'refused' && position < mayRefuseUntil)) failures.push({ recording, number, place, fate, words, state })
+      if (fate !== 'whole' && !(fate === 'refused' && position < mayRefuseUntil))
+        failures.push({ recording, number, place, fate, words, state })
       rmSync(state, { recursive: true })
     })
     const slot = examined.finally(() => running.delete(slot))
@@ -102,7 +109,9 @@ function choosePlaces({ records, cuts: { from, to } }: Recording, count: number,
   const turns = Array.from({ length: to - from }, (_, i) => from + i).filter((place) => records[place]?.call !== 'write')
   const anywhere = (): number => from + Math.floor(random() * (to - from + 1))
   const atTurn = (): number => (turns[Math.floor(random() * turns.length)] ?? from) + Math.round(random())
-  return Array.from({ length: count }, (_, i) => (i % 5 === 0 ? to : i % 5 < 3 ? atTurn() : anywhere())).sort((one, another) => one - another)
+  return Array.from({ length: count }, (_, i) => (i % 5 === 0 ? to : i % 5 < 3 ? atTurn() : anywhere())).sort(
+    (one, another) => one - another,
+  )
 }
 
 const told = (fates: Map<Fate, number>): string => [...fates].map(([fate, times]) => `${times} ${fate}`).join(', ')
@@ -147,7 +156,13 @@ console.log(`seed ${seed}, ${cuts} cuts`)
 await Promise.all([tryNext(), tryNext()])
 for (const failure of failures) {
   keepState(failure)
-  const { recording: { records }, place, fate, words, state } = failure
+  const {
+    recording: { records },
+    place,
+    fate,
+    words,
+    state,
+  } = failure
   console.error(`NOT whole: ${state}, cut behind ${place} of ${records.length} records: ${fate}, ${words}`)
 }
 if (isBlind) console.error('NOT caught: the canary, so the campaign is blind')

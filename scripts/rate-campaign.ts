@@ -13,8 +13,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { startFakeDns } from '../test/support/fake-dns.ts'
-import { mostInOneMinute, RateClient, wrongRemaining } from './campaign/rate-ledger.ts'
-import type { RateEntry } from './campaign/rate-ledger.ts'
+import { mostInOneMinute, RateClient, wrongRemaining, type RateEntry } from './campaign/rate-ledger.ts'
 import { ServerUnderTest } from './campaign/server-under-test.ts'
 
 const { values } = parseArgs({
@@ -90,7 +89,7 @@ const accepted = load.filter(({ status }) => status === 200).length
 const refused = load.filter(({ status }) => status === 429).length
 /** What there is of it, read page by page, waiting where told to. */
 let stored = 0
-for (let after = '', more = true; more; ) {
+for (let after = '', more = true; more;) {
   const { status, body, resetSeconds } = await busy.send('GET', `/api/emails?limit=100${after}`)
   if (status === 429) {
     await pause(resetSeconds * 1000)
@@ -119,7 +118,16 @@ console.log(
     `after Retry-After ${kept.after} s: ${kept.status}; other account: ${other.entries.length} requests, ${otherRefused} refused, ${otherWrong} with a wrong count`,
 )
 const isGood =
-  load.length === requests && accepted + refused === requests && accepted >= starter.limit && refused > 0 && stored === accepted &&
-  most <= starter.limit && faults.length === 0 && wrong.length === 0 && kept.status === 200 && otherRefused === 0 && otherWrong === 0
+  load.length === requests &&
+  accepted + refused === requests &&
+  accepted >= starter.limit &&
+  refused > 0 &&
+  stored === accepted &&
+  most <= starter.limit &&
+  faults.length === 0 &&
+  wrong.length === 0 &&
+  kept.status === 200 &&
+  otherRefused === 0 &&
+  otherWrong === 0
 if (!isGood) console.error('FAILED', { faults: faults.slice(0, 5), wrong: wrong.slice(0, 5) })
 process.exit(isGood ? 0 : 1)

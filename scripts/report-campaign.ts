@@ -38,7 +38,10 @@ async function send(number: number): Promise<void> {
 for (let number = 0; number < messages; number++) await send(number)
 await until(() => rows("select id from recipient where state = 'delivered'").length === messages)
 
-const reports = mx.messages.flatMap(({ mailFrom, rcptTo: [recipient = ''] }) => [{ to: mailFrom, recipient }, { to: mailFrom, recipient }])
+const reports = mx.messages.flatMap(({ mailFrom, rcptTo: [recipient = ''] }) => [
+  { to: mailFrom, recipient },
+  { to: mailFrom, recipient },
+])
 const taken = new Map<string, number>()
 
 async function connect(): Promise<SmtpClient> {
@@ -85,7 +88,9 @@ await Promise.all([killAll(), ...Array.from({ length: 5 }, handAll)])
 const waiting = (): number => rows("select id from incoming_report where state = 'received'").length
 await until(() => waiting() === 0)
 const left = waiting()
-const bounced = new Set(rows<{ address: string }>("select forward_path as address from recipient where state = 'bounced'").map(({ address }) => address))
+const bounced = new Set(
+  rows<{ address: string }>("select forward_path as address from recipient where state = 'bounced'").map(({ address }) => address),
+)
 const events = rows("select id from event where type = 'email.bounced'").length
 const suppressions = rows('select id from suppression').length
 await server.end('SIGTERM')
@@ -95,5 +100,7 @@ rmSync(directory, { recursive: true, force: true })
 
 const lost = [...taken.keys()].filter((address) => !bounced.has(address)).length
 const count = [...taken.values()].reduce((sum, each) => sum + each, 0)
-console.log(`${count} reports taken of ${taken.size} messages, ${kills} kills: ${bounced.size} bounced, ${events} events, ${suppressions} suppressions; ${lost} lost, ${left} left`)
+console.log(
+  `${count} reports taken of ${taken.size} messages, ${kills} kills: ${bounced.size} bounced, ${events} events, ${suppressions} suppressions; ${lost} lost, ${left} left`,
+)
 process.exit(taken.size === messages && lost + left === 0 && events === bounced.size && suppressions === bounced.size ? 0 : 1)

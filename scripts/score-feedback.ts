@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { concernedRecipients, isSystemPath } from '../src/feedback/feedback-report.ts'
-import type { FeedbackReport } from '../src/feedback/feedback-report.ts'
+import { concernedRecipients, isSystemPath, type FeedbackReport } from '../src/feedback/feedback-report.ts'
 import { matchReport } from '../src/feedback/match-report.ts'
 import { parseFeedback } from '../src/feedback/parse-feedback.ts'
 import { readReturnedMessage } from '../src/feedback/read-returned-message.ts'
@@ -91,7 +90,9 @@ function isRight(scored: Scored): boolean {
 }
 
 const falselyHard = (scored: Scored): number =>
-  scored.report?.recipients.filter(({ address, hard }) => hard && !scored.label.recipients.some((each) => each.hard && lower(each.address) === lower(address))).length ?? 0
+  scored.report?.recipients.filter(
+    ({ address, hard }) => hard && !scored.label.recipients.some((each) => each.hard && lower(each.address) === lower(address)),
+  ).length ?? 0
 
 const share = (part: number, whole: number): string => `${part}/${whole} (${whole === 0 ? '-' : ((part * 100) / whole).toFixed(1)} %)`
 
@@ -120,7 +121,8 @@ function figures(all: Scored[]): string {
 
 function wrongOne(scored: Scored): string {
   const { label, lineEnds, report, fault } = scored
-  const shown = (recipients: readonly LabelledRecipient[]): string => recipients.map(({ address, hard }) => `${address} ${hard ? 'hard' : 'soft'}`).join(', ')
+  const shown = (recipients: readonly LabelledRecipient[]): string =>
+    recipients.map(({ address, hard }) => `${address} ${hard ? 'hard' : 'soft'}`).join(', ')
   const got = report ? `${report.class}: ${shown(report.recipients)}` : fault
   const reasons = report?.recipients.map(({ category, status, reason }) => `      ${category} ${status} ${reason.slice(0, 200)}\n`) ?? []
   return `${label.id} ${lineEnds} (${label.structure})\n    label ${label.class}: ${shown(label.recipients)}\n    found ${got}\n${reasons.join('')}`
@@ -225,10 +227,22 @@ if (values['with-token']) {
     const document = readFileSync(join(directory, label.id))
     replayed.push(await replay(label, recipient, document), await replay(label, recipient, withCrlf(document)))
   }
-  if (values.list) process.stdout.write(replayed.filter((each) => !isRightReplay(each)).map(wrongReplay).join(''))
+  if (values.list)
+    process.stdout.write(
+      replayed
+        .filter((each) => !isRightReplay(each))
+        .map(wrongReplay)
+        .join(''),
+    )
   process.stdout.write(replayFigures(replayed))
   process.exit()
 }
-if (values.list) process.stdout.write(scored.filter((each) => !isRight(each)).map(wrongOne).join(''))
+if (values.list)
+  process.stdout.write(
+    scored
+      .filter((each) => !isRight(each))
+      .map(wrongOne)
+      .join(''),
+  )
 process.stdout.write(figures(scored))
 if (scored.some(({ fault }) => fault !== null)) process.exitCode = 1

@@ -15,11 +15,9 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { restMs } from '../src/connection/connection-seats.ts'
 import { startFakeDns } from '../test/support/fake-dns.ts'
-import { runFairClients } from './campaign/fair-clients.ts'
-import type { FairFigures } from './campaign/fair-clients.ts'
+import { runFairClients, type FairFigures } from './campaign/fair-clients.ts'
 import { ServerUnderTest } from './campaign/server-under-test.ts'
-import { SlowAttackers } from './campaign/slow-attackers.ts'
-import type { SlowAttack } from './campaign/slow-attackers.ts'
+import { SlowAttackers, type SlowAttack } from './campaign/slow-attackers.ts'
 
 const { values } = parseArgs({
   options: {
@@ -48,7 +46,10 @@ const fewAt: Record<SlowAttack['protocol'], number> = { http: 100, submission: 1
 
 const directory = mkdtempSync(join(tmpdir(), 'sterna-slow-'))
 const dns = await startFakeDns({})
-const server = await ServerUnderTest.prepare(directory, dns.server, 25, { STERNA_RETURN_PATH_MESSAGES_PER_MINUTE: '0', STERNA_RETURN_PATH_STORAGE_LIMIT: '64GB' })
+const server = await ServerUnderTest.prepare(directory, dns.server, 25, {
+  STERNA_RETURN_PATH_MESSAGES_PER_MINUTE: '0',
+  STERNA_RETURN_PATH_STORAGE_LIMIT: '64GB',
+})
 server.openFiles = values['open-files'] === undefined ? null : Number(values['open-files'])
 await server.start()
 
@@ -62,20 +63,28 @@ const faults: string[] = []
 const shown = (ms: number): string => (ms === Infinity ? '-' : ms.toFixed(1)).padStart(8)
 
 function judge(what: string, figures: FairFigures, quiet: FairFigures): void {
-  if (figures.failed > 0) faults.push(`${what}: ${figures.failed} of ${figures.sessions} failed, the first with ${JSON.stringify(figures.firstFailure)}`)
-  if (figures.p99 > (within === null ? longestMs : within * quiet.p99)) faults.push(`${what}: p99 of ${figures.p99.toFixed(1)} ms, ${quiet.p99.toFixed(1)} when quiet`)
+  if (figures.failed > 0)
+    faults.push(`${what}: ${figures.failed} of ${figures.sessions} failed, the first with ${JSON.stringify(figures.firstFailure)}`)
+  if (figures.p99 > (within === null ? longestMs : within * quiet.p99))
+    faults.push(`${what}: p99 of ${figures.p99.toFixed(1)} ms, ${quiet.p99.toFixed(1)} when quiet`)
   if (!server.isRunning) faults.push(`${what}: the server has ended`)
 }
 
-console.log(`${sockets} slow connections${server.openFiles === null ? '' : `, ${server.openFiles} open files`}; requests and sessions of others, ms`)
-console.log(`${'port'.padEnd(12)}${'attack from'.padEnd(16)}${'p50'.padStart(8)}${'p99'.padStart(8)}${'of'.padStart(7)}${'failed'.padStart(8)}${'held'.padStart(7)}${'sent away'.padStart(11)}`)
+console.log(
+  `${sockets} slow connections${server.openFiles === null ? '' : `, ${server.openFiles} open files`}; requests and sessions of others, ms`,
+)
+console.log(
+  `${'port'.padEnd(12)}${'attack from'.padEnd(16)}${'p50'.padStart(8)}${'p99'.padStart(8)}${'of'.padStart(7)}${'failed'.padStart(8)}${'held'.padStart(7)}${'sent away'.padStart(11)}`,
+)
 for (const [protocol, port] of ports) {
   const load = { port, protocol, token: server.token, seconds, clients }
   // The first ones find everything cold.
   await runFairClients({ ...load, localAddress: fair, seconds: Math.min(seconds / 2, 2) })
   const quiet = await runFairClients({ ...load, localAddress: fair })
   const line = (name: string, { p50, p99, sessions, failed }: FairFigures, attack = ''): void =>
-    console.log(`${protocol.padEnd(12)}${name.padEnd(16)}${shown(p50)}${shown(p99)}${String(sessions).padStart(7)}${String(failed).padStart(8)}${attack}`)
+    console.log(
+      `${protocol.padEnd(12)}${name.padEnd(16)}${shown(p50)}${shown(p99)}${String(sessions).padStart(7)}${String(failed).padStart(8)}${attack}`,
+    )
   line('nowhere', quiet)
   for (const { name, addresses, localAddress, few } of attacks) {
     const attackers = await SlowAttackers.start({ port, protocol, sockets: few ? fewAt[protocol] : sockets, addresses })

@@ -39,7 +39,13 @@ const directory = values.directory ?? mkdtempSync(join(tmpdir(), 'sterna-upkeep-
 const file = databaseFile(directory)
 if (!existsSync(file)) {
   const startedAt = performance.now()
-  makeHistory(directory, { messages: Number(values.messages), from: now - 100 * day, to: now, contentSince: now - 10 * day, attemptsSince: now - 100 * day })
+  makeHistory(directory, {
+    messages: Number(values.messages),
+    from: now - 100 * day,
+    to: now,
+    contentSince: now - 10 * day,
+    attemptsSince: now - 100 * day,
+  })
   // It was written without flushes; the first one of a step is not to pay for all of it.
   flush(file)
   console.log(`made ${values.messages} messages in ${Math.round((performance.now() - startedAt) / 1000)} s, ${megabytes()} MB`)
@@ -66,8 +72,11 @@ async function measure(name: string, work: () => Promise<unknown>): Promise<void
   for (const [what, holds] of Map.groupBy(takeHolds(), (hold) => hold.what)) {
     const sorted = (pick: (hold: (typeof holds)[number]) => number): number[] => holds.map(pick).toSorted((a, b) => a - b)
     const [cpu, wall] = [sorted((hold) => hold.cpu), sorted((hold) => hold.wall)]
-    const at = (all: number[], part: number): string => (all[Math.min(all.length - 1, Math.floor(all.length * part))] ?? 0).toFixed(1).padStart(6)
-    console.log(`  ${what.padEnd(60)} ${String(holds.length).padStart(6)} times; cpu ms p50 ${at(cpu, 0.5)} p99 ${at(cpu, 0.99)} max ${at(cpu, 1)}; clock p50 ${at(wall, 0.5)} max ${at(wall, 1)}`)
+    const at = (all: number[], part: number): string =>
+      (all[Math.min(all.length - 1, Math.floor(all.length * part))] ?? 0).toFixed(1).padStart(6)
+    console.log(
+      `  ${what.padEnd(60)} ${String(holds.length).padStart(6)} times; cpu ms p50 ${at(cpu, 0.5)} p99 ${at(cpu, 0.99)} max ${at(cpu, 1)}; clock p50 ${at(wall, 0.5)} max ${at(wall, 1)}`,
+    )
     longest = Math.max(longest, cpu.at(-1) ?? 0)
   }
 }
@@ -101,7 +110,15 @@ await measure('its room is given back', async () => {
 })
 await measure('somebody is erased', async () => {
   const erasures = new Erasures(
-    { db, clock, log: silentLog, secrets: secretsFrom(Buffer.alloc(32)), upkeep, erasedAddress: erasedAddressBy(Buffer.alloc(32)), eventsWritten: () => {} },
+    {
+      db,
+      clock,
+      log: silentLog,
+      secrets: secretsFrom(Buffer.alloc(32)),
+      upkeep,
+      erasedAddress: erasedAddressBy(Buffer.alloc(32)),
+      eventsWritten: () => {},
+    },
     { isAlone: false },
   )
   const number = Number(values.messages) - 7
@@ -114,6 +131,8 @@ await measure('somebody is erased', async () => {
 
 await db.close()
 const isSmaller = statSync(file).size < sizeBefore
-console.log(`\nlongest hold: ${longest.toFixed(1)} ms of the processor; the file: ${Math.round(sizeBefore / 1_000_000)} MB before, ${megabytes()} MB now`)
+console.log(
+  `\nlongest hold: ${longest.toFixed(1)} ms of the processor; the file: ${Math.round(sizeBefore / 1_000_000)} MB before, ${megabytes()} MB now`,
+)
 if (values.directory === undefined) rmSync(directory, { recursive: true })
 process.exitCode = longest <= mostMs && isSmaller ? 0 : 1

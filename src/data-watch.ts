@@ -1,6 +1,5 @@
 import { stat } from 'node:fs/promises'
-import { fingerprintOf, readKeyFile } from './account/key-file.ts'
-import type { Secrets } from './account/key-file.ts'
+import { fingerprintOf, readKeyFile, type Secrets } from './account/key-file.ts'
 import type { Config } from './config/settings.ts'
 import type { Health } from './health.ts'
 import { databaseFile } from './store/data-directory.ts'

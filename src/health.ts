@@ -4,7 +4,8 @@ import type { Log } from './log.ts'
 
 /** What can keep the server from taking or delivering mail, with what an operator reads about it. */
 const messages = {
-  disk_full: 'The disk is nearly full, so no mail is taken. What is queued is still delivered. Make room on the disk of the data directory.',
+  disk_full:
+    'The disk is nearly full, so no mail is taken. What is queued is still delivered. Make room on the disk of the data directory.',
   resolver_suspect:
     'The name servers say that many domains do not exist, which is rather their own fault. Mail to these waits and does not bounce. ' +
     'Set dns.servers to a resolver that works, best one of your own on this machine.',

@@ -2,8 +2,7 @@ import type { CoreParts } from './command/core-parts.ts'
 import type { Config } from './config/settings.ts'
 import { deliveryOptions } from './delivery/delivery-options.ts'
 import { examination } from './doctor/examination.ts'
-import { explainAddress } from './doctor/explain-address.ts'
-import type { ExplainParts } from './doctor/explain-address.ts'
+import { explainAddress, type ExplainParts } from './doctor/explain-address.ts'
 import { ownAddresses } from './doctor/own-addresses.ts'
 import { EventFeed } from './event/event-feed.ts'
 import { ReportList } from './feedback/report-list.ts'
@@ -151,7 +150,13 @@ const unsubscribeParts = ({ db, clock, secrets, erasedAddress }: CoreParts, { ev
 /** Routes as delivery finds them. */
 function explainParts({ db, clock, config, resolver, erasedAddress }: CoreParts, { queueAdmin }: Inside): ExplainParts {
   const { hostname, port, smarthost, ...guard } = deliveryOptions(config)
-  return { db, clock, queueAdmin, erasedAddress, route: { resolver, guard, ownNames: [hostname.toLowerCase()], port, smarthost, random: Math.random } }
+  return {
+    db,
+    clock,
+    queueAdmin,
+    erasedAddress,
+    route: { resolver, guard, ownNames: [hostname.toLowerCase()], port, smarthost, random: Math.random },
+  }
 }
 
 /** What the endpoints for accounts, keys and users work on. */
@@ -172,4 +177,3 @@ function peopleParts(core: CoreParts, webhooks: Webhooks) {
     entry: new SessionEntry({ baseUrl, sessions: people.sessions, audit }),
   }
 }
-

@@ -17,7 +17,11 @@ export function isPublicAddress(address: string): boolean {
 export function clientNetwork(address: string): string {
   if (!ipaddr.isValid(address)) return address
   const parsed = ipaddr.process(address)
-  if (parsed instanceof ipaddr.IPv6) return `${parsed.parts.slice(0, 4).map((part) => part.toString(16)).join(':')}::/64`
+  if (parsed instanceof ipaddr.IPv6)
+    return `${parsed.parts
+      .slice(0, 4)
+      .map((part) => part.toString(16))
+      .join(':')}::/64`
   return parsed.toString()
 }
 

@@ -9,8 +9,7 @@ import type { IncomingReports } from './feedback/incoming-reports.ts'
 import { isoTime } from './iso-time.ts'
 import { Retention } from './message/retention.ts'
 import type { QueueRunner } from './queue/queue-runner.ts'
-import { startScheduler } from './scheduler.ts'
-import type { Scheduler } from './scheduler.ts'
+import { startScheduler, type Scheduler } from './scheduler.ts'
 import { SearchIndex } from './search/search-index.ts'
 import type { CertificateRenewal } from './smtp-server/certificate-renewal.ts'
 import type { Uploads } from './submission/upload.ts'
@@ -55,7 +54,10 @@ export function startJobs(core: CoreParts, parts: JobParts, stops: Stop[]): Sche
     ],
     log,
   )
-  stops.push(() => scheduler.stop(), () => apiKeys.flush())
+  stops.push(
+    () => scheduler.stop(),
+    () => apiKeys.flush(),
+  )
   return scheduler
 }
 

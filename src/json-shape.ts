@@ -55,7 +55,7 @@ export class JsonShape {
 
   /** Where the string that goes on at `from` has ended, after its quotation mark; the chunk's end where it has not. */
   #stringEnd(chunk: Uint8Array, from: number): number {
-    for (let at = from; ; ) {
+    for (let at = from; ;) {
       const quote = chunk.indexOf(quotationMark, at)
       const end = quote === -1 ? chunk.length : quote
       let start = end

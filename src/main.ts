@@ -2,11 +2,9 @@ import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { systemClock } from './clock.ts'
-import { failed, parseCommand, runCommand } from './command/command-line.ts'
-import type { ParsedCommand } from './command/command-line.ts'
+import { failed, parseCommand, runCommand, type ParsedCommand } from './command/command-line.ts'
 import { compactDatabase } from './command/compact-database.ts'
-import { askServer, controlSocketPath, serveControlSocket } from './command/control-socket.ts'
-import type { CommandResult } from './command/control-socket.ts'
+import { askServer, controlSocketPath, serveControlSocket, type CommandResult } from './command/control-socket.ts'
 import { parseFeedbackFiles } from './command/feedback-commands.ts'
 import { helpPage } from './command/help-page.ts'
 import { openCommandParts } from './command/open-command-parts.ts'
@@ -15,8 +13,7 @@ import { judgeFiles, rewriteFile } from './command/tracking-commands.ts'
 import { welcome } from './command/welcome.ts'
 import { loadConfig } from './config/load-config.ts'
 import type { Config } from './config/settings.ts'
-import { createLog } from './log.ts'
-import type { Log } from './log.ts'
+import { createLog, type Log } from './log.ts'
 import { findDatabase } from './store/data-directory.ts'
 
 /** How long a stop may take before what is still in hand is left for the next start, ms: containers are killed after 10 s. */
@@ -131,8 +128,7 @@ function nextSignal(log: Log): Promise<string> {
   return promise
 }
 
-const version = (): string =>
-  (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }).version
+const version = (): string => (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }).version
 
 function bench(): Promise<CommandResult> {
   const { promise, resolve, reject } = Promise.withResolvers<CommandResult>()

@@ -1,21 +1,17 @@
 import { Rollup } from './analytics/rollup.ts'
 import type { CommandParts } from './command/command-parts.ts'
-import { openCoreParts } from './command/core-parts.ts'
-import type { CoreParts, Outside } from './command/core-parts.ts'
+import { openCoreParts, type CoreParts, type Outside } from './command/core-parts.ts'
 import type { Config } from './config/settings.ts'
-import { connectionShares, judgeOpenFiles, openFileLimit } from './connection/open-files.ts'
-import type { ConnectionShares } from './connection/open-files.ts'
+import { connectionShares, judgeOpenFiles, openFileLimit, type ConnectionShares } from './connection/open-files.ts'
 import { DataWatch } from './data-watch.ts'
 import { deliveryOptions } from './delivery/delivery-options.ts'
-import { startDelivery } from './delivery/delivery-threads.ts'
-import type { Delivery } from './delivery/delivery-threads.ts'
+import { startDelivery, type Delivery } from './delivery/delivery-threads.ts'
 import { JobFrames } from './delivery/job-frames.ts'
 import { MessageIdentity } from './delivery/message-identity.ts'
 import { ResolverWatch } from './delivery/resolver-watch.ts'
 import { startDomainReportReader } from './domain-report/domain-report-reader.ts'
-import { openDoors } from './doors.ts'
+import { openDoors, type DoorAddresses } from './doors.ts'
 import type { Inside, Stop } from './door-parts.ts'
-import type { DoorAddresses } from './doors.ts'
 import { HitRecorder } from './engagement/hit-recorder.ts'
 import { Erasures } from './erasure/erasures.ts'
 import { SternaError } from './errors.ts'
@@ -36,8 +32,7 @@ import { QueueAdmin } from './queue/queue-admin.ts'
 import { queueFigures } from './queue/queue-figures.ts'
 import { QueueRunner } from './queue/queue-runner.ts'
 import { diskFigures } from './store/disk-figures.ts'
-import { accept } from './submission/accept.ts'
-import type { AcceptParts } from './submission/accept.ts'
+import { accept, type AcceptParts } from './submission/accept.ts'
 import { FreeSpace } from './submission/free-space.ts'
 import { IdempotencyKeys } from './submission/idempotency-keys.ts'
 import { SystemMailer } from './submission/system-mail.ts'
@@ -47,8 +42,7 @@ import { CertifiedNames } from './tracking/certified-names.ts'
 import { judgeHits } from './tracking/judge-hits.ts'
 import { TrackingLinks } from './tracking/tracking-links.ts'
 import { trackingKeys } from './tracking/tracking-token.ts'
-import { openWebhooks } from './webhook/open-webhooks.ts'
-import type { Webhooks } from './webhook/open-webhooks.ts'
+import { openWebhooks, type Webhooks } from './webhook/open-webhooks.ts'
 import { webhookFigures } from './webhook/webhook-figures.ts'
 
 /**
@@ -115,7 +109,18 @@ export async function startRelay(config: Config, outside: Outside & { version: s
     await reports.measure()
     openFeedback(core, { reports, systemMail, eventsWritten }, stops)
     const inside = {
-      ...entry, reports, hits, certified, queue, queueAdmin, erasures, rollup, webhooks, follower, eventsWritten, shares,
+      ...entry,
+      reports,
+      hits,
+      certified,
+      queue,
+      queueAdmin,
+      erasures,
+      rollup,
+      webhooks,
+      follower,
+      eventsWritten,
+      shares,
       version: outside.version,
     }
     const { addresses, certificate, refusedLogins } = await openDoors(core, inside, stops)

@@ -2,8 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { SternaError } from './errors.ts'
 import { cpuTimeOf } from './process-cpu-time.ts'
-import { inPieces } from './untrusted-reader-child.ts'
-import type { ReaderAnswer, ReaderRequest } from './untrusted-reader-child.ts'
+import { inPieces, type ReaderAnswer, type ReaderRequest } from './untrusted-reader-child.ts'
 
 interface UntrustedReaderOptions {
   /** The module the child runs, `new URL('./x.ts', import.meta.url)`; it calls `readUntrusted` and nothing else. */

@@ -6,7 +6,10 @@ import { settableClock } from './support/settable-clock.ts'
 const start = Date.UTC(2026, 10, 22, 6)
 const hour = 3_600_000
 
-beforeEach(() => void vi.useFakeTimers({ now: start, toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date', 'performance'] }))
+beforeEach(
+  () =>
+    void vi.useFakeTimers({ now: start, toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date', 'performance'] }),
+)
 afterEach(() => void vi.useRealTimers())
 
 /** How often it has fired so far. */
@@ -57,6 +60,9 @@ test('the watch tells when the time of day is set, not that time goes by', () =>
   vi.advanceTimersByTime(60_000)
   clock.correct(2 * hour)
   vi.advanceTimersByTime(60_000)
-  expect(jumps).toEqual([{ from: now, to: now - hour }, { from: now - hour, to: now + hour }])
+  expect(jumps).toEqual([
+    { from: now, to: now - hour },
+    { from: now - hour, to: now + hour },
+  ])
   watch.stop()
 })

@@ -24,18 +24,21 @@ async function watched() {
   return { dataDir, secretKeyFile, faults }
 }
 
-test.each(['sterna.db', 'sterna.db-wal', 'sterna.db-shm'])('it is told when %s has lost its name or another file has it, until it is back', async (name) => {
-  const { dataDir, faults } = await watched()
-  const path = join(dataDir, name)
-  expect(await faults()).toEqual([])
-  renameSync(path, `${path}.aside`)
-  expect(await faults()).toEqual(['database_gone'])
-  copyFileSync(`${path}.aside`, path)
-  expect(await faults()).toEqual(['database_gone'])
-  rmSync(path)
-  renameSync(`${path}.aside`, path)
-  expect(await faults()).toEqual([])
-})
+test.each(['sterna.db', 'sterna.db-wal', 'sterna.db-shm'])(
+  'it is told when %s has lost its name or another file has it, until it is back',
+  async (name) => {
+    const { dataDir, faults } = await watched()
+    const path = join(dataDir, name)
+    expect(await faults()).toEqual([])
+    renameSync(path, `${path}.aside`)
+    expect(await faults()).toEqual(['database_gone'])
+    copyFileSync(`${path}.aside`, path)
+    expect(await faults()).toEqual(['database_gone'])
+    rmSync(path)
+    renameSync(`${path}.aside`, path)
+    expect(await faults()).toEqual([])
+  },
+)
 
 test('it is told when the data directory is gone', async () => {
   const { dataDir, faults } = await watched()

@@ -21,7 +21,10 @@ const owners = new Map(rows('Owners of libraries').map(([library = '', owner = '
 
 function importsOf(file: string): string[] {
   const code = readFileSync(join(src, file), 'utf8')
-  return Array.from(code.matchAll(/(?:^|\s)(?:import|export)\s[^'"]*?from\s+'([^']+)'|import\('([^']+)'\)/g), (match) => match[1] ?? match[2] ?? '')
+  return Array.from(
+    code.matchAll(/(?:^|\s)(?:import|export)\s[^'"]*?from\s+'([^']+)'|import\('([^']+)'\)/g),
+    (match) => match[1] ?? match[2] ?? '',
+  )
 }
 
 test('the map names every folder and every file beside them', () => {

@@ -78,7 +78,10 @@ describe('backup and restore', () => {
     expect(await succeed('backup', 'backup.db')).toBe(`${backup}\n`)
     expect(statSync(backup).mode & 0o777).toBe(0o600)
     expect(existsSync(`${backup}.key`)).toBe(false)
-    expect(await sterna('backup', 'backup.db', '--config', config)).toMatchObject({ exitCode: 1, stderr: expect.stringMatching(/exists already/) })
+    expect(await sterna('backup', 'backup.db', '--config', config)).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringMatching(/exists already/),
+    })
   })
 
   test('a restore demands the right key, and then everything is there', async () => {

@@ -37,7 +37,7 @@ it('nor does time in which this process is held up, while the answer is there an
   await pause(5)
   await new Promise<void>((resolve) =>
     setImmediate(() => {
-      for (const begin = performance.now(); performance.now() - begin < 1_000; );
+      for (const begin = performance.now(); performance.now() - begin < 1_000;);
       resolve()
     }),
   )
@@ -68,7 +68,11 @@ it.each([
 })
 
 it('a reader that is killed before it has all of a document has not refused it', async () => {
-  const killed = new UntrustedReader({ child: new URL('./support/killed-reader-process.ts', import.meta.url), timeoutMs: 2000, maxOldSpaceMb: 64 })
+  const killed = new UntrustedReader({
+    child: new URL('./support/killed-reader-process.ts', import.meta.url),
+    timeoutMs: 2000,
+    maxOldSpaceMb: 64,
+  })
   reader = killed
   await expect(killed.read(async () => [Buffer.alloc(20_000_000)], null)).rejects.toMatchObject({ code: 'service_unavailable' })
 })

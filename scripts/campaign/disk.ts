@@ -1,7 +1,6 @@
 import { constants, lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import { FileContent } from './file-content.ts'
-import type { FileChange } from './file-content.ts'
+import { FileContent, type FileChange } from './file-content.ts'
 import type { FileRecord } from './file-shim.ts'
 
 interface File {
@@ -107,7 +106,11 @@ export class Disk {
     const node = call === 'mkdir' ? newDirectory() : call === 'symlink' ? linkTo(other) : this.#named(call === 'link' ? other : path)
     // What was never a file, such as a socket, is not kept.
     if (!node) return
-    if (call === 'rename') this.#change([{ ...place, node: null }, { ...this.#placeOf(other), node }])
+    if (call === 'rename')
+      this.#change([
+        { ...place, node: null },
+        { ...this.#placeOf(other), node },
+      ])
     else this.#change([{ ...place, node: call === 'unlink' ? null : node }])
   }
 
@@ -214,7 +217,7 @@ function torn({ at, bytes }: FileChange, random: Random): FileChange[] {
   if (bytes === null) return []
   const unit = random() < 0.5 ? sectorBytes : pageBytes
   const parts: FileChange[] = []
-  for (let from = 0; from < bytes.length; ) {
+  for (let from = 0; from < bytes.length;) {
     const to = Math.min(bytes.length, (Math.floor((at + from) / unit) + 1) * unit - at)
     if (random() < 0.5) parts.push({ at: at + from, bytes: bytes.subarray(from, to) })
     from = to

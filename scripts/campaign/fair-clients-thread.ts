@@ -1,9 +1,7 @@
 /** Clients that behave, one session after the other, each on a connection of its own. Started by fair-clients.ts. */
-import { connect } from 'node:net'
-import type { Socket } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
-import { parentPort, workerData } from 'node:worker_threads'
-import type { MessagePort } from 'node:worker_threads'
+import { parentPort, workerData, type MessagePort } from 'node:worker_threads'
 import type { FairClients, FairFigures } from './fair-clients.ts'
 
 const { port, protocol, token, localAddress, seconds, clients } = workerData as FairClients
@@ -30,7 +28,15 @@ const sessions: Record<FairClients['protocol'], { greeting: boolean; lines: stri
   submission: [
     {
       greeting: true,
-      lines: ['EHLO fair.example', login, 'MAIL FROM:<app@sender.example>', 'RCPT TO:<delivered@simulator.test>', 'DATA', message, 'QUIT'].map((line) => `${line}\r\n`),
+      lines: [
+        'EHLO fair.example',
+        login,
+        'MAIL FROM:<app@sender.example>',
+        'RCPT TO:<delivered@simulator.test>',
+        'DATA',
+        message,
+        'QUIT',
+      ].map((line) => `${line}\r\n`),
       answers: /^[23]\d\d /m,
     },
   ],

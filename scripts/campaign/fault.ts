@@ -61,7 +61,16 @@ export async function tryFault(fault: Fault, stage: Stage): Promise<FaultResult>
   for (const [what, count] of Object.entries(counted)) if (count > 0) problems.push(`${count} ${what}`)
   if (twice > inDoubt) problems.push(`${twice} delivered twice, ${inDoubt} in doubt`)
   problems.push(...faultsOfEndings(fault, supervised))
-  return { name: fault.name, acknowledged: ledger.acknowledged.size, ...counted, twice, inDoubt, health: seen, ended: wordsOf(supervised), problems }
+  return {
+    name: fault.name,
+    acknowledged: ledger.acknowledged.size,
+    ...counted,
+    twice,
+    inDoubt,
+    health: seen,
+    ended: wordsOf(supervised),
+    problems,
+  }
 }
 
 function faultsOfEndings(fault: Fault, { endings }: SupervisedServer): string[] {

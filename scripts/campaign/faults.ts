@@ -5,8 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { openWriter } from '../../src/store/sqlite-connection.ts'
 import type { FakeEntry } from '../../test/support/fake-dns.ts'
 import type { Fault } from './fault.ts'
-import { zone } from './fault-stage.ts'
-import type { Stage } from './fault-stage.ts'
+import { zone, type Stage } from './fault-stage.ts'
 import { fileFaults } from './file-faults.ts'
 
 const minute = 60_000
@@ -93,7 +92,7 @@ const unreadableKey: Fault = {
     await stage.lasts()
     const before = new Set(ledger.acknowledged)
     const others = (): number => [...ledger.acknowledged].filter((id) => !before.has(id) && sink.taken.has(id)).length
-    await stage.demand('delivering others\' mail meanwhile', () => others() > 30, 30)
+    await stage.demand("delivering others' mail meanwhile", () => others() > 30, 30)
     await supervised.hold()
     changeKeys(directory, (_, id) => keys.get(id)!)
     supervised.release()
@@ -105,7 +104,13 @@ async function sendUnsignable({ httpPort, token }: Stage['server'], acknowledged
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
   for (let sent = 0; sent < unsignable; sent += 100) {
     const ids = Array.from({ length: 100 }, (_, i) => `k${sent + i}`)
-    const emails = ids.map((id, i) => ({ from: 'app@broken.example', to: `${id}@rcpt${i % 5}.example`, subject: id, text: id, headers: { 'X-Campaign': id } }))
+    const emails = ids.map((id, i) => ({
+      from: 'app@broken.example',
+      to: `${id}@rcpt${i % 5}.example`,
+      subject: id,
+      text: id,
+      headers: { 'X-Campaign': id },
+    }))
     const answer = await fetch(`http://127.0.0.1:${httpPort}/api/emails/batch`, { method: 'POST', headers, body: JSON.stringify(emails) })
     if (answer.status !== 200) throw new Error(`a batch was answered ${answer.status} ${await answer.text()}`)
     for (const id of ids) acknowledged.add(id)
@@ -116,9 +121,12 @@ async function sendUnsignable({ httpPort, token }: Stage['server'], acknowledged
 function changeKeys(directory: string, changed: (blob: Uint8Array, id: string) => Uint8Array): Map<string, Uint8Array> {
   const connection = openWriter(directory)
   const keys = connection
-    .prepare<[], { id: string; private_key: Uint8Array }>(`select id, private_key from dkim_key where domain_id in (select id from domain where name = 'broken.example')`)
+    .prepare<[], { id: string; private_key: Uint8Array }>(
+      `select id, private_key from dkim_key where domain_id in (select id from domain where name = 'broken.example')`,
+    )
     .all()
-  for (const { id, private_key } of keys) connection.prepare('update dkim_key set private_key = ? where id = ?').run(changed(private_key, id), id)
+  for (const { id, private_key } of keys)
+    connection.prepare('update dkim_key set private_key = ? where id = ?').run(changed(private_key, id), id)
   connection.close()
   return new Map(keys.map(({ id, private_key }) => [id, private_key]))
 }
@@ -134,7 +142,9 @@ const fewFiles: Fault = {
     const ask = (path: string): Promise<void> =>
       new Promise((resolve, reject) => {
         const headers = { authorization: `Bearer ${server.token}` }
-        const asking = request({ host: '127.0.0.1', port: server.httpPort, path, headers, agent }, (answer) => answer.resume().on('end', resolve))
+        const asking = request({ host: '127.0.0.1', port: server.httpPort, path, headers, agent }, (answer) =>
+          answer.resume().on('end', resolve),
+        )
         asking.on('error', reject).end()
       })
     await ask('/healthz')

@@ -42,7 +42,7 @@ function startReader(name: string, after: string | null, round: Round): FeedRead
 /** Asks for the next page behind the last event that was seen, for ever. */
 export const followPages = (server: ServerUnderTest, after: string | null = null): FeedReader =>
   startReader('after=', after, async (reader, last, signal) => {
-    for (let place = last, hasMore = true; hasMore; ) {
+    for (let place = last, hasMore = true; hasMore;) {
       const query = `?order=asc&limit=100${place === null ? '' : `&after=${place}`}`
       const response = await fetch(address(server, query), { headers: { authorization: `Bearer ${server.token}` }, signal })
       const body = (await response.json()) as { has_more: boolean; data: { id: string }[] }
@@ -54,7 +54,10 @@ export const followPages = (server: ServerUnderTest, after: string | null = null
   })
 
 /** Follows the stream, and connects again with the id of the last event; with `slowMs` it rests after each piece. */
-export const followStream = (server: ServerUnderTest, { name, after, slowMs = 0 }: { name: string; after: string; slowMs?: number }): FeedReader =>
+export const followStream = (
+  server: ServerUnderTest,
+  { name, after, slowMs = 0 }: { name: string; after: string; slowMs?: number },
+): FeedReader =>
   startReader(name, after, async (reader, last, signal) => {
     const headers = { authorization: `Bearer ${server.token}`, 'last-event-id': last ?? after }
     const response = await fetch(address(server, '/stream'), { headers, signal })

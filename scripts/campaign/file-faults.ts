@@ -24,7 +24,11 @@ async function fail(stage: Stage, fault: ChosenFault, during: () => Promise<void
 }
 
 /** Calls fail while the server runs. */
-const whileRunning = (name: string, fault: ChosenFault, more: Partial<Fault> = {}): Fault => ({ name, ...more, strike: (stage) => fail(stage, fault) })
+const whileRunning = (name: string, fault: ChosenFault, more: Partial<Fault> = {}): Fault => ({
+  name,
+  ...more,
+  strike: (stage) => fail(stage, fault),
+})
 
 /** Calls fail while the server stops and starts again. */
 const overRestart = (name: string, fault: ChosenFault, more: Partial<Fault> = {}): Fault => ({
@@ -79,7 +83,12 @@ const putAside = (path: string): (() => void) => {
 
 const everyCall: FileFault['calls'] = ['open', 'write', 'truncate', 'flush', 'rename', 'unlink', 'link', 'mkdir']
 
-const eio = (calls: FileFault['calls'], path: string, more: Partial<ChosenFault> = {}): ChosenFault => ({ error: 'EIO', calls, path, ...more })
+const eio = (calls: FileFault['calls'], path: string, more: Partial<ChosenFault> = {}): ChosenFault => ({
+  error: 'EIO',
+  calls,
+  path,
+  ...more,
+})
 /** One call fails, another one each time. */
 const oneOf = (upTo: number): Partial<ChosenFault> => ({ upTo, times: 1 })
 
@@ -143,7 +152,11 @@ const closedFileSystem: Fault[] = [
 /** Posts as somebody who may send; answers the ids that it made. */
 async function post({ httpPort, token }: Stage['server'], path: string, body?: object): Promise<string[]> {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-  const answer = await fetch(`http://127.0.0.1:${httpPort}${path}`, { method: 'POST', headers, ...(body && { body: JSON.stringify(body) }) })
+  const answer = await fetch(`http://127.0.0.1:${httpPort}${path}`, {
+    method: 'POST',
+    headers,
+    ...(body && { body: JSON.stringify(body) }),
+  })
   const { data = [] } = (await answer.json()) as { data?: { id: string }[] }
   return data.map(({ id }) => id)
 }
@@ -152,7 +165,13 @@ async function post({ httpPort, token }: Stage['server'], path: string, body?: o
 function postSpread(server: Stage['server']): Promise<string[]> {
   const scheduled_at = new Date(Date.now() + 3_600_000).toISOString()
   const to = (): string => `later@${randomBytes(6).toString('hex')}.example`
-  const emails = Array.from({ length: 100 }, () => ({ from: 'app@sender.example', to: to(), subject: 'later', text: 'later', scheduled_at }))
+  const emails = Array.from({ length: 100 }, () => ({
+    from: 'app@sender.example',
+    to: to(),
+    subject: 'later',
+    text: 'later',
+    scheduled_at,
+  }))
   return post(server, '/api/emails/batch', emails)
 }
 

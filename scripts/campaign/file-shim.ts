@@ -66,7 +66,13 @@ export class FileShim {
     writeFileSync(control, Buffer.alloc(controlBytes))
     this.#control = openSync(control, 'r+')
     // What goes through io_uring would not be seen.
-    this.environment = { LD_PRELOAD: library, SHIM_ROOT: realpathSync(root), SHIM_LOG: this.#log, SHIM_CONTROL: control, UV_USE_IO_URING: '0' }
+    this.environment = {
+      LD_PRELOAD: library,
+      SHIM_ROOT: realpathSync(root),
+      SHIM_LOG: this.#log,
+      SHIM_CONTROL: control,
+      UV_USE_IO_URING: '0',
+    }
   }
 
   /** How long the log is: whatever a process did before this moment lies before this place. */
@@ -77,7 +83,7 @@ export class FileShim {
   records(): FileRecord[] {
     const log = readFileSync(this.#log)
     const records: FileRecord[] = []
-    for (let at = 0; at < log.length; ) {
+    for (let at = 0; at < log.length;) {
       const [length, otherLength] = [log.readUInt32LE(at + 24), log.readUInt32LE(at + 28)]
       const [data, end] = [at + headerBytes, at + headerBytes + length + otherLength]
       records.push({
@@ -100,7 +106,10 @@ export class FileShim {
     const page = Buffer.alloc(controlBytes)
     if (fault) {
       page.writeInt32LE(constants.errno[fault.error], 0)
-      page.writeUInt32LE(fault.calls.reduce((bits, call) => bits | (1 << fileCalls.indexOf(call)), 0), 4)
+      page.writeUInt32LE(
+        fault.calls.reduce((bits, call) => bits | (1 << fileCalls.indexOf(call)), 0),
+        4,
+      )
       page.writeInt32LE(fault.skip ?? 0, 8)
       page.writeInt32LE(fault.times ?? -1, 12)
       page.write(fault.path, failedPlace + 4)

@@ -1,5 +1,4 @@
-import { encodeToken } from '../../src/smtp/verp.ts'
-import type { TokenPurpose } from '../../src/smtp/verp.ts'
+import { encodeToken, type TokenPurpose } from '../../src/smtp/verp.ts'
 import { composeComplaint, composeDsn, composeVacation } from '../../test/support/returned-mail.ts'
 
 /** A recipient of the server under test, as whoever sees its mail knows it. */
@@ -37,12 +36,20 @@ const oneOf = <T>(items: readonly T[]): T => items[Math.floor(Math.random() * it
 const randomLetters = (length: number): string => Array.from({ length }, () => alphabet[Math.floor(Math.random() * 32)]).join('')
 
 /** Every kind of forgery by its name. */
-export function forgeries({ tokenKey, domain, delivered, waiting, bounced, complained }: ForgerKnowledge): Record<string, () => ForgedReport> {
+export function forgeries({
+  tokenKey,
+  domain,
+  delivered,
+  waiting,
+  bounced,
+  complained,
+}: ForgerKnowledge): Record<string, () => ForgedReport> {
   const token = (purpose: TokenPurpose, { id, createdAt }: KnownRecipient, ageDays = 0, key = tokenKey): string =>
     encodeToken(purpose, { recipientId: id, createdAt: createdAt - ageDays * day }, key)
   const path = (recipient: KnownRecipient, ageDays = 0): string => `${token('bounce', recipient, ageDays)}@${domain}`
   const dsnOf = ({ address }: KnownRecipient): string => composeDsn({ recipient: address })
-  const headerOf = (reference: string, { address }: KnownRecipient): string => `X-Sterna-Ref: ${reference}\r\nTo: ${address}\r\nSubject: Hello`
+  const headerOf = (reference: string, { address }: KnownRecipient): string =>
+    `X-Sterna-Ref: ${reference}\r\nTo: ${address}\r\nSubject: Hello`
   const complaintWith = (header: string): string => composeComplaint({ original: `${header}\r\n\r\nHello` })
   const loop = `fbl@${domain}`
   const two = (): [KnownRecipient, KnownRecipient] => {
@@ -99,7 +106,10 @@ export function forgeries({ tokenKey, domain, delivered, waiting, bounced, compl
     },
     'an automatic reply': () => ({ to: path(oneOf(delivered)), text: composeVacation() }),
     'a complaint without a token': () => ({ to: loop, text: complaintWith(`To: ${oneOf(delivered).address}\r\nSubject: Hello`) }),
-    'a complaint with a token out of thin air': () => ({ to: loop, text: complaintWith(headerOf(`r${randomLetters(46)}`, oneOf(delivered))) }),
+    'a complaint with a token out of thin air': () => ({
+      to: loop,
+      text: complaintWith(headerOf(`r${randomLetters(46)}`, oneOf(delivered))),
+    }),
     'a complaint with a token whose time is over': () => {
       const about = oneOf(delivered)
       return { to: loop, text: complaintWith(headerOf(token('reference', about, 120), about)) }

@@ -1,5 +1,4 @@
-import { createServer } from 'node:net'
-import type { AddressInfo, Socket } from 'node:net'
+import { createServer, type AddressInfo, type Socket } from 'node:net'
 
 /** How long an outcome may wait before it is on disk, ms: the server's window plus a slow commit. */
 const windowMs = 40

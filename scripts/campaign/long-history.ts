@@ -1,8 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { idFloor } from '../../src/id.ts'
 import { migrate } from '../../src/store/migrate.ts'
-import { openWriter } from '../../src/store/sqlite-connection.ts'
-import type { Connection } from '../../src/store/sqlite-connection.ts'
+import { openWriter, type Connection } from '../../src/store/sqlite-connection.ts'
 
 type IdPrefix = Parameters<typeof idFloor>[0]
 
@@ -61,7 +60,12 @@ type Insert = (values: (string | number | null | Uint8Array)[]) => void
 
 function inserts(connection: Connection): Record<string, Insert> {
   const into = (table: string, columns: string): Insert => {
-    const statement = connection.prepare(`insert into ${table} (${columns}) values (${columns.split(',').map(() => '?').join(', ')})`)
+    const statement = connection.prepare(
+      `insert into ${table} (${columns}) values (${columns
+        .split(',')
+        .map(() => '?')
+        .join(', ')})`,
+    )
     return (values) => void statement.run(...values)
   }
   return {
@@ -124,7 +128,8 @@ function insertMessage(insert: Record<string, Insert>, n: number, history: Histo
   if (at >= history.attemptsSince) insertAttempt(insert, { n, at, id, recipient, address })
   if (at >= history.contentSince) {
     const isLarge = n % 1000 === 0
-    for (let chunk = 0; chunk < (isLarge ? largeChunks : 1); chunk++) insert['content']!([id, chunk, body(n, isLarge ? 256 * 1024 : bodySize)])
+    for (let chunk = 0; chunk < (isLarge ? largeChunks : 1); chunk++)
+      insert['content']!([id, chunk, body(n, isLarge ? 256 * 1024 : bodySize)])
   }
   if (isBounced) {
     insert['suppression']!([idOf('sup', at, n), 'acc_1', address, 'bounce', '', 0, id, '550 5.1.1 No such user', at])
@@ -137,7 +142,16 @@ function insertMessage(insert: Record<string, Insert>, n: number, history: Histo
     if (at >= history.contentSince) insert['reportContent']!([report, 'proved', 6_000, body(n, 6_000)])
   }
   if (at > history.to - 86_400_000 && n % 2 === 0) {
-    insert['idempotency']!(['acc_1', 'send', `key-${n}`, 'f'.repeat(64), 200, `{"messageId":"${id}","to":"${address}"}`, id, at + 86_400_000])
+    insert['idempotency']!([
+      'acc_1',
+      'send',
+      `key-${n}`,
+      'f'.repeat(64),
+      200,
+      `{"messageId":"${id}","to":"${address}"}`,
+      id,
+      at + 86_400_000,
+    ])
   }
 }
 
@@ -149,7 +163,10 @@ interface Sent {
   address: string
 }
 
-function insertEvents(insert: Record<string, Insert>, { n, at, id, recipient, address, subject, isBounced }: Sent & { subject: string; isBounced: boolean }): void {
+function insertEvents(
+  insert: Record<string, Insert>,
+  { n, at, id, recipient, address, subject, isBounced }: Sent & { subject: string; isBounced: boolean },
+): void {
   const types = ['email.queued', 'email.sent', isBounced ? 'email.bounced' : 'email.delivered']
   for (const [place, type] of types.entries()) {
     const data = JSON.stringify({ email_id: id, to: address, subject, delivered_at: new Date(at).toISOString() })
@@ -163,8 +180,19 @@ function insertEvents(insert: Record<string, Insert>, { n, at, id, recipient, ad
 }
 
 function insertAttempt(insert: Record<string, Insert>, { n, at, id, recipient, address }: Sent): void {
-  const lines = ['220 mx ESMTP', 'EHLO mail.example.com', '250-mx 250-SIZE 250-8BITMIME 250 STARTTLS', 'MAIL FROM:<b0123456789abcdef@send.sender.example>']
-  const transcript = JSON.stringify([...lines, '250 2.1.0 Ok', `RCPT TO:<${address}>`, '250 2.1.5 Ok', 'DATA', '354 End data', '250 2.0.0 Ok'].map((line, i) => [i, i % 2 ? 'c' : 's', line]))
+  const lines = [
+    '220 mx ESMTP',
+    'EHLO mail.example.com',
+    '250-mx 250-SIZE 250-8BITMIME 250 STARTTLS',
+    'MAIL FROM:<b0123456789abcdef@send.sender.example>',
+  ]
+  const transcript = JSON.stringify(
+    [...lines, '250 2.1.0 Ok', `RCPT TO:<${address}>`, '250 2.1.5 Ok', 'DATA', '354 End data', '250 2.0.0 Ok'].map((line, i) => [
+      i,
+      i % 2 ? 'c' : 's',
+      line,
+    ]),
+  )
   insert['attempt']!([
     idOf('att', at, n), recipient, id, at, 900, 'delivered', `mx.rcpt${n % 500}.example`, '192.0.2.1',
     '{"version":"TLSv1.3","cipher":"TLS_AES_256_GCM_SHA384","verified":true}', 'a,b', '250 2.0.0 Ok', 250, '2.0.0', transcript,

@@ -111,10 +111,7 @@ export function startMixedLoad(server: ServerUnderTest, settings: LoadSettings):
     }
   }
 
-  const clients = [
-    ...Array.from({ length: settings.smtpClients }, smtpClient),
-    ...Array.from({ length: settings.httpClients }, httpClient),
-  ]
+  const clients = [...Array.from({ length: settings.smtpClients }, smtpClient), ...Array.from({ length: settings.httpClients }, httpClient)]
   return {
     ledger,
     async stop() {

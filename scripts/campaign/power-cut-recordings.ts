@@ -5,13 +5,10 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { migrate, migrations } from '../../src/store/migrate.ts'
 import { openWriter } from '../../src/store/sqlite-connection.ts'
 import { until } from './database-rows.ts'
-import { FileShim } from './file-shim.ts'
-import type { FileRecord } from './file-shim.ts'
-import { startMixedLoad } from './mixed-load.ts'
-import type { LoadSettings } from './mixed-load.ts'
+import { FileShim, type FileRecord } from './file-shim.ts'
+import { startMixedLoad, type LoadSettings } from './mixed-load.ts'
 import type { ServerUnderTest } from './server-under-test.ts'
-import { examineByStart, judgeEnding, thingsIn } from './state-examination.ts'
-import type { Things, Verdict } from './state-examination.ts'
+import { examineByStart, judgeEnding, thingsIn, type Things, type Verdict } from './state-examination.ts'
 
 /** A piece of a server's life, with what it did to its disk. */
 export interface Recording {
@@ -49,7 +46,8 @@ interface Promised {
 const always: Things = ['account campaign']
 const load: LoadSettings = { smtpClients: 4, httpClients: 4, size: 4_000 }
 
-const promisedBy = (promised: Promised[], position: number): string[] => promised.filter((each) => each.position <= position).map(({ thing }) => thing)
+const promisedBy = (promised: Promised[], position: number): string[] =>
+  promised.filter((each) => each.position <= position).map(({ thing }) => thing)
 
 const placeOf = (records: FileRecord[], position: number): number => {
   const place = records.findIndex(({ end }) => end > position)
@@ -184,7 +182,15 @@ export async function recordBackup(base: RecordingBase): Promise<Recording> {
     const ending = await target.tryCommand('restore', copy)
     return ending.code === 0 ? examineByStart(base.prepared, directory, [things]) : judgeEnding(ending)
   }
-  return { name, root, before, records, cuts: { from: placeOf(records, begins), to: records.length }, mayRefuseUntil: acknowledgedAt, examine }
+  return {
+    name,
+    root,
+    before,
+    records,
+    cuts: { from: placeOf(records, begins), to: records.length },
+    mayRefuseUntil: acknowledgedAt,
+    examine,
+  }
 }
 
 /** A backup put back into an empty directory, and over the data of a killed server, whose newest messages are in its WAL only. */
@@ -219,7 +225,15 @@ async function recordRestore(base: RecordingBase, killed: string, { isForced }: 
     const after = await examineByStart(base.prepared, directory, [restored])
     return after.fate === 'whole' ? verdict : { ...after, words: `restored again: ${after.words}` }
   }
-  return { name, root, before, records, cuts: { from: placeOf(records, begins), to: records.length }, mayRefuseUntil: acknowledgedAt, examine }
+  return {
+    name,
+    root,
+    before,
+    records,
+    cuts: { from: placeOf(records, begins), to: records.length },
+    mayRefuseUntil: acknowledgedAt,
+    examine,
+  }
 }
 
 async function makeBackupAndKill({ prepared, data }: RecordingBase, directory: string): Promise<void> {

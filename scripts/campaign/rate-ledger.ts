@@ -49,7 +49,11 @@ export class RateClient {
 
   #trySending(method: string, path: string, body?: object): Promise<RateEntry | null> {
     const text = body === undefined ? '' : JSON.stringify(body)
-    const headers = { authorization: `Bearer ${this.#token}`, 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }
+    const headers = {
+      authorization: `Bearer ${this.#token}`,
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(text),
+    }
     return new Promise((resolve) => {
       const sent = performance.now()
       const asking = request({ host: '127.0.0.1', port: this.#port, method, path, headers, agent: this.#agent }, (answer) => {

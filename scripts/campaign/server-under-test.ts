@@ -1,5 +1,4 @@
-import { execFileSync, spawn } from 'node:child_process'
-import type { ChildProcess } from 'node:child_process'
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { freePort } from '../../bench/free-port.ts'
 import { waitForPort } from '../../bench/wait-for-port.ts'
@@ -46,7 +45,12 @@ export class ServerUnderTest {
    * Prepares the directory: an account, a verified domain `sender.example`, a key. The server is not started yet.
    * `settings`: by the names of their variables, beside those that every campaign has.
    */
-  static async prepare(directory: string, dnsServer: string, mxPort: number, settings: Record<string, string> = {}): Promise<ServerUnderTest> {
+  static async prepare(
+    directory: string,
+    dnsServer: string,
+    mxPort: number,
+    settings: Record<string, string> = {},
+  ): Promise<ServerUnderTest> {
     const server = new ServerUnderTest(
       {
         ...process.env,
@@ -79,7 +83,11 @@ export class ServerUnderTest {
   }
 
   command(...words: string[]): string {
-    return execFileSync(process.execPath, [command, ...words], { env: this.environment, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
+    return execFileSync(process.execPath, [command, ...words], {
+      env: this.environment,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    }).trim()
   }
 
   /** The same while this process goes on, and however it ends. */
@@ -105,7 +113,7 @@ export class ServerUnderTest {
    * @throws NotStarted where it ended instead
    */
   async start(): Promise<number> {
-    for (const isFirst = !this.#process; ; ) {
+    for (const isFirst = !this.#process; ;) {
       try {
         return await this.#startOnce()
       } catch (error) {

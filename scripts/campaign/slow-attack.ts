@@ -2,8 +2,7 @@
  * Many connections that hardly send anything, and come again when they are sent away. A process of its own, started by
  * slow-attackers.ts: it is told `{ port, protocol, sockets, addresses }`, then asked for its figures now and then.
  */
-import { connect } from 'node:net'
-import type { Socket } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import type { SlowAttack, SlowFigures } from './slow-attackers.ts'
 
 /** A byte from each connection every so often, ms. */
@@ -32,10 +31,12 @@ function attack({ port, protocol, sockets, addresses }: SlowAttack): void {
       open.add(socket)
       socket.write(beginnings[protocol][number % beginnings[protocol].length] ?? '')
     })
-    socket.on('error', () => {}).on('close', () => {
-      if (open.delete(socket)) sentAway++
-      setTimeout(() => queue.push(number), againMs * (0.5 + Math.random()))
-    })
+    socket
+      .on('error', () => {})
+      .on('close', () => {
+        if (open.delete(socket)) sentAway++
+        setTimeout(() => queue.push(number), againMs * (0.5 + Math.random()))
+      })
     socket.resume()
   }
   const tickMs = 20

@@ -2,8 +2,7 @@ import { loadConfig } from '../../src/config/load-config.ts'
 import { openCommandParts } from '../../src/command/open-command-parts.ts'
 import { silentLog } from '../../src/log.ts'
 import { rowsIn } from './database-rows.ts'
-import { NotStarted } from './server-under-test.ts'
-import type { Ending, ServerUnderTest } from './server-under-test.ts'
+import { NotStarted, type Ending, type ServerUnderTest } from './server-under-test.ts'
 
 /**
  * What became of a state that a power cut left: `whole`: it started with everything; `refused`: it did not, and said why;
@@ -28,10 +27,12 @@ export async function examineByStart(prepared: ServerUnderTest, directory: strin
   return ending === null ? examineContents(server, directory, alternatives) : judgeEnding(ending)
 }
 
-const endingOf = (error: unknown): Ending => (error instanceof NotStarted ? error.ending : { code: null, stdout: '', stderr: String(error) })
+const endingOf = (error: unknown): Ending =>
+  error instanceof NotStarted ? error.ending : { code: null, stdout: '', stderr: String(error) }
 
 /** What SQLite says by itself tells neither which file is meant nor what to do. */
-const bareWords = /^sterna: (?:disk I\/O error|unable to open database file|database disk image is malformed|file is not a database|attempt to write a readonly database|database is locked)$/m
+const bareWords =
+  /^sterna: (?:disk I\/O error|unable to open database file|database disk image is malformed|file is not a database|attempt to write a readonly database|database is locked)$/m
 
 /** An ending that is no success: `refused` where its words are for people. */
 export function judgeEnding({ code, stderr }: Ending): Verdict {
@@ -42,9 +43,13 @@ export function judgeEnding({ code, stderr }: Ending): Verdict {
 
 async function examineContents(server: ServerUnderTest, directory: string, alternatives: Things[]): Promise<Verdict> {
   const rows = rowsIn(directory)
-  const sound = rows<{ integrity_check: string }>('pragma integrity_check').map((row) => row.integrity_check).join(' ')
+  const sound = rows<{ integrity_check: string }>('pragma integrity_check')
+    .map((row) => row.integrity_check)
+    .join(' ')
   if (sound !== 'ok') return { fate: 'damaged', words: sound.slice(0, 300) }
-  const broken = rows<{ n: number }>('select count(*) as n from recipient r left join content c on c.message_id = r.message_id and c.chunk = 0 where c.bytes is null')
+  const broken = rows<{ n: number }>(
+    'select count(*) as n from recipient r left join content c on c.message_id = r.message_id and c.chunk = 0 where c.bytes is null',
+  )
   if (broken[0]?.n !== 0) return { fate: 'damaged', words: `${broken[0]?.n} recipients have a message without content` }
   const keys = await openKeys(server.environment).then(() => '', String)
   if (keys !== '') return { fate: 'damaged', words: keys }
@@ -58,7 +63,9 @@ async function examineContents(server: ServerUnderTest, directory: string, alter
 
 export function thingsIn(directory: string): string[] {
   const rows = rowsIn(directory)
-  const recipients = rows<{ forward_path: string }>('select forward_path from recipient').map(({ forward_path }) => forward_path.split('@')[0] as string)
+  const recipients = rows<{ forward_path: string }>('select forward_path from recipient').map(
+    ({ forward_path }) => forward_path.split('@')[0] as string,
+  )
   return [...recipients, ...rows<{ name: string }>('select name from account').map(({ name }) => `account ${name}`)]
 }
 

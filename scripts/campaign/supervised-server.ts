@@ -1,7 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { LedgerSink } from './ledger-sink.ts'
-import { NotStarted } from './server-under-test.ts'
-import type { Ending, ServerUnderTest } from './server-under-test.ts'
+import { NotStarted, type Ending, type ServerUnderTest } from './server-under-test.ts'
 
 /** A service manager waits so long before it starts a server again, ms. */
 const againMs = 300

@@ -1,12 +1,9 @@
-import { parentPort, workerData } from 'node:worker_threads'
-import type { MessagePort } from 'node:worker_threads'
+import { parentPort, workerData, type MessagePort } from 'node:worker_threads'
 import { SternaError } from '../../src/errors.ts'
-import { limits, watchedHeader } from './fuzz-limits.ts'
-import type { FuzzResult, FuzzTask } from './fuzz-limits.ts'
+import { limits, watchedHeader, type FuzzResult, type FuzzTask } from './fuzz-limits.ts'
 import { mutate } from './mutate.ts'
 import { Random } from './random.ts'
-import { targets } from './targets.ts'
-import type { Target } from './targets.ts'
+import { targets, type Target } from './targets.ts'
 
 const { target: name, seed, duration, watched } = workerData as FuzzTask
 const target = targets[name] as Target

@@ -25,7 +25,8 @@ const range = (input: Buffer, random: Random): [number, number] => {
   const longest = random.oneIn(4) ? input.length : 80
   return [start, Math.min(input.length, start + random.below(longest + 1))]
 }
-const replaced = (input: Buffer, start: number, end: number, by: Buffer): Buffer => Buffer.concat([input.subarray(0, start), by, input.subarray(end)])
+const replaced = (input: Buffer, start: number, end: number, by: Buffer): Buffer =>
+  Buffer.concat([input.subarray(0, start), by, input.subarray(end)])
 const latin1 = (text: string): Buffer => Buffer.from(text, 'latin1')
 
 function repeated(piece: Buffer, size: number): Buffer {
@@ -65,7 +66,16 @@ const mutations: Mutation[] = [
   },
   (input, random) => input.subarray(0, place(input, random)),
   (input, random) => {
-    const [from, to] = random.of([['\r\n', '\n'], ['\n', '\r\n'], ['\n', '\r'], ['\n', '\r\r\n'], ['\n', ''], [' ', '\t'], [': ', ':'], ['\n', '\n ']])
+    const [from, to] = random.of([
+      ['\r\n', '\n'],
+      ['\n', '\r\n'],
+      ['\n', '\r'],
+      ['\n', '\r\r\n'],
+      ['\n', ''],
+      [' ', '\t'],
+      [': ', ':'],
+      ['\n', '\n '],
+    ])
     return latin1(input.toString('latin1').replaceAll(from as string, to as string))
   },
   (input, random) => {

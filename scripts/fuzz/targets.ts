@@ -122,7 +122,8 @@ function readReplies(input: Buffer): string {
 }
 
 const key = Buffer.alloc(32, 1)
-const shape = (value: unknown): string => JSON.stringify(value, (name, each) => (name === 'text' || typeof each === 'string' ? typeof each : each)).slice(0, 60)
+const shape = (value: unknown): string =>
+  JSON.stringify(value, (name, each) => (name === 'text' || typeof each === 'string' ? typeof each : each)).slice(0, 60)
 
 export const targets: Record<string, Target> = {
   dsn: messageTarget((message) => ofRecipients(parseDsn(message))),
@@ -132,7 +133,12 @@ export const targets: Record<string, Target> = {
   }),
   text: messageTarget((message) => ofRecipients(parseBounceText(message))),
   classify: {
-    seeds: () => lines(...bounceRules().rules.concat(bounceRules().rulesWithoutCode).map(({ example }) => refusalText(example ?? {}))),
+    seeds: () =>
+      lines(
+        ...bounceRules()
+          .rules.concat(bounceRules().rulesWithoutCode)
+          .map(({ example }) => refusalText(example ?? {})),
+      ),
     longest: 16 * 1024,
     run: classify,
   },
@@ -145,7 +151,14 @@ export const targets: Record<string, Target> = {
   tls: {
     seeds: () => Promise.resolve(filesIn('tls')),
     longest: 256 * 1024,
-    run: (input) => unlessFaulty(() => `rows ${parseTlsReport(input.toString()).map(({ rows }) => rows.length).join(',').slice(0, 20)}`),
+    run: (input) =>
+      unlessFaulty(
+        () =>
+          `rows ${parseTlsReport(input.toString())
+            .map(({ rows }) => rows.length)
+            .join(',')
+            .slice(0, 20)}`,
+      ),
   },
   unpack: {
     seeds: async () => packedReports(),
@@ -153,18 +166,32 @@ export const targets: Record<string, Target> = {
     run: (input) => unlessFaulty(() => unpackReport(input).language),
   },
   'report-mail': {
-    seeds: async () => (await packedReports()).map((report) => Buffer.from(`Content-Type: application/gzip\nContent-Transfer-Encoding: base64\n\n${report.toString('base64')}\n`)),
+    seeds: async () =>
+      (await packedReports()).map((report) =>
+        Buffer.from(`Content-Type: application/gzip\nContent-Transfer-Encoding: base64\n\n${report.toString('base64')}\n`),
+      ),
     longest: 64 * 1024,
     run: (input) => unlessFaulty(async () => shape(await readReportMail(input))),
   },
-  header: { seeds: () => Promise.resolve(mails()), longest: 256 * 1024, run: (input) => unlessRefused(() => shape(parseHeaderBlock(input))) },
+  header: {
+    seeds: () => Promise.resolve(mails()),
+    longest: 256 * 1024,
+    run: (input) => unlessRefused(() => shape(parseHeaderBlock(input))),
+  },
   words: {
-    seeds: () => lines('=?utf-8?B?w6k=?= =?iso-8859-1?Q?=E9_a?= b', '=?iso-2022-jp?B?GyRCRnxLXBsoQg==?=', '=?utf-8?q?=C3?= =?utf-8?q?=A9?='),
+    seeds: () =>
+      lines('=?utf-8?B?w6k=?= =?iso-8859-1?Q?=E9_a?= b', '=?iso-2022-jp?B?GyRCRnxLXBsoQg==?=', '=?utf-8?q?=C3?= =?utf-8?q?=A9?='),
     longest: 64 * 1024,
     run: (input) => String(decodeHeaderText(text(input)).length > input.length),
   },
   address: {
-    seeds: () => lines('Ann <ann@example.com>, "Bob \\" x"@[192.0.2.1]', 'a(comment)@xn--bcher-kva.example', 'group: a@b.example, c@d.example;', '日本 <用户@例子.广告>'),
+    seeds: () =>
+      lines(
+        'Ann <ann@example.com>, "Bob \\" x"@[192.0.2.1]',
+        'a(comment)@xn--bcher-kva.example',
+        'group: a@b.example, c@d.example;',
+        '日本 <用户@例子.广告>',
+      ),
     longest: 64 * 1024,
     run: (input) => {
       const value = input.toString()
@@ -172,7 +199,11 @@ export const targets: Record<string, Target> = {
     },
   },
   command: {
-    seeds: () => lines('MAIL FROM:<a@b.example> SIZE=100 BODY=8BITMIME SMTPUTF8 RET=HDRS ENVID=x+2By', 'RCPT TO:<"a b"@c.example> NOTIFY=SUCCESS,FAILURE ORCPT=rfc822;a+40b'),
+    seeds: () =>
+      lines(
+        'MAIL FROM:<a@b.example> SIZE=100 BODY=8BITMIME SMTPUTF8 RET=HDRS ENVID=x+2By',
+        'RCPT TO:<"a b"@c.example> NOTIFY=SUCCESS,FAILURE ORCPT=rfc822;a+40b',
+      ),
     longest: 16 * 1024,
     run: (input) => {
       const mail = parseMailCommand(input)
@@ -184,14 +215,23 @@ export const targets: Record<string, Target> = {
     longest: 4096,
     run: (input) => shape(returnPathRecipient(input.toString(), { isOurs: (domain) => domain === 'relay.example', tokenKey: key, now: 0 })),
   },
-  reply: { seeds: () => lines('250-a\r\n250 b\r\n', '550 5.1.1 x\n', '220 mx ESMTP\r\n421 4.3.2 bye\r\n'), longest: 64 * 1024, run: readReplies },
+  reply: {
+    seeds: () => lines('250-a\r\n250 b\r\n', '550 5.1.1 x\n', '220 mx ESMTP\r\n421 4.3.2 bye\r\n'),
+    longest: 64 * 1024,
+    run: readReplies,
+  },
   dns: {
-    seeds: async () => [Buffer.from('00018180000100010000000007657861' + '6d706c6503636f6d00000f0001c00c000f00010000003c0009000a046d61696cc00c', 'hex')],
+    seeds: async () => [
+      Buffer.from('00018180000100010000000007657861' + '6d706c6503636f6d00000f0001c00c000f00010000003c0009000a046d61696cc00c', 'hex'),
+    ],
     longest: 4096,
     run: (input) => shape(parseReply(input)?.packet.answers ?? null),
   },
   html: {
-    seeds: () => lines('<html><body><h1>A</h1><p>b <a href="https://example.com">c</a><ul><li>d</ul><table><tr><td>e</table><pre>f</pre>&amp;&#233;</body>'),
+    seeds: () =>
+      lines(
+        '<html><body><h1>A</h1><p>b <a href="https://example.com">c</a><ul><li>d</ul><table><tr><td>e</table><pre>f</pre>&amp;&#233;</body>',
+      ),
     longest: 512 * 1024,
     run: (input) => String(Math.min(30, textFromHtml(input.toString()).length)),
   },

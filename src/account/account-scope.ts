@@ -5,4 +5,7 @@ export interface AccountScope {
 }
 
 /** The parameters `:accountId` and `:sandbox` of a statement. */
-export const scopeParams = ({ accountId, sandbox }: AccountScope): { accountId: string; sandbox: number } => ({ accountId, sandbox: sandbox ? 1 : 0 })
+export const scopeParams = ({ accountId, sandbox }: AccountScope): { accountId: string; sandbox: number } => ({
+  accountId,
+  sandbox: sandbox ? 1 : 0,
+})

@@ -3,8 +3,7 @@ import { SternaError } from '../errors.ts'
 import { newId } from '../id.ts'
 import type { Database } from '../store/database.ts'
 import type { Accounts, AccountStatus } from './accounts.ts'
-import { insertApiKey, selectApiKeys, shownKey, storedKeyOf } from './api-key.ts'
-import type { ApiKey, ApiKeyRow, StoredApiKey } from './api-key.ts'
+import { insertApiKey, selectApiKeys, shownKey, storedKeyOf, type ApiKey, type ApiKeyRow, type StoredApiKey } from './api-key.ts'
 import { digestOf, isWellFormed, newToken, shownPrefixOf } from './api-key-token.ts'
 import type { Permission } from './permission.ts'
 
@@ -131,7 +130,10 @@ export class ApiKeys {
    * resolves. `force` ends an overlap that is still open.
    * @throws SternaError `not_found`, `rotation_in_progress`
    */
-  async rotate(keyId: string, { overlapMs, force }: { overlapMs: number; force: boolean }): Promise<{ token: string; previousExpiresAt: number }> {
+  async rotate(
+    keyId: string,
+    { overlapMs, force }: { overlapMs: number; force: boolean },
+  ): Promise<{ token: string; previousExpiresAt: number }> {
     const key = this.#stored(keyId)
     const now = this.#clock.now()
     const token = newToken(key.sandbox)
@@ -146,7 +148,10 @@ export class ApiKeys {
     ])
     const previousDigest = written?.rows[0]?.['previous_digest']
     if (typeof previousDigest !== 'string') {
-      throw new SternaError('rotation_in_progress', 'The token before the last rotation still works. Wait, or rotate with `force` (--force), which ends it at once.')
+      throw new SternaError(
+        'rotation_in_progress',
+        'The token before the last rotation still works. Wait, or rotate with `force` (--force), which ends it at once.',
+      )
     }
     this.#forgetDigests(key)
     Object.assign(key, { digest, prefix, previousDigest, previousExpiresAt })

@@ -1,8 +1,7 @@
 import type { Clock } from '../clock.ts'
 import { idFloor, newId } from '../id.ts'
 import type { Database, Row, Statement } from '../store/database.ts'
-import { pageClause } from '../store/page-clause.ts'
-import type { Page } from '../store/page-clause.ts'
+import { pageClause, type Page } from '../store/page-clause.ts'
 import { removeInPieces } from '../store/remove-in-pieces.ts'
 
 /** `server`: nobody; it found something out by itself. */

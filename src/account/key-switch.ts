@@ -20,7 +20,7 @@ export function adoptStagedKey(path: string, fingerprint: string): void {
   const staged = stagedKey(path)
   if (!existsSync(staged) || fingerprintOf(readKeyFile(staged)) !== fingerprint) return
   if (existsSync(path)) {
-    for (let number = 1; !giveName(path, join(dirname(path), `replaced-${number}-${basename(path)}`)); ) number++
+    for (let number = 1; !giveName(path, join(dirname(path), `replaced-${number}-${basename(path)}`));) number++
     flushDirectory(dirname(path))
   }
   renameSync(staged, path)

@@ -1,5 +1,4 @@
-import { argon2, randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
-import type { ScryptOptions } from 'node:crypto'
+import { argon2, randomBytes, scrypt, timingSafeEqual, type ScryptOptions } from 'node:crypto'
 import { promisify } from 'node:util'
 import { SternaError } from '../errors.ts'
 
@@ -70,7 +69,9 @@ export class PasswordHasher {
   async verify(password: string, stored: string | null): Promise<{ isRight: boolean; isOutdated: boolean }> {
     const [algorithm, parameters = '', salt = '', hash = ''] = (stored ?? (await this.#decoyHash())).slice(1).split('$')
     if (algorithm !== 'argon2id' && algorithm !== 'scrypt') throw new Error(`passwords of ${algorithm} are not known`)
-    const found = await this.#inTurn(() => algorithms[algorithm].hash(normal(password), Buffer.from(salt, 'base64'), parametersIn(parameters)))
+    const found = await this.#inTurn(() =>
+      algorithms[algorithm].hash(normal(password), Buffer.from(salt, 'base64'), parametersIn(parameters)),
+    )
     const isRight = timingSafeEqual(found, Buffer.from(hash, 'base64')) && stored !== null
     return { isRight, isOutdated: algorithm !== this.#algorithm || parameters !== textOf(algorithms[algorithm].now) }
   }

@@ -27,9 +27,12 @@ export const noteFingerprint = (fingerprint: string): Statement => ({
 })
 
 /** How many of the stored secrets open, and how many do not. */
-export async function tryToOpen(db: Pick<Database, 'read'>, secrets: Pick<Secrets, 'open'> | null): Promise<{ opened: number; shut: number }> {
+export async function tryToOpen(
+  db: Pick<Database, 'read'>,
+  secrets: Pick<Secrets, 'open'> | null,
+): Promise<{ opened: number; shut: number }> {
   const count = { opened: 0, shut: 0 }
-  for (let after = ''; ; ) {
+  for (let after = ''; ;) {
     const rows = await db.read<Sealed>(sealedAfter, { after, limit: pageSize })
     for (const { kind, id, sealed, also } of rows) {
       for (const each of [sealed, also]) if (each) count[secrets && opens(secrets, each, `${kind} ${id}`) ? 'opened' : 'shut']++

@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../clock.ts'
 import { SternaError } from '../errors.ts'
-import { ConflictError } from '../store/database.ts'
-import type { Database, Statement } from '../store/database.ts'
+import { ConflictError, type Database, type Statement } from '../store/database.ts'
 import { digestOf } from './api-key-token.ts'
 import type { Secrets } from './key-file.ts'
 import { base32, matchingStep, otpauthUri, totpSecretBytes } from './totp.ts'
@@ -39,7 +38,9 @@ export class SecondFactors {
     if (user.totpSecret) throw new SternaError('invalid_state', 'There is a second factor already. Remove it first.')
     const secret = randomBytes(totpSecretBytes)
     const totpPending = secrets.seal(secret, sealContext(user))
-    await db.write([{ sql: 'update account_user set totp_pending = :totpPending where id = :id', params: { id: user.id, totpPending }, expect: 1 }])
+    await db.write([
+      { sql: 'update account_user set totp_pending = :totpPending where id = :id', params: { id: user.id, totpPending }, expect: 1 },
+    ])
     users.keep({ ...users.get(userId), totpPending })
     return { secret: base32(secret), uri: otpauthUri(secret, { issuer: this.#issuer, email: user.email }) }
   }
@@ -86,7 +87,9 @@ export class SecondFactors {
     const step = matchingStep(secret, code.trim(), { now: clock.now(), lastStep: user.totpStep })
     if (step === null) {
       const digest = digestOf(code.trim().toLowerCase())
-      await this.#write([{ sql: 'delete from recovery_code where user_id = :id and digest = :digest', params: { id: user.id, digest }, expect: 1 }])
+      await this.#write([
+        { sql: 'delete from recovery_code where user_id = :id and digest = :digest', params: { id: user.id, digest }, expect: 1 },
+      ])
       return
     }
     await this.#write([
@@ -118,6 +121,9 @@ export class SecondFactors {
 const sealContext = ({ id }: StoredUser): string => `totp ${id}`
 
 /** 80 random bits, in groups that can be typed. */
-const newRecoveryCode = (): string => base32(randomBytes(10)).toLowerCase().replace(/(.{4})(?=.)/g, '$1-')
+const newRecoveryCode = (): string =>
+  base32(randomBytes(10))
+    .toLowerCase()
+    .replace(/(.{4})(?=.)/g, '$1-')
 
 const wrongCode = (): SternaError => new SternaError('invalid_credentials', 'The code is wrong, or was used already.')

@@ -1,7 +1,6 @@
 import type { Clock } from '../clock.ts'
 import { SternaError } from '../errors.ts'
-import { ConflictError } from '../store/database.ts'
-import type { Database } from '../store/database.ts'
+import { ConflictError, type Database } from '../store/database.ts'
 import type { Accounts } from './accounts.ts'
 import { digestOf } from './api-key-token.ts'
 import { randomToken } from './link-token.ts'

@@ -1,8 +1,7 @@
 import type { Clock } from '../clock.ts'
 import { SternaError } from '../errors.ts'
 import { newId } from '../id.ts'
-import { ConflictError, UniqueError } from '../store/database.ts'
-import type { Database, Statement } from '../store/database.ts'
+import { ConflictError, UniqueError, type Database, type Statement } from '../store/database.ts'
 import type { Accounts } from './accounts.ts'
 import { digestOf } from './api-key-token.ts'
 import { randomToken } from './link-token.ts'
@@ -10,8 +9,7 @@ import type { PasswordHasher } from './password-hash.ts'
 import type { Role } from './permission.ts'
 import { changeUser, deleteUser, demandOtherOperator, shutOutUnlessLast, takeInvitation } from './user-changes.ts'
 import { checkedUserEmail, userEmail } from './user-email.ts'
-import { insertUser, selectUsers, storedUserOf } from './user.ts'
-import type { StoredUser, User, UserRow } from './user.ts'
+import { insertUser, selectUsers, storedUserOf, type StoredUser, type User, type UserRow } from './user.ts'
 
 interface UsersParts {
   db: Database
@@ -221,7 +219,10 @@ const invitationOver = (): SternaError => new SternaError('not_found', 'This inv
 const passwordOver = (): SternaError => new SternaError('invalid_credentials', 'The password was changed at this moment.')
 
 const lastOne = (): SternaError =>
-  new SternaError('invalid_state', 'This is the last owner of the account, or the last operator of the server. Make somebody else one first.')
+  new SternaError(
+    'invalid_state',
+    'This is the last owner of the account, or the last operator of the server. Make somebody else one first.',
+  )
 
 const definedIn = <T extends object>(change: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
   Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined)) as { [K in keyof T]?: Exclude<T[K], undefined> }

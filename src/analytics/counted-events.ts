@@ -2,8 +2,7 @@ import type { Database, Row } from '../store/database.ts'
 import { otherValue } from './known-values.ts'
 import { latencyBucket } from './latency.ts'
 import { linkName } from './link-name.ts'
-import { repeatedTypes } from './recipient-counts.ts'
-import type { RepeatedEvent } from './recipient-counts.ts'
+import { repeatedTypes, type RepeatedEvent } from './recipient-counts.ts'
 import { quarterMs } from './span.ts'
 
 /** A piece of the log: the events behind `from` up to `to`, places in it. */

@@ -1,9 +1,7 @@
 import type { Database } from '../store/database.ts'
-import { repeatedEvent } from './counted-events.ts'
-import type { HistoryRow } from './counted-events.ts'
+import { repeatedEvent, type HistoryRow } from './counted-events.ts'
 import { dayMs } from './period.ts'
-import { linkMetrics, talliesOf } from './recipient-counts.ts'
-import type { LinkMetric } from './recipient-counts.ts'
+import { linkMetrics, talliesOf, type LinkMetric } from './recipient-counts.ts'
 import { startOf } from './span.ts'
 
 export type LinkCounts = { link: string } & Record<LinkMetric, number>

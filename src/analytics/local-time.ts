@@ -38,7 +38,7 @@ export class TimeZone {
   segments(from: number, to: number): Segment[] {
     const segments: Segment[] = []
     let start = from
-    for (let at = from, offset = this.offsetAt(from); at < to; ) {
+    for (let at = from, offset = this.offsetAt(from); at < to;) {
       const next = Math.min(at + stepMs, to)
       const nextOffset = this.offsetAt(next)
       if (nextOffset !== offset) {

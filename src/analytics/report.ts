@@ -1,9 +1,7 @@
 import type { Database, Row, Value } from '../store/database.ts'
 import type { Segment, TimeZone } from './local-time.ts'
-import { dayMs, hourMs, periodOfDay, periodOfHour, periodsBetween } from './period.ts'
-import type { Granularity } from './period.ts'
-import { quarterMs, startOf, stretchesOf } from './span.ts'
-import type { Stretch } from './span.ts'
+import { dayMs, hourMs, periodOfDay, periodOfHour, periodsBetween, type Granularity } from './period.ts'
+import { quarterMs, startOf, stretchesOf, type Stretch } from './span.ts'
 import type { Breakdown } from './step-counts.ts'
 
 /** What a report may be broken down by: one of those behind `domain` at a time. `campaign`: the tag of that name. */
@@ -128,7 +126,7 @@ const pieceRows = 10_000
 
 /** A stretch in pieces of about so many rows. */
 async function* piecesOf(db: Pick<Database, 'report'>, { span, from, to }: Stretch, { table, request }: Reading): AsyncGenerator<Stretch> {
-  for (let at = from; at < to; ) {
+  for (let at = from; at < to;) {
     const [edge] = await db.report<{ start: number }>(
       `select start from ${table.name}
         where account_id = :accountId and breakdown = :breakdown and span = :span and start >= :at and start < :to

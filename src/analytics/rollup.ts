@@ -1,17 +1,13 @@
 import type { Log } from '../log.ts'
-import { ConflictError, StorageFullError } from '../store/database.ts'
-import type { Database, Row, Statement, Value } from '../store/database.ts'
+import { ConflictError, StorageFullError, type Database, type Row, type Statement, type Value } from '../store/database.ts'
 import { firstRows, nextRows } from '../store/remove-in-pieces.ts'
-import { readStep } from './counted-events.ts'
-import type { Step } from './counted-events.ts'
-import { KnownValues } from './known-values.ts'
-import type { MostValues } from './known-values.ts'
+import { readStep, type Step } from './counted-events.ts'
+import { KnownValues, type MostValues } from './known-values.ts'
 import { latencyColumns } from './latency.ts'
 import { countedMetrics } from './metric.ts'
 import { linkMetrics } from './recipient-counts.ts'
 import { spans } from './span.ts'
-import { StepCounts } from './step-counts.ts'
-import type { CountRow, LinkRow } from './step-counts.ts'
+import { StepCounts, type CountRow, type LinkRow } from './step-counts.ts'
 
 interface Pace {
   /** Events of the first step; how many those that follow have goes by how long the last one has kept others waiting. */

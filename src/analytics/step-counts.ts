@@ -1,11 +1,9 @@
 import type { CountedEvents, ReadStep } from './counted-events.ts'
 import type { KnownValues } from './known-values.ts'
 import { latencyColumns } from './latency.ts'
-import { countedMetrics } from './metric.ts'
-import type { CountedMetric } from './metric.ts'
+import { countedMetrics, type CountedMetric } from './metric.ts'
 import { dayMs } from './period.ts'
-import { linkMetrics, repeatedTypes, talliesSince } from './recipient-counts.ts'
-import type { LinkMetric, RepeatedEvent, Tally } from './recipient-counts.ts'
+import { linkMetrics, repeatedTypes, talliesSince, type LinkMetric, type RepeatedEvent, type Tally } from './recipient-counts.ts'
 import { quarterMs, startOf } from './span.ts'
 
 /** What is counted by, beside time and domain; `''` is all mail. */
@@ -79,7 +77,10 @@ export class StepCounts {
     }
     await this.#add(event, { at, metric: type === 'email.sent' ? 'sent' : 'delivered', by })
     if (bucket === null) return
-    for (const value of [['', ''], ['provider', event.provider ?? '']] satisfies Value[]) {
+    for (const value of [
+      ['', ''],
+      ['provider', event.provider ?? ''],
+    ] satisfies Value[]) {
       add(this.#rowOf(this.#latencies, event, { at, none: noLatencies }, value), bucket, by)
     }
   }
@@ -117,7 +118,10 @@ export class StepCounts {
 
   async #valuesOf({ account_id: accountId, template_id: templateId, provider, tags }: CountedEvents, at: number): Promise<Value[]> {
     const day = startOf(at, dayMs)
-    const values: Value[] = [['', ''], ['provider', provider ?? '']]
+    const values: Value[] = [
+      ['', ''],
+      ['provider', provider ?? ''],
+    ]
     if (templateId !== null) values.push(['template', await this.#values.place({ accountId, breakdown: 'template', day }, templateId)])
     // Several that are too many are one.
     const placed = new Set<string>()

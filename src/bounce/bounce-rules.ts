@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { patternOf } from './phrase-pattern.ts'
 import type { Judgement, Refusal, RefusalPhase } from './refusal.ts'
-import { phrasesOf } from './said-phrases.ts'
-import type { Phrases } from './said-phrases.ts'
+import { phrasesOf, type Phrases } from './said-phrases.ts'
 
 /** A rule as it is written in config/bounce-rules.json; everything that it names must fit. */
 export interface BounceRule extends Judgement {

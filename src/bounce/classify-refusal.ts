@@ -1,8 +1,6 @@
-import { bounceRules } from './bounce-rules.ts'
-import type { BounceRule, EnhancedCode } from './bounce-rules.ts'
+import { bounceRules, type BounceRule, type EnhancedCode } from './bounce-rules.ts'
 import type { Judgement, Refusal } from './refusal.ts'
-import { saidWords } from './said-phrases.ts'
-import type { SaidWords } from './said-phrases.ts'
+import { saidWords, type SaidWords } from './said-phrases.ts'
 
 /**
  * What a refusal means, the same for a reply and for a report: the first rule of config/bounce-rules.json that fits, else

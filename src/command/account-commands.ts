@@ -1,8 +1,7 @@
 import { removeAccount } from '../account-removal.ts'
 import { checkedPlan } from '../account/plan.ts'
 import { SternaError } from '../errors.ts'
-import { argument, shownTime, table, textOption } from './command.ts'
-import type { Command } from './command.ts'
+import { argument, shownTime, table, textOption, type Command } from './command.ts'
 
 export const accountCommands: Command[] = [
   {

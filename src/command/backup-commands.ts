@@ -4,8 +4,7 @@ import { fingerprintOf, readKeyFile } from '../account/key-file.ts'
 import { knownFingerprint } from '../account/sealed-secrets.ts'
 import { messageOf, SternaError } from '../errors.ts'
 import type { Database } from '../store/database.ts'
-import { argument, flagOption } from './command.ts'
-import type { Command } from './command.ts'
+import { argument, flagOption, type Command } from './command.ts'
 
 /** Where a backup keeps the key file, if it was asked to. */
 export const keyFileBeside = (backupFile: string): string => `${backupFile}.key`

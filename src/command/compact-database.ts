@@ -1,7 +1,6 @@
 import type { Config } from '../config/settings.ts'
 import { SternaError } from '../errors.ts'
-import { compact, keepTemporaryFilesIn, megabytes } from '../store/compact.ts'
-import type { CompactPlan } from '../store/compact.ts'
+import { compact, keepTemporaryFilesIn, megabytes, type CompactPlan } from '../store/compact.ts'
 import { findDatabase } from '../store/data-directory.ts'
 import { holdDirectory, requireIdle } from '../store/hold-directory.ts'
 import type { CommandOutput } from './command.ts'
@@ -20,7 +19,10 @@ export function compactDatabase({ dataDir }: Pick<Config, 'dataDir'>, tell: (lin
   try {
     requireIdle(dataDir, held)
     const { before, after } = compact(file, (plan) => tell(announcement(file, plan)))
-    return { stdout: `${file}\n`, stderr: `Rewritten: ${megabytes(before)} MB before, ${megabytes(after)} MB now. Backups made before still hold what was deleted.\n` }
+    return {
+      stdout: `${file}\n`,
+      stderr: `Rewritten: ${megabytes(before)} MB before, ${megabytes(after)} MB now. Backups made before still hold what was deleted.\n`,
+    }
   } finally {
     held.release()
   }

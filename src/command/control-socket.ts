@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { chmodSync, rmSync } from 'node:fs'
-import { connect, createServer } from 'node:net'
-import type { Socket } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
 import { join, relative } from 'node:path'
 import { SternaError } from '../errors.ts'
 import type { Log } from '../log.ts'

@@ -1,8 +1,6 @@
 import { examination } from '../doctor/examination.ts'
-import type { Finding } from '../doctor/finding.ts'
-import { worstOf } from '../doctor/finding.ts'
-import { flagOption } from './command.ts'
-import type { Command } from './command.ts'
+import { worstOf, type Finding } from '../doctor/finding.ts'
+import { flagOption, type Command } from './command.ts'
 
 export const doctorCommands: Command[] = [
   {

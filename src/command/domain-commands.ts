@@ -1,11 +1,20 @@
 import { SternaError } from '../errors.ts'
-import { isSystemDomain, requiredKindsOf } from '../sending-domain/domain.ts'
-import type { Domain, RecordKind } from '../sending-domain/domain.ts'
+import { isSystemDomain, requiredKindsOf, type Domain, type RecordKind } from '../sending-domain/domain.ts'
 import type { DomainObject } from '../sending-domain/domain-object.ts'
 import { isFullName } from '../smtp/domain-name.ts'
 import type { CommandParts } from './command-parts.ts'
-import { accountOption as account, argument, flagOption, printable, requiredOption, shownTime, table, textOption } from './command.ts'
-import type { Command, CommandInput } from './command.ts'
+import {
+  accountOption as account,
+  argument,
+  flagOption,
+  printable,
+  requiredOption,
+  shownTime,
+  table,
+  textOption,
+  type Command,
+  type CommandInput,
+} from './command.ts'
 
 const json = { type: 'boolean', doc: 'Prints JSON, as the API does.' } as const
 

@@ -2,14 +2,15 @@ import { SternaError } from '../errors.ts'
 import { erasedThings } from '../erasure/erasing.ts'
 import type { Erasure } from '../erasure/erasures.ts'
 import { parseAddress } from '../smtp/address.ts'
-import { argument, table, textOption } from './command.ts'
-import type { Command } from './command.ts'
+import { argument, table, textOption, type Command } from './command.ts'
 
 export const eraseCommands: Command[] = [
   {
     name: 'erase',
     args: ['ADDRESS'],
-    options: { account: { type: 'string', value: 'ACCOUNT', doc: "Name or id of the account whose data is meant; everybody's if left out." } },
+    options: {
+      account: { type: 'string', value: 'ACCOUNT', doc: "Name or id of the account whose data is meant; everybody's if left out." },
+    },
     doc:
       'Forgets a recipient everywhere, and prints how much that was: mail to it that waits is canceled, content is removed, and in ' +
       'what stays an address at erased.invalid stands in its place. A suppression goes on without the address. What is erased ' +
@@ -22,7 +23,11 @@ export const eraseCommands: Command[] = [
       const { id } = await erasures.begin(address, { accountId, sandboxOnly: false })
       await erasures.finished(id)
       const erasure = await erasures.find(id, null)
-      if (!erasure?.finishedAt) throw new SternaError('service_unavailable', `The erasure ${id} was cut short; it is taken up again within a minute of a server's running.`)
+      if (!erasure?.finishedAt)
+        throw new SternaError(
+          'service_unavailable',
+          `The erasure ${id} was cut short; it is taken up again within a minute of a server's running.`,
+        )
       return { stdout: table(countsOf(erasure)), stderr: remarkOn(erasure), objectId: id }
     },
   },

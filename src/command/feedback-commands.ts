@@ -1,10 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { messageOf, SternaError } from '../errors.ts'
-import { startFeedbackParser } from '../feedback/feedback-parser.ts'
-import type { FeedbackParser } from '../feedback/feedback-parser.ts'
-import { concernedRecipients } from '../feedback/feedback-report.ts'
-import type { FeedbackReport } from '../feedback/feedback-report.ts'
+import { startFeedbackParser, type FeedbackParser } from '../feedback/feedback-parser.ts'
+import { concernedRecipients, type FeedbackReport } from '../feedback/feedback-report.ts'
 import type { Command, CommandInput } from './command.ts'
 import type { CommandResult } from './control-socket.ts'
 

@@ -1,7 +1,6 @@
 import { commonOptions, usageOf } from './command-line.ts'
 import { commands } from './command-list.ts'
-import { table } from './command.ts'
-import type { Command } from './command.ts'
+import { table, type Command } from './command.ts'
 import { SternaError } from '../errors.ts'
 
 const introduction = [

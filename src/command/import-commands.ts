@@ -1,14 +1,19 @@
 import { resolve } from 'node:path'
 import { messageOf, SternaError } from '../errors.ts'
 import { topicFault } from '../message/send-options.ts'
-import { exportShapes } from '../suppression/export-shape.ts'
-import type { ExportShape } from '../suppression/export-shape.ts'
-import { importSuppressions } from '../suppression/import-suppressions.ts'
-import type { ImportReport } from '../suppression/import-suppressions.ts'
-import { suppressionOrigins } from '../suppression/suppression-origin.ts'
-import type { SuppressionOrigin } from '../suppression/suppression-origin.ts'
-import { accountOption as account, argument, flagOption, printable, requiredOption, textOption } from './command.ts'
-import type { Command, CommandInput } from './command.ts'
+import { exportShapes, type ExportShape } from '../suppression/export-shape.ts'
+import { importSuppressions, type ImportReport } from '../suppression/import-suppressions.ts'
+import { suppressionOrigins, type SuppressionOrigin } from '../suppression/suppression-origin.ts'
+import {
+  accountOption as account,
+  argument,
+  flagOption,
+  printable,
+  requiredOption,
+  textOption,
+  type Command,
+  type CommandInput,
+} from './command.ts'
 
 const services = Object.keys(exportShapes).join(', ')
 

@@ -1,10 +1,18 @@
-import { permissions } from '../account/permission.ts'
-import type { Permission } from '../account/permission.ts'
+import { permissions, type Permission } from '../account/permission.ts'
 import { duration, SettingFault } from '../config/setting-types.ts'
 import { SternaError } from '../errors.ts'
 import { parseIsoTime } from '../iso-time.ts'
-import { accountOption as account, argument, flagOption, requiredOption, shownTime, table, textOption } from './command.ts'
-import type { Command, CommandInput } from './command.ts'
+import {
+  accountOption as account,
+  argument,
+  flagOption,
+  requiredOption,
+  shownTime,
+  table,
+  textOption,
+  type Command,
+  type CommandInput,
+} from './command.ts'
 
 export const keyCommands: Command[] = [
   {
@@ -20,7 +28,10 @@ export const keyCommands: Command[] = [
       domain: { type: 'string', value: 'DOMAIN', doc: 'Lets the key send from this domain only.' },
       name: { type: 'string', value: 'NAME', doc: 'What the key is for.' },
       expires: { type: 'string', value: 'TIME', doc: 'When it stops working, such as 2027-01-01T00:00:00Z.' },
-      sandbox: { type: 'boolean', doc: 'Nothing sent with this key leaves the machine; it needs no verified domain, and changes nothing live.' },
+      sandbox: {
+        type: 'boolean',
+        doc: 'Nothing sent with this key leaves the machine; it needs no verified domain, and changes nothing live.',
+      },
     },
     doc: 'Creates an API key and prints it. It is shown this once: only its SHA-256 is stored.',
     async run(input, { accounts, apiKeys, sendingDomains }) {

@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs'
-import { fingerprintOf, openKeyFile, readKeyFile } from '../account/key-file.ts'
-import type { Secrets } from '../account/key-file.ts'
+import { fingerprintOf, openKeyFile, readKeyFile, type Secrets } from '../account/key-file.ts'
 import { adoptStagedKey } from '../account/key-switch.ts'
 import { knownFingerprint, noteFingerprint, tryToOpen } from '../account/sealed-secrets.ts'
 import type { Config } from '../config/settings.ts'

@@ -4,8 +4,7 @@ import { messageOf, SternaError } from '../errors.ts'
 import type { TemplateList } from '../template/template-list.ts'
 import type { Template } from '../template/template-store.ts'
 import type { CommandOutput } from './command.ts'
-import { templateFileKinds, textOfFile } from './template-files.ts'
-import type { TemplateFileKind } from './template-files.ts'
+import { templateFileKinds, textOfFile, type TemplateFileKind } from './template-files.ts'
 
 /** Whose templates, which, and where to. */
 interface Pull {

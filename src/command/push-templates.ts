@@ -7,8 +7,7 @@ import { templateName } from '../template/parse-template.ts'
 import type { TemplateFields, TemplateList } from '../template/template-list.ts'
 import { partialsOf, templateSource } from '../template/template-source.ts'
 import type { Template } from '../template/template-store.ts'
-import { printable } from './command.ts'
-import type { CommandOutput } from './command.ts'
+import { printable, type CommandOutput } from './command.ts'
 import { textOfFile } from './template-files.ts'
 
 /** Whose templates, and from where. */

@@ -1,6 +1,5 @@
 import type { QueueEntry } from '../queue/queue-admin.ts'
-import { argument, printable, shownTime, table } from './command.ts'
-import type { Command } from './command.ts'
+import { argument, printable, shownTime, table, type Command } from './command.ts'
 
 const what = 'MESSAGE|RECIPIENT|DOMAIN'
 

@@ -1,10 +1,8 @@
 import { SternaError } from '../errors.ts'
 import { ReportList } from '../feedback/report-list.ts'
 import { reportDetailObject } from '../feedback/report-object.ts'
-import { reportResults } from '../feedback/report-result.ts'
-import type { ReportResult } from '../feedback/report-result.ts'
-import { argument, printable, shownTime, table, textOption } from './command.ts'
-import type { Command } from './command.ts'
+import { reportResults, type ReportResult } from '../feedback/report-result.ts'
+import { argument, printable, shownTime, table, textOption, type Command } from './command.ts'
 
 const everybodys = null
 /** Of one list. */
@@ -20,15 +18,17 @@ export const reportCommands: Command[] = [
     async run(input, { db }) {
       const filter = { accountId: everybodys, purpose: null, messageId: null, result: resultIn(textOption(input, 'result')) }
       const rows = await new ReportList(db).page(filter, { limit: mostRows, after: null, before: null })
-      const cells = rows.slice(0, mostRows).map((row) => [
-        row.id,
-        shownTime(row.received_at),
-        row.purpose,
-        row.result ?? 'waiting',
-        row.message_id ?? '-',
-        printable(row.recipient ?? '-'),
-        row.remote_address,
-      ])
+      const cells = rows
+        .slice(0, mostRows)
+        .map((row) => [
+          row.id,
+          shownTime(row.received_at),
+          row.purpose,
+          row.result ?? 'waiting',
+          row.message_id ?? '-',
+          printable(row.recipient ?? '-'),
+          row.remote_address,
+        ])
       return { stdout: table([['ID', 'RECEIVED', 'PURPOSE', 'RESULT', 'EMAIL', 'TO', 'FROM HOST'], ...cells]) }
     },
   },

@@ -10,8 +10,7 @@ import { commitTo, databaseFile, findDatabase, newRestoredName } from '../store/
 import { holdDirectory, requireIdle } from '../store/hold-directory.ts'
 import { requireWhole } from '../store/sqlite-connection.ts'
 import { keyFileBeside } from './backup-commands.ts'
-import { argument, flagOption, textOption } from './command.ts'
-import type { CommandInput, CommandOutput } from './command.ts'
+import { argument, flagOption, textOption, type CommandInput, type CommandOutput } from './command.ts'
 import { openCommandParts } from './open-command-parts.ts'
 
 /** The directory in which a backup is looked at. */
@@ -82,7 +81,10 @@ function requireNothingInTheWay(database: string | null, keyFile: string, { data
     throw new SternaError('invalid_state', `${dataDir} holds data already. With --force it is kept beside and replaced.`)
   }
   if (existsSync(secretKeyFile) && !isSameFile(keyFile, secretKeyFile)) {
-    throw new SternaError('invalid_state', `${secretKeyFile} is another key than the backup's. With --force it is kept beside and replaced.`)
+    throw new SternaError(
+      'invalid_state',
+      `${secretKeyFile} is another key than the backup's. With --force it is kept beside and replaced.`,
+    )
   }
 }
 

@@ -1,5 +1,4 @@
-import { accountOption as account, flagOption, requiredOption, textOption } from './command.ts'
-import type { Command } from './command.ts'
+import { accountOption as account, flagOption, requiredOption, textOption, type Command } from './command.ts'
 
 export const templateCommands: Command[] = [
   {

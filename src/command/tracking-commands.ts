@@ -8,8 +8,7 @@ import { judgeHits } from '../tracking/judge-hits.ts'
 import { messageLinks } from '../tracking/message-links.ts'
 import { rewriteLinks, trackableLinks } from '../tracking/rewrite-links.ts'
 import { markOf, trackingKeys } from '../tracking/tracking-token.ts'
-import { argument, flagOption, textOption } from './command.ts'
-import type { Command, CommandInput } from './command.ts'
+import { argument, flagOption, textOption, type Command, type CommandInput } from './command.ts'
 import type { CommandResult } from './control-socket.ts'
 import { readHitLine } from './hit-line.ts'
 
@@ -44,7 +43,12 @@ const shownBase = 'https://track.example/t'
 export async function rewriteFile(input: CommandInput, now: number): Promise<Buffer> {
   const html = await htmlOf(input)
   const charset = textOption(input, 'charset') ?? 'utf-8'
-  if (flagOption(input, 'links')) return Buffer.from(trackableLinks(html, charset).map((link) => `${JSON.stringify(link)}\n`).join(''))
+  if (flagOption(input, 'links'))
+    return Buffer.from(
+      trackableLinks(html, charset)
+        .map((link) => `${JSON.stringify(link)}\n`)
+        .join(''),
+    )
   const keys = trackingKeys(() => randomBytes(32))
   const { clickUrl } = messageLinks({ mark: markOf(newId('em', now), keys), base: shownBase, trackingHost: '', keys })
   return Buffer.from(rewriteLinks(html, charset, clickUrl))

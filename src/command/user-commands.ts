@@ -1,9 +1,17 @@
-import { roles } from '../account/permission.ts'
-import type { Role } from '../account/permission.ts'
+import { roles, type Role } from '../account/permission.ts'
 import type { User } from '../account/user.ts'
 import { SternaError } from '../errors.ts'
-import { accountOption as account, argument, flagOption, requiredOption, shownTime, table, textOption } from './command.ts'
-import type { Command, CommandOutput } from './command.ts'
+import {
+  accountOption as account,
+  argument,
+  flagOption,
+  requiredOption,
+  shownTime,
+  table,
+  textOption,
+  type Command,
+  type CommandOutput,
+} from './command.ts'
 import type { CommandParts } from './command-parts.ts'
 
 const role = { type: 'string', value: 'ROLE', doc: `One of ${roles.join(', ')}; default: member.` } as const

@@ -1,6 +1,5 @@
 import { subscribedEvents } from '../webhook/event-subscription.ts'
-import { accountOption as account, argument, flagOption, requiredOption, shownTime, table, textOption } from './command.ts'
-import type { Command } from './command.ts'
+import { accountOption as account, argument, flagOption, requiredOption, shownTime, table, textOption, type Command } from './command.ts'
 
 const sandbox = { type: 'boolean', doc: 'Of the sandbox: it sees only what sandbox keys send.' } as const
 
@@ -17,14 +16,18 @@ export const webhookCommands: Command[] = [
     doc: 'Adds a webhook and prints it as JSON, with its signing secret.',
     async run(input, { accounts, webhooks }) {
       const { id: accountId } = accounts.getAccount(requiredOption(input, 'account'))
-      const names = textOption(input, 'events')?.split(',').map((name) => name.trim()) ?? null
+      const names =
+        textOption(input, 'events')
+          ?.split(',')
+          .map((name) => name.trim()) ?? null
       const webhook = await webhooks.create(
         { accountId, sandbox: flagOption(input, 'sandbox') },
         {
           url: argument(input, 0),
           events: subscribedEvents(names),
           description: textOption(input, 'description') ?? null,
-          payload: 'standard', includeBots: false,
+          payload: 'standard',
+          includeBots: false,
           status: 'enabled',
         },
       )

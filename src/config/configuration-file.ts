@@ -1,10 +1,8 @@
 import { readFileSync } from 'node:fs'
-import { isMap, isScalar, LineCounter, parseDocument } from 'yaml'
-import type { YAMLMap } from 'yaml'
+import { isMap, isScalar, LineCounter, parseDocument, type YAMLMap } from 'yaml'
 import { messageOf } from '../errors.ts'
 import { nearestName } from './nearest-name.ts'
-import { settingNames } from './settings.ts'
-import type { SettingName } from './settings.ts'
+import { settingNames, type SettingName } from './settings.ts'
 
 /** What a source gives for a setting, not yet looked at. */
 export interface Given {

@@ -1,12 +1,10 @@
 import { accessSync, constants } from 'node:fs'
 import { hostname as computerName } from 'node:os'
 import { messageOf, SternaError } from '../errors.ts'
-import { readConfigurationFile } from './configuration-file.ts'
-import type { Given } from './configuration-file.ts'
+import { readConfigurationFile, type Given } from './configuration-file.ts'
 import { nearestName } from './nearest-name.ts'
 import { SettingFault } from './setting-types.ts'
-import { camelCase, environmentNameOf, settingNames, settings } from './settings.ts'
-import type { Config, Setting, SettingName } from './settings.ts'
+import { camelCase, environmentNameOf, settingNames, settings, type Config, type Setting, type SettingName } from './settings.ts'
 
 export interface ConfigSources {
   /** Path of a YAML (so also JSON) file. */

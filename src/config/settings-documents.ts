@@ -1,5 +1,4 @@
-import { environmentNameOf, settingNames, settings } from './settings.ts'
-import type { Setting, SettingName } from './settings.ts'
+import { environmentNameOf, settingNames, settings, type Setting, type SettingName } from './settings.ts'
 
 const declared = (name: SettingName): Setting<unknown> => settings[name]
 

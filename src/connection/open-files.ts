@@ -55,7 +55,8 @@ export function connectionShares(limit: number, deliveryThreads: number): Connec
 /** How it stands with the limit of open files, in words for the operator. `failed`: it is too low for anything. */
 export function judgeOpenFiles(limit: number): { status: 'ok' | 'warning' | 'failed'; what: string; advice: string } {
   const advice = howToRaise
-  if (limit < fewest) return { status: 'failed', what: `This process may have ${limit} files and sockets open, and needs ${fewest} at least.`, advice }
+  if (limit < fewest)
+    return { status: 'failed', what: `This process may have ${limit} files and sockets open, and needs ${fewest} at least.`, advice }
   const { http, submission, returnPath, delivery } = connectionShares(limit, 1)
   const what =
     `${limit} files and sockets may be open, enough for ${http} connections by HTTP, ${submission} to submission and ` +

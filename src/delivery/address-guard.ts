@@ -37,7 +37,9 @@ function answersOn(listener: ListenAddress, ip: Address, guard: AddressGuard): b
   // A name may stand for any address of ours.
   const own = ipaddr.isValid(listener.host) ? ipaddr.process(listener.host) : null
   if (own && own.range() !== 'unspecified') return isSame(own, ip)
-  return ip.range() === 'loopback' || guard.interfaceAddresses.some((address) => ipaddr.isValid(address) && isSame(ipaddr.process(address), ip))
+  return (
+    ip.range() === 'loopback' || guard.interfaceAddresses.some((address) => ipaddr.isValid(address) && isSame(ipaddr.process(address), ip))
+  )
 }
 
 const isSame = (one: Address, other: Address): boolean => one.kind() === other.kind() && one.match(other, one.kind() === 'ipv4' ? 32 : 128)

@@ -5,9 +5,7 @@ import type { TrackingPlan } from '../tracking/tracked-message.ts'
 
 /** What one attempt came to. A deferral without a reply is a failure of network, DNS or our own. */
 export type Outcome =
-  | { type: 'delivered'; reply: Reply }
-  | { type: 'deferred'; reply: Reply | null; category: BounceCategory; reason: string }
-  | Bounced
+  { type: 'delivered'; reply: Reply } | { type: 'deferred'; reply: Reply | null; category: BounceCategory; reason: string } | Bounced
 
 export interface Bounced {
   type: 'bounced'

@@ -1,8 +1,7 @@
 import { fairShare } from '../fair-share.ts'
 import { isPublicAddress } from '../ip-address.ts'
 import type { MxConnection } from './mx-connection.ts'
-import { hostKey } from './route.ts'
-import type { RouteHost } from './route.ts'
+import { hostKey, type RouteHost } from './route.ts'
 import type { TlsPolicy } from './tls-policy.ts'
 
 export interface PoolLimits {

@@ -17,7 +17,7 @@ const bufferOf = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.
 /** True where every CR stands before a LF, every LF behind a CR, and there is no NUL (RFC 5321 2.3.8). */
 export function isCleanContent(content: Uint8Array): boolean {
   const bytes = bufferOf(content)
-  for (let from = 0; from < bytes.length; ) {
+  for (let from = 0; from < bytes.length;) {
     let to = Math.min(from + sliceSize, bytes.length)
     if (to < bytes.length && bytes[to - 1] === carriageReturn) to++
     if (unclean.test(bytes.toString('latin1', from, to))) return false

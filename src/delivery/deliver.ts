@@ -1,22 +1,16 @@
 import { messageOf } from '../errors.ts'
 import type { Attempt, DeliveryJob, DeliveryRecipient, HostRest, Outcome, Postponed } from './attempt.ts'
 import type { ConnectionPool, Lease } from './connection-pool.ts'
-import { findRoute } from './find-route.ts'
-import type { FindRouteParts } from './find-route.ts'
+import { findRoute, type FindRouteParts } from './find-route.ts'
 import type { HostHealth } from './host-health.ts'
-import { messagesOf, unclean } from './leaving-message.ts'
-import type { LeavingParts } from './leaving-message.ts'
+import { messagesOf, unclean, type LeavingParts } from './leaving-message.ts'
 import type { MxConnection, OutgoingMessage, Transfer } from './mx-connection.ts'
 import { ownerOf } from './mx-provider.ts'
-import { openConnection } from './open-connection.ts'
-import type { ConnectionParts } from './open-connection.ts'
-import { deferral, outcomeOfHosts } from './outcome.ts'
-import type { Verdict } from './outcome.ts'
-import { hostKey } from './route.ts'
-import type { Route, RouteHost } from './route.ts'
+import { openConnection, type ConnectionParts } from './open-connection.ts'
+import { deferral, outcomeOfHosts, type Verdict } from './outcome.ts'
+import { hostKey, type Route, type RouteHost } from './route.ts'
 import type { TlsTroubles, Try } from './tls-trouble.ts'
-import { Transcript } from './transcript.ts'
-import type { AttemptFrame } from './transcript.ts'
+import { Transcript, type AttemptFrame } from './transcript.ts'
 
 export interface DeliverParts extends FindRouteParts, LeavingParts {
   health: HostHealth
@@ -88,7 +82,7 @@ export async function deliver(job: DeliveryJob, onAttempt: OnAttempt, parts: Del
 }
 
 /** The hosts of the destination; or its rest, if looking them up has kept failing; or the outcome of the look-up. */
-async function findWay(job: DeliveryJob, parts: DeliverParts): Promise<Route & { rest?: HostRest | undefined } | HostRest> {
+async function findWay(job: DeliveryJob, parts: DeliverParts): Promise<(Route & { rest?: HostRest | undefined }) | HostRest> {
   const { health } = parts
   const key = `the hosts of ${job.destination}`
   const startedAt = performance.now()

@@ -18,7 +18,12 @@ export function deliveryOptions(config: Config): DeliveryOptions {
     idleMs: delivery.idleConnection,
     allowPrivateAddresses: delivery.allowPrivateAddresses,
     ownListeners: [
-      ...http.listen, ...http.tlsListen, ...submission.listen, ...submission.tlsListen, ...returnPath.listen, ...metrics.listen,
+      ...http.listen,
+      ...http.tlsListen,
+      ...submission.listen,
+      ...submission.tlsListen,
+      ...returnPath.listen,
+      ...metrics.listen,
     ],
     extraAuthorities: delivery.smarthostCa === null ? [] : [readFileSync(delivery.smarthostCa, 'utf8')],
     interfaceAddresses: Object.values(networkInterfaces()).flatMap((entries) => (entries ?? []).map(({ address }) => address)),

@@ -1,16 +1,14 @@
 /**
  * A delivery thread: looks routes up, signs and transfers, and holds the connections. Started by delivery-threads.ts.
  */
-import { parentPort, workerData } from 'node:worker_threads'
-import type { MessagePort } from 'node:worker_threads'
+import { parentPort, workerData, type MessagePort } from 'node:worker_threads'
 import { dnsResolver } from '../dns/dns-resolver.ts'
 import { messageOf } from '../errors.ts'
 import { metricsOf } from '../metrics/metrics.ts'
 import { noteShared } from '../shared-memory.ts'
 import { ConnectionPool } from './connection-pool.ts'
 import { ContentRequests } from './content-requests.ts'
-import { deliver } from './deliver.ts'
-import type { DeliverParts } from './deliver.ts'
+import { deliver, type DeliverParts } from './deliver.ts'
 import type { DeliverySettings, FromThread, ToThread } from './delivery-messages.ts'
 import { standardTimeouts } from './delivery-timeouts.ts'
 import { DkimSigner } from './dkim-sign.ts'
@@ -97,7 +95,16 @@ async function stop(graceMs: number): Promise<void> {
 
 function deliverParts(): DeliverParts {
   const health = new HostHealth(Math.random)
-  const { hostname, allowPrivateAddresses, ownListeners, interfaceAddresses, maxConnectionsPerHost, maxConnections = Infinity, messagesPerConnection, idleMs } = settings
+  const {
+    hostname,
+    allowPrivateAddresses,
+    ownListeners,
+    interfaceAddresses,
+    maxConnectionsPerHost,
+    maxConnections = Infinity,
+    messagesPerConnection,
+    idleMs,
+  } = settings
   return {
     route: {
       resolver,

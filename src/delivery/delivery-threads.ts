@@ -6,8 +6,7 @@ import type { Attempt, ContentSupply, DeliveryJob, Postponed } from './attempt.t
 import type { DeliverySettings, FromThread, ToThread } from './delivery-messages.ts'
 import type { LookUp } from './find-route.ts'
 import { Outbox } from './outbox.ts'
-import { Suspects } from './suspects.ts'
-import type { OnCrash, OpenJob } from './suspects.ts'
+import { Suspects, type OnCrash, type OpenJob } from './suspects.ts'
 
 export interface DeliveryOptions extends Omit<DeliverySettings, 'sheet'> {
   threads: number

@@ -21,13 +21,7 @@ const oversigned = [
   'Feedback-ID',
 ]
 
-const signedWhenPresent = [
-  'List-Help',
-  'List-Subscribe',
-  'List-Post',
-  'List-Owner',
-  'List-Archive',
-]
+const signedWhenPresent = ['List-Help', 'List-Subscribe', 'List-Post', 'List-Owner', 'List-Archive']
 
 const signedNames = new Set([...oversigned, ...signedWhenPresent].map((name) => name.toLowerCase()))
 

@@ -1,8 +1,7 @@
 import { createPrivateKey, hash, type KeyObject, sign } from 'node:crypto'
 import { SternaError } from '../errors.ts'
 import type { SigningKey } from './attempt.ts'
-import { relaxedField } from './dkim-header.ts'
-import type { SignableMessage } from './dkim-header.ts'
+import { relaxedField, type SignableMessage } from './dkim-header.ts'
 
 const validSeconds = 7 * 86_400
 /** How long a signature is good for, ms: a captured message cannot be replayed for ever (RFC 6376 8.6). */
@@ -46,10 +45,7 @@ export class DkimSigner {
     return (await Promise.all(fields)).join('')
   }
 
-  async #signatureField(
-    key: SigningKey,
-    signed: { names: string[]; text: string; bodyHash: string; now: number },
-  ): Promise<string> {
+  async #signatureField(key: SigningKey, signed: { names: string[]; text: string; bodyHash: string; now: number }): Promise<string> {
     const privateKey = this.#keys.get(key.id)
     if (privateKey instanceof SternaError) throw privateKey
     if (!privateKey) throw new SternaError('internal_server_error', `DKIM key ${key.id} was used before it was handed over.`)

@@ -1,8 +1,7 @@
 import type { RouteResolver } from '../dns/dns-resolver.ts'
 import type { DeliveryJob } from './attempt.ts'
 import { deferral, isAbsence } from './outcome.ts'
-import { routeTo } from './route.ts'
-import type { Route, RouteParts } from './route.ts'
+import { routeTo, type Route, type RouteParts } from './route.ts'
 
 /** What the name servers said of a destination, by which they are judged themselves. */
 export interface LookUp {

@@ -7,8 +7,7 @@ import { isCleanContent } from './data-encoding.ts'
 import { SignableMessage } from './dkim-header.ts'
 import type { DkimSigner } from './dkim-sign.ts'
 import type { Body, OutgoingMessage } from './mx-connection.ts'
-import { bounce } from './outcome.ts'
-import type { Verdict } from './outcome.ts'
+import { bounce, type Verdict } from './outcome.ts'
 
 export interface LeavingParts {
   /** The content of jobs that it does not go along with. */

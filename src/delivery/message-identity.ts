@@ -1,10 +1,7 @@
 import { createHmac } from 'node:crypto'
-import { feedbackId, listUnsubscribe, traceFieldOf } from '../message/added-field.ts'
-import type { AddedField } from '../message/added-field.ts'
-import { encodeToken } from '../smtp/verp.ts'
-import type { TokenPurpose } from '../smtp/verp.ts'
-import { unsubscribeUrl } from '../suppression/unsubscribe-token.ts'
-import type { UnsubscribeFrame } from '../suppression/unsubscribe-token.ts'
+import { feedbackId, listUnsubscribe, traceFieldOf, type AddedField } from '../message/added-field.ts'
+import { encodeToken, type TokenPurpose } from '../smtp/verp.ts'
+import { unsubscribeUrl, type UnsubscribeFrame } from '../suppression/unsubscribe-token.ts'
 import type { DeliveryRecipient } from './attempt.ts'
 
 /** What is said of a message in its own header. */

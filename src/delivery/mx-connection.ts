@@ -1,13 +1,10 @@
 import type { DeliveryRecipient, Outcome, TlsUsed } from './attempt.ts'
 import { encodeData } from './data-encoding.ts'
 import type { DeliveryTimeouts } from './delivery-timeouts.ts'
-import { wireAddress } from './envelope-address.ts'
-import type { WireAddress } from './envelope-address.ts'
-import { bounce, deferral, isExpected, verdictOf } from './outcome.ts'
-import type { Phase, Verdict } from './outcome.ts'
+import { wireAddress, type WireAddress } from './envelope-address.ts'
+import { bounce, deferral, isExpected, verdictOf, type Phase, type Verdict } from './outcome.ts'
 import type { RouteHost } from './route.ts'
-import { formatReply } from '../smtp/reply.ts'
-import type { Reply } from '../smtp/reply.ts'
+import { formatReply, type Reply } from '../smtp/reply.ts'
 import type { Heard, SmtpDialogue } from './smtp-dialogue.ts'
 import { tlsTroubleIn } from './tls-trouble.ts'
 import type { AttemptFrame } from './transcript.ts'
@@ -202,7 +199,8 @@ export class MxConnection {
     if (heard.early && !('broken' in heard)) {
       this.#dialogue.break('the host answered before the end of the message')
       // It cannot have accepted what it has not seen.
-      if (heard.code < 400) return { ...deferral('other', this.#where('the host answered before the end of the message'), false), sent: true }
+      if (heard.code < 400)
+        return { ...deferral('other', this.#where('the host answered before the end of the message'), false), sent: true }
     }
     this.#isMidTransaction = false
     return { ...this.#verdict('dot', heard), sent: true }
@@ -251,7 +249,8 @@ export class MxConnection {
     const { name } = this.host
     const limit = this.#sizeLimit
     const { leastSize: size } = message
-    if (limit > 0 && size > limit) return bounce(`5.3.4 ${name} takes messages up to ${limit} bytes; this one has ${size}`, 'content_rejected')
+    if (limit > 0 && size > limit)
+      return bounce(`5.3.4 ${name} takes messages up to ${limit} bytes; this one has ${size}`, 'content_rejected')
     if (needsSmtputf8(message, envelope) && !this.#extensions.has('SMTPUTF8')) {
       return bounce(`5.6.7 ${name} does not take internationalised addresses or headers (SMTPUTF8)`, 'content_rejected')
     }
@@ -282,6 +281,7 @@ function envelopeOf({ reversePath, forwardPath }: DeliveryRecipient): Envelope |
   const to = wireAddress(forwardPath)
   if (!to) return { outcome: bounce('5.1.3 the address cannot be written in SMTP', 'invalid_recipient'), nextHost: false }
   const from = reversePath === '' ? null : wireAddress(reversePath)
-  if (!from && reversePath !== '') return { outcome: bounce('5.1.7 the reverse-path cannot be written in SMTP', 'internal_error'), nextHost: false }
+  if (!from && reversePath !== '')
+    return { outcome: bounce('5.1.7 the reverse-path cannot be written in SMTP', 'internal_error'), nextHost: false }
   return { reversePath: from, forwardPath: to }
 }

@@ -50,7 +50,7 @@ const providerBySuffix = new Map<string, MxProvider>(
 
 /** Who runs this MX host, by the longest suffix of its name that is known; `other` where none is. */
 export function mxProviderOf(mxHost: string): MxProvider {
-  for (let name = mxHost.toLowerCase().replace(/\.$/, ''); name !== ''; ) {
+  for (let name = mxHost.toLowerCase().replace(/\.$/, ''); name !== '';) {
     const provider = providerBySuffix.get(name)
     if (provider) return provider
     const dot = name.indexOf('.')

@@ -1,7 +1,6 @@
 import { classifyRefusal } from '../bounce/classify-refusal.ts'
 import type { BounceCategory, RefusalPhase } from '../bounce/refusal.ts'
-import { formatReply } from '../smtp/reply.ts'
-import type { Reply } from '../smtp/reply.ts'
+import { formatReply, type Reply } from '../smtp/reply.ts'
 import type { Bounced, Outcome } from './attempt.ts'
 import type { TlsTrouble } from './tls-policy.ts'
 

@@ -1,8 +1,7 @@
 import { isIP } from 'node:net'
 import type { RouteResolver } from '../dns/dns-resolver.ts'
 import type { DnsAnswer, MxRecord } from '../resolver.ts'
-import { whyForbidden } from './address-guard.ts'
-import type { AddressGuard } from './address-guard.ts'
+import { whyForbidden, type AddressGuard } from './address-guard.ts'
 import type { Outcome } from './attempt.ts'
 import { bounce, deferral } from './outcome.ts'
 import type { Smarthost } from './smarthost.ts'
@@ -123,7 +122,10 @@ function choose(destination: string, lookedUp: LookedUp[], parts: RouteParts): R
     return deferral('timeout', `4.4.3 no name server could tell the addresses of the MX hosts of ${destination}`).outcome
   }
   if (found.length === 0) return absence(`5.4.4 no host of ${destination} has an address`, 'domain_not_found')
-  const where = found.slice(0, 3).map(({ name, address }) => `${name} (${address})`).join(', ')
+  const where = found
+    .slice(0, 3)
+    .map(({ name, address }) => `${name} (${address})`)
+    .join(', ')
   return absence(
     `5.4.4 ${destination} has its mail at ${where}, which is not a public address; delivery.allow_private_addresses allows it`,
     'policy',

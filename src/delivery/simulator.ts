@@ -1,5 +1,4 @@
-import { unconnectedAttempt } from './attempt.ts'
-import type { Attempt, Outcome } from './attempt.ts'
+import { unconnectedAttempt, type Attempt, type Outcome } from './attempt.ts'
 
 /** Recipients at this domain act out a fate without a byte leaving the machine, with live keys too. */
 export const simulatorDomain = 'simulator.test'

@@ -2,8 +2,7 @@ import { messageOf } from '../errors.ts'
 import { isoTime } from '../iso-time.ts'
 import { formatReply } from '../smtp/reply.ts'
 import type { Heard, SmtpDialogue } from './smtp-dialogue.ts'
-import { SaslFault, startExchange, usableMechanisms } from './sasl.ts'
-import type { Credentials, MechanismName } from './sasl.ts'
+import { SaslFault, startExchange, usableMechanisms, type Credentials, type MechanismName } from './sasl.ts'
 
 /** What a login came to: null where we are logged in. `isRefused`: the operator has to do something about it. */
 export type LoginFailure = { reason: string; isRefused: boolean } | null

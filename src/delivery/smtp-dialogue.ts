@@ -1,6 +1,5 @@
 import type { Socket } from 'node:net'
-import { ReplyReader } from '../smtp/reply.ts'
-import type { Reply } from '../smtp/reply.ts'
+import { ReplyReader, type Reply } from '../smtp/reply.ts'
 import type { BounceCategory } from '../bounce/refusal.ts'
 import { connectionFault, isTlsFault } from './tls-policy.ts'
 import type { Transcript } from './transcript.ts'

@@ -1,6 +1,5 @@
 import type { Log } from '../log.ts'
-import { unconnectedAttempt } from './attempt.ts'
-import type { Attempt, ContentSupply, DeliveryJob, Postponed } from './attempt.ts'
+import { unconnectedAttempt, type Attempt, type ContentSupply, type DeliveryJob, type Postponed } from './attempt.ts'
 import type { ToThread } from './delivery-messages.ts'
 import { deferral } from './outcome.ts'
 

@@ -1,5 +1,4 @@
-import { createSecureContext, rootCertificates } from 'node:tls'
-import type { ConnectionOptions, SecureContext } from 'node:tls'
+import { createSecureContext, rootCertificates, type ConnectionOptions, type SecureContext } from 'node:tls'
 import { isIP } from 'node:net'
 import type { DeliveryJob } from './attempt.ts'
 

@@ -1,5 +1,4 @@
-import { formatReply } from '../smtp/reply.ts'
-import type { Reply } from '../smtp/reply.ts'
+import { formatReply, type Reply } from '../smtp/reply.ts'
 import type { TranscriptLine } from './attempt.ts'
 
 const mostLines = 60

@@ -55,8 +55,7 @@ export function isDecisive(packet: DecodedPacket): boolean {
 }
 
 /** True where the same question without EDNS may be answered. */
-export const mayDislikeEdns = (packet: DecodedPacket): boolean =>
-  [rcodes.formerr, rcodes.notimp, rcodes.badvers].includes(rcodeOf(packet))
+export const mayDislikeEdns = (packet: DecodedPacket): boolean => [rcodes.formerr, rcodes.notimp, rcodes.badvers].includes(rcodeOf(packet))
 
 /** True where this is a reply to that query and to no other. */
 export function isReplyTo(query: Query, packet: DecodedPacket): boolean {

@@ -11,10 +11,10 @@ import {
   normalName,
   queryFor,
   recordsAt,
+  type DnsReply,
+  type RecordType,
 } from './dns-message.ts'
-import type { DnsReply, RecordType } from './dns-message.ts'
-import { DnsSockets, parseServer } from './dns-sockets.ts'
-import type { NameServer } from './dns-sockets.ts'
+import { DnsSockets, parseServer, type NameServer } from './dns-sockets.ts'
 
 /** Look-ups that a route needs. */
 export type RouteResolver = Pick<Resolver, 'mx' | 'a' | 'aaaa'>

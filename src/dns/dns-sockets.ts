@@ -1,8 +1,7 @@
 import { createSocket } from 'node:dgram'
 import { connect, isIP } from 'node:net'
 import { SternaError } from '../errors.ts'
-import { isReplyTo, parseReply } from './dns-message.ts'
-import type { DnsReply, Query } from './dns-message.ts'
+import { isReplyTo, parseReply, type DnsReply, type Query } from './dns-message.ts'
 
 export interface NameServer {
   address: string

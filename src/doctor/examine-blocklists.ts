@@ -9,7 +9,8 @@ const [alwaysListed, neverListed] = ['127.0.0.2', '127.0.0.1']
 export async function examineBlocklists(zones: string[], addresses: string[], resolver: Resolver): Promise<Finding[]> {
   const say = sayOf('dnsbl')
   if (zones.length === 0) return [say.skipped('No DNS blocklists are set.', 'Set doctor.dnsbls to those you want to be warned of.')]
-  if (addresses.length === 0) return [say.skipped('It is not known which public address mail leaves from.', 'See the finding on reverse_dns.')]
+  if (addresses.length === 0)
+    return [say.skipped('It is not known which public address mail leaves from.', 'See the finding on reverse_dns.')]
   return Promise.all(
     zones.map(async (zone) => {
       const ask = (address: string) => answerOf(resolver, `${reversedLabels(address)}.${zone}`)
@@ -39,11 +40,15 @@ export function judgeListings(
       'Lists refuse public resolvers: set dns.servers to a resolver of your own. Or the list has ended: take it out of doctor.dnsbls.',
     )
   }
-  if (nobody === null || nobody.some(isListing)) return say.skipped(`${zone} lists everybody.`, 'It has ended, or the resolver rewrites answers: take it out of doctor.dnsbls.')
+  if (nobody === null || nobody.some(isListing))
+    return say.skipped(`${zone} lists everybody.`, 'It has ended, or the resolver rewrites answers: take it out of doctor.dnsbls.')
   const listed = answers.filter(({ codes }) => codes?.some(isListing))
   if (listed.length > 0) {
     const words = listed.map(({ address, codes }) => `${address} (${codes?.join(', ')})`)
-    return say.failed(`${zone} lists ${words.join(', ')}.`, `Look the address up on the web site of ${zone}, stop what it was listed for, and ask to be taken off.`)
+    return say.failed(
+      `${zone} lists ${words.join(', ')}.`,
+      `Look the address up on the web site of ${zone}, stop what it was listed for, and ask to be taken off.`,
+    )
   }
   const unknown = answers.filter(({ codes }) => codes === null).map(({ address }) => address)
   if (unknown.length > 0) return say.skipped(`${zone} gave no answer for ${unknown.join(', ')}.`, 'Run the check again.')

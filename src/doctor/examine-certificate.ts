@@ -10,7 +10,10 @@ const warnBefore = 14 * day
  * @param pem the chain; null where none can be read
  * @param isMade true where the server makes and renews it by itself
  */
-export function judgeCertificate(pem: string | null, { hostname, isMade, now }: { hostname: string; isMade: boolean; now: number }): Finding {
+export function judgeCertificate(
+  pem: string | null,
+  { hostname, isMade, now }: { hostname: string; isMade: boolean; now: number },
+): Finding {
   const say = sayOf('certificate')
   const certificate = pem === null ? null : parse(pem)
   if (!certificate) {
@@ -20,11 +23,17 @@ export function judgeCertificate(pem: string | null, { hostname, isMade, now }: 
   }
   const ends = Date.parse(certificate.validTo)
   const on = new Date(ends).toISOString().slice(0, 10)
-  const renew = isMade ? 'Start the server: it makes another.' : 'Renew it and put it where tls.cert and tls.key are: the server then uses it.'
+  const renew = isMade
+    ? 'Start the server: it makes another.'
+    : 'Renew it and put it where tls.cert and tls.key are: the server then uses it.'
   if (ends <= now) return say.failed(`The certificate ended on ${on}.`, renew)
-  if (Date.parse(certificate.validFrom) > now) return say.failed(`The certificate is valid only from ${certificate.validFrom}.`, 'Look at the clock, or wait.')
+  if (Date.parse(certificate.validFrom) > now)
+    return say.failed(`The certificate is valid only from ${certificate.validFrom}.`, 'Look at the clock, or wait.')
   if (!names(certificate, hostname)) {
-    return say.failed(`The certificate is not for ${hostname}, but for ${certificate.subjectAltName ?? certificate.subject}.`, `Get one for ${hostname}.`)
+    return say.failed(
+      `The certificate is not for ${hostname}, but for ${certificate.subjectAltName ?? certificate.subject}.`,
+      `Get one for ${hostname}.`,
+    )
   }
   if (ends - now < warnBefore && !isMade) return say.warning(`The certificate ends on ${on}.`, renew)
   if (isSelfSigned(certificate)) {
@@ -47,4 +56,5 @@ function parse(pem: string): X509Certificate | null {
 const names = (certificate: X509Certificate, hostname: string): boolean =>
   (isIP(hostname) ? certificate.checkIP(hostname) : certificate.checkHost(hostname)) !== undefined
 
-const isSelfSigned = (certificate: X509Certificate): boolean => certificate.checkIssued(certificate) && certificate.verify(certificate.publicKey)
+const isSelfSigned = (certificate: X509Certificate): boolean =>
+  certificate.checkIssued(certificate) && certificate.verify(certificate.publicKey)

@@ -8,8 +8,10 @@ const [tolerable, bad] = [2, 60]
 /** @param offset of our clock from the time server's, ms, ahead positive; null where it gave no answer */
 export function judgeClock(server: string | null, offset: number | null): Finding {
   const say = sayOf('clock')
-  if (server === null) return say.skipped('No time server is set to compare the clock with.', 'Set doctor.ntp_server, and keep the clock by NTP in any case.')
-  if (offset === null) return say.skipped(`${server} gave no answer.`, 'Set doctor.ntp_server to a time server that can be reached on UDP port 123.')
+  if (server === null)
+    return say.skipped('No time server is set to compare the clock with.', 'Set doctor.ntp_server, and keep the clock by NTP in any case.')
+  if (offset === null)
+    return say.skipped(`${server} gave no answer.`, 'Set doctor.ntp_server to a time server that can be reached on UDP port 123.')
   const seconds = Math.abs(offset) / 1000
   if (seconds <= tolerable) return say.ok(`The clock agrees with ${server}.`)
   const what = `The clock is ${seconds.toFixed(1)} s ${offset > 0 ? 'ahead of' : 'behind'} ${server}.`

@@ -1,6 +1,5 @@
 import type { Resolver } from '../resolver.ts'
-import { allowsAll, checkRecords, tagsOf } from '../sending-domain/check-records.ts'
-import type { Finding as RecordFinding } from '../sending-domain/check-records.ts'
+import { allowsAll, checkRecords, tagsOf, type Finding as RecordFinding } from '../sending-domain/check-records.ts'
 import { type Domain, requiredKindsOf } from '../sending-domain/domain.ts'
 import type { DnsRecord } from '../sending-domain/domain-records.ts'
 import { organizationalDomain } from '../sending-domain/sending-domain-name.ts'
@@ -26,7 +25,13 @@ export async function examineDomains(domains: ExaminedDomain[], resolver: Resolv
     findings.push(...(await Promise.all(some.map((each) => examineDomain(each, resolver)))).flat())
   }
   const left = domains.length - Math.min(done, wanted.length)
-  if (left > 0) findings.push(sayOf('domain').skipped(`${left} more domains were not looked at.`, 'The server checks each of them every six hours: see sterna domain list.'))
+  if (left > 0)
+    findings.push(
+      sayOf('domain').skipped(
+        `${left} more domains were not looked at.`,
+        'The server checks each of them every six hours: see sterna domain list.',
+      ),
+    )
   return findings
 }
 
@@ -53,7 +58,10 @@ function judgeRecords(domain: Domain, records: DnsRecord[], found: RecordFinding
   const { name, status } = domain
   const required = found.filter(({ kind }) => requiredKindsOf(domain).includes(kind))
   if (required.some(({ isPresent }) => isPresent === null)) {
-    return say.skipped(`${name}: its records could not be looked up.`, 'Run the check again; where it stays so, look at the name servers of the domain.')
+    return say.skipped(
+      `${name}: its records could not be looked up.`,
+      'Run the check again; where it stays so, look at the name servers of the domain.',
+    )
   }
   const missing = required.filter(({ isPresent }) => !isPresent).flatMap(({ kind }) => records.find((record) => record.kind === kind) ?? [])
   if (missing.length > 0) {
@@ -73,7 +81,8 @@ export function judgeDmarc({ name, subdomains }: Pick<Domain, 'name' | 'subdomai
   if (policy === undefined) {
     return say.warning(`${name} has no DMARC policy, which large receivers ask for.`, `Publish TXT _dmarc.${name} with "v=DMARC1; p=none".`)
   }
-  if (another !== undefined) return say.warning(`${name} has several DMARC policies, so none counts.`, `Leave one record at _dmarc.${name}.`)
+  if (another !== undefined)
+    return say.warning(`${name} has several DMARC policies, so none counts.`, `Leave one record at _dmarc.${name}.`)
   const tags = tagsOf(policy)
   if (tags.get('aspf')?.toLowerCase() === 's') {
     return say.warning(
@@ -91,10 +100,14 @@ export function judgeDmarc({ name, subdomains }: Pick<Domain, 'name' | 'subdomai
 }
 
 /** Mail of domains without a return path of their own, and notices, come from here. */
-export function judgeReturnPath({ hostname, returnPathDomain }: { hostname: string; returnPathDomain: string }, texts: string[] | null): Finding {
+export function judgeReturnPath(
+  { hostname, returnPathDomain }: { hostname: string; returnPathDomain: string },
+  texts: string[] | null,
+): Finding {
   const say = sayOf('return_path')
   if (texts === null) return say.skipped(`The SPF record of ${returnPathDomain} could not be looked up.`, 'Run the check again.')
-  if (!returnPathDomain.includes('.')) return say.skipped('The return path has no name in the DNS.', 'Set hostname, or return_path.domain, to a full name.')
+  if (!returnPathDomain.includes('.'))
+    return say.skipped('The return path has no name in the DNS.', 'Set hostname, or return_path.domain, to a full name.')
   const isNamed = allowsAll(texts, [`a:${hostname}`]) || (hostname === returnPathDomain && allowsAll(texts, ['a']))
   if (isNamed) return say.ok(`The SPF record of ${returnPathDomain} allows ${hostname}.`)
   return say.warning(

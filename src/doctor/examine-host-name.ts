@@ -35,7 +35,10 @@ export function judgeHostName(hostname: string, found: string[], { addresses, ar
     )
   }
   if (found.length === 0) {
-    return say.failed(`${hostname} has no address in the DNS.`, `Publish an A record (and AAAA) for ${hostname} with the address mail leaves from.`)
+    return say.failed(
+      `${hostname} has no address in the DNS.`,
+      `Publish an A record (and AAAA) for ${hostname} with the address mail leaves from.`,
+    )
   }
   const missing = areOwn ? addresses.filter((address) => !found.some((other) => isSame(address, other))) : []
   if (missing.length > 0) {
@@ -59,7 +62,10 @@ export async function examineReverseDns(hostname: string, { addresses, areOwn }:
     addresses.map(async (address) => {
       const { status, records: names } = await resolver.ptr(reverseName(address))
       if (status === 'servfail') {
-        return sayOf('reverse_dns').skipped(`The name of ${address} could not be looked up.`, 'Run the check again; where it stays so, ask your provider.')
+        return sayOf('reverse_dns').skipped(
+          `The name of ${address} could not be looked up.`,
+          'Run the check again; where it stays so, ask your provider.',
+        )
       }
       const confirmed = await Promise.all(names.slice(0, 5).map(async (name) => ({ name, leadsTo: await addressesOf(name, resolver) })))
       return judgeReverse({ address, hostname, areOwn }, confirmed)
@@ -78,13 +84,19 @@ export function judgeReverse(
   if (names.length === 0) return say.failed(`${address} has no name in the reverse DNS${inexact}.`, `${ask}.`)
   const back = names.filter(({ leadsTo }) => leadsTo.some((other) => isSame(address, other))).map(({ name }) => name)
   const all = names.map(({ name }) => name).join(', ')
-  if (back.length === 0) return say.failed(`${address} is called ${all}, which does not lead back to it${inexact}.`, `${ask}, and publish that name with this address.`)
-  if (!back.includes(hostname)) return say.warning(`${address} is called ${all}, and this server calls itself ${hostname}.`, `${ask}, or set hostname to ${back[0]}.`)
+  if (back.length === 0)
+    return say.failed(
+      `${address} is called ${all}, which does not lead back to it${inexact}.`,
+      `${ask}, and publish that name with this address.`,
+    )
+  if (!back.includes(hostname))
+    return say.warning(`${address} is called ${all}, and this server calls itself ${hostname}.`, `${ask}, or set hostname to ${back[0]}.`)
   return say.ok(`${address} is called ${hostname}, which leads back to it.`)
 }
 
 /** The name of an address under in-addr.arpa (RFC 1035 3.5) or ip6.arpa (RFC 3596 2.5). */
-export const reverseName = (address: string): string => `${reversedLabels(address)}.${ipaddr.process(address).kind() === 'ipv4' ? 'in-addr' : 'ip6'}.arpa`
+export const reverseName = (address: string): string =>
+  `${reversedLabels(address)}.${ipaddr.process(address).kind() === 'ipv4' ? 'in-addr' : 'ip6'}.arpa`
 
 /** The bytes of an IPv4 address, or the hexadecimal digits of an IPv6 address, the last first, with dots between. */
 export function reversedLabels(address: string): string {

@@ -1,5 +1,4 @@
-import { fingerprintOf, readKeyFile } from '../account/key-file.ts'
-import type { Secrets } from '../account/key-file.ts'
+import { fingerprintOf, readKeyFile, type Secrets } from '../account/key-file.ts'
 import { knownFingerprint, tryToOpen } from '../account/sealed-secrets.ts'
 import { messageOf } from '../errors.ts'
 import type { Database } from '../store/database.ts'
@@ -39,7 +38,8 @@ export function judgeKeyFile({ path, fault, isKnown, secrets: { opened, shut } }
   if (fault !== null) return say.failed(fault, advice)
   if (isKnown === false) return say.failed(`${path} is not the key file that the database was made with.`, advice)
   if (shut > 0) {
-    const remedy = 'Bring back the key file that they were sealed with, or make new ones: rotate the DKIM keys of domains whose mail is not signed.'
+    const remedy =
+      'Bring back the key file that they were sealed with, or make new ones: rotate the DKIM keys of domains whose mail is not signed.'
     return say.failed(`${shut} of ${opened + shut} stored secrets do not open with ${path}.`, remedy)
   }
   return say.ok(`${path} opens all ${opened} stored secrets.`)

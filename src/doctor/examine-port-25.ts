@@ -32,10 +32,15 @@ export function judgeTries(tries: { host: HostPort; greeting: Greeting }[]): Fin
   const say = sayOf('port_25')
   const isGreeted = ({ greeting }: { greeting: Greeting }): boolean => 'line' in greeting && /^220[ -]/.test(greeting.line)
   const bad = tries.filter((each) => !isGreeted(each))
-  const words = bad.map(({ host, greeting }) => `${host.host} port ${host.port}: ${'fault' in greeting ? greeting.fault : `"${shown(greeting.line)}"`}`)
+  const words = bad.map(
+    ({ host, greeting }) => `${host.host} port ${host.port}: ${'fault' in greeting ? greeting.fault : `"${shown(greeting.line)}"`}`,
+  )
   if (bad.length === 0) return say.ok(`${tries.map(({ host }) => host.host).join(', ')} can be reached.`)
   if (bad.length < tries.length) {
-    return say.warning(`Some MX hosts cannot be reached: ${words.join('; ')}.`, 'Where it is always the same, its operator may block this server: look at its bounces.')
+    return say.warning(
+      `Some MX hosts cannot be reached: ${words.join('; ')}.`,
+      'Where it is always the same, its operator may block this server: look at its bounces.',
+    )
   }
   return say.failed(
     `No MX host can be reached: ${words.join('; ')}.`,

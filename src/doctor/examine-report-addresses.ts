@@ -31,4 +31,6 @@ async function examineConsent(at: string, domain: string, resolver: Pick<Resolve
 
 /** The domains of the addresses of rua=, which may each have a limit of size behind a `!`. */
 const reportDomainsIn = (record: string): string[] =>
-  (tagsOf(record).get('rua') ?? '').split(',').flatMap((uri) => /^mailto:[^@]+@([a-z0-9.-]+?)\.?(?:![0-9]+[kmgt]?)?$/i.exec(uri)?.[1]?.toLowerCase() ?? [])
+  (tagsOf(record).get('rua') ?? '')
+    .split(',')
+    .flatMap((uri) => /^mailto:[^@]+@([a-z0-9.-]+?)\.?(?:![0-9]+[kmgt]?)?$/i.exec(uri)?.[1]?.toLowerCase() ?? [])

@@ -1,7 +1,6 @@
 import type { Clock } from '../clock.ts'
 import { isAbsence } from '../delivery/outcome.ts'
-import { routeTo } from '../delivery/route.ts'
-import type { RouteHost, RouteParts } from '../delivery/route.ts'
+import { routeTo, type RouteHost, type RouteParts } from '../delivery/route.ts'
 import { simulatorDomain } from '../delivery/simulator.ts'
 import type { QueueAdmin } from '../queue/queue-admin.ts'
 import type { DestinationQueue } from '../queue/queue-overview.ts'
@@ -53,7 +52,13 @@ export async function explainAddress({ address, domain }: Address, parts: Explai
   ])
   const common = { viaSmarthost: parts.route.smarthost !== null, tlsEnforcedBy, suppressions, queue: queue ?? null }
   if (domain === simulatorDomain) {
-    return { next: 'simulate', reason: 'Addresses at this domain act out what their name says; nothing leaves this server.', hosts: [], ...common, viaSmarthost: false }
+    return {
+      next: 'simulate',
+      reason: 'Addresses at this domain act out what their name says; nothing leaves this server.',
+      hosts: [],
+      ...common,
+      viaSmarthost: false,
+    }
   }
   if ('outcome' in route) {
     const { outcome } = route
@@ -61,7 +66,8 @@ export async function explainAddress({ address, domain }: Address, parts: Explai
     const reason = outcome.type === 'delivered' ? null : outcome.reason
     return { next: outcome.type === 'bounced' ? 'bounce' : 'defer', reason, hosts: [], ...common }
   }
-  if (queue && queue.held === queue.waiting) return { next: 'hold', reason: 'All that waits for this destination is held.', hosts: route.hosts, ...common }
+  if (queue && queue.held === queue.waiting)
+    return { next: 'hold', reason: 'All that waits for this destination is held.', hosts: route.hosts, ...common }
   return { next: 'deliver', reason: null, hosts: route.hosts, ...common }
 }
 
@@ -75,6 +81,8 @@ const suppressionsOf = ({ db, clock, erasedAddress }: ExplainParts, address: str
   )
 
 async function enforcingDomains(db: Database): Promise<string[]> {
-  const rows = await db.report<{ name: string }>(`select distinct name from domain where tls = 'enforced' and removed_at is null order by name limit 100`)
+  const rows = await db.report<{ name: string }>(
+    `select distinct name from domain where tls = 'enforced' and removed_at is null order by name limit 100`,
+  )
   return rows.map(({ name }) => name)
 }

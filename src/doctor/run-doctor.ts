@@ -65,7 +65,10 @@ export async function runDoctor(parts: DoctorParts): Promise<Finding[]> {
 
 async function inTime(check: CheckName, work: Promise<Finding[]>): Promise<Finding[]> {
   const { promise: late, resolve } = Promise.withResolvers<Finding[]>()
-  const timer = setTimeout(() => resolve([sayOf(check).skipped('This took too long.', 'Look at the network and at dns.servers, and run the check again.')]), longestMs)
+  const timer = setTimeout(
+    () => resolve([sayOf(check).skipped('This took too long.', 'Look at the network and at dns.servers, and run the check again.')]),
+    longestMs,
+  )
   return Promise.race([work, late]).finally(() => clearTimeout(timer))
 }
 
@@ -84,7 +87,10 @@ async function examineAddresses({ config, resolver, host }: DoctorParts): Promis
   const named = judgeHostName(hostname, found, sending)
   if (delivery.smarthost) {
     const advice = 'Its operator sees to its names and its reputation.'
-    return [named, ...(['reverse_dns', 'dnsbl'] as const).map((check) => sayOf(check).skipped('Mail leaves by way of delivery.smarthost.', advice))]
+    return [
+      named,
+      ...(['reverse_dns', 'dnsbl'] as const).map((check) => sayOf(check).skipped('Mail leaves by way of delivery.smarthost.', advice)),
+    ]
   }
   const [reverse, listings] = await Promise.all([
     examineReverseDns(hostname, sending, resolver),
@@ -122,6 +128,8 @@ async function examineStorage({ config, host }: DoctorParts, directory: string):
   const paths = [directory, databaseFile(directory), `${databaseFile(directory)}-wal`, config.secretKeyFile]
   const [space, ...modes] = await Promise.all([host.diskSpace(directory), ...paths.map((path) => host.mode(path))])
   const known = paths.flatMap((path, i) => (modes[i] == null ? [] : [{ path, mode: modes[i] }]))
-  const disk = space ? judgeDisk(space, config.storage.reserve) : sayOf('disk').skipped(`${directory} gives no answer.`, 'Look at the disk.')
+  const disk = space
+    ? judgeDisk(space, config.storage.reserve)
+    : sayOf('disk').skipped(`${directory} gives no answer.`, 'Look at the disk.')
   return [disk, judgeDirectory(directory, known)]
 }

@@ -48,7 +48,12 @@ const mostSources = 20
 /** Whether the domain is ready for a stricter DMARC policy, and what stands in its way. */
 export function adviseDmarc({ published, days, sources }: DmarcObservation): DmarcAdvice {
   if (!published) {
-    return { step: 'publish', policy: 'none', reasons: ['The domain has no DMARC record, so nobody reports about it, and large receivers mistrust its mail.'], fix: [] }
+    return {
+      step: 'publish',
+      policy: 'none',
+      reasons: ['The domain has no DMARC record, so nobody reports about it, and large receivers mistrust its mail.'],
+      fix: [],
+    }
   }
   const { messages, failed, own } = countsOf(sources)
   const next = nextPolicy(published)
@@ -56,7 +61,8 @@ export function adviseDmarc({ published, days, sources }: DmarcObservation): Dma
     const reason = `${own.failed} of ${own.messages} messages from this server did not pass: look at the DKIM and SPF records of the domain.`
     return { step: 'fix', policy: null, reasons: [reason], fix: worstOf(sources, 'ours') }
   }
-  if (next === null) return { step: 'keep', policy: null, reasons: ['The policy is reject for all mail, which is the strictest there is.'], fix: [] }
+  if (next === null)
+    return { step: 'keep', policy: null, reasons: ['The policy is reject for all mail, which is the strictest there is.'], fix: [] }
   const missing = [
     ...(days < least.days ? [`The reports cover ${Math.floor(days)} of the ${least.days} days that are needed at least.`] : []),
     ...(messages < least.messages ? [`They tell of ${messages} of the ${least.messages} messages that are needed at least.`] : []),

@@ -1,6 +1,5 @@
 import { tagsOf } from '../sending-domain/check-records.ts'
-import { dmarcPolicies } from './domain-report.ts'
-import type { DmarcPolicy } from './domain-report.ts'
+import { dmarcPolicies, type DmarcPolicy } from './domain-report.ts'
 
 /** A DMARC record as it is published. */
 export interface DmarcRecord {

@@ -2,8 +2,7 @@ import { idFloor } from '../id.ts'
 import type { Domain } from '../sending-domain/domain.ts'
 import { returnPathOf } from '../sending-domain/domain-records.ts'
 import type { Database, Row, Value } from '../store/database.ts'
-import { pageClause } from '../store/page-clause.ts'
-import type { Page } from '../store/page-clause.ts'
+import { pageClause, type Page } from '../store/page-clause.ts'
 import type { DmarcPolicy, DomainReportKind } from './domain-report.ts'
 
 /** Epoch, ms; reports that tell of a part of it count. */
@@ -49,7 +48,10 @@ const columns = `r.id, r.kind, r.domain, r.reporter, r.contact, r.report_id, r.b
 export async function findDomainReport(db: Pick<Database, 'report'>, domain: Domain, id: string): Promise<DomainReportRow | undefined> {
   if (domain.status !== 'verified') return undefined
   const { condition, params } = reportsOf(domain)
-  const [row] = await db.report<DomainReportRow>(`select ${columns} from domain_report r where r.id = :id and ${condition}`, { ...params, id })
+  const [row] = await db.report<DomainReportRow>(`select ${columns} from domain_report r where r.id = :id and ${condition}`, {
+    ...params,
+    id,
+  })
   return row
 }
 

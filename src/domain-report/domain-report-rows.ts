@@ -1,6 +1,5 @@
 import type { Database, Row } from '../store/database.ts'
-import { pageClause } from '../store/page-clause.ts'
-import type { Page } from '../store/page-clause.ts'
+import { pageClause, type Page } from '../store/page-clause.ts'
 import type { DmarcPolicy } from './domain-report.ts'
 
 /** A row of a DMARC report: messages from one address with the same results. */

@@ -28,7 +28,9 @@ export interface ReportArrival {
 export function insertDomainReport(report: DomainReport, arrival: ReportArrival, ourSignatures: ReadonlySet<string>): Statement[] {
   const rows =
     report.kind === 'dmarc'
-      ? report.rows.map((row, place) => insertDmarcRow(arrival.id, place, { ...row, isSignedHere: row.signatures.some((signature) => ourSignatures.has(signature)) }))
+      ? report.rows.map((row, place) =>
+          insertDmarcRow(arrival.id, place, { ...row, isSignedHere: row.signatures.some((signature) => ourSignatures.has(signature)) }),
+        )
       : report.rows.map((row, place) => insertTlsRow(arrival.id, place, row))
   return [insertFrame(report, arrival), ...rows]
 }

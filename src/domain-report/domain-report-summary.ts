@@ -1,8 +1,7 @@
 import type { Domain } from '../sending-domain/domain.ts'
 import type { Database, Row, Value } from '../store/database.ts'
 import type { DmarcPolicy, DomainReportKind } from './domain-report.ts'
-import { reportsOf } from './domain-report-list.ts'
-import type { ReportPeriod } from './domain-report-list.ts'
+import { reportsOf, type ReportPeriod } from './domain-report-list.ts'
 
 /** Lines of one part of a summary. */
 export const mostLines = 500
@@ -114,12 +113,23 @@ export async function readTlsSummary(db: Pick<Database, 'report'>, domain: Domai
   return { ...frame, lines }
 }
 
-function within(domain: Domain, { since, until }: ReportPeriod, kind: DomainReportKind): { condition: string; params: Record<string, Value> } {
+function within(
+  domain: Domain,
+  { since, until }: ReportPeriod,
+  kind: DomainReportKind,
+): { condition: string; params: Record<string, Value> } {
   const { condition, params } = reportsOf(domain)
-  return { condition: `${condition} and r.kind = :kind and r.end_at > :since and r.begin_at < :until`, params: { ...params, kind, since, until } }
+  return {
+    condition: `${condition} and r.kind = :kind and r.end_at > :since and r.begin_at < :until`,
+    params: { ...params, kind, since, until },
+  }
 }
 
-async function readFrame(db: Pick<Database, 'report'>, condition: string, params: Record<string, Value>): Promise<Pick<Frame<never>, 'totals' | 'reporters'>> {
+async function readFrame(
+  db: Pick<Database, 'report'>,
+  condition: string,
+  params: Record<string, Value>,
+): Promise<Pick<Frame<never>, 'totals' | 'reporters'>> {
   const [totals] = await db.report<ReportTotals>(
     `select count(*) as reports, cast(coalesce(sum(r.total), 0) as bigint) as total, cast(coalesce(sum(r.failed), 0) as bigint) as failed,
             min(r.begin_at) as begin_at, max(r.end_at) as end_at

@@ -2,8 +2,7 @@ import { newId } from '../id.ts'
 import type { SendingDomains } from '../sending-domain/sending-domains.ts'
 import type { Database, Statement } from '../store/database.ts'
 import type { DomainReport } from './domain-report.ts'
-import { insertDomainReport, standingOf } from './domain-report-store.ts'
-import type { ReportArrival } from './domain-report-store.ts'
+import { insertDomainReport, standingOf, type ReportArrival } from './domain-report-store.ts'
 import { ownersOf, signaturesOf } from './report-owners.ts'
 
 /** What becomes of a report. `full`: more was reported about the domain today than is kept. */

@@ -18,14 +18,25 @@ export interface PublishedPolicy {
  * be that of the domain above), and what was reported of each source.
  * @param ownAddresses those that this server's mail leaves from; none where that is not known, as behind a smarthost
  */
-export function observeDomain(domain: Domain, summary: DmarcSummary, ownAddresses: string[]): DmarcObservation & { published: PublishedPolicy | null } {
+export function observeDomain(
+  domain: Domain,
+  summary: DmarcSummary,
+  ownAddresses: string[],
+): DmarcObservation & { published: PublishedPolicy | null } {
   const { begin_at: beginAt, end_at: endAt } = summary.totals
   const own = new Set(ownAddresses)
   return {
-    published: dmarcRecordIn(domain.records.dmarc?.found ?? null) ?? (summary.policy ? { policy: summary.policy, isPartial: false, text: null } : null),
+    published:
+      dmarcRecordIn(domain.records.dmarc?.found ?? null) ??
+      (summary.policy ? { policy: summary.policy, isPartial: false, text: null } : null),
     // A report's last second is often left out of its range.
     days: beginAt === null || endAt === null ? 0 : Math.round(((endAt - beginAt) / dayMs) * 1000) / 1000,
-    sources: summary.lines.map((line) => ({ sourceIp: line.source_ip, origin: originOf(line, own), messages: line.messages, failed: line.failed })),
+    sources: summary.lines.map((line) => ({
+      sourceIp: line.source_ip,
+      origin: originOf(line, own),
+      messages: line.messages,
+      failed: line.failed,
+    })),
   }
 }
 

@@ -1,7 +1,5 @@
-import { dmarcPolicies, mostRows, ReportFault } from './domain-report.ts'
-import type { DmarcPolicy, DmarcReport, DmarcRow } from './domain-report.ts'
-import { childrenOf, readXml, textAt } from './read-xml.ts'
-import type { XmlElement } from './read-xml.ts'
+import { dmarcPolicies, mostRows, ReportFault, type DmarcPolicy, type DmarcReport, type DmarcRow } from './domain-report.ts'
+import { childrenOf, readXml, textAt, type XmlElement } from './read-xml.ts'
 import { addressField, countField, domainField, neededText, rangeOf, shortText, sumOf } from './report-field.ts'
 import { withoutRepetition } from './report-rows.ts'
 
@@ -21,7 +19,10 @@ export function parseDmarcReport(text: string): DmarcReport {
   const domain = domainField(textAt(published, 'domain'), 'policy_published/domain')
   const records = childrenOf(feedback, 'record')
   if (records.length === 0) throw new ReportFault('The report has no record.')
-  const rows = withoutRepetition(records.map((record) => rowOf(record, domain)), 'messages')
+  const rows = withoutRepetition(
+    records.map((record) => rowOf(record, domain)),
+    'messages',
+  )
   return {
     kind: 'dmarc',
     reporter: neededText(textAt(metadata, 'org_name'), 'report_metadata/org_name'),
@@ -38,7 +39,8 @@ export function parseDmarcReport(text: string): DmarcReport {
 }
 
 /** Whole seconds by the standard; some write a fraction. */
-const epochMs = (seconds: string | undefined): number => (/^\d{1,12}(?:\.\d{1,9})?$/.test(seconds ?? '') ? Math.floor(Number(seconds)) * 1000 : NaN)
+const epochMs = (seconds: string | undefined): number =>
+  /^\d{1,12}(?:\.\d{1,9})?$/.test(seconds ?? '') ? Math.floor(Number(seconds)) * 1000 : NaN
 
 const policyIn = (text: string | undefined): DmarcPolicy | null => dmarcPolicies.find((policy) => policy === text?.toLowerCase()) ?? null
 
@@ -60,7 +62,10 @@ function rowOf(record: XmlElement, domain: string): DmarcRow {
     headerFrom: shortText(textAt(identifiers, 'header_from'))?.toLowerCase() ?? domain,
     envelopeFrom: shortText(textAt(identifiers, 'envelope_from'))?.toLowerCase() ?? null,
     dkim: signatures.map((result) => resultText(result, 'selector')).join(', '),
-    spf: childrenOf(results, 'spf').slice(0, mostResults).map((result) => resultText(result)).join(', '),
+    spf: childrenOf(results, 'spf')
+      .slice(0, mostResults)
+      .map((result) => resultText(result))
+      .join(', '),
     signatures: signatures.map((signature) => `${word(textAt(signature, 'domain'))} ${word(textAt(signature, 'selector'))}`),
   }
 }
@@ -68,7 +73,10 @@ function rowOf(record: XmlElement, domain: string): DmarcRow {
 const isPass = (text: string | undefined): boolean => text?.toLowerCase() === 'pass'
 
 const overridesIn = (evaluated: XmlElement | undefined): string =>
-  [...new Set(childrenOf(evaluated, 'reason').map((reason) => word(textAt(reason, 'type'))))].filter((type) => type !== '').slice(0, mostResults).join(', ')
+  [...new Set(childrenOf(evaluated, 'reason').map((reason) => word(textAt(reason, 'type'))))]
+    .filter((type) => type !== '')
+    .slice(0, mostResults)
+    .join(', ')
 
 /** `pass example.com s1` */
 const resultText = (result: XmlElement, further?: string): string =>
@@ -77,4 +85,8 @@ const resultText = (result: XmlElement, further?: string): string =>
     .filter((text) => text !== '')
     .join(' ')
 
-const word = (text: string | undefined): string => shortText(text)?.replace(/[\s,]+/g, '').toLowerCase().slice(0, 100) ?? ''
+const word = (text: string | undefined): string =>
+  shortText(text)
+    ?.replace(/[\s,]+/g, '')
+    .toLowerCase()
+    .slice(0, 100) ?? ''

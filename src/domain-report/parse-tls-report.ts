@@ -1,7 +1,6 @@
 import { parseIsoTime } from '../iso-time.ts'
 import { JsonShape } from '../json-shape.ts'
-import { mostRows, ReportFault } from './domain-report.ts'
-import type { TlsReport, TlsRow } from './domain-report.ts'
+import { mostRows, ReportFault, type TlsReport, type TlsRow } from './domain-report.ts'
 import { countField, domainField, neededText, rangeOf, shortText, sumOf } from './report-field.ts'
 import { withoutRepetition } from './report-rows.ts'
 
@@ -27,7 +26,10 @@ export function parseTlsReport(text: string): TlsReport[] {
   if (policies.length === 0) throw new ReportFault('The report has no policies.')
   const domains = [...new Set(policies.map(({ domain }) => domain))]
   return domains.map((domain) => {
-    const rows = withoutRepetition(policies.filter((policy) => policy.domain === domain).flatMap((policy) => policy.rows), 'sessions')
+    const rows = withoutRepetition(
+      policies.filter((policy) => policy.domain === domain).flatMap((policy) => policy.rows),
+      'sessions',
+    )
     const failed = rows.filter(({ resultType }) => resultType !== 'success')
     return {
       kind: 'tls' as const,
@@ -80,8 +82,18 @@ function policyIn(value: unknown): { domain: string; rows: TlsRow[] } {
   const summary = objectIn(member['summary'], 'summary')
   const policyType = wordIn(policy['policy-type']) ?? 'no-policy-found'
   const failed = countIn(summary['total-failure-session-count'], 'total-failure-session-count')
-  const failures = listIn(member['failure-details'], 'failure-details').slice(0, mostFailures).map((detail) => failureIn(detail, policyType))
-  const bare: TlsRow = { policyType, resultType: 'success', sessions: 0, sendingMta: null, receivingMx: null, receivingIp: null, reason: null }
+  const failures = listIn(member['failure-details'], 'failure-details')
+    .slice(0, mostFailures)
+    .map((detail) => failureIn(detail, policyType))
+  const bare: TlsRow = {
+    policyType,
+    resultType: 'success',
+    sessions: 0,
+    sendingMta: null,
+    receivingMx: null,
+    receivingIp: null,
+    reason: null,
+  }
   const rows: TlsRow[] = [
     { ...bare, sessions: countIn(summary['total-successful-session-count'], 'total-successful-session-count') },
     // The summary counts what the details leave out.

@@ -14,7 +14,10 @@ const [mostOfRow, mostOfReport] = [1_000_000_000, 10_000_000_000]
 
 /** On one line, cut; null where nothing is there. It is shown to people, on terminals too. */
 export function shortText(text: string | null | undefined): string | null {
-  const line = (text ?? '').slice(0, 4 * longest).replace(/[\p{C}\s]+/gu, ' ').trim()
+  const line = (text ?? '')
+    .slice(0, 4 * longest)
+    .replace(/[\p{C}\s]+/gu, ' ')
+    .trim()
   return line === '' ? null : line.slice(0, longest).toWellFormed()
 }
 

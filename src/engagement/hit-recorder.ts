@@ -2,16 +2,24 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { CancelTimer, Clock } from '../clock.ts'
 import { newId } from '../id.ts'
 import type { Log } from '../log.ts'
-import { BusyError, ConflictError, StorageFullError } from '../store/database.ts'
-import type { Database, Statement } from '../store/database.ts'
+import { BusyError, ConflictError, StorageFullError, type Database, type Statement } from '../store/database.ts'
 import { isErasedAddress } from '../suppression/erased-address.ts'
 import type { Hit, HitMessage, Verdict } from '../tracking/hit.ts'
 import type { AddressKeeping, ReaderHit } from './reader-hit.ts'
-import { insertHit, readSubjects, readUnsettled, recordRejudged, recount, settleHit, subjectsAtOnce, updateVerdict } from './hit-store.ts'
-import type { HitSubject, JudgedHit } from './hit-store.ts'
+import {
+  insertHit,
+  readSubjects,
+  readUnsettled,
+  recordRejudged,
+  recount,
+  settleHit,
+  subjectsAtOnce,
+  updateVerdict,
+  type HitSubject,
+  type JudgedHit,
+} from './hit-store.ts'
 import { keptReader } from './kept-reader.ts'
-import { RecentHits } from './recent-hits.ts'
-import type { RecentHit } from './recent-hits.ts'
+import { RecentHits, type RecentHit } from './recent-hits.ts'
 
 interface HitRecorderParts {
   db: Database

@@ -1,5 +1,4 @@
-import { recordEvent, subjectOfRow } from '../event/event-log.ts'
-import type { EventSubject, SubjectRow } from '../event/event-log.ts'
+import { recordEvent, subjectOfRow, type EventSubject, type SubjectRow } from '../event/event-log.ts'
 import { isoTime } from '../iso-time.ts'
 import { storedTracking } from '../message/tracking-options.ts'
 import type { Database, Statement } from '../store/database.ts'

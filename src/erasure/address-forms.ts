@@ -20,7 +20,9 @@ export interface AddressForms {
 const ats = ['@', '%40', '=40']
 
 export function addressForms({ localPart, domain }: Address): AddressForms {
-  const locals = new Set([localPart, JSON.stringify(localPart).slice(1, -1), encodeURIComponent(localPart), inXtext(localPart)].map(suppressionAddress))
+  const locals = new Set(
+    [localPart, JSON.stringify(localPart).slice(1, -1), encodeURIComponent(localPart), inXtext(localPart)].map(suppressionAddress),
+  )
   const domains = [...new Set([domain, suppressionAddress(domainToUnicode(domain))])].filter((name) => name !== '')
   const local = `(?:${anyOf(locals)})`
   // In a reverse-path, behind a name and a sign of its own.
@@ -44,5 +46,4 @@ const end = String.raw`(?![\p{L}\p{N}-]|\.[\p{L}\p{N}])`
 const anyOf = (texts: Iterable<string>): string => [...texts].map((text) => text.replace(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`)).join('|')
 
 /** RFC 3461 4 */
-const inXtext = (text: string): string =>
-  text.replace(/[+=]/g, (sign) => `+${sign.charCodeAt(0).toString(16).toUpperCase()}`)
+const inXtext = (text: string): string => text.replace(/[+=]/g, (sign) => `+${sign.charCodeAt(0).toString(16).toUpperCase()}`)

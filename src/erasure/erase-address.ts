@@ -1,12 +1,10 @@
 import type { Row } from '../store/database.ts'
 import { tableWindows } from '../store/table-windows.ts'
-import { eraseReport, removeReportContent, reportTexts } from './erase-message-parts.ts'
-import type { ReportRow } from './erase-message-parts.ts'
+import { eraseReport, removeReportContent, reportTexts, type ReportRow } from './erase-message-parts.ts'
 import { eraseMessage } from './erase-message.ts'
 import { eraseSuppressions } from './erase-suppressions.ts'
 import { eraseUnmatchedReports } from './erase-unmatched-reports.ts'
-import { isWithin, writeChanges } from './erasing.ts'
-import type { Change, Erasing } from './erasing.ts'
+import { isWithin, writeChanges, type Change, type Erasing } from './erasing.ts'
 
 /** Messages that are worked on at a time: they share commits. */
 const messagesAtOnce = 8
@@ -49,7 +47,9 @@ export class AddressErasure {
   async #eraseReports(): Promise<void> {
     const { db, scope, forms } = this.#erasing
     const isTheirs = ({ recipient_id: id }: ReportRow): boolean => id !== null && this.#recipientIds.has(id)
-    const waiting = await db.report<ReportRow>(`select ${reportTexts} from incoming_report where state = 'received' and recipient_id is not null`)
+    const waiting = await db.report<ReportRow>(
+      `select ${reportTexts} from incoming_report where state = 'received' and recipient_id is not null`,
+    )
     for (const row of waiting.filter(isTheirs)) await this.#eraseReport(row, true)
     for await (const window of tableWindows(db, { table: 'incoming_report', key: 'id', start: '' })) {
       const found = await db.report<ReportRow>(
@@ -58,7 +58,8 @@ export class AddressErasure {
         { ...window, pattern: forms.pattern },
       )
       const within = found.filter((row) => isWithin(scope, { accountId: row.account_id, isSandbox: false }))
-      for (const row of within.filter((each) => forms.names(`${each.reverse_path} ${each.summary}`))) await this.#eraseReport(row, isTheirs(row))
+      for (const row of within.filter((each) => forms.names(`${each.reverse_path} ${each.summary}`)))
+        await this.#eraseReport(row, isTheirs(row))
     }
   }
 
@@ -114,11 +115,16 @@ async function eraseWebhookAnswers(erasing: Erasing): Promise<void> {
         where a.id > :after and a.id <= :upto and lower(a.response) like :pattern`,
       { ...window, pattern: forms.pattern },
     )
-    const named = found.filter((row) => forms.names(row.response) && isWithin(scope, { accountId: row.account_id, isSandbox: row.sandbox === 1 }))
+    const named = found.filter(
+      (row) => forms.names(row.response) && isWithin(scope, { accountId: row.account_id, isSandbox: row.sandbox === 1 }),
+    )
     const sql = 'update webhook_attempt set response = :response where id = :id'
     await writeChanges(
       erasing,
-      named.map(({ id, response }) => ({ counted: 'webhook_deliveries', statement: { sql, params: { id, response: forms.without(response, erased) } } })),
+      named.map(({ id, response }) => ({
+        counted: 'webhook_deliveries',
+        statement: { sql, params: { id, response: forms.without(response, erased) } },
+      })),
     )
   }
 }

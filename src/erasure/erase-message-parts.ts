@@ -1,6 +1,5 @@
 import type { Row } from '../store/database.ts'
-import { erasedEventData } from './erased-text.ts'
-import type { Redaction } from './erased-text.ts'
+import { erasedEventData, type Redaction } from './erased-text.ts'
 import type { Change, Erasing } from './erasing.ts'
 
 /** A message, and which of its recipients have the address that is erased. */
@@ -17,7 +16,11 @@ interface EventRow extends Row {
 }
 
 /** The events of the erased recipients, and others that name the address. */
-export async function eventChanges({ db, forms }: Erasing, { messageId, recipientIds }: AboutMessage, redaction: Redaction): Promise<Change[]> {
+export async function eventChanges(
+  { db, forms }: Erasing,
+  { messageId, recipientIds }: AboutMessage,
+  redaction: Redaction,
+): Promise<Change[]> {
   const pattern = redaction.isAllTheirs ? '%' : forms.pattern
   const rows = new Map<number, EventRow>()
   for (const recipientId of [...recipientIds, '']) {
@@ -30,7 +33,9 @@ export async function eventChanges({ db, forms }: Erasing, { messageId, recipien
   return [...rows.values()].flatMap(({ seq, recipient_id: recipientId, data }) => {
     const after = erasedEventData(data, redaction, recipientId !== null && recipientIds.includes(recipientId))
     if (after === data) return []
-    return [{ counted: 'events' as const, statement: { sql: 'update event set data = :data where seq = :seq', params: { seq, data: after } } }]
+    return [
+      { counted: 'events' as const, statement: { sql: 'update event set data = :data where seq = :seq', params: { seq, data: after } } },
+    ]
   })
 }
 
@@ -40,7 +45,11 @@ interface DeliveryRow extends Row {
 }
 
 /** Posts to webhooks that tell of the erased recipients, or name the address; those not made yet are not made any more. */
-export async function deliveryChanges({ db, forms, isAlone }: Erasing, about: AboutMessage, isAllTheirs: boolean): Promise<Change[] | 'in_hand'> {
+export async function deliveryChanges(
+  { db, forms, isAlone }: Erasing,
+  about: AboutMessage,
+  isAllTheirs: boolean,
+): Promise<Change[] | 'in_hand'> {
   const { messageId, recipientIds } = about
   const pattern = isAllTheirs ? '%' : forms.pattern
   const rows = new Map<string, DeliveryRow>()
@@ -71,8 +80,16 @@ interface AttemptRow extends Row {
 export async function attemptChanges({ db, forms, erased }: Erasing, { messageId, recipientIds }: AboutMessage): Promise<Change[]> {
   const changes: Change[] = []
   for (const recipientId of recipientIds) {
-    const found = await db.read<{ id: string }>('select id from attempt where message_id = :messageId and recipient_id = :recipientId', { messageId, recipientId })
-    changes.push(...found.map(({ id }) => ({ counted: 'attempts' as const, statement: { sql: 'delete from attempt where id = :id', params: { id } } })))
+    const found = await db.read<{ id: string }>('select id from attempt where message_id = :messageId and recipient_id = :recipientId', {
+      messageId,
+      recipientId,
+    })
+    changes.push(
+      ...found.map(({ id }) => ({
+        counted: 'attempts' as const,
+        statement: { sql: 'delete from attempt where id = :id', params: { id } },
+      })),
+    )
   }
   const others = await db.read<AttemptRow & { recipient_id: string }>(
     `select id, recipient_id, reply, transcript from attempt
@@ -132,5 +149,8 @@ export function eraseReport(row: ReportRow, isTheirs: boolean, { forms, erased }
 }
 
 /** Its bytes, as they came. */
-export const removeReportContent = ({ content_id: id, has_content: hasContent }: Pick<ReportRow, 'content_id' | 'has_content'>): Change[] =>
+export const removeReportContent = ({
+  content_id: id,
+  has_content: hasContent,
+}: Pick<ReportRow, 'content_id' | 'has_content'>): Change[] =>
   hasContent === 0 ? [] : [{ counted: 'contents', statement: { sql: 'delete from incoming_content where id = :id', params: { id } } }]

@@ -1,15 +1,12 @@
 import { recordEvent } from '../event/event-log.ts'
 import { isoTime } from '../iso-time.ts'
 import { authorTerms, insertTerms, recipientTerms, removeTerms } from '../message/search-terms.ts'
-import { ConflictError } from '../store/database.ts'
-import type { Row } from '../store/database.ts'
+import { ConflictError, type Row } from '../store/database.ts'
 import { erasedDomain, isErasedAddress } from '../suppression/erased-address.ts'
 import { suppressionAddress } from '../suppression/suppression-address.ts'
-import { erasedMessage } from './erased-text.ts'
-import type { MessageTexts, Redaction } from './erased-text.ts'
+import { erasedMessage, type MessageTexts, type Redaction } from './erased-text.ts'
 import { attemptChanges, deliveryChanges, eventChanges, reportChanges } from './erase-message-parts.ts'
-import { isWithin, writeChanges } from './erasing.ts'
-import type { Change, Erasing } from './erasing.ts'
+import { isWithin, writeChanges, type Change, type Erasing } from './erasing.ts'
 
 /** `clean`: it did not name the address; `in_hand`: somebody works on it, so that it has to be looked at again. */
 export type MessageErasure = 'clean' | 'changed' | 'in_hand'
@@ -49,13 +46,18 @@ export async function eraseMessage(id: string, erasing: Erasing, recipientIds: S
   const theirs = recipients.filter(({ forward_path: address }) => suppressionAddress(address) === forms.address || address === erased)
   for (const { id: recipientId } of theirs) recipientIds.add(recipientId)
   if (!isAlone && theirs.some(({ owner }) => owner !== null)) return 'in_hand'
-  const isAllTheirs = recipients.length > 0 && recipients.every((recipient) => theirs.includes(recipient) || isErasedAddress(recipient.forward_path))
+  const isAllTheirs =
+    recipients.length > 0 && recipients.every((recipient) => theirs.includes(recipient) || isErasedAddress(recipient.forward_path))
   const about = { messageId: id, accountId: message.account_id, recipientIds: theirs.map((recipient) => recipient.id) }
   const redaction = { forms, erased, isAllTheirs }
   const deliveries = await deliveryChanges(erasing, about, isAllTheirs)
   if (deliveries === 'in_hand') return 'in_hand'
   const changes = [
-    ...cancelWaiting(message, theirs.filter(({ due_at: dueAt }) => dueAt !== null), erasing),
+    ...cancelWaiting(
+      message,
+      theirs.filter(({ due_at: dueAt }) => dueAt !== null),
+      erasing,
+    ),
     ...(await eventChanges(erasing, about, redaction)),
     ...deliveries,
     ...(await attemptChanges(erasing, about)),
@@ -118,7 +120,9 @@ function cancelWaiting(message: MessageRow, waiting: RecipientRow[], { clock, er
 function messageChanges({ id, account_id: accountId, ...row }: MessageRow, redaction: Redaction): Change[] {
   const after = erasedMessage(row, redaction)
   if (Object.entries(after).every(([column, value]) => row[column as keyof MessageTexts] === value)) return []
-  const tags = (JSON.parse(row.tags) as { name: string; value: string }[]).filter(({ value }) => redaction.isAllTheirs || redaction.forms.names(value))
+  const tags = (JSON.parse(row.tags) as { name: string; value: string }[]).filter(
+    ({ value }) => redaction.isAllTheirs || redaction.forms.names(value),
+  )
   return [
     ...tags.map(({ name, value }) => ({
       counted: null,
@@ -146,10 +150,17 @@ function messageChanges({ id, account_id: accountId, ...row }: MessageRow, redac
 function recipientChanges(row: RecipientRow, isTheirs: boolean, { forms, erased }: Erasing): Change[] {
   const without = (text: string | null): string | null => (text === null ? null : forms.without(text, erased))
   const [orcpt, lastResponse] = isTheirs ? [null, null] : [without(row.orcpt), without(row.last_response)]
-  if (isTheirs ? row.forward_path === erased && row.orcpt === null && row.last_response === null : orcpt === row.orcpt && lastResponse === row.last_response) return []
+  if (
+    isTheirs
+      ? row.forward_path === erased && row.orcpt === null && row.last_response === null
+      : orcpt === row.orcpt && lastResponse === row.last_response
+  )
+    return []
   const params = { id: row.id, orcpt, lastResponse }
   if (!isTheirs) {
-    return [{ counted: null, statement: { sql: 'update recipient set orcpt = :orcpt, last_response = :lastResponse where id = :id', params } }]
+    return [
+      { counted: null, statement: { sql: 'update recipient set orcpt = :orcpt, last_response = :lastResponse where id = :id', params } },
+    ]
   }
   return [
     { counted: null, statement: removeTerms(recipientTerms(':id'), params) },
@@ -183,7 +194,7 @@ async function eraseContent(messageId: string, { db, counts }: Erasing, isOver: 
 
 /** The last chunks first: a message whose first one is there is still found. */
 export async function removeContent(db: Erasing['db'], messageId: string, chunks: number): Promise<void> {
-  for (let from = chunks; from > 0; ) {
+  for (let from = chunks; from > 0;) {
     from = Math.max(0, from - chunksAtOnce)
     await db.write([{ sql: 'delete from content where message_id = :messageId and chunk >= :from', params: { messageId, from } }])
   }

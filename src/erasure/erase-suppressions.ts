@@ -1,7 +1,6 @@
 import type { Row } from '../store/database.ts'
 import { tableWindows } from '../store/table-windows.ts'
-import { isWithin, writeChanges } from './erasing.ts'
-import type { Change, Erasing } from './erasing.ts'
+import { isWithin, writeChanges, type Change, type Erasing } from './erasing.ts'
 
 interface EntryRow extends Row {
   id: string
@@ -18,15 +17,23 @@ export async function eraseSuppressions(erasing: Erasing): Promise<void> {
   const { db, scope, forms, erased } = erasing
   const isMeant = (row: EntryRow): boolean => isWithin(scope, { accountId: row.account_id, isSandbox: row.sandbox === 1 })
   // Uses the index suppression_address.
-  const entries = await db.read<EntryRow>('select id, account_id, sandbox, reason from suppression where address = :address', { address: forms.address })
-  await writeChanges(erasing, entries.filter(isMeant).flatMap(({ id }) => renamed(id, erased)))
+  const entries = await db.read<EntryRow>('select id, account_id, sandbox, reason from suppression where address = :address', {
+    address: forms.address,
+  })
+  await writeChanges(
+    erasing,
+    entries.filter(isMeant).flatMap(({ id }) => renamed(id, erased)),
+  )
   for await (const window of tableWindows(db, { table: 'suppression', key: 'id', start: '' })) {
     const found = await db.report<EntryRow>(
       'select id, account_id, sandbox, reason from suppression where id > :after and id <= :upto and lower(reason) like :pattern',
       { ...window, pattern: forms.pattern },
     )
     const named = found.filter((row) => isMeant(row) && forms.names(row.reason ?? ''))
-    await writeChanges(erasing, named.map(({ id, reason }) => withReason(id, forms.without(reason ?? '', erased))))
+    await writeChanges(
+      erasing,
+      named.map(({ id, reason }) => withReason(id, forms.without(reason ?? '', erased))),
+    )
   }
   await removeRows(erasing)
 }

@@ -1,7 +1,6 @@
 import { setImmediate as othersTurn } from 'node:timers/promises'
 import { tableWindows } from '../store/table-windows.ts'
-import { writeChanges } from './erasing.ts'
-import type { Erasing } from './erasing.ts'
+import { writeChanges, type Erasing } from './erasing.ts'
 
 /** bytes of a report that are looked through at a time, and what two pieces have in common */
 const pieceSize = 65_536
@@ -19,7 +18,9 @@ export async function eraseUnmatchedReports(erasing: Erasing): Promise<void> {
     for (const { id } of contents) {
       const [content] = await db.report<{ bytes: Uint8Array }>('select bytes from incoming_content where id = :id', { id })
       if (!content || !(await isNamedIn(content.bytes, forms.names))) continue
-      await writeChanges(erasing, [{ counted: 'contents', statement: { sql: 'delete from incoming_content where id = :id', params: { id } } }])
+      await writeChanges(erasing, [
+        { counted: 'contents', statement: { sql: 'delete from incoming_content where id = :id', params: { id } } },
+      ])
     }
   }
 }

@@ -28,7 +28,8 @@ export interface MessageTexts {
 export function erasedMessage(row: MessageTexts, { forms, erased, isAllTheirs }: Redaction): MessageTexts {
   const without = (text: string): string => forms.without(text, erased)
   // A mailbox goes as a whole, with its display name.
-  const mailboxes = (json: string): string => JSON.stringify((JSON.parse(json) as string[]).map((text) => (forms.names(text) ? erased : text)))
+  const mailboxes = (json: string): string =>
+    JSON.stringify((JSON.parse(json) as string[]).map((text) => (forms.names(text) ? erased : text)))
   return {
     reverse_path: row.reverse_path && without(row.reverse_path),
     author: row.author && without(row.author),

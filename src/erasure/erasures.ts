@@ -4,11 +4,9 @@ import type { Clock } from '../clock.ts'
 import { messageOf, SternaError } from '../errors.ts'
 import { idFloor, newId } from '../id.ts'
 import type { Log } from '../log.ts'
-import { parseAddress } from '../smtp/address.ts'
-import type { Address } from '../smtp/address.ts'
+import { parseAddress, type Address } from '../smtp/address.ts'
 import type { Database, Row } from '../store/database.ts'
-import { pageClause } from '../store/page-clause.ts'
-import type { Page } from '../store/page-clause.ts'
+import { pageClause, type Page } from '../store/page-clause.ts'
 import { removeInPieces } from '../store/remove-in-pieces.ts'
 import { tableWindows } from '../store/table-windows.ts'
 import type { Upkeep } from '../store/upkeep.ts'
@@ -16,8 +14,7 @@ import type { ErasedAddress } from '../suppression/erased-address.ts'
 import { addressForms } from './address-forms.ts'
 import { AddressErasure } from './erase-address.ts'
 import { removeContent } from './erase-message.ts'
-import { noCounts } from './erasing.ts'
-import type { ErasedCounts, ErasureScope } from './erasing.ts'
+import { noCounts, type ErasedCounts, type ErasureScope } from './erasing.ts'
 
 interface ErasuresParts {
   db: Database
@@ -94,7 +91,9 @@ export class Erasures {
       },
     ])
     if (written?.changes === 0) {
-      throw new SternaError('rate_limit_exceeded', `${mostUnderWay} erasures of this account are under way. Wait until some are done.`, { retryAfter: 60 })
+      throw new SternaError('rate_limit_exceeded', `${mostUnderWay} erasures of this account are under way. Wait until some are done.`, {
+        retryAfter: 60,
+      })
     }
     this.#start(id)
     return { id, accountId, sandboxOnly, counts, createdAt: now, finishedAt: null }
@@ -135,7 +134,8 @@ export class Erasures {
 
   /** Forgets what was done before `cutoff` (epoch, ms). */
   async sweep(cutoff: number): Promise<void> {
-    const sql = 'delete from erasure where id in (select id from erasure where id < :before and finished_at is not null order by id limit :rows)'
+    const sql =
+      'delete from erasure where id in (select id from erasure where id < :before and finished_at is not null order by id limit :rows)'
     await removeInPieces(this.#parts.db, [{ sql, params: { before: idFloor('era', cutoff) } }])
   }
 
@@ -148,7 +148,12 @@ export class Erasures {
     const { log } = this.#parts
     const done = this.#turn
       .then(() => this.#run(id))
-      .catch((error: unknown) => log[this.#isStopped ? 'debug' : 'error']({ erasureId: id, reason: messageOf(error) }, 'an erasure was cut short and will be taken up again'))
+      .catch((error: unknown) =>
+        log[this.#isStopped ? 'debug' : 'error'](
+          { erasureId: id, reason: messageOf(error) },
+          'an erasure was cut short and will be taken up again',
+        ),
+      )
       .finally(() => this.#underWay.delete(id))
     this.#underWay.set(id, done)
     this.#turn = done
@@ -161,8 +166,16 @@ export class Erasures {
     const address = parseAddress(Buffer.from(secrets.open(row.address, contextOf(id))).toString())
     if (!address.ok) throw new Error(address.fault)
     const { counts, ...scope } = erasureOf(row)
-    const erasure = new AddressErasure({ db, clock, scope, forms: addressForms(address), erased: erasedAddress(address.address), isAlone: this.#isAlone, counts })
-    for (let isClean = false; !isClean; ) {
+    const erasure = new AddressErasure({
+      db,
+      clock,
+      scope,
+      forms: addressForms(address),
+      erased: erasedAddress(address.address),
+      isAlone: this.#isAlone,
+      counts,
+    })
+    for (let isClean = false; !isClean;) {
       const round = await erasure.round()
       await db.write([{ sql: 'update erasure set counts = :counts where id = :id', params: { id, counts: JSON.stringify(counts) } }])
       if (counts.canceled_recipients > 0) eventsWritten()

@@ -41,7 +41,11 @@ export const storedTables: Record<string, StoredTable> = {
       subdomains open_tracking click_tracking tracking_subdomain app_links`,
   },
   domain_record: { about: 'what was found in the DNS for them', kept: whileUsed, users: 'found', none: 'domain_id kind status checked_at' },
-  dkim_key: { about: 'their keys, the private ones sealed', kept: whileUsed, none: 'id domain_id selector algorithm public_key private_key seen_at created_at state keep_until' },
+  dkim_key: {
+    about: 'their keys, the private ones sealed',
+    kept: whileUsed,
+    none: 'id domain_id selector algorithm public_key private_key seen_at created_at state keep_until',
+  },
   message: {
     about: 'emails without their content',
     kept: '`event_retention`',
@@ -102,7 +106,12 @@ export const storedTables: Record<string, StoredTable> = {
     erased: 'address',
     none: 'account_id sandbox bounces bounces_before delivered_to changed_at unknown_at unknown_before',
   },
-  idempotency: { about: 'answers to requests with an idempotency key', kept: '24 hours', erased: 'key response', none: 'account_id operation fingerprint status message_id expires_at' },
+  idempotency: {
+    about: 'answers to requests with an idempotency key',
+    kept: '24 hours',
+    erased: 'key response',
+    none: 'account_id operation fingerprint status message_id expires_at',
+  },
   webhook: {
     about: 'webhooks',
     kept: whileUsed,
@@ -157,7 +166,12 @@ export const storedTables: Record<string, StoredTable> = {
     users: 'link',
     none: 'account_id template_id start clicked bot_clicked unique_clicked',
   },
-  template: { about: 'templates', kept: whileUsed, users: 'name alias', none: 'id account_id draft_version_id live_version_id revision created_at updated_at' },
+  template: {
+    about: 'templates',
+    kept: whileUsed,
+    users: 'name alias',
+    none: 'id account_id draft_version_id live_version_id revision created_at updated_at',
+  },
   template_version: {
     about: 'their versions',
     kept: whileUsed,
@@ -172,7 +186,12 @@ export const storedTables: Record<string, StoredTable> = {
     none: `id received_at purpose recipient_id forward_path remote_address ehlo_name tls size content_id state result account_id message_id
       settled_at network token_account`,
   },
-  incoming_content: { about: 'that mail as it came', kept: '`content_retention`, less where room is short', erased: 'bytes', none: 'id box cost' },
+  incoming_content: {
+    about: 'that mail as it came',
+    kept: '`content_retention`, less where room is short',
+    erased: 'bytes',
+    none: 'id box cost',
+  },
   notice: { about: 'which notices were sent', kept: '`event_retention`', none: 'recipient_id action message_id due_at notice_message_id' },
   domain_report: {
     about: 'reports on domains (DMARC, TLS)',
@@ -205,7 +224,10 @@ export const columnsIn = (columns: string | undefined): string[] => columns?.spl
 /** docs/stored-data.md */
 export function storedDataPage(): string {
   const rows = Object.entries(storedTables).map(([name, { about, kept, erased, users }]) => {
-    const shown = (columns: string | undefined): string => columnsIn(columns).map((column) => `\`${column}\``).join(', ')
+    const shown = (columns: string | undefined): string =>
+      columnsIn(columns)
+        .map((column) => `\`${column}\``)
+        .join(', ')
     return `| \`${name}\` | ${about} | ${kept} | ${shown(erased)} | ${shown(users)} |`
   })
   return [

@@ -1,9 +1,7 @@
-import { scopeParams } from '../account/account-scope.ts'
-import type { AccountScope } from '../account/account-scope.ts'
+import { scopeParams, type AccountScope } from '../account/account-scope.ts'
 import type { Database, Row } from '../store/database.ts'
 import { isPublic } from './event-blocks.ts'
-import { EventSearch } from './event-search.ts'
-import type { EventFilter, FeedPage } from './event-search.ts'
+import { EventSearch, type EventFilter, type FeedPage } from './event-search.ts'
 import type { PublicEventType } from './event-type.ts'
 
 export interface FeedRow extends Row {

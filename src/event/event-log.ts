@@ -36,7 +36,12 @@ export const subjectOfRow = (recipientId: string, row: SubjectRow): EventSubject
  * Appends an event; to be written in the same batch as the state it describes.
  * `data` follows `email_id`, `to` and `subject` in what receivers get, in the order of its keys.
  */
-export function recordEvent(about: EventSubject, type: EventType, data: Record<string, string | number | boolean | null>, now: number): Statement {
+export function recordEvent(
+  about: EventSubject,
+  type: EventType,
+  data: Record<string, string | number | boolean | null>,
+  now: number,
+): Statement {
   const { accountId, messageId, recipientId, to, subject, sandbox } = about
   return {
     sql: `insert into event (id, account_id, message_id, recipient_id, type, sandbox, created_at, data)

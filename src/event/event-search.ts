@@ -1,10 +1,8 @@
-import { scopeParams } from '../account/account-scope.ts'
-import type { AccountScope } from '../account/account-scope.ts'
+import { scopeParams, type AccountScope } from '../account/account-scope.ts'
 import { messagesBehind, messagesWith, mostBehind, searchPosition, termOf, wholeTable } from '../message/search-terms.ts'
 import type { Database, Row, Value } from '../store/database.ts'
 import type { Page } from '../store/page-clause.ts'
-import { searchInPieces, standardSizes } from '../store/search-in-pieces.ts'
-import type { Pieces, SearchSizes, Span } from '../store/search-in-pieces.ts'
+import { searchInPieces, standardSizes, type Pieces, type SearchSizes, type Span } from '../store/search-in-pieces.ts'
 import { blockSize, isPublic } from './event-blocks.ts'
 import type { PublicEventType } from './event-type.ts'
 

@@ -1,6 +1,5 @@
 import { reportWords, says, senderWords } from './bounce-words.ts'
-import { headerValue } from './returned-message.ts'
-import type { ReturnedMessage } from './returned-message.ts'
+import { headerValue, type ReturnedMessage } from './returned-message.ts'
 
 /** Fields that only programs which answer for a person or open a ticket write, whatever they hold. */
 const replyFields = (
@@ -8,7 +7,15 @@ const replyFields = (
   'x-rt-loop-prevention x-rt-ticket x-otrs-loop x-jira-fingerprint x-zendesk-email-id x-freshdesk-ticket x-helpscout-event-type'
 ).split(' ')
 
-const challengeFields = ['x-tmda-confirm-done', 'x-tmda-fingerprint', 'x-tmda-released', 'x-spamarrest', 'x-boxbe', 'x-challenge', 'x-bluebottle-request']
+const challengeFields = [
+  'x-tmda-confirm-done',
+  'x-tmda-fingerprint',
+  'x-tmda-released',
+  'x-spamarrest',
+  'x-boxbe',
+  'x-challenge',
+  'x-bluebottle-request',
+]
 
 const hasField = (message: ReturnedMessage, names: readonly string[]): boolean => message.headers.some(({ name }) => names.includes(name))
 

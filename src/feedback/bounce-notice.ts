@@ -2,8 +2,7 @@ import type { SaidWords } from '../bounce/said-phrases.ts'
 import { hasNullReversePath, isAutomatic, isFromMailSystem } from './automatic-reply.ts'
 import { isAboutOtherThings, reportWords, says, saysNotDelivered, senderWords, speaksToReader } from './bounce-words.ts'
 import { reportedAddress } from './reported-address.ts'
-import { headerValue } from './returned-message.ts'
-import type { ReturnedMessage } from './returned-message.ts'
+import { headerValue, type ReturnedMessage } from './returned-message.ts'
 
 /** Is the same in every language. */
 const refusal = /(?<![\d.])[45]\d\d[ -][45]\.\d{1,3}\.\d{1,3}(?![\d.]*\d)/
@@ -12,7 +11,16 @@ const quotedReply = /(?:^|[:<>("'])[ \t]{0,8}[45][0-5]\d[ -]/m
 const answerSubject = /^\s*(?:re|fwd?|aw|tr|rv|sv|antw|wg)\s*:/i
 /** What people write to each other about bounces, and what lists send out. */
 const conversation = ['in-reply-to', 'references']
-const listFields = ['list-id', 'list-unsubscribe', 'list-post', 'mailing-list', 'x-mailing-list', 'feedback-id', 'x-campaign', 'x-campaignid']
+const listFields = [
+  'list-id',
+  'list-unsubscribe',
+  'list-post',
+  'mailing-list',
+  'x-mailing-list',
+  'feedback-id',
+  'x-campaign',
+  'x-campaignid',
+]
 
 /**
  * True where a message without a delivery status calls itself the report of a mail system, by its sender and its subject,

@@ -1,15 +1,35 @@
 import { readFileSync } from 'node:fs'
-import { phrasesOf, saidWords } from '../bounce/said-phrases.ts'
-import type { Phrases, SaidWords } from '../bounce/said-phrases.ts'
+import { phrasesOf, saidWords, type Phrases, type SaidWords } from '../bounce/said-phrases.ts'
 
 /** UTF-16 units of a report that are looked through for phrases. */
 const longestReport = 16 * 1024
 
 /** The lists of config/report-phrases.json. */
 type ListName =
-  | 'notDelivered' | 'later' | 'givenUp' | 'arrived' | 'toReader' | 'held' | 'notMail' | 'ofMail' | 'ofReader' | 'mailSystem'
-  | 'reportingSystem' | 'reportSubject' | 'refusalSubject' | 'otherProgram' | 'readerSubject' | 'mailProgram' | 'answer'
-  | 'challenge' | 'original' | 'follows' | 'recipientField' | 'toField' | 'elsewhere' | 'ownReason'
+  | 'notDelivered'
+  | 'later'
+  | 'givenUp'
+  | 'arrived'
+  | 'toReader'
+  | 'held'
+  | 'notMail'
+  | 'ofMail'
+  | 'ofReader'
+  | 'mailSystem'
+  | 'reportingSystem'
+  | 'reportSubject'
+  | 'refusalSubject'
+  | 'otherProgram'
+  | 'readerSubject'
+  | 'mailProgram'
+  | 'answer'
+  | 'challenge'
+  | 'original'
+  | 'follows'
+  | 'recipientField'
+  | 'toField'
+  | 'elsewhere'
+  | 'ownReason'
 
 let prepared: Record<ListName, Phrases> | undefined
 

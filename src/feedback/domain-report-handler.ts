@@ -1,13 +1,11 @@
 import { countsOf } from '../domain-report/domain-report-store.ts'
 import type { DomainReport } from '../domain-report/domain-report.ts'
 import type { DomainReportReader } from '../domain-report/domain-report-reader.ts'
-import { keepDomainReports } from '../domain-report/keep-domain-reports.ts'
-import type { DomainReportFate } from '../domain-report/keep-domain-reports.ts'
+import { keepDomainReports, type DomainReportFate } from '../domain-report/keep-domain-reports.ts'
 import { isoTime } from '../iso-time.ts'
 import type { SendingDomains } from '../sending-domain/sending-domains.ts'
 import type { Database } from '../store/database.ts'
-import { withoutEffect } from './report-handler.ts'
-import type { ReportHandler } from './report-handler.ts'
+import { withoutEffect, type ReportHandler } from './report-handler.ts'
 import type { ReportResult } from './report-result.ts'
 
 interface DomainReportHandlerParts {

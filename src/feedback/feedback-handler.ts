@@ -1,20 +1,15 @@
 import type { Clock } from '../clock.ts'
 import type { Database, Statement } from '../store/database.ts'
 import { isErasedAddress } from '../suppression/erased-address.ts'
-import { withEarlierReport } from '../suppression/suppression-policy.ts'
-import type { SuppressionPolicy } from '../suppression/suppression-policy.ts'
+import { withEarlierReport, type SuppressionPolicy } from '../suppression/suppression-policy.ts'
 import { keptOutcome, withoutReason } from './erased-recipient.ts'
-import { isSystemPath } from './feedback-report.ts'
-import type { Complaint } from './feedback-report.ts'
+import { isSystemPath, type Complaint } from './feedback-report.ts'
 import type { FeedbackParser } from './feedback-parser.ts'
 import type { IncomingReport } from './incoming-reports.ts'
-import { matchReport } from './match-report.ts'
-import type { Consequence } from './match-report.ts'
-import { withoutEffect } from './report-handler.ts'
-import type { ReportHandler, ReportOutcome } from './report-handler.ts'
+import { matchReport, type Consequence } from './match-report.ts'
+import { withoutEffect, type ReportHandler, type ReportOutcome } from './report-handler.ts'
 import { proofOf } from './report-proof.ts'
-import { readReportSubject } from './report-subject.ts'
-import type { ReportSubject } from './report-subject.ts'
+import { readReportSubject, type ReportSubject } from './report-subject.ts'
 import { settleBounce, settleComplaint } from './settle-report.ts'
 
 interface FeedbackHandlerParts {
@@ -45,7 +40,8 @@ export const feedbackHandler =
     const about = addressed && { forwardPath: addressed.forwardPath, isFromSystem: isSystemPath(report.reversePath) }
     const reading = await parts.parser.parse(content, about)
     const summary = { ...reading, recipients: reading.recipients.slice(0, mostShown) }
-    if (reading.class === 'complaint' && !parts.isComplaintSource(report.remoteAddress)) return withoutEffect('source_not_believed', summary)
+    if (reading.class === 'complaint' && !parts.isComplaintSource(report.remoteAddress))
+      return withoutEffect('source_not_believed', summary)
     // Anybody may write there; bounces have addresses of their own.
     if (reading.class !== 'complaint' && report.purpose === 'complaint') return withoutEffect('no_report', summary)
     const proof = proofOf(report, reading.original, parts.tokenKey)

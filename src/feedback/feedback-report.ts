@@ -70,5 +70,8 @@ export const isSystemPath = (reversePath: string | null): boolean =>
   reversePath === null || /^(?:mailer-?daemon|postmaster|double-bounce|mail-?daemon)(?:@|$)/i.test(reversePath)
 
 /** Whom a report is about: in a bounce those whom the message did not reach, or not yet; the others in it are well. */
-export const concernedRecipients = ({ class: feedbackClass, recipients }: Pick<FeedbackReport, 'class' | 'recipients'>): ReportedRecipient[] =>
+export const concernedRecipients = ({
+  class: feedbackClass,
+  recipients,
+}: Pick<FeedbackReport, 'class' | 'recipients'>): ReportedRecipient[] =>
   feedbackClass === 'bounce' ? recipients.filter(({ action }) => action === 'failed' || action === 'delayed') : recipients

@@ -1,6 +1,5 @@
 import type { ReportedRecipient } from './feedback-report.ts'
-import { textOf } from './returned-message.ts'
-import type { ReturnedMessage } from './returned-message.ts'
+import { textOf, type ReturnedMessage } from './returned-message.ts'
 
 /**
  * The recipients, those as failed of whom a delay is reported that is the end. OpenSMTPD up to 6.8 takes the action from the

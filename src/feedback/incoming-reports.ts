@@ -3,10 +3,8 @@ import { idFloor, newId } from '../id.ts'
 import { clientNetwork, networkRule } from '../ip-address.ts'
 import type { Database, Statement } from '../store/database.ts'
 import { firstRowsBySize, removeInPieces } from '../store/remove-in-pieces.ts'
-import { TableWalk } from '../store/table-walk.ts'
-import type { WalkedTable } from '../store/table-walk.ts'
-import type { ReportBox, ReportBudget } from './report-budget.ts'
-import { costOf } from './report-budget.ts'
+import { TableWalk, type WalkedTable } from '../store/table-walk.ts'
+import { costOf, type ReportBox, type ReportBudget } from './report-budget.ts'
 import { ReportRoom } from './report-room.ts'
 
 /** What an address of the return path is for. */
@@ -107,7 +105,9 @@ export class IncomingReports {
     const cost = costOf(arrival.content.length, arrival.recipients.length)
     if (!(await this.#room.take(box, this.#sourceOf(arrival, box), cost))) return false
     const now = clock.now()
-    const rows = arrival.recipients.map((address, place) => insertReport(place === 0 ? arrival.id : newId('rep', now), { arrival, address, now }))
+    const rows = arrival.recipients.map((address, place) =>
+      insertReport(place === 0 ? arrival.id : newId('rep', now), { arrival, address, now }),
+    )
     try {
       await db.write([insertContent(arrival.id, { box, cost, bytes: arrival.content }), ...rows])
     } catch (error) {

@@ -1,5 +1,4 @@
-import { fieldsNamed, parseHeaderBlock } from '../message/header-block.ts'
-import type { HeaderField } from '../message/header-block.ts'
+import { fieldsNamed, parseHeaderBlock, type HeaderField } from '../message/header-block.ts'
 import { domainOf, parseMailboxList } from '../smtp/address.ts'
 import { decodeHeaderText } from '../smtp/encoded-word.ts'
 
@@ -42,11 +41,16 @@ export function readHeading(content: Uint8Array, hostname: string): MailHeading 
 
 function isFrom(fields: HeaderField[], hostname: string): boolean {
   return ['from', 'sender'].some((name) =>
-    fieldsNamed(fields, name).slice(0, 2).some(({ value }) => {
-      const parsed = parseMailboxList(value.slice(0, longestList), 'lenient')
-      return parsed.ok && parsed.mailboxes.some(({ address }) => domainOf(address) === hostname)
-    }),
+    fieldsNamed(fields, name)
+      .slice(0, 2)
+      .some(({ value }) => {
+        const parsed = parseMailboxList(value.slice(0, longestList), 'lenient')
+        return parsed.ok && parsed.mailboxes.some(({ address }) => domainOf(address) === hostname)
+      }),
   )
 }
 
-const shortened = (value: string): string => decodeHeaderText(value.slice(0, 2_000)).replace(/[\p{Cc}\u2028\u2029]+/gu, ' ').slice(0, 200)
+const shortened = (value: string): string =>
+  decodeHeaderText(value.slice(0, 2_000))
+    .replace(/[\p{Cc}\u2028\u2029]+/gu, ' ')
+    .slice(0, 200)

@@ -75,7 +75,8 @@ function matchComplaint(
 ): Consequence {
   const { feedbackType } = complaint
   if (harmless.has(feedbackType)) return nothing('no_effect')
-  if (proof === 'envelope' && entries.length > 0 && !entries.some(({ address }) => isAbout(address, recipient))) return nothing('other_recipient')
+  if (proof === 'envelope' && entries.length > 0 && !entries.some(({ address }) => isAbout(address, recipient)))
+    return nothing('other_recipient')
   const { state, deliveredAt, complainedAt } = recipient
   if (complainedAt !== null) return nothing('duplicate')
   const arrived = state === 'delivered' || state === 'sent' || (state === 'bounced' && deliveredAt !== null)

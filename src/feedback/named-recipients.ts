@@ -1,6 +1,5 @@
 import { mostRecipients } from './feedback-report.ts'
-import { isOfAnother, mentionKinds, mentionsIn } from './recipient-mentions.ts'
-import type { RecipientMention } from './recipient-mentions.ts'
+import { isOfAnother, mentionKinds, mentionsIn, type RecipientMention } from './recipient-mentions.ts'
 import { isDialogue } from './smtp-transcript.ts'
 
 /** A recipient that a report names, and what it says of them. */
@@ -99,5 +98,8 @@ function introducesNext(line: number, lines: readonly string[], places: Readonly
 function repliesAfter(line: number, lines: readonly string[]): string[] {
   const isWithin = isDialogue(lines[line] ?? '')
   const following = lines.slice(line + 1, line + 6).concat('')
-  return following.slice(0, following.findIndex((text) => !/^\W{0,6}[45]\d\d[ -]/.test(text) || (isWithin && !isDialogue(text))))
+  return following.slice(
+    0,
+    following.findIndex((text) => !/^\W{0,6}[45]\d\d[ -]/.test(text) || (isWithin && !isDialogue(text))),
+  )
 }

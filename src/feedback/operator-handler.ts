@@ -3,17 +3,14 @@ import type { Clock } from '../clock.ts'
 import { clientNetwork } from '../ip-address.ts'
 import { isoTime } from '../iso-time.ts'
 import type { Log } from '../log.ts'
-import { textPart, wholePart } from '../message/compose-parts.ts'
-import type { MimePart } from '../message/compose-parts.ts'
+import { textPart, wholePart, type MimePart } from '../message/compose-parts.ts'
 import { encodeTransfer, hasShortLines } from '../message/transfer-encoding.ts'
 import { MessageRate } from '../smtp-server/message-rate.ts'
 import { UniqueError } from '../store/database.ts'
 import type { SystemMail, SystemMailer } from '../submission/system-mail.ts'
 import type { IncomingReport } from './incoming-reports.ts'
-import { forwardedField, readHeading } from './mail-heading.ts'
-import type { MailHeading } from './mail-heading.ts'
-import { withoutEffect } from './report-handler.ts'
-import type { ReportHandler } from './report-handler.ts'
+import { forwardedField, readHeading, type MailHeading } from './mail-heading.ts'
+import { withoutEffect, type ReportHandler } from './report-handler.ts'
 
 interface OperatorHandlerParts {
   clock: Clock
@@ -38,7 +35,10 @@ const perHour = { all: 100, automatic: 20, ofNetwork: 20 }
  * Mail for postmaster and abuse. It is handed on to the operator within a message of the server's own, so that neither
  * the sender's name nor ours vouches for what is not theirs, and never twice or in circles.
  */
-export function operatorHandler({ clock, log, systemMail }: OperatorHandlerParts, { hostname, operatorEmail }: OperatorHandlerSettings): ReportHandler {
+export function operatorHandler(
+  { clock, log, systemMail }: OperatorHandlerParts,
+  { hostname, operatorEmail }: OperatorHandlerSettings,
+): ReportHandler {
   const rateOf = (limit: number): MessageRate => new MessageRate(clock, limit, hourMs)
   const rate = { all: rateOf(perHour.all), automatic: rateOf(perHour.automatic), ofNetwork: rateOf(perHour.ofNetwork) }
   const mayForward = (isAutomatic: boolean, network: string): boolean =>
@@ -48,7 +48,10 @@ export function operatorHandler({ clock, log, systemMail }: OperatorHandlerParts
     const summary = { from: heading.from, subject: heading.subject }
     if (operatorEmail === null) return withoutEffect('stored', summary)
     if (heading.isOwn || !mayForward(heading.isAutomatic || report.reversePath === null, clientNetwork(report.remoteAddress))) {
-      log.warn({ reportId: report.id, isOwn: heading.isOwn }, 'mail for the operator is kept and not handed on: it is our own, or there was too much within an hour')
+      log.warn(
+        { reportId: report.id, isOwn: heading.isOwn },
+        'mail for the operator is kept and not handed on: it is our own, or there was too much within an hour',
+      )
       return withoutEffect('not_forwarded', summary)
     }
     const mail = composeForward(report, content, heading, { hostname, to: operatorEmail })
@@ -60,7 +63,12 @@ export function operatorHandler({ clock, log, systemMail }: OperatorHandlerParts
   }
 }
 
-function composeForward(report: IncomingReport, content: Uint8Array, heading: MailHeading, { hostname, to }: { hostname: string; to: string }): SystemMail {
+function composeForward(
+  report: IncomingReport,
+  content: Uint8Array,
+  heading: MailHeading,
+  { hostname, to }: { hostname: string; to: string },
+): SystemMail {
   const { forwardPath, reversePath, remoteAddress, receivedAt } = report
   const text = [
     `This mail came to ${forwardPath} at ${hostname}. It is handed on to you because the setting operator_email names you.`,
@@ -89,7 +97,12 @@ function attached(content: Uint8Array): MimePart {
   const bytes = Buffer.from(content)
   // A message within the message takes no encoding.
   if (hasShortLines(bytes)) return wholePart(isAscii(headerOf(bytes)) ? 'message/rfc822' : 'message/global', bytes, fields)
-  return { contentType: 'application/octet-stream', fields, encoding: 'base64', bytes: Buffer.concat([encodeTransfer(bytes, 'base64').bytes, Buffer.from('\r\n')]) }
+  return {
+    contentType: 'application/octet-stream',
+    fields,
+    encoding: 'base64',
+    bytes: Buffer.concat([encodeTransfer(bytes, 'base64').bytes, Buffer.from('\r\n')]),
+  }
 }
 
 function headerOf(bytes: Buffer): Buffer {

@@ -1,15 +1,12 @@
 import { isBounceNotice, isProvenNotice } from './bounce-notice.ts'
 import { reportWords, saidAction } from './bounce-words.ts'
 import type { ProvenRecipient, ReportedRecipient } from './feedback-report.ts'
-import { namedRecipients } from './named-recipients.ts'
-import type { NamedRecipient } from './named-recipients.ts'
-import { originalMessage } from './original-message.ts'
-import type { OriginalMessage } from './original-message.ts'
+import { namedRecipients, type NamedRecipient } from './named-recipients.ts'
+import { originalMessage, type OriginalMessage } from './original-message.ts'
 import { reportLines } from './report-text.ts'
 import { reportedAddresses } from './reported-address.ts'
 import { phaseText } from './reported-phase.ts'
-import { headerValue, headerValues } from './returned-message.ts'
-import type { HeaderField, ReturnedMessage } from './returned-message.ts'
+import { headerValue, headerValues, type HeaderField, type ReturnedMessage } from './returned-message.ts'
 import { toldRecipient } from './told-recipient.ts'
 
 /** Of the message that came back; a Message-ID looks like an address. */
@@ -52,7 +49,8 @@ function provenRecipient(
 }
 
 /** Postfix tells its operator of other clients' sessions too, so that nobody knows whose mail was refused. */
-const isTranscriptForOperator = (message: ReturnedMessage): boolean => headerValue(message, 'subject').startsWith('Postfix SMTP server: errors from ')
+const isTranscriptForOperator = (message: ReturnedMessage): boolean =>
+  headerValue(message, 'subject').startsWith('Postfix SMTP server: errors from ')
 
 function recipientsOf(message: ReturnedMessage, lines: string[], known: readonly string[]): NamedRecipient[] {
   const original = originalMessage(message).headers

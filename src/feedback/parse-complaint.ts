@@ -1,9 +1,7 @@
 import type { Complaint } from './feedback-report.ts'
-import { originalMessage } from './original-message.ts'
-import type { OriginalMessage } from './original-message.ts'
+import { originalMessage, type OriginalMessage } from './original-message.ts'
 import { reportedAddress, reportedAddresses } from './reported-address.ts'
-import { headerValue, headerValues } from './returned-message.ts'
-import type { ReturnedMessage } from './returned-message.ts'
+import { headerValue, headerValues, type ReturnedMessage } from './returned-message.ts'
 
 /** What a complaint says, as far as it says it. */
 interface ParsedComplaint extends Complaint {
@@ -29,7 +27,9 @@ function feedbackReportIn({ parts }: ReturnedMessage): string | null {
   const labelled = parts.find(({ contentType }) => /^(?:message|text)\/(?:x-)?feedback-report$/.test(contentType))
   if (labelled) return labelled.content
   const readable = parts.filter(({ contentType }) => contentType === 'text/plain' || contentType.startsWith('application/'))
-  const found = readable.find(({ content }) => /^feedback[-_ ]?type[ \t]*:/im.test(content) && /^(?:user[-_]?agent|version)[ \t]*:/im.test(content))
+  const found = readable.find(
+    ({ content }) => /^feedback[-_ ]?type[ \t]*:/im.test(content) && /^(?:user[-_]?agent|version)[ \t]*:/im.test(content),
+  )
   return found?.content ?? null
 }
 
@@ -45,7 +45,15 @@ function fieldsOf(content: string): Map<string, string[]> {
   return fields
 }
 
-const recipientFields = ['originalrcptto', 'originalrcpt', 'originalrecipient', 'originalto', 'rcptto', 'finalrecipient', 'removalrecipient']
+const recipientFields = [
+  'originalrcptto',
+  'originalrcpt',
+  'originalrecipient',
+  'originalto',
+  'rcptto',
+  'finalrecipient',
+  'removalrecipient',
+]
 
 function reportComplaint(content: string, original: OriginalMessage): ParsedComplaint {
   const fields = fieldsOf(content)
@@ -75,11 +83,17 @@ function recipientsOf({ headers }: OriginalMessage): string[] {
 }
 
 /** Apple Mail writes so for its user, to the mailbox of List-Unsubscribe. */
-const clientOptOut = ({ headers }: ReturnedMessage): ParsedComplaint =>
-  ({ feedbackType: 'opt-out', reportedBy: null, addresses: reportedAddresses(headerValues(headers, 'from')), reversePath: null })
+const clientOptOut = ({ headers }: ReturnedMessage): ParsedComplaint => ({
+  feedbackType: 'opt-out',
+  reportedBy: null,
+  addresses: reportedAddresses(headerValues(headers, 'from')),
+  reversePath: null,
+})
 
-const complainers = /^(?:fbl|feedback-?loop|scomp|abuse|complaints?|spam-?reports?|no-?reply-?fbl)(?:[+._-][^@]*)?@|^staff@hotmail\.com$|@reports\.spamcop\.net$/i
-const complaintSubject = /\bcomplaint about message from\b|\b(?:abuse|spam|feedback|fbl|uce) (?:complaint|report|notification)\b|^\[spamcop\b|\bsignalement de spam\b/i
+const complainers =
+  /^(?:fbl|feedback-?loop|scomp|abuse|complaints?|spam-?reports?|no-?reply-?fbl)(?:[+._-][^@]*)?@|^staff@hotmail\.com$|@reports\.spamcop\.net$/i
+const complaintSubject =
+  /\bcomplaint about message from\b|\b(?:abuse|spam|feedback|fbl|uce) (?:complaint|report|notification)\b|^\[spamcop\b|\bsignalement de spam\b/i
 
 /**
  * True for complaints without a feedback report: Microsoft's, which names the recipient in a field of its own, and mail

@@ -1,13 +1,10 @@
 import { isBounceNotice } from './bounce-notice.ts'
-import { mostRecipients } from './feedback-report.ts'
-import type { ReportAction, ReportedRecipient } from './feedback-report.ts'
+import { mostRecipients, type ReportAction, type ReportedRecipient } from './feedback-report.ts'
 import { phaseText } from './reported-phase.ts'
 import { isOfAnother } from './recipient-mentions.ts'
 import { reportedRecipient } from './reported-recipient.ts'
-import { headerValue, textOf } from './returned-message.ts'
-import type { ReturnedMessage } from './returned-message.ts'
-import { parseStatusFields, statusWithin } from './status-fields.ts'
-import type { StatusFields } from './status-fields.ts'
+import { headerValue, textOf, type ReturnedMessage } from './returned-message.ts'
+import { parseStatusFields, statusWithin, type StatusFields } from './status-fields.ts'
 
 /**
  * What a delivery status (RFC 3464, RFC 6533) says of its recipients, each of them once; null where the message has none.

@@ -1,6 +1,5 @@
 import { isAutomatic, isDispositionNotification, isPersonalReply } from './automatic-reply.ts'
-import { mostRecipients } from './feedback-report.ts'
-import type { FeedbackClass, FeedbackReport, ProvenRecipient, ReportedRecipient } from './feedback-report.ts'
+import { mostRecipients, type FeedbackClass, type FeedbackReport, type ProvenRecipient, type ReportedRecipient } from './feedback-report.ts'
 import { withGivenUp } from './given-up.ts'
 import { originalMessage } from './original-message.ts'
 import { parseBounceText } from './parse-bounce-text.ts'
@@ -9,8 +8,7 @@ import { parseDsn } from './parse-dsn.ts'
 import { parseRejection } from './parse-rejection.ts'
 import { parseSesNotification } from './parse-ses-notification.ts'
 import { reportedAddresses } from './reported-address.ts'
-import { headerValue, headerValues } from './returned-message.ts'
-import type { ReturnedMessage } from './returned-message.ts'
+import { headerValue, headerValues, type ReturnedMessage } from './returned-message.ts'
 
 /**
  * What a returned message means. The order decides, since one thing quotes another: a complaint and a delivery status are
@@ -41,7 +39,13 @@ export function parseFeedback(message: ReturnedMessage, about: ProvenRecipient |
 /** A status, and what its text tells of recipients of whom the status says nothing in words, or may be wrong. */
 function deliveryReport(message: ReturnedMessage, reported: ReportedRecipient[], about: ProvenRecipient | null): FeedbackReport {
   const isClear = reported.length > 0 && !reported.some((recipient) => saysNothing(recipient) || recipient.hard)
-  const told = isClear ? [] : parseBounceText(message, about, reported.map(({ address }) => address).filter((address) => address !== null))
+  const told = isClear
+    ? []
+    : parseBounceText(
+        message,
+        about,
+        reported.map(({ address }) => address).filter((address) => address !== null),
+      )
   if (reported.length === 0) return statusWithoutRecipients(message, told, about)
   // Where both tell of one recipient, it is the same one under two names.
   const only = reported.length === 1 && told.length === 1 ? told[0] : undefined

@@ -1,9 +1,7 @@
 import { dispositionNotification } from './automatic-reply.ts'
-import { longestReason } from './feedback-report.ts'
-import type { ReportedRecipient } from './feedback-report.ts'
+import { longestReason, type ReportedRecipient } from './feedback-report.ts'
 import { reportedAddress } from './reported-address.ts'
-import { headerValue, textOf } from './returned-message.ts'
-import type { ReturnedMessage } from './returned-message.ts'
+import { headerValue, textOf, type ReturnedMessage } from './returned-message.ts'
 import { parseStatusFields } from './status-fields.ts'
 
 /** Done without a person, and deleted (RFC 8098 3.2.6). */

@@ -1,9 +1,7 @@
-import { mostRecipients } from './feedback-report.ts'
-import type { FeedbackReport, ReportedRecipient } from './feedback-report.ts'
+import { mostRecipients, type FeedbackReport, type ReportedRecipient } from './feedback-report.ts'
 import { phaseText } from './reported-phase.ts'
 import { reportedRecipient } from './reported-recipient.ts'
-import { textOf } from './returned-message.ts'
-import type { ReturnedMessage } from './returned-message.ts'
+import { textOf, type ReturnedMessage } from './returned-message.ts'
 
 /** What a notification says, in the shape of a report. */
 type SesNotification = Pick<FeedbackReport, 'class' | 'recipients' | 'complaint'>

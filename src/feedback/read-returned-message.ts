@@ -1,11 +1,9 @@
 import { isUtf8 } from 'node:buffer'
-import { mimeLeaves } from '../message/mime-leaves.ts'
-import type { MimeLeaf } from '../message/mime-leaves.ts'
+import { mimeLeaves, type MimeLeaf } from '../message/mime-leaves.ts'
 import { repairedMail } from '../message/repaired-mail.ts'
 import { decodeHeaderText } from '../smtp/encoded-word.ts'
 import { hasNullReversePath, isAutomatic, isFromMailSystem } from './automatic-reply.ts'
-import { headerValue } from './returned-message.ts'
-import type { HeaderField, ReturnedMessage, ReturnedPart } from './returned-message.ts'
+import { headerValue, type HeaderField, type ReturnedMessage, type ReturnedPart } from './returned-message.ts'
 
 /** Of a message that is a report a dozen parts are many. */
 const mostParts = 64
@@ -20,8 +18,18 @@ const guessed = new Set(['', 'us-ascii', 'ascii', 'utf-8', 'utf8', 'unknown-8bit
 
 /** Names that WHATWG's list of encodings lacks. */
 const otherNames: Record<string, string> = {
-  cp932: 'shift_jis', ms932: 'shift_jis', 'iso-2022-jp-1': 'iso-2022-jp', 'iso-2022-jp-2': 'iso-2022-jp', 'iso-2022-jp-3': 'iso-2022-jp',
-  'iso-2022-jp-ms': 'iso-2022-jp', cp50220: 'iso-2022-jp', cp936: 'gbk', cp949: 'euc-kr', cp950: 'big5', eucjp: 'euc-jp', euckr: 'euc-kr',
+  cp932: 'shift_jis',
+  ms932: 'shift_jis',
+  'iso-2022-jp-1': 'iso-2022-jp',
+  'iso-2022-jp-2': 'iso-2022-jp',
+  'iso-2022-jp-3': 'iso-2022-jp',
+  'iso-2022-jp-ms': 'iso-2022-jp',
+  cp50220: 'iso-2022-jp',
+  cp936: 'gbk',
+  cp949: 'euc-kr',
+  cp950: 'big5',
+  eucjp: 'euc-jp',
+  euckr: 'euc-kr',
 }
 /** What ISO-2022-JP begins with (RFC 1468), declared or not. */
 const toJapanese = ['\x1b$B', '\x1b$@']
@@ -47,11 +55,13 @@ function utf8OrLatin1(bytes: Uint8Array): string {
     // A character for each byte.
     const lines = new TextDecoder('windows-1252').decode(buffer).split('\n')
     let next = 0
-    return lines.map((line) => {
-      const own = buffer.subarray(next, next + line.length)
-      next += line.length + 1
-      return isUtf8(own) ? own.toString('utf8') : line
-    }).join('\n')
+    return lines
+      .map((line) => {
+        const own = buffer.subarray(next, next + line.length)
+        next += line.length + 1
+        return isUtf8(own) ? own.toString('utf8') : line
+      })
+      .join('\n')
   }
 }
 

@@ -11,8 +11,7 @@ import type { Transaction } from '../smtp-server/smtp-session.ts'
 import { traceField } from '../smtp-server/trace-field.ts'
 import type { FreeSpace } from '../submission/free-space.ts'
 import type { IncomingReports, ReturnPathRecipient } from './incoming-reports.ts'
-import { ReportCollector } from './report-collector.ts'
-import type { ReportMemory } from './report-collector.ts'
+import { ReportCollector, type ReportMemory } from './report-collector.ts'
 
 export interface ReceiveReportParts {
   clock: Clock
@@ -65,7 +64,12 @@ function traceOf(id: string, { client, mail }: Transaction<'anyone'>, now: numbe
   return Buffer.from(`${traceField({ client, namesClient: true, hostname, id, smtputf8: mail.smtputf8, authenticated: false, now })}\r\n`)
 }
 
-async function keep(id: string, { client, mail, recipients: commands }: Transaction<'anyone'>, content: Uint8Array, parts: ReceiveReportParts): Promise<void> {
+async function keep(
+  id: string,
+  { client, mail, recipients: commands }: Transaction<'anyone'>,
+  content: Uint8Array,
+  parts: ReceiveReportParts,
+): Promise<void> {
   const recipients = recipientsOf(commands, parts)
   parts.space.require(content.length)
   const isKept = await parts.reports.keep({

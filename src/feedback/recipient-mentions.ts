@@ -29,7 +29,8 @@ const reply = /(?:^|[^\d.])[45]\d\d[ \-#]|[45]\.\d{1,3}\.\d{1,3}/
 const almostAlone = /^\W{0,12}(?:[\p{L}\p{N}.-]{1,30}\W{1,3}){0,2}$/u
 const behindCode = /(?:^|\s)[45]\d\d[ -](?:[45]\.\d{1,3}\.\d{1,3} )?<?$/
 /** Somebody to turn to, unless a reply begins with them. */
-const role = /^(?:mailer-?daemon|postmaster|abuse|hostmaster|webmaster|no-?reply|help-?desk|support|spamreport|unblock|delist|removeme)@|^[^@]{1,60}-(?:owner|request|admin)@/i
+const role =
+  /^(?:mailer-?daemon|postmaster|abuse|hostmaster|webmaster|no-?reply|help-?desk|support|spamreport|unblock|delist|removeme)@|^[^@]{1,60}-(?:owner|request|admin)@/i
 
 /** Every address in a text, as written. */
 export const addressesIn = (text: string): string[] => text.match(address) ?? []
@@ -67,7 +68,12 @@ function kindOf(name: string, before: string, rest: string, line: string): Menti
   if (command.test(before)) return 'quoted'
   const [, named = ''] = label.exec(before.slice(-100)) ?? []
   // Of scripts without spaces there is no last word.
-  const fieldName = /^[\0-\x7f]*$/.test(named) ? (named.replace(/\(s\)$/, '').split(/[\s-]/).at(-1) ?? '') : named
+  const fieldName = /^[\0-\x7f]*$/.test(named)
+    ? (named
+        .replace(/\(s\)$/, '')
+        .split(/[\s-]/)
+        .at(-1) ?? '')
+    : named
   if (says(fieldName, 'toField') || /^original\b/i.test(named)) return 'addressed'
   if (says(fieldName, 'recipientField')) return reply.test(before) ? 'quoted' : 'listed'
   const isRole = role.test(name)

@@ -1,6 +1,5 @@
 import type { Database, Row } from '../store/database.ts'
-import { pageClause } from '../store/page-clause.ts'
-import type { Page } from '../store/page-clause.ts'
+import { pageClause, type Page } from '../store/page-clause.ts'
 import type { ReportPurpose } from './incoming-reports.ts'
 import type { ReportResult } from './report-result.ts'
 

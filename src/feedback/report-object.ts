@@ -24,7 +24,12 @@ export const reportObject = (row: ReportListRow) => ({
 /** A report with what it says, as the API and the command line show it. */
 export function reportDetailObject(row: ReportListRow) {
   const summary: unknown = row.summary === null ? null : JSON.parse(row.summary)
-  return { ...reportObject(row), reading: isReading(summary) ? readingObject(summary) : null, heading: headingIn(summary), fault: faultIn(summary) }
+  return {
+    ...reportObject(row),
+    reading: isReading(summary) ? readingObject(summary) : null,
+    heading: headingIn(summary),
+    fault: faultIn(summary),
+  }
 }
 
 /** Reports for other purposes have summaries of other shapes. */

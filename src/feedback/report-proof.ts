@@ -1,5 +1,4 @@
-import { decodeToken } from '../smtp/verp.ts'
-import type { TokenPurpose } from '../smtp/verp.ts'
+import { decodeToken, type TokenPurpose } from '../smtp/verp.ts'
 import type { FeedbackReport } from './feedback-report.ts'
 import type { IncomingReport } from './incoming-reports.ts'
 
@@ -32,7 +31,9 @@ export function proofOf(
   }
   // The reference is always ours. List-Unsubscribe may be the sender's own, who could put the token of somebody else there so
   // that no complaint about his mail counts.
-  const inMessage = [tokenIn(original.reference, 'reference') ?? tokenIn(original.unsubscribe, 'unsubscribe')].filter((token) => token !== null)
+  const inMessage = [tokenIn(original.reference, 'reference') ?? tokenIn(original.unsubscribe, 'unsubscribe')].filter(
+    (token) => token !== null,
+  )
   const reversePath = tokenIn(original.reversePath, 'bounce')
   const found = reversePath === null ? inMessage : [...inMessage, reversePath]
   // A token of some other recipient contradicts, be its time over or not.

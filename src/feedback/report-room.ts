@@ -62,7 +62,10 @@ export class ReportRoom {
     }
     const written = await db.write(oldest.map(removeContent), { patient: true })
     // One that was swept out meanwhile is counted there.
-    budget.giveBack(box, oldest.reduce((sum, { cost }, place) => sum + (written[place]?.changes ? cost : 0), 0))
+    budget.giveBack(
+      box,
+      oldest.reduce((sum, { cost }, place) => sum + (written[place]?.changes ? cost : 0), 0),
+    )
     return true
   }
 }

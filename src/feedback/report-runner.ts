@@ -3,12 +3,10 @@ import { SternaError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import { ByteBudget } from '../queue/byte-budget.ts'
-import { BusyError, ConflictError, StorageFullError } from '../store/database.ts'
-import type { Database } from '../store/database.ts'
+import { BusyError, ConflictError, StorageFullError, type Database } from '../store/database.ts'
 import { ReaderKilledError } from '../untrusted-reader.ts'
 import type { IncomingReport, IncomingReports, ReportPurpose } from './incoming-reports.ts'
-import { withoutEffect } from './report-handler.ts'
-import type { ReportHandler, ReportOutcome } from './report-handler.ts'
+import { withoutEffect, type ReportHandler, type ReportOutcome } from './report-handler.ts'
 import { ReportTurns } from './report-turns.ts'
 import { settleReport } from './settle-report.ts'
 
@@ -96,7 +94,7 @@ export class ReportRunner {
   }
 
   async #takeAll(): Promise<void> {
-    for (let isWork = true; (isWork || this.#isNews) && !this.#isStopped; ) {
+    for (let isWork = true; (isWork || this.#isNews) && !this.#isStopped;) {
       this.#isNews = false
       isWork = await this.#takeRound()
     }
@@ -104,7 +102,7 @@ export class ReportRunner {
 
   /** Each source has its turn; false where there was nothing to take. */
   async #takeRound(): Promise<boolean> {
-    for (let isWork = false; ; ) {
+    for (let isWork = false; ;) {
       const reports = await this.#next()
       if (!reports || this.#isStopped) return isWork
       const due = reports.filter(({ id }) => !this.#held.has(id)).slice(0, mostInTurn)
@@ -180,7 +178,8 @@ export class ReportRunner {
   async #write(report: IncomingReport, outcome: ReportOutcome): Promise<void> {
     const { db, clock, metrics, eventsWritten } = this.#parts
     const batch = [settleReport(report, outcome, clock.now()), ...outcome.statements]
-    while (!(await this.#isWritten(db.write(batch, { patient: true })))) await new Promise((resolve) => setTimeout(resolve, unwrittenMs).unref())
+    while (!(await this.#isWritten(db.write(batch, { patient: true }))))
+      await new Promise((resolve) => setTimeout(resolve, unwrittenMs).unref())
     metrics.reportsSettled[outcome.result].add()
     if (outcome.hasEvents) eventsWritten()
   }

@@ -1,5 +1,4 @@
-import { subjectOfRow } from '../event/event-log.ts'
-import type { EventSubject, SubjectRow } from '../event/event-log.ts'
+import { subjectOfRow, type EventSubject, type SubjectRow } from '../event/event-log.ts'
 import type { RecipientState } from '../queue/recipient-state.ts'
 import type { Database } from '../store/database.ts'
 import type { ReportedOn } from './match-report.ts'

@@ -12,7 +12,8 @@ const messageTypes = /^(?:message\/|text\/(?:rfc822|x-?message|global))/
 const rule = /^\W{0,120}?(?:--|==|\*\*\*)/
 const headerLine = /^[> ]{0,3}[A-Za-z][A-Za-z0-9-]{1,60}:(?:\s|$)/
 /** A message seldom begins with another field than these, and the words of a report do so seldom; some quote the others alone. */
-const firstHeaderLine = /^[> ]{0,3}(?:Return-Path|Received|Message-ID|DKIM-Signature|Delivered-To|X-Received|MIME-Version|X-Originating-IP): /i
+const firstHeaderLine =
+  /^[> ]{0,3}(?:Return-Path|Received|Message-ID|DKIM-Signature|Delivered-To|X-Received|MIME-Version|X-Originating-IP): /i
 const laterHeaderLine = /^(?:From|To|Date|Subject|Reply-To|Sender): /i
 
 const ofTranscript = /\b(?:transcript|smtp (?:session|dialog)|begin of report)\b/i
@@ -27,7 +28,10 @@ export function reportLines({ parts }: ReturnedMessage): string[] {
     .slice(0, 4)
     .map(({ contentType, content }) => (contentType === 'text/html' ? textFromHtml(content) : content))
     .join('\n\n')
-  const lines = text.slice(0, longestReport).split('\n', mostLines).map((line) => line.slice(0, 2000).trimEnd())
+  const lines = text
+    .slice(0, longestReport)
+    .split('\n', mostLines)
+    .map((line) => line.slice(0, 2000).trimEnd())
   const from = lines.findIndex((line) => line.trim() !== '')
   const start = lines.findIndex((_, index) => index > from && isStartOfOriginal(lines, index))
   return withRefusedDialogue(start < 0 ? lines : lines.slice(0, start))

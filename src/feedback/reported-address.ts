@@ -21,7 +21,10 @@ const mostAddresses = 100
 
 /** The addresses in fields that have lists of them, each once. */
 export function reportedAddresses(values: readonly string[]): string[] {
-  const addresses = values.flatMap((value) => value.split(',', mostAddresses)).map(reportedAddress).filter((address) => address !== null)
+  const addresses = values
+    .flatMap((value) => value.split(',', mostAddresses))
+    .map(reportedAddress)
+    .filter((address) => address !== null)
   return [...new Set(addresses.filter((address) => address.includes('@')))].slice(0, mostAddresses)
 }
 

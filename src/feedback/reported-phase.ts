@@ -13,7 +13,11 @@ const phrases = (
       String.raw`>>> \.(?=\s|$)|failed after I sent the message\b|after transfer of mail text\b|did not like our (?:final )?DATA\b|\[BODY\]|\(state 1[78]\)`,
       'dot',
     ],
-    [`${at}DATA\\b`, String.raw`${sent}DATA\b|\bSMTP[: ](?:command )?DATA\b|for DATA command\b|failed on DATA command\b|\[DATA\]|\(state 15\)`, 'data'],
+    [
+      `${at}DATA\\b`,
+      String.raw`${sent}DATA\b|\bSMTP[: ](?:command )?DATA\b|for DATA command\b|failed on DATA command\b|\[DATA\]|\(state 15\)`,
+      'data',
+    ],
     [
       `${at}RCPT\\b`,
       String.raw`${sent}RCPT\b|\bSMTP[: ](?:command )?RCPT\b|for RCPT TO command\b|did not like our RCPT\b|does not like recipient\b|(?:address|recipient) was rejected by\b|` +
@@ -26,7 +30,11 @@ const phrases = (
       'mail',
     ],
     [`${at}(?:EHLO|HELO)\\b`, String.raw`${sent}(?:EHLO|HELO)\b|my name was rejected\b`, 'ehlo'],
-    ['after initial connection\\b', String.raw`refused to talk to me\b|but greeting failed\b|most progress was (?:initial|greeting)\b|while talking to \S{1,255} <<<(?= )`, 'banner'],
+    [
+      'after initial connection\\b',
+      String.raw`refused to talk to me\b|but greeting failed\b|most progress was (?:initial|greeting)\b|while talking to \S{1,255} <<<(?= )`,
+      'banner',
+    ],
   ] as const
 ).map(([named, shown, phase]): [RegExp, RefusalPhase] => [new RegExp(`${named}|${shown}`, 'gi'), phase])
 

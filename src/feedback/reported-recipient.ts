@@ -1,13 +1,10 @@
 import type { Refusal } from '../bounce/refusal.ts'
 import { domainOf } from '../smtp/address.ts'
-import { isGeneric, parseDiagnostic, statusCodeOf } from './diagnostic.ts'
-import type { Diagnostic } from './diagnostic.ts'
-import { longestReason } from './feedback-report.ts'
-import type { ReportAction, ReportedRecipient } from './feedback-report.ts'
+import { isGeneric, parseDiagnostic, statusCodeOf, type Diagnostic } from './diagnostic.ts'
+import { longestReason, type ReportAction, type ReportedRecipient } from './feedback-report.ts'
 import { judgeRefusal } from './judge-refusal.ts'
 import { reportedAddress } from './reported-address.ts'
-import { reportedPhase } from './reported-phase.ts'
-import type { PhaseText } from './reported-phase.ts'
+import { reportedPhase, type PhaseText } from './reported-phase.ts'
 import type { StatusFields } from './status-fields.ts'
 
 const first = (fields: StatusFields, name: string): string | undefined => fields.get(name)?.[0]
@@ -27,7 +24,8 @@ export function reportedRecipient(fields: StatusFields, message: StatusFields, t
     code: diagnostic.code,
     enhancedCode,
     text: diagnostic.text,
-    remoteHost: hostOf(first(fields, 'remote-mta') ?? first(message, 'reporting-mta') ?? '') ?? (address && domainOf(address).toLowerCase()),
+    remoteHost:
+      hostOf(first(fields, 'remote-mta') ?? first(message, 'reporting-mta') ?? '') ?? (address && domainOf(address).toLowerCase()),
     phase: reportedPhase(text, diagnostic.text),
   }
   const { category, hard, inWords } = judgeRefusal(refusal, address, isOwnFinding(fields, diagnostic))
@@ -45,7 +43,8 @@ export function reportedRecipient(fields: StatusFields, message: StatusFields, t
   }
 }
 
-const isTransient = ({ code, enhancedCode }: Refusal): boolean => (code === null ? enhancedCode?.startsWith('4') === true : code >= 400 && code < 500)
+const isTransient = ({ code, enhancedCode }: Refusal): boolean =>
+  code === null ? enhancedCode?.startsWith('4') === true : code >= 400 && code < 500
 
 /** All of the fields that quote a reply: some systems have one for the reply and one for themselves. */
 function diagnosticOf(fields: StatusFields): Diagnostic {
@@ -96,6 +95,9 @@ function addressOf(fields: StatusFields): string | null {
 
 /** The name in a field such as Remote-MTA: `dns; mx.example.com (192.0.2.1)`. */
 function hostOf(value: string): string | null {
-  const [host = ''] = value.slice(value.indexOf(';') + 1).trim().split(/[\s(]/, 1)
+  const [host = ''] = value
+    .slice(value.indexOf(';') + 1)
+    .trim()
+    .split(/[\s(]/, 1)
   return /^[\w.-]{1,255}$/.test(host) ? host.toLowerCase().replace(/\.$/, '') : null
 }

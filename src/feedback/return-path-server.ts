@@ -1,14 +1,11 @@
 import { clientNetwork } from '../ip-address.ts'
 import { MessageRate } from '../smtp-server/message-rate.ts'
-import { openSmtpPorts } from '../smtp-server/open-smtp-ports.ts'
-import type { SmtpServer } from '../smtp-server/open-smtp-ports.ts'
+import { openSmtpPorts, type SmtpServer } from '../smtp-server/open-smtp-ports.ts'
 import { replyOf } from '../smtp-server/smtp-refusal.ts'
 import type { SmtpHandlers } from '../smtp-server/smtp-session.ts'
-import { receiveReport } from './receive-report.ts'
-import type { ReceiveReportParts } from './receive-report.ts'
+import { receiveReport, type ReceiveReportParts } from './receive-report.ts'
 import { ReportMemory } from './report-collector.ts'
-import { returnPathRecipient } from './return-path-recipient.ts'
-import type { ReturnPathFrame } from './return-path-recipient.ts'
+import { returnPathRecipient, type ReturnPathFrame } from './return-path-recipient.ts'
 
 interface ReturnPathParts extends Omit<ReceiveReportParts, 'memory' | 'recipientOf'>, Omit<ReturnPathFrame, 'now'> {
   /** PEM, both. */

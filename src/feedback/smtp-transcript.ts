@@ -1,7 +1,8 @@
 const commandVerb = /^(?:EHLO|HELO|STARTTLS|AUTH|MAIL FROM|RCPT TO|DATA|BDAT|QUIT|RSET|NOOP)\b/i
 const reply = /^([1-5])\d\d(?:[ -]|$)/
 /** A time or the like, and who speaks: `--> RCPT`, `<<< 550`, `C: RCPT`, `SMTP<< 550`, `Sent: RCPT`, `Command: RCPT`. */
-const direction = /^.{0,60}?(?:^|[\s:\])>*|])(?:(?:SMTP ?)?(?:-{1,3}>{1,2}|={1,3}>|<{1,2}-{1,3}|<={1,3}|>{1,3}|<{1,3})|(?:sent|send|received|recv|client|server|command|response|[CS])\s?:)\s{0,4}/i
+const direction =
+  /^.{0,60}?(?:^|[\s:\])>*|])(?:(?:SMTP ?)?(?:-{1,3}>{1,2}|={1,3}>|<{1,2}-{1,3}|<={1,3}|>{1,3}|<{1,3})|(?:sent|send|received|recv|client|server|command|response|[CS])\s?:)\s{0,4}/i
 
 type Spoken = { kind: 'command' | 'reply'; text: string } | null
 

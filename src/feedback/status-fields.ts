@@ -101,7 +101,10 @@ export function parseStatusFields(content: string): DeliveryStatus {
   for (const block of blocksOf(withoutIndent(content))) {
     if (has(block, recipientFields)) {
       status.recipients.push(...recipientsIn(block))
-      add(status.message, block.filter(({ name }) => name === 'reporting-mta'))
+      add(
+        status.message,
+        block.filter(({ name }) => name === 'reporting-mta'),
+      )
     } else {
       const last = status.recipients.at(-1)
       add(last && has(block, outcomeFields) ? last : status.message, block)
@@ -111,7 +114,8 @@ export function parseStatusFields(content: string): DeliveryStatus {
 }
 
 const alsoHas = /^(?:action|status|diagnostic-code)[ \t]{0,8}:/im
-const firstField = /^(?:original-envelope-id|reporting-mta|dsn-gateway|received-from-mta|arrival-date|(?:final|original)-recipient|action|status)[ \t]{0,8}:/im
+const firstField =
+  /^(?:original-envelope-id|reporting-mta|dsn-gateway|received-from-mta|arrival-date|(?:final|original)-recipient|action|status)[ \t]{0,8}:/im
 
 const header = new RegExp(`^${headerField}`, 'im')
 /** Of a report within the report. */

@@ -1,14 +1,11 @@
 import type { Judgement, Refusal } from '../bounce/refusal.ts'
 import { domainOf } from '../smtp/address.ts'
 import { reportWords, saidAction } from './bounce-words.ts'
-import { parseDiagnostic } from './diagnostic.ts'
-import type { Diagnostic } from './diagnostic.ts'
-import { longestReason } from './feedback-report.ts'
-import type { ReportedRecipient } from './feedback-report.ts'
+import { parseDiagnostic, type Diagnostic } from './diagnostic.ts'
+import { longestReason, type ReportedRecipient } from './feedback-report.ts'
 import { judgeRefusal } from './judge-refusal.ts'
 import type { NamedRecipient } from './named-recipients.ts'
-import { reportedPhase } from './reported-phase.ts'
-import type { PhaseText } from './reported-phase.ts'
+import { reportedPhase, type PhaseText } from './reported-phase.ts'
 
 /** What a report says of all its recipients. */
 interface ReportWords {

@@ -3,8 +3,7 @@ import type { Database } from '../store/database.ts'
 import type { ErasedAddress } from '../suppression/erased-address.ts'
 import { endSubscription, subscriptionOfRecipient } from '../suppression/unsubscribe.ts'
 import { keptOutcome } from './erased-recipient.ts'
-import { withoutEffect } from './report-handler.ts'
-import type { ReportHandler } from './report-handler.ts'
+import { withoutEffect, type ReportHandler } from './report-handler.ts'
 
 /**
  * Mail to a mailbox of a List-Unsubscribe field (RFC 2369): whatever it says, whoever sends it wants no more. Its address

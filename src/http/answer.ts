@@ -51,7 +51,8 @@ const shownPath = (path: string): string => path.replace(/\/(setup|invite|u)\/.*
 function answerProblem(ctx: ApiContext, error: unknown, { log, baseUrl }: AnswerParts): void {
   const problem = problemOf(error)
   const { requestId } = ctx.state
-  if (problem.status === 500) log.error({ requestId, method: ctx.method, path: shownPath(ctx.path), error }, 'a request failed by our fault')
+  if (problem.status === 500)
+    log.error({ requestId, method: ctx.method, path: shownPath(ctx.path), error }, 'a request failed by our fault')
   const own = ctx.state.refusalForm?.(problem, requestId)
   ctx.status = own?.status ?? problem.status
   ctx.set({ ...problem.headers, ...own?.headers })

@@ -41,7 +41,10 @@ export const mayDo = (ctx: ApiContext, right: Right): boolean => ctx.state.submi
 export function requirePermission(ctx: ApiContext, right: Right): void {
   if (mayDo(ctx, right)) return
   const { actor } = ctx.state.submitter
-  throw new SternaError('restricted_api_key', `${actor.type === 'user' ? 'You' : 'This API key'} may not do this: it takes ${neededFor[right]}.`)
+  throw new SternaError(
+    'restricted_api_key',
+    `${actor.type === 'user' ? 'You' : 'This API key'} may not do this: it takes ${neededFor[right]}.`,
+  )
 }
 
 /**

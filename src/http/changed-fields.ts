@@ -16,7 +16,8 @@ const known = new WeakMap<z.ZodType, ReadonlySet<string>>()
 export function changedFields(schema: z.ZodType, body: unknown): string[] {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return []
   let names = known.get(schema)
-  if (!names) known.set(schema, (names = new Set(fieldNames(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as ObjectSchema))))
+  if (!names)
+    known.set(schema, (names = new Set(fieldNames(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as ObjectSchema))))
   return Object.keys(body).filter((name) => names.has(name))
 }
 

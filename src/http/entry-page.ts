@@ -63,5 +63,4 @@ const formOf = ({ button, email }: NonNullable<EntryPage['form']>): string => `<
 const buttonOf = ({ text, name }: NonNullable<EntryPage['button']>): string =>
   `<form method="post"><button name="${escaped(name)}" value="yes">${escaped(text)}</button></form>\n`
 
-const escaped = (text: string): string =>
-  text.replace(/[&<>"']/g, (character) => `&#${character.codePointAt(0)};`)
+const escaped = (text: string): string => text.replace(/[&<>"']/g, (character) => `&#${character.codePointAt(0)};`)

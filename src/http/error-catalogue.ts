@@ -41,7 +41,8 @@ export const errorCatalogue: Record<ErrorCode, CatalogueEntry> = {
     remedy: 'Repeat the request with the code that the authenticator app shows, or with a recovery code, as `code`.',
   },
   restricted_api_key: {
-    meaning: 'The API key may not do this: its permission does not reach so far, it is for another domain, or it is a sandbox key and this changes what is live.',
+    meaning:
+      'The API key may not do this: its permission does not reach so far, it is for another domain, or it is a sandbox key and this changes what is live.',
     remedy: 'Use a key as the message names it.',
   },
   foreign_origin: {

@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { publicEventTypes } from '../event/event-type.ts'
-import type { EventType } from '../event/event-type.ts'
+import { publicEventTypes, type EventType } from '../event/event-type.ts'
 import { timeAnswer } from './time-field.ts'
 
 const subject = {

@@ -1,6 +1,5 @@
 import { SternaError } from '../errors.ts'
-import { EventStream } from './event-stream.ts'
-import type { EventStreamParts, StreamRequest } from './event-stream.ts'
+import { EventStream, type EventStreamParts, type StreamRequest } from './event-stream.ts'
 
 /** Streams of one account that may be open at a time, both modes together. */
 const mostPerAccount = 20

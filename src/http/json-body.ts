@@ -39,7 +39,10 @@ const longestType = 100
 function checkMediaType(req: IncomingMessage): void {
   const type = req.headers['content-type'] ?? ''
   // `application/json` alone is what nearly everybody sends.
-  if (type !== 'application/json' && (type.length > longestType || !/^application\/json[ \t]*(;[ \t]*charset="?utf-?8"?[ \t]*)?;?[ \t]*$/i.test(type))) {
+  if (
+    type !== 'application/json' &&
+    (type.length > longestType || !/^application\/json[ \t]*(;[ \t]*charset="?utf-?8"?[ \t]*)?;?[ \t]*$/i.test(type))
+  ) {
     const sent = type === '' ? 'no Content-Type' : 'another Content-Type'
     throw new SternaError('unsupported_media_type', `Send JSON in UTF-8 with "Content-Type: application/json"; the request has ${sent}.`)
   }

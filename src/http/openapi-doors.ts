@@ -4,7 +4,13 @@ import type { JsonSchema } from './openapi-schema.ts'
 const text: JsonSchema = { type: 'string' }
 const textOrNull: JsonSchema = { type: ['string', 'null'] }
 const record = (properties: JsonSchema): JsonSchema => ({ type: 'object', properties, required: Object.keys(properties) })
-const parameter = { name: 'domain', in: 'path', required: true, description: 'The domain to send from, verified for the account.', schema: text }
+const parameter = {
+  name: 'domain',
+  in: 'path',
+  required: true,
+  description: 'The domain to send from, verified for the account.',
+  schema: text,
+}
 
 interface Door {
   prefix: string
@@ -65,7 +71,9 @@ export const doorPaths = (prefixes: readonly string[]): Record<string, { post: J
   Object.fromEntries(
     doors
       .filter(({ prefix }) => prefixes.includes(prefix))
-      .flatMap((door) => Object.entries(door.routes).map(([path, answers]) => [`${door.prefix}${path}`, { post: doorOperation(door, path, answers) }])),
+      .flatMap((door) =>
+        Object.entries(door.routes).map(([path, answers]) => [`${door.prefix}${path}`, { post: doorOperation(door, path, answers) }]),
+      ),
   )
 
 function doorOperation({ prefix, service, scheme, mediaType, refusal }: Door, path: string, answers: Door['routes'][string]): JsonSchema {
@@ -85,7 +93,10 @@ function doorOperation({ prefix, service, scheme, mediaType, refusal }: Door, pa
     },
     responses: {
       ...Object.fromEntries(
-        Object.entries(answers).map(([status, schema]) => [status, { description: 'Accepted.', headers: headerReferences([]), ...json(schema) }]),
+        Object.entries(answers).map(([status, schema]) => [
+          status,
+          { description: 'Accepted.', headers: headerReferences([]), ...json(schema) },
+        ]),
       ),
       '4XX': { description: `Refused, in the form of ${service}.`, headers: headerReferences([]), ...json(refusal) },
       '5XX': { description: `A fault of the server, in the form of ${service}.`, headers: headerReferences([]), ...json(refusal) },

@@ -2,8 +2,7 @@ import { headerReferences, rateLimitHeaders } from './openapi-headers.ts'
 import type { ProblemResponses } from './openapi-problem.ts'
 import type { JsonSchema, SchemaComponents } from './openapi-schema.ts'
 import { refusalsOf } from './operation-refusals.ts'
-import { changesLive, needsKey } from './operation.ts'
-import type { Answer, Operation } from './operation.ts'
+import { changesLive, needsKey, type Answer, type Operation } from './operation.ts'
 
 interface OperationFrame {
   components: SchemaComponents
@@ -85,8 +84,7 @@ function queryParameters({ query }: Operation, { components }: OperationFrame): 
   })
 }
 
-const headerParameters = ({ refuses }: Operation): JsonSchema[] =>
-  refuses.includes('invalid_idempotency_key') ? [idempotencyKey] : []
+const headerParameters = ({ refuses }: Operation): JsonSchema[] => (refuses.includes('invalid_idempotency_key') ? [idempotencyKey] : [])
 
 const idempotencyKey: JsonSchema = {
   name: 'Idempotency-Key',

@@ -53,9 +53,14 @@ export class ProblemResponses {
 
   /** References by status. */
   of(names: readonly ErrorCode[], carriesKey: boolean): Record<string, JsonSchema> {
-    const byStatus = Map.groupBy(names.filter((found) => found !== 'configuration'), (found) => statusOf[found])
+    const byStatus = Map.groupBy(
+      names.filter((found) => found !== 'configuration'),
+      (found) => statusOf[found],
+    )
     return Object.fromEntries(
-      [...byStatus].sort(([a], [b]) => a - b).map(([status, found]) => [String(status), this.#reference(status, found.toSorted(), carriesKey)]),
+      [...byStatus]
+        .sort(([a], [b]) => a - b)
+        .map(([status, found]) => [String(status), this.#reference(status, found.toSorted(), carriesKey)]),
     )
   }
 
@@ -95,7 +100,11 @@ export class ProblemResponses {
   }
 }
 
-const headersAt: Record<number, ('WWW-Authenticate' | 'Retry-After')[]> = { 401: ['WWW-Authenticate'], 429: ['Retry-After'], 503: ['Retry-After'] }
+const headersAt: Record<number, ('WWW-Authenticate' | 'Retry-After')[]> = {
+  401: ['WWW-Authenticate'],
+  429: ['Retry-After'],
+  503: ['Retry-After'],
+}
 
 /** An answer for each error, as they belong under `components.examples`. */
 export const errorExamples = (): Record<string, JsonSchema> =>
@@ -104,7 +113,12 @@ export const errorExamples = (): Record<string, JsonSchema> =>
       found,
       {
         summary: errorCatalogue[found].meaning,
-        value: { statusCode: statusOf[found], name: found, message: errorCatalogue[found].meaning, request_id: 'req_01kahk3yq4x8v5t2n7m9b6c1d0' },
+        value: {
+          statusCode: statusOf[found],
+          name: found,
+          message: errorCatalogue[found].meaning,
+          request_id: 'req_01kahk3yq4x8v5t2n7m9b6c1d0',
+        },
       },
     ]),
   )
@@ -114,5 +128,7 @@ export const catalogueTable = (): string =>
   [
     '| name | status | meaning | what to do |',
     '|---|---|---|---|',
-    ...errorNames.map((found) => `| \`${found}\` | ${statusOf[found]} | ${errorCatalogue[found].meaning} | ${errorCatalogue[found].remedy} |`),
+    ...errorNames.map(
+      (found) => `| \`${found}\` | ${statusOf[found]} | ${errorCatalogue[found].meaning} | ${errorCatalogue[found].remedy} |`,
+    ),
   ].join('\n')

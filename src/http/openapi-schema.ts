@@ -37,7 +37,8 @@ export class SchemaComponents {
   #nameFor(name: string, found: JsonSchema, side: Side): string {
     const text = JSON.stringify(found)
     const known = this.#texts.get(name)
-    if (known !== undefined && known !== text && side === 'input' && !name.endsWith('Input')) return this.#nameFor(`${name}Input`, found, side)
+    if (known !== undefined && known !== text && side === 'input' && !name.endsWith('Input'))
+      return this.#nameFor(`${name}Input`, found, side)
     if (known !== undefined && known !== text) throw new Error(`two schemas are called ${name}`)
     this.#texts.set(name, text)
     return name

@@ -1,6 +1,5 @@
 import type { ErrorCode } from '../errors.ts'
-import { changesLive, needsKey } from './operation.ts'
-import type { Operation } from './operation.ts'
+import { changesLive, needsKey, type Operation } from './operation.ts'
 
 /** Every error that an endpoint may answer: those it declares, and those that come of what it demands and takes. */
 export function refusalsOf(declared: Omit<Operation, 'handle'>): ErrorCode[] {
@@ -9,7 +8,9 @@ export function refusalsOf(declared: Omit<Operation, 'handle'>): ErrorCode[] {
 
 function commonTo(declared: Omit<Operation, 'handle'>): ErrorCode[] {
   return [
-    ...(needsKey(declared) ? (['missing_api_key', 'invalid_api_key', 'expired_api_key', 'invalid_session', 'rate_limit_exceeded'] as const) : []),
+    ...(needsKey(declared)
+      ? (['missing_api_key', 'invalid_api_key', 'expired_api_key', 'invalid_session', 'rate_limit_exceeded'] as const)
+      : []),
     ...(needsKey(declared) && (declared.permission !== null || changesLive(declared)) ? (['restricted_api_key'] as const) : []),
     ...(declared.query && Object.keys(declared.query).length > 0 ? (['invalid_parameter'] as const) : []),
     ...(declared.body ? bodyRefusals : []),
@@ -19,10 +20,4 @@ function commonTo(declared: Omit<Operation, 'handle'>): ErrorCode[] {
   ]
 }
 
-const bodyRefusals = [
-  'invalid_json',
-  'unsupported_media_type',
-  'payload_too_large',
-  'validation_error',
-  'missing_required_field',
-] as const
+const bodyRefusals = ['invalid_json', 'unsupported_media_type', 'payload_too_large', 'validation_error', 'missing_required_field'] as const

@@ -2,14 +2,11 @@ import type { z } from 'zod'
 import type { AuditLog, Change } from '../account/audit-log.ts'
 import type { Right } from '../account/permission.ts'
 import type { ErrorCode } from '../errors.ts'
-import { requireLive, requirePermission } from './api-state.ts'
-import type { ApiContext, ApiRouter } from './api-state.ts'
+import { requireLive, requirePermission, type ApiContext, type ApiRouter } from './api-state.ts'
 import { changedFields } from './changed-fields.ts'
-import { csvText } from './csv.ts'
-import type { Table } from './csv.ts'
+import { csvText, type Table } from './csv.ts'
 import { jsonBody } from './json-body.ts'
-import { readQuery } from './query.ts'
-import type { QueryShape } from './query.ts'
+import { readQuery, type QueryShape } from './query.ts'
 import { validate } from './validate.ts'
 
 /** What a successful answer is: the first one declared is what `handle` returns the body of. */
@@ -74,10 +71,15 @@ const keyed = /^\/(?:api|metrics)(?:\/|$)/
 export const needsKey = ({ path }: Pick<Operation, 'path'>): boolean => keyed.test(path)
 
 /** Whether sandbox keys are refused. */
-export const changesLive = (declared: Omit<Operation, 'handle'>): boolean => needsKey(declared) && declared.method !== 'GET' && !declared.sandbox
+export const changesLive = (declared: Omit<Operation, 'handle'>): boolean =>
+  needsKey(declared) && declared.method !== 'GET' && !declared.sandbox
 
 type QueryOf<O> = O extends { query: infer Q extends QueryShape } ? { [K in keyof Q]: z.output<Q[K]> | null } : Record<never, never>
-type BodyOf<O> = O extends { body: { raw: true } } ? undefined : O extends { body: { schema: infer B extends z.ZodType } } ? z.output<B> : undefined
+type BodyOf<O> = O extends { body: { raw: true } }
+  ? undefined
+  : O extends { body: { schema: infer B extends z.ZodType } }
+    ? z.output<B>
+    : undefined
 type Result<O> = O extends { answers: [{ schema: infer A extends z.ZodType }, ...unknown[]] } ? z.input<A> : unknown
 
 /** Declares an endpoint; what its handler is given and returns is typed by the schemas. */

@@ -6,7 +6,9 @@ import { numberParameter } from './query.ts'
 const defaultLimit = 20
 const largestLimit = 100
 
-const cursor = z.string().regex(/^[a-z]{2,5}_[0-9a-z]{26}$/, { error: 'must be an id from the list, such as the last one of the page before' })
+const cursor = z
+  .string()
+  .regex(/^[a-z]{2,5}_[0-9a-z]{26}$/, { error: 'must be an id from the list, such as the last one of the page before' })
 
 /** The parameters of every list: `?limit=` (20 if not given), and `?after=` or `?before=` an id. */
 export const pageParameters = {
@@ -28,7 +30,11 @@ export function pageOf<Edge extends string | number>(asked: { limit: number | nu
 }
 
 /** The answer of a list, from the rows that a query with `pageClause` gave. */
-export function listBody<R, T>(rows: R[], page: Page<string | number>, toObject: (row: R) => T): { object: 'list'; has_more: boolean; data: T[] } {
+export function listBody<R, T>(
+  rows: R[],
+  page: Page<string | number>,
+  toObject: (row: R) => T,
+): { object: 'list'; has_more: boolean; data: T[] } {
   const data = rows.slice(0, page.limit).map(toObject)
   if (page.before !== null) data.reverse()
   return { object: 'list', has_more: rows.length > page.limit, data }

@@ -1,5 +1,4 @@
-import { SternaError } from '../errors.ts'
-import type { ErrorCode, FieldFault } from '../errors.ts'
+import { SternaError, type ErrorCode, type FieldFault } from '../errors.ts'
 import { BusyError, StorageFullError } from '../store/database.ts'
 
 /** The HTTP status of each code; `configuration` can only be our own fault by the time somebody asks over HTTP. */

@@ -40,7 +40,12 @@ export const numberParameter = (least: number, most: number) =>
 export const listParameter = (most: number) =>
   z
     .string()
-    .transform((text) => text.split(',').map((item) => item.trim()).filter((item) => item !== ''))
+    .transform((text) =>
+      text
+        .split(',')
+        .map((item) => item.trim())
+        .filter((item) => item !== ''),
+    )
     .refine((items) => items.length <= most, { error: `must have at most ${most} values` })
 
 /**

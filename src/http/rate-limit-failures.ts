@@ -21,8 +21,12 @@ export class RateLimitFailures {
   note(address: string): void {
     const retryAfter = this.#networks.take(address)
     if (retryAfter === null) return
-    throw new SternaError('rate_limit_exceeded', 'Too many requests from your address had no valid API key. A valid one is taken at once.', {
-      retryAfter,
-    })
+    throw new SternaError(
+      'rate_limit_exceeded',
+      'Too many requests from your address had no valid API key. A valid one is taken at once.',
+      {
+        retryAfter,
+      },
+    )
   }
 }

@@ -1,10 +1,8 @@
 import type { Accounts } from '../account/accounts.ts'
 import type { Clock } from '../clock.ts'
 import type { Log } from '../log.ts'
-import { StorageFullError } from '../store/database.ts'
-import type { Database, Statement } from '../store/database.ts'
-import { deleteWindow, everyWindow, saveWindow, timesOf } from './rate-limit-store.ts'
-import type { WindowRow } from './rate-limit-store.ts'
+import { StorageFullError, type Database, type Statement } from '../store/database.ts'
+import { deleteWindow, everyWindow, saveWindow, timesOf, type WindowRow } from './rate-limit-store.ts'
 import { RateLimitWindow } from './rate-limit-window.ts'
 
 interface RateLimitParts {
@@ -108,7 +106,12 @@ export class RateLimit {
         batch.push(deleteWindow(accountId))
       } else if (entry.changed) {
         // The time of day is known to the millisecond: rounded so that nobody gets a request more after a restart.
-        batch.push(saveWindow(accountId, entry.window.times().map((at) => Math.ceil(at + offset) + 1)))
+        batch.push(
+          saveWindow(
+            accountId,
+            entry.window.times().map((at) => Math.ceil(at + offset) + 1),
+          ),
+        )
         entry.changed = false
         written.push(entry)
       }
@@ -137,10 +140,12 @@ export class RateLimit {
 
   /** One after the other, however long the disk takes. */
   #saveNext(): Promise<void> {
-    this.#saving = this.#saving.then(() => this.save()).catch((error: unknown) => {
-      // A full disk is told of elsewhere; what was not saved is tried again in a second.
-      if (!(error instanceof StorageFullError)) this.#parts.log.error({ error }, 'the requests of the last minute could not be saved')
-    })
+    this.#saving = this.#saving
+      .then(() => this.save())
+      .catch((error: unknown) => {
+        // A full disk is told of elsewhere; what was not saved is tried again in a second.
+        if (!(error instanceof StorageFullError)) this.#parts.log.error({ error }, 'the requests of the last minute could not be saved')
+      })
     return this.#saving
   }
 }

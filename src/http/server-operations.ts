@@ -3,13 +3,10 @@ import { SternaError } from '../errors.ts'
 import type { Health } from '../health.ts'
 import { errorCatalogue, errorNames } from './error-catalogue.ts'
 import { catalogueTable } from './openapi-problem.ts'
-import { openApiDocument } from './openapi.ts'
-import type { DocumentFrame } from './openapi.ts'
-import { operation } from './operation.ts'
-import type { Operation } from './operation.ts'
+import { openApiDocument, type DocumentFrame } from './openapi.ts'
+import { operation, type Operation } from './operation.ts'
 import { statusOf, titleOf } from './problem.ts'
-import { answerFile, answerReferencePage, referenceFile, staticFile } from './reference-page.ts'
-import type { StaticFile } from './reference-page.ts'
+import { answerFile, answerReferencePage, referenceFile, staticFile, type StaticFile } from './reference-page.ts'
 
 /** What the server's own endpoints need; `version` is that of this program. */
 export interface ServerOperationParts extends DocumentFrame {

@@ -1,28 +1,21 @@
 import { Router } from '@koa/router'
 import Koa from 'koa'
-import { createServer } from 'node:http'
-import type { RequestListener, Server } from 'node:http'
+import { createServer, type RequestListener, type Server } from 'node:http'
 import { Server as TlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import type { AuditLog } from '../account/audit-log.ts'
 import type { SeatFigures } from '../connection/connection-seats.ts'
 import type { HostPort } from '../config/setting-types.ts'
 import { SternaError } from '../errors.ts'
-import { answer } from './answer.ts'
-import type { AnswerParts } from './answer.ts'
+import { answer, type AnswerParts } from './answer.ts'
 import type { ApiContext, ApiRouter, ApiState } from './api-state.ts'
-import { authenticate, authenticateKey } from './authenticate.ts'
-import type { AuthenticateParts } from './authenticate.ts'
-import { doorFor } from './compat/compat-door.ts'
-import type { CompatDoor } from './compat/compat-door.ts'
+import { authenticate, authenticateKey, type AuthenticateParts } from './authenticate.ts'
+import { doorFor, type CompatDoor } from './compat/compat-door.ts'
 import { HttpConnections } from './http-connections.ts'
 import { listen } from './listen.ts'
-import { addRoutes, needsKey } from './operation.ts'
-import type { Operation } from './operation.ts'
-import { admit } from './rate-limit-admission.ts'
-import type { AdmissionParts } from './rate-limit-admission.ts'
-import { serverOperations } from './server-operations.ts'
-import type { ServerOperationParts } from './server-operations.ts'
+import { addRoutes, needsKey, type Operation } from './operation.ts'
+import { admit, type AdmissionParts } from './rate-limit-admission.ts'
+import { serverOperations, type ServerOperationParts } from './server-operations.ts'
 import type { TrackingDoor } from './tracking-door.ts'
 
 export interface HttpServerParts extends AnswerParts, AuthenticateParts, AdmissionParts, ServerOperationParts {
@@ -140,7 +133,8 @@ function application(parts: HttpServerParts, connections: HttpConnections, isSto
   for (const door of doors) door.addRoutes(router)
   app.on('error', (error: Error & { code?: unknown }, ctx?: Koa.Context) => {
     // Clients come and go as they like.
-    if (lostConnection.has(error.code) || (ctx && (ctx.res.destroyed || !ctx.req.complete))) parts.log.debug({ error }, 'a client left before it had its answer')
+    if (lostConnection.has(error.code) || (ctx && (ctx.res.destroyed || !ctx.req.complete)))
+      parts.log.debug({ error }, 'a client left before it had its answer')
     else parts.log.error({ error }, 'an answer could not be sent')
   })
   app.use(async (ctx, next) => {

@@ -4,8 +4,7 @@ import type { StoredUser, User } from '../account/user.ts'
 import { SternaError } from '../errors.ts'
 import type { ApiContext } from './api-state.ts'
 import { isOwnRequest } from './same-origin.ts'
-import { sessionCookie } from './session-cookie.ts'
-import type { SessionCookie } from './session-cookie.ts'
+import { sessionCookie, type SessionCookie } from './session-cookie.ts'
 
 interface SessionEntryParts {
   baseUrl: string

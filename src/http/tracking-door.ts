@@ -1,10 +1,8 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { HitRecorder } from '../engagement/hit-recorder.ts'
 import type { ReaderHit } from '../engagement/reader-hit.ts'
-import { openTarget } from '../tracking/sealed-target.ts'
-import type { LinkTarget } from '../tracking/sealed-target.ts'
-import { readRecipientToken, recipientTokenLength } from '../tracking/tracking-token.ts'
-import type { TrackedRecipient, TrackingKeys } from '../tracking/tracking-token.ts'
+import { openTarget, type LinkTarget } from '../tracking/sealed-target.ts'
+import { readRecipientToken, recipientTokenLength, type TrackedRecipient, type TrackingKeys } from '../tracking/tracking-token.ts'
 import { clientAddressRule } from './client-address.ts'
 
 interface TrackingDoorParts {
@@ -26,8 +24,21 @@ const path = new RegExp(`^/t/([och])/([0-9a-z]{${recipientTokenLength}})(?:/([\\
 const wellKnown = /^\/\.well-known\/([\w.-]{1,100})$/
 /** By what machines are told, and readers say that they want no trace; `cookie` only that there is one. */
 const kept = new Set([
-  'user-agent', 'accept', 'accept-language', 'sec-fetch-mode', 'sec-fetch-site', 'sec-fetch-dest', 'sec-ch-ua', 'sec-ch-ua-platform',
-  'sec-purpose', 'purpose', 'x-moz', 'x-purpose', 'cookie', 'dnt', 'sec-gpc',
+  'user-agent',
+  'accept',
+  'accept-language',
+  'sec-fetch-mode',
+  'sec-fetch-site',
+  'sec-fetch-dest',
+  'sec-ch-ua',
+  'sec-ch-ua-platform',
+  'sec-purpose',
+  'purpose',
+  'x-moz',
+  'x-purpose',
+  'cookie',
+  'dnt',
+  'sec-gpc',
 ])
 /** characters */
 const longestHeader = 1_000
@@ -136,7 +147,11 @@ function send(req: IncomingMessage, res: ServerResponse, { status, type, body, l
 }
 
 /** Without port and final dot. */
-const hostOf = ({ host }: IncomingHttpHeaders): string => (host ?? '').replace(/:[^:\]]*$/, '').replace(/\.$/, '').toLowerCase()
+const hostOf = ({ host }: IncomingHttpHeaders): string =>
+  (host ?? '')
+    .replace(/:[^:\]]*$/, '')
+    .replace(/\.$/, '')
+    .toLowerCase()
 
 const headersOf = (headers: IncomingHttpHeaders): Record<string, string> =>
   Object.fromEntries(

@@ -1,6 +1,5 @@
 import type { z } from 'zod'
-import { SternaError } from '../errors.ts'
-import type { ErrorCode, FieldFault } from '../errors.ts'
+import { SternaError, type ErrorCode, type FieldFault } from '../errors.ts'
 
 /**
  * `params` of a schema's own check: how its fault is to be named. `error` becomes the name of the whole refusal. The
@@ -42,7 +41,8 @@ const mostFaults = 100
 /** characters; the names of fields may come from the caller */
 const longestPath = 200
 
-const paramsOf = (issue: Issue): CheckParams | undefined => (issue.code === 'custom' ? (issue.params as CheckParams | undefined) : undefined)
+const paramsOf = (issue: Issue): CheckParams | undefined =>
+  issue.code === 'custom' ? (issue.params as CheckParams | undefined) : undefined
 
 /** Of a union, the faults of the form that was evidently meant: the one whose outer type is right. */
 function innermost(issue: Issue): Issue[] {

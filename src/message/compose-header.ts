@@ -1,5 +1,4 @@
-import type { Mailbox } from '../smtp/address.ts'
-import { domainOf } from '../smtp/address.ts'
+import { domainOf, type Mailbox } from '../smtp/address.ts'
 import { formatCustomField, formatDate, formatMailboxes, formatTextField } from './format-field.ts'
 import { randomText } from './random-text.ts'
 

@@ -1,6 +1,5 @@
 import { sharedBytes } from '../shared-memory.ts'
-import { chunkSize } from './submission.ts'
-import type { Content } from './submission.ts'
+import { chunkSize, type Content } from './submission.ts'
 
 /** Copies a complete message into chunks of shared memory, as `accept` takes it. */
 export function toContent(message: Uint8Array): Content {

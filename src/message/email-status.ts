@@ -56,7 +56,10 @@ export function deriveStatus(states: Iterable<string>): EmailStatus {
 
 /** The same as a condition on the row `message`, from the same rules. */
 export function statusCondition(status: EmailStatus): string {
-  const before = rules.slice(0, rules.findIndex((rule) => rule.status === status))
+  const before = rules.slice(
+    0,
+    rules.findIndex((rule) => rule.status === status),
+  )
   const rule = rules[before.length] as Rule
   const earlier = before.filter((other) => rule.some.every((group) => group.some((state) => other.only?.includes(state))))
   const fits = [ruleCondition(rule), ...earlier.map((other) => `not (${ruleCondition(other)})`)].join(' and ')

@@ -39,7 +39,7 @@ export function foldLong(line: string): string {
   while (end - start > longestLine) {
     let at = start + longestLine
     while (at > start && !canBreak(at)) at--
-    if (at === start) for (at += longestLine; at < end && !canBreak(at); ) at++
+    if (at === start) for (at += longestLine; at < end && !canBreak(at);) at++
     if (at >= end) break
     lines.push(line.slice(start, at))
     start = at

@@ -1,8 +1,6 @@
 import { parseHeaderBlock } from './header-block.ts'
-import { cameSigned, childrenOf, deepest, isSealed, mediaTypeOf, mostParts, valueOf } from './mime-structure.ts'
-import type { Entity } from './mime-structure.ts'
-import { transferEncodingOf } from './transfer-encoding.ts'
-import type { TransferEncoding } from './transfer-encoding.ts'
+import { cameSigned, childrenOf, deepest, isSealed, mediaTypeOf, mostParts, valueOf, type Entity } from './mime-structure.ts'
+import { transferEncodingOf, type TransferEncoding } from './transfer-encoding.ts'
 
 /** A part of HTML that readers see, by its places in the message. */
 export interface HtmlPart {

@@ -2,8 +2,7 @@ import { idFloor } from '../id.ts'
 import type { Value } from '../store/database.ts'
 import type { Page } from '../store/page-clause.ts'
 import type { Span } from '../store/search-in-pieces.ts'
-import { markedMessages, statusCondition } from './email-status.ts'
-import type { EmailStatus } from './email-status.ts'
+import { markedMessages, statusCondition, type EmailStatus } from './email-status.ts'
 import { messagesBehind, messagesWith, termOf, wholeTable } from './search-terms.ts'
 
 export interface MessageFilter {

@@ -1,5 +1,4 @@
-import { UntrustedReader } from '../untrusted-reader.ts'
-import type { Load } from '../untrusted-reader.ts'
+import { UntrustedReader, type Load } from '../untrusted-reader.ts'
 
 export interface ParsedMessage {
   /** As it came: hostile. */

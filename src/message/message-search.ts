@@ -1,11 +1,8 @@
-import { scopeParams } from '../account/account-scope.ts'
-import type { AccountScope } from '../account/account-scope.ts'
+import { scopeParams, type AccountScope } from '../account/account-scope.ts'
 import type { Database, Row, Value } from '../store/database.ts'
 import type { Page } from '../store/page-clause.ts'
-import { searchInPieces, standardSizes } from '../store/search-in-pieces.ts'
-import type { Span } from '../store/search-in-pieces.ts'
-import { candidatesOf, filterCondition, filterParams, spanOf } from './message-filter.ts'
-import type { Candidates, MessageFilter } from './message-filter.ts'
+import { searchInPieces, standardSizes, type Span } from '../store/search-in-pieces.ts'
+import { candidatesOf, filterCondition, filterParams, spanOf, type Candidates, type MessageFilter } from './message-filter.ts'
 import { mostBehind, searchPosition } from './search-terms.ts'
 
 interface MessageSearch {

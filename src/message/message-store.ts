@@ -1,7 +1,6 @@
 import type { Statement } from '../store/database.ts'
 import type { Submission } from './submission.ts'
-import { trackingColumn } from './tracking-options.ts'
-import type { TrackingOptions } from './tracking-options.ts'
+import { trackingColumn, type TrackingOptions } from './tracking-options.ts'
 
 /** True of content that may still be shown and sent anew: it names nobody who was erased. */
 export const isKept = 'not exists (select 1 from content_to_erase e where e.message_id = content.message_id)'

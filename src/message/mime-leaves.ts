@@ -1,6 +1,5 @@
 import type { Readable } from 'node:stream'
-import { MailParser } from 'mailparser'
-import type { StructuredHeader } from 'mailparser'
+import { MailParser, type StructuredHeader } from 'mailparser'
 
 /** A part of a message that holds content, not parts. A message within the message is one. */
 export interface MimeLeaf {
@@ -29,7 +28,9 @@ const options = {
 }
 
 /** Not among its types. */
-const { processHeaders } = MailParser.prototype as unknown as { processHeaders(this: MailParser, lines: { key: string }[]): Map<string, unknown> }
+const { processHeaders } = MailParser.prototype as unknown as {
+  processHeaders(this: MailParser, lines: { key: string }[]): Map<string, unknown>
+}
 
 async function bytesOf(stream: Readable): Promise<Buffer> {
   const chunks: Buffer[] = []
@@ -49,7 +50,11 @@ export function mimeLeaves(document: Uint8Array): Promise<MimeMessage> {
     // Text would be gathered into one piece without order or type; what is no text type is handed over part by part.
     textTypes: [],
     // It would read every field, a list of many thousand addresses for seconds, and nobody asks it for them.
-    processHeaders: (lines: { key: string }[]) => processHeaders.call(parser, lines.filter(({ key }) => key === 'content-type')),
+    processHeaders: (lines: { key: string }[]) =>
+      processHeaders.call(
+        parser,
+        lines.filter(({ key }) => key === 'content-type'),
+      ),
   })
   const message: MimeMessage = { fields: [], leaves: [] }
   parser.on('headerLines', (lines) => {

@@ -1,5 +1,4 @@
-import { fieldsNamed, parseHeaderBlock } from './header-block.ts'
-import type { HeaderField } from './header-block.ts'
+import { fieldsNamed, parseHeaderBlock, type HeaderField } from './header-block.ts'
 
 /** A message or a part of one, by its places in the message. */
 export interface Entity {

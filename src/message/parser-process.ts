@@ -1,5 +1,4 @@
-import { simpleParser } from 'mailparser'
-import type { ParsedMail } from 'mailparser'
+import { simpleParser, type ParsedMail } from 'mailparser'
 import { decodeHeaderText } from '../smtp/encoded-word.ts'
 import { readUntrusted } from '../untrusted-reader-child.ts'
 import type { ParsedMessage, ParserAnswer, ParserRequest } from './message-parser.ts'

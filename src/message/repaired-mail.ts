@@ -26,5 +26,8 @@ export function repairedMail(document: Buffer): Buffer {
   const text = asItCame.replace(foldedLines, cutShort).replace(blanks, (row) => row.slice(0, 32))
   if (text === asItCame && !damaged.test(text)) return document.subarray(start)
   const lines = text.replace(/\r{9,}/g, '\r').replace(/\r{1,8}\n/g, '\n')
-  return Buffer.from(lines.replace(/^--[^\s][^\n]{0,100}[ \t]$/gm, (line) => line.trimEnd()), 'latin1')
+  return Buffer.from(
+    lines.replace(/^--[^\s][^\n]{0,100}[ \t]$/gm, (line) => line.trimEnd()),
+    'latin1',
+  )
 }

@@ -1,8 +1,7 @@
 import { idFloor } from '../id.ts'
 import type { Database, Statement } from '../store/database.ts'
 import { firstRowsBySize, removeInPieces } from '../store/remove-in-pieces.ts'
-import { TableWalk } from '../store/table-walk.ts'
-import type { WalkedTable } from '../store/table-walk.ts'
+import { TableWalk, type WalkedTable } from '../store/table-walk.ts'
 import { messageTerms, recipientTerms, removeTerms } from './search-terms.ts'
 
 /** How long things are kept, ms. */
@@ -90,14 +89,24 @@ const contents = (db: Reads, cutoff: number): WalkedTable<ContentKey> => ({
 })
 
 const attempts = (db: Reads, cutoff: number): WalkedTable<string> => ({
-  piece: (after, rows) => pieceOf(db, 'select id from attempt where id > :after and id < :before order by id', { after, before: idFloor('att', cutoff + 1), rows }),
+  piece: (after, rows) =>
+    pieceOf(db, 'select id from attempt where id > :after and id < :before order by id', {
+      after,
+      before: idFloor('att', cutoff + 1),
+      rows,
+    }),
   remove: (after, last) => [
     { sql: `delete from attempt where id > :after and id <= :last and ${isFinal('attempt.message_id')}`, params: { after, last, cutoff } },
   ],
 })
 
 const recipients = (db: Reads, cutoff: number): WalkedTable<string> => ({
-  piece: (after, rows) => pieceOf(db, 'select id from recipient where id > :after and id < :before order by id', { after, before: idFloor('rcp', cutoff + 1), rows }),
+  piece: (after, rows) =>
+    pieceOf(db, 'select id from recipient where id > :after and id < :before order by id', {
+      after,
+      before: idFloor('rcp', cutoff + 1),
+      rows,
+    }),
   remove: (after, last) => [
     removeTerms(recipientTerms(`select id from recipient where id > :after and id <= :last and ${isFinal('recipient.message_id')}`), {
       after,
@@ -109,7 +118,10 @@ const recipients = (db: Reads, cutoff: number): WalkedTable<string> => ({
               select id from recipient where id > :after and id <= :last and ${isFinal('recipient.message_id')})`,
       params: { after, last, cutoff },
     },
-    { sql: `delete from recipient where id > :after and id <= :last and ${isFinal('recipient.message_id')}`, params: { after, last, cutoff } },
+    {
+      sql: `delete from recipient where id > :after and id <= :last and ${isFinal('recipient.message_id')}`,
+      params: { after, last, cutoff },
+    },
   ],
 })
 
@@ -130,7 +142,12 @@ const notices = (db: Reads, cutoff: number): WalkedTable<string> => ({
 })
 
 const messages = (db: Reads, cutoff: number): WalkedTable<string> => ({
-  piece: (after, rows) => pieceOf(db, 'select id from message where id > :after and id < :before order by id', { after, before: idFloor('em', cutoff + 1), rows }),
+  piece: (after, rows) =>
+    pieceOf(db, 'select id from message where id > :after and id < :before order by id', {
+      after,
+      before: idFloor('em', cutoff + 1),
+      rows,
+    }),
   remove: (after, last) => [
     removeTerms(messageTerms(`select id from message where id > :after and id <= :last and ${isDeserted}`), { after, last }),
     {
@@ -142,8 +159,15 @@ const messages = (db: Reads, cutoff: number): WalkedTable<string> => ({
 })
 
 /** The end of a piece of what `sql` selects as `id`. */
-async function pieceOf(db: Reads, sql: string, params: { after: string; before: string; rows: number }): Promise<{ last: string; isEnd: boolean } | null> {
-  const [end] = await db.read<{ last: string | null; found: number }>(`select max(id) as last, count(*) as found from (${sql} limit :rows) as piece`, params)
+async function pieceOf(
+  db: Reads,
+  sql: string,
+  params: { after: string; before: string; rows: number },
+): Promise<{ last: string; isEnd: boolean } | null> {
+  const [end] = await db.read<{ last: string | null; found: number }>(
+    `select max(id) as last, count(*) as found from (${sql} limit :rows) as piece`,
+    params,
+  )
   return end && end.last !== null ? { last: end.last, isEnd: end.found < params.rows } : null
 }
 

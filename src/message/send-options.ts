@@ -47,7 +47,10 @@ const maxAheadMs = 30 * 24 * 3600_000
 
 /** Epoch ms, null where the time has come already (send at once), or a fault. `t`, a space for it and `+0100` are understood. */
 export function parseScheduledAt(text: string, now: number): number | null | { fault: string; code: 'invalid_format' | 'too_large' } {
-  const usual = text.replace(' ', 'T').replace(/([+-]\d\d)(\d\d)$/, '$1:$2').toUpperCase()
+  const usual = text
+    .replace(' ', 'T')
+    .replace(/([+-]\d\d)(\d\d)$/, '$1:$2')
+    .toUpperCase()
   const at = usual.includes('T') ? parseIsoTime(usual) : null
   if (at === null) return { fault: 'The time must be ISO 8601 with a time zone, such as 2026-11-21T08:00:00Z.', code: 'invalid_format' }
   if (at - now > maxAheadMs) return { fault: 'The time may be at most 30 days ahead.', code: 'too_large' }
@@ -61,6 +64,4 @@ export const expiresInFault = (seconds: number): string | null =>
     : `It must be a whole number of seconds from ${sendLimits.shortestExpiry} to ${sendLimits.longestExpiry}.`
 
 export const idempotencyKeyFault = (key: string): string | null =>
-  /^[\x21-\x7e](?:[\x20-\x7e]{0,254}[\x21-\x7e])?$/.test(key)
-    ? null
-    : 'An idempotency key is 1 to 256 printable ASCII characters.'
+  /^[\x21-\x7e](?:[\x20-\x7e]{0,254}[\x21-\x7e])?$/.test(key) ? null : 'An idempotency key is 1 to 256 printable ASCII characters.'

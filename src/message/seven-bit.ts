@@ -1,11 +1,16 @@
 import { isAscii, isUtf8 } from 'node:buffer'
 import type { HeaderField } from './header-block.ts'
-import { cameSigned, childrenOf, deepest, entityAt, isSealed, mediaTypeOf, mostParts, valueOf } from './mime-structure.ts'
-import type { Entity } from './mime-structure.ts'
-import { spliced } from './spliced.ts'
-import type { Splice } from './spliced.ts'
-import { decodeTransfer, encodeTransfer, hasShortLines, isPlainBase64, isShorterInBase64, transferEncodingOf } from './transfer-encoding.ts'
-import type { TransferEncoding } from './transfer-encoding.ts'
+import { cameSigned, childrenOf, deepest, entityAt, isSealed, mediaTypeOf, mostParts, valueOf, type Entity } from './mime-structure.ts'
+import { spliced, type Splice } from './spliced.ts'
+import {
+  decodeTransfer,
+  encodeTransfer,
+  hasShortLines,
+  isPlainBase64,
+  isShorterInBase64,
+  transferEncodingOf,
+  type TransferEncoding,
+} from './transfer-encoding.ts'
 
 /** A message with what it demands of hosts. */
 export interface Carried {
@@ -26,7 +31,16 @@ export function inSevenBits({ content, bodyType }: Carried): Carried {
   if (!whole || cameSigned(whole.fields)) return { content, bodyType }
   const walk: Walk = { message, changes: [], left: mostParts }
   const isSevenBit = encodeEntity(walk, whole, 0)
-  return { content: walk.changes.length === 0 ? content : spliced(message, walk.changes.toSorted((one, other) => one.start - other.start)), bodyType: isSevenBit ? '7bit' : bodyType }
+  return {
+    content:
+      walk.changes.length === 0
+        ? content
+        : spliced(
+            message,
+            walk.changes.toSorted((one, other) => one.start - other.start),
+          ),
+    bodyType: isSevenBit ? '7bit' : bodyType,
+  }
 }
 
 interface Walk {

@@ -38,7 +38,7 @@ function base64Lines(bytes: Buffer): Buffer {
 
 /** Whether no line is longer than hosts must take (RFC 5321 4.5.3.1.6). It is cheap: it looks for a line end every 1000 bytes. */
 export function hasShortLines(bytes: Buffer): boolean {
-  for (let start = 0; bytes.length - start > longestLine; ) {
+  for (let start = 0; bytes.length - start > longestLine;) {
     const end = bytes.lastIndexOf(lf, start + longestLine + 1)
     if (end < start) return false
     start = end + 1

@@ -8,18 +8,60 @@ const batchBounds = [1, 2, 4, 8, 16, 32, 64, 128, 256]
 
 /** Those that most mail goes to; the mailboxes of all others are `other`. */
 const providers = [
-  'google', 'microsoft', 'yahoo', 'apple', 'gmx', 'tonline', 'comcast', 'mailru', 'qq', 'proofpoint', 'mimecast', 'barracuda',
-  'simulator', 'other',
+  'google',
+  'microsoft',
+  'yahoo',
+  'apple',
+  'gmx',
+  'tonline',
+  'comcast',
+  'mailru',
+  'qq',
+  'proofpoint',
+  'mimecast',
+  'barracuda',
+  'simulator',
+  'other',
 ] as const
 
 const failureCategories = [
-  'invalid_recipient', 'mailbox_full', 'domain_not_found', 'content_rejected', 'policy', 'reputation', 'timeout', 'expired', 'suppressed',
-  'internal_error', 'other',
+  'invalid_recipient',
+  'mailbox_full',
+  'domain_not_found',
+  'content_rejected',
+  'policy',
+  'reputation',
+  'timeout',
+  'expired',
+  'suppressed',
+  'internal_error',
+  'other',
 ] as const
 
 const httpStatuses = [
-  '200', '201', '202', '204', '206', '302', '303', '304', '400', '401', '403', '404', '405', '408', '409', '413', '415', '422',
-  '429', '500', '503', '507', 'other',
+  '200',
+  '201',
+  '202',
+  '204',
+  '206',
+  '302',
+  '303',
+  '304',
+  '400',
+  '401',
+  '403',
+  '404',
+  '405',
+  '408',
+  '409',
+  '413',
+  '415',
+  '422',
+  '429',
+  '500',
+  '503',
+  '507',
+  'other',
 ] as const
 
 const refusalReasons = ['authentication', 'permission', 'invalid', 'conflict', 'rate_limit', 'storage', 'internal'] as const
@@ -27,9 +69,27 @@ const refusalReasons = ['authentication', 'permission', 'invalid', 'conflict', '
 const reportPurposes = ['bounce', 'complaint', 'unsubscribe', 'dmarc_report', 'tls_report', 'postmaster', 'abuse'] as const
 
 const reportResults = [
-  'bounced', 'complained', 'unsubscribed', 'delayed', 'delivered', 'autoreply', 'no_report', 'no_effect', 'duplicate', 'not_sent',
-  'other_recipient', 'no_token', 'expired_token', 'unknown_recipient', 'source_not_believed', 'stored', 'unknown_domain',
-  'limit_reached', 'forwarded', 'not_forwarded', 'not_understood',
+  'bounced',
+  'complained',
+  'unsubscribed',
+  'delayed',
+  'delivered',
+  'autoreply',
+  'no_report',
+  'no_effect',
+  'duplicate',
+  'not_sent',
+  'other_recipient',
+  'no_token',
+  'expired_token',
+  'unknown_recipient',
+  'source_not_believed',
+  'stored',
+  'unknown_domain',
+  'limit_reached',
+  'forwarded',
+  'not_forwarded',
+  'not_understood',
 ] as const
 
 const ports = ['http', 'submission', 'return_path'] as const
@@ -47,13 +107,16 @@ export type FigurePart = (typeof figureParts)[number]
  */
 export const metricTable = {
   faults: gauge('sterna_fault', 'Whether the fault of this name, as /healthz tells it, is there: 1 or 0.', [
-    ['name', ['disk_full', 'resolver_suspect', 'smarthost_login', 'queue_stalled', 'writing', 'database_gone', 'key_file', 'sealed_secrets']],
+    [
+      'name',
+      ['disk_full', 'resolver_suspect', 'smarthost_login', 'queue_stalled', 'writing', 'database_gone', 'key_file', 'sealed_secrets'],
+    ],
   ]),
 
   queued: gauge(
     'sterna_queue_recipients',
     'Recipients that are not final: due (could be tried now), waiting (for a retry, or scheduled), in_hand (being ' +
-    'tried), held (by an operator).',
+      'tried), held (by an operator).',
     [['state', ['due', 'waiting', 'in_hand', 'held']]],
   ),
   deferred: gauge('sterna_queue_deferred_recipients', 'Recipients that wait because an attempt was deferred; in the others too.'),
@@ -76,7 +139,7 @@ export const metricTable = {
   settled: counter(
     'sterna_recipients_settled_total',
     'Recipients that the queue is done with: delivered, sent (a smarthost took it), bounced, expired, suppressed, ' +
-    'failed (by our own fault).',
+      'failed (by our own fault).',
     [['result', ['delivered', 'sent', 'bounced', 'expired', 'suppressed', 'failed']]],
   ),
   firstAttemptDelay: histogram(

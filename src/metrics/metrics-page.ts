@@ -2,8 +2,7 @@ import type { Clock } from '../clock.ts'
 import { messageOf } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { exposition } from './exposition.ts'
-import { metricsOf, newSheet } from './metrics.ts'
-import type { Gauge, Metrics } from './metrics.ts'
+import { metricsOf, newSheet, type Gauge, type Metrics } from './metrics.ts'
 import type { FigurePart } from './metric-table.ts'
 
 /** Figures that are read when somebody asks for them. */

@@ -1,6 +1,5 @@
 import type { Label, MetricDeclaration } from './metric-declaration.ts'
-import { metricTable } from './metric-table.ts'
-import type { MetricTable } from './metric-table.ts'
+import { metricTable, type MetricTable } from './metric-table.ts'
 
 /** Goes up only. */
 export class Counter {

@@ -1,5 +1,4 @@
-import { textPart, wholePart } from '../message/compose-parts.ts'
-import type { MimePart } from '../message/compose-parts.ts'
+import { textPart, wholePart, type MimePart } from '../message/compose-parts.ts'
 import type { SystemMail } from '../submission/system-mail.ts'
 import { deliveryStatus, isInternational } from './delivery-status.ts'
 import type { Notice } from './notice.ts'
@@ -34,6 +33,9 @@ const threadFields = (messageId: string): Record<string, string> =>
   /^<[!-;=?-~]{1,250}>$/.test(messageId) ? { 'In-Reply-To': messageId, References: messageId } : {}
 
 function returnedPart({ original: { returned } }: Notice, international: boolean): MimePart {
-  if (returned.isWhole) return wholePart(international ? 'message/global' : 'message/rfc822', returned.bytes, ['Content-Description: Undelivered message'])
-  return wholePart(international ? 'message/global-headers' : 'text/rfc822-headers', returned.bytes, ['Content-Description: Header of the message'])
+  if (returned.isWhole)
+    return wholePart(international ? 'message/global' : 'message/rfc822', returned.bytes, ['Content-Description: Undelivered message'])
+  return wholePart(international ? 'message/global-headers' : 'text/rfc822-headers', returned.bytes, [
+    'Content-Description: Header of the message',
+  ])
 }

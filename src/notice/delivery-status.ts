@@ -42,14 +42,20 @@ export function deliveryStatus(notice: Notice, hostname: string): Buffer {
   if (original.envid !== null) fields.push(['Original-Envelope-Id', decodeXtext(original.envid)])
   fields.push(['Arrival-Date', formatDate(original.arrivedAt)])
   const groups = [fields, ...recipients.map((recipient) => recipientFields(action, recipient))]
-  return Buffer.from(groups.map((group) => `${group.map(([name, value]) => formatted(name, value, international)).join('\r\n')}\r\n`).join('\r\n'))
+  return Buffer.from(
+    groups.map((group) => `${group.map(([name, value]) => formatted(name, value, international)).join('\r\n')}\r\n`).join('\r\n'),
+  )
 }
 
 function recipientFields(action: NoticeAction, recipient: NoticeRecipient): [string, string][] {
   const { address, orcpt, smtpCode, reason, remoteHost, lastAttemptAt, retriedUntil } = recipient
   const fields: [string, string][] = []
   if (orcpt !== null) fields.push(['Original-Recipient', originalRecipient(orcpt)])
-  fields.push(['Final-Recipient', `${isPlain(address) ? 'rfc822' : 'utf-8'}; ${address}`], ['Action', action], ['Status', statusOf(action, recipient)])
+  fields.push(
+    ['Final-Recipient', `${isPlain(address) ? 'rfc822' : 'utf-8'}; ${address}`],
+    ['Action', action],
+    ['Status', statusOf(action, recipient)],
+  )
   if (remoteHost !== null) fields.push(['Remote-MTA', `dns; ${remoteHost}`])
   // A reply is quoted as it was; what we say ourselves has a type of its own (RFC 3464 2.3.6).
   if (reason !== null) fields.push(['Diagnostic-Code', `${smtpCode === null ? 'x-sterna' : 'smtp'}; ${reason}`])

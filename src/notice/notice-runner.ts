@@ -3,14 +3,12 @@ import type { CancelTimer, Clock } from '../clock.ts'
 import type { Log } from '../log.ts'
 import type { SendingDomains } from '../sending-domain/sending-domains.ts'
 import { domainOf } from '../smtp/address.ts'
-import { BusyError, StorageFullError } from '../store/database.ts'
-import type { Database, Statement } from '../store/database.ts'
+import { BusyError, StorageFullError, type Database, type Statement } from '../store/database.ts'
 import type { SystemMailer } from '../submission/system-mail.ts'
 import { askedFor } from './asked-for.ts'
 import { composeNotice } from './compose-notice.ts'
 import type { NoticeAction } from './notice.ts'
-import { bounceOf, noticeOf } from './notice-of.ts'
-import type { Told } from './notice-of.ts'
+import { bounceOf, noticeOf, type Told } from './notice-of.ts'
 import {
   alreadyTold,
   createCursor,
@@ -25,8 +23,9 @@ import {
   planWarning,
   readPositions,
   settleWarning,
+  type NewsRow,
+  type ToldRow,
 } from './notice-store.ts'
-import type { NewsRow, ToldRow } from './notice-store.ts'
 
 interface NoticeParts {
   db: Database
@@ -136,7 +135,7 @@ export class NoticeRunner {
     if (!found || found.after === null) return
     let { position } = found
     // Up to where the first account has turned notices on nothing concerns anybody.
-    for (let from = Math.max(position, found.after); from < found.newest && this.#isRunning; ) {
+    for (let from = Math.max(position, found.after); from < found.newest && this.#isRunning;) {
       const to = Math.min(found.newest, from + stepSize)
       const warnings = await this.#tell(await newsBetween(db, from, to))
       if (!warnings) return
@@ -178,7 +177,7 @@ export class NoticeRunner {
 
   async #warn(): Promise<void> {
     const { db, clock } = this.#parts
-    for (let due = stepSize; due === stepSize && this.#isRunning; ) {
+    for (let due = stepSize; due === stepSize && this.#isRunning;) {
       const rows = await dueWarnings(db, clock.now(), stepSize)
       due = rows.length
       const groups = new Map<string, Group>()
@@ -211,7 +210,11 @@ export class NoticeRunner {
     const id = systemMail.newMessageId()
     const mail = composeNotice(notice, to, { hostname: this.#settings.hostname, operator: systemMail.from.address })
     try {
-      await systemMail.send(mail, told.map((one) => keep(id, one)), id)
+      await systemMail.send(
+        mail,
+        told.map((one) => keep(id, one)),
+        id,
+      )
       log.debug({ messageId, noticeMessageId: id, action, recipients: told.length }, 'delivery notice accepted')
       return true
     } catch (error) {

@@ -14,7 +14,8 @@ const advice: Record<BounceCategory, string> = {
   invalid_recipient: 'There is no such address, or it takes no mail. Look whether it is written correctly, and write to it no more.',
   mailbox_full: 'The mailbox is full. Send the message again later, or reach its owner in another way.',
   domain_not_found: 'There is no such domain, or it cannot be reached. Look whether the address is written correctly.',
-  content_rejected: 'The receiving server does not take the message as it is: too large, or something in it is not wanted. Change it before you send it again.',
+  content_rejected:
+    'The receiving server does not take the message as it is: too large, or something in it is not wanted. Change it before you send it again.',
   policy: 'The receiving server does not let this message in. Ask the operator of this server, or reach the recipient in another way.',
   reputation: 'The receiving server does not trust this server or this sender. Ask the operator of this server to look into it.',
   timeout: 'The receiving server did not answer in time. Send the message again if it still matters.',
@@ -58,7 +59,10 @@ function opening(action: NoticeAction, count: number): string {
   }
 }
 
-function aboutRecipient(action: NoticeAction, { address, reason, remoteHost, smtpCode, category, retriedUntil }: NoticeRecipient): string[] {
+function aboutRecipient(
+  action: NoticeAction,
+  { address, reason, remoteHost, smtpCode, category, retriedUntil }: NoticeRecipient,
+): string[] {
   const lines = [`<${address}>`]
   const said = reason === null ? '' : onOneLine(reason)
   if (said !== '') lines.push(smtpCode !== null && remoteHost !== null ? wrapped(`${remoteHost} said: ${said}`, '  ') : wrapped(said, '  '))

@@ -1,8 +1,6 @@
 import type { Clock } from '../clock.ts'
-import { recordEvent, subjectOfRow } from '../event/event-log.ts'
-import type { SubjectRow } from '../event/event-log.ts'
-import { ConflictError } from '../store/database.ts'
-import type { Database } from '../store/database.ts'
+import { recordEvent, subjectOfRow, type SubjectRow } from '../event/event-log.ts'
+import { ConflictError, type Database } from '../store/database.ts'
 import { endWaiting } from './queue-store.ts'
 import { moveEndedByOperator } from './recipient-state.ts'
 

@@ -26,7 +26,7 @@ export async function bringForward(db: Database, { now, longestWaitMs }: { now: 
              where id in (select id from recipient where destination = :destination and ${isLate} order by due_at limit :rows)`,
       params: { ...params, destination, now, rows: stepSize },
     }
-    for (let changes = stepSize; changes === stepSize; ) changes = (await db.write([step], { patient: true }))[0]?.changes ?? 0
+    for (let changes = stepSize; changes === stepSize;) changes = (await db.write([step], { patient: true }))[0]?.changes ?? 0
   }
   return destinations
 }
@@ -49,7 +49,7 @@ export async function bringHeld(
   { accountId, now }: { accountId: string; now: number },
   noteDue: (destination: string) => void,
 ): Promise<void> {
-  for (let after = '', rows = stepSize; rows === stepSize; ) {
+  for (let after = '', rows = stepSize; rows === stepSize;) {
     const held = await db.report<HeldRow>(heldStep, { accountId, now, after, rows: stepSize })
     const written = await db.write(
       held.map(({ id }) => ({

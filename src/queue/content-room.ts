@@ -58,7 +58,7 @@ class Lane {
   }
 
   #letIn(): void {
-    for (let at = 0; at < this.#waiting.length; ) {
+    for (let at = 0; at < this.#waiting.length;) {
       const next = this.#waiting[at] as Waiting
       if (!fits(this.#usedBy.get(next.destination) ?? 0, next.bytes, this.#limit / 2)) {
         at++

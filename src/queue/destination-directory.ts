@@ -1,8 +1,7 @@
 import { BoundedMap } from '../bounded-map.ts'
 import { fairShare } from '../fair-share.ts'
 import { DueHeap } from './due-heap.ts'
-import { Resting } from './resting.ts'
-import type { RestingHost } from './resting.ts'
+import { Resting, type RestingHost } from './resting.ts'
 
 /** A destination that has mail waiting in the queue, or in hand. */
 interface Destination {

@@ -1,23 +1,26 @@
 import type { Clock } from '../clock.ts'
-import { unconnectedAttempt } from '../delivery/attempt.ts'
-import type { Attempt, Bounced, ContentSupply, DeliveryJob, Outcome, Postponed } from '../delivery/attempt.ts'
+import {
+  unconnectedAttempt,
+  type Attempt,
+  type Bounced,
+  type ContentSupply,
+  type DeliveryJob,
+  type Outcome,
+  type Postponed,
+} from '../delivery/attempt.ts'
 import type { JobFrame } from '../delivery/job-frames.ts'
 import { deferral } from '../delivery/outcome.ts'
 import { fateOf, simulatedAttempt, simulatorDomain } from '../delivery/simulator.ts'
 import { messageOf } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics/metrics.ts'
-import { ConflictError } from '../store/database.ts'
-import type { Database, Statement } from '../store/database.ts'
+import { ConflictError, type Database, type Statement } from '../store/database.ts'
 import type { LastingWrites } from '../store/lasting-writes.ts'
-import { withEarlierReport } from '../suppression/suppression-policy.ts'
-import type { SuppressionPolicy } from '../suppression/suppression-policy.ts'
+import { withEarlierReport, type SuppressionPolicy } from '../suppression/suppression-policy.ts'
 import type { ContentRoom, QueuedContent } from './content-room.ts'
 import { DeliveryCounts } from './delivery-counts.ts'
-import { holdSuspended, postpone, putBack } from './queue-store.ts'
-import type { QueuedMessage, QueuedRecipient } from './queue-store.ts'
-import { recordReactions, settleAttempt, settleUntried } from './settle.ts'
-import type { Settlement } from './settle.ts'
+import { holdSuspended, postpone, putBack, type QueuedMessage, type QueuedRecipient } from './queue-store.ts'
+import { recordReactions, settleAttempt, settleUntried, type Settlement } from './settle.ts'
 
 export interface DispatchParts {
   db: Pick<Database, 'read' | 'report'>

@@ -34,7 +34,7 @@ export class DueHeap {
     const last = entries.pop()
     if (!first || !last || entries.length === 0) return first
     entries[0] = last
-    for (let place = 0; ; ) {
+    for (let place = 0; ;) {
       let least = place
       for (const child of [2 * place + 1, 2 * place + 2]) {
         if (child < entries.length && this.#dueAt(child) < this.#dueAt(least)) least = child

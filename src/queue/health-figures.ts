@@ -1,5 +1,4 @@
-import { faultNames } from '../health.ts'
-import type { Health } from '../health.ts'
+import { faultNames, type Health } from '../health.ts'
 import type { Figures } from '../metrics/metrics-page.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { QueueRunner } from './queue-runner.ts'

@@ -1,8 +1,7 @@
 import { isoTime } from '../iso-time.ts'
 import type { Statement } from '../store/database.ts'
 import type { FinalFailure } from '../suppression/suppression-policy.ts'
-import { bouncedEvent } from './recipient-state.ts'
-import type { MoveEvent } from './recipient-state.ts'
+import { bouncedEvent, type MoveEvent } from './recipient-state.ts'
 
 /** A change of a recipient that had left the queue. */
 export interface LateResult {

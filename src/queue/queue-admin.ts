@@ -4,8 +4,7 @@ import { isId } from '../id.ts'
 import type { Database, Row, Statement } from '../store/database.ts'
 import type { Page } from '../store/page-clause.ts'
 import { bounceWaiting } from './bounce-waiting.ts'
-import { destinationPage, destinationQueue, queuedWhere } from './queue-overview.ts'
-import type { DestinationQueue } from './queue-overview.ts'
+import { destinationPage, destinationQueue, queuedWhere, type DestinationQueue } from './queue-overview.ts'
 import type { RecipientState } from './recipient-state.ts'
 
 interface QueueAdminParts {
@@ -146,10 +145,7 @@ export class QueueAdmin {
   }
 
   /** `otherwise` says what those are that match and are left as they are. */
-  async #change(
-    what: string,
-    { otherwise, thenTry, ...statement }: Statement & { otherwise: string; thenTry?: boolean },
-  ): Promise<number> {
+  async #change(what: string, { otherwise, thenTry, ...statement }: Statement & { otherwise: string; thenTry?: boolean }): Promise<number> {
     const [written] = await this.#parts.db.write([statement])
     const rows = written?.rows ?? []
     if (rows.length === 0) {

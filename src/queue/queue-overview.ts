@@ -55,7 +55,11 @@ const overview = (condition: string): string => `
 export async function destinationPage(db: Database, page: Page, now: number): Promise<DestinationQueue[]> {
   const edge = page.after ?? page.before ?? ''
   const [condition, order] = page.before === null ? ['destination > :edge', 'asc'] : ['destination < :edge', 'desc']
-  const rows = await db.report<OverviewRow>(`${overview(condition)} order by destination ${order} limit :limit`, { edge, now, limit: page.limit + 1 })
+  const rows = await db.report<OverviewRow>(`${overview(condition)} order by destination ${order} limit :limit`, {
+    edge,
+    now,
+    limit: page.limit + 1,
+  })
   return Promise.all(rows.map((row) => withLastResponse(db, row)))
 }
 

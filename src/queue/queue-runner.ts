@@ -7,16 +7,22 @@ import { LastingWrites } from '../store/lasting-writes.ts'
 import type { ErasedAddress } from '../suppression/erased-address.ts'
 import { findSuppressed } from '../suppression/suppression-list.ts'
 import { bringForward, bringHeld } from './bring-forward.ts'
-import { ContentRoom, goesAlong } from './content-room.ts'
-import type { QueuedContent } from './content-room.ts'
+import { ContentRoom, goesAlong, type QueuedContent } from './content-room.ts'
 import { DestinationDirectory } from './destination-directory.ts'
-import { Dispatch } from './dispatch.ts'
-import type { DispatchParts, DispatchSettings } from './dispatch.ts'
-import { FreshSlots } from './fresh-slots.ts'
-import type { FreshSlot } from './fresh-slots.ts'
+import { Dispatch, type DispatchParts, type DispatchSettings } from './dispatch.ts'
+import { FreshSlots, type FreshSlot } from './fresh-slots.ts'
 import { QueueWatch } from './queue-watch.ts'
-import { anyExpired, claimDue, claimExpired, releaseAll, releaseOthers, waitingDestinations } from './queue-store.ts'
-import type { ClaimedRow, QueuedMessage, QueuedRecipient } from './queue-store.ts'
+import {
+  anyExpired,
+  claimDue,
+  claimExpired,
+  releaseAll,
+  releaseOthers,
+  waitingDestinations,
+  type ClaimedRow,
+  type QueuedMessage,
+  type QueuedRecipient,
+} from './queue-store.ts'
 import { queuedRecipientOf, readContent, readMessage } from './queued-mail.ts'
 import { RestingExpiry } from './resting-expiry.ts'
 import { isOver, longestWaitMs } from './retry-schedule.ts'
@@ -270,7 +276,11 @@ export class QueueRunner {
     const message = await readMessage(db, messageId)
     const { accountId, sandbox, unsubscribeTopic } = message
     const asked = { accountId, sandbox, erasedAddress, now: clock.now() }
-    const isSuppressed = await findSuppressed(db, asked, recipients.map(({ forwardPath }) => forwardPath))
+    const isSuppressed = await findSuppressed(
+      db,
+      asked,
+      recipients.map(({ forwardPath }) => forwardPath),
+    )
     for (const recipient of recipients) recipient.suppressed = isSuppressed(recipient.forwardPath, unsubscribeTopic)
     return message
   }
@@ -303,24 +313,23 @@ export class QueueRunner {
     if (!('postponed' in result)) this.#destinations.noteAttempt(destination, result.outcome.reply !== null, now)
     if (!rest) return
     const isNew = this.#destinations.rest(destination, { key: rest.key, until: now + rest.forMs, reason: rest.reason })
-    if (isNew)
-      this.#parts.log.info(
-        { destination, reason: rest.reason },
-        'a host is down; its mail waits until a probe gets through',
-      )
+    if (isNew) this.#parts.log.info({ destination, reason: rest.reason }, 'a host is down; its mail waits until a probe gets through')
     this.#expiry.arm()
   }
 
   async #expire(destination: string, reason: string): Promise<void> {
     const { db, clock } = this.#parts
     const [expired] = await db.read(anyExpired, { destination, now: clock.now() })
-    for (let claimed = destinationLimit; expired && claimed === destinationLimit && this.#running; ) {
+    for (let claimed = destinationLimit; expired && claimed === destinationLimit && this.#running;) {
       claimed = await this.#claim(destination, destinationLimit, claimExpired, { isProbe: false, expiredBecause: reason })
     }
   }
 
   #track(work: Promise<unknown>): void {
-    const tracked = work.then(() => {}, (error: unknown) => this.#parts.log.error({ error }, 'the queue failed'))
+    const tracked = work.then(
+      () => {},
+      (error: unknown) => this.#parts.log.error({ error }, 'the queue failed'),
+    )
     this.#underWay.add(tracked)
     void tracked.finally(() => this.#underWay.delete(tracked))
   }

@@ -1,8 +1,7 @@
 import type { CancelTimer, Clock } from '../clock.ts'
 import { standardTimeouts } from '../delivery/delivery-timeouts.ts'
 import type { Health } from '../health.ts'
-import { standstillAt } from './standstill.ts'
-import type { QueueLook, Standstill } from './standstill.ts'
+import { standstillAt, type QueueLook, type Standstill } from './standstill.ts'
 
 interface QueueWatchParts {
   clock: Clock

@@ -1,5 +1,4 @@
-import { hasNullReversePath } from '../message/submission.ts'
-import type { Submission, Tag } from '../message/submission.ts'
+import { hasNullReversePath, type Submission, type Tag } from '../message/submission.ts'
 import { joinShared, noteShared } from '../shared-memory.ts'
 import type { Database, Row } from '../store/database.ts'
 import { storedTracking } from '../message/tracking-options.ts'
@@ -38,10 +37,7 @@ export async function readMessage(db: Database, id: string): Promise<QueuedMessa
 
 /** All bytes of a message, in shared memory. */
 export async function readContent(db: Database, id: string): Promise<Uint8Array> {
-  const chunks = await db.read<{ bytes: Uint8Array }>(
-    'select bytes from content where message_id = :id order by chunk',
-    { id },
-  )
+  const chunks = await db.read<{ bytes: Uint8Array }>('select bytes from content where message_id = :id order by chunk', { id })
   if (chunks.length === 0) throw new Error(`message ${id} has no content`)
   return joined(chunks.map(({ bytes }) => bytes))
 }

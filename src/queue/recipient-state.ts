@@ -2,8 +2,7 @@ import type { Outcome } from '../delivery/attempt.ts'
 import type { EventType } from '../event/event-type.ts'
 import { isoTime } from '../iso-time.ts'
 import type { Reply } from '../smtp/reply.ts'
-import { reasonInWords } from '../suppression/suppression-policy.ts'
-import type { FinalFailure } from '../suppression/suppression-policy.ts'
+import { reasonInWords, type FinalFailure } from '../suppression/suppression-policy.ts'
 
 /** Where a recipient of an email stands; those after `deferred` are final. */
 export const recipientStates = [
@@ -105,7 +104,8 @@ export function moveEndedByOperator(progress: RecipientProgress, last: { reply: 
 
 /** What happens to a recipient on the suppression list: nothing is sent, so no `email.sent`. */
 export function moveSuppressed(now: number): Move {
-  const reason = 'The address is on the suppression list: an earlier message to it bounced or was complained about, or it was put there by hand.'
+  const reason =
+    'The address is on the suppression list: an earlier message to it bounced or was complained about, or it was put there by hand.'
   return {
     state: 'suppressed',
     dueAt: null,

@@ -46,7 +46,9 @@ export function judgeAbsence(attempt: Attempt, { absentSince, expiresAt }: Looke
   const askAgainAt = Math.min(from + Math.round(secondLookAfterMs * (1 + jitter * random)), expiresAt)
   const why = isResolverSuspect ? ', though they say so of many domains now' : ''
   const next =
-    askAgainAt < expiresAt ? `they are asked again at ${isoTime(askAgainAt)}, before it bounces` : 'its time ends before they are asked again'
+    askAgainAt < expiresAt
+      ? `they are asked again at ${isoTime(askAgainAt)}, before it bounces`
+      : 'its time ends before they are asked again'
   const reason = `${transient(outcome.reason)}, say the name servers${why}; ${next}`
   const { reply, category } = outcome
   return { attempt: { ...attempt, outcome: { type: 'deferred', reply, category, reason } }, absentSince: since, askAgainAt }

@@ -1,17 +1,12 @@
 import { systemAccountId } from '../account/system-account.ts'
 import type { Attempt } from '../delivery/attempt.ts'
-import { simulatorDomain } from '../delivery/simulator.ts'
-import type { Reaction } from '../delivery/simulator.ts'
-import { recordEvent } from '../event/event-log.ts'
-import type { EventSubject } from '../event/event-log.ts'
+import { simulatorDomain, type Reaction } from '../delivery/simulator.ts'
+import { recordEvent, type EventSubject } from '../event/event-log.ts'
 import { isoTime } from '../iso-time.ts'
 import type { Statement } from '../store/database.ts'
-import { noteDelivered, suppressAfterBounce } from '../suppression/suppression-policy.ts'
-import type { SuppressionPolicy } from '../suppression/suppression-policy.ts'
-import { insertAttempt, moveRecipient } from './queue-store.ts'
-import type { LastResponse, QueuedMessage, QueuedRecipient } from './queue-store.ts'
-import { moveAfter, moveExpired, moveSuppressed } from './recipient-state.ts'
-import type { Move } from './recipient-state.ts'
+import { noteDelivered, suppressAfterBounce, type SuppressionPolicy } from '../suppression/suppression-policy.ts'
+import { insertAttempt, moveRecipient, type LastResponse, type QueuedMessage, type QueuedRecipient } from './queue-store.ts'
+import { moveAfter, moveExpired, moveSuppressed, type Move } from './recipient-state.ts'
 import { retryAt } from './retry-schedule.ts'
 import { judgeAbsence } from './second-look.ts'
 
@@ -41,12 +36,7 @@ interface SettleContext {
 }
 
 /** What is to be written after an attempt: the recipient's move, the attempt, the events, the suppression. */
-export function settleAttempt(
-  message: QueuedMessage,
-  recipient: QueuedRecipient,
-  made: Attempt,
-  context: SettleContext,
-): Settlement {
+export function settleAttempt(message: QueuedMessage, recipient: QueuedRecipient, made: Attempt, context: SettleContext): Settlement {
   const { now, retrySchedule, viaSmarthost, random, owner } = context
   const { attempt, absentSince, askAgainAt } = judgeAbsence(made, recipient, context)
   const due = askAgainAt ?? retryAt(recipient.attempts + 1, { schedule: retrySchedule, expiresAt: recipient.expiresAt, now, random })

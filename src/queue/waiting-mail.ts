@@ -2,8 +2,7 @@ import type { Clock } from '../clock.ts'
 import { SternaError } from '../errors.ts'
 import { recordEvent } from '../event/event-log.ts'
 import { isoTime } from '../iso-time.ts'
-import { ConflictError } from '../store/database.ts'
-import type { Database, Row, Statement } from '../store/database.ts'
+import { ConflictError, type Database, type Row, type Statement } from '../store/database.ts'
 import type { RecipientState } from './recipient-state.ts'
 
 interface WaitingMailParts {
@@ -133,7 +132,10 @@ const recordCanceled = ({ id, accountId, sandbox, subject }: WaitingMessage, rec
   )
 
 const tooLateToCancel = (): SternaError =>
-  new SternaError('invalid_state', 'Only an email that is scheduled or queued can be canceled; this one is being sent or was tried already.')
+  new SternaError(
+    'invalid_state',
+    'Only an email that is scheduled or queued can be canceled; this one is being sent or was tried already.',
+  )
 
 const notScheduled = (): SternaError =>
   new SternaError('invalid_state', 'Only a scheduled email can be given another time; this one is not scheduled any more.')

@@ -2,8 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { noteBlocks, removeOldBlocks } from '../event/event-blocks.ts'
 import type { Log } from '../log.ts'
 import { beginPart, insertTerms, loggedTerms, removeEmptyParts, searchCursor, searchPosition } from '../message/search-terms.ts'
-import { ConflictError, StorageFullError } from '../store/database.ts'
-import type { Database, Statement } from '../store/database.ts'
+import { ConflictError, StorageFullError, type Database, type Statement } from '../store/database.ts'
 import { firstRows, nextRows, removeInPieces } from '../store/remove-in-pieces.ts'
 
 interface Pace {

@@ -44,7 +44,11 @@ function findingOf<T>(
 ): Finding {
   if (answer.status === 'servfail') return { kind, isPresent: null, found: null }
   // The text comes from outside and is shown on terminals.
-  const found = answer.records.map(show).join('\n').slice(0, longestFound).replace(/[^\P{C}\n]/gu, '\ufffd')
+  const found = answer.records
+    .map(show)
+    .join('\n')
+    .slice(0, longestFound)
+    .replace(/[^\P{C}\n]/gu, '\ufffd')
   return { kind, isPresent: answer.status === 'ok' && matches(answer.records), found: found || null }
 }
 

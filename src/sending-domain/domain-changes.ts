@@ -2,9 +2,7 @@ import { type Domain, type RecordKind, recordKinds } from './domain.ts'
 import { isRotating } from './key-rotation.ts'
 
 /** Something about a domain that its owner and the operator should know, as it happened. */
-type DomainChange =
-  | { type: 'verified' | 'failed' | 'dkim_rotated' }
-  | { type: 'record_missing' | 'record_returned'; kind: RecordKind }
+type DomainChange = { type: 'verified' | 'failed' | 'dkim_rotated' } | { type: 'record_missing' | 'record_returned'; kind: RecordKind }
 
 /** What a check, or a decision by hand, has changed. */
 export function changesBetween(before: Domain, after: Domain): DomainChange[] {

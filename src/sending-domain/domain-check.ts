@@ -101,4 +101,3 @@ function keyAfter(domain: Domain, key: DomainKey, { findings, now }: { findings:
   if (isPresent === true) return { ...key, seenAt: now }
   return isPresent === false && wasFound(domain, kind) ? { ...key, seenAt: null } : key
 }
-

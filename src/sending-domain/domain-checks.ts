@@ -74,7 +74,9 @@ export class DomainChecks {
     const { clock, log } = this.#parts
     const due = domains.filter((domain) => (nextCheckAt(domain) ?? Infinity) <= clock.now())
     for (let i = 0; i < due.length; i += checksAtOnce) {
-      const checks = due.slice(i, i + checksAtOnce).map((domain) => this.check(domain).catch((error: unknown) => this.#failed(domain.id, error, log)))
+      const checks = due
+        .slice(i, i + checksAtOnce)
+        .map((domain) => this.check(domain).catch((error: unknown) => this.#failed(domain.id, error, log)))
       await Promise.all(checks)
     }
     return due.length

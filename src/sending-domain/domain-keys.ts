@@ -1,5 +1,4 @@
-import { createPrivateKey, createPublicKey, generateKeyPair } from 'node:crypto'
-import type { KeyObject } from 'node:crypto'
+import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject } from 'node:crypto'
 import { promisify } from 'node:util'
 import { SternaError } from '../errors.ts'
 
@@ -21,7 +20,9 @@ const [smallestBits, largestBits] = [2048, 4096]
 /** RSA with 2048 bits, which everybody can verify, and Ed25519; `own` takes the place of one of them. Made on the thread pool. */
 export async function generateDomainKeys(own?: DkimKeyPair): Promise<DkimKeyPair[]> {
   return Promise.all([
-    own?.algorithm === 'rsa-sha256' ? own : generate('rsa', { modulusLength: smallestBits }).then(({ privateKey }) => keyPairOf(privateKey)),
+    own?.algorithm === 'rsa-sha256'
+      ? own
+      : generate('rsa', { modulusLength: smallestBits }).then(({ privateKey }) => keyPairOf(privateKey)),
     own?.algorithm === 'ed25519-sha256' ? own : generate('ed25519').then(({ privateKey }) => keyPairOf(privateKey)),
   ])
 }

@@ -120,7 +120,7 @@ export class DomainMemory {
     const domains = this.#verified.get(accountId)
     if (!domains) return null
     const asked = normalName(domainName)
-    for (let name = asked; ; ) {
+    for (let name = asked; ;) {
       const domain = domains.get(name)
       if (domain && (name === asked || domain.subdomains)) return domain
       const dot = name.indexOf('.')

@@ -42,7 +42,9 @@ export function recordsFor(domain: Domain, { hostname, trackingHost, takesReport
       const kind = recordKindOf(key)
       return kind === null ? [] : [{ kind, ...keyRecord(domain, key) }]
     }),
-    ...(isSystemDomain(domain) ? [] : [{ kind: 'return-path-mx', record: 'SPF', name: returnPath, type: 'MX', value: hostname, priority: 10 } as const]),
+    ...(isSystemDomain(domain)
+      ? []
+      : [{ kind: 'return-path-mx', record: 'SPF', name: returnPath, type: 'MX', value: hostname, priority: 10 } as const]),
     { kind: 'return-path-spf', record: 'SPF', name: returnPath, type: 'TXT', value: `v=spf1 a:${hostname} ~all` },
     { kind: 'dmarc', record: 'DMARC', name: `_dmarc.${name}`, type: 'TXT', value: firstDmarcRecord(takesReports ? returnPath : null) },
     ...(trackingSubdomain === null
@@ -53,9 +55,7 @@ export function recordsFor(domain: Domain, { hostname, trackingHost, takesReport
 
 /** The records of keys that sign no more, each with the time (epoch, ms) until which it must stay. */
 export const keyRecordsToKeep = (domain: Domain): (Omit<DnsRecord, 'kind'> & { keepUntil: number | null })[] =>
-  domain.keys
-    .filter(({ state }) => state === 'retired')
-    .map((key) => ({ ...keyRecord(domain, key), keepUntil: key.keepUntil }))
+  domain.keys.filter(({ state }) => state === 'retired').map((key) => ({ ...keyRecord(domain, key), keepUntil: key.keepUntil }))
 
 /** RFC 6376 3.6.1, RFC 8463 4. */
 const keyRecord = ({ name }: Domain, { selector, algorithm, publicKey }: DomainKey): Omit<DnsRecord, 'kind'> => ({

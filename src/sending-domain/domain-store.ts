@@ -1,6 +1,15 @@
 import type { Database, Row, Statement } from '../store/database.ts'
-import type { Domain, DomainKey, DomainStatus, DomainTls, KeyState, RecordKind, RecordState, RecordStatus } from './domain.ts'
-import { recordKinds } from './domain.ts'
+import {
+  recordKinds,
+  type Domain,
+  type DomainKey,
+  type DomainStatus,
+  type DomainTls,
+  type KeyState,
+  type RecordKind,
+  type RecordState,
+  type RecordStatus,
+} from './domain.ts'
 import type { DkimAlgorithm } from './domain-keys.ts'
 import { inKeyOrder } from './key-rotation.ts'
 
@@ -67,7 +76,9 @@ export function changeDomain(before: Domain, after: Domain, sealedKeys: Readonly
       params: { id, status, returnPathSeen: after.returnPathSeen ? 1 : 0, checkedAt, verifiedAt, missingSince, ...changeable(after) },
       expect: 1,
     },
-    ...before.keys.filter((key) => !kept.has(key.id)).map((key) => ({ sql: 'delete from dkim_key where id = :id', params: { id: key.id } })),
+    ...before.keys
+      .filter((key) => !kept.has(key.id))
+      .map((key) => ({ sql: 'delete from dkim_key where id = :id', params: { id: key.id } })),
     ...after.keys.map((key) => (known.has(key.id) ? updateKey(key) : insertKey(after, key, sealedKeys.get(key.id) ?? null))),
     ...recordKinds.flatMap((kind) => {
       const record = after.records[kind]
@@ -189,9 +200,7 @@ function storedDomainOf(row: DomainRow, keys: KeyRow[], records: RecordRow[]): S
     createdAt: row.created_at,
     removedAt: row.removed_at,
     keys: inKeyOrder(keys.map(keyOf)),
-    records: Object.fromEntries(
-      records.map(({ kind, status, found, checked_at }) => [kind, { status, found, checkedAt: checked_at }]),
-    ),
+    records: Object.fromEntries(records.map(({ kind, status, found, checked_at }) => [kind, { status, found, checkedAt: checked_at }])),
   }
   return { domain, sealedKeys: new Map(keys.map((key) => [key.id, key.private_key])) }
 }

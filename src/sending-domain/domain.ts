@@ -26,7 +26,8 @@ const requiredKinds: RecordKind[] = ['dkim-rsa', 'return-path-mx', 'return-path-
 /** The server's own mail has the null reverse-path. */
 const requiredOfSystem: RecordKind[] = ['dkim-rsa']
 
-export const requiredKindsOf = (domain: Pick<Domain, 'accountId'>): RecordKind[] => (isSystemDomain(domain) ? requiredOfSystem : requiredKinds)
+export const requiredKindsOf = (domain: Pick<Domain, 'accountId'>): RecordKind[] =>
+  isSystemDomain(domain) ? requiredOfSystem : requiredKinds
 
 /** True of the server's own domain: the name of this server, from which its notices come. */
 export const isSystemDomain = ({ accountId }: Pick<Domain, 'accountId'>): boolean => accountId === systemAccountId

@@ -15,7 +15,8 @@ const placeOf: Record<KeyState, number> = { active: 0, next: 1, retired: 2 }
 /** Active ones first, and of each state RSA first. */
 export const inKeyOrder = (keys: DomainKey[]): DomainKey[] =>
   keys.toSorted(
-    (a, b) => placeOf[a.state] - placeOf[b.state] || (a.algorithm === b.algorithm ? (a.id < b.id ? -1 : 1) : a.algorithm < b.algorithm ? 1 : -1),
+    (a, b) =>
+      placeOf[a.state] - placeOf[b.state] || (a.algorithm === b.algorithm ? (a.id < b.id ? -1 : 1) : a.algorithm < b.algorithm ? 1 : -1),
   )
 
 /**

@@ -145,7 +145,8 @@ export class SendingDomains {
    */
   update(id: string, { tls, subdomains, openTracking, clickTracking, trackingSubdomain, appLinks }: ChangeableSettings): Promise<Domain> {
     return this.#change(id, (domain) => {
-      const label = trackingSubdomain === undefined ? domain.trackingSubdomain : parseTrackingLabel(trackingSubdomain, domain.returnPathLabel)
+      const label =
+        trackingSubdomain === undefined ? domain.trackingSubdomain : parseTrackingLabel(trackingSubdomain, domain.returnPathLabel)
       const { tracking, ...records } = domain.records
       return {
         ...domain,

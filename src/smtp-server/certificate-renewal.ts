@@ -29,7 +29,10 @@ export class CertificateRenewal {
     if (found.cert === this.#chainInUse) return
     this.#parts.use(found)
     this.#chainInUse = found.cert
-    this.#parts.log.info({ fingerprint: found.fingerprint, expiresAt: new Date(found.expiresAt).toISOString() }, 'the certificate was renewed')
+    this.#parts.log.info(
+      { fingerprint: found.fingerprint, expiresAt: new Date(found.expiresAt).toISOString() },
+      'the certificate was renewed',
+    )
   }
 
   #complain(problem: string): void {

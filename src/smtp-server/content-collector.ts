@@ -1,5 +1,4 @@
-import type { Content } from '../message/submission.ts'
-import { chunkSize } from '../message/submission.ts'
+import { chunkSize, type Content } from '../message/submission.ts'
 import { joinShared } from '../shared-memory.ts'
 
 /** Complete chunks that may lie in memory before they have to be stored. */

@@ -71,7 +71,8 @@ export function parseRcptCommand(line: Uint8Array, mail: MailCommand, postmaster
   if (notify !== undefined && !/^(NEVER|(SUCCESS|FAILURE|DELAY)(,(SUCCESS|FAILURE|DELAY)){0,2})$/i.test(notify ?? '')) {
     return badParameters('NOTIFY is NEVER, or a list of SUCCESS, FAILURE and DELAY')
   }
-  if (orcpt !== undefined && !isOriginalRecipient(orcpt)) return badParameters('ORCPT is an address type, a semicolon and xtext (RFC 3461 4.2)')
+  if (orcpt !== undefined && !isOriginalRecipient(orcpt))
+    return badParameters('ORCPT is an address type, a semicolon and xtext (RFC 3461 4.2)')
   const delivery = { notify: notify?.toUpperCase() ?? null, orcpt: orcpt ?? null }
   if (postmaster !== undefined && /^<postmaster>$/i.test(parts.path)) return { forwardPath: postmaster, ...delivery }
   const parsed = parsePath(parts.path)

@@ -1,7 +1,6 @@
 import type { AddressInfo } from 'node:net'
 import type { Clock } from '../clock.ts'
-import { ConnectionSeats } from '../connection/connection-seats.ts'
-import type { Crowding, SeatFigures } from '../connection/connection-seats.ts'
+import { ConnectionSeats, type Crowding, type SeatFigures } from '../connection/connection-seats.ts'
 import { MinimumRate } from '../connection/minimum-rate.ts'
 import { SternaError, messageOf } from '../errors.ts'
 import { networkRule } from '../ip-address.ts'

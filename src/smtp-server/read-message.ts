@@ -149,11 +149,7 @@ function endOf(bytes: Buffer): number {
  * listening. While chunks are being stored nothing more is read.
  * @throws SmtpRefusal for bare CR or LF, NUL and for size; ClientGone; whatever `completeHeader` or the collector threw
  */
-export async function readMessage(
-  content: Readable,
-  collector: MessageCollector,
-  options: ReadMessageOptions,
-): Promise<BodyKind> {
+export async function readMessage(content: Readable, collector: MessageCollector, options: ReadMessageOptions): Promise<BodyKind> {
   const intake = new Intake(collector, options)
   let storing: Promise<void> = Promise.resolve()
   let inThisTurn = 0

@@ -78,7 +78,10 @@ async function readPem(file: string): Promise<string> {
 }
 
 /** Where a certificate of our own making is kept. */
-export const selfSignedFiles = (directory: string) => ({ certFile: join(directory, 'self-signed.crt'), keyFile: join(directory, 'self-signed.key') })
+export const selfSignedFiles = (directory: string) => ({
+  certFile: join(directory, 'self-signed.crt'),
+  keyFile: join(directory, 'self-signed.key'),
+})
 
 /** Whatever is wrong with the files we made ourselves, making them again cures it. */
 async function findKept({ directory, hostname, now }: CertificateOptions): Promise<Certificate | null> {

@@ -2,8 +2,7 @@ import type { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import type { SMTPServer } from 'smtp-server'
-import { SMTPConnection } from 'smtp-server/lib/smtp-connection.js'
-import type { SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js'
+import { SMTPConnection, type SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js'
 import type { ConnectionSeats, Seat } from '../connection/connection-seats.ts'
 import type { MinimumRate } from '../connection/minimum-rate.ts'
 import type { Log } from '../log.ts'
@@ -11,8 +10,7 @@ import type { Reply } from '../smtp/reply.ts'
 import { isLoopback } from '../ip-address.ts'
 import { mended } from './data-parser.ts'
 import { replyOf } from './smtp-refusal.ts'
-import { SmtpSession, isOpen } from './smtp-session.ts'
-import type { SessionSettings, SmtpClient, SmtpHandlers } from './smtp-session.ts'
+import { SmtpSession, isOpen, type SessionSettings, type SmtpClient, type SmtpHandlers } from './smtp-session.ts'
 
 export interface SmtpPortSettings extends SessionSettings {
   /** Our name in greetings. */
@@ -223,7 +221,9 @@ export class SmtpConnection<User> extends SMTPConnection {
     const user = this.#user
     const reply = user
       ? this.#said.begin(command, (mail) => this.#port.handlers.mayBegin(user, this.client, mail))
-      : this.#mayLogIn ? logInFirst : startTlsFirst
+      : this.#mayLogIn
+        ? logInFirst
+        : startTlsFirst
     // The library's DATA looks at an envelope of its own.
     if (reply.code === 250) this.session.envelope.mailFrom = { address: '', args: false }
     this.#reply(reply)

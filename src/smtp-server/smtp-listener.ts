@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import type { AddressInfo, Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
-import { SMTPServer } from 'smtp-server'
-import type {
-  SMTPServerAuthentication,
-  SMTPServerAuthenticationResponse,
-  SMTPServerDataStream,
-  SMTPServerOptions,
-  SMTPServerSession,
+import {
+  SMTPServer,
+  type SMTPServerAuthentication,
+  type SMTPServerAuthenticationResponse,
+  type SMTPServerDataStream,
+  type SMTPServerOptions,
+  type SMTPServerSession,
 } from 'smtp-server'
 import type { SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js'
 import type { Seat } from '../connection/connection-seats.ts'
@@ -15,10 +15,8 @@ import { takeProxyHeader } from '../connection/take-proxy-header.ts'
 import { messageOf } from '../errors.ts'
 import { clientNetwork } from '../ip-address.ts'
 import type { Reply } from '../smtp/reply.ts'
-import { isLoginRefusal, isOpen } from './smtp-session.ts'
-import type { SmtpHandlers } from './smtp-session.ts'
-import { SmtpConnection, loginMs, strangerIdleMs, textOf } from './smtp-connection.ts'
-import type { SmtpPort, SmtpPortSettings } from './smtp-connection.ts'
+import { isLoginRefusal, isOpen, type SmtpHandlers } from './smtp-session.ts'
+import { SmtpConnection, loginMs, strangerIdleMs, textOf, type SmtpPort, type SmtpPortSettings } from './smtp-connection.ts'
 
 /** One port that speaks SMTP. Only this file, smtp-connection.ts and data-parser.ts know smtp-server. */
 export class SmtpListener<User> extends SMTPServer implements SmtpPort<User> {

@@ -1,5 +1,4 @@
-import type { ErrorCode } from '../errors.ts'
-import { SternaError } from '../errors.ts'
+import { SternaError, type ErrorCode } from '../errors.ts'
 import type { Reply } from '../smtp/reply.ts'
 import { BusyError, StorageFullError } from '../store/database.ts'
 

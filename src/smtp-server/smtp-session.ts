@@ -1,7 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { Reply } from '../smtp/reply.ts'
-import type { MailCommand, RcptCommand } from './envelope-command.ts'
-import { parseMailCommand, parseRcptCommand } from './envelope-command.ts'
+import { parseMailCommand, parseRcptCommand, type MailCommand, type RcptCommand } from './envelope-command.ts'
 import { replyOf, tooBig } from './smtp-refusal.ts'
 
 /** Who is at the other end, for a Received field and for the log. */

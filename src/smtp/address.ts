@@ -119,8 +119,7 @@ function trimmed(text: string): string {
 }
 
 type Token =
-  | { kind: 'text' | 'quoted' | 'angle'; text: string; start: number; end: number }
-  | { kind: ',' | ';' | ':'; start: number; end: number }
+  { kind: 'text' | 'quoted' | 'angle'; text: string; start: number; end: number } | { kind: ',' | ';' | ':'; start: number; end: number }
 
 interface ListRules {
   /** Comments and groups are skipped; where false they are refused. */
@@ -160,7 +159,7 @@ const special = /["(<,;:]/g
 
 function tokensOf(text: string, rules: ListRules): Token[] | Refused {
   const tokens: Token[] = []
-  for (let i = 0; i < text.length; ) {
+  for (let i = 0; i < text.length;) {
     const character = text.charAt(i)
     let end = i + 1
     if (character === '"') {

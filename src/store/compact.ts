@@ -32,7 +32,11 @@ export function keepTemporaryFilesIn(directory: string): void {
  * @param freeBytes of the disk
  * @throws SternaError `invalid_state` where the disk has too little room; nothing is changed
  */
-export function compact(file: string, tell: (plan: CompactPlan) => void, freeBytes = freeIn(dirname(file))): { before: number; after: number } {
+export function compact(
+  file: string,
+  tell: (plan: CompactPlan) => void,
+  freeBytes = freeIn(dirname(file)),
+): { before: number; after: number } {
   const connection = new Sqlite(file, { fileMustExist: true })
   let upkeep: FileUpkeep | undefined
   try {
@@ -48,7 +52,7 @@ export function compact(file: string, tell: (plan: CompactPlan) => void, freeByt
     connection.pragma('auto_vacuum = incremental')
     connection.exec('vacuum')
     upkeep = new FileUpkeep(connection)
-    for (let from: number | null = 1; from !== null; ) from = upkeep.overwriteUnused(from)
+    for (let from: number | null = 1; from !== null;) from = upkeep.overwriteUnused(from)
     upkeep.emptyLog()
     return { before: plan.size, after: statSync(file).size }
   } finally {
@@ -58,7 +62,9 @@ export function compact(file: string, tell: (plan: CompactPlan) => void, freeByt
 }
 
 function planOf(connection: Connection, file: string, free: number): CompactPlan {
-  const [pages, unused, pageSize] = ['page_count', 'freelist_count', 'page_size'].map((name) => connection.pragma(name, { simple: true }) as number) as [number, number, number]
+  const [pages, unused, pageSize] = ['page_count', 'freelist_count', 'page_size'].map(
+    (name) => connection.pragma(name, { simple: true }) as number,
+  ) as [number, number, number]
   const used = (pages - unused) * pageSize
   return { size: statSync(file).size, needed: 2 * used + spare, free, seconds: Math.ceil(used / bytesPerSecond) }
 }

@@ -139,7 +139,9 @@ function parseMark(text: string): Mark | null {
 
 /** What only a Sterna that has had a database here leaves behind; a key file may have been provided. */
 const tracesIn = (directory: string): string[] =>
-  namesIn(directory).filter((name) => name === 'lock' || name === firstDatabase || name === `${firstDatabase}-wal` || restoredForm.test(name))
+  namesIn(directory).filter(
+    (name) => name === 'lock' || name === firstDatabase || name === `${firstDatabase}-wal` || restoredForm.test(name),
+  )
 
 function namesIn(directory: string): string[] {
   try {
@@ -155,7 +157,9 @@ const conditions = { missing: 'is missing', empty: 'is empty', other: 'is no SQL
 function requireDatabase(file: string, directory: string): void {
   const kind = kindOf(file)
   if (kind === 'database') return
-  const wal = existsSync(`${file}-wal`) ? ` Keep ${file}-wal: mail that was accepted last is in it, and it is of use to that file alone.` : ''
+  const wal = existsSync(`${file}-wal`)
+    ? ` Keep ${file}-wal: mail that was accepted last is in it, and it is of use to that file alone.`
+    : ''
   throw refusal(
     `The database of ${directory} is gone: ${file} ${conditions[kind]}. Nothing was changed. ` +
       `Bring the file back, or put a backup in its place: sterna restore BACKUP.${wal} ` +

@@ -1,8 +1,7 @@
 import { closeSync, fdatasyncSync, openSync, readSync, statSync, writeSync } from 'node:fs'
 import type { Connection } from './sqlite-connection.ts'
 import type { UpkeepTask } from './thread-messages.ts'
-import { isMapPage, pageSize, unusedBytes } from './unused-bytes.ts'
-import type { ByteRange } from './unused-bytes.ts'
+import { isMapPage, pageSize, unusedBytes, type ByteRange } from './unused-bytes.ts'
 
 /** Pages that one step looks through: a mebibyte. */
 const pagesAtOnce = 256

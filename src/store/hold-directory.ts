@@ -2,8 +2,7 @@ import { join } from 'node:path'
 import { codeOf, makeDirectory } from '../durable-file.ts'
 import { SternaError } from '../errors.ts'
 import { databaseFile, findDatabase, identityOf, lastLock, noteBeginning } from './data-directory.ts'
-import { open, openWriter, privateFile, usable } from './sqlite-connection.ts'
-import type { Connection } from './sqlite-connection.ts'
+import { open, openWriter, privateFile, usable, type Connection } from './sqlite-connection.ts'
 
 /** How long another process may take to leave the database before this one gives up, ms. */
 const aloneWithinMs = 1_000

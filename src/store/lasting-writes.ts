@@ -1,6 +1,5 @@
 import type { Log } from '../log.ts'
-import { ConflictError } from './database.ts'
-import type { Database, Statement, Written } from './database.ts'
+import { ConflictError, type Database, type Statement, type Written } from './database.ts'
 
 interface LastingWritesParts {
   db: Pick<Database, 'write'>

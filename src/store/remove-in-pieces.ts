@@ -24,7 +24,7 @@ export function firstRowsBySize<R>(rows: R[], sizeOf: (row: R) => number): R[] {
  * @param batch removes one piece: its statements look for `:rows` rows each, and the last one tells whether there may be more
  */
 export async function removeInPieces(db: Pick<Database, 'write'>, batch: Statement[]): Promise<void> {
-  for (let rows = firstRows; ; ) {
+  for (let rows = firstRows; ;) {
     let held = 0
     const piece = batch.map(({ sql, params }) => ({ sql, params: { ...params, rows } }))
     const written = await db.write(piece, { patient: true, onHeld: (ms) => (held = ms) })

@@ -40,7 +40,7 @@ export async function searchInPieces<R, Key>(
 ): Promise<R[]> {
   const found: R[] = []
   let rest = span
-  for (let entries = smallest; ; ) {
+  for (let entries = smallest; ;) {
     const start = performance.now()
     const edge = await edgeOf(rest, entries)
     const piece = edge === undefined ? rest : isUpward ? { ...rest, end: edge } : { ...rest, first: edge }

@@ -1,10 +1,18 @@
 import { Worker } from 'node:worker_threads'
 import { SternaError } from '../errors.ts'
-import { BusyError, ConflictError, StorageFullError, UniqueError } from './database.ts'
-import type { Database, Row, Statement, Value, Written } from './database.ts'
+import {
+  BusyError,
+  ConflictError,
+  StorageFullError,
+  UniqueError,
+  type Database,
+  type Row,
+  type Statement,
+  type Value,
+  type Written,
+} from './database.ts'
 import { StatementNumbers } from './statement-numbers.ts'
-import { openId } from './thread-messages.ts'
-import type { Answer, Request, Requests, ThreadData, ThreadError, UpkeepTask } from './thread-messages.ts'
+import { openId, type Answer, type Request, type Requests, type ThreadData, type ThreadError, type UpkeepTask } from './thread-messages.ts'
 import { Turns } from './turns.ts'
 
 /** How long a patient batch waits for company, ms. */

@@ -1,7 +1,6 @@
 /** A store thread: the writer, or a reader beside it. Started by sqlite-database.ts. */
 import { existsSync } from 'node:fs'
-import { parentPort, workerData } from 'node:worker_threads'
-import type { MessagePort } from 'node:worker_threads'
+import { parentPort, workerData, type MessagePort } from 'node:worker_threads'
 import { metricsOf } from '../metrics/metrics.ts'
 import { commitTo, findDatabase } from './data-directory.ts'
 import { FileUpkeep } from './file-upkeep.ts'
@@ -9,10 +8,8 @@ import { threadErrorOf } from './group-commit.ts'
 import { holdDirectory, lockFile, requireAlone } from './hold-directory.ts'
 import { migrate } from './migrate.ts'
 import { RequestServer } from './request-server.ts'
-import { openReader, openWriter } from './sqlite-connection.ts'
-import type { Connection } from './sqlite-connection.ts'
-import { openId } from './thread-messages.ts'
-import type { Answer, Requests, ThreadData, ThreadError } from './thread-messages.ts'
+import { openReader, openWriter, type Connection } from './sqlite-connection.ts'
+import { openId, type Answer, type Requests, type ThreadData, type ThreadError } from './thread-messages.ts'
 
 const port = parentPort as MessagePort
 const { directory, role, busyTimeoutMs, sheet } = workerData as ThreadData

@@ -32,7 +32,7 @@ export class TableWalk<Key> {
       this.#after = this.#start
       this.#begunAt = now
     }
-    for (let rows = firstRows; ; ) {
+    for (let rows = firstRows; ;) {
       const piece = await table.piece(this.#after, rows)
       if (!piece) return
       let held = 0

@@ -18,7 +18,7 @@ export async function* tableWindows<Key extends string | number>(
   { table, key, start }: { table: string; key: string; start: Key },
 ): AsyncGenerator<TableWindow<Key>> {
   const sql = `select max(${key}) as last from (select ${key} from ${table} where ${key} > :after order by ${key} limit ${rowsAtOnce}) as piece`
-  for (let after = start; ; ) {
+  for (let after = start; ;) {
     const [end] = await db.report<{ last: Key | null }>(sql, { after })
     if (end === undefined || end.last === null) return
     yield { after, upto: end.last }

@@ -23,7 +23,7 @@ export class Upkeep {
   /** To be called about once a minute. */
   run(): Promise<void> {
     return this.#inTurn(async () => {
-      for (const end = performance.now() + shrinkingMs; (await this.#store.shrink()) && performance.now() < end; ) await pause(pauseMs)
+      for (const end = performance.now() + shrinkingMs; (await this.#store.shrink()) && performance.now() < end;) await pause(pauseMs)
       await this.#store.emptyLog()
       for (let step = 0; step < stepsAtOnce; step++) {
         this.#place = (await this.#store.overwriteUnused(this.#place)) ?? 1
@@ -40,7 +40,7 @@ export class Upkeep {
    */
   overwriteAll(): Promise<void> {
     return this.#inTurn(async () => {
-      for (let place: number | null = 1; place !== null; ) {
+      for (let place: number | null = 1; place !== null;) {
         const from: number = place
         await patiently(async () => (place = await this.#store.overwriteUnused(from)) !== from)
       }
@@ -58,8 +58,9 @@ export class Upkeep {
 
 /** @throws Error where it does not succeed for a minute */
 async function patiently(step: () => Promise<boolean>): Promise<void> {
-  for (const end = performance.now() + patienceMs; !(await step()); ) {
-    if (performance.now() > end) throw new Error('the log of the database could not be emptied for a minute: somebody reads it all the time')
+  for (const end = performance.now() + patienceMs; !(await step());) {
+    if (performance.now() > end)
+      throw new Error('the log of the database could not be emptied for a minute: somebody reads it all the time')
     await pause(pauseMs)
   }
   await pause(pauseMs)

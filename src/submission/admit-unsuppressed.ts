@@ -1,8 +1,6 @@
 import type { Submitter } from '../message/submission.ts'
-import { ConflictError } from '../store/database.ts'
-import type { Database, Statement } from '../store/database.ts'
-import { findSuppressed, noneSuppressed } from '../suppression/suppression-list.ts'
-import type { AddressedMail, IsSuppressed } from '../suppression/suppression-list.ts'
+import { ConflictError, type Database, type Statement } from '../store/database.ts'
+import { findSuppressed, noneSuppressed, type AddressedMail, type IsSuppressed } from '../suppression/suppression-list.ts'
 import type { ErasedAddress } from '../suppression/erased-address.ts'
 
 /** Under which terms something is written. */

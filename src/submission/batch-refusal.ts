@@ -1,5 +1,4 @@
-import { SternaError } from '../errors.ts'
-import type { ErrorCode, FieldFault } from '../errors.ts'
+import { SternaError, type ErrorCode, type FieldFault } from '../errors.ts'
 
 /** Why one email of a batch is not taken. */
 export interface RefusedItem {

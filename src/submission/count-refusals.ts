@@ -1,6 +1,5 @@
 import type { Metrics } from '../metrics/metrics.ts'
-import { isLoginRefusal } from '../smtp-server/smtp-session.ts'
-import type { LoginRefusal, SmtpHandlers } from '../smtp-server/smtp-session.ts'
+import { isLoginRefusal, type LoginRefusal, type SmtpHandlers } from '../smtp-server/smtp-session.ts'
 import type { Reply } from '../smtp/reply.ts'
 
 type Reason = keyof Metrics['refused']['smtp']

@@ -1,8 +1,7 @@
 import type { Clock } from '../clock.ts'
 import { SternaError } from '../errors.ts'
 import type { Idempotency } from '../message/submission.ts'
-import { ConflictError } from '../store/database.ts'
-import type { Database, Row, Statement } from '../store/database.ts'
+import { ConflictError, type Database, type Row, type Statement } from '../store/database.ts'
 
 /** How long a key is remembered, ms. */
 const keptMs = 24 * 3_600_000

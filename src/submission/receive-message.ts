@@ -5,8 +5,7 @@ import type { Clock } from '../clock.ts'
 import { newId } from '../id.ts'
 import type { Log } from '../log.ts'
 import { addressedAs } from '../message/addressed-as.ts'
-import { complete, maxReceived, signedLongLine } from '../message/complete.ts'
-import type { Completed } from '../message/complete.ts'
+import { complete, maxReceived, signedLongLine, type Completed } from '../message/complete.ts'
 import type { Content, Idempotency, SubmittedRecipient, Submission } from '../message/submission.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import { ContentCollector } from '../smtp-server/content-collector.ts'
@@ -160,5 +159,9 @@ function idempotencyOf({ user, mail, recipients }: Transaction<AuthenticatedKey>
   if (header.idempotencyKey === null) return null
   const to = recipients.map(({ forwardPath }) => forwardPath).toSorted()
   const compared = JSON.stringify([mail.reversePath, to, header.headerFromText, header.subject])
-  return { operation: user.sandbox ? 'sandbox-smtp' : 'smtp', key: header.idempotencyKey, fingerprint: createHash('sha256').update(compared).digest('hex') }
+  return {
+    operation: user.sandbox ? 'sandbox-smtp' : 'smtp',
+    key: header.idempotencyKey,
+    fingerprint: createHash('sha256').update(compared).digest('hex'),
+  }
 }

@@ -62,13 +62,19 @@ export async function resendFailed(messageId: string, by: ResendRequest, parts: 
   const { db, clock, accept } = parts
   const [recipients, submission] = await Promise.all([failedRecipients(messageId, db), storedSubmission(messageId, by, db)])
   const [first] = recipients
-  if (!first) throw new SternaError('invalid_state', 'No recipient of this email has failed for good, so there is nobody to send it to again.')
+  if (!first)
+    throw new SternaError('invalid_state', 'No recipient of this email has failed for good, so there is nobody to send it to again.')
   const { size, ...rest } = submission
   return accept({
     ...rest,
     id: newId('em', clock.now()),
     content: { size, pending: [], stored: 0, copyOf: messageId },
-    recipients: recipients.map(({ forward_path: address, type, notify, orcpt }) => ({ mailbox: { address, name: null }, type, notify, orcpt })),
+    recipients: recipients.map(({ forward_path: address, type, notify, orcpt }) => ({
+      mailbox: { address, name: null },
+      type,
+      notify,
+      orcpt,
+    })),
     scheduledAt: null,
   })
 }
@@ -91,7 +97,9 @@ async function storedSubmission(messageId: string, by: ResendRequest, db: Databa
          from message where id = :messageId`,
       { messageId },
     ),
-    db.read<{ bytes: Uint8Array }>(`select bytes from content where message_id = :messageId and chunk < 2 and ${isKept} order by chunk`, { messageId }),
+    db.read<{ bytes: Uint8Array }>(`select bytes from content where message_id = :messageId and chunk < 2 and ${isKept} order by chunk`, {
+      messageId,
+    }),
   ])
   if (!row || start.length === 0) throw contentGone()
   const { from: headerFrom, sender } = headerAuthors(Buffer.concat(start.map(({ bytes }) => bytes)))
@@ -122,4 +130,5 @@ async function storedSubmission(messageId: string, by: ResendRequest, db: Databa
   }
 }
 
-const contentGone = (): SternaError => new SternaError('invalid_state', 'The content of this email is no longer kept, so it cannot be sent again.')
+const contentGone = (): SternaError =>
+  new SternaError('invalid_state', 'The content of this email is no longer kept, so it cannot be sent again.')

@@ -1,10 +1,8 @@
 import { SternaError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { isKept } from '../message/message-store.ts'
-import { chunkSize } from '../message/submission.ts'
-import type { Content, Submission } from '../message/submission.ts'
-import { ConflictError } from '../store/database.ts'
-import type { Database, Statement } from '../store/database.ts'
+import { chunkSize, type Content, type Submission } from '../message/submission.ts'
+import { ConflictError, type Database, type Statement } from '../store/database.ts'
 import { removeInPieces } from '../store/remove-in-pieces.ts'
 import type { FreeSpace } from './free-space.ts'
 
@@ -120,7 +118,9 @@ export class Upload {
   async abandon(): Promise<void> {
     const { db, log } = this.#parts
     for (const messageId of this.messageIds) {
-      await dropContent(messageId, db).catch((error: unknown) => log.warn({ messageId, error }, 'chunks of a refused message are left for the next sweep'))
+      await dropContent(messageId, db).catch((error: unknown) =>
+        log.warn({ messageId, error }, 'chunks of a refused message are left for the next sweep'),
+      )
     }
     this.messageIds.clear()
   }
@@ -135,7 +135,9 @@ export class Upload {
         content.stored = end
       }
     } catch (error) {
-      throw error instanceof ConflictError ? new SternaError('invalid_state', 'The content of this email is no longer kept, so it cannot be sent again.') : error
+      throw error instanceof ConflictError
+        ? new SternaError('invalid_state', 'The content of this email is no longer kept, so it cannot be sent again.')
+        : error
     }
   }
 

@@ -2,8 +2,7 @@ import { createReadStream } from 'node:fs'
 import { Readable } from 'node:stream'
 import { messageOf, SternaError } from '../errors.ts'
 import { parseAddress } from '../smtp/address.ts'
-import { plainName } from './export-shape.ts'
-import type { ExportShape } from './export-shape.ts'
+import { plainName, type ExportShape } from './export-shape.ts'
 import type { ExportRecord } from './exported-suppression.ts'
 import { JsonEntries } from './json-entries.ts'
 
@@ -32,7 +31,11 @@ async function* textPieces(file: string): AsyncGenerator<string, undefined> {
       isFirst = false
     }
   } catch (error) {
-    throw new SternaError('not_found', `The file cannot be read (${messageOf(error)}). A running server reads it itself, as its own user and in its own container.`, { cause: error })
+    throw new SternaError(
+      'not_found',
+      `The file cannot be read (${messageOf(error)}). A running server reads it itself, as its own user and in its own container.`,
+      { cause: error },
+    )
   }
 }
 
@@ -85,7 +88,10 @@ function columnsOf(row: string[], shape: ExportShape): string[] {
   const address = columns.findIndex((column) => shape.address.includes(column))
   if (parseAddress(row[address]?.trim() ?? '').ok) return [...columns]
   const seen = row.slice(0, 10).map((cell) => `"${cell.slice(0, 40)}"`)
-  throw new SternaError('validation_error', `The first line has no column with an address (${shape.address.join(', ')}), but ${seen.join(', ')}.`)
+  throw new SternaError(
+    'validation_error',
+    `The first line has no column with an address (${shape.address.join(', ')}), but ${seen.join(', ')}.`,
+  )
 }
 
 async function* jsonEntries(text: AsyncGenerator<string>, shape: ExportShape): AsyncGenerator<FileEntry> {

@@ -1,7 +1,6 @@
 import { parseAddress } from '../smtp/address.ts'
 import { parseExportTime } from './export-time.ts'
-import { plainName } from './export-shape.ts'
-import type { ExportShape } from './export-shape.ts'
+import { plainName, type ExportShape } from './export-shape.ts'
 import type { NewSuppression } from './insert-suppression.ts'
 import type { SuppressionOrigin } from './suppression-origin.ts'
 
@@ -20,7 +19,8 @@ export function exportedSuppression(
   shape: ExportShape,
   { now, origin }: { now: number; origin: SuppressionOrigin | null },
 ): { entry: NewSuppression } | { refused: string } {
-  const value = (columns: readonly string[] = []): string => record[columns.find((column) => record[column] !== undefined) ?? '']?.trim() ?? ''
+  const value = (columns: readonly string[] = []): string =>
+    record[columns.find((column) => record[column] !== undefined) ?? '']?.trim() ?? ''
   const text = value(shape.address)
   if (text === '') return { refused: 'there is no address; is the file of the service that --from names?' }
   const parsed = parseAddress(text)

@@ -3,12 +3,10 @@ import type { Clock } from '../clock.ts'
 import { SternaError } from '../errors.ts'
 import type { Database } from '../store/database.ts'
 import type { ErasedAddress } from './erased-address.ts'
-import { readExport } from './export-file.ts'
-import type { FileEntry } from './export-file.ts'
+import { readExport, type FileEntry } from './export-file.ts'
 import type { ExportShape } from './export-shape.ts'
 import { exportedSuppression } from './exported-suppression.ts'
-import { insertSuppression } from './insert-suppression.ts'
-import type { NewSuppression } from './insert-suppression.ts'
+import { insertSuppression, type NewSuppression } from './insert-suppression.ts'
 import { listedForms } from './listed-form.ts'
 import type { SuppressionOrigin } from './suppression-origin.ts'
 
@@ -46,7 +44,11 @@ export async function importSuppressions(
   const report: ImportReport = { imported: 0, known: 0, refused: 0, refusals: [], broken: null }
   let batch: NewSuppression[] = []
   const write = async (): Promise<void> => {
-    const formOf = await listedForms(db, { ...request.scope, erasedAddress }, batch.map(({ address }) => address))
+    const formOf = await listedForms(
+      db,
+      { ...request.scope, erasedAddress },
+      batch.map(({ address }) => address),
+    )
     const written = await db.write(batch.map((entry) => insertSuppression(request.scope, { ...entry, address: formOf(entry.address) })))
     const added = written.reduce((sum, { changes }) => sum + changes, 0)
     report.imported += added

@@ -56,7 +56,8 @@ export class JsonEntries {
         if (code === openBrace && this.#isPlaceOfEntry()) start = this.#begin(i)
         this.#open.push(code)
       } else if (code === closeBrace || code === closeBracket) {
-        if (this.#open.pop() !== (code === closeBrace ? openBrace : openBracket)) throw new Error(`the brackets do not match in line ${this.#line}`)
+        if (this.#open.pop() !== (code === closeBrace ? openBrace : openBracket))
+          throw new Error(`the brackets do not match in line ${this.#line}`)
         if (code === closeBrace && this.#entry?.depth === this.#open.length) found.push(this.#close(piece.slice(start, i + 1)))
       }
     }

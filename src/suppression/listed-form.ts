@@ -1,5 +1,4 @@
-import { scopeParams } from '../account/account-scope.ts'
-import type { AccountScope } from '../account/account-scope.ts'
+import { scopeParams, type AccountScope } from '../account/account-scope.ts'
 import type { Database } from '../store/database.ts'
 import type { ErasedAddress } from './erased-address.ts'
 

@@ -1,5 +1,4 @@
-import { scopeParams } from '../account/account-scope.ts'
-import type { AccountScope } from '../account/account-scope.ts'
+import { scopeParams, type AccountScope } from '../account/account-scope.ts'
 import { idFloor } from '../id.ts'
 import { isoTime } from '../iso-time.ts'
 import { messagesBehind, messagesWith, mostBehind, searchPosition, termOf, wholeTable } from '../message/search-terms.ts'

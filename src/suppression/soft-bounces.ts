@@ -1,5 +1,4 @@
-import { scopeParams } from '../account/account-scope.ts'
-import type { AccountScope } from '../account/account-scope.ts'
+import { scopeParams, type AccountScope } from '../account/account-scope.ts'
 import { newId } from '../id.ts'
 import type { Statement } from '../store/database.ts'
 import type { NewSuppression } from './insert-suppression.ts'

@@ -1,11 +1,9 @@
-import { scopeParams } from '../account/account-scope.ts'
-import type { AccountScope } from '../account/account-scope.ts'
+import { scopeParams, type AccountScope } from '../account/account-scope.ts'
 import type { Clock } from '../clock.ts'
 import { isId } from '../id.ts'
 import { parseAddress } from '../smtp/address.ts'
 import type { Database, Row, Statement, Value } from '../store/database.ts'
-import { pageClause } from '../store/page-clause.ts'
-import type { Page } from '../store/page-clause.ts'
+import { pageClause, type Page } from '../store/page-clause.ts'
 import type { ErasedAddress } from './erased-address.ts'
 import { ensureSuppression } from './insert-suppression.ts'
 import { listedForms } from './listed-form.ts'
@@ -45,7 +43,9 @@ export class SuppressionEntries {
   async add(scope: AccountScope, addresses: string[], reason: string | null): Promise<string[]> {
     const createdAt = this.#clock.now()
     const formOf = await listedForms(this.#db, this.#asked(scope), addresses)
-    const entries = addresses.map((address) => ensureSuppression(scope, { address: formOf(address), origin: 'manual', sourceId: null, reason, createdAt }))
+    const entries = addresses.map((address) =>
+      ensureSuppression(scope, { address: formOf(address), origin: 'manual', sourceId: null, reason, createdAt }),
+    )
     const written = await this.#db.write(entries)
     return written.map(({ rows }) => String(rows[0]?.id))
   }

@@ -1,11 +1,8 @@
 import type { Clock } from '../clock.ts'
-import { ConflictError } from '../store/database.ts'
-import type { Database } from '../store/database.ts'
+import { ConflictError, type Database } from '../store/database.ts'
 import type { ErasedAddress } from './erased-address.ts'
-import { endSubscription, subscriptionOf } from './unsubscribe.ts'
-import type { UnsubscribeMethod } from './unsubscribe.ts'
-import { decodeUnsubscribeToken } from './unsubscribe-token.ts'
-import type { UnsubscribeKeys, UnsubscribeTarget } from './unsubscribe-token.ts'
+import { endSubscription, subscriptionOf, type UnsubscribeMethod } from './unsubscribe.ts'
+import { decodeUnsubscribeToken, type UnsubscribeKeys, type UnsubscribeTarget } from './unsubscribe-token.ts'
 
 interface UnsubscribeLinksParts {
   db: Pick<Database, 'read' | 'write'>

@@ -45,7 +45,10 @@ const longestToken = 1000
  * of one. It carries all that is needed and needs no row: a link works for as long as the key file is the same. The nonce is
  * an HMAC of the content, so that the same message has the same link at every attempt.
  */
-export function encodeUnsubscribeToken({ accountId, messageId, sandbox, address, topic }: UnsubscribeTarget, keys: UnsubscribeKeys): string {
+export function encodeUnsubscribeToken(
+  { accountId, messageId, sandbox, address, topic }: UnsubscribeTarget,
+  keys: UnsubscribeKeys,
+): string {
   const plain = [version, accountId, messageId, sandbox ? '1' : '0', topic, address].join(' ')
   const nonce = createHmac('sha256', keys.nonce).update(plain).digest().subarray(0, nonceBytes)
   const cipher = createCipheriv('aes-256-gcm', keys.sealing, nonce)

@@ -1,5 +1,4 @@
-import { recordEvent } from '../event/event-log.ts'
-import type { EventSubject } from '../event/event-log.ts'
+import { recordEvent, type EventSubject } from '../event/event-log.ts'
 import { isoTime } from '../iso-time.ts'
 import type { Database, Row, Statement } from '../store/database.ts'
 import type { ErasedAddress } from './erased-address.ts'
@@ -78,7 +77,11 @@ function subscriptionFrom(target: UnsubscribeTarget, row: SubscriptionRow): Subs
   const { recipient_id: recipientId, subject } = row
   const address = row.forward_path ?? target.address
   const isTold = recipientId === null || subject === null || row.unsubscribed_at !== null
-  return { target: { ...target, address }, isEnded: row.entries > 0, event: isTold ? null : { accountId, messageId, recipientId, to: address, subject, sandbox } }
+  return {
+    target: { ...target, address },
+    isEnded: row.entries > 0,
+    event: isTold ? null : { accountId, messageId, recipientId, to: address, subject, sandbox },
+  }
 }
 
 const inWords: Record<UnsubscribeMethod, string> = {

@@ -1,6 +1,5 @@
 import { SternaError } from '../errors.ts'
-import { partialsOf } from './template-source.ts'
-import type { TemplateSource } from './template-source.ts'
+import { partialsOf, type TemplateSource } from './template-source.ts'
 
 /** Templates that one may be put together of. */
 const mostSources = 100

@@ -1,5 +1,4 @@
-import { lineChanges } from './line-changes.ts'
-import type { Change } from './line-changes.ts'
+import { lineChanges, type Change } from './line-changes.ts'
 
 /** How two texts differ, by lines. */
 export interface LineDiff {
@@ -130,7 +129,7 @@ function unified(a: Middle, b: Middle, changes: Change[]): LineDiff {
   const behind = a.contextBehind()
   let added = 0
   let removed = 0
-  for (let i = 0; i < changes.length; ) {
+  for (let i = 0; i < changes.length;) {
     let last = i
     while (last + 1 < changes.length && changes[last + 1]!.from - changes[last]!.fromEnd <= 2 * context) last++
     writeHunk(out, { a, b, before, behind }, changes.slice(i, last + 1))

@@ -1,9 +1,7 @@
 import { SternaError } from '../errors.ts'
 import type { Database } from '../store/database.ts'
-import { parseContent } from './template-content.ts'
-import type { ParsedContent, TemplateContent } from './template-content.ts'
-import { findLive } from './template-store.ts'
-import type { LiveRow } from './template-store.ts'
+import { parseContent, type ParsedContent, type TemplateContent } from './template-content.ts'
+import { findLive, type LiveRow } from './template-store.ts'
 
 /** A template as it is sent: the version that was published last. */
 export interface LiveTemplate extends TemplateContent {

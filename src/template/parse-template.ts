@@ -152,7 +152,8 @@ function tagAt(text: string, at: number): Tag {
   const isTriple = text.startsWith('{{{', at)
   const close = isTriple ? '}}}' : '}}'
   const closeAt = text.indexOf(close, at + close.length)
-  if (closeAt === -1) throw new TemplateFault(at, `${quoted(text.slice(at, at + longestQuote))} is never closed. Write ${close} where the tag ends.`)
+  if (closeAt === -1)
+    throw new TemplateFault(at, `${quoted(text.slice(at, at + longestQuote))} is never closed. Write ${close} where the tag ends.`)
   const end = closeAt + close.length
   // React writes > so.
   const inside = text.slice(at + close.length, closeAt).replace(/^\s*&gt;(?=\s)/, '>')
@@ -180,9 +181,15 @@ function pathOf({ name, text, at }: Tag): string[] {
   if (path.every((part) => /^[^\s.{}"'()[\]|#^/!&>=<]+$/.test(part))) return path
   if (/^(?:each|if|unless|with|else)\b/.test(name)) {
     const [, subject = 'x'] = name.split(/\s+/)
-    throw new TemplateFault(at, `${text} is not Mustache, which has no words such as if and each. Write {{#${subject}}}…{{/${subject}}}, or {{^${subject}}}…{{/${subject}}} for what is left out or empty.`)
+    throw new TemplateFault(
+      at,
+      `${text} is not Mustache, which has no words such as if and each. Write {{#${subject}}}…{{/${subject}}}, or {{^${subject}}}…{{/${subject}}} for what is left out or empty.`,
+    )
   }
-  throw new TemplateFault(at, `${text} has no valid name. A name is letters, digits, _ and -, with dots for what is inside: {{customer.name}}.`)
+  throw new TemplateFault(
+    at,
+    `${text} has no valid name. A name is letters, digits, _ and -, with dots for what is inside: {{customer.name}}.`,
+  )
 }
 
 const quoted = (text: string): string => (text.length > longestQuote ? `${text.slice(0, longestQuote)}…` : text).replace(/\s+/g, ' ')

@@ -38,7 +38,10 @@ export class RenderBudget {
   step(): void {
     this.#steps++
     if (this.#steps > this.#limits.steps) {
-      throw new OverBudget('The template repeats too much with these variables. Give it shorter lists, or fewer sections in one another.', this)
+      throw new OverBudget(
+        'The template repeats too much with these variables. Give it shorter lists, or fewer sections in one another.',
+        this,
+      )
     }
     this.#outer?.step()
   }

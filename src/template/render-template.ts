@@ -1,9 +1,7 @@
-import { SternaError } from '../errors.ts'
-import type { FieldFault } from '../errors.ts'
+import { SternaError, type FieldFault } from '../errors.ts'
 import type { TemplateNode } from './parse-template.ts'
 import { RenderBudget } from './render-budget.ts'
-import { renderNodes } from './render-nodes.ts'
-import type { RenderFindings } from './render-nodes.ts'
+import { renderNodes, type RenderFindings } from './render-nodes.ts'
 import type { DeclaredVariable, ParsedContent } from './template-content.ts'
 
 /** A template with its variables filled in. */

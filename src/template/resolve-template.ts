@@ -1,7 +1,6 @@
 import { SternaError } from '../errors.ts'
 import type { SourcePart, TemplateSource } from './template-source.ts'
-import { mostVariables, partialIn } from './template-content.ts'
-import type { DeclaredVariable } from './template-content.ts'
+import { mostVariables, partialIn, type DeclaredVariable } from './template-content.ts'
 import { parseTemplate } from './parse-template.ts'
 
 /** What a template becomes with its layout and partials in their places. */

@@ -1,7 +1,6 @@
 import type { FieldFault } from '../errors.ts'
 import { parseMailbox } from '../smtp/address.ts'
-import { parseTemplate } from './parse-template.ts'
-import type { Insertion, TemplateNode } from './parse-template.ts'
+import { parseTemplate, type Insertion, type TemplateNode } from './parse-template.ts'
 
 /** A variable that the owner has declared: it must be given, or has a fallback. */
 export interface DeclaredVariable {

@@ -1,5 +1,4 @@
-import { diffLines } from './line-diff.ts'
-import type { LineDiff } from './line-diff.ts'
+import { diffLines, type LineDiff } from './line-diff.ts'
 import type { ResolvedTemplate } from './resolve-template.ts'
 import type { DeclaredVariable, WrittenTemplate } from './template-content.ts'
 

@@ -1,15 +1,21 @@
 import type { Clock } from '../clock.ts'
 import { SternaError } from '../errors.ts'
 import { newId } from '../id.ts'
-import { ConflictError, UniqueError } from '../store/database.ts'
-import type { Database, Row, Statement } from '../store/database.ts'
-import { pageClause } from '../store/page-clause.ts'
-import type { Page } from '../store/page-clause.ts'
+import { ConflictError, UniqueError, type Database, type Row, type Statement } from '../store/database.ts'
+import { pageClause, type Page } from '../store/page-clause.ts'
 import { LiveTemplates } from './live-templates.ts'
-import { contentFaults } from './template-content.ts'
-import type { DeclaredVariable, WrittenTemplate } from './template-content.ts'
-import { contentOf, deleteTemplate, findTemplate, insertTemplate, insertVersion, updateTemplate, updateVersion } from './template-store.ts'
-import type { Template, TemplateRow } from './template-store.ts'
+import { contentFaults, type DeclaredVariable, type WrittenTemplate } from './template-content.ts'
+import {
+  contentOf,
+  deleteTemplate,
+  findTemplate,
+  insertTemplate,
+  insertVersion,
+  updateTemplate,
+  updateVersion,
+  type Template,
+  type TemplateRow,
+} from './template-store.ts'
 import { TemplateVersions } from './template-versions.ts'
 
 /** What an owner decides about a template. */

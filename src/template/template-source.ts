@@ -1,5 +1,4 @@
-import type { Insertion } from './parse-template.ts'
-import { parseTemplate } from './parse-template.ts'
+import { parseTemplate, type Insertion } from './parse-template.ts'
 import type { DeclaredVariable, WrittenTemplate } from './template-content.ts'
 
 /** A version of a template whose layout and partials are to be put into their places, parsed. */

@@ -2,8 +2,7 @@ import type { Actor } from '../account/audit-log.ts'
 import type { Row, Statement } from '../store/database.ts'
 import type { ResolvedTemplate, TemplateUse } from './resolve-template.ts'
 import type { DeclaredVariable, WrittenTemplate } from './template-content.ts'
-import { contentOf, contentParams } from './template-store.ts'
-import type { ContentRow, Template } from './template-store.ts'
+import { contentOf, contentParams, type ContentRow, type Template } from './template-store.ts'
 
 /** A published version as it is listed. */
 export interface VersionRow extends Row {
@@ -129,7 +128,11 @@ export const publishAgain = (publication: Publication, content: WrittenTemplate)
 
 /** The template holds more than these: its whole content. */
 const templateParams = ({ template: { id, accountId, revision }, versionId, now }: Publication) => ({
-  id, accountId, revision, versionId, now,
+  id,
+  accountId,
+  revision,
+  versionId,
+  now,
 })
 
 const publicationParams = ({ template, versionId, sent, by, now }: Publication) => ({

@@ -2,19 +2,27 @@ import type { Actor } from '../account/audit-log.ts'
 import type { Clock } from '../clock.ts'
 import { SternaError } from '../errors.ts'
 import { newId } from '../id.ts'
-import { ConflictError } from '../store/database.ts'
-import type { Database, Row, Statement } from '../store/database.ts'
+import { ConflictError, type Database, type Row, type Statement } from '../store/database.ts'
 import { findSources } from './find-sources.ts'
 import type { LiveTemplates } from './live-templates.ts'
-import { resolveTemplate } from './resolve-template.ts'
-import type { ResolvedTemplate, TemplateUse } from './resolve-template.ts'
+import { resolveTemplate, type ResolvedTemplate, type TemplateUse } from './resolve-template.ts'
 import type { DeclaredVariable, WrittenTemplate } from './template-content.ts'
-import { templateSource } from './template-source.ts'
-import type { TemplateSource, WrittenParts } from './template-source.ts'
+import { templateSource, type TemplateSource, type WrittenParts } from './template-source.ts'
 import type { Template } from './template-store.ts'
-import { findDependents, findSource, findUses, findVersion, forgetOldVersions, listVersions } from './template-version-store.ts'
-import { publishAgain, publishDraft, versionOf } from './template-version-store.ts'
-import type { TemplateVersion, VersionRow, WholeVersionRow } from './template-version-store.ts'
+import {
+  findDependents,
+  findSource,
+  findUses,
+  findVersion,
+  forgetOldVersions,
+  listVersions,
+  publishAgain,
+  publishDraft,
+  versionOf,
+  type TemplateVersion,
+  type VersionRow,
+  type WholeVersionRow,
+} from './template-version-store.ts'
 
 /** Published versions of a template that are kept, the live one among them: a year of weekly changes. */
 export const versionsKept = 50
@@ -179,6 +187,10 @@ export class TemplateVersions {
 }
 
 const isSame = (a: TemplateUse[], b: TemplateUse[]): boolean => {
-  const words = (uses: TemplateUse[]): string => uses.map(({ templateId, versionId }) => `${templateId} ${versionId}`).toSorted().join()
+  const words = (uses: TemplateUse[]): string =>
+    uses
+      .map(({ templateId, versionId }) => `${templateId} ${versionId}`)
+      .toSorted()
+      .join()
   return words(a) === words(b)
 }

@@ -1,5 +1,4 @@
-import { readerRules, saysOneOf } from './reader-rules.ts'
-import type { WeightName } from './reader-rules.ts'
+import { readerRules, saysOneOf, type WeightName } from './reader-rules.ts'
 
 /** What a browser's agent lets one expect of its header. */
 interface Browser {

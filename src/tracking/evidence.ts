@@ -1,6 +1,5 @@
 import type { Verdict } from './hit.ts'
-import { readerRules } from './reader-rules.ts'
-import type { WeightName } from './reader-rules.ts'
+import { readerRules, type WeightName } from './reader-rules.ts'
 
 /** A sign that a hit is a machine's. Those without a slug never are the reason. */
 export interface Evidence {

@@ -1,5 +1,4 @@
-import { evidence } from './evidence.ts'
-import type { Evidence } from './evidence.ts'
+import { evidence, type Evidence } from './evidence.ts'
 import { isClick } from './hit.ts'
 import type { SourcedHit } from './hit-source.ts'
 import { variousWithin } from './hit-window.ts'
@@ -22,7 +21,14 @@ export function findBursts(hits: readonly SourcedHit[], links: number): Map<Sour
   for (const group of grouped(clicks, ({ agent }) => agent)) mark(sweeps(group, links, Infinity), burst)
   // Others share a network, so only a short while tells of one machine.
   for (const group of grouped(clicks, ({ network }) => network)) mark(sweeps(group, links, shortMs), burst)
-  mark(sweeps(clicks.filter((click) => !found.has(click)), links, shortMs), burst)
+  mark(
+    sweeps(
+      clicks.filter((click) => !found.has(click)),
+      links,
+      shortMs,
+    ),
+    burst,
+  )
   const { pair_within_ms: pairWithin, walk } = readerRules().bursts
   for (const group of grouped(clicks, ({ agent, network }) => `${agent} ${network}`)) {
     mark(within(group, { links: 2, ms: pairWithin }), evidence('burst', 'pair'))

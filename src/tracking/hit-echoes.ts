@@ -1,5 +1,4 @@
-import { evidence } from './evidence.ts'
-import type { Evidence } from './evidence.ts'
+import { evidence, type Evidence } from './evidence.ts'
 import { isClick } from './hit.ts'
 import type { SourcedHit } from './hit-source.ts'
 import { variousWithin } from './hit-window.ts'

@@ -1,9 +1,7 @@
 import { truncatedAddress } from '../ip-address.ts'
-import { agentKind, agentOf } from './agent-kind.ts'
-import type { AgentKind } from './agent-kind.ts'
+import { agentKind, agentOf, type AgentKind } from './agent-kind.ts'
 import { isComplete } from './browser-headers.ts'
-import { isClick } from './hit.ts'
-import type { Hit } from './hit.ts'
+import { isClick, type Hit } from './hit.ts'
 import { readerRules } from './reader-rules.ts'
 
 /** A hit, and what is known of whoever sent it. */

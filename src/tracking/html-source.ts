@@ -54,7 +54,12 @@ function utf16Source(buffer: Buffer, name: string): HtmlSource | null {
   const text = swapped(whole).toString('utf16le')
   // What is said to be UTF-16 is often not.
   if (!text.includes('<')) return null
-  return { text, unit: 2, decode: (start, end) => text.slice(start, end).toWellFormed(), encode: (ascii) => swapped(Buffer.from(ascii, 'utf16le')) }
+  return {
+    text,
+    unit: 2,
+    decode: (start, end) => text.slice(start, end).toWellFormed(),
+    encode: (ascii) => swapped(Buffer.from(ascii, 'utf16le')),
+  }
 }
 
 /** Null where the bytes are not of the charset. */

@@ -75,7 +75,15 @@ function scan(text: string, base: number, links: LinkValue[], isOutlook: boolean
         if (tag === '') return
         if (attribute === 'href' && quote !== QuoteType.NoValue) href ??= { start: base + value.start, end: base + value.end }
         const off = optOut.get(attribute)
-        if (off?.test(text.slice(value.start, Math.min(value.end, value.start + longestName)).trim().toLowerCase())) isOff = true
+        if (
+          off?.test(
+            text
+              .slice(value.start, Math.min(value.end, value.start + longestName))
+              .trim()
+              .toLowerCase(),
+          )
+        )
+          isOff = true
       },
       onopentagend: endTag,
       onselfclosingtag: endTag,

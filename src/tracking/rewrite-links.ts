@@ -1,8 +1,6 @@
 import { spliced } from '../message/spliced.ts'
-import { findLinks } from './link-values.ts'
-import type { LinkValue } from './link-values.ts'
-import { htmlSource } from './html-source.ts'
-import type { HtmlSource } from './html-source.ts'
+import { findLinks, type LinkValue } from './link-values.ts'
+import { htmlSource, type HtmlSource } from './html-source.ts'
 import { linkTarget } from './link-target.ts'
 
 /** A link that can be rewritten: where the value of its attribute lies in the bytes, quotes excluded, and where it leads. */
@@ -33,12 +31,19 @@ export function rewriteLinks(html: Uint8Array, charset: string, urlFor: (target:
   const source = htmlSource(html, charset)
   if (!source) return html
   const links = linksAmong(source, findLinks(source.text).links)
-  return edited(html, source, links.map(({ start, end, target }) => ({ start, end, text: urlFor(target, links.length) })))
+  return edited(
+    html,
+    source,
+    links.map(({ start, end, target }) => ({ start, end, text: urlFor(target, links.length) })),
+  )
 }
 
 /** Applies the edits, which are in order. */
 export const edited = (html: Uint8Array, { encode }: Pick<HtmlSource, 'encode'>, edits: readonly Edit[]): Buffer =>
-  spliced(html, edits.map(({ start, end, text }) => ({ start, end, bytes: encode(text) })))
+  spliced(
+    html,
+    edits.map(({ start, end, text }) => ({ start, end, bytes: encode(text) })),
+  )
 
 /** Of these values those that can be followed. */
 export function linksAmong({ unit, decode }: HtmlSource, values: readonly LinkValue[]): TrackableLink[] {

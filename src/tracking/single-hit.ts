@@ -1,6 +1,5 @@
 import { fabricatedPage, fabricatedPicture } from './browser-headers.ts'
-import { evidence } from './evidence.ts'
-import type { Evidence } from './evidence.ts'
+import { evidence, type Evidence } from './evidence.ts'
 import type { SourcedHit } from './hit-source.ts'
 import { readerRules } from './reader-rules.ts'
 

@@ -3,12 +3,9 @@ import { SternaError } from '../errors.ts'
 import type { PublicEventType } from '../event/event-type.ts'
 import { newId } from '../id.ts'
 import type { Database, Row } from '../store/database.ts'
-import { pageClause } from '../store/page-clause.ts'
-import type { Page } from '../store/page-clause.ts'
-import { isLast, searchDeliveries } from './delivery-search.ts'
-import type { DeliveryFilter } from './delivery-search.ts'
-import { insertReplay } from './webhook-delivery-store.ts'
-import type { DeliveryState } from './webhook-delivery-store.ts'
+import { pageClause, type Page } from '../store/page-clause.ts'
+import { isLast, searchDeliveries, type DeliveryFilter } from './delivery-search.ts'
+import { insertReplay, type DeliveryState } from './webhook-delivery-store.ts'
 import type { Webhook } from './webhook-store.ts'
 
 /** What became of an event at a webhook. */
@@ -123,7 +120,10 @@ export class DeliveryHistory {
     const id = newId('whd', now)
     const [written] = await this.#db.write([insertReplay(id, delivery.id, now)])
     if (written?.changes !== 1) {
-      throw new SternaError('invalid_state', 'This delivery is still under way. It can be replayed once it has succeeded, failed or been canceled.')
+      throw new SternaError(
+        'invalid_state',
+        'This delivery is still under way. It can be replayed once it has succeeded, failed or been canceled.',
+      )
     }
     this.#wake(webhook.id)
     return id
@@ -137,7 +137,7 @@ export class DeliveryHistory {
   async replayAll(webhook: Webhook, { state, since, until }: ReplayRange): Promise<number> {
     checkEnabled(webhook)
     let count = 0
-    for (let after = ''; ; ) {
+    for (let after = ''; ;) {
       const rows = await this.#db.report<{ id: string }>(
         `select d.id from webhook_delivery d
           where d.webhook_id = :webhookId and d.id > :after and d.state = :state and d.created_at >= :since and d.created_at <= :until

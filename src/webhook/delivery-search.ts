@@ -1,7 +1,6 @@
 import type { Database, Row } from '../store/database.ts'
 import type { Page } from '../store/page-clause.ts'
-import { searchInPieces, standardSizes } from '../store/search-in-pieces.ts'
-import type { Span } from '../store/search-in-pieces.ts'
+import { searchInPieces, standardSizes, type Span } from '../store/search-in-pieces.ts'
 import type { DeliveryState } from './webhook-delivery-store.ts'
 
 /** What deliveries are asked for; a member that is null does not narrow them. */

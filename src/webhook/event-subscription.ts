@@ -1,7 +1,5 @@
-import { SternaError } from '../errors.ts'
-import type { FieldFault } from '../errors.ts'
-import { publicEventTypes } from '../event/event-type.ts'
-import type { PublicEventType } from '../event/event-type.ts'
+import { SternaError, type FieldFault } from '../errors.ts'
+import { publicEventTypes, type PublicEventType } from '../event/event-type.ts'
 
 export const isPublicEventType = (name: string): name is PublicEventType => (publicEventTypes as readonly string[]).includes(name)
 

@@ -2,8 +2,7 @@ import type { Clock } from '../clock.ts'
 import { newId } from '../id.ts'
 import { publicEventTypes } from '../event/event-type.ts'
 import type { Database, Row, Statement } from '../store/database.ts'
-import { extendedData, standardData, webhookBody } from './webhook-body.ts'
-import type { ExtendedData } from './webhook-body.ts'
+import { extendedData, standardData, webhookBody, type ExtendedData } from './webhook-body.ts'
 import { insertDelivery } from './webhook-delivery-store.ts'
 import type { PayloadKind } from './webhook-store.ts'
 
@@ -61,7 +60,7 @@ export async function fanOut({ db, clock }: { db: Database; clock: Clock }, onDu
   if (!found || found.after === null) return
   let { position } = found
   // While no webhook was enabled the cursor stood still; what came to pass meanwhile concerns nobody.
-  for (let from = Math.max(position, found.after); from < found.newest; ) {
+  for (let from = Math.max(position, found.after); from < found.newest;) {
     const to = Math.min(found.newest, from + stepSize)
     const events = await eventsBetween(db, from, to)
     const now = clock.now()

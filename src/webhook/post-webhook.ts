@@ -1,10 +1,8 @@
-import { isIP } from 'node:net'
-import type { LookupFunction } from 'node:net'
+import { isIP, type LookupFunction } from 'node:net'
 import type { Agent, buildConnector, Dispatcher } from 'undici'
 import { messageOf } from '../errors.ts'
 import type { Resolver } from '../resolver.ts'
-import { addressRule } from './webhook-address.ts'
-import type { AllowedAddresses } from './webhook-address.ts'
+import { addressRule, type AllowedAddresses } from './webhook-address.ts'
 import { addressesOf } from './host-lookup.ts'
 
 export interface PosterSettings {
@@ -146,7 +144,8 @@ function guardedConnector(
       (found) => {
         const allowed = found.filter(({ address }) => isAllowed(address))
         const [first] = allowed
-        if (!first) return callback(found[0] ? refusal(`${hostname} (${found[0].address})`) : new Error(`The name ${hostname} has no address.`), '')
+        if (!first)
+          return callback(found[0] ? refusal(`${hostname} (${found[0].address})`) : new Error(`The name ${hostname} has no address.`), '')
         if (all) return callback(null, allowed)
         callback(null, first.address, first.family)
       },

@@ -46,4 +46,7 @@ export function webhookHeaders(attempt: WebhookAttempt): Record<string, string> 
 const bodySignature = (secret: string, body: Uint8Array): string => createHmac('sha256', secret).update(body).digest('hex')
 
 const standardSignature = (secret: string, prefix: string, body: Uint8Array): string =>
-  createHmac('sha256', Buffer.from(secret.slice(secretPrefix.length), 'base64')).update(prefix).update(body).digest('base64')
+  createHmac('sha256', Buffer.from(secret.slice(secretPrefix.length), 'base64'))
+    .update(prefix)
+    .update(body)
+    .digest('base64')

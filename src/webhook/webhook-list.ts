@@ -1,18 +1,24 @@
-import { scopeParams } from '../account/account-scope.ts'
-import type { AccountScope } from '../account/account-scope.ts'
+import { scopeParams, type AccountScope } from '../account/account-scope.ts'
 import type { Secrets } from '../account/key-file.ts'
 import type { Clock } from '../clock.ts'
 import { SternaError } from '../errors.ts'
 import type { PublicEventType } from '../event/event-type.ts'
 import { newId } from '../id.ts'
-import { ConflictError } from '../store/database.ts'
-import type { Database } from '../store/database.ts'
-import { pageClause } from '../store/page-clause.ts'
-import type { Page } from '../store/page-clause.ts'
+import { ConflictError, type Database } from '../store/database.ts'
+import { pageClause, type Page } from '../store/page-clause.ts'
 import { newSecret } from './sign-webhook.ts'
 import { cancelPending } from './webhook-delivery-store.ts'
-import { deleteWebhook, everyWebhook, insertWebhook, updateSecrets, updateWebhook } from './webhook-store.ts'
-import type { PayloadKind, SealedSecrets, Webhook, WebhookRow } from './webhook-store.ts'
+import {
+  deleteWebhook,
+  everyWebhook,
+  insertWebhook,
+  updateSecrets,
+  updateWebhook,
+  type PayloadKind,
+  type SealedSecrets,
+  type Webhook,
+  type WebhookRow,
+} from './webhook-store.ts'
 import { parseEventsText } from './event-subscription.ts'
 import { checkWebhookUrl } from './webhook-url.ts'
 

@@ -4,11 +4,9 @@ import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { Database, Statement } from '../store/database.ts'
 import { LastingWrites } from '../store/lasting-writes.ts'
-import { EndpointTurns } from './endpoint-turns.ts'
-import type { Endpoint } from './endpoint-turns.ts'
+import { EndpointTurns, type Endpoint } from './endpoint-turns.ts'
 import { createCursor, fanOut } from './fan-out.ts'
-import { isSuccess } from './post-webhook.ts'
-import type { PostResult, WebhookPoster } from './post-webhook.ts'
+import { isSuccess, type PostResult, type WebhookPoster } from './post-webhook.ts'
 import { webhookHeaders } from './sign-webhook.ts'
 import {
   cancelClaimed,
@@ -19,11 +17,10 @@ import {
   insertAttempt,
   releaseAttempting,
   settleDelivery,
+  type ClaimedDelivery,
 } from './webhook-delivery-store.ts'
-import type { ClaimedDelivery } from './webhook-delivery-store.ts'
 import type { WebhookList } from './webhook-list.ts'
-import { disableFailing, recordFailure, recordSuccess } from './webhook-store.ts'
-import type { Webhook } from './webhook-store.ts'
+import { disableFailing, recordFailure, recordSuccess, type Webhook } from './webhook-store.ts'
 
 interface RunnerParts {
   db: Database

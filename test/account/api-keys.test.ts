@@ -69,7 +69,13 @@ test('a key tells whom it belongs to and what it may do, also after a restart', 
     accountStatus: 'active',
     tokenDigest: digestOf(live.token),
   })
-  expect(apiKeys.current({ tokenDigest: digestOf(sandbox.token) })).toMatchObject({ accountId, permission: 'sending_access', domainId: 'dom_1', sandbox: true, confined: true })
+  expect(apiKeys.current({ tokenDigest: digestOf(sandbox.token) })).toMatchObject({
+    accountId,
+    permission: 'sending_access',
+    domainId: 'dom_1',
+    sandbox: true,
+    confined: true,
+  })
   expect(apiKeys.list(accountId).map(({ id }) => id)).toEqual([live.id, sandbox.id])
 })
 

@@ -30,12 +30,15 @@ test('a key file is made whole or not at all, wherever that is cut off, and one 
   }
 })
 
-test.each(['', 'short', `${'A'.repeat(44)}\n`, `${'A'.repeat(43)}=\n\n`, `${'A'.repeat(43)}=x`])('a malformed file is refused: %j', (text) => {
-  const path = newFile()
-  writeFileSync(path, text, { mode: 0o600 })
-  expect(() => openKeyFile(path)).toThrow(/32 bytes in base64/)
-  expect(readFileSync(path, 'utf8')).toBe(text)
-})
+test.each(['', 'short', `${'A'.repeat(44)}\n`, `${'A'.repeat(43)}=\n\n`, `${'A'.repeat(43)}=x`])(
+  'a malformed file is refused: %j',
+  (text) => {
+    const path = newFile()
+    writeFileSync(path, text, { mode: 0o600 })
+    expect(() => openKeyFile(path)).toThrow(/32 bytes in base64/)
+    expect(readFileSync(path, 'utf8')).toBe(text)
+  },
+)
 
 test.skipIf(process.platform === 'win32').each([0o640, 0o604, 0o620])('a file with mode %o is refused', (mode) => {
   const path = newFile()

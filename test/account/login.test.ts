@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { startPeopleApi } from '../support/people-api.ts'
-import type { PeopleApi } from '../support/people-api.ts'
+import { startPeopleApi, type PeopleApi } from '../support/people-api.ts'
 
 const client = { address: '192.0.2.1', userAgent: 'test' }
 const address = client.address
@@ -30,7 +29,9 @@ test('no more does one whose user takes a new invitation meanwhile, nor does a c
   const { token } = await users.inviteAgain(id)
   await users.takeInvitation(token, 'the invited password')
   await expect(late()).rejects.toMatchObject({ code: 'invalid_session' })
-  await expect(users.setPasswordHash(id, await passwords.hash('a thief of sessions'), { shown })).rejects.toMatchObject({ code: 'invalid_credentials' })
+  await expect(users.setPasswordHash(id, await passwords.hash('a thief of sessions'), { shown })).rejects.toMatchObject({
+    code: 'invalid_credentials',
+  })
   expect((await api.login(email, 'a thief of sessions')).status).toBe(401)
   expect((await api.login(email, 'the invited password')).status).toBe(200)
 })

@@ -1,7 +1,6 @@
 import { argon2, randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { PasswordHasher } from '../../src/account/password-hash.ts'
-import type { PasswordAlgorithm } from '../../src/account/password-hash.ts'
+import { PasswordHasher, type PasswordAlgorithm } from '../../src/account/password-hash.ts'
 
 const algorithms = (['argon2id', 'scrypt'] as PasswordAlgorithm[]).filter((name) => name === 'scrypt' || typeof argon2 === 'function')
 

@@ -10,19 +10,24 @@ const zones = ['UTC', 'Europe/Berlin', 'America/St_Johns', 'Asia/Kathmandu', 'Au
 
 test('segments lie side by side, and within each the clocks are the same way off', () => {
   fc.assert(
-    fc.property(fc.constantFrom(...zones), fc.integer({ min: 200_000, max: 1_000_000 }), fc.integer({ min: 1, max: 40_000 }), (zone, first, length) => {
-      const timeZone = new TimeZone(zone)
-      const [from, to] = [at('2020-01-01') + first * quarter, at('2020-01-01') + (first + length) * quarter]
-      const segments = timeZone.segments(from, to)
-      expect(segments[0]?.from).toBe(from)
-      expect(segments.at(-1)?.to).toBe(to)
-      for (const [place, segment] of segments.entries()) {
-        if (place > 0) expect(segments[place - 1]?.to).toBe(segment.from)
-        for (const moment of [segment.from, segment.to - 1, (segment.from + segment.to) / 2]) {
-          expect(timeZone.offsetAt(moment)).toBe(segment.offset)
+    fc.property(
+      fc.constantFrom(...zones),
+      fc.integer({ min: 200_000, max: 1_000_000 }),
+      fc.integer({ min: 1, max: 40_000 }),
+      (zone, first, length) => {
+        const timeZone = new TimeZone(zone)
+        const [from, to] = [at('2020-01-01') + first * quarter, at('2020-01-01') + (first + length) * quarter]
+        const segments = timeZone.segments(from, to)
+        expect(segments[0]?.from).toBe(from)
+        expect(segments.at(-1)?.to).toBe(to)
+        for (const [place, segment] of segments.entries()) {
+          if (place > 0) expect(segments[place - 1]?.to).toBe(segment.from)
+          for (const moment of [segment.from, segment.to - 1, (segment.from + segment.to) / 2]) {
+            expect(timeZone.offsetAt(moment)).toBe(segment.offset)
+          }
         }
-      }
-    }),
+      },
+    ),
     { numRuns: 200 },
   )
 })

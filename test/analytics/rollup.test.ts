@@ -5,13 +5,21 @@ import { linksOfEmail, linksOfTemplate } from '../../src/analytics/link-report.t
 import { TimeZone } from '../../src/analytics/local-time.ts'
 import { countedMetrics } from '../../src/analytics/metric.ts'
 import type { Granularity } from '../../src/analytics/period.ts'
-import { readReport, valueDimensions } from '../../src/analytics/report.ts'
-import type { CountTable, Dimension, ReportRow } from '../../src/analytics/report.ts'
+import { readReport, valueDimensions, type CountTable, type Dimension, type ReportRow } from '../../src/analytics/report.ts'
 import { Rollup } from '../../src/analytics/rollup.ts'
 import { silentLog } from '../../src/log.ts'
 import type { Database } from '../../src/store/database.ts'
-import { accountId, arbitraryTold, countedMessages, links, logOf, startCountedStore, start, writeLog } from '../support/counted-mail.ts'
-import type { Logged } from '../support/counted-mail.ts'
+import {
+  accountId,
+  arbitraryTold,
+  countedMessages,
+  links,
+  logOf,
+  startCountedStore,
+  start,
+  writeLog,
+  type Logged,
+} from '../support/counted-mail.ts'
 import { testDatabase } from '../support/test-database.ts'
 
 const day = 86_400_000

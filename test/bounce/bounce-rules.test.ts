@@ -7,7 +7,14 @@ import type { Refusal } from '../../src/bounce/refusal.ts'
 
 const { rules, rulesWithoutCode, enhancedCodes } = bounceRules()
 const all = [...rules, ...rulesWithoutCode]
-const refusal = (some: Partial<Refusal>): Refusal => ({ code: null, enhancedCode: null, text: '', remoteHost: null, phase: 'rcpt', ...some })
+const refusal = (some: Partial<Refusal>): Refusal => ({
+  code: null,
+  enhancedCode: null,
+  text: '',
+  remoteHost: null,
+  phase: 'rcpt',
+  ...some,
+})
 
 describe('each rule decides the reply it was made for', () => {
   it.each(all.map((rule) => [rule.name, rule] as const))('%s', (name, rule) => {
@@ -21,13 +28,16 @@ describe('each rule decides the reply it was made for', () => {
 })
 
 test('whatever a rule says or must not say is a phrase', () => {
-  const { terms } = JSON.parse(readFileSync(new URL('../../config/bounce-rules.json', import.meta.url), 'utf8')) as { terms: Record<string, string[]> }
+  const { terms } = JSON.parse(readFileSync(new URL('../../config/bounce-rules.json', import.meta.url), 'utf8')) as {
+    terms: Record<string, string[]>
+  }
   const phrases = all.flatMap(({ says = [], unless = [], languages = {} }) => [
     ...says,
     ...unless,
     ...Object.values(languages).flatMap((language) => language.says),
   ])
-  for (const phrase of phrases) expect([patternOf([phrase], terms), firstWordsOf(phrase, terms).length > 0]).toEqual([expect.any(RegExp), true])
+  for (const phrase of phrases)
+    expect([patternOf([phrase], terms), firstWordsOf(phrase, terms).length > 0]).toEqual([expect.any(RegExp), true])
 })
 
 test('the last rule fits everything, and is soft', () => {
@@ -44,10 +54,15 @@ test('codes are hard where the address or its domain does not exist, has moved, 
 
 test('every code of RFC 3463 and of the documents that add to it has a meaning', () => {
   const ofSubject = [1, 11, 5, 7, 8, 7, 11, 31]
-  expect([...enhancedCodes.keys()]).toEqual(ofSubject.flatMap((count, subject) => Array.from({ length: count }, (_, detail) => `${subject}.${detail}`)))
+  expect([...enhancedCodes.keys()]).toEqual(
+    ofSubject.flatMap((count, subject) => Array.from({ length: count }, (_, detail) => `${subject}.${detail}`)),
+  )
 })
 
 test('a code that is not registered means what its subject means', () => {
   expect(classifyRefusal(refusal({ code: 550, enhancedCode: '5.7.999' }))).toEqual({ category: 'policy', hard: false })
-  expect(classifyRefusal(refusal({ code: 550, enhancedCode: '5.99.1', text: 'what', phase: 'report' }))).toEqual({ category: 'other', hard: false })
+  expect(classifyRefusal(refusal({ code: 550, enhancedCode: '5.99.1', text: 'what', phase: 'report' }))).toEqual({
+    category: 'other',
+    hard: false,
+  })
 })

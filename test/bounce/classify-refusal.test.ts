@@ -47,10 +47,27 @@ describe('whose matter it is', () => {
 })
 
 const phases: RefusalPhase[] = ['banner', 'ehlo', 'starttls', 'mail', 'rcpt', 'data', 'dot', 'report']
-const words = fc.constantFrom('user', 'unknown', 'mailbox', 'does not exist', 'blocked', '5.1.1', 'domain', 'not found', '邮箱', 'a@b.test', '.', 'full', 'not')
+const words = fc.constantFrom(
+  'user',
+  'unknown',
+  'mailbox',
+  'does not exist',
+  'blocked',
+  '5.1.1',
+  'domain',
+  'not found',
+  '邮箱',
+  'a@b.test',
+  '.',
+  'full',
+  'not',
+)
 
 test('whatever is said is understood or not, and before RCPT never hard unless the host takes no mail at all', () => {
-  const text = fc.oneof(fc.string({ unit: 'binary', maxLength: 3000 }), fc.array(words, { maxLength: 200 }).map((some) => some.join(' ')))
+  const text = fc.oneof(
+    fc.string({ unit: 'binary', maxLength: 3000 }),
+    fc.array(words, { maxLength: 200 }).map((some) => some.join(' ')),
+  )
   fc.assert(
     fc.property(fc.constantFrom(...phases), fc.integer({ min: 200, max: 599 }), text, (phase, code, said) => {
       const { hard } = classifyRefusal({ code, enhancedCode: enhancedCodeOf(code, said), text: said, remoteHost: null, phase })

@@ -76,5 +76,9 @@ test('one of three readers opens the mail and follows a link', async () => {
     { type: 'email.clicked', data: { to: 'bob@rcpt.example', link: `${shop}/offers?id=1&of=2`, bot: false } },
   ])
   const { recipients } = (await relay.call('GET', `/api/emails/${id}`)).body
-  expect(recipients.map(({ open_count: opens, click_count: clicks }: any) => [opens, clicks]).toSorted()).toEqual([[0, 0], [0, 0], [1, 1]])
+  expect(recipients.map(({ open_count: opens, click_count: clicks }: any) => [opens, clicks]).toSorted()).toEqual([
+    [0, 0],
+    [0, 0],
+    [1, 1],
+  ])
 })

@@ -29,7 +29,12 @@ function oldDatabase(messages: number): { dataDir: string; file: string } {
   return { dataDir, file }
 }
 
-const wordsIn = (file: string): Set<string> => new Set(readFileSync(file).toString('latin1').match(/words of message \d+;/g))
+const wordsIn = (file: string): Set<string> =>
+  new Set(
+    readFileSync(file)
+      .toString('latin1')
+      .match(/words of message \d+;/g),
+  )
 
 function rowsIn(file: string): number {
   const connection = new Sqlite(file)
@@ -78,7 +83,10 @@ test('killed at any moment, it leaves the database as it was or rewritten', asyn
   const program = fileURLToPath(new URL('../../bin/sterna.js', import.meta.url))
   let rewritten = false
   for (let kill = 0; !rewritten; kill++) {
-    const child = spawn(process.execPath, [program, 'compact'], { env: { ...process.env, STERNA_DATA_DIR: dataDir }, stdio: ['ignore', 'ignore', 'pipe'] })
+    const child = spawn(process.execPath, [program, 'compact'], {
+      env: { ...process.env, STERNA_DATA_DIR: dataDir },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
     const ended = new Promise<number | null>((resolve) => child.on('close', resolve))
     const begun = new Promise<void>((resolve) => child.stderr.once('data', () => resolve()))
     await Promise.race([begun, ended])

@@ -3,8 +3,7 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { askServer, controlSocketPath, serveControlSocket } from '../../src/command/control-socket.ts'
-import type { CommandRequest } from '../../src/command/control-socket.ts'
+import { askServer, controlSocketPath, serveControlSocket, type CommandRequest } from '../../src/command/control-socket.ts'
 import { silentLog } from '../../src/log.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'sterna-control-'))

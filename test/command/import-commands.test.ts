@@ -39,9 +39,17 @@ test.each<[service: string, what: string, text: string, expected: unknown[]]>([
     'list of the API',
     `{"object":"list","has_more":false,"data":[{"object":"suppression","id":"e1","email":"${ann}","origin":"bounce","source_id":null,
       "created_at":"2019-12-17T13:58:33.678Z"},{"email":"${bob}","origin":"manual","created_at":"2019-12-17 13:58:34.000+00"}]}`,
-    [[ann, 'bounce', at, null], [bob, 'manual', '2019-12-17T13:58:34', null]],
+    [
+      [ann, 'bounce', at, null],
+      [bob, 'manual', '2019-12-17T13:58:34', null],
+    ],
   ],
-  ['sendgrid', 'bounces, CSV', `status,reason,email,created\r\n5.1.1,"550 5.1.1, gone\nfor ever",${ann},1576591113\r\n`, [[ann, 'bounce', at, '550 5.1.1, gone\nfor ever']]],
+  [
+    'sendgrid',
+    'bounces, CSV',
+    `status,reason,email,created\r\n5.1.1,"550 5.1.1, gone\nfor ever",${ann},1576591113\r\n`,
+    [[ann, 'bounce', at, '550 5.1.1, gone\nfor ever']],
+  ],
   ['sendgrid', 'bounces', `[{"created":1576591113,"email":"${ann}","reason":"550 no","status":"5.1.1"}]`, [[ann, 'bounce', at, '550 no']]],
   ['sendgrid', 'invalid emails', `[{"created":1576591113,"email":"${ann}","reason":"Mail domain"}]`, [[ann, 'bounce', at, 'Mail domain']]],
   ['sendgrid', 'spam reports', `[{"created":1576591113,"email":"${ann}","ip":"192.0.2.1"}]`, [[ann, 'complaint', at, null]]],
@@ -54,7 +62,12 @@ test.each<[service: string, what: string, text: string, expected: unknown[]]>([
     [[ann, 'bounce', at, 'No such mailbox']],
   ],
   ['mailgun', 'complaints, CSV', `address,created_at\n${ann},"Tue, 17 Dec 2019 13:58:33 GMT"\n`, [[ann, 'complaint', at, null]]],
-  ['mailgun', 'unsubscribes', `{"items":[{"address":"${ann}","tags":["*"],"created_at":"Tue, 17 Dec 2019 13:58:33 UTC"}]}`, [[ann, 'unsubscribe', at, null]]],
+  [
+    'mailgun',
+    'unsubscribes',
+    `{"items":[{"address":"${ann}","tags":["*"],"created_at":"Tue, 17 Dec 2019 13:58:33 UTC"}]}`,
+    [[ann, 'unsubscribe', at, null]],
+  ],
   [
     'postmark',
     'dump',
@@ -75,16 +88,38 @@ test.each<[service: string, what: string, text: string, expected: unknown[]]>([
     `{\n"SuppressedDestinationSummaries": [\n{\n"EmailAddress": "${ann}",\n"Reason": "COMPLAINT",\n"LastUpdateTime": "2019-12-17T13:58:33.123000+00:00"\n}\n],\n"NextToken": "t"\n}`,
     [[ann, 'complaint', at, null]],
   ],
-  ['ses', 'CSV of its import', `${ann},BOUNCE\n${bob},COMPLAINT\n`, [[ann, 'bounce', '2026-11-21', null], [bob, 'complaint', '2026-11-21', null]]],
+  [
+    'ses',
+    'CSV of its import',
+    `${ann},BOUNCE\n${bob},COMPLAINT\n`,
+    [
+      [ann, 'bounce', '2026-11-21', null],
+      [bob, 'complaint', '2026-11-21', null],
+    ],
+  ],
   ['ses', 'lines of its import', `{"emailAddress":"${ann}","reason":"BOUNCE"}\n`, [[ann, 'bounce', '2026-11-21', null]]],
-  ['postal', 'tab-separated', `id\ttype\taddress\treason\ttimestamp\tkeep_until\n1\trecipient\t${ann}\ttoo many soft fails\t1576591113.1\t9999999999.5\n`, [[ann, 'bounce', at, 'too many soft fails']]],
+  [
+    'postal',
+    'tab-separated',
+    `id\ttype\taddress\treason\ttimestamp\tkeep_until\n1\trecipient\t${ann}\ttoo many soft fails\t1576591113.1\t9999999999.5\n`,
+    [[ann, 'bounce', at, 'too many soft fails']],
+  ],
 ])('%s: %s', async (service, _, text, expected) => {
   const { importFile, listed } = await start()
   const count = expected.length
-  expect(await importFile(text, '--from', service)).toEqual({ stdout: `imported ${count}, already there 0, refused 0\n`, stderr: '', exitCode: 0 })
+  expect(await importFile(text, '--from', service)).toEqual({
+    stdout: `imported ${count}, already there 0, refused 0\n`,
+    stderr: '',
+    exitCode: 0,
+  })
   // What has no time of its own has today's, whenever this runs.
   const today = new Date().toISOString().slice(0, 10)
-  const dated = (await listed()).map(([address, origin, time, reason]) => [address, origin, time?.startsWith(today) ? '2026-11-21' : time, reason])
+  const dated = (await listed()).map(([address, origin, time, reason]) => [
+    address,
+    origin,
+    time?.startsWith(today) ? '2026-11-21' : time,
+    reason,
+  ])
   expect(dated).toEqual(expected)
   expect((await importFile(text, '--from', service)).stdout).toBe(`imported 0, already there ${count}, refused 0\n`)
 })
@@ -122,7 +157,10 @@ test('the user may say what the entries are, and whose sandbox they concern', as
 
 test('what somebody unsubscribed from may be named, and stands with those entries only', async () => {
   const { importFile, parts } = await start()
-  const entries = [`{"EmailAddress":"${ann}","SuppressionReason":"ManualSuppression","Origin":"Recipient"}`, `{"EmailAddress":"${bob}","SuppressionReason":"HardBounce","Origin":"Recipient"}`]
+  const entries = [
+    `{"EmailAddress":"${ann}","SuppressionReason":"ManualSuppression","Origin":"Recipient"}`,
+    `{"EmailAddress":"${bob}","SuppressionReason":"HardBounce","Origin":"Recipient"}`,
+  ]
   const dump = `{"Suppressions":[${entries.join(',')}]}`
   for (const topic of ['news', 'offers']) await importFile(dump, '--from', 'postmark', '--topic', topic)
   expect(await parts.db.report('select address, topic from suppression order by address, topic')).toEqual([

@@ -3,8 +3,7 @@ import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { beforeEach, expect, test } from 'vitest'
 import { fingerprintOf, openKeyFile } from '../../src/account/key-file.ts'
-import { openCoreParts } from '../../src/command/core-parts.ts'
-import type { CoreParts } from '../../src/command/core-parts.ts'
+import { openCoreParts, type CoreParts } from '../../src/command/core-parts.ts'
 import { loadConfig } from '../../src/config/load-config.ts'
 import type { Config } from '../../src/config/settings.ts'
 import { examineKeyFile } from '../../src/doctor/examine-key-file.ts'
@@ -16,7 +15,9 @@ import { testDirectory } from '../support/temporary-directory.ts'
 
 let config: Config
 beforeEach(() => {
-  config = loadConfig({ env: { STERNA_DATA_DIR: join(testDirectory(), 'data'), STERNA_HOSTNAME: 'mail.example.net', STERNA_DNS_SERVERS: '127.0.0.1:1' } })
+  config = loadConfig({
+    env: { STERNA_DATA_DIR: join(testDirectory(), 'data'), STERNA_HOSTNAME: 'mail.example.net', STERNA_DNS_SERVERS: '127.0.0.1:1' },
+  })
 })
 
 async function started<T>(use: (core: CoreParts) => Promise<T> | T): Promise<T> {
@@ -41,7 +42,8 @@ function forgetFingerprint(): void {
   connection.close()
 }
 
-const fingerprint = () => started(async ({ db }) => (await db.read<{ fingerprint: string }>('select fingerprint from secret_key'))[0]?.fingerprint ?? null)
+const fingerprint = () =>
+  started(async ({ db }) => (await db.read<{ fingerprint: string }>('select fingerprint from secret_key'))[0]?.fingerprint ?? null)
 const examined = () => started(async ({ db }) => (await examineKeyFile(config.secretKeyFile, db))[0])
 const anotherKey = (): void => {
   rmSync(config.secretKeyFile)

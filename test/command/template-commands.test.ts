@@ -54,9 +54,15 @@ test('pages of MJML and React Email come and go byte for byte', async () => {
   expect(copy('welcome.html').equals(react)).toBe(true)
   expect(copy('welcome.txt').toString()).toBe('Hi {{name}}\r\n')
   expect(copy('order.subject').toString()).toBe('Your order & thanks, {{name}}\n')
-  expect(readdirSync(join(directory, 'copy')).toSorted()).toEqual(
-    ['order.html', 'order.json', 'order.subject', 'welcome.html', 'welcome.json', 'welcome.subject', 'welcome.txt'],
-  )
+  expect(readdirSync(join(directory, 'copy')).toSorted()).toEqual([
+    'order.html',
+    'order.json',
+    'order.subject',
+    'welcome.html',
+    'welcome.json',
+    'welcome.subject',
+    'welcome.txt',
+  ])
 })
 
 test.each(['mjml', 'react-email', 'react-email-pretty'])(

@@ -46,7 +46,12 @@ describe('judging', () => {
 
   test('each line has its verdicts, as one line', async () => {
     const { stdout, exitCode } = await judge(`${line('a', '203.0.113.9')}\r\n\n${line('b', '104.47.1.1')}\n`)
-    expect(stdout.trimEnd().split('\n').map((one) => JSON.parse(one) as unknown)).toEqual([
+    expect(
+      stdout
+        .trimEnd()
+        .split('\n')
+        .map((one) => JSON.parse(one) as unknown),
+    ).toEqual([
       { id: 'a', hits: [{ bot: false, reason: null, confidence: 0.1 }] },
       { id: 'b', hits: [{ bot: true, reason: 'scanner_network', confidence: 0.955 }] },
     ])

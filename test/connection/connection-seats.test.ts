@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { ConnectionSeats, restMs } from '../../src/connection/connection-seats.ts'
-import type { Crowding, Seat, SeatLimits } from '../../src/connection/connection-seats.ts'
+import { ConnectionSeats, restMs, type Crowding, type Seat, type SeatLimits } from '../../src/connection/connection-seats.ts'
 
 /** A house where each step takes a ms, and everybody's name is that of the network and a number. */
 function house(limits: Partial<SeatLimits> = {}) {
@@ -54,14 +53,44 @@ describe('who has to leave', () => {
     ['nobody when another has left', { max: 1 }, 'a1 comes, a1 leaves, b1 comes', ['in', 'in']],
     ['the one that has done nothing for the longest time', { max: 2 }, `a1 comes, a2 comes, a1 does, b1 comes`, ['in', 'in', 'a2']],
     ['one of the network that has the most', {}, 'b1 comes, a1 comes, a2 comes, a3 comes, c1 comes', ['in', 'in', 'in', 'in', 'a1']],
-    ['one of the network that has the most, also where it has done something since', {}, 'b1 comes, a1 comes, a2 comes, a3 comes, a1 does, a2 does, a3 does, c1 comes', ['in', 'in', 'in', 'in', 'a1']],
-    ['one of its own where its network has the most', {}, `b1 comes, a1 comes, a2 comes, a3 comes, ${rest}, a4 comes`, ['in', 'in', 'in', 'in', 'a1']],
+    [
+      'one of the network that has the most, also where it has done something since',
+      {},
+      'b1 comes, a1 comes, a2 comes, a3 comes, a1 does, a2 does, a3 does, c1 comes',
+      ['in', 'in', 'in', 'in', 'a1'],
+    ],
+    [
+      'one of its own where its network has the most',
+      {},
+      `b1 comes, a1 comes, a2 comes, a3 comes, ${rest}, a4 comes`,
+      ['in', 'in', 'in', 'in', 'a1'],
+    ],
     ['nobody of a network with no more than it would have itself', { max: 2 }, 'a1 comes, b1 comes, c1 comes', ['in', 'in', 'full']],
     ['one of those where all have rested', { max: 2 }, `a1 comes, b1 comes, ${rest}, a1 does, c1 comes`, ['in', 'in', 'b1']],
-    ['nobody who is known', { max: 2 }, `a1 comes, a1 known, a2 comes, ${rest}, b1 comes, c1 comes, b1 known, c1 comes`, ['in', 'in', 'a2', 'full', 'full']],
-    ['a stranger where there are as many as may be, though others are known', { maxStrangers: 1 }, `a1 comes, a1 known, b1 comes, c1 comes, ${rest}, c2 comes`, ['in', 'in', 'full', 'b1']],
-    ['nobody where the network has a newcomer already, however many come', {}, 'a1 comes, a2 comes, a3 comes, b1 comes, b2 comes, b3 comes', ['in', 'in', 'in', 'in', 'a1', 'full']],
-    ['no proxy that all clients share, while a network has more', {}, `proxy1 comes, proxy2 comes, a1 comes, a2 comes, ${rest}, a2 does, proxy3 comes`, ['in', 'in', 'in', 'in', 'a1']],
+    [
+      'nobody who is known',
+      { max: 2 },
+      `a1 comes, a1 known, a2 comes, ${rest}, b1 comes, c1 comes, b1 known, c1 comes`,
+      ['in', 'in', 'a2', 'full', 'full'],
+    ],
+    [
+      'a stranger where there are as many as may be, though others are known',
+      { maxStrangers: 1 },
+      `a1 comes, a1 known, b1 comes, c1 comes, ${rest}, c2 comes`,
+      ['in', 'in', 'full', 'b1'],
+    ],
+    [
+      'nobody where the network has a newcomer already, however many come',
+      {},
+      'a1 comes, a2 comes, a3 comes, b1 comes, b2 comes, b3 comes',
+      ['in', 'in', 'in', 'in', 'a1', 'full'],
+    ],
+    [
+      'no proxy that all clients share, while a network has more',
+      {},
+      `proxy1 comes, proxy2 comes, a1 comes, a2 comes, ${rest}, a2 does, proxy3 comes`,
+      ['in', 'in', 'in', 'in', 'a1'],
+    ],
   ])('%s', (_what, limits, story, outcomes) => {
     expect(house(limits).run(story)).toEqual(outcomes)
   })
@@ -69,11 +98,36 @@ describe('who has to leave', () => {
 
 describe('a network that has all it may have', () => {
   test.each<[what: string, limits: Partial<SeatLimits>, story: string, outcomes: string[]]>([
-    ['gives the seat of its own that has rested', { maxPerNetwork: 2 }, `a1 comes, a2 comes, a1 does, ${rest}, a3 comes`, ['in', 'in', 'a2']],
-    ['gives none of those that have just come', { maxPerNetwork: 2 }, 'a1 comes, a2 comes, a3 comes, b1 comes', ['in', 'in', 'network_full', 'in']],
-    ['gives none of those that are known', { maxPerNetwork: 2 }, `a1 comes, a2 comes, a1 known, a2 known, ${rest}, a3 comes`, ['in', 'in', 'network_full']],
-    ['has others where those that are known do not count', { maxPerNetwork: 2, countsKnown: false }, 'a1 comes, a2 comes, a1 known, a3 comes, a4 comes', ['in', 'in', 'in', 'network_full']],
-    ['has room again when one leaves, known or not', { maxPerNetwork: 2 }, 'a1 comes, a1 known, a2 comes, a1 leaves, a3 comes', ['in', 'in', 'in']],
+    [
+      'gives the seat of its own that has rested',
+      { maxPerNetwork: 2 },
+      `a1 comes, a2 comes, a1 does, ${rest}, a3 comes`,
+      ['in', 'in', 'a2'],
+    ],
+    [
+      'gives none of those that have just come',
+      { maxPerNetwork: 2 },
+      'a1 comes, a2 comes, a3 comes, b1 comes',
+      ['in', 'in', 'network_full', 'in'],
+    ],
+    [
+      'gives none of those that are known',
+      { maxPerNetwork: 2 },
+      `a1 comes, a2 comes, a1 known, a2 known, ${rest}, a3 comes`,
+      ['in', 'in', 'network_full'],
+    ],
+    [
+      'has others where those that are known do not count',
+      { maxPerNetwork: 2, countsKnown: false },
+      'a1 comes, a2 comes, a1 known, a3 comes, a4 comes',
+      ['in', 'in', 'in', 'network_full'],
+    ],
+    [
+      'has room again when one leaves, known or not',
+      { maxPerNetwork: 2 },
+      'a1 comes, a1 known, a2 comes, a1 leaves, a3 comes',
+      ['in', 'in', 'in'],
+    ],
     ['is none where it is a proxy', { maxPerNetwork: 1 }, 'proxy1 comes, proxy2 comes', ['in', 'in']],
   ])('%s', (_what, limits, story, outcomes) => {
     expect(house(limits).run(story)).toEqual(outcomes)

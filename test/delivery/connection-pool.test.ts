@@ -1,8 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { Attempt } from '../../src/delivery/attempt.ts'
-import { ConnectionPool } from '../../src/delivery/connection-pool.ts'
-import type { Lease, PoolLimits } from '../../src/delivery/connection-pool.ts'
+import { ConnectionPool, type Lease, type PoolLimits } from '../../src/delivery/connection-pool.ts'
 import { jobOf, testDelivery, testMx } from '../support/delivery-fixture.ts'
 import { fakeResolver } from '../support/fake-resolver.ts'
 import type { MxHooks, MxSession } from '../support/fake-mx.ts'
@@ -62,15 +61,25 @@ describe('connections', () => {
   async function threeHosts(on: MxHooks, limits: Partial<PoolLimits>) {
     const first = await testMx({ on })
     const others = await Promise.all(['127.0.0.2', '127.0.0.3'].map((host) => testMx({ host, port: first.port, on })))
-    const resolver = fakeResolver({ 'a.example': { a: ['127.0.0.1'] }, 'b.example': { a: ['127.0.0.2'] }, 'c.example': { a: ['127.0.0.3'] } })
+    const resolver = fakeResolver({
+      'a.example': { a: ['127.0.0.1'] },
+      'b.example': { a: ['127.0.0.2'] },
+      'c.example': { a: ['127.0.0.3'] },
+    })
     const delivery = testDelivery([first], { limits, resolver })
-    return { hosts: [first, ...others], send: (name: string) => delivery.attempt(jobOf({ destination: `${name}.example`, to: [`user@${name}.example`] })) }
+    return {
+      hosts: [first, ...others],
+      send: (name: string) => delivery.attempt(jobOf({ destination: `${name}.example`, to: [`user@${name}.example`] })),
+    }
   }
 
   it('to all hosts together are no more than the limit, and every host has its turn', async () => {
     let [atOnce, most] = [0, 0]
     const begin = () => void (most = Math.max(most, ++atOnce))
-    const { hosts, send } = await threeHosts({ mail: begin, dot: () => void atOnce-- }, { maxConnections: 2, messagesPerPrivateConnection: 4 })
+    const { hosts, send } = await threeHosts(
+      { mail: begin, dot: () => void atOnce-- },
+      { maxConnections: 2, messagesPerPrivateConnection: 4 },
+    )
     const attempts = await Promise.all(Array.from({ length: 45 }, (_, i) => send(['a', 'b', 'c'][i % 3] ?? '')))
     for (const attempt of attempts) expect(attempt).toMatchObject(delivered)
     expect(hosts.map(({ messages }) => messages.length)).toEqual([15, 15, 15])
@@ -86,8 +95,14 @@ describe('connections', () => {
     )
   })
 
-  it('that this process may not open are not the host\'s fault: the message is postponed', () => {
-    const words = ['-c', 'ulimit -n 80; exec "$@"', 'sh', process.execPath, new URL('../support/exhausted-process.ts', import.meta.url).pathname]
+  it("that this process may not open are not the host's fault: the message is postponed", () => {
+    const words = [
+      '-c',
+      'ulimit -n 80; exec "$@"',
+      'sh',
+      process.execPath,
+      new URL('../support/exhausted-process.ts', import.meta.url).pathname,
+    ]
     const { exhausted, afterwards } = JSON.parse(execFileSync('sh', words, { encoding: 'utf8' })) as Record<string, string[]>
     expect({ exhausted, afterwards }).toEqual({ exhausted: ['postponed', 'postponed'], afterwards: ['deferred', 'deferred'] })
   })
@@ -135,7 +150,9 @@ describe('connections', () => {
 
   it('are not leaked by failures: every slot comes back', async () => {
     let refuse = true
-    const mx = await testMx({ on: { banner: () => (refuse ? '421 busy' : undefined), rcpt: (address) => (address.startsWith('reset') ? 'reset' : undefined) } })
+    const mx = await testMx({
+      on: { banner: () => (refuse ? '421 busy' : undefined), rcpt: (address) => (address.startsWith('reset') ? 'reset' : undefined) },
+    })
     const delivery = testDelivery([mx], { limits: { maxConnectionsPerHost: 2 } })
     // It would rest.
     const isProbe = true

@@ -60,12 +60,20 @@ describe('message data on the wire (RFC 5321 4.5.2)', () => {
 })
 
 describe('content that could end early for somebody', () => {
-  it.each(smugglingSequences)('%j is not clean', (sequence) => expect(isCleanContent(shared(`a${sequence}MAIL FROM:<x@y>\r\n`))).toBe(false))
+  it.each(smugglingSequences)('%j is not clean', (sequence) =>
+    expect(isCleanContent(shared(`a${sequence}MAIL FROM:<x@y>\r\n`))).toBe(false),
+  )
 
   it('is found at every place around the border of what is looked at together', () => {
     const size = 1024 * 1024
     for (let at = size - 4; at < size + 4; at++) {
-      for (const [text, isClean] of [['\r\n', true], ['\r', false], ['\n', false], ['\r\r\n', false], ['\0', false]] as const) {
+      for (const [text, isClean] of [
+        ['\r\n', true],
+        ['\r', false],
+        ['\n', false],
+        ['\r\r\n', false],
+        ['\0', false],
+      ] as const) {
         const content = new Uint8Array(size + 64).fill(97)
         content.set(Buffer.from(text), at)
         expect(isCleanContent(content), `${JSON.stringify(text)} at ${at}`).toBe(isClean)

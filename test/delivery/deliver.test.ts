@@ -1,8 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import type { Attempt } from '../../src/delivery/attempt.ts'
-import { ContentRequests } from '../../src/delivery/content-requests.ts'
-import type { ContentAnswer } from '../../src/delivery/content-requests.ts'
+import { ContentRequests, type ContentAnswer } from '../../src/delivery/content-requests.ts'
 import type { AddedField } from '../../src/message/added-field.ts'
 import { fakeResolver } from '../support/fake-resolver.ts'
 import { contentOf, jobOf, linesOf, testDelivery, testMx } from '../support/delivery-fixture.ts'
@@ -76,14 +75,23 @@ describe('a delivered message', () => {
       traceFields: `X-Sterna-Ref: ${name}\r\n`,
       fields,
     })
-    const list = (name: string): AddedField => ({ text: `List-Unsubscribe: <https://relay.test/${name}>\r\n`, unless: ['list-unsubscribe'] })
+    const list = (name: string): AddedField => ({
+      text: `List-Unsubscribe: <https://relay.test/${name}>\r\n`,
+      unless: ['list-unsubscribe'],
+    })
     const fields = [
       { text: 'Feedback-ID: x\r\n', unless: ['feedback-id'] },
       { text: 'X-Own: no\r\n', unless: ['subject'] },
     ]
     const recipients = [recipient('ann', []), recipient('bob', []), recipient('eve', [list('eve')])]
     await delivery.deliver(jobOf({ recipients, fields, signingKeys }))
-    const headers = mx.messages.map(({ data }) => data.toString().split('\r\n\r\n')[0]?.replace(/\r\n\s+/g, '') ?? '')
+    const headers = mx.messages.map(
+      ({ data }) =>
+        data
+          .toString()
+          .split('\r\n\r\n')[0]
+          ?.replace(/\r\n\s+/g, '') ?? '',
+    )
     const names = headers.map((header) => header.split('\r\n').map((line) => line.slice(0, line.indexOf(':'))))
     const usual = ['X-Sterna-Ref', 'DKIM-Signature', 'Feedback-ID', 'Subject']
     expect(names).toEqual([usual, usual, ['X-Sterna-Ref', 'DKIM-Signature', 'List-Unsubscribe', 'Feedback-ID', 'Subject']])
@@ -135,15 +143,23 @@ describe('recipients of one job', () => {
     expect(mx.sessions[0]?.commands.filter((command) => command === 'RSET')).toHaveLength(1)
   })
 
-  it.each([['with pipelining', undefined], ['without', ['8BITMIME']]])('are settled once each, mixed as they are, %s', async (_, extensions) => {
+  it.each([
+    ['with pipelining', undefined],
+    ['without', ['8BITMIME']],
+  ])('are settled once each, mixed as they are, %s', async (_, extensions) => {
     const on: MxHooks = {
       rcpt: (address) => (address.startsWith('no') ? '550 5.1.1 no' : address.startsWith('wait') ? '450 4.2.1 wait' : undefined),
       dot: ({ rcptTo }) => (rcptTo[0]?.startsWith('spam') ? '554 5.7.1 spam' : undefined),
     }
     const mx = await testMx({ on, ...(extensions && { extensions }) })
-    const results = await testDelivery([mx]).deliver(jobOf({ to: ['no@example.com', 'wait@example.com', 'spam@example.com', 'yes@example.com'] }))
+    const results = await testDelivery([mx]).deliver(
+      jobOf({ to: ['no@example.com', 'wait@example.com', 'spam@example.com', 'yes@example.com'] }),
+    )
     expect(results.map((result) => told(result as Attempt))).toEqual([
-      'bounced hard invalid_recipient', 'deferred invalid_recipient', 'bounced soft policy', 'delivered',
+      'bounced hard invalid_recipient',
+      'deferred invalid_recipient',
+      'bounced soft policy',
+      'delivered',
     ])
     expect(results.map(({ recipientId }) => recipientId)).toEqual(['rcp_1', 'rcp_2', 'rcp_3', 'rcp_4'])
     expect(mx.messages).toHaveLength(1)
@@ -195,16 +211,24 @@ describe('what a host may do at each phase', () => {
     ['ehlo', 'raw:250-mx\n250 SIZE\n', 'delivered'],
   ]
 
-  it.each(phases.flatMap((row) => both.map((mode) => [...row, mode] as const)))('%s: %j → %s (%s)', async (phase, action, expected, mode) => {
-    const done = action === 'line' || action === 'reply' ? long[action] : action
-    const mx = await testMx({ extensions: mode === 'none' ? ['DSN'] : ['PIPELINING', 'DSN'], on: { [phase]: () => done } })
-    const results = await testDelivery([mx]).deliver()
-    expect(results.map((result) => told(result as Attempt))).toEqual([expected])
-    expect(mx.messages).toHaveLength(expected === 'delivered' ? 1 : 0)
-  })
+  it.each(phases.flatMap((row) => both.map((mode) => [...row, mode] as const)))(
+    '%s: %j → %s (%s)',
+    async (phase, action, expected, mode) => {
+      const done = action === 'line' || action === 'reply' ? long[action] : action
+      const mx = await testMx({ extensions: mode === 'none' ? ['DSN'] : ['PIPELINING', 'DSN'], on: { [phase]: () => done } })
+      const results = await testDelivery([mx]).deliver()
+      expect(results.map((result) => told(result as Attempt))).toEqual([expected])
+      expect(mx.messages).toHaveLength(expected === 'delivered' ? 1 : 0)
+    },
+  )
 
   it.each<[keyof MxHooks, string]>([
-    ['banner', 'banner'], ['ehlo', 'command'], ['mail', 'mail'], ['rcpt', 'rcpt'], ['data', 'data'], ['dot', 'dot'],
+    ['banner', 'banner'],
+    ['ehlo', 'command'],
+    ['mail', 'mail'],
+    ['rcpt', 'rcpt'],
+    ['data', 'data'],
+    ['dot', 'dot'],
   ])('silence at %s ends after its time', async (phase, timeout) => {
     const mx = await testMx({ extensions: [], on: { [phase]: () => 'hang' } })
     const attempt = await testDelivery([mx], { timeouts: { [timeout]: 40 } }).attempt()
@@ -232,7 +256,9 @@ describe('what a host may do at each phase', () => {
     const text = `A: b\r\n\r\n${'x\r\n'.repeat(5_000_000)}`
     const early = await testMx({ on: { content: () => ({ reply: '552 5.3.4 too big', end: 'close' }) } })
     expect(['bounced soft content_rejected', 'deferred other']).toContain(told(await testDelivery([early]).attempt(jobOf({ text }))))
-    const liar = await testMx({ on: { content: (_, session) => (session.number === 1 ? { reply: '250 2.0.0 have it', end: 'close' } : undefined) } })
+    const liar = await testMx({
+      on: { content: (_, session) => (session.number === 1 ? { reply: '250 2.0.0 have it', end: 'close' } : undefined) },
+    })
     expect(told(await testDelivery([liar]).attempt(jobOf({ text })))).toBe('deferred other')
   })
 
@@ -309,7 +335,9 @@ describe('several hosts', () => {
   it('all may refuse us for good, which is a bounce; one that is only busy keeps the mail', async () => {
     expect(told(await (await pair({ ehlo: () => '554 no' }, { ehlo: () => '554 no' })).delivery.attempt())).toBe('bounced soft reputation')
     expect(told(await (await pair({ banner: () => '421 busy' }, { ehlo: () => '554 no' })).delivery.attempt())).toBe('deferred other')
-    expect(told(await (await pair({ banner: () => '521 never' }, { banner: () => '521 never' })).delivery.attempt())).toBe('bounced hard invalid_recipient')
+    expect(told(await (await pair({ banner: () => '521 never' }, { banner: () => '521 never' })).delivery.attempt())).toBe(
+      'bounced hard invalid_recipient',
+    )
   })
 
   it('a greeting that refuses us rules out the owner’s other hosts, for every recipient', async () => {
@@ -401,7 +429,9 @@ describe('content on request', () => {
 describe('what the host did not offer is not sent', () => {
   it('a size above its limit', async () => {
     const mx = await testMx({ extensions: ['SIZE 1000'] })
-    expect(told(await testDelivery([mx]).attempt(jobOf({ text: `A: b\r\n\r\n${'x'.repeat(1000)}\r\n` })))).toBe('bounced soft content_rejected')
+    expect(told(await testDelivery([mx]).attempt(jobOf({ text: `A: b\r\n\r\n${'x'.repeat(1000)}\r\n` })))).toBe(
+      'bounced soft content_rejected',
+    )
     expect(mx.sessions[0]?.commands).toEqual(['EHLO relay.test'])
     const unlimited = await testMx({ extensions: ['SIZE 0'] })
     expect(told(await testDelivery([unlimited]).attempt())).toBe('delivered')
@@ -429,7 +459,10 @@ describe('what the host did not offer is not sent', () => {
       expect(told(await testDelivery([lacking]).attempt(job))).toBe('bounced soft content_rejected')
       expect(told(await testDelivery([offering]).attempt(job))).toBe('delivered')
     }
-    expect(offering.messages.map(({ mailParams }) => mailParams.endsWith(' SMTPUTF8') || mailParams.includes(' SMTPUTF8 '))).toEqual([true, true])
+    expect(offering.messages.map(({ mailParams }) => mailParams.endsWith(' SMTPUTF8') || mailParams.includes(' SMTPUTF8 '))).toEqual([
+      true,
+      true,
+    ])
     expect(offering.messages[0]?.rcptTo).toEqual(['jürgen@example.com'])
     expect(lacking.messages).toHaveLength(0)
   })
@@ -453,9 +486,14 @@ describe('what must never leave', () => {
     const mx = await testMx()
     const to = ['"foo@psres.net> ORCPT=admin@admin.com"@example.com', 'a@example.com>\r\nDATA', 'fine@example.com']
     const results = await testDelivery([mx]).deliver(jobOf({ to }))
-    expect(results.map((result) => told(result as Attempt))).toEqual(['bounced soft invalid_recipient', 'bounced soft invalid_recipient', 'delivered'])
+    expect(results.map((result) => told(result as Attempt))).toEqual([
+      'bounced soft invalid_recipient',
+      'bounced soft invalid_recipient',
+      'delivered',
+    ])
     expect(mx.messages).toHaveLength(1)
-    for (const command of mx.sessions[0]?.commands ?? []) expect(command).toMatch(/^(EHLO [\w.]+|MAIL FROM:<[\w@.]*>[ \w=.]*|RCPT TO:<[\w@.]*>[ \w=.]*|DATA|RSET)$/)
+    for (const command of mx.sessions[0]?.commands ?? [])
+      expect(command).toMatch(/^(EHLO [\w.]+|MAIL FROM:<[\w@.]*>[ \w=.]*|RCPT TO:<[\w@.]*>[ \w=.]*|DATA|RSET)$/)
   })
 })
 

@@ -1,8 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Attempt, DeliveryJob, Postponed } from '../../src/delivery/attempt.ts'
-import { startDelivery } from '../../src/delivery/delivery-threads.ts'
-import type { Delivery, DeliveryOptions } from '../../src/delivery/delivery-threads.ts'
+import { startDelivery, type Delivery, type DeliveryOptions } from '../../src/delivery/delivery-threads.ts'
 import { createLog, silentLog } from '../../src/log.ts'
 import { jobOf, testMx, noSupply } from '../support/delivery-fixture.ts'
 import { startFakeDns } from '../support/fake-dns.ts'
@@ -82,7 +81,9 @@ describe('the delivery threads', () => {
   it('never connect to private addresses unless it is allowed', async () => {
     const mx = await testMx()
     const delivery = await start(mx.port, { allowPrivateAddresses: false })
-    expect(await results(delivery, jobOf())).toMatchObject([{ outcome: { type: 'bounced', hard: false, category: 'policy' }, address: null }])
+    expect(await results(delivery, jobOf())).toMatchObject([
+      { outcome: { type: 'bounced', hard: false, category: 'policy' }, address: null },
+    ])
     expect(mx.sessions).toHaveLength(0)
   })
 
@@ -92,7 +93,9 @@ describe('the delivery threads', () => {
     delivery.addKey('dk_bad', Buffer.from('no key'))
     const signingKeys = [{ id: 'dk_bad', signingDomain: 'sender.test', selector: 'sel', algorithm: 'ed25519-sha256' as const }]
     const [bad, good] = await Promise.all([results(delivery, jobOf({ signingKeys })), results(delivery, jobOf({ to: ['b@example.com'] }))])
-    expect(bad).toMatchObject([{ outcome: { type: 'deferred', category: 'internal_error', reason: expect.stringMatching(/DKIM key dk_bad is not a private key/) } }])
+    expect(bad).toMatchObject([
+      { outcome: { type: 'deferred', category: 'internal_error', reason: expect.stringMatching(/DKIM key dk_bad is not a private key/) } },
+    ])
     expect(good).toMatchObject([delivered])
   })
 })
@@ -119,7 +122,11 @@ describe('a thread that crashes', () => {
   it('tells by a second time which message it was, and that one is kept apart', async () => {
     const mx = await testMx({ on: { rcpt: () => 'hang' } })
     const lines: string[] = []
-    const delivery = await start(mx.port, {}, createLog('error', (line) => lines.push(line)))
+    const delivery = await start(
+      mx.port,
+      {},
+      createLog('error', (line) => lines.push(line)),
+    )
     const first = ['a', 'b', 'c'].map((name) => results(delivery, named(name)))
     await expect.poll(() => mx.sessions).toHaveLength(3)
     expect(await results(delivery, poisonous(named('bad')))).toMatchObject([postponed])
@@ -134,7 +141,9 @@ describe('a thread that crashes', () => {
       results(delivery, named('c')),
       results(delivery, named('fresh')),
     ])
-    const isCause = { outcome: { type: 'deferred', category: 'internal_error', reason: expect.stringMatching(/this message crashes the delivery thread/) } }
+    const isCause = {
+      outcome: { type: 'deferred', category: 'internal_error', reason: expect.stringMatching(/this message crashes the delivery thread/) },
+    }
     expect(bad).toMatchObject([isCause])
     expect([a, b, c, fresh]).toMatchObject([[delivered], [delivered], [delivered], [delivered]])
     expect(lines.filter((line) => line.includes('kept apart'))).toMatchObject([expect.stringContaining('"messageId":"bad"')])
@@ -170,5 +179,6 @@ describe('stopping', () => {
 it('a host name that EHLO cannot say is refused at the start', () => {
   const options = { dnsServers: [], port: 25, smarthost: null, threads: 1, maxConnectionsPerHost: 1, messagesPerConnection: 1, idleMs: 1 }
   const guard = { allowPrivateAddresses: false, ownListeners: [], interfaceAddresses: [] }
-  for (const hostname of ['', 'a b', 'x\r\nMAIL', '-x']) expect(() => startDelivery({ ...options, ...guard, hostname }, silentLog)).toThrow(/hostname/)
+  for (const hostname of ['', 'a b', 'x\r\nMAIL', '-x'])
+    expect(() => startDelivery({ ...options, ...guard, hostname }, silentLog)).toThrow(/hostname/)
 })

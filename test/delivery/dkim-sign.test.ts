@@ -34,7 +34,8 @@ async function verify(message: Uint8Array, at = now): Promise<string[]> {
   return results.map(({ selector, status }) => `${selector} ${status.result}`)
 }
 
-const sign = (content: Uint8Array, keys: SigningKey[], fields = ''): Promise<string> => signer.sign(new SignableMessage(content), { fields, keys, now })
+const sign = (content: Uint8Array, keys: SigningKey[], fields = ''): Promise<string> =>
+  signer.sign(new SignableMessage(content), { fields, keys, now })
 
 async function signed(content: Uint8Array, keys = [rsaKey, ed25519Key]): Promise<Buffer> {
   return Buffer.concat([bytes(await sign(content, keys)), content])
@@ -64,10 +65,21 @@ describe('both signatures are good for', () => {
     ['lines that begin with a dot', withBody('.\r\n..\r\n')],
     ['a long body that must be rewritten', withBody(`${'x '.repeat(40)}\r\n`.repeat(5000))],
     ['folded header fields', bytes('From: a@sender.example\r\nSubject: one\r\n two\r\n\tthree  \r\nTo:\r\n b@shop.test\r\n\r\nx\r\n')],
-    ['fields without a space, and with one before the colon', bytes('from:a@sender.example\r\nTO \t:  b@shop.test  \r\nSubject:\r\n\r\nx\r\n')],
+    [
+      'fields without a space, and with one before the colon',
+      bytes('from:a@sender.example\r\nTO \t:  b@shop.test  \r\nSubject:\r\n\r\nx\r\n'),
+    ],
     ['8-bit header fields', Buffer.from('From: Käthe <a@sender.example>\r\nSubject: \u00a0é\u00a0\r\n\r\nx\r\n')],
-    ['fields that stand twice', bytes('From: a@sender.example\r\nTo: b@shop.test\r\nTo: c@shop.test\r\nSubject: 1\r\nSubject: 2\r\n\r\nx\r\n')],
-    ['every field of note', bytes(`${header}Cc: c@shop.test\r\nSender: a@sender.example\r\nMIME-Version: 1.0\r\nContent-Type: text/plain\r\nList-Id: <l.sender.example>\r\nList-Unsubscribe: <https://x.test>\r\nList-Unsubscribe-Post: List-Unsubscribe=One-Click\r\nFeedback-ID: 1:2:3\r\nReferences: <1@x>\r\nIn-Reply-To: <1@x>\r\nDate: Sat, 21 Nov 2026 06:00:00 +0000\r\nMessage-ID: <2@x>\r\nReply-To: r@x.test\r\n\r\nx\r\n`)],
+    [
+      'fields that stand twice',
+      bytes('From: a@sender.example\r\nTo: b@shop.test\r\nTo: c@shop.test\r\nSubject: 1\r\nSubject: 2\r\n\r\nx\r\n'),
+    ],
+    [
+      'every field of note',
+      bytes(
+        `${header}Cc: c@shop.test\r\nSender: a@sender.example\r\nMIME-Version: 1.0\r\nContent-Type: text/plain\r\nList-Id: <l.sender.example>\r\nList-Unsubscribe: <https://x.test>\r\nList-Unsubscribe-Post: List-Unsubscribe=One-Click\r\nFeedback-ID: 1:2:3\r\nReferences: <1@x>\r\nIn-Reply-To: <1@x>\r\nDate: Sat, 21 Nov 2026 06:00:00 +0000\r\nMessage-ID: <2@x>\r\nReply-To: r@x.test\r\n\r\nx\r\n`,
+      ),
+    ],
   ])('%s', async (_, content) => {
     expect(await verify(await signed(content))).toEqual(bothPass)
   })
@@ -82,7 +94,8 @@ describe('both signatures are good for', () => {
 
 test('any header and any body', async () => {
   const byte = fc.constantFrom(0x20, 0x20, 0x09, 0x0c, 0x41, 0x3a, 0x2e, 0x00, 0x85, 0xa0, 0xc2, 0xe9)
-  const line = fc.oneof(fc.array(byte, { maxLength: 12 }), fc.array(fc.integer({ min: 0, max: 255 }), { maxLength: 30 }))
+  const line = fc
+    .oneof(fc.array(byte, { maxLength: 12 }), fc.array(fc.integer({ min: 0, max: 255 }), { maxLength: 30 }))
     .map((values) => Buffer.from(values.filter((value) => value !== 10 && value !== 13)).toString('latin1'))
   const name = fc.constantFrom('From', 'TO', 'subject', 'Date', 'List-Id', 'Cc', 'Received', 'X-Other', 'Content-Type', 'reply-to')
   const before = fc.constantFrom('', '', ' ', '\t ')
@@ -99,14 +112,18 @@ test('any header and any body', async () => {
   )
 })
 
-test.each(['From: x@bank.test', 'Subject: changed', 'To: x@y.test', 'Reply-To: x@y.test', 'Content-Type: text/html', 'List-Unsubscribe: <https://x.test>'])(
-  'a field added afterwards breaks the signature: %s',
-  async (added) => {
-    const message = (await signed(withBody('x\r\n'))).toString('latin1')
-    expect(await verify(bytes(`${added}\r\n${message}`))).toEqual(['sr fail', 'se fail'])
-    expect(await verify(bytes(message.replace('\r\n\r\n', `\r\n${added}\r\n\r\n`)))).toEqual(['sr fail', 'se fail'])
-  },
-)
+test.each([
+  'From: x@bank.test',
+  'Subject: changed',
+  'To: x@y.test',
+  'Reply-To: x@y.test',
+  'Content-Type: text/html',
+  'List-Unsubscribe: <https://x.test>',
+])('a field added afterwards breaks the signature: %s', async (added) => {
+  const message = (await signed(withBody('x\r\n'))).toString('latin1')
+  expect(await verify(bytes(`${added}\r\n${message}`))).toEqual(['sr fail', 'se fail'])
+  expect(await verify(bytes(message.replace('\r\n\r\n', `\r\n${added}\r\n\r\n`)))).toEqual(['sr fail', 'se fail'])
+})
 
 test('a changed body breaks the signature, and time does', async () => {
   const message = await signed(withBody('pay 1\r\n'))
@@ -132,7 +149,8 @@ test('the field as it is written', async () => {
 
 test('fields put before the message are signed with it, and count among those that nobody can add to', async () => {
   const content = bytes(`Feedback-ID: theirs\r\n${header}\r\nx\r\n`)
-  const fields = 'List-Unsubscribe: <https://relay.example/u/1>,\r\n <mailto:u@relay.example>\r\nList-Unsubscribe-Post: List-Unsubscribe=One-Click\r\nFeedback-ID: ours\r\n'
+  const fields =
+    'List-Unsubscribe: <https://relay.example/u/1>,\r\n <mailto:u@relay.example>\r\nList-Unsubscribe-Post: List-Unsubscribe=One-Click\r\nFeedback-ID: ours\r\n'
   const signatures = await sign(content, [rsaKey, ed25519Key], fields)
   const message = `${signatures}${fields}${content.toString('latin1')}`
   expect(signatures.replace(/\s/g, '')).toContain(
@@ -140,7 +158,12 @@ test('fields put before the message are signed with it, and count among those th
   )
   expect(await verify(bytes(message))).toEqual(bothPass)
   expect(await verify(bytes(`X-Sterna-Ref: r\r\n${message}`))).toEqual(bothPass)
-  const forged = [message.replace('/u/1', '/u/2'), message.replace('One-Click', 'Two'), message.replace('ours', 'x'), `List-Unsubscribe: <https://evil.example/>\r\n${message}`]
+  const forged = [
+    message.replace('/u/1', '/u/2'),
+    message.replace('One-Click', 'Two'),
+    message.replace('ours', 'x'),
+    `List-Unsubscribe: <https://evil.example/>\r\n${message}`,
+  ]
   for (const each of forged) expect(await verify(bytes(each))).toEqual(['sr fail', 'se fail'])
 })
 

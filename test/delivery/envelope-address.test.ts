@@ -14,10 +14,31 @@ describe('addresses that go into MAIL and RCPT', () => {
   ])('%s', (address, text, needsSmtputf8) => expect(wireAddress(address)).toEqual({ text, needsSmtputf8 }))
 
   it.each([
-    '', 'a', '@example.com', 'a@', 'a b@example.com', 'a@b c', 'a>@example.com', '<a@example.com>', 'a@example.com>',
-    '"foo@psres.net> ORCPT=admin@admin.com"@test.com', '"a b"@example.com', '"a\\"b"@example.com', 'a\r\nDATA@example.com',
-    'a@example.com\r\nDATA', 'a\n@example.com', 'a\0@example.com', 'a\u2028@example.com', 'a\u200b@example.com', 'a@exa mple.com',
-    'a@example..com', 'a@-example.com', 'a@[192.0.2.1]', 'a@example.com SIZE=1', `${'a'.repeat(65)}@example.com`, `a@${'b'.repeat(64)}.com`,
+    '',
+    'a',
+    '@example.com',
+    'a@',
+    'a b@example.com',
+    'a@b c',
+    'a>@example.com',
+    '<a@example.com>',
+    'a@example.com>',
+    '"foo@psres.net> ORCPT=admin@admin.com"@test.com',
+    '"a b"@example.com',
+    '"a\\"b"@example.com',
+    'a\r\nDATA@example.com',
+    'a@example.com\r\nDATA',
+    'a\n@example.com',
+    'a\0@example.com',
+    'a\u2028@example.com',
+    'a\u200b@example.com',
+    'a@exa mple.com',
+    'a@example..com',
+    'a@-example.com',
+    'a@[192.0.2.1]',
+    'a@example.com SIZE=1',
+    `${'a'.repeat(65)}@example.com`,
+    `a@${'b'.repeat(64)}.com`,
   ])('not %j', (address) => expect(wireAddress(address)).toBeNull())
 
   it('hold nothing that could end the argument', () => {

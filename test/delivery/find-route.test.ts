@@ -1,9 +1,7 @@
 import { expect, test } from 'vitest'
-import { findRoute } from '../../src/delivery/find-route.ts'
-import type { LookUp } from '../../src/delivery/find-route.ts'
+import { findRoute, type LookUp } from '../../src/delivery/find-route.ts'
 import { jobOf } from '../support/delivery-fixture.ts'
-import { fakeResolver } from '../support/fake-resolver.ts'
-import type { FakeNameTable } from '../support/fake-resolver.ts'
+import { fakeResolver, type FakeNameTable } from '../support/fake-resolver.ts'
 
 const live: FakeNameTable = { 'example.com': { mx: [[10, 'mx.test']] }, 'mx.test': { a: ['93.184.215.1'] } }
 const inside: FakeNameTable = { 'example.com': { a: ['10.0.0.1'] } }
@@ -19,8 +17,14 @@ async function look(servers: FakeNameTable[], { isSecondLook = true, knownName =
   const guard = { allowPrivateAddresses: false, ownListeners: [], interfaceAddresses: [] }
   const route = { resolver, guard, ownNames: [], port: 25, smarthost: null, random: () => 0 }
   const found = await findRoute(jobOf({ isSecondLook, knownName }), { route, eachServer, noteLookUp: (lookUp) => noted.push(lookUp) })
-  const told = 'hosts' in found ? found.hosts.map(({ address }) => address).join() : `${found.outcome.type} ${(found.outcome as { reason: string }).reason}`
-  return { told, noted: noted.map(({ name, found: isFound, isKnown }) => `${name} ${isFound ? 'found' : 'missing'}${isKnown ? ', known' : ''}`) }
+  const told =
+    'hosts' in found
+      ? found.hosts.map(({ address }) => address).join()
+      : `${found.outcome.type} ${(found.outcome as { reason: string }).reason}`
+  return {
+    told,
+    noted: noted.map(({ name, found: isFound, isKnown }) => `${name} ${isFound ? 'found' : 'missing'}${isKnown ? ', known' : ''}`),
+  }
 }
 
 const absent = expect.stringMatching(/^bounced 5\.1\.2 the domain example\.com does not exist$/)
@@ -38,13 +42,23 @@ test.each<[string, FakeNameTable[], unknown, string[]]>([
   ['one fails, the other denies it', [broken, {}], onlyOne, []],
   ['two of three deny it', [{}, broken, {}], absent, ['example.com missing']],
   ['the third knows it', [{}, {}, live], '93.184.215.1', ['example.com found']],
-  ['both have a null MX', [{ 'example.com': { mx: [[0, '']] } }, { 'example.com': { mx: [[0, '']] } }], expect.stringMatching(/^bounced 5\.1\.10/), []],
+  [
+    'both have a null MX',
+    [{ 'example.com': { mx: [[0, '']] } }, { 'example.com': { mx: [[0, '']] } }],
+    expect.stringMatching(/^bounced 5\.1\.10/),
+    [],
+  ],
 ])('at the second look each name server is asked: %s', async (_, servers, told, noted) => {
   expect(await look(servers)).toEqual({ told, noted })
 })
 
 test.each<[string, FakeNameTable[], unknown, string[]]>([
-  ['denies the sender too', [{}], expect.stringMatching(/^deferred 4\.4\.3 .* do not even find the sender's send\.shop\.test/), ['example.com missing', 'send.shop.test missing, known']],
+  [
+    'denies the sender too',
+    [{}],
+    expect.stringMatching(/^deferred 4\.4\.3 .* do not even find the sender's send\.shop\.test/),
+    ['example.com missing', 'send.shop.test missing, known'],
+  ],
   ['fails for the sender', [{ 'send.shop.test': 'servfail' }], expect.stringMatching(/^deferred 4\.4\.3/), ['example.com missing']],
   ['knows the sender', [own], absent, ['example.com missing', 'send.shop.test found, known']],
 ])('a name server that denies the recipient is believed where it knows the sender: it %s', async (_, servers, told, noted) => {
@@ -52,7 +66,10 @@ test.each<[string, FakeNameTable[], unknown, string[]]>([
 })
 
 test('the first look is one as always, and what is kept of earlier ones is not noted as found', async () => {
-  expect(await look([{}, live], { isSecondLook: false, knownName: 'send.shop.test' })).toEqual({ told: absent, noted: ['example.com missing'] })
+  expect(await look([{}, live], { isSecondLook: false, knownName: 'send.shop.test' })).toEqual({
+    told: absent,
+    noted: ['example.com missing'],
+  })
   expect(await look([live], { isSecondLook: false })).toEqual({ told: '93.184.215.1', noted: ['example.com found'] })
   expect(await look([live], { isSecondLook: false, isKept: true })).toEqual({ told: '93.184.215.1', noted: [] })
 })

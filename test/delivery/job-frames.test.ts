@@ -61,7 +61,12 @@ function openFrames() {
 
 test('a message leaves under the return path of its domain, by which it is known again', () => {
   const frame = openFrames().frames.frameFor(message)
-  expect(frame).toMatchObject({ signingKeys: domain.signingKeys, tls: 'enforced', knownName: 'send.sender.example', fields: [{ text: expect.stringContaining('Feedback-ID: ') }] })
+  expect(frame).toMatchObject({
+    signingKeys: domain.signingKeys,
+    tls: 'enforced',
+    knownName: 'send.sender.example',
+    fields: [{ text: expect.stringContaining('Feedback-ID: ') }],
+  })
   expect(frame?.frameOf(recipient)).toMatchObject({
     reversePath: expect.stringMatching(/^b\w{46}@send\.sender\.example$/),
     traceFields: expect.stringMatching(/^X-Sterna-Ref: r\w{46}\r\n$/),

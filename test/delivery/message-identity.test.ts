@@ -29,7 +29,10 @@ test('each token is of the recipient, and for its own purpose', () => {
   expect(at).toBe('send.sender.example')
   const reference = /^X-Sterna-Ref: (r\w{46})\r\n$/.exec(traceFields)?.[1] ?? ''
   expect(decodeToken(reference, tokenKey, createdAt)).toEqual({ ...decoded, purpose: 'reference' })
-  const [, url, mailbox = ''] = /^List-Unsubscribe: <https:\/\/mail\.example\/u\/([\w-]+)>,\r\n <mailto:(u\w{46})@send\.sender\.example\?/.exec(fields[0]?.text ?? '') ?? []
+  const [, url, mailbox = ''] =
+    /^List-Unsubscribe: <https:\/\/mail\.example\/u\/([\w-]+)>,\r\n <mailto:(u\w{46})@send\.sender\.example\?/.exec(
+      fields[0]?.text ?? '',
+    ) ?? []
   expect(decodeToken(mailbox, tokenKey, createdAt)).toEqual({ ...decoded, purpose: 'unsubscribe' })
   const target = { accountId: message.accountId, messageId: message.id, sandbox: false, address: 'ann@rcpt.example', topic: 'news' }
   expect(decodeUnsubscribeToken(url ?? '', keys)).toEqual(target)
@@ -38,12 +41,18 @@ test('each token is of the recipient, and for its own purpose', () => {
 test('one click is offered where the link has https', () => {
   const listFields = (baseUrl: string): string => identityAt(baseUrl).frameOf(message, recipient, domain).fields[0]?.text ?? ''
   expect(listFields('https://mail.example')).toMatch(/\r\nList-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n$/)
-  expect(listFields('http://mail.example:8080')).toMatch(/^List-Unsubscribe: <http:\/\/mail\.example:8080\/u\/[^>]+>,\r\n <mailto:[^>]+>\r\n$/)
+  expect(listFields('http://mail.example:8080')).toMatch(
+    /^List-Unsubscribe: <http:\/\/mail\.example:8080\/u\/[^>]+>,\r\n <mailto:[^>]+>\r\n$/,
+  )
 })
 
 test('the longest names keep to the length of a line, in ASCII', () => {
   const address = `${'ü'.repeat(32)}@${'d'.repeat(63)}.${'e'.repeat(63)}.${'f'.repeat(60)}.example`
-  const frame = identityAt(`https://${'h'.repeat(63)}.${'i'.repeat(63)}.example`).frameOf({ ...message, unsubscribeTopic: 't'.repeat(64) }, { ...recipient, forwardPath: address }, domain)
+  const frame = identityAt(`https://${'h'.repeat(63)}.${'i'.repeat(63)}.example`).frameOf(
+    { ...message, unsubscribeTopic: 't'.repeat(64) },
+    { ...recipient, forwardPath: address },
+    domain,
+  )
   const text = frame.fields[0]?.text ?? ''
   expect(text).toMatch(/^[\x20-\x7e\r\n]+$/)
   for (const line of text.split('\r\n')) expect(line.length).toBeLessThan(998)

@@ -2,15 +2,18 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import type { Attempt } from '../../src/delivery/attempt.ts'
 import { jobOf, linesOf, testDelivery, testMx } from '../support/delivery-fixture.ts'
 import type { FakeMx, FakeMxOptions, MxHooks } from '../support/fake-mx.ts'
-import { testCertificate } from '../support/test-certificates.ts'
-import type { TestCertificate } from '../support/test-certificates.ts'
+import { testCertificate, type TestCertificate } from '../support/test-certificates.ts'
 
 let certificate: TestCertificate
 let expired: TestCertificate
 let otherName: TestCertificate
 beforeAll(async () => {
   const name = ['mx1.example.com']
-  ;[certificate, expired, otherName] = await Promise.all([testCertificate(name), testCertificate(name, { expired: true }), testCertificate(['other.test'])])
+  ;[certificate, expired, otherName] = await Promise.all([
+    testCertificate(name),
+    testCertificate(name, { expired: true }),
+    testCertificate(['other.test']),
+  ])
 })
 
 const reasonOf = ({ outcome }: Attempt): string => (outcome.type === 'delivered' ? '' : outcome.reason)
@@ -198,6 +201,9 @@ describe('bytes sent ahead of the handshake (CVE-2011-0411)', () => {
       expect(reasonOf(attempt)).toMatch(/out of turn|cannot be understood/)
     }
     expect(mx.messages).toHaveLength(0)
-    expect(mx.sessions.map(({ commands }) => commands)).toEqual([['EHLO relay.test', 'STARTTLS'], ['EHLO relay.test', 'STARTTLS']])
+    expect(mx.sessions.map(({ commands }) => commands)).toEqual([
+      ['EHLO relay.test', 'STARTTLS'],
+      ['EHLO relay.test', 'STARTTLS'],
+    ])
   })
 })

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Outcome } from '../../src/delivery/attempt.ts'
-import { bounce, deferral, outcomeOfHosts, verdictOf } from '../../src/delivery/outcome.ts'
-import type { Phase } from '../../src/delivery/outcome.ts'
+import { bounce, deferral, outcomeOfHosts, verdictOf, type Phase } from '../../src/delivery/outcome.ts'
 import { enhancedCodeOf } from '../../src/smtp/reply.ts'
 
 const replyOf = (line: string) => {

@@ -1,9 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { isAbsence } from '../../src/delivery/outcome.ts'
-import { routeTo } from '../../src/delivery/route.ts'
-import type { RouteParts } from '../../src/delivery/route.ts'
-import { fakeResolver } from '../support/fake-resolver.ts'
-import type { FakeNameTable } from '../support/fake-resolver.ts'
+import { routeTo, type RouteParts } from '../../src/delivery/route.ts'
+import { fakeResolver, type FakeNameTable } from '../support/fake-resolver.ts'
 
 const parts = (names: FakeNameTable, more: Partial<RouteParts> = {}): RouteParts => ({
   resolver: fakeResolver(names),
@@ -20,7 +18,8 @@ const routed = async (names: FakeNameTable, more: Partial<RouteParts> = {}, dest
   const route = await routeTo(destination, parts(names, more))
   if ('hosts' in route) return route.hosts.map(({ name, address }) => `${name} ${address}`).join(', ')
   const { outcome } = route
-  if (outcome.type === 'bounced') return `${isAbsence(outcome) ? 'absent' : 'bounced'} ${outcome.hard ? 'hard' : 'soft'} ${outcome.category}: ${outcome.reason}`
+  if (outcome.type === 'bounced')
+    return `${isAbsence(outcome) ? 'absent' : 'bounced'} ${outcome.hard ? 'hard' : 'soft'} ${outcome.category}: ${outcome.reason}`
   return outcome.type === 'deferred' ? `deferred ${outcome.category}` : outcome.type
 }
 
@@ -29,7 +28,12 @@ const host = (last: number) => ({ a: [`93.184.215.${last}`] })
 describe('MX hosts (RFC 5321 5.1)', () => {
   it('come by preference, with IPv4 and IPv6 addresses', async () => {
     const names = {
-      'example.com': { mx: [[20, 'MX2.example.com'], [10, 'mx1.example.com']] satisfies [number, string][] },
+      'example.com': {
+        mx: [
+          [20, 'MX2.example.com'],
+          [10, 'mx1.example.com'],
+        ] satisfies [number, string][],
+      },
       'mx1.example.com': { a: ['93.184.215.1'], aaaa: ['2606:2800::1'] },
       'mx2.example.com': host(2),
     }
@@ -38,17 +42,34 @@ describe('MX hosts (RFC 5321 5.1)', () => {
 
   it('of one preference are shuffled', async () => {
     const names = {
-      'example.com': { mx: [[10, 'a.test'], [10, 'b.test'], [5, 'c.test']] satisfies [number, string][] },
-      'a.test': host(1), 'b.test': host(2), 'c.test': host(3),
+      'example.com': {
+        mx: [
+          [10, 'a.test'],
+          [10, 'b.test'],
+          [5, 'c.test'],
+        ] satisfies [number, string][],
+      },
+      'a.test': host(1),
+      'b.test': host(2),
+      'c.test': host(3),
     }
     const chances = [0.9, 0.1, 0.99]
-    expect(await routed(names, { random: () => chances.shift() ?? 0 })).toBe('c.test 93.184.215.3, b.test 93.184.215.2, a.test 93.184.215.1')
+    expect(await routed(names, { random: () => chances.shift() ?? 0 })).toBe(
+      'c.test 93.184.215.3, b.test 93.184.215.2, a.test 93.184.215.1',
+    )
   })
 
   it('are tried once each, though named twice or at one address', async () => {
     const names = {
-      'example.com': { mx: [[10, 'a.test'], [20, 'A.test'], [30, 'b.test']] satisfies [number, string][] },
-      'a.test': host(1), 'b.test': host(1),
+      'example.com': {
+        mx: [
+          [10, 'a.test'],
+          [20, 'A.test'],
+          [30, 'b.test'],
+        ] satisfies [number, string][],
+      },
+      'a.test': host(1),
+      'b.test': host(1),
     }
     expect(await routed(names)).toBe('a.test 93.184.215.1')
   })
@@ -82,13 +103,22 @@ describe('what the name servers say', () => {
     ['nothing but a TXT record', { 'example.com': { txt: ['x'] } }, /^absent soft domain_not_found: 5\.4\.4/],
     ['SERVFAIL for MX', { 'example.com': 'servfail' }, /^deferred timeout/],
     ['SERVFAIL for the only host', { 'example.com': mx('a.test'), 'a.test': 'servfail' }, /^deferred timeout/],
-    ['SERVFAIL for one host, none of the others known', { 'example.com': mx('a.test', 'b.test'), 'a.test': 'servfail' }, /^deferred timeout/],
+    [
+      'SERVFAIL for one host, none of the others known',
+      { 'example.com': mx('a.test', 'b.test'), 'a.test': 'servfail' },
+      /^deferred timeout/,
+    ],
     ['SERVFAIL for one host of two', { 'example.com': mx('a.test', 'b.test'), 'a.test': 'servfail', 'b.test': host(2) }, /^b\.test 93/],
-    ['SERVFAIL for one, the other forbidden', { 'example.com': mx('a.test', 'b.test'), 'a.test': 'servfail', 'b.test': { a: ['10.0.0.1'] } }, /^deferred/],
+    [
+      'SERVFAIL for one, the other forbidden',
+      { 'example.com': mx('a.test', 'b.test'), 'a.test': 'servfail', 'b.test': { a: ['10.0.0.1'] } },
+      /^deferred/,
+    ],
   ])('%s', async (_, names, expected) => expect(await routed(names)).toMatch(expected))
 
   it('is not asked for address literals', async () => {
-    for (const literal of ['[192.0.2.1]', '192.0.2.1', '[IPv6:2001:db8::1]']) expect(await routed({}, {}, literal)).toMatch(/^bounced soft policy/)
+    for (const literal of ['[192.0.2.1]', '192.0.2.1', '[IPv6:2001:db8::1]'])
+      expect(await routed({}, {}, literal)).toMatch(/^bounced soft policy/)
   })
 })
 
@@ -105,15 +135,29 @@ describe('where mail is never sent', () => {
 
   it('ourselves by name, nor hosts that are no better (RFC 5321 5.1)', async () => {
     const names: FakeNameTable = {
-      'example.com': { mx: [[10, 'a.test'], [20, 'relay.test'], [20, 'b.test'], [30, 'c.test']] },
-      'a.test': host(1), 'relay.test': host(2), 'b.test': host(3), 'c.test': host(4),
+      'example.com': {
+        mx: [
+          [10, 'a.test'],
+          [20, 'relay.test'],
+          [20, 'b.test'],
+          [30, 'c.test'],
+        ],
+      },
+      'a.test': host(1),
+      'relay.test': host(2),
+      'b.test': host(3),
+      'c.test': host(4),
     }
     expect(await routed(names)).toBe('a.test 93.184.215.1')
     expect(await routed({ 'example.com': { mx: [[10, 'relay.test']] }, 'relay.test': host(2) })).toMatch(/^absent soft policy: 5\.4\.6/)
   })
 
   it('ourselves by address, even where private addresses are allowed', async () => {
-    const guard = { allowPrivateAddresses: true, ownListeners: [{ host: '0.0.0.0', port: 25 }], interfaceAddresses: ['127.0.0.1', '192.0.2.9'] }
+    const guard = {
+      allowPrivateAddresses: true,
+      ownListeners: [{ host: '0.0.0.0', port: 25 }],
+      interfaceAddresses: ['127.0.0.1', '192.0.2.9'],
+    }
     for (const address of ['127.0.0.1', '192.0.2.9', '0.0.0.0']) {
       expect(await routed(at(address), { guard })).toMatch(/^absent soft policy: 5\.4\.6/)
     }

@@ -1,8 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import type { Attempt, DeliveryJob, Postponed } from '../../src/delivery/attempt.ts'
-import { unconnectedAttempt } from '../../src/delivery/attempt.ts'
-import { Suspects } from '../../src/delivery/suspects.ts'
-import type { OnCrash, OpenJob } from '../../src/delivery/suspects.ts'
+import { unconnectedAttempt, type Attempt, type DeliveryJob, type Postponed } from '../../src/delivery/attempt.ts'
+import { Suspects, type OnCrash, type OpenJob } from '../../src/delivery/suspects.ts'
 import { silentLog } from '../../src/log.ts'
 import { jobOf, noSupply } from '../support/delivery-fixture.ts'
 
@@ -29,7 +27,10 @@ function startSuspects() {
     running: () => running,
     names: () => inHand.map(({ job }) => job.messageId),
     end: async (name: string, result: (id: string) => Attempt | Postponed) => {
-      const [ended] = inHand.splice(inHand.findIndex(({ job }) => job.messageId === name), 1)
+      const [ended] = inHand.splice(
+        inHand.findIndex(({ job }) => job.messageId === name),
+        1,
+      )
       for (const id of ended?.open ?? []) ended?.onAttempt(result(id))
       ended?.done()
       await vi.advanceTimersByTimeAsync(0)
@@ -41,7 +42,8 @@ function startSuspects() {
   }
 }
 
-const delivered = (id: string): Attempt => unconnectedAttempt(id, { type: 'delivered', reply: { code: 250, enhancedCode: null, text: 'Ok' } }, 0)
+const delivered = (id: string): Attempt =>
+  unconnectedAttempt(id, { type: 'delivered', reply: { code: 250, enhancedCode: null, text: 'Ok' } }, 0)
 const postponed = (recipientId: string): Postponed => ({ recipientId, postponed: true })
 const named = (name: string): DeliveryJob => {
   const job = jobOf()

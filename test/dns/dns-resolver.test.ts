@@ -120,7 +120,9 @@ test('aliases are followed within an answer, by another question, and not for ev
 
   const server = await startRawServer((query, send) => {
     const name = decode(query).questions?.[0]?.name ?? ''
-    send(reply(query, { answers: name === 'far.test' ? [{ type: 'CNAME', name, ttl: 0, data: 'near.test' }] : [aRecord(name, '192.0.2.7')] }))
+    send(
+      reply(query, { answers: name === 'far.test' ? [{ type: 'CNAME', name, ttl: 0, data: 'near.test' }] : [aRecord(name, '192.0.2.7')] }),
+    )
   })
   expect((await resolverFor({ servers: [server] }).a('far.test')).records).toEqual(['192.0.2.7'])
 })
@@ -166,9 +168,11 @@ test('each server can be asked alone, and nothing is kept of that', async () => 
 
 test('a server that knows no EDNS is asked without', async () => {
   const server = await startRawServer((query, send) =>
-    send((decode(query).additionals ?? []).length > 0
-      ? reply(query, { flags: (1 << 7) | 1, questions: [] })
-      : reply(query, { answers: [aRecord('old.test', '192.0.2.4')] })),
+    send(
+      (decode(query).additionals ?? []).length > 0
+        ? reply(query, { flags: (1 << 7) | 1, questions: [] })
+        : reply(query, { answers: [aRecord('old.test', '192.0.2.4')] }),
+    ),
   )
   expect((await resolverFor({ servers: [server] }).a('old.test')).records).toEqual(['192.0.2.4'])
 })
@@ -251,7 +255,7 @@ test('answers are kept for their TTL, a failure for 5 s, a negative answer for a
   expect(await asked('zero.test')).toBe(1)
 })
 
-test('the same question asked many times at once is asked once, and callers cannot spoil each other\'s records', async () => {
+test("the same question asked many times at once is asked once, and callers cannot spoil each other's records", async () => {
   const { dns, resolver } = await resolverOver({ 'busy.test': { a: ['192.0.2.1', '192.0.2.2'], ttl: 60 } })
   const all = await Promise.all(Array.from({ length: 50 }, () => resolver.a('busy.test')))
   expect(dns.queries).toHaveLength(1)

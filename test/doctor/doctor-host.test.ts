@@ -1,6 +1,5 @@
 import { createSocket } from 'node:dgram'
-import type { AddressInfo } from 'node:net'
-import { createServer } from 'node:net'
+import { createServer, type AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { realHost } from '../../src/doctor/doctor-host.ts'
 import { startFakeMx } from '../support/fake-mx.ts'

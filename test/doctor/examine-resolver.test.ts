@@ -1,13 +1,16 @@
 import { expect, test } from 'vitest'
 import { examineEachServer, examineResolver } from '../../src/doctor/examine-resolver.ts'
-import { fakeResolver } from '../support/fake-resolver.ts'
-import type { FakeNameTable } from '../support/fake-resolver.ts'
+import { fakeResolver, type FakeNameTable } from '../support/fake-resolver.ts'
 
 test.each<[string, FakeNameTable, string[]]>([
   ['an honest one that validates', { org: { ns: ['a'], secure: true } }, ['resolver ok', 'dnssec ok']],
   ['one that does not validate', { org: { ns: ['a'] } }, ['resolver ok', 'dnssec warning']],
   ['one that shows advertisements', { org: { ns: ['a'] }, 'x.invalid': { a: ['203.0.113.1'] } }, ['resolver failed', 'dnssec warning']],
-  ['one that says that the name is there without an address', { org: { ns: ['a'] }, 'x.invalid': {} }, ['resolver failed', 'dnssec warning']],
+  [
+    'one that says that the name is there without an address',
+    { org: { ns: ['a'] }, 'x.invalid': {} },
+    ['resolver failed', 'dnssec warning'],
+  ],
   ['one that fails for what does not exist', { org: { ns: ['a'] }, 'x.invalid': 'servfail' }, ['resolver warning', 'dnssec warning']],
   ['one that knows only its own network', {}, ['resolver failed']],
   ['one that does not answer', { org: 'servfail', 'x.invalid': 'servfail' }, ['resolver failed']],

@@ -40,9 +40,20 @@ test.each([
   [[], 'failed'],
   [[{ name: 'mail.test', leadsTo: ['192.0.2.9'] }], 'failed'],
   [[{ name: 'host-1.provider.test', leadsTo: ['192.0.2.1'] }], 'warning'],
-  [[{ name: 'x.test', leadsTo: [] }, { name: 'mail.test', leadsTo: ['192.0.2.1'] }], 'ok'],
+  [
+    [
+      { name: 'x.test', leadsTo: [] },
+      { name: 'mail.test', leadsTo: ['192.0.2.1'] },
+    ],
+    'ok',
+  ],
 ] as const)('reverse DNS %j', (names, status) => {
-  expect(judgeReverse(at, names.map(({ name, leadsTo }) => ({ name, leadsTo: [...leadsTo] }))).status).toBe(status)
+  expect(
+    judgeReverse(
+      at,
+      names.map(({ name, leadsTo }) => ({ name, leadsTo: [...leadsTo] })),
+    ).status,
+  ).toBe(status)
 })
 
 test('names of addresses', () => {
@@ -64,7 +75,9 @@ test.each([
   ['an advertisement instead of an answer', works, ['203.0.113.5'], 'ok'],
 ] as const)('%s', (_, { control, nobody }, codes, status) => {
   const list = (given: readonly string[] | null) => (given === null ? null : [...given])
-  expect(judgeListings('bl.test', { control: list(control), nobody: list(nobody) }, [{ address: '192.0.2.1', codes: list(codes) }]).status).toBe(status)
+  expect(
+    judgeListings('bl.test', { control: list(control), nobody: list(nobody) }, [{ address: '192.0.2.1', codes: list(codes) }]).status,
+  ).toBe(status)
 })
 
 const policy = (text: string, subdomains = true) => judgeDmarc({ name: 'shop.test', subdomains }, [text])
@@ -103,8 +116,12 @@ test.each([
 test('there is no way back to a name without MX that is not the host, nor where nothing listens', () => {
   const none = { status: 'nodata', records: [] } as const
   expect(judgeWayBack({ ...names, returnPathDomain: 'bounce.test', isListening: true }, { ...none, records: [] }).status).toBe('warning')
-  expect(judgeWayBack({ ...names, isListening: false }, { status: 'ok', records: [{ preference: 10, exchange: 'mail.test' }] }).status).toBe('warning')
-  expect(judgeWayBack({ hostname: 'localhost', returnPathDomain: 'localhost', isListening: true }, { ...none, records: [] }).status).toBe('skipped')
+  expect(
+    judgeWayBack({ ...names, isListening: false }, { status: 'ok', records: [{ preference: 10, exchange: 'mail.test' }] }).status,
+  ).toBe('warning')
+  expect(judgeWayBack({ hostname: 'localhost', returnPathDomain: 'localhost', isListening: true }, { ...none, records: [] }).status).toBe(
+    'skipped',
+  )
 })
 
 const day = 86_400_000
@@ -138,7 +155,12 @@ test.each([
   [0o755, 0o644, 'warning'],
   [0o750, 0o640, 'warning'],
 ])('a directory with mode %o and a file with %o in it', (directory, file, status) => {
-  expect(judgeDirectory('/data', [{ path: '/data', mode: directory }, { path: '/data/sterna.db', mode: file }]).status).toBe(status)
+  expect(
+    judgeDirectory('/data', [
+      { path: '/data', mode: directory },
+      { path: '/data/sterna.db', mode: file },
+    ]).status,
+  ).toBe(status)
 })
 
 test.each([

@@ -8,8 +8,7 @@ import { runDoctor } from '../../src/doctor/run-doctor.ts'
 import type { Domain } from '../../src/sending-domain/domain.ts'
 import { recordsFor } from '../../src/sending-domain/domain-records.ts'
 import { onFileFinished } from '../support/file-finished.ts'
-import { fakeResolver } from '../support/fake-resolver.ts'
-import type { FakeNameTable } from '../support/fake-resolver.ts'
+import { fakeResolver, type FakeNameTable } from '../support/fake-resolver.ts'
 import { settableClock } from '../support/settable-clock.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { testDatabase } from '../support/test-database.ts'
@@ -45,7 +44,9 @@ const domain: Domain = {
   missingSince: null,
   createdAt: 0,
   removedAt: null,
-  keys: [{ id: 'dk_1', selector: 's1', algorithm: 'rsa-sha256', publicKey: 'MII=', state: 'active', seenAt: 0, keepUntil: null, createdAt: 0 }],
+  keys: [
+    { id: 'dk_1', selector: 's1', algorithm: 'rsa-sha256', publicKey: 'MII=', state: 'active', seenAt: 0, keepUntil: null, createdAt: 0 },
+  ],
   records: {},
 }
 const records = recordsFor(domain, { hostname: 'mail.shop.test', trackingHost: 'mail.shop.test', takesReports: false })
@@ -77,7 +78,12 @@ async function statuses(names: FakeNameTable, changes: Partial<DoctorHost> = {},
   const ptr = async (name: string) => {
     const entry = names[name] as { ptr?: string[] } | string | undefined
     const found = typeof entry === 'object' ? (entry.ptr ?? []) : []
-    return { status: entry === 'servfail' ? ('servfail' as const) : found.length > 0 ? ('ok' as const) : ('nxdomain' as const), records: found, ttl: 0, secure: false }
+    return {
+      status: entry === 'servfail' ? ('servfail' as const) : found.length > 0 ? ('ok' as const) : ('nxdomain' as const),
+      records: found,
+      ttl: 0,
+      secure: false,
+    }
   }
   const resolver = { ...fake, eachServer: [], ptr, close: () => {} }
   const db = await testDatabase()
@@ -124,7 +130,11 @@ test.each<[string, FakeNameTable, Partial<DoctorHost>, string[]]>([
 
 test.each<[string, FakeNameTable, string[]]>([
   ['at the return path of the domain', { '_dmarc.shop.test': { txt: ['v=DMARC1; p=none; rua=mailto:dmarc-reports@send.shop.test'] } }, []],
-  ['elsewhere', { '_dmarc.shop.test': { txt: ['v=DMARC1; p=none; rua=mailto:dmarc-reports@bounces.relay.test!10m, mailto:a@shop.test'] } }, ['domain warning']],
+  [
+    'elsewhere',
+    { '_dmarc.shop.test': { txt: ['v=DMARC1; p=none; rua=mailto:dmarc-reports@bounces.relay.test!10m, mailto:a@shop.test'] } },
+    ['domain warning'],
+  ],
   [
     'elsewhere, where they are taken',
     {
@@ -133,9 +143,17 @@ test.each<[string, FakeNameTable, string[]]>([
     },
     [],
   ],
-  ['elsewhere, which cannot be looked up', { '_dmarc.shop.test': { txt: ['v=DMARC1; rua=mailto:a@b.test'] }, 'shop.test._report._dmarc.b.test': 'servfail' }, []],
+  [
+    'elsewhere, which cannot be looked up',
+    { '_dmarc.shop.test': { txt: ['v=DMARC1; rua=mailto:a@b.test'] }, 'shop.test._report._dmarc.b.test': 'servfail' },
+    [],
+  ],
 ])('DMARC reports are to go %s', async (_, names, expected) => {
-  expect((await statuses({ ...healthy, ...names })).filter((line) => line.startsWith('domain'))).toEqual(['domain ok', 'domain ok', ...expected])
+  expect((await statuses({ ...healthy, ...names })).filter((line) => line.startsWith('domain'))).toEqual([
+    'domain ok',
+    'domain ok',
+    ...expected,
+  ])
 })
 
 test('records that are missing, each domain by itself', async () => {

@@ -65,8 +65,16 @@ test('a row of CRs that never ends does not keep the reader busy', async () => {
 })
 
 test('a mail with many large reports is bounded in rows and attachments', async () => {
-  const rows = Array.from({ length: 700 }, (_, i) => ({ sourceIp: `10.0.${i >> 8}.${i & 255}`, messages: 1, dkimAligned: true, spfAligned: true }))
-  const parts = Array.from({ length: 12 }, (_, i) => ({ type: 'application/gzip', content: gzipSync(composeDmarcReport({ reportId: `${i}`, rows })) }))
+  const rows = Array.from({ length: 700 }, (_, i) => ({
+    sourceIp: `10.0.${i >> 8}.${i & 255}`,
+    messages: 1,
+    dkimAligned: true,
+    spfAligned: true,
+  }))
+  const parts = Array.from({ length: 12 }, (_, i) => ({
+    type: 'application/gzip',
+    content: gzipSync(composeDmarcReport({ reportId: `${i}`, rows })),
+  }))
   const { reports, faults } = await reader.read(reportMail(parts))
   expect(reports.map((report) => report.rows.length)).toEqual([700, 300, 0, 0, 0, 0, 0, 0, 0, 0])
   expect(reports[1]).toMatchObject({ messages: 700, rowsLeftOut: 400 })
@@ -74,8 +82,14 @@ test('a mail with many large reports is bounded in rows and attachments', async 
 })
 
 test('all reports of a mail together unpack to no more than one may', async () => {
-  const large = (id: string): string => composeDmarcReport({ reportId: id, rows: [{ sourceIp: '192.0.2.1', messages: 1, dkimAligned: true, spfAligned: true }] }).replace('</feedback>', `<note>${Array.from({ length: 700_000 }, (_, i) => i).join(' ')}</note></feedback>`)
-  const { reports, faults } = await reader.read(reportMail(['a', 'b', 'c'].map((id) => ({ type: 'application/gzip', content: gzipSync(large(id)) }))))
+  const large = (id: string): string =>
+    composeDmarcReport({ reportId: id, rows: [{ sourceIp: '192.0.2.1', messages: 1, dkimAligned: true, spfAligned: true }] }).replace(
+      '</feedback>',
+      `<note>${Array.from({ length: 700_000 }, (_, i) => i).join(' ')}</note></feedback>`,
+    )
+  const { reports, faults } = await reader.read(
+    reportMail(['a', 'b', 'c'].map((id) => ({ type: 'application/gzip', content: gzipSync(large(id)) }))),
+  )
   expect([reports.length, faults.length]).toEqual([2, 1])
   expect(faults[0]).toMatch(/unpacks to more than \d+ bytes/)
 })

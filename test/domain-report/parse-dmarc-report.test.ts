@@ -36,7 +36,16 @@ describe('the reports of receivers', () => {
       aligned: 41,
       rows: [
         { ...own, messages: 41 },
-        { ...own, sourceIp: '2001:db8::beef', messages: 2, dkimAligned: false, spfAligned: false, dkim: '', spf: 'softfail elsewhere.example', signatures: [] },
+        {
+          ...own,
+          sourceIp: '2001:db8::beef',
+          messages: 2,
+          dkimAligned: false,
+          spfAligned: false,
+          dkim: '',
+          spf: 'softfail elsewhere.example',
+          signatures: [],
+        },
       ],
       rowsLeftOut: 0,
     })
@@ -63,7 +72,12 @@ describe('the reports of receivers', () => {
   })
 
   test('on one line, with name spaces for nothing', () => {
-    expect(fixture('schema-instance.xml')).toMatchObject({ reporter: 'Enterprise Inboxes', messages: 7, aligned: 7, rows: [{ envelopeFrom: 'send.sender.example' }] })
+    expect(fixture('schema-instance.xml')).toMatchObject({
+      reporter: 'Enterprise Inboxes',
+      messages: 7,
+      aligned: 7,
+      rows: [{ envelopeFrom: 'send.sender.example' }],
+    })
   })
 
   test('by RFC 9990, with elements that nobody knows', () => {
@@ -90,7 +104,12 @@ const good = readFileSync(join(import.meta.dirname, '../fixtures/dmarc/schema-in
 test.each<[string, string | RegExp, string, RegExp]>([
   ['another document', /feedback/g, 'html', /no DMARC report: its element is html/],
   ['no domain', '<domain>sender.example</domain><adkim>', '<adkim>', /no policy_published\/domain/],
-  ['a domain that is none', '<domain>sender.example</domain><adkim>', '<domain>a b</domain><adkim>', /policy_published\/domain of the report is not a domain/],
+  [
+    'a domain that is none',
+    '<domain>sender.example</domain><adkim>',
+    '<domain>a b</domain><adkim>',
+    /policy_published\/domain of the report is not a domain/,
+  ],
   ['no organisation', /<org_name>.*<\/org_name>/, '', /no report_metadata\/org_name/],
   ['no id', /<report_id>.*<\/report_id>/, '<report_id> </report_id>', /no report_metadata\/report_id/],
   ['no date', /<begin>.*<\/begin>/, '', /date range/],
@@ -101,7 +120,14 @@ test.each<[string, string | RegExp, string, RegExp]>([
   ['a decimal number for an address', '192.0.2.25', '3221225985', /is not an IP address/],
   ['a count that is none', '<count>7', '<count>-7', /row\/count of the report is not a whole number/],
   ['a count beyond all reason', '<count>7', '<count>9999999999', /row\/count .* beyond all reason/],
-  ['many of them', /<record>.*<\/record>/, Array.from({ length: 11 }, (_, i) => `<record><row><source_ip>192.0.2.${i}</source_ip><count>1000000000</count></row></record>`).join(''), /more than anybody can have sent/],
+  [
+    'many of them',
+    /<record>.*<\/record>/,
+    Array.from({ length: 11 }, (_, i) => `<record><row><source_ip>192.0.2.${i}</source_ip><count>1000000000</count></row></record>`).join(
+      '',
+    ),
+    /more than anybody can have sent/,
+  ],
   ['an end that is missing', '</feedback>', '', /not well-formed/],
 ])('refused with a reason: %s', (_, what, instead, fault) => {
   expect(() => parseDmarcReport(good.replace(what, instead))).toThrow(fault)
@@ -115,7 +141,12 @@ test('what is shown to people has no control characters and an end', () => {
 })
 
 test('of many rows those with the most messages are kept, and all are counted', () => {
-  const rows = Array.from({ length: 3000 }, (_, i) => ({ sourceIp: `10.0.${i >> 8}.${i & 255}`, messages: i + 1, dkimAligned: i % 2 === 0, spfAligned: false }))
+  const rows = Array.from({ length: 3000 }, (_, i) => ({
+    sourceIp: `10.0.${i >> 8}.${i & 255}`,
+    messages: i + 1,
+    dkimAligned: i % 2 === 0,
+    spfAligned: false,
+  }))
   const report = parseDmarcReport(composeDmarcReport({ rows }))
   expect(report.messages).toBe((3000 * 3001) / 2)
   expect(report.aligned).toBe(1500 * 1500)
@@ -133,8 +164,14 @@ const row = fc.record({
 })
 
 test('what is written into a report is read from it', () => {
-  const text = fc.string({ minLength: 1, unit: 'grapheme' }).map((value) => `x${value.replace(/[\p{C}\s]+/gu, ' ')}x`.slice(0, 100).toWellFormed())
-  const report = fc.record({ reporter: text, reportId: text, rows: fc.uniqueArray(row, { minLength: 1, maxLength: 20, selector: ({ sourceIp }) => sourceIp }) })
+  const text = fc
+    .string({ minLength: 1, unit: 'grapheme' })
+    .map((value) => `x${value.replace(/[\p{C}\s]+/gu, ' ')}x`.slice(0, 100).toWellFormed())
+  const report = fc.record({
+    reporter: text,
+    reportId: text,
+    rows: fc.uniqueArray(row, { minLength: 1, maxLength: 20, selector: ({ sourceIp }) => sourceIp }),
+  })
   fc.assert(
     fc.property(report, (written) => {
       const read = parseDmarcReport(composeDmarcReport(written))
@@ -150,7 +187,9 @@ test('what is written into a report is read from it', () => {
 test('whatever stands in it, it is read or refused as a fault of the report', () => {
   const pieces = good.split(/(?<=>)|(?=<)/)
   const mixed = fc.array(fc.oneof(fc.constantFrom(...pieces), fc.string()), { maxLength: 60 }).map((parts) => parts.join(''))
-  const changed = fc.tuple(fc.nat({ max: good.length }), fc.nat({ max: 20 }), fc.string()).map(([at, length, text]) => good.slice(0, at) + text + good.slice(at + length))
+  const changed = fc
+    .tuple(fc.nat({ max: good.length }), fc.nat({ max: 20 }), fc.string())
+    .map(([at, length, text]) => good.slice(0, at) + text + good.slice(at + length))
   fc.assert(
     fc.property(fc.oneof(mixed, changed), (text) => {
       try {

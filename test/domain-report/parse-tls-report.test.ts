@@ -18,7 +18,9 @@ test('a day on which all went well', () => {
       endAt: Date.UTC(2026, 10, 21) - 1000,
       sessions: 17,
       failures: 0,
-      rows: [{ policyType: 'sts', resultType: 'success', sessions: 17, sendingMta: null, receivingMx: null, receivingIp: null, reason: null }],
+      rows: [
+        { policyType: 'sts', resultType: 'success', sessions: 17, sendingMta: null, receivingMx: null, receivingIp: null, reason: null },
+      ],
       rowsLeftOut: 0,
     },
   ])
@@ -28,7 +30,9 @@ test('failures, with details and without, of several policies and domains', () =
   const [first, second, ...more] = parseTlsReport(fixture('failures.json'))
   expect(more).toEqual([])
   expect(first).toMatchObject({ domain: 'sender.example', sessions: 5326 + 303 + 10, failures: 303 })
-  expect(first?.rows.map(({ policyType, resultType, sessions, receivingMx, reason }) => [policyType, resultType, sessions, receivingMx, reason])).toEqual([
+  expect(
+    first?.rows.map(({ policyType, resultType, sessions, receivingMx, reason }) => [policyType, resultType, sessions, receivingMx, reason]),
+  ).toEqual([
     ['sts', 'success', 5326, null, null],
     ['sts', 'starttls-not-supported', 200, 'mx2.mail.sender.example', null],
     ['sts', 'certificate-expired', 100, 'mx1.mail.sender.example', null],
@@ -37,7 +41,12 @@ test('failures, with details and without, of several policies and domains', () =
     // The summary has one more than the details.
     ['sts', 'unspecified', 1, null, null],
   ])
-  expect(second).toMatchObject({ domain: 'send.sender.example', sessions: 4, failures: 1, rows: [{ policyType: 'no-policy-found' }, { resultType: 'unspecified' }] })
+  expect(second).toMatchObject({
+    domain: 'send.sender.example',
+    sessions: 4,
+    failures: 1,
+    rows: [{ policyType: 'no-policy-found' }, { resultType: 'unspecified' }],
+  })
 })
 
 const good = JSON.parse(fixture('success.json')) as Record<string, unknown>
@@ -50,11 +59,31 @@ test.each<[string, string, RegExp]>([
   ['no organisation', JSON.stringify({ ...good, 'organization-name': undefined }), /no organization-name/],
   ['no id', JSON.stringify({ ...good, 'report-id': {} }), /no report-id/],
   ['no dates', JSON.stringify({ ...good, 'date-range': undefined }), /date-range is missing/],
-  ['dates that are none', JSON.stringify({ ...good, 'date-range': { 'start-datetime': 'yesterday', 'end-datetime': 'today' } }), /date range/],
+  [
+    'dates that are none',
+    JSON.stringify({ ...good, 'date-range': { 'start-datetime': 'yesterday', 'end-datetime': 'today' } }),
+    /date range/,
+  ],
   ['no policies', JSON.stringify({ ...good, policies: [] }), /no policies/],
   ['policies that are none', JSON.stringify({ ...good, policies: 'all' }), /policies is no list/],
-  ['no domain', JSON.stringify({ ...good, policies: [{ policy: {}, summary: { 'total-successful-session-count': 1, 'total-failure-session-count': 0 } }] }), /no policy-domain/],
-  ['half a session', JSON.stringify({ ...good, policies: [{ policy: { 'policy-domain': 'a.example' }, summary: { 'total-successful-session-count': 0.5, 'total-failure-session-count': 0 } }] }), /total-successful-session-count/],
+  [
+    'no domain',
+    JSON.stringify({
+      ...good,
+      policies: [{ policy: {}, summary: { 'total-successful-session-count': 1, 'total-failure-session-count': 0 } }],
+    }),
+    /no policy-domain/,
+  ],
+  [
+    'half a session',
+    JSON.stringify({
+      ...good,
+      policies: [
+        { policy: { 'policy-domain': 'a.example' }, summary: { 'total-successful-session-count': 0.5, 'total-failure-session-count': 0 } },
+      ],
+    }),
+    /total-successful-session-count/,
+  ],
 ])('refused with a reason: %s', (_, text, fault) => {
   expect(() => parseTlsReport(text)).toThrow(fault)
 })
@@ -80,7 +109,11 @@ test('of many policies and failures so many are kept, those with the most sessio
     summary: { 'total-successful-session-count': 1, 'total-failure-session-count': 0 },
     'failure-details': failures,
   })
-  const failures = Array.from({ length: 1500 }, (_, i) => ({ 'result-type': 'validation-failure', 'failed-session-count': i + 2, 'receiving-mx-hostname': `mx${i}.a.example` }))
+  const failures = Array.from({ length: 1500 }, (_, i) => ({
+    'result-type': 'validation-failure',
+    'failed-session-count': i + 2,
+    'receiving-mx-hostname': `mx${i}.a.example`,
+  }))
   const [report] = parseTlsReport(JSON.stringify({ ...good, policies: [policy('a.example', failures)] }))
   expect(report?.rows).toHaveLength(1000)
   expect(report?.rows[0]).toMatchObject({ sessions: 1501, receivingMx: 'mx1499.a.example' })

@@ -59,7 +59,11 @@ describe('refused with a reason', () => {
     ['gzip in zip', zipOf({ 'a.xml.gz': gzipSync(xml) }), /neither XML nor JSON/],
     ['zip in zip', zipOf({ 'a.zip': zipOf({ 'a.xml': xml }) }), /neither XML nor JSON/],
     ['a bomb in zip', bombInZip(), /unpacks to more than 10485760 bytes/],
-    ['an honest bomb in zip', zipOf({ 'a.xml': Buffer.concat([Buffer.from('<a>'), megabytes(11)]) }), /unpacks to more than 10485760 bytes/],
+    [
+      'an honest bomb in zip',
+      zipOf({ 'a.xml': Buffer.concat([Buffer.from('<a>'), megabytes(11)]) }),
+      /unpacks to more than 10485760 bytes/,
+    ],
     ['two files', zipOf({ 'a.xml': xml, 'b.xml': xml }), /has 2 entries/],
     ['thousands of files', zipOf(Object.fromEntries(Array.from({ length: 5000 }, (_, i) => [`${i}.xml`, '']))), /has 5000 entries/],
     ['an encrypted file', changedZip(8, 1, 2), /encrypted/],
@@ -76,7 +80,11 @@ describe('refused with a reason', () => {
   test('whatever is changed in an archive', () => {
     const archive = zipOf({ 'a.xml': xml })
     // Its first bytes make it an archive.
-    const change = fc.record({ at: fc.integer({ min: 4, max: archive.length - 1 }), value: fc.nat({ max: 255 }), end: fc.nat({ max: archive.length }) })
+    const change = fc.record({
+      at: fc.integer({ min: 4, max: archive.length - 1 }),
+      value: fc.nat({ max: 255 }),
+      end: fc.nat({ max: archive.length }),
+    })
     fc.assert(
       fc.property(fc.array(change, { minLength: 1, maxLength: 4 }), (changes) => {
         const bytes = Buffer.from(archive)

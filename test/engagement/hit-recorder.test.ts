@@ -3,8 +3,7 @@ import { HitRecorder } from '../../src/engagement/hit-recorder.ts'
 import type { ReaderHit } from '../../src/engagement/reader-hit.ts'
 import { newId } from '../../src/id.ts'
 import { createLog } from '../../src/log.ts'
-import { BusyError } from '../../src/store/database.ts'
-import type { Database } from '../../src/store/database.ts'
+import { BusyError, type Database } from '../../src/store/database.ts'
 import { erasedDomain } from '../../src/suppression/erased-address.ts'
 import type { HitMessage, Verdict } from '../../src/tracking/hit.ts'
 import { settableClock } from '../support/settable-clock.ts'
@@ -55,10 +54,7 @@ async function start({
   }
   const log = createLog('info', (line) => state.logged.push(line))
   const open = (): HitRecorder => {
-    const recorder = new HitRecorder(
-      { db, clock, log, judge, eventsWritten: () => {} },
-      { settleMs: 30_000, addresses, scheme: 'https' },
-    )
+    const recorder = new HitRecorder({ db, clock, log, judge, eventsWritten: () => {} }, { settleMs: 30_000, addresses, scheme: 'https' })
     recorder.start()
     onTestFinished(() => recorder.stop())
     return recorder
@@ -135,7 +131,10 @@ test('what turns out to be a machine is counted no more, and told where it was t
   })
   expect(clicked).toMatchObject({ type: 'email.clicked', data: { bot: true, bot_reason: 'burst' } })
   // The hidden link itself is no event.
-  expect(await hits()).toMatchObject([{ type: 'open', bot: 1, told: 1 }, { type: 'click', bot: 1, told: 1 }])
+  expect(await hits()).toMatchObject([
+    { type: 'open', bot: 1, told: 1 },
+    { type: 'click', bot: 1, told: 1 },
+  ])
 })
 
 test.each<[what: string, wishes: Wishes, headers: Record<string, string>, kept: { ip_address: string | null; user_agent: string | null }]>([

@@ -10,6 +10,9 @@ test('of every column it is said whether it may hold an address or words of mail
     const columns = await db.report<{ name: string }>(`select name from pragma_table_info('${name}')`)
     schema[name] = columns.map((column) => column.name).toSorted()
   }
-  const declared = Object.entries(storedTables).map(([name, { erased, users, none }]) => [name, [erased, users, none].flatMap(columnsIn).toSorted()])
+  const declared = Object.entries(storedTables).map(([name, { erased, users, none }]) => [
+    name,
+    [erased, users, none].flatMap(columnsIn).toSorted(),
+  ])
   expect(Object.fromEntries(declared)).toEqual(schema)
 })

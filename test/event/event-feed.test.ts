@@ -9,7 +9,8 @@ import { testDatabase } from '../support/test-database.ts'
 async function openLog() {
   const db = await testDatabase()
   const about = { accountId: 'acc_1', messageId: 'em_1', recipientId: 'rcp_1', to: 'ann@example.com', subject: 'Hello', sandbox: false }
-  const write = (changes: Partial<typeof about> = {}) => db.write([recordEvent({ ...about, ...changes }, 'email.sent', { sent_at: 'x' }, 1000)])
+  const write = (changes: Partial<typeof about> = {}) =>
+    db.write([recordEvent({ ...about, ...changes }, 'email.sent', { sent_at: 'x' }, 1000)])
   return { db, write }
 }
 

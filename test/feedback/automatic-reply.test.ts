@@ -43,8 +43,17 @@ describe('an automatic reply is no bounce, whatever it says', () => {
   })
 
   it('a read receipt', async () => {
-    const receipt = ['--b', 'Content-Type: message/disposition-notification', '', 'Final-Recipient: rfc822;person@example.com', 'Disposition: manual-action/MDN-sent-manually; deleted', '--b--']
-    expect(await classOf(person, 'Content-Type: multipart/report; report-type=disposition-notification; boundary=b', '', ...receipt)).toBe('autoreply')
+    const receipt = [
+      '--b',
+      'Content-Type: message/disposition-notification',
+      '',
+      'Final-Recipient: rfc822;person@example.com',
+      'Disposition: manual-action/MDN-sent-manually; deleted',
+      '--b--',
+    ]
+    expect(await classOf(person, 'Content-Type: multipart/report; report-type=disposition-notification; boundary=b', '', ...receipt)).toBe(
+      'autoreply',
+    )
   })
 
   it('a notice that mail was deleted unread', async () => {
@@ -64,7 +73,15 @@ describe('an automatic reply is no bounce, whatever it says', () => {
 
   it('but mail of a person is nothing of all that', async () => {
     expect(await classOf(person, 'Subject: Re: your order', '', 'Thank you, it has arrived.')).toBe('not-bounce')
-    const quotedReport = ['Subject: Re: Undelivered Mail', 'In-Reply-To: <a@b.example>', '', 'What is this?', '> Final-Recipient: rfc822; a@b.example', '> Action: failed', '> Status: 5.1.1']
+    const quotedReport = [
+      'Subject: Re: Undelivered Mail',
+      'In-Reply-To: <a@b.example>',
+      '',
+      'What is this?',
+      '> Final-Recipient: rfc822; a@b.example',
+      '> Action: failed',
+      '> Status: 5.1.1',
+    ]
     expect(await classOf(person, ...quotedReport)).toBe('not-bounce')
     expect(await classOf(person, ...quotedReport.map((line) => line.replace('> ', '')))).toBe('not-bounce')
     expect(await classOf('')).toBe('not-bounce')

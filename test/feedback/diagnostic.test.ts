@@ -3,13 +3,28 @@ import { parseDiagnostic } from '../../src/feedback/diagnostic.ts'
 
 it.each([
   ['smtp; 550 5.1.1 <a@b.example>: User unknown', 550, '5.1.1', '550 5.1.1 <a@b.example>: User unknown'],
-  ['smtp;550-5.1.1 The account does not exist 550 5.1.1 see below', 550, '5.1.1', '550-5.1.1 The account does not exist 550 5.1.1 see below'],
+  [
+    'smtp;550-5.1.1 The account does not exist 550 5.1.1 see below',
+    550,
+    '5.1.1',
+    '550-5.1.1 The account does not exist 550 5.1.1 see below',
+  ],
   ['X-Postfix; host mx.b.example[192.0.2.1] said: 452 4.2.2 full', 452, '4.2.2', 'host mx.b.example[192.0.2.1] said: 452 4.2.2 full'],
-  ['X-Postfix; connect to mx.b.example[192.0.2.1]:25: Connection refused', null, null, 'connect to mx.b.example[192.0.2.1]:25: Connection refused'],
+  [
+    'X-Postfix; connect to mx.b.example[192.0.2.1]:25: Connection refused',
+    null,
+    null,
+    'connect to mx.b.example[192.0.2.1]:25: Connection refused',
+  ],
   ['smtp; 550 #5.1.0 Address rejected.', 550, '5.1.0', '550 #5.1.0 Address rejected.'],
   ['Sorry, no mailbox here by that name. (#5.1.1)', null, '5.1.1', 'Sorry, no mailbox here by that name. (#5.1.1)'],
   ['smtp; 550 5.0.350 Remote server returned an error -> 550 5.2.2 full', 550, '5.2.2', '550 5.2.2 full'],
-  ['[[127.0.0.1]:10035] said: 551 5.1.0 id=03824-03 - Rejected by next-hop MTA on relaying, from MTA(smtp:[127.0.0.1]:10035): 551 User not local', 551, null, '551 User not local'],
+  [
+    '[[127.0.0.1]:10035] said: 551 5.1.0 id=03824-03 - Rejected by next-hop MTA on relaying, from MTA(smtp:[127.0.0.1]:10035): 551 User not local',
+    551,
+    null,
+    '551 User not local',
+  ],
   ['smtp; 550 5.7.1 id=23120-01, from MTA(smtp:[127.0.0.1]:10025): 550 5.1.1 User unknown', 550, '5.1.1', '550 5.1.1 User unknown'],
   [
     'smtp; 550 5.1.1 <a@b.example>: Recipient address rejected: undeliverable address: host mx.b.example[192.0.2.1] said: 552 5.2.2 full',
@@ -17,7 +32,12 @@ it.each([
     '5.2.2',
     '552 5.2.2 full',
   ],
-  ['smtp; 553 5.1.8 <a@b.example>: Sender address rejected: undeliverable address: host mx.b.example said: 550 5.1.1 no', 553, '5.1.8', '553 5.1.8 <a@b.example>: Sender address rejected: undeliverable address: host mx.b.example said: 550 5.1.1 no'],
+  [
+    'smtp; 553 5.1.8 <a@b.example>: Sender address rejected: undeliverable address: host mx.b.example said: 550 5.1.1 no',
+    553,
+    '5.1.8',
+    '553 5.1.8 <a@b.example>: Sender address rejected: undeliverable address: host mx.b.example said: 550 5.1.1 no',
+  ],
   [
     'smtp; 550 5.1.0 <a@b.example>: Sender address rejected: undeliverable address: host c said: 550 5.1.1 Recipient address rejected: undeliverable address: host d said: 550 no',
     550,

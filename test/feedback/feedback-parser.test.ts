@@ -5,11 +5,21 @@ const parser = startFeedbackParser()
 afterAll(() => parser.stop())
 
 const withStatus = (status: string): string =>
-  ['Content-Type: multipart/report; report-type=delivery-status; boundary=b', '', '--b', 'Content-Type: message/delivery-status', '', status, '--b--', ''].join('\r\n')
+  [
+    'Content-Type: multipart/report; report-type=delivery-status; boundary=b',
+    '',
+    '--b',
+    'Content-Type: message/delivery-status',
+    '',
+    status,
+    '--b--',
+    '',
+  ].join('\r\n')
 const recipient = 'Final-Recipient: rfc822; a@b.example\r\nAction: failed\r\nStatus: 5.1.1\r\n'
 const notice = (text: string): string => `From: MAILER-DAEMON@b.example\r\nSubject: failure notice\r\n\r\n${text}`
 const html = (source: string): string => `Content-Type: text/html\r\n\r\n${source}`
-const nested = (depth: number, header: (level: number) => string): string => Array.from({ length: depth }, (_, level) => header(level)).join('')
+const nested = (depth: number, header: (level: number) => string): string =>
+  Array.from({ length: depth }, (_, level) => header(level)).join('')
 
 const bombs: [string, string][] = [
   ['10 000 levels of parts', nested(10_000, (level) => `Content-Type: multipart/mixed; boundary=b${level}\r\n\r\n--b${level}\r\n`)],
@@ -66,13 +76,20 @@ const slow: [string, string][] = [
   ],
   [
     'a field that a status has thousands of times',
-    parts(60, () => statusPart(4900, (index) => (index === 0 ? 'Final-Recipient: a; a@b\r\nAction: failed\r\n' : `Status: 5.1.1 (${index})\r\n`))),
+    parts(60, () =>
+      statusPart(4900, (index) => (index === 0 ? 'Final-Recipient: a; a@b\r\nAction: failed\r\n' : `Status: 5.1.1 (${index})\r\n`)),
+    ),
   ],
   [
     'a recipient with thousands of original ones',
-    parts(16, () => statusPart(4900, (index) => (index === 0 ? 'Final-Recipient: a; a@b\r\nAction: failed\r\n' : 'Original-Recipient: a; a@b\r\n'))),
+    parts(16, () =>
+      statusPart(4900, (index) => (index === 0 ? 'Final-Recipient: a; a@b\r\nAction: failed\r\n' : 'Original-Recipient: a; a@b\r\n')),
+    ),
   ],
-  ['hundreds of recipients in each of a few replies', notice(nested(17, (line) => `550 5.1.1 ${nested(280, (index) => `${((line * 390 + index) % 1000).toString(36)}@b.c `)}\r\n`))],
+  [
+    'hundreds of recipients in each of a few replies',
+    notice(nested(17, (line) => `550 5.1.1 ${nested(280, (index) => `${((line * 390 + index) % 1000).toString(36)}@b.c `)}\r\n`)),
+  ],
   ['short lines that are not UTF-8', parts(31, (part) => (part === 0 ? statusPart(1, () => recipient) : `\r\n${'\xff\n'.repeat(65_000)}`))],
 ]
 
@@ -82,7 +99,9 @@ it.each(slow)('%s are read within the limits', async (_, source) => {
 
 it('reads what is cut off anywhere', async () => {
   const whole = Buffer.from(withStatus(recipient))
-  const reports = await Promise.all(Array.from({ length: 20 }, (_, i) => parser.parse(whole.subarray(0, Math.floor((whole.length * i) / 20)))))
+  const reports = await Promise.all(
+    Array.from({ length: 20 }, (_, i) => parser.parse(whole.subarray(0, Math.floor((whole.length * i) / 20)))),
+  )
   expect(reports[0]?.class).toBe('not-bounce')
   expect(reports.at(-1)?.recipients).toMatchObject([{ address: 'a@b.example' }])
 })

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { IncomingReports } from '../../src/feedback/incoming-reports.ts'
-import type { Arrival, ReportPurpose } from '../../src/feedback/incoming-reports.ts'
+import { IncomingReports, type Arrival, type ReportPurpose } from '../../src/feedback/incoming-reports.ts'
 import { ReportBudget } from '../../src/feedback/report-budget.ts'
 import { newId } from '../../src/id.ts'
 import { fileDatabase } from '../support/file-database.ts'
@@ -70,7 +69,9 @@ test('contents go when they are old and settled, reports when they are old', asy
   const fresh = await kept(reports)
   await settle(fresh)
   await reports.sweep({ contentMs: hour, eventMs: 10 * hour })
-  expect([await reports.content(settled), await reports.content(waiting), await reports.content(fresh)].map((bytes) => bytes !== null)).toEqual([false, true, true])
+  expect(
+    [await reports.content(settled), await reports.content(waiting), await reports.content(fresh)].map((bytes) => bytes !== null),
+  ).toEqual([false, true, true])
   expect((await db.read('select id from incoming_report')).length).toBe(3)
   clock.advance(9 * hour)
   await reports.sweep({ contentMs: hour, eventMs: 10 * hour })
@@ -102,7 +103,11 @@ test('a token has its share of a day from wherever its mail comes, a network its
     await db.write([{ sql: "update incoming_report set state = 'done'" }])
     return isKept
   }
-  expect([await keep('192.0.2.1', token('one')), await keep('192.0.2.2', token('one')), await keep('192.0.2.1', token('two'))]).toEqual([true, false, true])
+  expect([await keep('192.0.2.1', token('one')), await keep('192.0.2.2', token('one')), await keep('192.0.2.1', token('two'))]).toEqual([
+    true,
+    false,
+    true,
+  ])
   expect([await keep('192.0.2.1', fbl), await keep('192.0.2.1', fbl), await keep('192.0.2.2', fbl)]).toEqual([true, false, true])
   expect([await keep('2001:db8::1', fbl), await keep('2001:db8::2', fbl), await keep('2001:db8:1::1', fbl)]).toEqual([true, false, true])
   // Somebody with tokens gets no more at the others by them.

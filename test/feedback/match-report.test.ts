@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { FeedbackReport, ReportedRecipient } from '../../src/feedback/feedback-report.ts'
-import { matchReport } from '../../src/feedback/match-report.ts'
-import type { ReportedOn } from '../../src/feedback/match-report.ts'
+import { matchReport, type ReportedOn } from '../../src/feedback/match-report.ts'
 
 const delivered: ReportedOn = { forwardPath: 'ann@rcpt.example', state: 'delivered', isInHand: false, deliveredAt: 1, complainedAt: null }
 const entry = (changes: Partial<ReportedRecipient> = {}): ReportedRecipient => ({
@@ -58,7 +57,10 @@ describe('a report of failure', () => {
 
   test('is hard only where it is about the address that was written to', () => {
     const late = entry({ action: 'delayed', hard: false })
-    expect(matchReport(bounce(late, entry({ address: 'bob@rcpt.example' })), delivered, 'message')).toEqual({ type: 'nothing', result: 'delayed' })
+    expect(matchReport(bounce(late, entry({ address: 'bob@rcpt.example' })), delivered, 'message')).toEqual({
+      type: 'nothing',
+      result: 'delayed',
+    })
   })
 
   test.each([
@@ -102,7 +104,10 @@ describe('a complaint', () => {
 
   test('that shows no more than the envelope must not name somebody else', () => {
     expect(matchReport(complaint('abuse', ['ann@rcpt.example']), delivered, 'envelope').type).toBe('complained')
-    expect(matchReport(complaint('abuse', ['bob@rcpt.example']), delivered, 'envelope')).toEqual({ type: 'nothing', result: 'other_recipient' })
+    expect(matchReport(complaint('abuse', ['bob@rcpt.example']), delivered, 'envelope')).toEqual({
+      type: 'nothing',
+      result: 'other_recipient',
+    })
   })
 
   test.each([
@@ -117,7 +122,11 @@ describe('a complaint', () => {
 
 test.each([
   ['a delay', bounce(entry({ action: 'delayed', hard: false })), 'delayed'],
-  ['a success among failures of others', bounce(entry({ action: 'relayed', hard: false }), entry({ address: 'bob@rcpt.example' })), 'delivered'],
+  [
+    'a success among failures of others',
+    bounce(entry({ action: 'relayed', hard: false }), entry({ address: 'bob@rcpt.example' })),
+    'delivered',
+  ],
   ['a report of success', reportOf({ class: 'delivered', recipients: [entry({ action: 'relayed' })] }), 'delivered'],
   ['an automatic reply', reportOf({ class: 'autoreply', recipients: [entry()] }), 'autoreply'],
   ['what is no report', reportOf({ class: 'not-bounce', recipients: [entry()] }), 'no_report'],

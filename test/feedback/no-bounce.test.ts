@@ -11,7 +11,11 @@ interface Mail {
 }
 
 const read = async ({ from, subject, fields = [], text }: Mail) =>
-  parseFeedback(await readReturnedMessage(Buffer.from([`From: ${from}`, 'To: desk@us.example', `Subject: ${subject}`, ...fields, '', ...text].join('\r\n'))))
+  parseFeedback(
+    await readReturnedMessage(
+      Buffer.from([`From: ${from}`, 'To: desk@us.example', `Subject: ${subject}`, ...fields, '', ...text].join('\r\n')),
+    ),
+  )
 
 const byProgram = ['Return-Path: <>', 'Auto-Submitted: auto-generated']
 
@@ -21,30 +25,57 @@ const mails: Record<string, Mail> = {
     from: 'Mail Weekly <news@weekly.example>',
     subject: 'Why your mail bounces: 5 delivery failures and how to mend them',
     fields: ['List-Unsubscribe: <https://weekly.example/u>', 'Precedence: bulk'],
-    text: ['"550 5.1.1 <kim@shop.example>: User unknown" - who has not seen it?', 'Delivery to kim@shop.example failed permanently, says the report.'],
+    text: [
+      '"550 5.1.1 <kim@shop.example>: User unknown" - who has not seen it?',
+      'Delivery to kim@shop.example failed permanently, says the report.',
+    ],
   },
   'mail that waits for the moderators of a group': {
     from: 'postmaster@groups.example',
     subject: 'Moderation pending: news',
     fields: byProgram,
-    text: ['Your message to all@groups.example has been sent to the moderators of the group for approval.', 'You will be told if it is rejected.'],
+    text: [
+      'Your message to all@groups.example has been sent to the moderators of the group for approval.',
+      'You will be told if it is rejected.',
+    ],
   },
   'a ticket about a bounce': {
     from: 'Helpdesk <rt@desk.example>',
     subject: '[desk.example #40217] AutoReply: Delivery Status Notification (Failure)',
     fields: ['Auto-Submitted: auto-replied', 'X-RT-Ticket: desk.example #40217'],
-    text: ['Your ticket has been opened.', '', 'Delivery to the following recipient failed permanently:', '', '     kim@shop.example', '', '550 5.1.1 No such user'],
+    text: [
+      'Your ticket has been opened.',
+      '',
+      'Delivery to the following recipient failed permanently:',
+      '',
+      '     kim@shop.example',
+      '',
+      '550 5.1.1 No such user',
+    ],
   },
   'a virus in mail to the reader': {
     from: '"Content-filter" <postmaster@us.example>',
     subject: 'VIRUS (Test) in mail TO YOU from <kim@shop.example>',
     fields: byProgram,
-    text: ['Our content checker found a virus in an email to you from:', '    <kim@shop.example>', '', 'The message WAS NOT delivered to:', '<desk@us.example>:', '   250 2.7.0 Ok, discarded', '', 'Our internal reference for your message is 1'],
+    text: [
+      'Our content checker found a virus in an email to you from:',
+      '    <kim@shop.example>',
+      '',
+      'The message WAS NOT delivered to:',
+      '<desk@us.example>:',
+      '   250 2.7.0 Ok, discarded',
+      '',
+      'Our internal reference for your message is 1',
+    ],
   },
   'an invoice that could not be paid': {
     from: 'Billing <billing@cloud.example>',
     subject: 'Payment failed for invoice 2026-118',
-    text: ['We could not charge your card: error 402.', 'Account: desk@us.example. The receipt is sent to books@us.example.', 'Please update your card, or delivery of the service will be stopped.'],
+    text: [
+      'We could not charge your card: error 402.',
+      'Account: desk@us.example. The receipt is sent to books@us.example.',
+      'Please update your card, or delivery of the service will be stopped.',
+    ],
   },
   'a payment that a bank returned': {
     from: 'Stadtbank <service@stadtbank.example>',
@@ -55,24 +86,48 @@ const mails: Record<string, Mail> = {
     from: 'Nagios <nagios@watch.example>',
     subject: 'PROBLEM: smtp on mx1 is CRITICAL - delivery failed',
     fields: byProgram,
-    text: ['Service: SMTP', 'Host: mx1.us.example', 'State: CRITICAL', 'Info: 550 5.1.1 <probe@us.example>: Recipient address rejected', 'Notified: oncall@us.example'],
+    text: [
+      'Service: SMTP',
+      'Host: mx1.us.example',
+      'State: CRITICAL',
+      'Info: 550 5.1.1 <probe@us.example>: Recipient address rejected',
+      'Notified: oncall@us.example',
+    ],
   },
   'a monitor that found a queue': {
     from: 'Alertmanager <alerts@watch.example>',
     subject: '[FIRING:1] MailQueueTooLong: messages not delivered',
-    text: ['Labels: instance = mx1.us.example', 'Description: 300 messages could not be delivered to remote hosts.', 'Contact: owner@us.example'],
+    text: [
+      'Labels: instance = mx1.us.example',
+      'Description: 300 messages could not be delivered to remote hosts.',
+      'Contact: owner@us.example',
+    ],
   },
   'an answer of a calendar': {
     from: 'Kim Lee <kim@office.example>',
     subject: 'Declined: Delivery problems, meeting with desk@us.example',
     fields: ['Content-Type: text/calendar; method=REPLY'],
-    text: ['BEGIN:VCALENDAR', 'METHOD:REPLY', 'BEGIN:VEVENT', 'ATTENDEE;PARTSTAT=DECLINED:mailto:kim@office.example', 'SUMMARY:Delivery failed, what now', 'END:VEVENT', 'END:VCALENDAR'],
+    text: [
+      'BEGIN:VCALENDAR',
+      'METHOD:REPLY',
+      'BEGIN:VEVENT',
+      'ATTENDEE;PARTSTAT=DECLINED:mailto:kim@office.example',
+      'SUMMARY:Delivery failed, what now',
+      'END:VEVENT',
+      'END:VCALENDAR',
+    ],
   },
   'a ticket that is open': {
     from: 'Support <support@tickets.example>',
     subject: '[Ticket #4711] Mail to kim@shop.example could not be delivered',
     fields: ['Auto-Submitted: auto-replied', 'X-Auto-Response-Suppress: All'],
-    text: ['We have received your request and opened a ticket.', '', 'You wrote:', '> Mail to kim@shop.example could not be delivered, the error is', '> 550 5.1.1 User unknown'],
+    text: [
+      'We have received your request and opened a ticket.',
+      '',
+      'You wrote:',
+      '> Mail to kim@shop.example could not be delivered, the error is',
+      '> 550 5.1.1 User unknown',
+    ],
   },
   'a ticket that was answered': {
     from: '"Ana (Support)" <support@tickets.example>',
@@ -95,17 +150,30 @@ const mails: Record<string, Mail> = {
   'a parcel that was not delivered': {
     from: 'ParcelFast <tracking@parcel.example>',
     subject: 'Delivery failed: your parcel 00340434 could not be delivered',
-    text: ['We could not deliver your parcel today because nobody was at the address.', 'Recipient: desk@us.example', 'A new delivery attempt will be made tomorrow.', 'Questions? parcels@parcel.example'],
+    text: [
+      'We could not deliver your parcel today because nobody was at the address.',
+      'Recipient: desk@us.example',
+      'A new delivery attempt will be made tomorrow.',
+      'Questions? parcels@parcel.example',
+    ],
   },
   'a parcel whose address is unknown': {
     from: 'Paketdienst <info@paket.example>',
     subject: 'Ihre Sendung konnte nicht zugestellt werden',
-    text: ['Ihr Paket konnte nicht zugestellt werden: Empfänger unbekannt, Adresse existiert nicht.', 'Absender: shop@laden.example', 'Empfänger: kim@office.example'],
+    text: [
+      'Ihr Paket konnte nicht zugestellt werden: Empfänger unbekannt, Adresse existiert nicht.',
+      'Absender: shop@laden.example',
+      'Empfänger: kim@office.example',
+    ],
   },
   'a parcel that goes back': {
     from: 'Poste <avis@poste.example>',
-    subject: "Échec de livraison de votre colis",
-    text: ["Votre colis n'a pas pu être livré : adresse introuvable.", 'Destinataire : kim@office.example', 'Il sera retourné à son expéditeur.'],
+    subject: 'Échec de livraison de votre colis',
+    text: [
+      "Votre colis n'a pas pu être livré : adresse introuvable.",
+      'Destinataire : kim@office.example',
+      'Il sera retourné à son expéditeur.',
+    ],
   },
   'a domain that expires': {
     from: 'Registrar <renewals@names.example>',
@@ -116,7 +184,13 @@ const mails: Record<string, Mail> = {
     from: 'Backup <backup@nas.example>',
     subject: 'Backup failed with errors: 3 files not delivered',
     fields: byProgram,
-    text: ['Job: nightly', 'Status: failed', 'Error: could not write to target', 'User: kim@office.example', 'Report sent to desk@us.example'],
+    text: [
+      'Job: nightly',
+      'Status: failed',
+      'Error: could not write to target',
+      'User: kim@office.example',
+      'Report sent to desk@us.example',
+    ],
   },
   'the output of cron': {
     from: 'Cron Daemon <root@host.example>',
@@ -128,19 +202,37 @@ const mails: Record<string, Mail> = {
     from: 'logwatch@host.example',
     subject: 'Logwatch for host (Linux)',
     fields: byProgram,
-    text: ['--------------------- Postfix Begin ------------------------', '   2   550 5.1.1 <kim@office.example>: User unknown', '   1   Delivery failed to lou@office.example', '---------------------- Postfix End -------------------------'],
+    text: [
+      '--------------------- Postfix Begin ------------------------',
+      '   2   550 5.1.1 <kim@office.example>: User unknown',
+      '   1   Delivery failed to lou@office.example',
+      '---------------------- Postfix End -------------------------',
+    ],
   },
   'the digest of a list': {
     from: 'postfix-users-request@lists.example',
     subject: 'postfix-users Digest, Vol 7, Issue 3',
     fields: ['List-ID: <postfix-users.lists.example>', 'Precedence: list'],
-    text: ['Today\'s Topics:', '   1. Mail delivery failed (Kim)', '', 'From: Kim <kim@office.example>', '', 'The mail is refused with 550 5.1.1 <lou@office.example>: User unknown.'],
+    text: [
+      "Today's Topics:",
+      '   1. Mail delivery failed (Kim)',
+      '',
+      'From: Kim <kim@office.example>',
+      '',
+      'The mail is refused with 550 5.1.1 <lou@office.example>: User unknown.',
+    ],
   },
   'a notice of a list to its owner': {
     from: 'mailman-bounces@lists.example',
     subject: 'Bounce action notification',
     fields: ['List-ID: <mailman.lists.example>', 'Precedence: bulk'],
-    text: ['This is a Mailman mailing list bounce action notice:', '    List:       users', '    Member:     kim@office.example', '    Action:     Subscription disabled.', '    Reason:     Excessive or fatal bounces.'],
+    text: [
+      'This is a Mailman mailing list bounce action notice:',
+      '    List:       users',
+      '    Member:     kim@office.example',
+      '    Action:     Subscription disabled.',
+      '    Reason:     Excessive or fatal bounces.',
+    ],
   },
   'a report of DMARC': {
     from: 'DMARC Aggregate Report <noreply-dmarc@big.example>',
@@ -161,12 +253,20 @@ const mails: Record<string, Mail> = {
   'a password that failed': {
     from: 'Security <no-reply@accounts.example>',
     subject: 'Failed sign-in attempt blocked',
-    text: ['We blocked a failed attempt to sign in to your account desk@us.example.', 'User: desk@us.example', 'Recovery address: kim@office.example'],
+    text: [
+      'We blocked a failed attempt to sign in to your account desk@us.example.',
+      'User: desk@us.example',
+      'Recovery address: kim@office.example',
+    ],
   },
   'an order that was cancelled': {
     from: 'Shop <orders@shop.example>',
     subject: 'Problem with the delivery of your order 1188',
-    text: ['Unfortunately your order could not be sent: the address is not valid.', 'Customer: kim@office.example', 'Address: 12 High Street'],
+    text: [
+      'Unfortunately your order could not be sent: the address is not valid.',
+      'Customer: kim@office.example',
+      'Address: 12 High Street',
+    ],
   },
   'a shipment, in Spanish': {
     from: 'Correos <info@correos.example>',
@@ -186,7 +286,10 @@ const mails: Record<string, Mail> = {
   'an application': {
     from: 'Jobs <jobs@firm.example>',
     subject: 'Your application was rejected',
-    text: ['We have rejected your application.', 'Contact person: kim@office.example. The address lou@office.example is not valid any more.'],
+    text: [
+      'We have rejected your application.',
+      'Contact person: kim@office.example. The address lou@office.example is not valid any more.',
+    ],
   },
   'a migration': {
     from: 'Admin <it@us.example>',
@@ -203,19 +306,35 @@ const mails: Record<string, Mail> = {
     from: 'MailScanner <postmaster@us.example>',
     subject: 'Warning: E-mail viruses detected',
     fields: byProgram,
-    text: ['The following e-mails were found to have: Virus Detected', 'They were addressed to you and have been deleted.', '', '    Sender: x@elsewhere.example', '    Recipient: desk@us.example', '    Subject: Delivery failed'],
+    text: [
+      'The following e-mails were found to have: Virus Detected',
+      'They were addressed to you and have been deleted.',
+      '',
+      '    Sender: x@elsewhere.example',
+      '    Recipient: desk@us.example',
+      '    Subject: Delivery failed',
+    ],
   },
   'a summary of quarantine': {
     from: 'Spam Filter <postmaster@us.example>',
     subject: 'Spam quarantine digest: 2 blocked messages',
     fields: byProgram,
-    text: ['Quarantine digest for desk@us.example', '', 'From: x@elsewhere.example  Subject: Undelivered Mail Returned to Sender', 'From: y@elsewhere.example  Subject: 550 User unknown', '', 'Release | Delete'],
+    text: [
+      'Quarantine digest for desk@us.example',
+      '',
+      'From: x@elsewhere.example  Subject: Undelivered Mail Returned to Sender',
+      'From: y@elsewhere.example  Subject: 550 User unknown',
+      '',
+      'Release | Delete',
+    ],
   },
   'who is away, and tells where else to write': {
     from: 'Kim Lee <kim@office.example>',
     subject: 'Mail delivery: I am away',
     fields: ['Return-Path: <>', 'Auto-Submitted: auto-replied'],
-    text: ['I am out of the office until Monday. If your message bounced, or failed to reach lou@office.example, write to team@office.example.'],
+    text: [
+      'I am out of the office until Monday. If your message bounced, or failed to reach lou@office.example, write to team@office.example.',
+    ],
   },
   'who has left': {
     from: 'Kim Lee <kim@office.example>',
@@ -233,13 +352,26 @@ const mails: Record<string, Mail> = {
     from: 'Postmaster <postmaster@isp.example>',
     subject: 'AW: Undelivered Mail Returned to Sender',
     fields: ['References: <1@us.example>', 'In-Reply-To: <1@us.example>'],
-    text: ['The other side refuses us. Wait until tomorrow.', '', 'Am 6. Mai schrieb Kim:', '> <lou@office.example>: host mx.office.example said:', '> 550 5.1.1 User unknown'],
+    text: [
+      'The other side refuses us. Wait until tomorrow.',
+      '',
+      'Am 6. Mai schrieb Kim:',
+      '> <lou@office.example>: host mx.office.example said:',
+      '> 550 5.1.1 User unknown',
+    ],
   },
   'a person who sends a report on': {
     from: 'Kim Lee <kim@office.example>',
     subject: 'Fwd: Undelivered Mail Returned to Sender',
     fields: ['X-Mailer: Apple Mail (2.3445)'],
-    text: ['See below.', '', '> From: MAILER-DAEMON@mx.office.example', '> Subject: Undelivered Mail Returned to Sender', '>', '> <lou@office.example>: host mx.office.example said: 550 5.1.1 User unknown (in reply to RCPT TO command)'],
+    text: [
+      'See below.',
+      '',
+      '> From: MAILER-DAEMON@mx.office.example',
+      '> Subject: Undelivered Mail Returned to Sender',
+      '>',
+      '> <lou@office.example>: host mx.office.example said: 550 5.1.1 User unknown (in reply to RCPT TO command)',
+    ],
   },
 }
 

@@ -41,10 +41,16 @@ test('the operator gets the mail as it came, within a message of ours', async ()
   const first = report()
   expect(await handler(first, person)).toMatchObject({ result: 'forwarded', summary: { from: 'Ann <ann@example.com>', subject: 'ü help' } })
   const [mail] = sent
-  expect(mail).toMatchObject({ to: 'me@example.com', subject: 'Mail to postmaster@relay.example: ü help', id: first.id.replace('rep_', 'em_') })
+  expect(mail).toMatchObject({
+    to: 'me@example.com',
+    subject: 'Mail to postmaster@relay.example: ü help',
+    id: first.id.replace('rep_', 'em_'),
+  })
   expect(mail?.headers).toEqual({ 'X-Sterna-Forwarded': 'relay.example' })
   const parsed = await simpleParser(composeParts('Subject: x', mail?.multipart ?? '', mail?.parts ?? []))
-  expect(parsed.text).toMatch(/Author as the mail has it: Ann <ann@example\.com>\nEnvelope sender: <ann@example\.com>\nHanded over by: 192\.0\.2\.1/)
+  expect(parsed.text).toMatch(
+    /Author as the mail has it: Ann <ann@example\.com>\nEnvelope sender: <ann@example\.com>\nHanded over by: 192\.0\.2\.1/,
+  )
   expect(parsed.attachments.map(({ contentType }) => contentType)).toEqual(['message/rfc822'])
   expect(parsed.attachments[0]?.content.toString()).toBe(person.toString())
 })
@@ -100,7 +106,8 @@ test('what programs send is handed on twenty times an hour, what people write a 
 
 test('lines may be as long as servers must take, and no longer', async () => {
   const { handler, report, sent } = handlerFor('me@example.com')
-  for (const length of [998, 999]) await handler(report(), Buffer.from(`From: ann@example.com\r\n\r\nshort\r\n${'x'.repeat(length)}\r\nshort`))
+  for (const length of [998, 999])
+    await handler(report(), Buffer.from(`From: ann@example.com\r\n\r\nshort\r\n${'x'.repeat(length)}\r\nshort`))
   expect(sent.map(({ parts }) => parts[1]?.contentType)).toEqual(['message/rfc822', 'application/octet-stream'])
 })
 
@@ -114,11 +121,21 @@ test('nobody alone keeps the mail of others from the operator', async () => {
 test('two servers whose operator is the postmaster of the other do not send a mail round and round', async () => {
   const one = handlerFor('postmaster@two.example')
   await one.handler(one.report(), person)
-  const asMail = ({ headers }: SystemMail): string => Object.entries(headers ?? {}).map(([name, value]) => `${name}: ${value}\r\n`).join('')
+  const asMail = ({ headers }: SystemMail): string =>
+    Object.entries(headers ?? {})
+      .map(([name, value]) => `${name}: ${value}\r\n`)
+      .join('')
   const two = handlerFor('postmaster@relay.example', 'two.example')
   await two.handler(two.report(), Buffer.from(`From: postmaster@relay.example\r\n${asMail(one.sent[0]!)}\r\n`))
   expect(two.sent[0]?.headers).toEqual({ 'X-Sterna-Forwarded': 'relay.example, two.example' })
   await one.handler(one.report(), Buffer.from(`From: postmaster@two.example\r\n${asMail(two.sent[0]!)}\r\n`))
   expect(one.sent).toHaveLength(1)
-  expect((await one.handler(one.report(), Buffer.from('From: a@b.example\r\nX-Sterna-Forwarded: a.example, b.example, c.example, d.example\r\n\r\n'))).result).toBe('not_forwarded')
+  expect(
+    (
+      await one.handler(
+        one.report(),
+        Buffer.from('From: a@b.example\r\nX-Sterna-Forwarded: a.example, b.example, c.example, d.example\r\n\r\n'),
+      )
+    ).result,
+  ).toBe('not_forwarded')
 })

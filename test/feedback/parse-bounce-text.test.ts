@@ -20,7 +20,10 @@ describe('reports without a delivery status, in the forms of many mail systems',
 })
 
 const notice = (content: string, headers: Record<string, string> = {}): ReturnedMessage => ({
-  headers: Object.entries({ from: 'MAILER-DAEMON@mx.test', subject: 'failure notice', ...headers }).map(([name, value]) => ({ name, value })),
+  headers: Object.entries({ from: 'MAILER-DAEMON@mx.test', subject: 'failure notice', ...headers }).map(([name, value]) => ({
+    name,
+    value,
+  })),
   parts: [{ contentType: 'text/plain', content }],
 })
 const recipients = (content: string, headers?: Record<string, string>): string[] =>
@@ -28,15 +31,47 @@ const recipients = (content: string, headers?: Record<string, string>): string[]
 
 describe('who has failed', () => {
   it.each<[string, string, string[]]>([
-    ['not the sender that the report names', 'The message from b@us.test to a@them.test could not be delivered: user unknown', ['a@them.test failed hard']],
-    ['not whom to turn to', 'Delivery failed:\n\n<a@them.test>\n  user unknown\n\nQuestions? Contact help@them.test.', ['a@them.test failed hard']],
-    ['a role that a reply begins with', '<webmaster@them.test>:\nSMTP error from remote mailer after RCPT TO:\n<webmaster@them.test>: host mx.them.test:\n550 <webmaster@them.test>... User unknown', ['webmaster@them.test failed hard']],
-    ['not the new address', 'There was an error delivering your mail to <a@them.test>.\n\nmx.them.test did not like our RCPT TO:\n551 User not local; please try <b@other.test>', ['a@them.test failed hard']],
-    ['nobody in what came back', '<a@them.test>: user unknown\n\n--- Original message ---\n\nFrom: b@us.test\nTo: c@them.test\n', ['a@them.test failed hard']],
+    [
+      'not the sender that the report names',
+      'The message from b@us.test to a@them.test could not be delivered: user unknown',
+      ['a@them.test failed hard'],
+    ],
+    [
+      'not whom to turn to',
+      'Delivery failed:\n\n<a@them.test>\n  user unknown\n\nQuestions? Contact help@them.test.',
+      ['a@them.test failed hard'],
+    ],
+    [
+      'a role that a reply begins with',
+      '<webmaster@them.test>:\nSMTP error from remote mailer after RCPT TO:\n<webmaster@them.test>: host mx.them.test:\n550 <webmaster@them.test>... User unknown',
+      ['webmaster@them.test failed hard'],
+    ],
+    [
+      'not the new address',
+      'There was an error delivering your mail to <a@them.test>.\n\nmx.them.test did not like our RCPT TO:\n551 User not local; please try <b@other.test>',
+      ['a@them.test failed hard'],
+    ],
+    [
+      'nobody in what came back',
+      '<a@them.test>: user unknown\n\n--- Original message ---\n\nFrom: b@us.test\nTo: c@them.test\n',
+      ['a@them.test failed hard'],
+    ],
     ['nobody without a word of failure', 'We have met a@them.test and c@them.test there.', []],
-    ['not the owner of a list', 'Your message to a@them.test was rejected: user unknown. If you disagree, contact the owner at\na-owner@them.test.', ['a@them.test failed hard']],
-    ['each of a row, with the reason behind it', 'Intended Recipients: <a@them.test>, <c@them.test>\nFailure Reason: Domain not found: them.test', ['a@them.test failed hard', 'c@them.test failed hard']],
-    ['each of a list, once', '<a@them.test>, <c@them.test>: user unknown\n<a@them.test>: user unknown', ['a@them.test failed hard', 'c@them.test failed hard']],
+    [
+      'not the owner of a list',
+      'Your message to a@them.test was rejected: user unknown. If you disagree, contact the owner at\na-owner@them.test.',
+      ['a@them.test failed hard'],
+    ],
+    [
+      'each of a row, with the reason behind it',
+      'Intended Recipients: <a@them.test>, <c@them.test>\nFailure Reason: Domain not found: them.test',
+      ['a@them.test failed hard', 'c@them.test failed hard'],
+    ],
+    [
+      'each of a list, once',
+      '<a@them.test>, <c@them.test>: user unknown\n<a@them.test>: user unknown',
+      ['a@them.test failed hard', 'c@them.test failed hard'],
+    ],
   ])('%s', (_, content, expected) => expect(recipients(content, { subject: 'Undelivered mail' })).toEqual(expected))
 
   it('is told by the field for it', () => {
@@ -46,7 +81,10 @@ describe('who has failed', () => {
 
   it('is not hard for what is said of another', () => {
     const headers = { 'x-failed-recipients': 'a@them.test, c@them.test', subject: 'Mail delivery failed' }
-    expect(recipients('The following address failed:\n\n  c@them.test\n    user unknown', headers)).toEqual(['a@them.test failed', 'c@them.test failed hard'])
+    expect(recipients('The following address failed:\n\n  c@them.test\n    user unknown', headers)).toEqual([
+      'a@them.test failed',
+      'c@them.test failed hard',
+    ])
   })
 
   it('is whom the message was for, where the report names nobody', () => {
@@ -61,12 +99,28 @@ describe('a reply that is quoted', () => {
     ['at RCPT', '<a@them.test>: host mx.test said: 550 User unknown (in reply to RCPT TO command)', true],
     ['at RCPT, as Coremail has it', '<a@them.test>\nSMTP error, RCPT TO: Host mx.test(192.0.2.1) said 550 User unknown', true],
     ['at RCPT, as Gmail numbers it', '<a@them.test>\nThe error that the other server returned was: 550 550 User unknown (state 14).', true],
-    ['at RCPT, as GroupWise shows it', 'Undeliverable:\n\ta@them.test (550 No such recipient)\n\nTranscript of session follows:\n   Command: RCPT TO:<a@them.test>\n   Response: 550 No such recipient', true],
-    ['at RCPT, broken before its recipient', '<a@them.test>: host mx.test said: 550\n    <a@them.test>... User unknown (in reply to RCPT TO command)', true],
+    [
+      'at RCPT, as GroupWise shows it',
+      'Undeliverable:\n\ta@them.test (550 No such recipient)\n\nTranscript of session follows:\n   Command: RCPT TO:<a@them.test>\n   Response: 550 No such recipient',
+      true,
+    ],
+    [
+      'at RCPT, broken before its recipient',
+      '<a@them.test>: host mx.test said: 550\n    <a@them.test>... User unknown (in reply to RCPT TO command)',
+      true,
+    ],
     ['at RCPT, as IMail has it', '<a@them.test>:\nRCPT TO generated following response:\n550 unknown user <a@them.test>', true],
     ['at RCPT, its command alone', 'Undeliverable:\n\ta@them.test (550 No such recipient)\n\n   Command: RCPT TO:<a@them.test>', true],
-    ['after the data, as GroupWise shows it', 'Undeliverable:\n\ta@them.test (550 No such recipient)\n\n   Command: DATA\n   Response: 550 No such recipient', false],
-    ['after the data, as Gmail numbers it', '<a@them.test>\nThe error that the other server returned was: 550 550 User unknown (state 17).', false],
+    [
+      'after the data, as GroupWise shows it',
+      'Undeliverable:\n\ta@them.test (550 No such recipient)\n\n   Command: DATA\n   Response: 550 No such recipient',
+      false,
+    ],
+    [
+      'after the data, as Gmail numbers it',
+      '<a@them.test>\nThe error that the other server returned was: 550 550 User unknown (state 17).',
+      false,
+    ],
     ['with a code of the address', '<a@them.test>: host mx.test said: 550 5.1.1 User unknown', true],
     ['after the data', '<a@them.test>: host mx.test said: 550 User unknown (in reply to end of DATA command)', false],
     ['nobody knows where', '<a@them.test>: host mx.test said: 550 User unknown', false],
@@ -76,27 +130,35 @@ describe('a reply that is quoted', () => {
 })
 
 it('what 1&1 says was said after the data is not hard, though it quotes no code', () => {
-  const said = (phase: string) => recipients(`failed:\n\n"a@them.test":\nSMTP error from remote server ${phase}:\nhost: mx.them.test\nno such recipient here`)
+  const said = (phase: string) =>
+    recipients(`failed:\n\n"a@them.test":\nSMTP error from remote server ${phase}:\nhost: mx.them.test\nno such recipient here`)
   expect(said('after transfer of mail text')).toEqual(['a@them.test failed'])
   expect(said('after RCPT command')).toEqual(['a@them.test failed hard'])
 })
 
 it('what Postfix tells its operator of the session of a client is never hard', () => {
-  const transcript = 'Transcript of session follows.\n\n Out: 220 mx.test ESMTP Postfix\n In:  RCPT TO:<a@them.test>\n Out: 550 5.1.1 <a@them.test>: Recipient address rejected: User unknown'
+  const transcript =
+    'Transcript of session follows.\n\n Out: 220 mx.test ESMTP Postfix\n In:  RCPT TO:<a@them.test>\n Out: 550 5.1.1 <a@them.test>: Recipient address rejected: User unknown'
   expect(recipients(transcript, { subject: 'Postfix SMTP server: errors from client.test[192.0.2.1]' })).toEqual(['a@them.test failed'])
   expect(recipients(transcript, { subject: 'Undelivered mail' })).toEqual(['a@them.test failed hard'])
 })
 
 it('what stands ahead of a header that came back without a word is read, the transcript too', () => {
   const original = '\nFrom: b@us.test\nTo: <a@them.test, c@other.test>\nSubject: x\nMessage-ID: <1@us.test>\n'
-  const reasons = 'The message to <a@them.test> was undeliverable:\n5.2.2 - Mailbox full\n\nThe message to <c@other.test> was undeliverable:\n5.1.2 - Bad destination host'
+  const reasons =
+    'The message to <a@them.test> was undeliverable:\n5.2.2 - Mailbox full\n\nThe message to <c@other.test> was undeliverable:\n5.1.2 - Bad destination host'
   expect(recipients(`${reasons}\n${original}`)).toEqual(['a@them.test failed', 'c@other.test failed hard'])
-  expect(recipients('These addresses failed:\n\n> a@them.test\n\nBelow is a copy of the session transcript:\n\n DNS: domain name unknown (them.test)')).toEqual(['a@them.test failed hard'])
+  expect(
+    recipients(
+      'These addresses failed:\n\n> a@them.test\n\nBelow is a copy of the session transcript:\n\n DNS: domain name unknown (them.test)',
+    ),
+  ).toEqual(['a@them.test failed hard'])
 })
 
 it('whoever is known to have failed is looked for, however the text names them', () => {
   const headers = { 'x-failed-recipients': 'a@them.test, c@other.test', subject: 'Undeliverable mail' }
-  const content = "Failed to deliver to 'a@them.test':\n 550 5.1.1 <a@them.test>... User unknown\n\nFailed to deliver to 'c@other.test':\n domain name does not exist"
+  const content =
+    "Failed to deliver to 'a@them.test':\n 550 5.1.1 <a@them.test>... User unknown\n\nFailed to deliver to 'c@other.test':\n domain name does not exist"
   expect(recipients(content, headers)).toEqual(['a@them.test failed hard', 'c@other.test failed hard'])
 })
 
@@ -108,7 +170,10 @@ describe('reports in many languages', () => {
     ['Viestiä ei voitu toimittaa', 'Viestiä vastaanottajalle a@them.test ei voitu toimittaa. Vastaanottajaa ei löydy.'],
     ['Nedoručená zpráva', 'Vaši zprávu pro a@them.test se nepodařilo doručit. Uživatel neexistuje.'],
     ['Kézbesíthetetlen levél', 'Az a@them.test címre küldött levél nem kézbesíthető. A felhasználó nem létezik.'],
-    ['تعذر تسليم الرسالة', 'تعذر تسليم رسالتك إلى المستلم التالي:\n\na@them.test\n\nالسبب: عنوان البريد الإلكتروني للمستلم غير موجود على هذا الخادم.'],
+    [
+      'تعذر تسليم الرسالة',
+      'تعذر تسليم رسالتك إلى المستلم التالي:\n\na@them.test\n\nالسبب: عنوان البريد الإلكتروني للمستلم غير موجود على هذا الخادم.',
+    ],
     ['Teslim edilemedi', 'a@them.test adresine gönderdiğiniz ileti teslim edilemedi. Kullanıcı bulunamadı.'],
     ['Лист не доставлено', 'Ваш лист для a@them.test не доставлено. Користувача не існує.'],
     ['Αποτυχία παράδοσης', 'Το μήνυμά σας προς a@them.test δεν παραδόθηκε. Ο παραλήπτης δεν υπάρχει.'],
@@ -126,7 +191,10 @@ describe('reports in many languages', () => {
 
 describe('a report of a sender that is no known system', () => {
   it.each([
-    ['Mancata consegna del messaggio', 'Non è stato possibile recapitare il suo messaggio al destinatario a@them.test.\nMotivo: la casella non esiste'],
+    [
+      'Mancata consegna del messaggio',
+      'Non è stato possibile recapitare il suo messaggio al destinatario a@them.test.\nMotivo: la casella non esiste',
+    ],
     ['NON RECAPITATO: ciao', 'Il messaggio non è stato recapitato a:\n a@them.test\nMotivo: utente sconosciuto'],
     ['Wiadomość nie została dostarczona', 'Twoja wiadomość do a@them.test nie została dostarczona.\nPowód: użytkownik nie istnieje'],
     ["Votre message n'a pas été remis", "Votre message à a@them.test n'a pas pu être remis.\nRaison : utilisateur inconnu"],
@@ -152,23 +220,70 @@ describe('what may be so is not proved', () => {
 
 describe('what is said of a list', () => {
   it.each<[string, string, string[]]>([
-    ['one reason behind it', 'Not delivered to:\na@them.test\nc@them.test\n\nReason: the domain them.test does not exist', ['a@them.test failed', 'c@them.test failed hard']],
-    ['a reason before each', 'The following users are unknown:\n  a@them.test\n\nThe mailbox of these is full:\n  c@them.test', ['a@them.test failed hard', 'c@them.test failed']],
-    ['the other way round', 'The mailbox of these is full:\n  a@them.test\n\nThe following users are unknown:\n  c@them.test', ['a@them.test failed', 'c@them.test failed hard']],
-    ['a reason each', 'Failed:\n\na@them.test - user unknown\nc@them.test - mailbox is full', ['a@them.test failed hard', 'c@them.test failed']],
-    ['a field of the reason before each', 'Reason: mailbox is full\nRecipient: a@them.test\n\nReason: user unknown\nRecipient: c@them.test', ['a@them.test failed', 'c@them.test failed']],
+    [
+      'one reason behind it',
+      'Not delivered to:\na@them.test\nc@them.test\n\nReason: the domain them.test does not exist',
+      ['a@them.test failed', 'c@them.test failed hard'],
+    ],
+    [
+      'a reason before each',
+      'The following users are unknown:\n  a@them.test\n\nThe mailbox of these is full:\n  c@them.test',
+      ['a@them.test failed hard', 'c@them.test failed'],
+    ],
+    [
+      'the other way round',
+      'The mailbox of these is full:\n  a@them.test\n\nThe following users are unknown:\n  c@them.test',
+      ['a@them.test failed', 'c@them.test failed hard'],
+    ],
+    [
+      'a reason each',
+      'Failed:\n\na@them.test - user unknown\nc@them.test - mailbox is full',
+      ['a@them.test failed hard', 'c@them.test failed'],
+    ],
+    [
+      'a field of the reason before each',
+      'Reason: mailbox is full\nRecipient: a@them.test\n\nReason: user unknown\nRecipient: c@them.test',
+      ['a@them.test failed', 'c@them.test failed'],
+    ],
     ['delivered, in French', 'Votre message a bien été remis aux destinataires suivants :\n\n  <a@them.test>', ['a@them.test delivered']],
-    ['one that was delivered', 'The message was delivered to:\n  a@them.test\n\nIt could not be delivered to:\n  c@them.test: user unknown', ['a@them.test delivered', 'c@them.test failed hard']],
-    ['one of two, nobody knows which', 'Delivery to a@them.test and c@them.test failed: one of the users is unknown.', ['a@them.test failed', 'c@them.test failed']],
-    ['a reply of its own for one', 'Fatal errors:\n<a@them.test>\nc@them.test\n\n550 <a@them.test>... Host unknown (Name server: them.test: host not found)\n... while talking to mx.test:\n>>> MAIL From:<b@us.test>\n<<< 552 5.3.4 Message too big\n554 c@them.test... Service unavailable', ['a@them.test failed hard', 'c@them.test failed']],
-    ['a reply that begins with a label', 'Failed:\n\n  a@them.test\n    after RCPT TO:<a@them.test>:\n    host mx.test: 550 Unknown user: a@them.test\n  c@them.test\n    mailbox is full', ['a@them.test failed hard', 'c@them.test failed']],
-    ['a reason of the last one only', 'Failed:\n\na@them.test\nc@them.test\n  user unknown', ['a@them.test failed', 'c@them.test failed hard']],
+    [
+      'one that was delivered',
+      'The message was delivered to:\n  a@them.test\n\nIt could not be delivered to:\n  c@them.test: user unknown',
+      ['a@them.test delivered', 'c@them.test failed hard'],
+    ],
+    [
+      'one of two, nobody knows which',
+      'Delivery to a@them.test and c@them.test failed: one of the users is unknown.',
+      ['a@them.test failed', 'c@them.test failed'],
+    ],
+    [
+      'a reply of its own for one',
+      'Fatal errors:\n<a@them.test>\nc@them.test\n\n550 <a@them.test>... Host unknown (Name server: them.test: host not found)\n... while talking to mx.test:\n>>> MAIL From:<b@us.test>\n<<< 552 5.3.4 Message too big\n554 c@them.test... Service unavailable',
+      ['a@them.test failed hard', 'c@them.test failed'],
+    ],
+    [
+      'a reply that begins with a label',
+      'Failed:\n\n  a@them.test\n    after RCPT TO:<a@them.test>:\n    host mx.test: 550 Unknown user: a@them.test\n  c@them.test\n    mailbox is full',
+      ['a@them.test failed hard', 'c@them.test failed'],
+    ],
+    [
+      'a reason of the last one only',
+      'Failed:\n\na@them.test\nc@them.test\n  user unknown',
+      ['a@them.test failed', 'c@them.test failed hard'],
+    ],
   ])('%s', (_, content, expected) => expect(recipients(content, { subject: 'Undelivered mail' })).toEqual(expected))
 })
 
 describe('a dialogue counts by the last command', () => {
   const dialogue = (prefix: string, sent: string, received: string, last: string[]): string =>
-    [`${sent} EHLO us.test`, `${received} 250-them.test`, `${received} 250 SIZE 9`, `${sent} MAIL From:<b@us.test>`, `${received} 250 OK`, `${sent} RCPT To:<a@them.test>`]
+    [
+      `${sent} EHLO us.test`,
+      `${received} 250-them.test`,
+      `${received} 250 SIZE 9`,
+      `${sent} MAIL From:<b@us.test>`,
+      `${received} 250 OK`,
+      `${sent} RCPT To:<a@them.test>`,
+    ]
       .concat(last, `${sent} QUIT`)
       .map((line) => ` ${prefix}${line}`)
       .join('\n')
@@ -184,17 +299,29 @@ describe('a dialogue counts by the last command', () => {
   ] as const
 
   it.each(forms)('%s%s and %s', (prefix, sent, received) => {
-    const said = (last: string[]): string[] => recipients(`Failed address: a@them.test\n\n--- Session Transcript ---\n${dialogue(prefix, sent, received, last)}`)
+    const said = (last: string[]): string[] =>
+      recipients(`Failed address: a@them.test\n\n--- Session Transcript ---\n${dialogue(prefix, sent, received, last)}`)
     expect(said([`${received} 550 No such user here`])).toEqual(['a@them.test failed hard'])
     expect(said([`${received} 550-sorry`, `${received} 550 No such user here`])).toEqual(['a@them.test failed hard'])
-    expect(said([`${received} 250 OK`, `${sent} DATA`, `${received} 354 go`, `${received} 550 No such user here`])).toEqual(['a@them.test failed'])
+    expect(said([`${received} 250 OK`, `${sent} DATA`, `${received} 354 go`, `${received} 550 No such user here`])).toEqual([
+      'a@them.test failed',
+    ])
     expect(said([`${received} 250 OK`, `${sent} DATA`, `${received} 550 No such user here`])).toEqual(['a@them.test failed'])
   })
 })
 
 describe('a dialogue that Sendmail quotes', () => {
   const sendmail = (...said: string[]): string[] =>
-    recipients(['   ----- The following addresses had permanent fatal errors -----', '<a@them.test>', '<c@other.test>', '', '   ----- Transcript of session follows -----', ...said].join('\n'))
+    recipients(
+      [
+        '   ----- The following addresses had permanent fatal errors -----',
+        '<a@them.test>',
+        '<c@other.test>',
+        '',
+        '   ----- Transcript of session follows -----',
+        ...said,
+      ].join('\n'),
+    )
 
   it.each<[string, string[], string[]]>([
     [
@@ -204,12 +331,22 @@ describe('a dialogue that Sendmail quotes', () => {
     ],
     [
       'what it says itself to every 554',
-      ['>>> RCPT To:<a@them.test>', '<<< 550 #5.1.0 Address rejected', '550 5.1.1 <a@them.test>... User unknown', '554 5.0.0 Service unavailable'],
+      [
+        '>>> RCPT To:<a@them.test>',
+        '<<< 550 #5.1.0 Address rejected',
+        '550 5.1.1 <a@them.test>... User unknown',
+        '554 5.0.0 Service unavailable',
+      ],
       ['a@them.test failed hard', 'c@other.test failed'],
     ],
     [
       'but not what it found out itself of another',
-      ['>>> RCPT To:<a@them.test>', '<<< 550 5.7.1 <a@them.test>... Blocked', '550 5.1.1 <a@them.test>... User unknown', '550 5.1.2 <c@other.test>... Host unknown'],
+      [
+        '>>> RCPT To:<a@them.test>',
+        '<<< 550 5.7.1 <a@them.test>... Blocked',
+        '550 5.1.1 <a@them.test>... User unknown',
+        '550 5.1.2 <c@other.test>... Host unknown',
+      ],
       ['a@them.test failed', 'c@other.test failed hard'],
     ],
   ])('leaves out %s', (_, said, expected) => expect(sendmail(...said)).toEqual(expected))
@@ -252,11 +389,20 @@ describe('what a mail system tells the owner of a mailbox, or its operator, name
     ['Avertissement', 'Votre boîte a@them.test est presque pleine. Les messages ne pourront plus être remis.'],
     ['Virus Alert', 'A virus was found in a message addressed to you.\n\nFrom: x@elsewhere.test\nTo: a@them.test\nAction: deleted'],
     ['Virus detected', 'Notification to the administrator: infected mail was blocked.\nRecipient: a@them.test'],
-    ['Virus gefunden', 'In einer an Sie gerichteten E-Mail wurde ein Virus gefunden. Sie wurde nicht zugestellt.\nVon: x@elsewhere.test\nAn: a@them.test'],
+    [
+      'Virus gefunden',
+      'In einer an Sie gerichteten E-Mail wurde ein Virus gefunden. Sie wurde nicht zugestellt.\nVon: x@elsewhere.test\nAn: a@them.test',
+    ],
     ['Message blocked', 'A message sent to you was placed in quarantine.\nTo: a@them.test\nReason: spam'],
     ['Quota', 'Ваш почтовый ящик a@them.test почти заполнен. Новые письма не будут доставлены.'],
-    ['VIRUS IN MAIL TO YOU', 'VIRUS ALERT\n\nOur content checker found a virus in an email to you from <x@elsewhere.test>.\nSubject of the mail was: Mail Delivery (failure a@them.test)'],
-    ['Quarantine summary: 2 messages not delivered to you', 'The following messages were addressed to you@us.test and are held in quarantine:\n\n 1. x@elsewhere.test  "Delivery failed"\n 2. a@them.test "Transfer"'],
+    [
+      'VIRUS IN MAIL TO YOU',
+      'VIRUS ALERT\n\nOur content checker found a virus in an email to you from <x@elsewhere.test>.\nSubject of the mail was: Mail Delivery (failure a@them.test)',
+    ],
+    [
+      'Quarantine summary: 2 messages not delivered to you',
+      'The following messages were addressed to you@us.test and are held in quarantine:\n\n 1. x@elsewhere.test  "Delivery failed"\n 2. a@them.test "Transfer"',
+    ],
     ['邮箱容量提醒', '您的邮箱 a@them.test 即将满，新邮件将被退回。'],
   ])('%s: %s', (subject, content) => expect(recipients(content, { subject })).toEqual([]))
 
@@ -268,8 +414,20 @@ describe('what a mail system tells the owner of a mailbox, or its operator, name
 })
 
 test('whatever is written there, nothing is hard without an address', () => {
-  const lines = fc.constantFrom('<a@b.test>: user unknown', '', '   ----- Transcript of session follows -----', '>>> RCPT To:<a@b.test>', '<<< 550 no', '@', 'To: <', 'will be retried')
-  const content = fc.oneof(fc.string({ unit: 'binary', maxLength: 2000 }), fc.array(lines, { maxLength: 60 }).map((some) => some.join('\n')))
+  const lines = fc.constantFrom(
+    '<a@b.test>: user unknown',
+    '',
+    '   ----- Transcript of session follows -----',
+    '>>> RCPT To:<a@b.test>',
+    '<<< 550 no',
+    '@',
+    'To: <',
+    'will be retried',
+  )
+  const content = fc.oneof(
+    fc.string({ unit: 'binary', maxLength: 2000 }),
+    fc.array(lines, { maxLength: 60 }).map((some) => some.join('\n')),
+  )
   fc.assert(
     fc.property(content, fc.constantFrom('text/plain', 'text/html', 'message/rfc822', 'message/delivery-status'), (text, contentType) => {
       for (const { address, reason } of parseBounceText({ ...notice(''), parts: [{ contentType, content: text }] })) {

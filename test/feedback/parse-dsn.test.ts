@@ -10,7 +10,8 @@ const dsn = (status: string, text = ''): ReturnedMessage => ({
     { contentType: 'message/delivery-status', content: status },
   ],
 })
-const only = (fields: string, text = '') => parseDsn(dsn(`Reporting-MTA: dns; mx.relay.example\n\nFinal-Recipient: rfc822; a@b.example\n${fields}\n`, text))?.[0]
+const only = (fields: string, text = '') =>
+  parseDsn(dsn(`Reporting-MTA: dns; mx.relay.example\n\nFinal-Recipient: rfc822; a@b.example\n${fields}\n`, text))?.[0]
 
 describe('the action', () => {
   it.each([
@@ -36,7 +37,10 @@ describe('the action', () => {
 
 it('a status in the message that came back is none', () => {
   const status = 'Final-Recipient: rfc822; c@d.example\nAction: failed\nStatus: 5.1.1\n'
-  const headers = [{ name: 'from', value: 'MAILER-DAEMON@mx.b.example' }, { name: 'subject', value: 'Undelivered mail' }]
+  const headers = [
+    { name: 'from', value: 'MAILER-DAEMON@mx.b.example' },
+    { name: 'subject', value: 'Undelivered mail' },
+  ]
   const read = (original: string) => {
     const content = `<a@b.example>: mailbox is full\n\n--- Original message ---\n\n${original}\n\n${status}`
     return parseDsn({ headers, parts: [{ contentType: 'text/plain', content }] })
@@ -47,7 +51,9 @@ it('a status in the message that came back is none', () => {
 
 describe('of several recipients', () => {
   const hard = (...replies: string[]) => {
-    const blocks = replies.map((reply, index) => `Final-Recipient: rfc822; a${index}@b.example\nAction: failed\nDiagnostic-Code: smtp; ${reply}\n`)
+    const blocks = replies.map(
+      (reply, index) => `Final-Recipient: rfc822; a${index}@b.example\nAction: failed\nDiagnostic-Code: smtp; ${reply}\n`,
+    )
     return parseDsn(dsn(`Reporting-MTA: dns; mx.relay.example\n\n${blocks.join('\n')}`))?.map((each) => each.hard)
   }
 
@@ -66,10 +72,26 @@ describe('hard is only what is proved', () => {
     ['Status: 5.1.1', '', true],
     ['Status: 5.0.0\nDiagnostic-Code: smtp; 550 5.1.1 User unknown', '', true],
     ['Status: 5.0.0\nDiagnostic-Code: smtp; 550 User unknown', '', false],
-    ['Action: failed\nStatus: 4.0.0\nDiagnostic-Code: smtp; all MXs returned transient failures (last: dial tcp: lookup b.example on 192.0.2.1:53: no such host)', '', false],
-    ['Action: failed\nStatus: 4.0.0\nDiagnostic-Code: smtp; all MXs returned transient failures (last: dial tcp: lookup mx2.b.example on 192.0.2.1:53: no such host)', '', false],
-    ['Action: failed\nStatus: 4.3.0\nDiagnostic-Code: smtp; 451 4.3.0 milter: dial tcp: lookup rspamd on 127.0.0.11:53: no such host', '', false],
-    ['Action: failed\nStatus: 5.0.0\nDiagnostic-Code: x-relay; dial tcp: lookup smarthost.internal on 192.0.2.1:53: no such host', '', false],
+    [
+      'Action: failed\nStatus: 4.0.0\nDiagnostic-Code: smtp; all MXs returned transient failures (last: dial tcp: lookup b.example on 192.0.2.1:53: no such host)',
+      '',
+      false,
+    ],
+    [
+      'Action: failed\nStatus: 4.0.0\nDiagnostic-Code: smtp; all MXs returned transient failures (last: dial tcp: lookup mx2.b.example on 192.0.2.1:53: no such host)',
+      '',
+      false,
+    ],
+    [
+      'Action: failed\nStatus: 4.3.0\nDiagnostic-Code: smtp; 451 4.3.0 milter: dial tcp: lookup rspamd on 127.0.0.11:53: no such host',
+      '',
+      false,
+    ],
+    [
+      'Action: failed\nStatus: 5.0.0\nDiagnostic-Code: x-relay; dial tcp: lookup smarthost.internal on 192.0.2.1:53: no such host',
+      '',
+      false,
+    ],
     ['Status: 5.0.0\nDiagnostic-Code: smtp; 550 <a@b.example>... User unknown', '', false],
     ['Status: 5.0.0\nDiagnostic-Code: smtp; 550 <a@b.example>... Host unknown', '', true],
     ['Status: 5.0.0\nDiagnostic-Code: smtp; 550 User unknown', said('RCPT TO'), true],
@@ -77,15 +99,31 @@ describe('hard is only what is proved', () => {
     ['Status: 5.0.0\nDiagnostic-Code: smtp; 550 User unknown', said('MAIL FROM'), false],
     ['Status: 5.0.0\nDiagnostic-Code: smtp; 550 User unknown', '>>> RCPT To:<a@b.example>\n<<< 550 User unknown', true],
     ['Status: 5.0.0\nDiagnostic-Code: smtp; 550 User unknown', '>>> DATA\n<<< 550 User unknown', false],
-    ['Status: 5.0.0\nDiagnostic-Code: smtp; 550 SMTP error from remote mail server after RCPT TO:<a@b.example>: 550 User unknown', '', true],
-    ['Status: 5.1.1\nDiagnostic-Code: smtp; 550 Go away', '... while talking to mx.b.example.:\n<<< 550 Go away\n550 5.1.1 <a@b.example>... User unknown', false],
+    [
+      'Status: 5.0.0\nDiagnostic-Code: smtp; 550 SMTP error from remote mail server after RCPT TO:<a@b.example>: 550 User unknown',
+      '',
+      true,
+    ],
+    [
+      'Status: 5.1.1\nDiagnostic-Code: smtp; 550 Go away',
+      '... while talking to mx.b.example.:\n<<< 550 Go away\n550 5.1.1 <a@b.example>... User unknown',
+      false,
+    ],
     ['Action: delayed\nStatus: 4.1.1\nDiagnostic-Code: smtp; 450 4.1.1 User unknown', '', false],
     ['Status: 5.2.2\nDiagnostic-Code: smtp; 552 5.2.2 over quota', '', false],
     ['Status: 5.4.7', '', false],
     ['Status: 5.0.0\nDiagnostic-Code: smtp; 550 User unknown', `${said('RCPT TO')}\n\n${said('end of DATA')}`, false],
-    ['Status: 5.5.0\nDiagnostic-Code: smtp; 550 User unknown', '(reason: 550 User unknown)\n\n>>> RCPT To:<a@b.example>\n<<< 550 User unknown', true],
+    [
+      'Status: 5.5.0\nDiagnostic-Code: smtp; 550 User unknown',
+      '(reason: 550 User unknown)\n\n>>> RCPT To:<a@b.example>\n<<< 550 User unknown',
+      true,
+    ],
     ['Status: 5.4.1\nDiagnostic-Code: smtp; 550 5.4.1 Recipient address rejected: Access denied. AS(201806281)', '', true],
-    ['Status: 5.4.1\nDiagnostic-Code: smtp; 550 5.4.1 Recipient address rejected: Access denied. See https://aka.ms/EXOSmtpErrors', '', false],
+    [
+      'Status: 5.4.1\nDiagnostic-Code: smtp; 550 5.4.1 Recipient address rejected: Access denied. See https://aka.ms/EXOSmtpErrors',
+      '',
+      false,
+    ],
     ['Status: 5.0.0\nDiagnostic-Code: smtp; 550 Domain not found', '', false],
     ['Status: 5.1.2\nDiagnostic-Code: smtp; 550 Host unknown', '', true],
     ['Status: 5.1.2\nDiagnostic-Code: smtp; 550 <a@b.example>: unknown domain b.example', '', true],
@@ -103,8 +141,16 @@ describe('hard is only what is proved', () => {
     ["Status: 5.0.0\nDiagnostic-Code: smtp; 5.1.0 - Unknown address error 550-'No such user here' (delivery attempts: 0)", '', true],
     ["Status: 5.0.0\nDiagnostic-Code: smtp; 5.1.0 - Unknown address error 550-'Message refused' (delivery attempts: 0)", '', false],
     ['Status: 5.1.0\nDiagnostic-Code: smtp; 550 5.1.0 Sender rejected', '', false],
-    ['Status: 5.1.351\nDiagnostic-Code: smtp; 550 5.1.351 Remote server returned unknown recipient or mailbox unavailable -> 554 5.7.1 policy', '', false],
-    ['Status: 5.1.351\nDiagnostic-Code: smtp; 550 5.1.351 Remote server returned unknown recipient or mailbox unavailable -> 550 5.1.1 User unknown', '', true],
+    [
+      'Status: 5.1.351\nDiagnostic-Code: smtp; 550 5.1.351 Remote server returned unknown recipient or mailbox unavailable -> 554 5.7.1 policy',
+      '',
+      false,
+    ],
+    [
+      'Status: 5.1.351\nDiagnostic-Code: smtp; 550 5.1.351 Remote server returned unknown recipient or mailbox unavailable -> 550 5.1.1 User unknown',
+      '',
+      true,
+    ],
     ['Status: 5.5.0\nDiagnostic-Code: smtp; 550 5.5.0 Requested action not taken: mailbox unavailable (S2017062302).', '', false],
   ])('%j %j', (fields, text, hard) => {
     expect(only(fields, text)?.hard).toBe(hard)
@@ -169,7 +215,16 @@ it('reads back what was composed, in any order and folding, with empty lines or 
 it('takes whatever text for a status without breaking', () => {
   const line = fc.oneof(
     fc.string({ maxLength: 60 }),
-    fc.constantFrom('Final-Recipient: rfc822; a@b', 'Original-Recipient:', 'Action: failed', 'Status: 5', 'Diagnostic-Code: x;', '', ' ', '--x'),
+    fc.constantFrom(
+      'Final-Recipient: rfc822; a@b',
+      'Original-Recipient:',
+      'Action: failed',
+      'Status: 5',
+      'Diagnostic-Code: x;',
+      '',
+      ' ',
+      '--x',
+    ),
   )
   fc.assert(
     fc.property(fc.array(line, { maxLength: 40 }), (lines) => {

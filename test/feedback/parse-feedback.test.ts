@@ -30,8 +30,14 @@ const damages: [string, (source: string) => string][] = [
   ['a CR too many', (source) => source.replaceAll('\n', '\r\r\n')],
   ['spaces behind a delimiter', (source) => source.replace(/^--=_report$/gm, '--=_report  ')],
   ['no final delimiter', (source) => source.replace('--=_report--\n', '')],
-  ['another label in capitals', (source) => source.replace(/content-type: message\/(?:global-)?delivery-status/i, 'CONTENT-TYPE: Message/Delivery-Status')],
-  ['the label of a file', (source) => source.replace(/content-type: message\/(?:global-)?delivery-status/i, 'Content-Type: application/octet-stream')],
+  [
+    'another label in capitals',
+    (source) => source.replace(/content-type: message\/(?:global-)?delivery-status/i, 'CONTENT-TYPE: Message/Delivery-Status'),
+  ],
+  [
+    'the label of a file',
+    (source) => source.replace(/content-type: message\/(?:global-)?delivery-status/i, 'Content-Type: application/octet-stream'),
+  ],
 ]
 const withoutCoding: typeof damages = [
   ['no boundary', (source) => source.replace(/;\n\tboundary="=_report"/, '')],
@@ -50,34 +56,74 @@ describe.each(['postfix-user-unknown', 'exim-mailbox-full', 'exchange-html-and-b
 })
 
 it('the header of the original is found within a text, behind what the report quotes of it', async () => {
-  const text = ['Your message', '', 'To: a@b.example', 'Subject: Order', '', 'could not be delivered.', '', '--- Below this line is a copy of the message.', '']
-  const original = ['Return-Path: <b0@send.shop.example>', 'Received: from x by y;', '\tSat, 21 Nov 2026 08:00:00 +0000', 'X-Sterna-Ref: r0', 'To: a@b.example', 'Message-ID: <1@shop.example>', '', 'Hi']
-  const report = await understand(Buffer.from(['From: MAILER-DAEMON@b.example', 'Subject: failure notice', '', ...text, ...original].join('\n')))
+  const text = [
+    'Your message',
+    '',
+    'To: a@b.example',
+    'Subject: Order',
+    '',
+    'could not be delivered.',
+    '',
+    '--- Below this line is a copy of the message.',
+    '',
+  ]
+  const original = [
+    'Return-Path: <b0@send.shop.example>',
+    'Received: from x by y;',
+    '\tSat, 21 Nov 2026 08:00:00 +0000',
+    'X-Sterna-Ref: r0',
+    'To: a@b.example',
+    'Message-ID: <1@shop.example>',
+    '',
+    'Hi',
+  ]
+  const report = await understand(
+    Buffer.from(['From: MAILER-DAEMON@b.example', 'Subject: failure notice', '', ...text, ...original].join('\n')),
+  )
   expect(report.original).toMatchObject({ reference: 'r0', reversePath: 'b0@send.shop.example', messageId: '<1@shop.example>' })
 })
 
 it('a mail client may ask for its user', async () => {
   const mail = 'From: Person <person@example.com>\nTo: u0@shop.example\nSubject: Unsubscribe\nX-Apple-Unsubscribe: true\n\n'
-  expect(await understand(Buffer.from(mail))).toMatchObject({ class: 'complaint', complaint: { feedbackType: 'opt-out' }, recipients: [{ address: 'person@example.com' }] })
+  expect(await understand(Buffer.from(mail))).toMatchObject({
+    class: 'complaint',
+    complaint: { feedbackType: 'opt-out' },
+    recipients: [{ address: 'person@example.com' }],
+  })
 })
 
 describe('notifications of Amazon SES', () => {
-  const mail = (text: string): Buffer => Buffer.from(`From: no-reply@sns.amazonaws.com\nSubject: AWS Notification Message\n\n${text}\n\n--\nIf you wish {to stop}\n`)
+  const mail = (text: string): Buffer =>
+    Buffer.from(`From: no-reply@sns.amazonaws.com\nSubject: AWS Notification Message\n\n${text}\n\n--\nIf you wish {to stop}\n`)
   const bounce = (bounceType: string) => ({
     notificationType: 'Bounce',
-    bounce: { bounceType, bouncedRecipients: [{ emailAddress: 'a@b.example', action: 'failed', status: '5.1.1', diagnosticCode: 'smtp; 550 5.1.1 user unknown' }] },
+    bounce: {
+      bounceType,
+      bouncedRecipients: [
+        { emailAddress: 'a@b.example', action: 'failed', status: '5.1.1', diagnosticCode: 'smtp; 550 5.1.1 user unknown' },
+      ],
+    },
   })
   const about = { recipients: [{ address: 'a@b.example', action: 'delivered', hard: false }] }
   it.each([
     [bounce('Permanent'), { class: 'bounce', recipients: [{ address: 'a@b.example', action: 'failed', hard: true, status: '5.1.1' }] }],
     [bounce('Transient'), { class: 'bounce', recipients: [{ address: 'a@b.example', action: 'failed', hard: false }] }],
-    [{ Type: 'Notification', Message: JSON.stringify(bounce('Permanent')), TopicArn: 'arn' }, { class: 'bounce', recipients: [{ hard: true }] }],
+    [
+      { Type: 'Notification', Message: JSON.stringify(bounce('Permanent')), TopicArn: 'arn' },
+      { class: 'bounce', recipients: [{ hard: true }] },
+    ],
     [
       { eventType: 'Complaint', complaint: { complainedRecipients: [{ emailAddress: 'a@b.example' }], complaintFeedbackType: 'abuse' } },
       { class: 'complaint', complaint: { feedbackType: 'abuse' }, ...about },
     ],
-    [{ notificationType: 'Delivery', delivery: { recipients: ['a@b.example'], smtpResponse: '250 ok' } }, { class: 'delivered', ...about }],
-    [{ notificationType: 'Bounce', bounce: { bouncedRecipients: 'none' } }, { class: 'bounce', recipients: [] }],
+    [
+      { notificationType: 'Delivery', delivery: { recipients: ['a@b.example'], smtpResponse: '250 ok' } },
+      { class: 'delivered', ...about },
+    ],
+    [
+      { notificationType: 'Bounce', bounce: { bouncedRecipients: 'none' } },
+      { class: 'bounce', recipients: [] },
+    ],
     [{ notificationType: 'Unheard-of' }, { class: 'not-bounce', recipients: [] }],
   ])('%j', async (notification, expected) => {
     expect(await understand(mail(JSON.stringify(notification)))).toMatchObject(expected)

@@ -2,7 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { readReturnedMessage } from '../../src/feedback/read-returned-message.ts'
 
-const read = (...lines: (string | Buffer)[]) => readReturnedMessage(Buffer.concat(lines.map((line) => Buffer.concat([Buffer.from(line), Buffer.from('\r\n')]))))
+const read = (...lines: (string | Buffer)[]) =>
+  readReturnedMessage(Buffer.concat(lines.map((line) => Buffer.concat([Buffer.from(line), Buffer.from('\r\n')]))))
 
 it('gives the header decoded and the parts in their order, a message within as one of them', async () => {
   const message = await read(
@@ -74,7 +75,12 @@ describe('text in', () => {
 })
 
 it('what is read of a part, and how many of them, is bounded', async () => {
-  const { parts } = await read('Content-Type: multipart/mixed; boundary=a', '', ...Array.from({ length: 200 }, () => '--a\r\n\r\nx'), '--a--')
+  const { parts } = await read(
+    'Content-Type: multipart/mixed; boundary=a',
+    '',
+    ...Array.from({ length: 200 }, () => '--a\r\n\r\nx'),
+    '--a--',
+  )
   expect(parts).toHaveLength(64)
   const long = await read('Content-Type: text/plain', '', 'ü'.repeat(1_000_000))
   expect(long.parts[0]?.content).toMatch(/^ü{65536}$/)
@@ -83,7 +89,16 @@ it('what is read of a part, and how many of them, is bounded', async () => {
 it('whatever bytes come, they are a message or an error', async () => {
   const line = fc.oneof(
     fc.string(),
-    fc.constantFrom('', '--a', '--a--', 'Content-Type: multipart/mixed; boundary=a', 'Content-Type: message/rfc822', 'Content-Transfer-Encoding: base64', ' x', ':'),
+    fc.constantFrom(
+      '',
+      '--a',
+      '--a--',
+      'Content-Type: multipart/mixed; boundary=a',
+      'Content-Type: message/rfc822',
+      'Content-Transfer-Encoding: base64',
+      ' x',
+      ':',
+    ),
   )
   await fc.assert(
     fc.asyncProperty(fc.array(line, { maxLength: 30 }), fc.constantFrom('\n', '\r\n', '\r'), async (lines, end) => {

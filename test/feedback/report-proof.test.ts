@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { proofOf } from '../../src/feedback/report-proof.ts'
-import { encodeToken } from '../../src/smtp/verp.ts'
-import type { TokenPurpose } from '../../src/smtp/verp.ts'
+import { encodeToken, type TokenPurpose } from '../../src/smtp/verp.ts'
 
 const key = Buffer.alloc(32, 7)
 const day = 86_400_000
@@ -48,6 +47,11 @@ test('the mailbox of List-Unsubscribe counts as the reference does', () => {
 })
 
 test('what a sender writes into List-Unsubscribe does not keep a complaint from counting', () => {
-  const original = { reference: token('reference', ann), unsubscribe: `${token('unsubscribe', bob)}@send.sender.example`, reversePath: null, messageId: null }
+  const original = {
+    reference: token('reference', ann),
+    unsubscribe: `${token('unsubscribe', bob)}@send.sender.example`,
+    reversePath: null,
+    messageId: null,
+  }
   expect(proofOf({ recipientId: null, receivedAt }, original, key)).toEqual({ recipientId: ann, by: 'message' })
 })

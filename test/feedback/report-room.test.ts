@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { IncomingReports } from '../../src/feedback/incoming-reports.ts'
-import type { ReturnPathRecipient, ReportPurpose } from '../../src/feedback/incoming-reports.ts'
+import { IncomingReports, type ReturnPathRecipient, type ReportPurpose } from '../../src/feedback/incoming-reports.ts'
 import { ReportBudget } from '../../src/feedback/report-budget.ts'
 import { newId } from '../../src/id.ts'
 import type { Database } from '../../src/store/database.ts'
@@ -42,14 +41,17 @@ async function tenPlaces() {
   return { keep, contents, clock, looks: () => looks }
 }
 
-test.each<ReportPurpose>(['bounce', 'complaint', 'dmarc_report'])('whoever fills the room keeps no %s of others out: the oldest that is settled leaves', async (purpose) => {
-  const { keep, contents } = await tenPlaces()
-  const waiting = await keep(purpose, { settled: false })
-  for (let i = 0; i < 9; i++) await keep(purpose, { settled: true })
-  const next = await Promise.all([keep(purpose, { settled: false }), keep(purpose, { settled: false })])
-  expect(next).not.toContain(null)
-  expect(await contents()).toEqual(expect.arrayContaining([waiting, ...next]))
-})
+test.each<ReportPurpose>(['bounce', 'complaint', 'dmarc_report'])(
+  'whoever fills the room keeps no %s of others out: the oldest that is settled leaves',
+  async (purpose) => {
+    const { keep, contents } = await tenPlaces()
+    const waiting = await keep(purpose, { settled: false })
+    for (let i = 0; i < 9; i++) await keep(purpose, { settled: true })
+    const next = await Promise.all([keep(purpose, { settled: false }), keep(purpose, { settled: false })])
+    expect(next).not.toContain(null)
+    expect(await contents()).toEqual(expect.arrayContaining([waiting, ...next]))
+  },
+)
 
 test('what waits never leaves, nor does mail for a person', async () => {
   const { keep, contents } = await tenPlaces()

@@ -1,17 +1,14 @@
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import type { Clock } from '../../src/clock.ts'
 import { SternaError } from '../../src/errors.ts'
-import { IncomingReports } from '../../src/feedback/incoming-reports.ts'
-import type { ReportPurpose } from '../../src/feedback/incoming-reports.ts'
+import { IncomingReports, type ReportPurpose } from '../../src/feedback/incoming-reports.ts'
 import { ReportBudget } from '../../src/feedback/report-budget.ts'
-import { withoutEffect } from '../../src/feedback/report-handler.ts'
-import type { ReportHandler } from '../../src/feedback/report-handler.ts'
+import { withoutEffect, type ReportHandler } from '../../src/feedback/report-handler.ts'
 import { ReportRunner } from '../../src/feedback/report-runner.ts'
 import { newId } from '../../src/id.ts'
 import { silentLog } from '../../src/log.ts'
 import { metricsOf } from '../../src/metrics/metrics.ts'
-import { StorageFullError } from '../../src/store/database.ts'
-import type { Statement } from '../../src/store/database.ts'
+import { StorageFullError, type Statement } from '../../src/store/database.ts'
 import { ReaderKilledError } from '../../src/untrusted-reader.ts'
 import { fileDatabase } from '../support/file-database.ts'
 import { settableClock } from '../support/settable-clock.ts'
@@ -55,10 +52,15 @@ interface Arrived {
   recipientId?: string | null
 }
 
-async function arrive(text = 'Subject: hi\r\n\r\nhello\r\n', { purpose = 'abuse', remoteAddress = '192.0.2.1', recipientId = null }: Arrived = {}): Promise<string> {
+async function arrive(
+  text = 'Subject: hi\r\n\r\nhello\r\n',
+  { purpose = 'abuse', remoteAddress = '192.0.2.1', recipientId = null }: Arrived = {},
+): Promise<string> {
   const id = newId('rep', clock.now())
   const recipients = [{ forwardPath: 'any@relay.example', purpose, recipientId }]
-  expect(await reports.keep({ id, reversePath: null, recipients, remoteAddress, ehloName: 'mx.example', tls: true, content: Buffer.from(text) })).toBe(true)
+  expect(
+    await reports.keep({ id, reversePath: null, recipients, remoteAddress, ehloName: 'mx.example', tls: true, content: Buffer.from(text) }),
+  ).toBe(true)
   return id
 }
 
@@ -258,7 +260,9 @@ test('where somebody else was first, what follows is decided anew', async () => 
 
 test('those who read events hear of new ones', async () => {
   let heard = 0
-  start(async (_, content) => ({ ...withoutEffect('bounced'), hasEvents: Buffer.from(content).toString() === 'loud' }), { eventsWritten: () => void heard++ })
+  start(async (_, content) => ({ ...withoutEffect('bounced'), hasEvents: Buffer.from(content).toString() === 'loud' }), {
+    eventsWritten: () => void heard++,
+  })
   const quiet = await arrive('quiet')
   await settledAs({ [quiet]: 'bounced' })
   expect(heard).toBe(0)
@@ -283,7 +287,9 @@ test('more than fits into memory at once is taken bit by bit', async () => {
 test('takes what it is for and leaves the rest, so that one slow to read keeps nothing of another purpose waiting', async () => {
   const slow = await arrive('slow', { purpose: 'dmarc_report' })
   const other = await arrive()
-  start(async (_, content) => (Buffer.from(content).toString() === 'slow' ? new Promise<never>(() => {}) : withoutEffect('stored'))).reportArrived()
+  start(async (_, content) =>
+    Buffer.from(content).toString() === 'slow' ? new Promise<never>(() => {}) : withoutEffect('stored'),
+  ).reportArrived()
   await settledAs({ [slow]: null, [other]: 'stored' })
   const next = await arrive()
   await settledAs({ [slow]: null, [other]: 'stored', [next]: 'stored' })

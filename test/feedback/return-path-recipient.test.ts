@@ -8,7 +8,8 @@ const day = 86_400_000
 const now = Date.UTC(2026, 10, 21)
 const recipientId = 'rcp_01j8x4m3k2n5p7q9r1s3t5v7w9'
 const frame = { isOurs: (domain: string) => domain === 'relay.example' || domain === 'send.customer.example', tokenKey: key, now }
-const tokenOf = (purpose: 'bounce' | 'reference' | 'unsubscribe', createdAt = now): string => encodeToken(purpose, { recipientId, createdAt }, key)
+const tokenOf = (purpose: 'bounce' | 'reference' | 'unsubscribe', createdAt = now): string =>
+  encodeToken(purpose, { recipientId, createdAt }, key)
 const at = (localPart: string): string => `${localPart}@relay.example`
 
 describe('an address of ours', () => {
@@ -40,9 +41,12 @@ describe('refused is', () => {
     }
   })
 
-  test.each(['user', 'postmaster+x', 'user%example.net', 'fbl.', 'b', tokenOf('reference'), `${tokenOf('bounce')}0`])('%s: no such mailbox', (localPart) => {
-    expect(returnPathRecipient(at(localPart), frame)).toMatchObject({ code: 550, enhancedCode: '5.1.1' })
-  })
+  test.each(['user', 'postmaster+x', 'user%example.net', 'fbl.', 'b', tokenOf('reference'), `${tokenOf('bounce')}0`])(
+    '%s: no such mailbox',
+    (localPart) => {
+      expect(returnPathRecipient(at(localPart), frame)).toMatchObject({ code: 550, enhancedCode: '5.1.1' })
+    },
+  )
 
   test('a token whose time is over, and it is said so', () => {
     expect(returnPathRecipient(at(tokenOf('bounce', now - 32 * day)), frame)).toMatchObject({ code: 550, enhancedCode: '5.2.1' })

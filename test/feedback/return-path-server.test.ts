@@ -15,7 +15,16 @@ describe('a session', async () => {
   test('offers no login, and takes none', async () => {
     const client = await relay.connect()
     const { lines } = await client.command('EHLO client.example')
-    expect(lines).toEqual(['relay.example', 'PIPELINING', '8BITMIME', 'SMTPUTF8', 'ENHANCEDSTATUSCODES', 'DSN', 'STARTTLS', `SIZE ${maxReportBytes}`])
+    expect(lines).toEqual([
+      'relay.example',
+      'PIPELINING',
+      '8BITMIME',
+      'SMTPUTF8',
+      'ENHANCEDSTATUSCODES',
+      'DSN',
+      'STARTTLS',
+      `SIZE ${maxReportBytes}`,
+    ])
     for (const line of ['AUTH PLAIN AGEAYg==', 'AUTH LOGIN', 'AUTH']) expect((await client.command(line)).last).toMatch(/^500 5\.5\.2 /)
     await client.command('STARTTLS')
     await client.startTls()
@@ -47,7 +56,15 @@ describe('a session', async () => {
 
   test('takes what is not well-formed mail, as long as its lines are', async () => {
     const client = await relay.greet()
-    for (const text of ['no header', '', ' folded\r\n\r\nbody', ': x\r\n\r\n', `${'x'.repeat(5_000)}\r\n\r\n`, '\r\nbody alone', 'Sübject: ä\r\n\r\nö']) {
+    for (const text of [
+      'no header',
+      '',
+      ' folded\r\n\r\nbody',
+      ': x\r\n\r\n',
+      `${'x'.repeat(5_000)}\r\n\r\n`,
+      '\r\nbody alone',
+      'Sübject: ä\r\n\r\nö',
+    ]) {
       expect((await client.send(text, { to: [postmaster] })).code, text).toBe(250)
     }
   })
@@ -132,9 +149,13 @@ describe('nobody is relayed for', async () => {
       '<../../../etc/passwd@relay.example>',
       '<роstmaster@relay.example>',
     ].map((path): [string, RegExp] => [path, /^553 5\.(1\.3|6\.7) /]),
-    ...['postmaster@relay.example', 'user@example.net', '<postmaster@relay.example', '<postmaster@relay.example> <user@example.net>', '<postmaster@relay.example>,<user@example.net>'].map(
-      (path): [string, RegExp] => [path, /^501 5\.(1\.3|5\.4) /],
-    ),
+    ...[
+      'postmaster@relay.example',
+      'user@example.net',
+      '<postmaster@relay.example',
+      '<postmaster@relay.example> <user@example.net>',
+      '<postmaster@relay.example>,<user@example.net>',
+    ].map((path): [string, RegExp] => [path, /^501 5\.(1\.3|5\.4) /]),
   ]
 
   test.each(refused)('RCPT TO:%s', async (path, reply) => {
@@ -175,7 +196,9 @@ describe('nobody is relayed for', async () => {
     await client.command('DATA')
     client.write(`${message}\r\n.\r\n`)
     expect((await client.reply()).code).toBe(250)
-    const purposes = (await relay.waiting()).filter(({ forward_path: forwardPath }) => forwardPath !== postmaster).map(({ purpose }) => purpose)
+    const purposes = (await relay.waiting())
+      .filter(({ forward_path: forwardPath }) => forwardPath !== postmaster)
+      .map(({ purpose }) => purpose)
     expect(new Set(purposes)).toEqual(new Set(['postmaster', 'abuse', 'complaint', 'dmarc_report', 'tls_report', 'bounce', 'unsubscribe']))
   })
 })
@@ -206,7 +229,15 @@ describe('limits', () => {
 
   test('on commands, on nonsense, and on guesses of addresses', async () => {
     const relay = await startTestReturnPath()
-    for (const line of ['NOOP', 'RSET', 'VRFY postmaster', 'EHLO x', 'MAIL FROM:<', 'RCPT TO:<guess@relay.example>', 'RCPT TO:<user@example.net>']) {
+    for (const line of [
+      'NOOP',
+      'RSET',
+      'VRFY postmaster',
+      'EHLO x',
+      'MAIL FROM:<',
+      'RCPT TO:<guess@relay.example>',
+      'RCPT TO:<user@example.net>',
+    ]) {
       const client = await relay.greet()
       await client.command('MAIL FROM:<>')
       const replies = await flooded(client, line)

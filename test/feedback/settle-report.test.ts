@@ -18,13 +18,21 @@ const complaint = { feedbackType: 'abuse', reportedBy: 'ProviderFBL/1.0' }
 const suppressions = (batch: Statement[]): Statement[] => batch.filter(({ sql }) => sql.includes('into suppression'))
 
 test('what comes back of an address suppresses it, and says why', () => {
-  expect(suppressions(settleBounce(subject('rcpt.example'), bounce, suppressAtOnce, 7))).toMatchObject([{ params: { address: 'ann@rcpt.example', reason: bounce.reason } }])
+  expect(suppressions(settleBounce(subject('rcpt.example'), bounce, suppressAtOnce, 7))).toMatchObject([
+    { params: { address: 'ann@rcpt.example', reason: bounce.reason } },
+  ])
   const reason = 'Complaint (abuse) reported by ProviderFBL/1.0'
-  expect(suppressions(settleComplaint(subject('rcpt.example'), complaint, suppressAtOnce, 7))).toMatchObject([{ params: { origin: 'complaint', reason } }])
-  expect(suppressions(settleComplaint(subject('rcpt.example'), { ...complaint, reportedBy: null }, suppressAtOnce, 7))).toMatchObject([{ params: { reason: 'Complaint (abuse)' } }])
+  expect(suppressions(settleComplaint(subject('rcpt.example'), complaint, suppressAtOnce, 7))).toMatchObject([
+    { params: { origin: 'complaint', reason } },
+  ])
+  expect(suppressions(settleComplaint(subject('rcpt.example'), { ...complaint, reportedBy: null }, suppressAtOnce, 7))).toMatchObject([
+    { params: { reason: 'Complaint (abuse)' } },
+  ])
 })
 
 test('what comes back of the simulator suppresses nobody', () => {
   const simulated = subject('simulator.test')
-  expect(suppressions([...settleBounce(simulated, bounce, suppressAtOnce, 7), ...settleComplaint(simulated, complaint, suppressAtOnce, 7)])).toEqual([])
+  expect(
+    suppressions([...settleBounce(simulated, bounce, suppressAtOnce, 7), ...settleComplaint(simulated, complaint, suppressAtOnce, 7)]),
+  ).toEqual([])
 })

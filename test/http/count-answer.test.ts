@@ -1,8 +1,6 @@
 import { expect, test } from 'vitest'
-import type { ErrorCode } from '../../src/errors.ts'
-import { SternaError } from '../../src/errors.ts'
-import type { ApiParts } from '../../src/http/api/operations.ts'
-import { apiOperations } from '../../src/http/api/operations.ts'
+import { SternaError, type ErrorCode } from '../../src/errors.ts'
+import { apiOperations, type ApiParts } from '../../src/http/api/operations.ts'
 import { countAnswer, reasonOfStatus, submissionDoor } from '../../src/http/count-answer.ts'
 import { statusOf } from '../../src/http/problem.ts'
 import { metricsOf, newSheet } from '../../src/metrics/metrics.ts'
@@ -24,10 +22,19 @@ test('what may be refused for the domain it is from is a submission, and nothing
 
 test('a refusal is of the same kind over HTTP and over SMTP', () => {
   const codes: ErrorCode[] = [
-    'account_suspended', 'domain_not_verified', 'restricted_api_key', 'invalid_message', 'payload_too_large', 'too_many_recipients',
+    'account_suspended',
+    'domain_not_verified',
+    'restricted_api_key',
+    'invalid_message',
+    'payload_too_large',
+    'too_many_recipients',
   ]
   for (const code of [
-    ...codes, 'rate_limit_exceeded', 'service_unavailable', 'invalid_idempotent_request', 'concurrent_idempotent_requests',
+    ...codes,
+    'rate_limit_exceeded',
+    'service_unavailable',
+    'invalid_idempotent_request',
+    'concurrent_idempotent_requests',
   ] as const) {
     expect([code, refusalReason(refusalFor(new SternaError(code, 'x')))]).toEqual([code, reasonOfStatus(statusOf[code])])
   }

@@ -15,7 +15,10 @@ test('every text comes back from a parser of RFC 4180, and none begins as a form
       expect(head).toEqual(['a', 'b'])
       for (const [place, cells] of lines.entries()) {
         const { a, b } = rows[place]!
-        for (const [cell, text] of [[cells[0]!, a], [cells[1]!, b]] as const) {
+        for (const [cell, text] of [
+          [cells[0]!, a],
+          [cells[1]!, b],
+        ] as const) {
           expect([text, `'${text}`]).toContain(cell)
           expect(cell).not.toMatch(/^[=+\-@\t\r\n]/)
         }

@@ -1,6 +1,5 @@
 import { PassThrough } from 'node:stream'
-import { connect } from 'node:net'
-import type { AddressInfo, Socket } from 'node:net'
+import { connect, type AddressInfo, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { generate } from 'selfsigned'
 import { expect, onTestFinished, test, vi } from 'vitest'
@@ -8,8 +7,7 @@ import { z } from 'zod'
 import { restMs } from '../../src/connection/connection-seats.ts'
 import { jsonBody } from '../../src/http/json-body.ts'
 import type { Operation } from '../../src/http/operation.ts'
-import { startApiServer } from '../support/api-server.ts'
-import type { ApiServer } from '../support/api-server.ts'
+import { startApiServer, type ApiServer } from '../support/api-server.ts'
 
 /** A connection, and what has come back on it. */
 class Client {
@@ -72,7 +70,14 @@ async function start({ tls, ...wishes }: Wishes = {}) {
   const operations: Operation[] = [
     { ...declared, id: 'form', method: 'POST', path: '/form', body, handle: readAll },
     { ...declared, id: 'later', method: 'POST', path: '/later', body, handle: readLater },
-    { ...declared, id: 'stream', method: 'GET', path: '/api/stream', answers: [{ status: 200, description: 'A stream', schema: null, mediaType: 'text/plain' }], handle: (ctx) => void (ctx.body = stream) },
+    {
+      ...declared,
+      id: 'stream',
+      method: 'GET',
+      path: '/api/stream',
+      answers: [{ status: 200, description: 'A stream', schema: null, mediaType: 'text/plain' }],
+      handle: (ctx) => void (ctx.body = stream),
+    },
   ]
   const listening = [{ host: '127.0.0.1', port: 0 }]
   const api: ApiServer = await startApiServer(() => operations, { ...wishes, ...(tls ? { listen: [], tlsListen: listening, tls } : {}) })

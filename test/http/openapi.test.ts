@@ -2,10 +2,8 @@ import { Router } from '@koa/router'
 import { expect, test } from 'vitest'
 import { publicEventTypes } from '../../src/event/event-type.ts'
 import type { ApiState } from '../../src/http/api-state.ts'
-import { apiOperations } from '../../src/http/api/operations.ts'
-import type { ApiParts } from '../../src/http/api/operations.ts'
-import { compatDoors } from '../../src/http/compat/compat-doors.ts'
-import type { CompatDoorParts } from '../../src/http/compat/compat-doors.ts'
+import { apiOperations, type ApiParts } from '../../src/http/api/operations.ts'
+import { compatDoors, type CompatDoorParts } from '../../src/http/compat/compat-doors.ts'
 import { errorNames } from '../../src/http/error-catalogue.ts'
 import { openApiDocument } from '../../src/http/openapi.ts'
 import { addRoutes } from '../../src/http/operation.ts'
@@ -26,7 +24,8 @@ function* schemasIn(json: unknown, place = ''): Generator<[string, Json]> {
   for (const [key, value] of Object.entries(json)) {
     const at = `${place}/${key}`
     if (key === 'schema') yield [at, value as Json]
-    if (key === 'properties' || key === 'schemas') for (const [name, schema] of Object.entries(value as Json)) yield [`${at}/${name}`, schema as Json]
+    if (key === 'properties' || key === 'schemas')
+      for (const [name, schema] of Object.entries(value as Json)) yield [`${at}/${name}`, schema as Json]
     if (key === 'items') yield [at, value as Json]
     if (key !== 'example' && key !== 'examples') yield* schemasIn(value, at)
   }
@@ -37,7 +36,9 @@ test('the document has every route of the router, and no other', () => {
   for (const declared of operations) addRoutes(router, declared, { record: async () => {} })
   for (const door of doors) door.addRoutes(router)
   const routes = router.stack.map(({ path, methods }) => `${methods.at(-1)} ${String(path).replace(/:(\w+)/g, '{$1}')}`)
-  const documented = Object.entries(document.paths).flatMap(([path, methods]) => Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`))
+  const documented = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+  )
   expect(documented.toSorted()).toEqual(routes.toSorted())
 })
 
@@ -59,7 +60,9 @@ test('every error that can reach a caller is told of, and every one that an endp
 test('a parameter that a handler does without is not demanded, and one that it needs is', () => {
   const demanded = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).flatMap(([method, { parameters = [] }]) =>
-      (parameters as Json[]).filter((parameter) => parameter.in === 'query' && parameter.required).map(({ name }) => `${method} ${path}?${String(name)}`),
+      (parameters as Json[])
+        .filter((parameter) => parameter.in === 'query' && parameter.required)
+        .map(({ name }) => `${method} ${path}?${String(name)}`),
     ),
   )
   expect(demanded).toEqual(['get /api/explain?to'])
@@ -68,8 +71,14 @@ test('a parameter that a handler does without is not demanded, and one that it n
 test('where a body names events, the document says which there are', () => {
   type Content = { content: Record<string, { schema: { properties: Record<string, Json> } }> }
   const bodyOf = (path: string) => (document.paths[path]!.post!.requestBody as Content).content['application/json']?.schema.properties
-  expect(bodyOf('/api/webhooks/{id}/test')?.type).toEqual({ type: 'string', enum: publicEventTypes, description: '`email.delivered` if left out.' })
-  expect(bodyOf('/api/webhooks')?.events).toMatchObject({ anyOf: [{ type: 'array', minItems: 1, items: { type: 'string', enum: publicEventTypes } }, { type: 'null' }] })
+  expect(bodyOf('/api/webhooks/{id}/test')?.type).toEqual({
+    type: 'string',
+    enum: publicEventTypes,
+    description: '`email.delivered` if left out.',
+  })
+  expect(bodyOf('/api/webhooks')?.events).toMatchObject({
+    anyOf: [{ type: 'array', minItems: 1, items: { type: 'string', enum: publicEventTypes } }, { type: 'null' }],
+  })
 })
 
 test('an id names one operation', () => {
@@ -80,7 +89,8 @@ test('an id names one operation', () => {
 test('every body that is needed has an example, which is one', () => {
   const bodies = operations.flatMap(({ id, body }) => (body ? [{ id, ...body }] : []))
   expect(bodies.filter(({ example, optional }) => example === undefined && !optional).map(({ id }) => id)).toEqual([])
-  for (const { id, schema, example } of bodies) if (example !== undefined) expect(schema.safeParse(example), id).toMatchObject({ success: true })
+  for (const { id, schema, example } of bodies)
+    if (example !== undefined) expect(schema.safeParse(example), id).toMatchObject({ success: true })
 })
 
 test('every tag is described in a sentence', () => {
@@ -112,7 +122,11 @@ test('the document, the page and its files are served, and not sent again to tho
   const get = (path: string, headers = {}) => fetch(api.url + path, { headers })
   const served = await get('/openapi.json')
   expect(served).toMatchObject({ status: 200 })
-  expect(await served.json()).toMatchObject({ openapi: '3.1.0', info: { version: '1.2.3' }, servers: [{ url: 'https://mail.example.com' }] })
+  expect(await served.json()).toMatchObject({
+    openapi: '3.1.0',
+    info: { version: '1.2.3' },
+    servers: [{ url: 'https://mail.example.com' }],
+  })
   // Otherwise fetch adds no-cache, which asks for a full answer.
   const known = { 'if-none-match': served.headers.get('etag') ?? '', 'cache-control': 'max-age=0' }
   expect((await get('/openapi.json', known)).status).toBe(304)

@@ -47,23 +47,34 @@ const start = () => startApiServer(() => [createCake, listCakes])
 test('an endpoint takes and answers what it declares, at its other paths too', async () => {
   const api = await start()
   const token = await api.token()
-  expect(await api.request('POST', '/api/cakes', { token, body: { layers: 3 } })).toMatchObject({ status: 201, body: { id: 'cake_1', layers: 3 } })
+  expect(await api.request('POST', '/api/cakes', { token, body: { layers: 3 } })).toMatchObject({
+    status: 201,
+    body: { id: 'cake_1', layers: 3 },
+  })
   expect(await api.request('POST', '/api/cakes/bake', { token })).toMatchObject({ status: 201, body: { layers: 2 } })
-  expect(await api.request('POST', '/api/cakes', { token, body: { layers: 0 } })).toMatchObject({ status: 422, body: { errors: [{ field: 'layers' }] } })
+  expect(await api.request('POST', '/api/cakes', { token, body: { layers: 0 } })).toMatchObject({
+    status: 422,
+    body: { errors: [{ field: 'layers' }] },
+  })
   expect(await api.request('GET', '/api/cakes/of/ann?limit=7&since=2026-11-21', { token })).toMatchObject({
     status: 200,
     body: { data: [{ id: `ann since ${Date.UTC(2026, 10, 21)}`, layers: 7 }] },
   })
 })
 
-test.each(['limit=0', 'limit=101', 'limit=x', 'since=soon', 'limit=1&limit=2', 'after=x', `after=em_${'0'.repeat(26)}&before=em_${'1'.repeat(26)}`])(
-  'the query %s is refused',
-  async (query) => {
-    const api = await start()
-    const answer = await api.request('GET', `/api/cakes/of/ann?${query}`, { token: await api.token() })
-    expect(answer).toMatchObject({ status: 422, body: { name: 'invalid_parameter' } })
-  },
-)
+test.each([
+  'limit=0',
+  'limit=101',
+  'limit=x',
+  'since=soon',
+  'limit=1&limit=2',
+  'after=x',
+  `after=em_${'0'.repeat(26)}&before=em_${'1'.repeat(26)}`,
+])('the query %s is refused', async (query) => {
+  const api = await start()
+  const answer = await api.request('GET', `/api/cakes/of/ann?${query}`, { token: await api.token() })
+  expect(answer).toMatchObject({ status: 422, body: { name: 'invalid_parameter' } })
+})
 
 test('an endpoint demands its permission', async () => {
   const api = await start()

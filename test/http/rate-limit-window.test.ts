@@ -5,7 +5,12 @@ import { RateLimitWindow, windowMs } from '../../src/http/rate-limit-window.ts'
 /** Requests with the pauses between them, ms, and the limit that counts at each. Fractions are such that sums are exact. */
 const requests = fc.array(
   fc.record({
-    pause: fc.oneof(fc.constant(0), fc.integer({ max: 50, min: 0 }), fc.integer({ min: 0, max: 2 * windowMs }), fc.integer({ min: 0, max: 64_000 }).map((part) => part / 64)),
+    pause: fc.oneof(
+      fc.constant(0),
+      fc.integer({ max: 50, min: 0 }),
+      fc.integer({ min: 0, max: 2 * windowMs }),
+      fc.integer({ min: 0, max: 64_000 }).map((part) => part / 64),
+    ),
     limit: fc.oneof({ weight: 9, arbitrary: fc.constant(5) }, { weight: 1, arbitrary: fc.integer({ min: 1, max: 40 }) }),
   }),
   { maxLength: 300 },

@@ -7,8 +7,7 @@ import { RateLimitFailures } from '../../src/http/rate-limit-failures.ts'
 import { saveWindow, timesOf } from '../../src/http/rate-limit-store.ts'
 import { RateLimit } from '../../src/http/rate-limit.ts'
 import { silentLog } from '../../src/log.ts'
-import { startApiServer } from '../support/api-server.ts'
-import type { ApiAnswer, ApiServer } from '../support/api-server.ts'
+import { startApiServer, type ApiAnswer, type ApiServer } from '../support/api-server.ts'
 import { settableClock } from '../support/settable-clock.ts'
 import { testDatabase } from '../support/test-database.ts'
 
@@ -16,7 +15,16 @@ const plans = { free: 3, starter: 5 }
 
 const endpoint = (path: string, handle: () => Record<string, never>) =>
   operation(
-    { id: path, method: 'GET', path, tag: 'Test', summary: 'Test', permission: null, answers: [{ status: 200, description: '', schema: z.object({}) }], refuses: [] },
+    {
+      id: path,
+      method: 'GET',
+      path,
+      tag: 'Test',
+      summary: 'Test',
+      permission: null,
+      answers: [{ status: 200, description: '', schema: z.object({}) }],
+      refuses: [],
+    },
     handle,
   )
 
@@ -57,7 +65,15 @@ test('every answer to a valid key tells where the account stands, and over the l
   const refused = await api.request('GET', '/api/thing', { token })
   expect(refused.body).toMatchObject({ statusCode: 429, name: 'rate_limit_exceeded', request_id: expect.any(String) })
   expect(fieldsOf(refused)).toEqual([429, '3', '0', '50', '"free";q=3;w=60', '"free";r=0;t=50', '50'])
-  expect(await get('/api/thing', await api.token({ account: 'other' }))).toEqual([200, '3', '2', '60', '"free";q=3;w=60', '"free";r=2;t=60', null])
+  expect(await get('/api/thing', await api.token({ account: 'other' }))).toEqual([
+    200,
+    '3',
+    '2',
+    '60',
+    '"free";q=3;w=60',
+    '"free";r=2;t=60',
+    null,
+  ])
   api.clock.advance(49_000)
   expect(await get('/api/thing')).toEqual([429, '3', '0', '1', '"free";q=3;w=60', '"free";r=0;t=1', '1'])
   api.clock.advance(1_000)

@@ -1,8 +1,7 @@
 import { X509Certificate } from 'node:crypto'
-import { connect } from 'node:net'
+import { connect, type AddressInfo } from 'node:net'
 import { request as httpRequest } from 'node:http'
 import { request as httpsRequest } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { generate } from 'selfsigned'
 import { expect, test } from 'vitest'
@@ -14,8 +13,7 @@ import { listBody, pageOf, pageParameters } from '../../src/http/page.ts'
 import type { Operation } from '../../src/http/operation.ts'
 import { silentLog } from '../../src/log.ts'
 import { StorageFullError } from '../../src/store/database.ts'
-import { startApiServer } from '../support/api-server.ts'
-import type { ApiServer } from '../support/api-server.ts'
+import { startApiServer, type ApiServer } from '../support/api-server.ts'
 import { settableClock } from '../support/settable-clock.ts'
 
 /** An endpoint for a test; what it answers may be anything. */
@@ -78,7 +76,11 @@ const startEcho = (overrides = {}): Promise<ApiServer> => startApiServer(echo, o
 test('every answer has an id of its own and the version of the API', async () => {
   const api = await startEcho()
   const token = await api.token()
-  const answers = await Promise.all([api.request('GET', '/healthz'), api.request('GET', '/api/who', { token }), api.request('GET', '/nowhere')])
+  const answers = await Promise.all([
+    api.request('GET', '/healthz'),
+    api.request('GET', '/api/who', { token }),
+    api.request('GET', '/nowhere'),
+  ])
   const ids = answers.map(({ headers }) => headers.get('x-request-id'))
   expect(new Set(ids).size).toBe(3)
   for (const id of ids) expect(id).toMatch(/^req_[0-9a-z]{26}$/)
@@ -91,7 +93,10 @@ test('the health check needs no key, and tells what is wrong', async () => {
   const api = await startEcho({ health })
   expect(await api.request('GET', '/healthz')).toMatchObject({ status: 200, body: { status: 'ok', version: '1.2.3' } })
   health.report('disk_full')
-  expect(await api.request('GET', '/healthz')).toMatchObject({ status: 503, body: { status: 'unavailable', version: '1.2.3', faults: [{ name: 'disk_full' }] } })
+  expect(await api.request('GET', '/healthz')).toMatchObject({
+    status: 503,
+    body: { status: 'unavailable', version: '1.2.3', faults: [{ name: 'disk_full' }] },
+  })
 })
 
 test('only a Bearer key that is in force opens the API', async () => {
@@ -166,7 +171,10 @@ test('our own faults say nothing about the inside, in whatever form they are ask
 test('RFC 9457 on request', async () => {
   const api = await startEcho()
   const token = await api.token()
-  const answer = await api.request('GET', '/api/page?limit=0', { token, headers: { accept: 'application/problem+json, application/json;q=0.5' } })
+  const answer = await api.request('GET', '/api/page?limit=0', {
+    token,
+    headers: { accept: 'application/problem+json, application/json;q=0.5' },
+  })
   expect(answer.headers.get('content-type')).toMatch(/^application\/problem\+json/)
   expect(answer.body).toEqual({
     type: 'https://mail.example.com/errors/invalid_parameter',
@@ -195,7 +203,12 @@ test.each([
   ['a form', 'a=1', { 'content-type': 'application/x-www-form-urlencoded' }, 'unsupported_media_type'],
   ['text', '{"a":1}', { 'content-type': 'text/plain' }, 'unsupported_media_type'],
   ['a type that only begins alike', '{"a":1}', { 'content-type': 'application/jsonp' }, 'unsupported_media_type'],
-  ['a type with many spaces', '{"a":1}', { 'content-type': `application/json;${' '.repeat(14_000)}charset=utf-8` }, 'unsupported_media_type'],
+  [
+    'a type with many spaces',
+    '{"a":1}',
+    { 'content-type': `application/json;${' '.repeat(14_000)}charset=utf-8` },
+    'unsupported_media_type',
+  ],
   ['another charset', '{"a":1}', { 'content-type': 'application/json; charset=utf-16' }, 'unsupported_media_type'],
   ['a compressed body', '{"a":1}', { 'content-encoding': 'gzip' }, 'unsupported_media_type'],
   ['nothing', '', {}, 'invalid_json'],
@@ -252,7 +265,9 @@ test('a client that leaves in the middle of its body does no harm', async () => 
   const token = await api.token()
   const { port } = api.server.addresses[0] as AddressInfo
   const socket = connect(port, '127.0.0.1')
-  socket.end(`POST /api/echo HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token}\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{"a"`)
+  socket.end(
+    `POST /api/echo HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token}\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{"a"`,
+  )
   await expect.poll(() => api.logged.some((line) => line.includes('/api/echo'))).toBe(true)
   expect(api.logged.filter((line) => !line.includes('"level":"debug"'))).toEqual([])
   expect((await api.request('GET', '/api/who', { token })).status).toBe(200)

@@ -20,15 +20,21 @@ describe('checkHeaders', () => {
     expect(checkHeaders({ [name]: 'x' })).toEqual([expect.objectContaining({ field: `headers.${name}`, code: 'validation_error' })])
   })
 
-  it.each(['', 'X A', 'X:', 'X-A:\r\nBcc', 'X\r\nBcc', 'X\0', 'Xü', 'X\u2028', 'x'.repeat(77), ' X', 'From ', 'From\t'])('refuses the name %j', (name) => {
-    expect(checkHeaders({ [name]: 'x' })).toHaveLength(1)
-  })
+  it.each(['', 'X A', 'X:', 'X-A:\r\nBcc', 'X\r\nBcc', 'X\0', 'Xü', 'X\u2028', 'x'.repeat(77), ' X', 'From ', 'From\t'])(
+    'refuses the name %j',
+    (name) => {
+      expect(checkHeaders({ [name]: 'x' })).toHaveLength(1)
+    },
+  )
 
-  it.each(['\r', '\n', '\r\n', '\0', '\x0b', '\x0c', '\x1b', '\x7f', '\u0085', '\u2028', '\u2029', '\ud800', '\udfff'])('refuses %j in a value', (text) => {
-    expect(checkHeaders({ 'X-A': `a${text}Bcc: x@example.org` })).toHaveLength(1)
-    expect(checkHeaders({ 'X-A': `a${text}` })).toHaveLength(1)
-    expect(headerTextFault(text)).not.toBeNull()
-  })
+  it.each(['\r', '\n', '\r\n', '\0', '\x0b', '\x0c', '\x1b', '\x7f', '\u0085', '\u2028', '\u2029', '\ud800', '\udfff'])(
+    'refuses %j in a value',
+    (text) => {
+      expect(checkHeaders({ 'X-A': `a${text}Bcc: x@example.org` })).toHaveLength(1)
+      expect(checkHeaders({ 'X-A': `a${text}` })).toHaveLength(1)
+      expect(headerTextFault(text)).not.toBeNull()
+    },
+  )
 
   it('refuses too much, and what is given twice', () => {
     expect(checkHeaders({ 'X-A': 'x'.repeat(999) })).toHaveLength(1)

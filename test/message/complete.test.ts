@@ -11,7 +11,11 @@ const completed = (lines: string[]) => {
   if (!result.ok) throw new Error(result.fault)
   return result
 }
-const headerOf = (lines: string[]): string[] => completed(lines).header.toString().replace(/\r\n(?=[ \t])/g, '').split('\r\n')
+const headerOf = (lines: string[]): string[] =>
+  completed(lines)
+    .header.toString()
+    .replace(/\r\n(?=[ \t])/g, '')
+    .split('\r\n')
 
 describe('complete', () => {
   it('adds what is missing and touches nothing else', () => {

@@ -1,11 +1,9 @@
 import { domainToASCII } from 'node:url'
 import fc from 'fast-check'
-import { simpleParser } from 'mailparser'
-import type { AddressObject } from 'mailparser'
+import { simpleParser, type AddressObject } from 'mailparser'
 import { describe, expect, it } from 'vitest'
 import { SternaError } from '../../src/errors.ts'
-import { compose } from '../../src/message/compose.ts'
-import type { OutgoingEmail } from '../../src/message/compose.ts'
+import { compose, type OutgoingEmail } from '../../src/message/compose.ts'
 import { headerTextFault } from '../../src/message/check-headers.ts'
 import { parseHeaderBlock } from '../../src/message/header-block.ts'
 import { displayNameFault } from '../../src/smtp/address.ts'
@@ -69,11 +67,14 @@ const localPart = fc.constantFrom('a', 'first.last', 'x+y', "o'neil", '0')
 const address = fc.tuple(localPart, fc.constantFrom('example.com', 'xn--bcher-kva.de')).map((both) => both.join('@'))
 const name = shortText.filter((text) => words(text) && displayNameFault(text) === null && text !== '')
 const mailbox = fc.record({ name: fc.option(name), address })
-const bodyText = fc.oneof(
-  fc.string({ unit: 'binary', maxLength: 300 }),
-  fc.string({ unit: 'grapheme', maxLength: 200 }),
-  fc.array(fc.constantFrom('a', '=', ' ', '\t', '\r', '\n', '\r\n', '.', 'ü', '日本', 'x'.repeat(1000), 'From '), { maxLength: 60 }).map((all) => all.join('')),
-)
+const bodyText = fc
+  .oneof(
+    fc.string({ unit: 'binary', maxLength: 300 }),
+    fc.string({ unit: 'grapheme', maxLength: 200 }),
+    fc
+      .array(fc.constantFrom('a', '=', ' ', '\t', '\r', '\n', '\r\n', '.', 'ü', '日本', 'x'.repeat(1000), 'From '), { maxLength: 60 })
+      .map((all) => all.join('')),
+  )
   // A reader cannot tell these from what MIME itself puts there.
   .map((text) => text.toWellFormed().replace(/[\0\ufeff]/g, ''))
 const outgoing = fc.record({
@@ -214,7 +215,10 @@ describe('compose', () => {
 
   it('makes an invitation an alternative as well as a file', async () => {
     const content = Buffer.from('BEGIN:VCALENDAR\nMETHOD:REQUEST\nEND:VCALENDAR\n')
-    const given = email({ html: '<p>x</p>', attachments: [file({ filename: 'invite.ics', content, contentType: 'text/calendar; method=REQUEST' })] })
+    const given = email({
+      html: '<p>x</p>',
+      attachments: [file({ filename: 'invite.ics', content, contentType: 'text/calendar; method=REQUEST' })],
+    })
     const composed = await compose(given, parts)
     expectSafe(composed.content)
     expect(composed.content.toString()).toMatch(/Content-Type: text\/calendar; charset=utf-8; method=REQUEST/)
@@ -271,7 +275,19 @@ describe('compose', () => {
   )
 
   it('lets no body end the message or leave a bare line end', async () => {
-    const ends = ['\n.\n', '\n.\r\n', '\r.\r', '\r\n.\r', '\r.\r\n', '\r\n.\n', '\n.\r', '\r\n.\r\n', '\r\n\0.\r\n', '\n\n.\r\n', '\r\r\n.\r\r\n']
+    const ends = [
+      '\n.\n',
+      '\n.\r\n',
+      '\r.\r',
+      '\r\n.\r',
+      '\r.\r\n',
+      '\r\n.\n',
+      '\n.\r',
+      '\r\n.\r\n',
+      '\r\n\0.\r\n',
+      '\n\n.\r\n',
+      '\r\r\n.\r\r\n',
+    ]
     for (const end of ends) {
       const body = `a${end}MAIL FROM:<evil@example.org>\r\n`
       const attachments = [file({ content: Buffer.from(body), contentType: 'text/plain' })]

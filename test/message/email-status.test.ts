@@ -38,24 +38,29 @@ test('the SQL condition finds exactly the emails of each status, whatever states
     const present = states.filter((_, place) => set & (1 << place))
     const id = `em_${String(set).padStart(4, '0')}`
     expected.get(deriveStatus(present))?.push(id)
-    written.push(db.write([
-      {
-        sql: `insert into message (id, account_id, source, sandbox, header_from, header_to, header_cc, reply_to, subject,
+    written.push(
+      db.write([
+        {
+          sql: `insert into message (id, account_id, source, sandbox, header_from, header_to, header_cc, reply_to, subject,
                 message_id_header, size, body_type, smtputf8, tags, metadata, created_at)
               values (:id, 'acc_1', 'api', 0, '', '[]', '[]', '[]', '', '', 1, '7bit', 0, '[]', '{}', 0)`,
-        params: { id },
-      },
-      ...present.map((state) => ({
-        sql: `insert into recipient (id, message_id, account_id, forward_path, destination, type, state, expires_at)
+          params: { id },
+        },
+        ...present.map((state) => ({
+          sql: `insert into recipient (id, message_id, account_id, forward_path, destination, type, state, expires_at)
               values (:recipientId, :id, 'acc_1', 'a@b.example', 'b.example', 'to', :state, 0)`,
-        params: { id, recipientId: `${id}-${state}`, state },
-      })),
-    ]))
+          params: { id, recipientId: `${id}-${state}`, state },
+        })),
+      ]),
+    )
   }
   await Promise.all(written)
   for (const status of emailStatuses) {
     const rows = await db.report<{ id: string }>(`select id from message where ${statusCondition(status)} order by id`)
-    expect(rows.map(({ id }) => id), status).toEqual(expected.get(status))
+    expect(
+      rows.map(({ id }) => id),
+      status,
+    ).toEqual(expected.get(status))
     if (status === 'delivered') continue
     // The indexes lead to them all.
     const params = { accountId: 'acc_1', first: '', end: 'em_~' }

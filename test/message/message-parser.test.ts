@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { startMessageParser } from '../../src/message/message-parser.ts'
-import type { MessageParser } from '../../src/message/message-parser.ts'
+import { startMessageParser, type MessageParser } from '../../src/message/message-parser.ts'
 
 let parser: MessageParser
 const start = (limits?: Parameters<typeof startMessageParser>[0]): MessageParser => (parser = startMessageParser(limits))
@@ -49,7 +48,14 @@ describe('the message parser', () => {
   it('gives the content of one attachment, however large, and says where there is none', async () => {
     const content = Buffer.from(Array.from({ length: 700_000 }, (_, i) => (i * i) % 251))
     const head = (name: string) => `--b\r\nContent-Type: application/pdf; name=${name}\r\nContent-Transfer-Encoding: base64\r\n\r\n`
-    const source = ['Content-Type: multipart/mixed; boundary=b', '', `${head('empty.pdf')}`, `${head('big.pdf')}${content.toString('base64')}`, '--b--', '']
+    const source = [
+      'Content-Type: multipart/mixed; boundary=b',
+      '',
+      `${head('empty.pdf')}`,
+      `${head('big.pdf')}${content.toString('base64')}`,
+      '--b--',
+      '',
+    ]
     const load = async () => [Buffer.from(source.join('\r\n'))]
     start()
     const read = async (place: number) => {
@@ -59,7 +65,10 @@ describe('the message parser', () => {
     expect(await read(0)).toEqual(Buffer.alloc(0))
     expect((await read(1))?.equals(content)).toBe(true)
     expect(await read(2)).toBe(null)
-    expect((await parse(...(await load())))?.attachments.map(({ filename, size }) => [filename, size])).toEqual([['empty.pdf', 0], ['big.pdf', 700_000]])
+    expect((await parse(...(await load())))?.attachments.map(({ filename, size }) => [filename, size])).toEqual([
+      ['empty.pdf', 0],
+      ['big.pdf', 700_000],
+    ])
     expect(await parser.attachment(async () => [], 0)).toBe(null)
   })
 
@@ -101,7 +110,10 @@ describe('the message parser', () => {
     const endless = Buffer.concat([header, Buffer.alloc(25_000_000, '+AGE-')])
     const results = await Promise.allSettled([parse(...message('before')), parse(endless), parse(...message('after'))])
     expect(results[0]).toMatchObject({ status: 'fulfilled', value: { text: 'before' } })
-    expect(results[1]).toMatchObject({ status: 'rejected', reason: { code: 'invalid_message', message: expect.stringContaining('1000 ms') } })
+    expect(results[1]).toMatchObject({
+      status: 'rejected',
+      reason: { code: 'invalid_message', message: expect.stringContaining('1000 ms') },
+    })
     expect(results[2]).toMatchObject({ status: 'fulfilled', value: { text: 'after' } })
   })
 
@@ -109,7 +121,10 @@ describe('the message parser', () => {
     start({ timeoutMs: 15_000, maxOldSpaceMb: 64 })
     const huge = Buffer.from(`To: ${'a,'.repeat(450_000)}\r\n\r\nhi`)
     const results = await Promise.allSettled([parse(huge), parse(...message('after'))])
-    expect(results[0]).toMatchObject({ status: 'rejected', reason: { code: 'invalid_message', message: expect.stringContaining('memory') } })
+    expect(results[0]).toMatchObject({
+      status: 'rejected',
+      reason: { code: 'invalid_message', message: expect.stringContaining('memory') },
+    })
     expect(results[1]).toMatchObject({ status: 'fulfilled', value: { text: 'after' } })
   })
 

@@ -36,10 +36,14 @@ test('a page is within its filter of time and behind or before its edge, whichev
       for (const { after, before } of pages) {
         const rows = await reader.list(scope, { ...everything, since, until }, { limit: 2, after, before })
         const wanted = newestFirst.filter(
-          ({ id, at }) => at >= (since ?? 0) && at < (until ?? 10_000) && (after === null || id < after) && (before === null || id > before),
+          ({ id, at }) =>
+            at >= (since ?? 0) && at < (until ?? 10_000) && (after === null || id < after) && (before === null || id > before),
         )
         const inOrder = before === null ? wanted : wanted.toReversed()
-        expect(rows.map(({ id }) => id), JSON.stringify({ since, until, after, before })).toEqual(inOrder.slice(0, 3).map(({ id }) => id))
+        expect(
+          rows.map(({ id }) => id),
+          JSON.stringify({ since, until, after, before }),
+        ).toEqual(inOrder.slice(0, 3).map(({ id }) => id))
       }
     }
   }

@@ -41,7 +41,10 @@ async function handedIn(given: Notice, to = 'bounces@sender.example'): Promise<{
     taken = submission
     return { messageId: '', messageIdHeader: '', createdAt: 0, replayed: false, status: 'queued', recipients: [] } as const
   }
-  const mailer = new SystemMailer({ clock: settableClock(), accept: accept as never, systemDomain: () => undefined }, { hostname: 'relay.example', sandboxOnly: false })
+  const mailer = new SystemMailer(
+    { clock: settableClock(), accept: accept as never, systemDomain: () => undefined },
+    { hostname: 'relay.example', sandboxOnly: false },
+  )
   await mailer.send(composeNotice(given, to, { hostname: 'relay.example', operator: mailer.from.address }))
   const bytes = Buffer.concat((taken as Submission).content.pending)
   return { text: bytes.toString(), bytes, submission: taken as Submission }
@@ -52,16 +55,34 @@ const linesOf = (text: string): string[] => text.replace(/\r\n[ \t]+/g, ' ').spl
 
 describe('the report', () => {
   test('of a delay says until when it is tried, in a class of its own', async () => {
-    const late = { ...recipient, enhancedCode: '5.7.1', smtpCode: null, reason: 'mx.rcpt.example: connection timed out', retriedUntil: Date.UTC(2026, 10, 23, 6, 0) }
+    const late = {
+      ...recipient,
+      enhancedCode: '5.7.1',
+      smtpCode: null,
+      reason: 'mx.rcpt.example: connection timed out',
+      retriedUntil: Date.UTC(2026, 10, 23, 6, 0),
+    }
     const { text } = await handedIn({ ...notice, action: 'delayed', recipients: [late] })
-    expect(linesOf(text)).toEqual(expect.arrayContaining(['Action: delayed', 'Status: 4.4.1', 'Will-Retry-Until: Mon, 23 Nov 2026 06:00:00 +0000']))
+    expect(linesOf(text)).toEqual(
+      expect.arrayContaining(['Action: delayed', 'Status: 4.4.1', 'Will-Retry-Until: Mon, 23 Nov 2026 06:00:00 +0000']),
+    )
     expect(linesOf(text)).toContain('Diagnostic-Code: x-sterna; mx.rcpt.example: connection timed out')
     expect(text).toContain('You need not send it again')
   })
 
   test('takes the forms for addresses beyond ASCII where there is one', async () => {
-    const international = { ...recipient, address: 'jürgen@rcpt.example', orcpt: 'utf-8;jürgen+2Bx@rcpt.example', reason: '550 5.1.1 Kein Nutzer «jürgen»' }
-    const original = { ...notice.original, smtputf8: true, subject: 'Grüße', returned: { isWhole: true, bytes: Buffer.from('Subject: Grüße\r\n\r\nHallo\r\n') } }
+    const international = {
+      ...recipient,
+      address: 'jürgen@rcpt.example',
+      orcpt: 'utf-8;jürgen+2Bx@rcpt.example',
+      reason: '550 5.1.1 Kein Nutzer «jürgen»',
+    }
+    const original = {
+      ...notice.original,
+      smtputf8: true,
+      subject: 'Grüße',
+      returned: { isWhole: true, bytes: Buffer.from('Subject: Grüße\r\n\r\nHallo\r\n') },
+    }
     const { text, submission } = await handedIn({ ...notice, recipients: [international], original }, 'änne@sender.example')
     expect(linesOf(text)).toEqual(
       expect.arrayContaining([
@@ -88,7 +109,9 @@ describe('the report', () => {
       recipients: [{ ...recipient, orcpt: 'rfc822;Gone+2Buser+20x@rcpt.example' }],
       original: { ...notice.original, envid: 'a+3Db+2B7' },
     })
-    expect(linesOf(text)).toEqual(expect.arrayContaining(['Original-Envelope-Id: a=b+7', 'Original-Recipient: rfc822; Gone+user x@rcpt.example']))
+    expect(linesOf(text)).toEqual(
+      expect.arrayContaining(['Original-Envelope-Id: a=b+7', 'Original-Recipient: rfc822; Gone+user x@rcpt.example']),
+    )
   })
 
   test('does not thread on what is no message identifier', async () => {

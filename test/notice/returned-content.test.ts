@@ -3,7 +3,13 @@ import type { NoticeAction } from '../../src/notice/notice.ts'
 import { returnedContent } from '../../src/notice/returned-content.ts'
 
 const message = Buffer.from('From: a@sender.example\r\nSubject: x\r\n\r\nBody\r\n')
-const stored = { subject: 'Grüße', messageIdHeader: '<1@sender.example>', size: message.length, ret: null, createdAt: Date.UTC(2026, 10, 21) }
+const stored = {
+  subject: 'Grüße',
+  messageIdHeader: '<1@sender.example>',
+  size: message.length,
+  ret: null,
+  createdAt: Date.UTC(2026, 10, 21),
+}
 const header = 'From: a@sender.example\r\nSubject: x\r\n'
 
 test.each<[string, string | null, NoticeAction, Buffer | null, number, string]>([

@@ -1,13 +1,9 @@
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { dnsResolver } from '../../src/dns/dns-resolver.ts'
-import type { DnsResolver } from '../../src/dns/dns-resolver.ts'
-import { startFakeMx } from '../support/fake-mx.ts'
-import type { FakeMx, MxMessage } from '../support/fake-mx.ts'
-import { startKnot } from '../support/knot-server.ts'
-import type { KnotServer, ZoneLine } from '../support/knot-server.ts'
-import { startTestRelay } from '../support/start-relay.ts'
-import type { TestRelay } from '../support/start-relay.ts'
+import { dnsResolver, type DnsResolver } from '../../src/dns/dns-resolver.ts'
+import { startFakeMx, type FakeMx, type MxMessage } from '../support/fake-mx.ts'
+import { startKnot, type KnotServer, type ZoneLine } from '../support/knot-server.ts'
+import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
 
 /** A whole relay that looks everything up at a real name server, whose zones are changed meanwhile. */
 const mxHost = '127.0.9.1'
@@ -79,14 +75,26 @@ test('records that are published, changed, lost and published again', async () =
   const lines = zoneLines(added.records)
   expect((await verify('shop.example')).status).toBe('pending')
   expect((await sendFrom('shop.example')).body).toMatchObject({ statusCode: 403, name: 'domain_not_verified' })
-  await knot.serve('shop.example', lines.filter((line) => !line.startsWith('_dmarc')))
+  await knot.serve(
+    'shop.example',
+    lines.filter((line) => !line.startsWith('_dmarc')),
+  )
   const verified = await verify('shop.example')
   expect(verified.status).toBe('verified')
-  expect(verified.records.map(({ record, status }) => `${record} ${status}`)).toEqual(['DKIM verified', 'DKIM verified', 'SPF verified', 'SPF verified', 'DMARC pending'])
+  expect(verified.records.map(({ record, status }) => `${record} ${status}`)).toEqual([
+    'DKIM verified',
+    'DKIM verified',
+    'SPF verified',
+    'SPF verified',
+    'DMARC pending',
+  ])
   expect((await sendFrom('shop.example')).status).toBe(200)
 
   // Changed: what is there instead is shown beside what should be.
-  await knot.serve('shop.example', lines.map((line) => line.replace('a:relay.example', 'ip4:192.0.2.1')))
+  await knot.serve(
+    'shop.example',
+    lines.map((line) => line.replace('a:relay.example', 'ip4:192.0.2.1')),
+  )
   const changed = await verify('shop.example')
   expect(changed.status).toBe('verified')
   expect(changed.records.find(({ type, name }) => type === 'TXT' && name === 'send.shop.example')).toMatchObject({
@@ -124,8 +132,13 @@ interface Verdict {
 }
 
 async function verdictOn({ data }: MxMessage): Promise<Verdict> {
-  const { results } = await dkimVerify(data, { resolver: async (name: string) => (await resolver.txt(name)).records.map((record) => [record]) })
-  return { selectors: results.map(({ selector }) => selector ?? ''), results: results.map(({ algo, status }) => `${algo} ${status.result}`).toSorted() }
+  const { results } = await dkimVerify(data, {
+    resolver: async (name: string) => (await resolver.txt(name)).records.map((record) => [record]),
+  })
+  return {
+    selectors: results.map(({ selector }) => selector ?? ''),
+    results: results.map(({ algo, status }) => `${algo} ${status.result}`).toSorted(),
+  }
 }
 
 test('new DKIM keys under load: every message verifies at the moment of its delivery', async () => {

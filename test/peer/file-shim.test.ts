@@ -15,7 +15,11 @@ function shimmed(): { root: string; shim: FileShim; run(script: string): string 
   const shim = new FileShim(compileFileShim(directory), directory, root)
   const run = (script: string): string => {
     const words = ['-e', `const fs = require('fs'), root = ${JSON.stringify(root)}; ${script}`]
-    const { stdout, stderr } = spawnSync(process.execPath, words, { env: { ...process.env, ...shim.environment }, encoding: 'utf8', cwd: root })
+    const { stdout, stderr } = spawnSync(process.execPath, words, {
+      env: { ...process.env, ...shim.environment },
+      encoding: 'utf8',
+      cwd: root,
+    })
     return stdout + stderr
   }
   return { root, shim, run }

@@ -3,14 +3,11 @@ import { freePort } from '../../bench/free-port.ts'
 import { startBouncingExim } from '../support/bouncing-exim.ts'
 import { startBouncingOpensmtpd } from '../support/bouncing-opensmtpd.ts'
 import { startBouncingPostfix } from '../support/bouncing-postfix.ts'
-import { startFakeDns } from '../support/fake-dns.ts'
-import type { FakeDns } from '../support/fake-dns.ts'
-import { startFakeMx } from '../support/fake-mx.ts'
-import type { FakeMx } from '../support/fake-mx.ts'
+import { startFakeDns, type FakeDns } from '../support/fake-dns.ts'
+import { startFakeMx, type FakeMx } from '../support/fake-mx.ts'
 import type { MailSurroundings, MailSystem } from '../support/mail-system.ts'
 import { SmtpClient } from '../support/smtp-client.ts'
-import { startTestRelay } from '../support/start-relay.ts'
-import type { TestRelay } from '../support/start-relay.ts'
+import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
 import { startReceiver, status } from '../support/webhook-receiver.ts'
 
 /**
@@ -39,7 +36,11 @@ let farHop: FakeMx
 
 beforeAll(async () => {
   port = await freePort()
-  relay = await startTestRelay({ delivery_port: String(port), webhooks_allow_private_addresses: 'true', return_path_messages_per_minute: '0' })
+  relay = await startTestRelay({
+    delivery_port: String(port),
+    webhooks_allow_private_addresses: 'true',
+    return_path_messages_per_minute: '0',
+  })
   // What the mail systems ask. It knows no name at all.
   dns = await startFakeDns({}, undefined, { host: '127.0.0.54', port: 53 })
   nextHop = await startFakeMx({ host: afterHops, on: { rcpt: replyToRecipient } })
@@ -48,7 +49,10 @@ beforeAll(async () => {
   smallHop = await startFakeMx({
     host: afterHops,
     extensions: ['PIPELINING', 'SIZE 1000', '8BITMIME', 'ENHANCEDSTATUSCODES'],
-    on: { mail: (_address, params) => (isTooBig(params) ? tooBig : undefined), dot: ({ data }) => (data.length > 1000 ? tooBig : undefined) },
+    on: {
+      mail: (_address, params) => (isTooBig(params) ? tooBig : undefined),
+      dot: ({ data }) => (data.length > 1000 ? tooBig : undefined),
+    },
   })
   // Stands for the ninety-six hosts of a ring that a message has been through when it comes by again.
   farHop = await startFakeMx({ host: afterHops, on: { dot: (message) => void sendOn(message) } })
@@ -73,7 +77,10 @@ async function sendOn({ mailFrom, rcptTo, data }: { mailFrom: string; rcptTo: st
   const system = to.split('.')[1] ?? ''
   const client = await SmtpClient.connect(port, { host: peers[system]?.host ?? '' })
   await client.command('EHLO far.example')
-  const traces = Array.from({ length: 96 }, (_, hop) => `Received: from hop${hop}.far.example by hop${hop + 1}.far.example; Sat, 21 Nov 2026 12:00:00 +0000\r\n`)
+  const traces = Array.from(
+    { length: 96 },
+    (_, hop) => `Received: from hop${hop}.far.example by hop${hop + 1}.far.example; Sat, 21 Nov 2026 12:00:00 +0000\r\n`,
+  )
   await client.send(traces.join('') + data.toString('latin1'), { from: mailFrom, to: [to.replace('@loop.', '@again.')] })
   client.close()
 }
@@ -105,7 +112,12 @@ const everywhere: Fates = {
   'ann@nohost': isBounced('hard', 'domain_not_found'),
 }
 const fates: Record<string, Fates> = {
-  postfix: { ...everywhere, unknown: isBounced('hard', 'invalid_recipient'), full: isBounced('soft', 'mailbox_full'), forwarded: isBounced('soft', 'invalid_recipient') },
+  postfix: {
+    ...everywhere,
+    unknown: isBounced('hard', 'invalid_recipient'),
+    full: isBounced('soft', 'mailbox_full'),
+    forwarded: isBounced('soft', 'invalid_recipient'),
+  },
   exim: {
     ...everywhere,
     unknown: isBounced('hard', 'invalid_recipient'),
@@ -118,46 +130,67 @@ const fates: Record<string, Fates> = {
   opensmtpd: { ...everywhere, forwarded: isBounced('soft', 'invalid_recipient') },
 }
 
-test.each(Object.keys(peers))('%s', async (name) => {
-  const { host, start } = peers[name] as Peer
-  const own = `${name}.example`
-  for (const domain of [own, ...onward.map((cause) => `${cause}.${own}`)]) relay.dns.zone[domain] = { a: [host] }
-  const to = (cause: string, hop: { host: string; port: number }) => [`${cause}.${own}`, { host: hop.host, port: hop.port }]
-  const itself = { host, port }
-  const routes = Object.fromEntries([
-    ...['unknown', 'full', 'refused', 'expired'].map((cause) => to(cause, nextHop)),
-    to('big', smallHop),
-    to('loop', name === 'opensmtpd' ? farHop : itself),
-    to('again', itself),
-    ['relay.example', { host: '127.0.0.1', port: relay.returnPathPort }],
-  ])
-  const domains = onward.map((cause) => `${cause}.${own}`)
-  const system = await start({ listen: { host, port }, nameServer: '127.0.0.54', routes, onward: domains, forwardTo: `bob@unknown.${own}` })
-  try {
-    const expected = fates[name] as Fates
-    const receiver = await startReceiver(status(200))
-    await relay.call('POST', '/api/webhooks', { url: receiver.url, events: ['email.bounced'] })
-    const before = await counts()
-    const sent = await Promise.all(
-      Object.keys(expected).map(async (who) => {
-        const address = who.includes('@') ? `${who}.${own}` : `${who}@${own}`
-        return { who, address, id: await relay.send(address, { text: 'a line of sixty letters, so that it is too long for some ..\r\n'.repeat(20) }) }
-      }),
-    )
-    const bounces = () => receiver.posts.map(({ body }) => JSON.parse(body).data)
-    const seen = async () => Object.fromEntries(await Promise.all(sent.map(async ({ who, address, id }) => [who, await fateOf(address, id, bounces())])))
-    await expect.poll(seen, { timeout: 50_000, interval: 500 }).toEqual(expected)
-    const hard = Object.values(expected).filter(({ bounce }) => bounce.includes('hard')).length
-    const all = sent.length
-    await expect.poll(async () => difference(await counts(), before)).toEqual({ sent: all, delivered: all, bounced: all, bounced_permanent: hard })
-  } catch (error) {
-    throw new Error(`${name} logged:\n${system.log()}`, { cause: error })
-  } finally {
-    await system.stop()
-  }
-}, 180_000)
+test.each(Object.keys(peers))(
+  '%s',
+  async (name) => {
+    const { host, start } = peers[name] as Peer
+    const own = `${name}.example`
+    for (const domain of [own, ...onward.map((cause) => `${cause}.${own}`)]) relay.dns.zone[domain] = { a: [host] }
+    const to = (cause: string, hop: { host: string; port: number }) => [`${cause}.${own}`, { host: hop.host, port: hop.port }]
+    const itself = { host, port }
+    const routes = Object.fromEntries([
+      ...['unknown', 'full', 'refused', 'expired'].map((cause) => to(cause, nextHop)),
+      to('big', smallHop),
+      to('loop', name === 'opensmtpd' ? farHop : itself),
+      to('again', itself),
+      ['relay.example', { host: '127.0.0.1', port: relay.returnPathPort }],
+    ])
+    const domains = onward.map((cause) => `${cause}.${own}`)
+    const system = await start({
+      listen: { host, port },
+      nameServer: '127.0.0.54',
+      routes,
+      onward: domains,
+      forwardTo: `bob@unknown.${own}`,
+    })
+    try {
+      const expected = fates[name] as Fates
+      const receiver = await startReceiver(status(200))
+      await relay.call('POST', '/api/webhooks', { url: receiver.url, events: ['email.bounced'] })
+      const before = await counts()
+      const sent = await Promise.all(
+        Object.keys(expected).map(async (who) => {
+          const address = who.includes('@') ? `${who}.${own}` : `${who}@${own}`
+          return {
+            who,
+            address,
+            id: await relay.send(address, { text: 'a line of sixty letters, so that it is too long for some ..\r\n'.repeat(20) }),
+          }
+        }),
+      )
+      const bounces = () => receiver.posts.map(({ body }) => JSON.parse(body).data)
+      const seen = async () =>
+        Object.fromEntries(await Promise.all(sent.map(async ({ who, address, id }) => [who, await fateOf(address, id, bounces())])))
+      await expect.poll(seen, { timeout: 50_000, interval: 500 }).toEqual(expected)
+      const hard = Object.values(expected).filter(({ bounce }) => bounce.includes('hard')).length
+      const all = sent.length
+      await expect
+        .poll(async () => difference(await counts(), before))
+        .toEqual({ sent: all, delivered: all, bounced: all, bounced_permanent: hard })
+    } catch (error) {
+      throw new Error(`${name} logged:\n${system.log()}`, { cause: error })
+    } finally {
+      await system.stop()
+    }
+  },
+  180_000,
+)
 
-async function fateOf(address: string, id: string, bounces: { email_id: string; bounce_type: string; bounce_category: string }[]): Promise<Fate> {
+async function fateOf(
+  address: string,
+  id: string,
+  bounces: { email_id: string; bounce_type: string; bounce_category: string }[],
+): Promise<Fate> {
   const own = bounces.filter(({ email_id }) => email_id === id)
   const [first] = own
   return {

@@ -1,5 +1,4 @@
-import { spawn } from 'node:child_process'
-import type { ChildProcess } from 'node:child_process'
+import { spawn, type ChildProcess } from 'node:child_process'
 import { existsSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { request as secureRequest } from 'node:https'
@@ -9,8 +8,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { freePort } from '../../bench/free-port.ts'
 import { waitForPort } from '../../bench/wait-for-port.ts'
 import { SmtpClient } from '../support/smtp-client.ts'
-import { startTestRelay } from '../support/start-relay.ts'
-import type { TestRelay } from '../support/start-relay.ts'
+import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 /** HAProxy stands before every port, by both versions of the PROXY protocol, and once as a proxy of HTTP; clients come from addresses of their own. */

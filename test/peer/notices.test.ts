@@ -5,12 +5,9 @@ import { promisify } from 'node:util'
 import { createTransport } from 'nodemailer'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { freePort } from '../../bench/free-port.ts'
-import { postfixDirectory, startPostfixInstance } from '../../bench/postfix-instance.ts'
-import type { PostfixInstance } from '../../bench/postfix-instance.ts'
-import { startFakeMx } from '../support/fake-mx.ts'
-import type { FakeMx } from '../support/fake-mx.ts'
-import { startTestRelay } from '../support/start-relay.ts'
-import type { TestRelay } from '../support/start-relay.ts'
+import { postfixDirectory, startPostfixInstance, type PostfixInstance } from '../../bench/postfix-instance.ts'
+import { startFakeMx, type FakeMx } from '../support/fake-mx.ts'
+import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
 
 /**
  * An app hands its mail to a Postfix of its own, which relays it through us with the DSN parameters that the app gave, and
@@ -64,19 +61,23 @@ async function startAppsPostfix(): Promise<PostfixInstance> {
   mkdirSync(mail)
   execFileSync('chown', ['nobody', mail])
   const uid = execFileSync('id', ['-u', 'nobody'], { encoding: 'utf8' }).trim()
-  return startPostfixInstance(directory, { host: postfixHost, port: postfixPort }, {
-    myhostname: 'mx.sender.example',
-    relayhost: `[127.0.0.1]:${relay.submissionPort}`,
-    smtp_tls_security_level: 'encrypt',
-    smtp_sasl_auth_enable: 'yes',
-    smtp_sasl_password_maps: `static:any:${relay.token}`,
-    smtp_sasl_security_options: 'noanonymous',
-    virtual_mailbox_domains: 'sender.example',
-    virtual_mailbox_base: mail,
-    virtual_mailbox_maps: 'static:box/',
-    virtual_uid_maps: `static:${uid}`,
-    virtual_gid_maps: `static:${uid}`,
-  })
+  return startPostfixInstance(
+    directory,
+    { host: postfixHost, port: postfixPort },
+    {
+      myhostname: 'mx.sender.example',
+      relayhost: `[127.0.0.1]:${relay.submissionPort}`,
+      smtp_tls_security_level: 'encrypt',
+      smtp_sasl_auth_enable: 'yes',
+      smtp_sasl_password_maps: `static:any:${relay.token}`,
+      smtp_sasl_security_options: 'noanonymous',
+      virtual_mailbox_domains: 'sender.example',
+      virtual_mailbox_base: mail,
+      virtual_mailbox_maps: 'static:box/',
+      virtual_uid_maps: `static:${uid}`,
+      virtual_gid_maps: `static:${uid}`,
+    },
+  )
 }
 
 interface Dsn {
@@ -87,7 +88,14 @@ interface Dsn {
 
 async function sendByPostfix(to: string[], dsn: Dsn): Promise<void> {
   const transport = createTransport({ host: postfixHost, port: postfixPort, ignoreTLS: true })
-  await transport.sendMail({ from: 'app@sender.example', envelope: { from: 'bounces@sender.example', to }, to: 'you@rcpt.example', subject: 'Your order', text: 'The body.', dsn })
+  await transport.sendMail({
+    from: 'app@sender.example',
+    envelope: { from: 'bounces@sender.example', to },
+    to: 'you@rcpt.example',
+    subject: 'Your order',
+    text: 'The body.',
+    dsn,
+  })
   transport.close()
 }
 
@@ -133,7 +141,11 @@ async function notices(count: number): Promise<Read[]> {
 }
 
 test('NOTIFY=FAILURE,DELAY RET=HDRS ENVID: a notice of the failure, and a warning of the delay', async () => {
-  await sendByPostfix(['gone@rcpt.example', 'later@rcpt.example', 'ann@rcpt.example'], { id: 'order+7', return: 'headers', notify: ['failure', 'delay'] })
+  await sendByPostfix(['gone@rcpt.example', 'later@rcpt.example', 'ann@rcpt.example'], {
+    id: 'order+7',
+    return: 'headers',
+    notify: ['failure', 'delay'],
+  })
   const [failure] = await notices(1)
   expect(failure).toMatchObject({
     types: ['text/plain', 'message/delivery-status', 'text/rfc822-headers'],
@@ -161,7 +173,11 @@ test('NOTIFY=FAILURE,DELAY RET=HDRS ENVID: a notice of the failure, and a warnin
   relay.clock.advance(4 * 3_600_000 + 60_000)
   const warning = (await notices(2)).find(({ blocks }) => blocks[1]?.action === 'delayed')
   expect(warning?.blocks[0]).toMatchObject({ 'original-envelope-id': 'order+7' })
-  expect(warning?.blocks[1]).toMatchObject({ 'final-recipient': 'rfc822; later@rcpt.example', status: '4.7.1', 'will-retry-until': expect.stringContaining('2026') })
+  expect(warning?.blocks[1]).toMatchObject({
+    'final-recipient': 'rfc822; later@rcpt.example',
+    status: '4.7.1',
+    'will-retry-until': expect.stringContaining('2026'),
+  })
   expect(warning?.defects).toEqual([])
 })
 

@@ -21,10 +21,17 @@ test('a linter finds no error in the document that a relay serves', async () => 
   writeFileSync(path, document)
   const args = [linter, 'lint', '--extends=recommended', '--format=json', '--max-problems=10000', path]
   // It exits with 1 where it finds errors, and prints them all the same.
-  const { stdout } = await promisify(execFile)(process.execPath, args, { env: quiet, maxBuffer: 1e8 }).catch((error: { stdout: string }) => error)
+  const { stdout } = await promisify(execFile)(process.execPath, args, { env: quiet, maxBuffer: 1e8 }).catch(
+    (error: { stdout: string }) => error,
+  )
   const { problems } = JSON.parse(stdout) as Report
   const text = ({ ruleId, message }: Report['problems'][number]) => `${ruleId}: ${message}`
   console.log(`${Object.keys(JSON.parse(document).paths).length} paths, ${document.length} bytes; warnings:`)
-  console.log(problems.filter(({ severity }) => severity === 'warn').map(text).join('\n'))
+  console.log(
+    problems
+      .filter(({ severity }) => severity === 'warn')
+      .map(text)
+      .join('\n'),
+  )
   expect(problems.filter(({ severity }) => severity === 'error').map(text)).toEqual([])
 })

@@ -1,5 +1,4 @@
-import { execFile, execFileSync, spawn } from 'node:child_process'
-import type { ChildProcess } from 'node:child_process'
+import { execFile, execFileSync, spawn, type ChildProcess } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -9,13 +8,10 @@ import { createTransport } from 'nodemailer'
 import { generate } from 'selfsigned'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { freePort } from '../../bench/free-port.ts'
-import { postfixDirectory, startPostfixInstance } from '../../bench/postfix-instance.ts'
-import type { PostfixInstance } from '../../bench/postfix-instance.ts'
+import { postfixDirectory, startPostfixInstance, type PostfixInstance } from '../../bench/postfix-instance.ts'
 import { waitForPort } from '../../bench/wait-for-port.ts'
-import { dnsResolver } from '../../src/dns/dns-resolver.ts'
-import type { DnsResolver } from '../../src/dns/dns-resolver.ts'
-import { startFakeDns } from '../support/fake-dns.ts'
-import type { FakeDns, FakeRecords } from '../support/fake-dns.ts'
+import { dnsResolver, type DnsResolver } from '../../src/dns/dns-resolver.ts'
+import { startFakeDns, type FakeDns, type FakeRecords } from '../support/fake-dns.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 /**
@@ -103,28 +99,34 @@ async function startMailbox(port: number): Promise<PostfixInstance> {
   const { private: key, cert } = await generate([{ name: 'commonName', value: 'mx.rcpt.example' }], { keySize: 2048 })
   writeFileSync(join(at, 'tls.pem'), key + cert, { mode: 0o600 })
   const uid = execFileSync('id', ['-u', 'nobody'], { encoding: 'utf8' }).trim()
-  return startPostfixInstance(at, { host: '127.0.0.3', port }, {
-    myhostname: 'mx.rcpt.example',
-    virtual_mailbox_domains: 'rcpt.example',
-    virtual_mailbox_base: mail,
-    virtual_mailbox_maps: 'static:box/',
-    virtual_uid_maps: `static:${uid}`,
-    virtual_gid_maps: `static:${uid}`,
-    virtual_mailbox_limit: '0',
-    message_size_limit: '52428800',
-    smtpd_tls_security_level: 'may',
-    smtpd_tls_cert_file: join(at, 'tls.pem'),
-    smtpd_tls_key_file: join(at, 'tls.pem'),
-    smtpd_relay_restrictions: 'reject_unauth_destination',
-    smtpd_discard_ehlo_keywords: '8bitmime',
-  })
+  return startPostfixInstance(
+    at,
+    { host: '127.0.0.3', port },
+    {
+      myhostname: 'mx.rcpt.example',
+      virtual_mailbox_domains: 'rcpt.example',
+      virtual_mailbox_base: mail,
+      virtual_mailbox_maps: 'static:box/',
+      virtual_uid_maps: `static:${uid}`,
+      virtual_gid_maps: `static:${uid}`,
+      virtual_mailbox_limit: '0',
+      message_size_limit: '52428800',
+      smtpd_tls_security_level: 'may',
+      smtpd_tls_cert_file: join(at, 'tls.pem'),
+      smtpd_tls_key_file: join(at, 'tls.pem'),
+      smtpd_relay_restrictions: 'reject_unauth_destination',
+      smtpd_discard_ehlo_keywords: '8bitmime',
+    },
+  )
 }
 
 /** The message in the mailbox that came for this address. */
 async function mailFor(address: string): Promise<Buffer> {
   const box = join(postfix?.directory ?? '', 'mail/box/new')
   const find = (): Buffer | undefined =>
-    (existsSync(box) ? readdirSync(box) : []).map((name) => readFileSync(join(box, name))).find((mail) => mail.includes(`X-Original-To: ${address}`))
+    (existsSync(box) ? readdirSync(box) : [])
+      .map((name) => readFileSync(join(box, name)))
+      .find((mail) => mail.includes(`X-Original-To: ${address}`))
   await expect.poll(find).toBeDefined()
   return find() as Buffer
 }
@@ -172,7 +174,12 @@ async function expectSignatures(mail: Buffer): Promise<void> {
 }
 
 test('curl with the four fields', async () => {
-  const body = JSON.stringify({ from: 'shop@sender.example', to: 'curl@rcpt.example', subject: 'Your order', html: '<p>Thank you, Zoë.</p>' })
+  const body = JSON.stringify({
+    from: 'shop@sender.example',
+    to: 'curl@rcpt.example',
+    subject: 'Your order',
+    html: '<p>Thank you, Zoë.</p>',
+  })
   const url = `http://127.0.0.1:${httpPort}/api/send`
   const headers = ['-H', `Authorization: Bearer ${token}`, '-H', 'Content-Type: application/json']
   const { output } = await run('curl', ['-sS', url, ...headers, '-d', body])
@@ -181,7 +188,11 @@ test('curl with the four fields', async () => {
   const mail = await mailFor('curl@rcpt.example')
   await expectSignatures(mail)
   const parsed = await simpleParser(mail)
-  expect([parsed.subject, (parsed.html || '').trim(), parsed.text?.trim()]).toEqual(['Your order', '<p>Thank you, Zoë.</p>', 'Thank you, Zoë.'])
+  expect([parsed.subject, (parsed.html || '').trim(), parsed.text?.trim()]).toEqual([
+    'Your order',
+    '<p>Thank you, Zoë.</p>',
+    'Thank you, Zoë.',
+  ])
   expect(mail.toString()).toMatch(/^Return-Path: <b[0-9a-z]{46}@send\.sender\.example>/m)
   expect(mail.toString()).toContain('with ESMTPS id')
 })
@@ -213,8 +224,29 @@ test('nodemailer over STARTTLS with five megabytes and a subject from everywhere
 })
 
 test('swaks', async () => {
-  const login = ['--server', '127.0.0.1', '--port', String(submissionPort), '--tls', '--auth', 'PLAIN', '--auth-user', 'any', '--auth-password', token]
-  const mailOptions = ['--from', 'shop@sender.example', '--to', 'swaks@rcpt.example', '--header', 'Subject: from swaks', '--body', 'Hello from swaks']
+  const login = [
+    '--server',
+    '127.0.0.1',
+    '--port',
+    String(submissionPort),
+    '--tls',
+    '--auth',
+    'PLAIN',
+    '--auth-user',
+    'any',
+    '--auth-password',
+    token,
+  ]
+  const mailOptions = [
+    '--from',
+    'shop@sender.example',
+    '--to',
+    'swaks@rcpt.example',
+    '--header',
+    'Subject: from swaks',
+    '--body',
+    'Hello from swaks',
+  ]
   const { status, output } = await run('swaks', [...login, ...mailOptions])
   expect(output).toContain('250 2.0.0 Ok: queued as em_')
   expect(status).toBe(0)

@@ -4,8 +4,7 @@ import { migrations } from '../../src/store/migrate.ts'
 import { postgresSchema, postgresStatement } from '../../src/store/postgres-dialect.ts'
 import { openDatabase } from '../../src/store/sqlite-database.ts'
 import type { Row, Statement, Value } from '../../src/store/database.ts'
-import { sqlLiteral, startPostgres } from '../support/postgres-server.ts'
-import type { PostgresServer } from '../support/postgres-server.ts'
+import { sqlLiteral, startPostgres, type PostgresServer } from '../support/postgres-server.ts'
 import { livedRelay } from '../support/relay-life.ts'
 import { sqlLiterals } from '../support/sql-literals.ts'
 
@@ -79,18 +78,20 @@ test('in PostgreSQL that life gives the same answers and leaves the same rows', 
   const answers = output.split('\x1c\n').map((answer) => (answer === '' ? [] : answer.slice(0, -1).split('\x1e')))
   const expected = recorder.executed.flat().concat(Array.from(contents, ([table, rows]) => ({ sql: `select * from ${table}`, rows })))
   expect(answers).toHaveLength(expected.length + 1)
-  for (const [place, { sql, rows }] of expected.entries()) expect(inOrder(sql, answers[place] ?? []), sql).toEqual(inOrder(sql, rows.map(line)))
+  for (const [place, { sql, rows }] of expected.entries())
+    expect(inOrder(sql, answers[place] ?? []), sql).toEqual(inOrder(sql, rows.map(line)))
 })
 
 test('text sorts and folds as in SQLite', async () => {
   const table = postgresSchema('create temp table word (name text)')
-  const found = await postgres.run(`${table}; insert into word values ('a_'), ('b'), ('É'), ('aa'), ('B'); select lower(name) from word order by name;`)
+  const found = await postgres.run(
+    `${table}; insert into word values ('a_'), ('b'), ('É'), ('aa'), ('B'); select lower(name) from word order by name;`,
+  )
   expect(found.trim().split('\n')).toEqual(['b', 'a_', 'aa', 'b', 'É'])
 })
 
 /** Every statement by a name of its own. */
-const prepared = () =>
-  Array.from(recorder.statements, (source, place) => ({ source, name: `s${place}`, ...postgresStatement(source) }))
+const prepared = () => Array.from(recorder.statements, (source, place) => ({ source, name: `s${place}`, ...postgresStatement(source) }))
 
 /** A row as psql prints it with these separators. */
 const line = (row: Row): string => Object.values(row).map(printed).join('\x1f')

@@ -54,7 +54,16 @@ test.each(forms)('nothing is relayed to %s', async (to) => {
 
 test('nobody logs in', async () => {
   for (const options of [[], ['-tls']]) {
-    const { code, said } = await swaks('--auth', '--auth-user', 'any', '--auth-password', 'x', '--to', 'postmaster@relay.example', ...options)
+    const { code, said } = await swaks(
+      '--auth',
+      '--auth-user',
+      'any',
+      '--auth-password',
+      'x',
+      '--to',
+      'postmaster@relay.example',
+      ...options,
+    )
     // Authentication is not offered.
     expect(code, said).toBe(28)
   }

@@ -4,15 +4,12 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { freePort } from '../../bench/free-port.ts'
 import { postfixDirectory, startPostfixInstance } from '../../bench/postfix-instance.ts'
-import { startFakeMx } from '../support/fake-mx.ts'
-import type { FakeMx } from '../support/fake-mx.ts'
+import { startFakeMx, type FakeMx } from '../support/fake-mx.ts'
 import { startExim } from '../support/exim-system.ts'
 import type { MailSystem } from '../support/mail-system.ts'
-import { startTestRelay } from '../support/start-relay.ts'
-import type { TestRelay } from '../support/start-relay.ts'
+import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
-import { testCertificate } from '../support/test-certificates.ts'
-import type { TestCertificate } from '../support/test-certificates.ts'
+import { testCertificate, type TestCertificate } from '../support/test-certificates.ts'
 
 /** Postfix with Cyrus SASL, and Exim, as smarthosts that hand on nothing but what comes after a login. */
 const host = '127.0.0.31'
@@ -87,18 +84,22 @@ describe('Postfix', () => {
       'use DB_File; tie my %db, "DB_File", shift, O_CREAT|O_RDWR, 0644, $DB_HASH or die $!; my $p = pop; $db{join "\\0", @ARGV, "userPassword"} = $p'
     execFileSync('perl', ['-e', script, join(sasl, 'db'), account.user, account.realm, account.password])
     writeFileSync(join(at, 'tls.pem'), certificate.key + certificate.cert, { mode: 0o600 })
-    const postfix = await startPostfixInstance(at, { host, port }, {
-      myhostname: 'smart.example',
-      default_transport: `smtp:[${nextHop.host}]:${nextHop.port}`,
-      smtpd_tls_security_level: 'may',
-      smtpd_tls_cert_file: join(at, 'tls.pem'),
-      smtpd_tls_key_file: join(at, 'tls.pem'),
-      smtpd_tls_auth_only: 'yes',
-      smtpd_sasl_auth_enable: 'yes',
-      smtpd_sasl_local_domain: account.realm,
-      smtpd_relay_restrictions: 'permit_sasl_authenticated, reject',
-      ...settings,
-    })
+    const postfix = await startPostfixInstance(
+      at,
+      { host, port },
+      {
+        myhostname: 'smart.example',
+        default_transport: `smtp:[${nextHop.host}]:${nextHop.port}`,
+        smtpd_tls_security_level: 'may',
+        smtpd_tls_cert_file: join(at, 'tls.pem'),
+        smtpd_tls_key_file: join(at, 'tls.pem'),
+        smtpd_tls_auth_only: 'yes',
+        smtpd_sasl_auth_enable: 'yes',
+        smtpd_sasl_local_domain: account.realm,
+        smtpd_relay_restrictions: 'permit_sasl_authenticated, reject',
+        ...settings,
+      },
+    )
     onTestFinished(() => postfix.stop())
     return port
   }
@@ -108,11 +109,15 @@ describe('Postfix', () => {
     ['LOGIN', implicit, { smtpd_tls_wrappermode: 'yes' }],
     ['SCRAM-SHA-256', unverified, {}],
     ['CRAM-MD5', unverified, {}],
-  ])('takes mail after %s, with %j, and with a wrong password it waits', async (mechanism, settings, ofPostfix) => {
-    const port = await startPostfix(mechanism, ofPostfix)
-    await expectSent(await relayBy(port, settings), mechanism, !('delivery_smarthost_verify' in settings))
-    await expectWaiting(await relayBy(port, { ...settings, ...wrong }), /535 5\.7\.8 Error: authentication failed/, ['smarthost_login'])
-  }, 60_000)
+  ])(
+    'takes mail after %s, with %j, and with a wrong password it waits',
+    async (mechanism, settings, ofPostfix) => {
+      const port = await startPostfix(mechanism, ofPostfix)
+      await expectSent(await relayBy(port, settings), mechanism, !('delivery_smarthost_verify' in settings))
+      await expectWaiting(await relayBy(port, { ...settings, ...wrong }), /535 5\.7\.8 Error: authentication failed/, ['smarthost_login'])
+    },
+    60_000,
+  )
 })
 
 describe('Exim', () => {

@@ -7,20 +7,17 @@ import { simpleParser } from 'mailparser'
 import { createTransport } from 'nodemailer'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { freePort } from '../../bench/free-port.ts'
-import { dnsResolver } from '../../src/dns/dns-resolver.ts'
-import type { DnsResolver } from '../../src/dns/dns-resolver.ts'
-import { startFakeMx } from '../support/fake-mx.ts'
-import type { FakeMx, MxMessage } from '../support/fake-mx.ts'
+import { dnsResolver, type DnsResolver } from '../../src/dns/dns-resolver.ts'
+import { startFakeMx, type FakeMx, type MxMessage } from '../support/fake-mx.ts'
 import {
   sendByDma,
   sendByNullmailer,
   startRelayingExim,
   startRelayingOpensmtpd,
   startRelayingPostfix,
+  type Smarthost,
 } from '../support/relaying-systems.ts'
-import type { Smarthost } from '../support/relaying-systems.ts'
-import { startTestRelay } from '../support/start-relay.ts'
-import type { TestRelay } from '../support/start-relay.ts'
+import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 /**
@@ -83,8 +80,10 @@ const execute = promisify(execFile)
 const system = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', HOME: '/nonexistent', LANG: 'C.UTF-8' }
 const run = (sending: Sending, program: string, words: string[], more: Record<string, string> = {}): Promise<unknown> =>
   execute(program, words, { env: { ...system, ...environment(sending), ...more }, timeout: 50_000 })
-const script = (program: string, file: string, words: string[] = []) => (sending: Sending): Promise<unknown> =>
-  run(sending, program, [...words, join(scripts, file)])
+const script =
+  (program: string, file: string, words: string[] = []) =>
+  (sending: Sending): Promise<unknown> =>
+    run(sending, program, [...words, join(scripts, file)])
 
 const byNodemailer = (sending: Sending, port: number, secure: boolean): Promise<unknown> =>
   createTransport({
@@ -102,13 +101,15 @@ const byNodemailer = (sending: Sending, port: number, secure: boolean): Promise<
   })
 
 /** Hands the message to a mail system that relays it. */
-const through = (start: (listen: { host: string; port: number }, smarthost: Smarthost) => Promise<{ stop(): unknown }>) => async (sending: Sending): Promise<void> => {
-  const listen = { host: '127.0.3.31', port: await freePort() }
-  const mailSystem = await start(listen, sending)
-  onTestFinished(() => void mailSystem.stop())
-  const transport = createTransport({ ...listen, ignoreTLS: true })
-  await transport.sendMail({ envelope: { from: sending.from, to: sending.to }, raw: { path: sending.message } })
-}
+const through =
+  (start: (listen: { host: string; port: number }, smarthost: Smarthost) => Promise<{ stop(): unknown }>) =>
+  async (sending: Sending): Promise<void> => {
+    const listen = { host: '127.0.3.31', port: await freePort() }
+    const mailSystem = await start(listen, sending)
+    onTestFinished(() => void mailSystem.stop())
+    const transport = createTransport({ ...listen, ignoreTLS: true })
+    await transport.sendMail({ envelope: { from: sending.from, to: sending.to }, raw: { path: sending.message } })
+  }
 
 const handedTo =
   (start: (sent: Smarthost & { file: string; from: string; to: string }) => Promise<{ stop(): unknown }>) =>
@@ -141,19 +142,59 @@ const clients: Client[] = [
   {
     name: 'msmtp',
     send: (sending) =>
-      run(sending, 'sh', ['-c', `msmtp --host="$HOST" --port="$PORT" --tls=on --tls-certcheck=off --auth=plain --user=any --passwordeval='echo $KEY' --from="$FROM" -- "$TO" <"$MESSAGE_LF"`], { MESSAGE_LF: sending.messageLf }),
+      run(
+        sending,
+        'sh',
+        [
+          '-c',
+          `msmtp --host="$HOST" --port="$PORT" --tls=on --tls-certcheck=off --auth=plain --user=any --passwordeval='echo $KEY' --from="$FROM" -- "$TO" <"$MESSAGE_LF"`,
+        ],
+        { MESSAGE_LF: sending.messageLf },
+      ),
   },
   {
     name: 'swaks',
     send: (sending) =>
-      run(sending, 'swaks', ['--server', sending.host, '--port', String(sending.port), '-tls', '--auth', 'LOGIN', '--auth-user', 'any', '--auth-password', sending.key,
-        '--from', sending.from, '--to', sending.to, '--data', `@${sending.messageLf}`, '--silent', '3']),
+      run(sending, 'swaks', [
+        '--server',
+        sending.host,
+        '--port',
+        String(sending.port),
+        '-tls',
+        '--auth',
+        'LOGIN',
+        '--auth-user',
+        'any',
+        '--auth-password',
+        sending.key,
+        '--from',
+        sending.from,
+        '--to',
+        sending.to,
+        '--data',
+        `@${sending.messageLf}`,
+        '--silent',
+        '3',
+      ]),
   },
   {
     name: 'curl',
     send: (sending) =>
-      run(sending, 'curl', ['--silent', '--show-error', '--insecure', '--ssl-reqd', '--user', `any:${sending.key}`, '--mail-from', sending.from, '--mail-rcpt', sending.to,
-        '--upload-file', sending.message, `smtp://${sending.host}:${sending.port}/client.example`]),
+      run(sending, 'curl', [
+        '--silent',
+        '--show-error',
+        '--insecure',
+        '--ssl-reqd',
+        '--user',
+        `any:${sending.key}`,
+        '--mail-from',
+        sending.from,
+        '--mail-rcpt',
+        sending.to,
+        '--upload-file',
+        sending.message,
+        `smtp://${sending.host}:${sending.port}/client.example`,
+      ]),
   },
   {
     // A long line makes it encode the whole body anew, with the borders of its parts.
@@ -169,7 +210,14 @@ const clients: Client[] = [
   { name: 'PHPMailer', send: script('php', 'phpmailer.php') },
   { name: 'Symfony Mailer', send: script('php', 'symfony.php') },
   { name: 'JavaMail', send: script('java', 'javamail.bsh', ['-cp', java, 'bsh.Interpreter']) },
-  { name: 'Go, net/smtp', send: (sending) => run(sending, '/usr/lib/go-1.19/bin/go', ['run', join(scripts, 'net-smtp.go')], { GOCACHE: '/var/cache/sterna-peers/go', CGO_ENABLED: '0' }) },
+  {
+    name: 'Go, net/smtp',
+    send: (sending) =>
+      run(sending, '/usr/lib/go-1.19/bin/go', ['run', join(scripts, 'net-smtp.go')], {
+        GOCACHE: '/var/cache/sterna-peers/go',
+        CGO_ENABLED: '0',
+      }),
+  },
   { name: 'nullmailer', send: handedTo(sendByNullmailer) },
   // It refuses longer ones.
   { name: 'dma', longestLine: withinTheStandard, send: handedTo(sendByDma) },
@@ -291,7 +339,14 @@ describe.each(sinks)('to $name', ({ host, extensions }) => {
       ['ed25519-sha256', 'sender.example', 'pass'],
       ['rsa-sha256', 'sender.example', 'pass'],
     ])
-    expect(Math.max(...message.toString('latin1').split('\r\n').map((line) => line.length))).toBeLessThanOrEqual(998)
+    expect(
+      Math.max(
+        ...message
+          .toString('latin1')
+          .split('\r\n')
+          .map((line) => line.length),
+      ),
+    ).toBeLessThanOrEqual(998)
     if (extensions?.includes('8BITMIME') === false) expect(message.some((byte) => byte > 127)).toBe(false)
     const parsed = await simpleParser(message)
     expect(parsed.subject).toBe(subject)

@@ -1,15 +1,11 @@
-import { createTransport } from 'nodemailer'
-import type { SendMailOptions } from 'nodemailer'
+import { createTransport, type SendMailOptions } from 'nodemailer'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { freePort } from '../../bench/free-port.ts'
 import { systemClock } from '../../src/clock.ts'
-import { startFakeMx } from '../support/fake-mx.ts'
-import type { FakeMx, MxMessage } from '../support/fake-mx.ts'
-import { startRspamd } from '../support/rspamd.ts'
-import type { Points } from '../support/rspamd.ts'
+import { startFakeMx, type FakeMx, type MxMessage } from '../support/fake-mx.ts'
+import { startRspamd, type Points } from '../support/rspamd.ts'
 import { spamAssassin } from '../support/spamassassin.ts'
-import { startTestRelay } from '../support/start-relay.ts'
-import type { TestRelay } from '../support/start-relay.ts'
+import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 /** Ordinary mail as it is delivered, before the filters that most receivers have: whatever we add to it must not count against it. */
@@ -93,17 +89,21 @@ const pdf = Buffer.from(
 )
 const recipientOf = (name: string): string => `${name.toLowerCase().replaceAll(/\W+/g, '-')}@rcpt.example`
 
-const byApi = (fields: object) => async (to: string): Promise<void> =>
-  void (await relay.send(`Ann Bee <${to}>`, { from: 'The shop <app@sender.example>', subject, html: undefined, ...fields }))
-const bySmtp = (fields: SendMailOptions) => async (to: string): Promise<void> => {
-  const transport = createTransport({
-    host: '127.0.0.1',
-    port: relay.submissionPort,
-    auth: { user: 'any', pass: relay.token },
-    tls: { rejectUnauthorized: false },
-  })
-  await transport.sendMail({ from: 'The shop <app@sender.example>', to: `Ann Bee <${to}>`, subject, ...fields })
-}
+const byApi =
+  (fields: object) =>
+  async (to: string): Promise<void> =>
+    void (await relay.send(`Ann Bee <${to}>`, { from: 'The shop <app@sender.example>', subject, html: undefined, ...fields }))
+const bySmtp =
+  (fields: SendMailOptions) =>
+  async (to: string): Promise<void> => {
+    const transport = createTransport({
+      host: '127.0.0.1',
+      port: relay.submissionPort,
+      auth: { user: 'any', pass: relay.token },
+      tls: { rejectUnauthorized: false },
+    })
+    await transport.sendMail({ from: 'The shop <app@sender.example>', to: `Ann Bee <${to}>`, subject, ...fields })
+  }
 
 const mails: [name: string, send: (to: string) => Promise<void>][] = [
   ['API, text', byApi({ text })],

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Attempt } from '../../src/delivery/attempt.ts'
 import { exposition } from '../../src/metrics/exposition.ts'
-import { metricsOf, newSheet } from '../../src/metrics/metrics.ts'
-import type { Metrics } from '../../src/metrics/metrics.ts'
+import { metricsOf, newSheet, type Metrics } from '../../src/metrics/metrics.ts'
 import { DeliveryCounts } from '../../src/queue/delivery-counts.ts'
 import type { QueuedMessage, QueuedRecipient } from '../../src/queue/queue-store.ts'
 import { parseExposition, valueOf } from '../support/parse-exposition.ts'
@@ -38,7 +37,9 @@ function counting() {
 test('an attempt counts for whose MX host it was made at', () => {
   const { note, parsed } = counting()
   for (const host of Object.values(hosts)) note(host)
-  const attempts = parsed().get('sterna_delivery_attempts_total')?.samples.filter(({ labels }) => labels['outcome'] === 'delivered')
+  const attempts = parsed()
+    .get('sterna_delivery_attempts_total')
+    ?.samples.filter(({ labels }) => labels['outcome'] === 'delivered')
   expect(attempts?.map(({ labels, value }) => [labels['provider'], value])).toEqual(Object.keys(hosts).map((provider) => [provider, 1]))
 })
 
@@ -46,7 +47,14 @@ test('a host is another, whatever it is called, and makes no series of its own',
   const { note, parsed } = counting()
   const before = [...parsed().values()].flatMap(({ samples }) => samples).length
   const strange = [
-    '', '.', '__proto__', 'constructor', 'toString', 'other"} 1\n', 'google.com.evil.example', 'notgoogle.com',
+    '',
+    '.',
+    '__proto__',
+    'constructor',
+    'toString',
+    'other"} 1\n',
+    'google.com.evil.example',
+    'notgoogle.com',
     'x'.repeat(10_000),
   ]
   for (const host of [...strange, ...Array.from({ length: 5_000 }, (_, i) => `mx${i}.example`), null]) note(host)

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
 import { ConflictError } from '../../src/store/database.ts'
 import type { RecipientState } from '../../src/queue/recipient-state.ts'
-import { bounceLate, complainLate } from '../../src/queue/late-result.ts'
-import type { LateResult } from '../../src/queue/late-result.ts'
+import { bounceLate, complainLate, type LateResult } from '../../src/queue/late-result.ts'
 import { fileDatabase } from '../support/file-database.ts'
 
 const db = await fileDatabase()
@@ -22,7 +21,10 @@ interface Stored {
 }
 
 /** The row after the result was written, or null where the result was refused. */
-async function after({ state, delivered_at = null, complained_at = null }: Stored, { guard }: LateResult): Promise<Record<string, unknown> | null> {
+async function after(
+  { state, delivered_at = null, complained_at = null }: Stored,
+  { guard }: LateResult,
+): Promise<Record<string, unknown> | null> {
   await db.write([
     { sql: 'delete from recipient' },
     {
@@ -41,7 +43,11 @@ async function after({ state, delivered_at = null, complained_at = null }: Store
   return row ?? null
 }
 
-const bounce = bounceLate('rcp_1', { hard: true, category: 'mailbox_full', smtpCode: 552, enhancedCode: '5.2.2', reason: '552 5.2.2 full' }, 7)
+const bounce = bounceLate(
+  'rcp_1',
+  { hard: true, category: 'mailbox_full', smtpCode: 552, enhancedCode: '5.2.2', reason: '552 5.2.2 full' },
+  7,
+)
 const complaint = complainLate('rcp_1', { feedbackType: 'abuse', reportedBy: null }, 7)
 
 test.each(['delivered', 'sent'] as const)('%s mail bounces late, with what was said', async (state) => {

@@ -1,8 +1,7 @@
 import { beforeEach, expect, test } from 'vitest'
 import { newId } from '../../src/id.ts'
 import { QueueAdmin } from '../../src/queue/queue-admin.ts'
-import { insertRecipient } from '../../src/queue/queue-store.ts'
-import type { NewRecipient } from '../../src/queue/queue-store.ts'
+import { insertRecipient, type NewRecipient } from '../../src/queue/queue-store.ts'
 import type { Database } from '../../src/store/database.ts'
 import { settableClock } from '../support/settable-clock.ts'
 import { testDatabase } from '../support/test-database.ts'
@@ -133,9 +132,15 @@ test('the overview counts by destination what waits, is due, in hand and held, a
   await waiting('a.example')
   await waiting('done.example', { state: 'delivered', dueAt: null })
   await admin.hold(held)
-  await db.write([{ sql: `update recipient set last_response = '451 4.7.1 later' where destination = 'b.example' and due_at = :start`, params: { start } }])
+  await db.write([
+    {
+      sql: `update recipient set last_response = '451 4.7.1 later' where destination = 'b.example' and due_at = :start`,
+      params: { start },
+    },
+  ])
   clock.advance(10)
-  const names = async (page: object) => (await admin.page({ limit: 2, after: null, before: null, ...page })).map(({ destination }) => destination)
+  const names = async (page: object) =>
+    (await admin.page({ limit: 2, after: null, before: null, ...page })).map(({ destination }) => destination)
   expect(await names({ limit: 1 })).toEqual(['a.example', 'b.example'])
   expect(await names({ after: 'a.example' })).toEqual(['b.example', 'c.example'])
   expect(await names({ before: 'c.example' })).toEqual(['b.example', 'a.example'])
@@ -154,20 +159,30 @@ test('the overview counts by destination what waits, is due, in hand and held, a
 
 test('a destination is given up: a soft bounce with its event for each that waits, held or not', async () => {
   const deferred = await waiting('a.example')
-  await db.write([{ sql: `update recipient set attempts = 2, smtp_code = 451, last_response = '451 later' where id = :id`, params: { id: deferred } }])
+  await db.write([
+    { sql: `update recipient set attempts = 2, smtp_code = 451, last_response = '451 later' where id = :id`, params: { id: deferred } },
+  ])
   const fresh = await waiting('a.example', { state: 'queued' })
   const held = await waiting('a.example')
   await admin.hold(held)
-  const others = [await waiting('a.example', { state: 'scheduled' }), await waiting('a.example', { owner: 'boot_1' }), await waiting('b.example')]
+  const others = [
+    await waiting('a.example', { state: 'scheduled' }),
+    await waiting('a.example', { owner: 'boot_1' }),
+    await waiting('b.example'),
+  ]
   expect(await admin.bounce('A.example')).toEqual({ recipients: 3, hasMore: false })
   const stateOf = async (id: string) => (await admin.show(id))[0]
   for (const id of [deferred, fresh, held]) expect(await stateOf(id)).toMatchObject({ state: 'bounced', due_at: null, held: 0 })
   for (const id of others) expect((await stateOf(id))?.due_at).not.toBeNull()
-  const events = await db.read<{ recipient_id: string; type: string; data: string }>('select recipient_id, type, data from event order by seq')
+  const events = await db.read<{ recipient_id: string; type: string; data: string }>(
+    'select recipient_id, type, data from event order by seq',
+  )
   const typesOf = (id: string) => events.filter(({ recipient_id: of }) => of === id).map(({ type }) => type)
   expect([typesOf(deferred), typesOf(fresh)]).toEqual([['email.bounced'], ['email.sent', 'email.bounced']])
   const data = events.filter(({ type }) => type === 'email.bounced').map((event) => JSON.parse(event.data) as object)
-  expect(data).toContainEqual(expect.objectContaining({ bounce_type: 'soft', bounce_category: 'other', smtp_code: 451, reason: expect.stringMatching(/451 later$/) }))
+  expect(data).toContainEqual(
+    expect.objectContaining({ bounce_type: 'soft', bounce_category: 'other', smtp_code: 451, reason: expect.stringMatching(/451 later$/) }),
+  )
   await expect(admin.bounce('a.example')).rejects.toMatchObject({ code: 'not_found' })
 })
 

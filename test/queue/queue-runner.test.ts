@@ -1,6 +1,5 @@
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
-import type { Attempt, DeliveryJob, Outcome, Postponed } from '../../src/delivery/attempt.ts'
-import { unconnectedAttempt } from '../../src/delivery/attempt.ts'
+import { unconnectedAttempt, type Attempt, type DeliveryJob, type Outcome, type Postponed } from '../../src/delivery/attempt.ts'
 import { startDelivery } from '../../src/delivery/delivery-threads.ts'
 import { Health } from '../../src/health.ts'
 import { newId } from '../../src/id.ts'
@@ -8,16 +7,14 @@ import { silentLog } from '../../src/log.ts'
 import { metricsOf } from '../../src/metrics/metrics.ts'
 import type { DispatchParts } from '../../src/queue/dispatch.ts'
 import { QueueRunner } from '../../src/queue/queue-runner.ts'
-import { insertRecipient } from '../../src/queue/queue-store.ts'
-import type { NewRecipient } from '../../src/queue/queue-store.ts'
+import { insertRecipient, type NewRecipient } from '../../src/queue/queue-store.ts'
 import type { Database } from '../../src/store/database.ts'
 import type { SuppressionPolicy } from '../../src/suppression/suppression-policy.ts'
 import { erasedAddress } from '../support/erased-address.ts'
 import { startFakeDns } from '../support/fake-dns.ts'
 import { startFakeMx } from '../support/fake-mx.ts'
 import { plainFrame } from '../support/plain-frame.ts'
-import { settableClock } from '../support/settable-clock.ts'
-import type { SettableClock } from '../support/settable-clock.ts'
+import { settableClock, type SettableClock } from '../support/settable-clock.ts'
 import { suppressAtOnce } from '../support/suppress-at-once.ts'
 import { testDatabase } from '../support/test-database.ts'
 
@@ -26,7 +23,12 @@ const hour = 60 * minute
 /** More than one destination, and new mail for it, may have in hand. */
 const many = 150
 const taken: Outcome = { type: 'delivered', reply: { code: 250, enhancedCode: null, text: 'Ok' } }
-const later: Outcome = { type: 'deferred', reply: { code: 451, enhancedCode: '4.7.1', text: '4.7.1 Later' }, category: 'other', reason: '451 4.7.1 Later' }
+const later: Outcome = {
+  type: 'deferred',
+  reply: { code: 451, enhancedCode: '4.7.1', text: '4.7.1 Later' },
+  category: 'other',
+  reason: '451 4.7.1 Later',
+}
 
 type Result = Outcome | 'postponed'
 
@@ -81,7 +83,9 @@ const resultsOf =
   }
 
 /** A message that waits in the queue. */
-async function waiting(given: Partial<NewRecipient> & { expiresIn?: number; isUnreadable?: boolean; scheduledAt?: number } = {}): Promise<string> {
+async function waiting(
+  given: Partial<NewRecipient> & { expiresIn?: number; isUnreadable?: boolean; scheduledAt?: number } = {},
+): Promise<string> {
   const { expiresIn = null, isUnreadable = false, scheduledAt = null, ...recipient } = given
   const messageId = newId('em', clock.now())
   const params = { messageId, expiresIn, scheduledAt }
@@ -92,7 +96,14 @@ async function waiting(given: Partial<NewRecipient> & { expiresIn?: number; isUn
             values (:messageId, 'acc_1', 'api', 0, '', '[]', '[]', '[]', '', '', 5, '7bit', 0, '[]', '{}', :expiresIn, :scheduledAt, 0)`,
       params,
     },
-    ...(isUnreadable ? [] : [{ sql: 'insert into content (message_id, chunk, bytes) values (:messageId, 0, :bytes)', params: { messageId, bytes: Buffer.from('Hello') } }]),
+    ...(isUnreadable
+      ? []
+      : [
+          {
+            sql: 'insert into content (message_id, chunk, bytes) values (:messageId, 0, :bytes)',
+            params: { messageId, bytes: Buffer.from('Hello') },
+          },
+        ]),
     insertRecipient({
       id: newId('rcp', clock.now()),
       messageId,
@@ -112,7 +123,8 @@ async function waiting(given: Partial<NewRecipient> & { expiresIn?: number; isUn
   return messageId
 }
 
-const states = async () => Object.fromEntries((await db.read('select state, count(*) as n from recipient group by state')).map(({ state, n }) => [state, n]))
+const states = async () =>
+  Object.fromEntries((await db.read('select state, count(*) as n from recipient group by state')).map(({ state, n }) => [state, n]))
 const inHand = async () => (await db.read<{ n: number }>('select count(*) as n from recipient where owner is not null'))[0]?.n
 
 /** Ten minutes, step by step, in which what is due is worked off. */
@@ -131,10 +143,7 @@ test.each<[string, (isFaulty: () => boolean) => Around, string]>([
   [
     'its frame cannot be made',
     (isFaulty) => ({
-      frameFor: () =>
-        isFaulty()
-          ? fail()
-          : plainFrame,
+      frameFor: () => (isFaulty() ? fail() : plainFrame),
     }),
     'deferred',
   ],
@@ -214,7 +223,10 @@ test('a message that crashes the delivery thread is kept apart, and what was tri
   const dns = await startFakeDns({ 'rcpt.example': { mx: [[10, 'mx.rcpt.example']] }, 'mx.rcpt.example': { a: [mx.host] } })
   const limits = { threads: 1, maxConnectionsPerHost: 20, messagesPerConnection: 100, idleMs: 1_000 }
   const guard = { allowPrivateAddresses: true, ownListeners: [], interfaceAddresses: [] }
-  const delivery = startDelivery({ hostname: 'relay.test', dnsServers: [dns.server], port: mx.port, smarthost: null, ...limits, ...guard }, silentLog)
+  const delivery = startDelivery(
+    { hostname: 'relay.test', dnsServers: [dns.server], port: mx.port, smarthost: null, ...limits, ...guard },
+    silentLog,
+  )
   onTestFinished(async () => {
     await delivery.stop(0)
     await dns.close()
@@ -231,7 +243,9 @@ test('a message that crashes the delivery thread is kept apart, and what was tri
     return states()
   }
   await expect.poll(put).toEqual({ delivered: 20, deferred: 1 })
-  expect(await db.read("select attempts, count(*) as n from recipient where state = 'delivered' group by attempts")).toEqual([{ attempts: 1, n: 20 }])
+  expect(await db.read("select attempts, count(*) as n from recipient where state = 'delivered' group by attempts")).toEqual([
+    { attempts: 1, n: 20 },
+  ])
   const [kept] = await db.read<{ last_response: string }>("select last_response from recipient where state = 'deferred'")
   expect(kept?.last_response).toMatch(/this message crashes the delivery thread/)
   expect(new Set(mx.messages.flatMap(({ rcptTo }) => rcptTo))).toEqual(new Set(names))

@@ -7,7 +7,12 @@ const context = { now, retryAt: now + 60_000, viaSmarthost: false }
 const reply = (code: number, enhancedCode: string | null, text: string) => ({ code, enhancedCode, text })
 
 const delivered: Outcome = { type: 'delivered', reply: reply(250, '2.0.0', '2.0.0 Ok') }
-const deferred: Outcome = { type: 'deferred', reply: reply(451, '4.7.1', '4.7.1 Greylisted'), category: 'policy', reason: '451 4.7.1 Greylisted' }
+const deferred: Outcome = {
+  type: 'deferred',
+  reply: reply(451, '4.7.1', '4.7.1 Greylisted'),
+  category: 'policy',
+  reason: '451 4.7.1 Greylisted',
+}
 const unknown: Outcome = {
   type: 'bounced',
   hard: true,

@@ -18,12 +18,17 @@ test.each([
 
 test('never early, at most a tenth late, and never past the moment of giving up', () => {
   fc.assert(
-    fc.property(fc.integer({ min: 1, max: 50 }), fc.double({ min: 0, max: 1, noNaN: true }), fc.integer({ min: 1, max: 172_800_000 }), (attempts, random, expiresAt) => {
-      const at = retryAt(attempts, { schedule, expiresAt, now: 0, random }) ?? NaN
-      const delay = schedule[Math.min(attempts, 8) - 1] ?? 0
-      expect(at).toBeLessThanOrEqual(expiresAt)
-      expect(at === expiresAt || (at >= delay && at <= delay * 1.1 + 1)).toBe(true)
-    }),
+    fc.property(
+      fc.integer({ min: 1, max: 50 }),
+      fc.double({ min: 0, max: 1, noNaN: true }),
+      fc.integer({ min: 1, max: 172_800_000 }),
+      (attempts, random, expiresAt) => {
+        const at = retryAt(attempts, { schedule, expiresAt, now: 0, random }) ?? NaN
+        const delay = schedule[Math.min(attempts, 8) - 1] ?? 0
+        expect(at).toBeLessThanOrEqual(expiresAt)
+        expect(at === expiresAt || (at >= delay && at <= delay * 1.1 + 1)).toBe(true)
+      },
+    ),
   )
 })
 

@@ -1,13 +1,17 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { unconnectedAttempt } from '../../src/delivery/attempt.ts'
-import type { Outcome } from '../../src/delivery/attempt.ts'
+import { unconnectedAttempt, type Outcome } from '../../src/delivery/attempt.ts'
 import { judgeAbsence } from '../../src/queue/second-look.ts'
 
 const minute = 60_000
 const now = Date.UTC(2026, 10, 21, 6)
 const gone: Outcome = {
-  type: 'bounced', reply: null, hard: true, category: 'domain_not_found', reason: '5.1.2 the domain a.test does not exist', isAbsence: true,
+  type: 'bounced',
+  reply: null,
+  hard: true,
+  category: 'domain_not_found',
+  reason: '5.1.2 the domain a.test does not exist',
+  isAbsence: true,
 }
 const attempt = unconnectedAttempt('rcp_1', gone, now)
 const inTwoDays = now + 2880 * minute
@@ -46,24 +50,35 @@ describe('what the DNS alone says', () => {
   })
 
   test.each<[Case, string]>([
-    [{}, '4.1.2 the domain a.test does not exist, say the name servers; they are asked again at 2026-11-21T06:15:00.000Z, before it bounces'],
+    [
+      {},
+      '4.1.2 the domain a.test does not exist, say the name servers; they are asked again at 2026-11-21T06:15:00.000Z, before it bounces',
+    ],
     [
       { isResolverSuspect: true },
       '4.1.2 the domain a.test does not exist, say the name servers, though they say so of many domains now; they are asked again at 2026-11-21T06:15:00.000Z, before it bounces',
     ],
-    [{ expiresAt: now + minute }, '4.1.2 the domain a.test does not exist, say the name servers; its time ends before they are asked again'],
+    [
+      { expiresAt: now + minute },
+      '4.1.2 the domain a.test does not exist, say the name servers; its time ends before they are asked again',
+    ],
   ])('is told in words: %j', (given, reason) => {
     expect(judge(given).attempt.outcome).toMatchObject({ reason })
   })
 
   test('is never asked again in less than a quarter of an hour, and never bounces before', () => {
     fc.assert(
-      fc.property(fc.option(fc.integer({ min: -60, max: 60 })), fc.boolean(), fc.double({ min: 0, max: 1, noNaN: true }), (since, isResolverSuspect, random) => {
-        const { askAgainAt, absentSince } = judge({ since, isResolverSuspect, random })
-        const first = since === null ? now : Math.min(now, now + since * minute)
-        expect(absentSince).toBe(first)
-        expect((askAgainAt ?? now) - first).toBeGreaterThanOrEqual(15 * minute)
-      }),
+      fc.property(
+        fc.option(fc.integer({ min: -60, max: 60 })),
+        fc.boolean(),
+        fc.double({ min: 0, max: 1, noNaN: true }),
+        (since, isResolverSuspect, random) => {
+          const { askAgainAt, absentSince } = judge({ since, isResolverSuspect, random })
+          const first = since === null ? now : Math.min(now, now + since * minute)
+          expect(absentSince).toBe(first)
+          expect((askAgainAt ?? now) - first).toBeGreaterThanOrEqual(15 * minute)
+        },
+      ),
     )
   })
 })

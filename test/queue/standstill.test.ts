@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { standstillAt } from '../../src/queue/standstill.ts'
-import type { QueueLook, Standstill } from '../../src/queue/standstill.ts'
+import { standstillAt, type QueueLook, type Standstill } from '../../src/queue/standstill.ts'
 
 const before: Standstill = { at: 0, claimed: 100, ended: 100 }
 const look = (changes: Partial<QueueLook>): QueueLook => ({ at: 60, isOverdue: false, isBusy: false, claimed: 100, ended: 100, ...changes })
@@ -14,7 +13,9 @@ test.each<[string, Partial<QueueLook>, boolean]>([
   ['a queue that is worked off', { isOverdue: true, isBusy: true, claimed: 101, ended: 101 }, false],
   ['fresh mail that is delivered', { isBusy: true, ended: 101 }, false],
 ])('%s', (_, changes, standsStill) => {
-  expect(standstillAt(look(changes), before)).toEqual(standsStill ? before : { at: 60, claimed: changes.claimed ?? 100, ended: changes.ended ?? 100 })
+  expect(standstillAt(look(changes), before)).toEqual(
+    standsStill ? before : { at: 60, claimed: changes.claimed ?? 100, ended: changes.ended ?? 100 },
+  )
 })
 
 test('it moves where one has moved at one look, and the other at the next', () => {

@@ -2,8 +2,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { runCommand } from '../../src/command/command-line.ts'
 import { welcome } from '../../src/command/welcome.ts'
 import { SmtpClient } from '../support/smtp-client.ts'
-import { startTestRelay } from '../support/start-relay.ts'
-import type { TestRelay } from '../support/start-relay.ts'
+import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
 
 const message = 'From: app@sender.example\r\nTo: delivered@simulator.test\r\nSubject: Hi\r\n\r\nHi\r\n'
 const envelope = { from: 'app@sender.example', to: ['delivered@simulator.test'] }
@@ -75,7 +74,10 @@ test('the set-up link is printed anew at each start until somebody has used it',
   const second = linkIn(await welcome(relay.relay.parts))
   const statusOf = async (path: string) => (await fetch(relay.baseUrl + path)).status
   expect([await statusOf(first), await statusOf(second)]).toEqual([404, 200])
-  const done = await fetch(relay.baseUrl + second, { method: 'POST', body: new URLSearchParams({ email: 'ann@test.example', password: 'correct horse' }) })
+  const done = await fetch(relay.baseUrl + second, {
+    method: 'POST',
+    body: new URLSearchParams({ email: 'ann@test.example', password: 'correct horse' }),
+  })
   expect(done.status).toBe(200)
   const cookie = done.headers.get('set-cookie')?.split(';')[0] ?? ''
   await relay.restart()

@@ -1,11 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parseMailbox } from '../../src/smtp/address.ts'
 import { refusedAddresses, takenAddresses } from '../support/address-cases.ts'
-import { startFakeMx } from '../support/fake-mx.ts'
-import type { FakeMx } from '../support/fake-mx.ts'
+import { startFakeMx, type FakeMx } from '../support/fake-mx.ts'
 import { SmtpClient } from '../support/smtp-client.ts'
-import { startTestRelay } from '../support/start-relay.ts'
-import type { TestRelay } from '../support/start-relay.ts'
+import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
 
 let mx: FakeMx
 let relay: TestRelay
@@ -37,7 +35,9 @@ const native: Door = async (to) => {
   return status === 200 ? { id: body.id } : { refused: status, field: body.errors?.[0]?.field }
 }
 const batch: Door = async (to) => {
-  const { body } = await relay.call('POST', '/api/emails/batch', [{ ...email, to: [{ email: to }] }], { 'x-batch-validation': 'permissive' })
+  const { body } = await relay.call('POST', '/api/emails/batch', [{ ...email, to: [{ email: to }] }], {
+    'x-batch-validation': 'permissive',
+  })
   const [error] = body.errors ?? []
   return error ? { refused: 422, field: 'to' } : { id: body.data[0].id }
 }
@@ -54,7 +54,10 @@ const mailgun: Door = async (to) => {
   const form = new FormData()
   for (const [name, value] of Object.entries({ ...email, to })) form.append(name, value)
   const headers = { authorization: `Basic ${btoa(`api:${relay.token}`)}` }
-  return idOf(await fetch(`${relay.baseUrl}/compat/mailgun/v3/sender.example/messages`, { method: 'POST', headers, body: form }), () => undefined)
+  return idOf(
+    await fetch(`${relay.baseUrl}/compat/mailgun/v3/sender.example/messages`, { method: 'POST', headers, body: form }),
+    () => undefined,
+  )
 }
 
 const doors: [string, Door][] = [
@@ -69,7 +72,8 @@ const doors: [string, Door][] = [
 async function deliveredTo(id: string): Promise<string[]> {
   const { body } = await relay.call('GET', `/api/emails/${id}`)
   const recipients = body.recipients.map(({ email: address }: { email: string }) => address) as string[]
-  const received = () => mx.messages.filter(({ mailFrom, rcptTo }) => mailFrom !== '' && rcptTo.some((address) => recipients.includes(address))).length
+  const received = () =>
+    mx.messages.filter(({ mailFrom, rcptTo }) => mailFrom !== '' && rcptTo.some((address) => recipients.includes(address))).length
   await expect.poll(received).toBeGreaterThan(0)
   return recipients
 }
@@ -83,7 +87,10 @@ test.each(doors)('by %s an odd address that is one goes to the host as it was re
     const taken = await door(text)
     if (!('id' in taken)) throw new Error(`${text} was refused: ${JSON.stringify(taken)}`)
     expect(await deliveredTo(taken.id), text).toEqual([address])
-    expect(mx.messages.flatMap(({ rcptTo }) => rcptTo), text).toEqual([address])
+    expect(
+      mx.messages.flatMap(({ rcptTo }) => rcptTo),
+      text,
+    ).toEqual([address])
   }
 })
 

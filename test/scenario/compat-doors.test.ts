@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { startTestRelay } from '../support/start-relay.ts'
-import type { TestRelay } from '../support/start-relay.ts'
+import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
 
 let relay: TestRelay
 
@@ -59,7 +58,11 @@ interface Asked {
 }
 
 async function ask(door: Door, { key = relay.token, method = 'POST', path = door.path, headers = {}, body = door.body }: Asked = {}) {
-  const response = await fetch(relay.baseUrl + path, { method, headers: { ...door.headers(key), ...headers }, ...(method === 'GET' ? {} : { body }) })
+  const response = await fetch(relay.baseUrl + path, {
+    method,
+    headers: { ...door.headers(key), ...headers },
+    ...(method === 'GET' ? {} : { body }),
+  })
   const text = await response.text()
   return { status: response.status, headers: response.headers, text, body: text === '' ? null : JSON.parse(text) }
 }
@@ -85,26 +88,32 @@ test.each(doors)('%s: an answer has our id, the request and the limits in its he
 
 describe('refusals are in the form of the service:', () => {
   const json = (door: Door): boolean => door !== mailgun
-  test.each<[name: string, asked: (door: Door) => Asked | Promise<Asked>, statuses: [sendGrid: number, postmark: number, mailgun: number]]>([
-    ['a wrong key', () => ({ key: 'wrong' }), [401, 401, 401]],
-    ['no key', () => ({ headers: { authorization: '', 'x-postmark-server-token': '' } }), [401, 401, 401]],
-    ['a key that may only read', async () => ({ key: (await keyOf({ permission: 'read_access' })).token }), [403, 401, 403]],
-    ['a body that is cut off', (door) => ({ body: json(door) ? '{' : '', headers: json(door) ? {} : { 'content-type': 'multipart/form-data; boundary=b' } }), [400, 422, 400]],
-    ['another type of body', () => ({ headers: { 'content-type': 'text/plain' } }), [415, 422, 415]],
-    ['no body', () => ({ body: '' }), [400, 422, 400]],
-    ['a body that is too large', () => ({ body: 'x'.repeat(35 * 1024 * 1024 + 1) }), [413, 413, 413]],
-    ['another path', (door) => ({ path: `${door.path}/elsewhere` }), [404, 404, 404]],
-    ['another method', () => ({ method: 'GET' }), [405, 405, 405]],
+  test.each<[name: string, asked: (door: Door) => Asked | Promise<Asked>, statuses: [sendGrid: number, postmark: number, mailgun: number]]>(
     [
-      'a suspended account',
-      async () => {
-        const { token, accountId } = await keyOf()
-        await relay.relay.parts.accounts.change(accountId, { status: 'suspended' })
-        return { key: token }
-      },
-      [403, 422, 403],
+      ['a wrong key', () => ({ key: 'wrong' }), [401, 401, 401]],
+      ['no key', () => ({ headers: { authorization: '', 'x-postmark-server-token': '' } }), [401, 401, 401]],
+      ['a key that may only read', async () => ({ key: (await keyOf({ permission: 'read_access' })).token }), [403, 401, 403]],
+      [
+        'a body that is cut off',
+        (door) => ({ body: json(door) ? '{' : '', headers: json(door) ? {} : { 'content-type': 'multipart/form-data; boundary=b' } }),
+        [400, 422, 400],
+      ],
+      ['another type of body', () => ({ headers: { 'content-type': 'text/plain' } }), [415, 422, 415]],
+      ['no body', () => ({ body: '' }), [400, 422, 400]],
+      ['a body that is too large', () => ({ body: 'x'.repeat(35 * 1024 * 1024 + 1) }), [413, 413, 413]],
+      ['another path', (door) => ({ path: `${door.path}/elsewhere` }), [404, 404, 404]],
+      ['another method', () => ({ method: 'GET' }), [405, 405, 405]],
+      [
+        'a suspended account',
+        async () => {
+          const { token, accountId } = await keyOf()
+          await relay.relay.parts.accounts.change(accountId, { status: 'suspended' })
+          return { key: token }
+        },
+        [403, 422, 403],
+      ],
     ],
-  ])('%s', async (_name, asked, statuses) => {
+  )('%s', async (_name, asked, statuses) => {
     for (const [place, [, door]] of doors.entries()) {
       const { status, body, headers } = await ask(door, await asked(door))
       expect({ status, body }).toEqual({ status: statuses[place], body: door.refusal })
@@ -122,7 +131,9 @@ test('Postmark has a code for what was wrong', async () => {
 })
 
 test('what Mailgun would hide is named in its message', async () => {
-  const { body } = await ask(mailgun, { body: 'from=app%40sender.example&to=ann%40example.com&subject=a&text=b&h%3AFrom=eve%40sender.example' })
+  const { body } = await ask(mailgun, {
+    body: 'from=app%40sender.example&to=ann%40example.com&subject=a&text=b&h%3AFrom=eve%40sender.example',
+  })
   expect(body.message).toContain('From')
 })
 
@@ -196,7 +207,10 @@ test('an Idempotency-Key for a raw message, and for a batch of Postmark', async 
   expect(again.text).toBe(first.text)
   expect((await ask(mailgun, { path, headers, body: raw('two') })).status).toBe(409)
   const batch = { path: `${postmark.path}/batch`, headers: { 'idempotency-key': 'batch' } }
-  const twice = [await ask(postmark, { ...batch, body: `[${postmark.body}]` }), await ask(postmark, { ...batch, body: `[${postmark.body}]` })]
+  const twice = [
+    await ask(postmark, { ...batch, body: `[${postmark.body}]` }),
+    await ask(postmark, { ...batch, body: `[${postmark.body}]` }),
+  ]
   expect(twice[1]?.text).toBe(twice[0]?.text)
   const many = `[${Array.from({ length: 101 }, () => postmark.body).join(',')}]`
   expect((await ask(postmark, { ...batch, body: many })).status).toBe(422)
@@ -222,6 +236,10 @@ test('a form in parts without end, or broken off, is refused', async () => {
 test('with compat.enabled turned off there are no doors', async () => {
   const plain = await startTestRelay({ compat_enabled: 'false' })
   onTestFinished(() => plain.stop())
-  const response = await fetch(plain.baseUrl + postmark.path, { method: 'POST', headers: postmark.headers(plain.token), body: postmark.body })
+  const response = await fetch(plain.baseUrl + postmark.path, {
+    method: 'POST',
+    headers: postmark.headers(plain.token),
+    body: postmark.body,
+  })
   expect({ status: response.status, body: await response.json() }).toMatchObject({ status: 404, body: { name: 'not_found' } })
 })

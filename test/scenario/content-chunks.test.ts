@@ -1,9 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { ConflictError, StorageFullError } from '../../src/store/database.ts'
-import type { Database, Statement } from '../../src/store/database.ts'
+import { ConflictError, StorageFullError, type Database, type Statement } from '../../src/store/database.ts'
 import { SmtpClient } from '../support/smtp-client.ts'
-import { startTestRelay } from '../support/start-relay.ts'
-import type { TestRelay } from '../support/start-relay.ts'
+import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
 
 /** Nine chunks: more than one commit may hold. */
 const text = `${'x'.repeat(76)}\r\n`.repeat(28_000)
@@ -44,7 +42,11 @@ type Said = { status: number; text: string }
 async function post(path: string, body: string | FormData, headers: Record<string, string>, { idempotencyKey }: Knock): Promise<Said> {
   const response = await fetch(relay.baseUrl + path, {
     method: 'POST',
-    headers: { ...headers, ...(typeof body === 'string' ? { 'content-type': 'application/json' } : {}), ...(idempotencyKey ? { 'idempotency-key': idempotencyKey } : {}) },
+    headers: {
+      ...headers,
+      ...(typeof body === 'string' ? { 'content-type': 'application/json' } : {}),
+      ...(idempotencyKey ? { 'idempotency-key': idempotencyKey } : {}),
+    },
     body,
   })
   return { status: response.status, text: await response.text() }
@@ -85,7 +87,11 @@ const doors: [name: string, send: (knock: Knock) => Promise<Said>][] = [
   ['the Mailgun door', (knock) => post(mailgun, form({ from: email.from, to: email.to, subject: 'large', text }), basic(knock), knock)],
   ['the Mailgun door for whole messages', (knock) => post(`${mailgun}.mime`, form({ to: email.to, message: raw() }), basic(knock), knock)],
   ['the SendGrid door', (knock) => post('/compat/sendgrid/v3/mail/send', JSON.stringify(sendGridEmail), bearer(knock), knock)],
-  ['the Postmark door', (knock) => post('/compat/postmark/email', JSON.stringify(postmarkEmail), { 'x-postmark-server-token': knock.token ?? relay.token }, knock)],
+  [
+    'the Postmark door',
+    (knock) =>
+      post('/compat/postmark/email', JSON.stringify(postmarkEmail), { 'x-postmark-server-token': knock.token ?? relay.token }, knock),
+  ],
 ]
 
 /** Clients of these send the header fields of the email where the key would be. */
@@ -155,7 +161,9 @@ describe.each(doors)('%s leaves nothing behind', (name, send) => {
       const before = (await stored()).contents.length
       const statuses = (await Promise.all([send({ idempotencyKey }), send({ idempotencyKey })])).map(({ status }) => status)
       expect(Math.min(...statuses)).toBeLessThan(300)
-      expect(await db.read('select count(*) as n from content c where not exists (select 1 from message m where m.id = c.message_id)')).toEqual([{ n: 0 }])
+      expect(
+        await db.read('select count(*) as n from content c where not exists (select 1 from message m where m.id = c.message_id)'),
+      ).toEqual([{ n: 0 }])
       expect((await stored()).uploads).toEqual([])
       expect((await stored()).contents.length).toBeGreaterThan(before)
     })
@@ -194,7 +202,10 @@ test('what a crash left of a message is gone after the next start, and nothing e
   const bytes = new Uint8Array(1000)
   for (const id of ['em_a', 'em_b']) {
     await db.write([{ sql: 'insert into upload (message_id) values (:id)', params: { id } }])
-    const chunk = (number: number) => ({ sql: 'insert into content (message_id, chunk, bytes) values (:id, :number, :bytes)', params: { id, number, bytes } })
+    const chunk = (number: number) => ({
+      sql: 'insert into content (message_id, chunk, bytes) values (:id, :number, :bytes)',
+      params: { id, number, bytes },
+    })
     await db.write(Array.from({ length: 100 }, (_, number) => chunk(number)))
   }
   await relay.restart()

@@ -5,8 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { testDirectory } from '../support/temporary-directory.ts'
 import { inOtherProcess } from '../support/other-process.ts'
 import { SmtpClient } from '../support/smtp-client.ts'
-import { startTestRelay } from '../support/start-relay.ts'
-import type { TestRelay } from '../support/start-relay.ts'
+import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
 
 let relay: TestRelay
 beforeAll(async () => {
@@ -24,7 +23,10 @@ const sendStatus = async (): Promise<number> => (await relay.call('POST', '/api/
 
 async function smtpReply(): Promise<number> {
   const client = await SmtpClient.logIn(relay.submissionPort, relay.token)
-  const { code } = await client.send('From: app@sender.example\r\nSubject: x\r\n\r\nx\r\n', { from: 'app@sender.example', to: ['delivered@simulator.test'] })
+  const { code } = await client.send('From: app@sender.example\r\nSubject: x\r\n\r\nx\r\n', {
+    from: 'app@sender.example',
+    to: ['delivered@simulator.test'],
+  })
   client.close()
   return code
 }

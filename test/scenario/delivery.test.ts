@@ -1,11 +1,9 @@
 import { generate } from 'selfsigned'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import type { FakeEntry } from '../support/fake-dns.ts'
-import { startFakeMx } from '../support/fake-mx.ts'
-import type { FakeMx, FakeMxOptions, MxHooks } from '../support/fake-mx.ts'
+import { startFakeMx, type FakeMx, type FakeMxOptions, type MxHooks } from '../support/fake-mx.ts'
 import { SmtpClient } from '../support/smtp-client.ts'
-import { startTestRelay } from '../support/start-relay.ts'
-import type { TestRelay } from '../support/start-relay.ts'
+import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
 
 const hour = 3_600_000
 /** What is asked of the DNS a second time is asked by then. */
@@ -45,7 +43,8 @@ function domainWith(entry: FakeEntry): string {
 
 const domainAt = (...names: string[]): string => domainWith({ mx: names.map((name, place) => [10 * (place + 1), name]) })
 
-const sendTo = async (address: string, fields: Record<string, unknown> = {}): Promise<Life> => new Life(await relay.send(address, fields), address)
+const sendTo = async (address: string, fields: Record<string, unknown> = {}): Promise<Life> =>
+  new Life(await relay.send(address, fields), address)
 
 /** What becomes of the one recipient of an email. */
 class Life {
@@ -174,12 +173,18 @@ describe('a permanent answer ends it', () => {
     const life = await (await sendTo(`ann@${domainWith({ mx: [[0, '.']] })}`)).reaches('bounced')
     await life.endsOnce()
     expect(await life.bounce()).toMatchObject({ bounce_type: 'hard', enhanced_status: '5.1.10' })
-    expect(await relay.relay.parts.db.read('select address from suppression where address = :address', { address: life.address })).toEqual([])
+    expect(await relay.relay.parts.db.read('select address from suppression where address = :address', { address: life.address })).toEqual(
+      [],
+    )
   })
 
   test.each<[string, FakeEntry, Record<string, unknown>]>([
     ['no such domain', 'nxdomain', { bounce_type: 'hard', bounce_category: 'domain_not_found', enhanced_status: '5.1.2' }],
-    ['a domain without a mail server', { txt: ['x'] }, { bounce_type: 'soft', bounce_category: 'domain_not_found', enhanced_status: '5.4.4' }],
+    [
+      'a domain without a mail server',
+      { txt: ['x'] },
+      { bounce_type: 'soft', bounce_category: 'domain_not_found', enhanced_status: '5.4.4' },
+    ],
     ['one whose mail server does not exist', { mx: [[10, 'gone.hosts.example']] }, { bounce_type: 'soft', enhanced_status: '5.4.4' }],
   ])('%s, said twice', async (_, entry, bounce) => {
     const life = await (await sendTo(`ann@${domainWith(entry)}`)).reaches('deferred')
@@ -341,7 +346,11 @@ test('an accepted and a refused recipient of one message end each in their own w
   const id = await relay.send([`ann@${domain}`, `bob@${domain}`, `cat@${domain}`])
   await expect
     .poll(async () => Object.entries(await relay.recipients(id)).map(([address, { status }]) => [address.slice(0, 3), status]))
-    .toEqual([['ann', 'delivered'], ['bob', 'bounced'], ['cat', 'delivered']])
+    .toEqual([
+      ['ann', 'delivered'],
+      ['bob', 'bounced'],
+      ['cat', 'delivered'],
+    ])
   expect(mx.messages.map(({ rcptTo }) => rcptTo)).toEqual([[`ann@${domain}`], [`cat@${domain}`]])
   expect(new Set(mx.messages.map(({ mailFrom }) => mailFrom)).size).toBe(2)
 })

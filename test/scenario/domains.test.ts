@@ -1,7 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { startFakeMx } from '../support/fake-mx.ts'
-import { startTestRelay } from '../support/start-relay.ts'
-import type { TestRelay } from '../support/start-relay.ts'
+import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
 
 const [minute, hour] = [60_000, 3_600_000]
 
@@ -22,7 +21,10 @@ async function publish(relay: TestRelay, name: string): Promise<void> {
   const { body } = await relay.call('GET', `/api/domains/${name}`)
   for (const { name: at, type, value, priority } of body.records) {
     const entry = relay.dns.zone[at]
-    relay.dns.zone[at] = { ...(typeof entry === 'object' ? entry : {}), ...(type === 'MX' ? { mx: [[priority, value]] } : { txt: [value] }) }
+    relay.dns.zone[at] = {
+      ...(typeof entry === 'object' ? entry : {}),
+      ...(type === 'MX' ? { mx: [[priority, value]] } : { txt: [value] }),
+    }
   }
 }
 
@@ -30,7 +32,12 @@ test('mail that was accepted from a domain leaves signed after the domain is rem
   const { mx, relay } = await start()
   const { apiKeys, sendingDomains } = relay.relay.parts
   const [domain] = sendingDomains.find('sender.example')
-  const limited = await apiKeys.create({ accountId: domain?.accountId ?? '', name: 'shop', permission: 'sending_access', domainId: domain?.id ?? '' })
+  const limited = await apiKeys.create({
+    accountId: domain?.accountId ?? '',
+    name: 'shop',
+    permission: 'sending_access',
+    domainId: domain?.id ?? '',
+  })
   const asLimited = (body: unknown) => relay.call('POST', '/api/send', body, { authorization: `Bearer ${limited.token}` })
   expect((await asLimited(email('app@sender.example'))).status).toBe(200)
   await mx.waitForMessages(1)

@@ -13,8 +13,7 @@ import { startFakeMx } from '../support/fake-mx.ts'
 import { livedRelay } from '../support/relay-life.ts'
 import { composeDsn, returnMail } from '../support/returned-mail.ts'
 import { SmtpClient } from '../support/smtp-client.ts'
-import { startTestRelay } from '../support/start-relay.ts'
-import type { TestRelay } from '../support/start-relay.ts'
+import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
 import { tracesIn } from '../support/traces.ts'
 import { startReceiver, status } from '../support/webhook-receiver.ts'
 
@@ -25,7 +24,10 @@ async function startRelay() {
   const host = '127.0.3.1'
   const mx = await startFakeMx({
     host,
-    on: { rcpt: (address) => (address.startsWith('later') ? '451 4.7.1 Later' : address.startsWith('gone') ? `550 5.1.1 ${address} is unknown here` : undefined) },
+    on: {
+      rcpt: (address) =>
+        address.startsWith('later') ? '451 4.7.1 Later' : address.startsWith('gone') ? `550 5.1.1 ${address} is unknown here` : undefined,
+    },
   })
   onTestFinished(() => mx.close())
   const relay = await startTestRelay(
@@ -54,14 +56,17 @@ const traces = ({ relay }: TestRelay, texts: string[]): Promise<string[]> => tra
 /** Nothing is in hand, and webhooks have all events. */
 const isQuiet = ({ relay, clock }: TestRelay): Promise<void> =>
   expect
-    .poll(() =>
-      relay.parts.db.read(
-        `select id from recipient where owner is not null
+    .poll(
+      () =>
+        relay.parts.db.read(
+          `select id from recipient where owner is not null
          union all select id from webhook_delivery where state = 'attempting' or next_attempt_at <= :now
          union all select name from cursor where name = 'webhook' and position < (select max(seq) from event)
                      and exists (select 1 from webhook where status = 'enabled')`,
-        { now: clock.now() },
-      ), { timeout: 30_000 })
+          { now: clock.now() },
+        ),
+      { timeout: 30_000 },
+    )
     .toEqual([])
 
 const settled = ({ relay }: TestRelay): Promise<void> =>
@@ -95,7 +100,16 @@ test('after an erasure neither the database nor its log nor a backup has a fragm
   await returnMail(relay.returnPathPort, mailFrom, [composeDsn({ recipient: ann, diagnostic: `550 5.1.1 <${ann}> unknown` })])
   await settled(relay)
   await isQuiet(relay)
-  const hers = [ann, 'Ann.Lee+shop', 'Words for somebody', 'who reads them', 'Subject for somebody', 'Words for both', 'Words to come', 'Words by SMTP']
+  const hers = [
+    ann,
+    'Ann.Lee+shop',
+    'Words for somebody',
+    'who reads them',
+    'Subject for somebody',
+    'Words for both',
+    'Words to come',
+    'Words by SMTP',
+  ]
   // Of most of her mail the entries for searches are there, of the last not yet.
   const { db } = relay.relay.parts
   await new SearchIndex({ db, log: silentLog }).keepUp()
@@ -118,7 +132,9 @@ test('after an erasure neither the database nor its log nor a backup has a fragm
   const [row] = await db.read<{ forward_path: string }>('select forward_path from recipient where message_id = :sent', { sent })
   expect(await found(row?.forward_path ?? '')).toEqual(expect.arrayContaining([sent, scheduled, last]))
   // Mail for the operator is not the account's: she has written to postmaster.
-  await returnMail(relay.returnPathPort, 'postmaster@relay.example', [`From: Ann Lee <${ann}>\r\nSubject: Who are you?\r\n\r\nWords of hers`])
+  await returnMail(relay.returnPathPort, 'postmaster@relay.example', [
+    `From: Ann Lee <${ann}>\r\nSubject: Who are you?\r\n\r\nWords of hers`,
+  ])
   await settled(relay)
   await erase(relay, ann)
   expect(await traces(relay, ['Words of hers', ann])).toHaveLength(4)
@@ -126,13 +142,22 @@ test('after an erasure neither the database nor its log nor a backup has a fragm
   expect(everywhere.stdout).toMatch(/^contents +1$/m)
   expect(await traces(relay, ['Words of hers', ann])).toEqual([])
 
-  expect((await relay.call('GET', `/api/emails/${sent}`)).body).toMatchObject({ html: null, subject: '', tags: [], metadata: {}, status: 'bounced' })
+  expect((await relay.call('GET', `/api/emails/${sent}`)).body).toMatchObject({
+    html: null,
+    subject: '',
+    tags: [],
+    metadata: {},
+    status: 'bounced',
+  })
   expect((await relay.call('GET', `/api/emails/${scheduled}`)).body).toMatchObject({ status: 'canceled' })
   const { body: shared } = await relay.call('GET', `/api/emails/${both}`)
   expect(shared).toMatchObject({ to: [expect.stringMatching(/^[0-9a-f]{40}@erased\.invalid$/), 'bob@rcpt.example'], text: null })
   expect(shared.subject).toMatch(/^For [0-9a-f]{40}@erased\.invalid and others$/)
   // Others lose nothing but what names her.
-  expect((await relay.call('GET', `/api/emails/${bounced}`)).body).toMatchObject({ html: expect.stringContaining('Hello'), subject: 'Hello' })
+  expect((await relay.call('GET', `/api/emails/${bounced}`)).body).toMatchObject({
+    html: expect.stringContaining('Hello'),
+    subject: 'Hello',
+  })
   expect((await relay.events(both)).filter((type) => type === 'email.delivered')).toHaveLength(2)
   // What comes back now counts, and is forgotten.
   await returnMail(relay.returnPathPort, mailFrom, [
@@ -160,7 +185,12 @@ test('what retention has removed can be read nowhere, and the file gets smaller'
   await new Retention(db, { contentMs: 7 * 24 * hour, eventMs: 90 * 24 * hour }).sweep(clock.now())
   await new Upkeep(db.upkeep).run()
   await db.upkeep.emptyLog()
-  expect(await traces(relay, recipients.flatMap((to) => [to, `Subject of ${to}`, `Words for ${to}`]))).toEqual([])
+  expect(
+    await traces(
+      relay,
+      recipients.flatMap((to) => [to, `Subject of ${to}`, `Words for ${to}`]),
+    ),
+  ).toEqual([])
   expect(statSync(databaseFile(dataDir)).size).toBeLessThan(size * 0.75)
   expect((await relay.call('GET', `/api/emails/${last}`)).body).toMatchObject({ status: 'delivered' })
 })
@@ -219,7 +249,9 @@ test('of one account: others keep what they have, and a sandbox key erases in th
   const { accounts, apiKeys, sendingDomains } = relay.relay.parts
   const other = await accounts.create('other', 'enterprise')
   await sendingDomains.verifyManually((await sendingDomains.add(other.id, 'other.example')).id)
-  const keyOf = async (accountId: string, sandbox = false) => ({ authorization: `Bearer ${(await apiKeys.create({ accountId, name: 'k', permission: 'full_access', sandbox })).token}` })
+  const keyOf = async (accountId: string, sandbox = false) => ({
+    authorization: `Bearer ${(await apiKeys.create({ accountId, name: 'k', permission: 'full_access', sandbox })).token}`,
+  })
   const theirs = await keyOf(other.id)
   const inSandbox = await keyOf(accounts.getAccount('test').id, true)
   const email = { from: 'app@other.example', to: 'delivered@simulator.test', subject: 's', text: 't' }
@@ -230,7 +262,8 @@ test('of one account: others keep what they have, and a sandbox key erases in th
   const { body } = await relay.call('POST', '/api/erasures', { email: 'delivered@simulator.test' }, inSandbox)
   const { erasures, db } = relay.relay.parts
   await erasures.finished(body.id)
-  const addressed = async (id: string) => (await db.read<{ forward_path: string }>('select forward_path from recipient where message_id = :id', { id }))[0]!.forward_path
+  const addressed = async (id: string) =>
+    (await db.read<{ forward_path: string }>('select forward_path from recipient where message_id = :id', { id }))[0]!.forward_path
   expect(await addressed(tested)).toMatch(/@erased\.invalid$/)
   expect([await addressed(live), await addressed(kept)]).toEqual(['delivered@simulator.test', 'delivered@simulator.test'])
   await erase(relay, 'delivered@simulator.test')
@@ -264,7 +297,9 @@ test('a relay that has done everything forgets everybody it has written to', asy
   const { relay } = await livedRelay()
   const { parts, close } = await openCommandParts(relay.parts.config, silentLog)
   onTestFinished(close)
-  const rows = await parts.db.report<{ address: string }>('select distinct forward_path as address from recipient union select address from suppression')
+  const rows = await parts.db.report<{ address: string }>(
+    'select distinct forward_path as address from recipient union select address from suppression',
+  )
   const addresses = rows.map(({ address }) => address).filter((address) => address.endsWith('@rcpt.example'))
   expect(addresses.length).toBeGreaterThan(3)
   expect(await tracesIn(parts.config.dataDir, parts.db, addresses)).toHaveLength(2 * addresses.length)

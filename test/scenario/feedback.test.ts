@@ -1,10 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { runCommand } from '../../src/command/command-line.ts'
-import { startFakeMx } from '../support/fake-mx.ts'
-import type { FakeMx } from '../support/fake-mx.ts'
+import { startFakeMx, type FakeMx } from '../support/fake-mx.ts'
 import { composeComplaint, composeDsn, composeVacation, headerOf, returnMail } from '../support/returned-mail.ts'
-import { startTestRelay } from '../support/start-relay.ts'
-import type { TestRelay } from '../support/start-relay.ts'
+import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
 import { startReceiver, status } from '../support/webhook-receiver.ts'
 
 let mx: FakeMx
@@ -67,7 +65,13 @@ async function shown(count: number): Promise<Shown[]> {
 
 let operatorToken = ''
 async function operator(method: string, path: string, sent?: unknown): Promise<any> {
-  operatorToken ||= (await relay.relay.parts.apiKeys.create({ accountId: relay.relay.parts.accounts.getAccount('test').id, name: 'op', permission: 'operator' })).token
+  operatorToken ||= (
+    await relay.relay.parts.apiKeys.create({
+      accountId: relay.relay.parts.accounts.getAccount('test').id,
+      name: 'op',
+      permission: 'operator',
+    })
+  ).token
   const { status: code, body } = await relay.call(method, path, sent, { authorization: `Bearer ${operatorToken}` })
   expect(code).toBe(200)
   return body
@@ -79,8 +83,7 @@ async function command(...argv: string[]): Promise<string> {
   return stdout
 }
 
-const settled = () =>
-  expect.poll(() => relay.relay.parts.db.read("select id from incoming_report where state = 'received'")).toEqual([])
+const settled = () => expect.poll(() => relay.relay.parts.db.read("select id from incoming_report where state = 'received'")).toEqual([])
 
 const suppressionOf = async (address = ann): Promise<{ origin: string; source_id: string; reason: string } | null> => {
   const { status: code, body } = await relay.call('GET', `/api/suppressions/${encodeURIComponent(address)}`)
@@ -98,11 +101,24 @@ describe('a report that mail did not arrive after all', () => {
     expect(await relay.events(id)).toEqual(['email.bounced', 'email.delivered', 'email.sent', 'email.queued'])
     const { body } = await relay.call('GET', `/api/emails/${id}`)
     expect(body).toMatchObject({ status: 'bounced', last_event: 'bounced' })
-    expect(body.recipients[0]).toMatchObject({ smtp_code: 550, enhanced_status: '5.1.1', delivered_at: expect.any(String), bounced_at: expect.any(String) })
+    expect(body.recipients[0]).toMatchObject({
+      smtp_code: 550,
+      enhanced_status: '5.1.1',
+      delivered_at: expect.any(String),
+      bounced_at: expect.any(String),
+    })
     expect(await suppressionOf()).toMatchObject({ origin: 'bounce', source_id: id, reason: expect.stringContaining('user unknown') })
     await expect.poll(() => receiver.posts.length).toBe(1)
     expect(Object.keys(JSON.parse(receiver.posts[0]!.body).data)).toEqual([
-      'email_id', 'to', 'subject', 'bounced_at', 'bounce_type', 'bounce_category', 'smtp_code', 'enhanced_status', 'reason',
+      'email_id',
+      'to',
+      'subject',
+      'bounced_at',
+      'bounce_type',
+      'bounce_category',
+      'smtp_code',
+      'enhanced_status',
+      'reason',
     ])
     expect(JSON.parse(receiver.posts[0]!.body).data).toMatchObject({ to: ann, bounce_type: 'hard', bounce_category: 'invalid_recipient' })
     const after = (await relay.call('GET', '/api/analytics?metrics=sent,delivered,bounced,bounced_permanent')).body.totals
@@ -124,8 +140,14 @@ describe('a report that mail did not arrive after all', () => {
     const { body } = await relay.call('GET', '/api/suppressions?limit=100')
     expect(body.data.filter(({ email }: { email: string }) => email === ann)).toHaveLength(1)
     await expect.poll(() => receiver.posts.length).toBe(1)
-    const results = await relay.relay.parts.db.read('select result, count(*) as count from incoming_report where message_id = :id group by result', { id })
-    expect(results).toEqual([{ result: 'bounced', count: 1 }, { result: 'duplicate', count: times - 1 }])
+    const results = await relay.relay.parts.db.read(
+      'select result, count(*) as count from incoming_report where message_id = :id group by result',
+      { id },
+    )
+    expect(results).toEqual([
+      { result: 'bounced', count: 1 },
+      { result: 'duplicate', count: times - 1 },
+    ])
   })
 
   test('for a reason that is not the recipient is soft and suppresses nobody', async () => {
@@ -163,7 +185,12 @@ describe('a suppression that a report leads to', () => {
 
   test('is made as the account is set', async () => {
     const path = `/api/accounts/${relay.relay.parts.accounts.getAccount('test').id}/suppression-policy`
-    expect(await operator('PATCH', path, { hard_bounces: false })).toMatchObject({ hard_bounces: false, complaints: true, soft_bounces: 0, expiry_seconds: 0 })
+    expect(await operator('PATCH', path, { hard_bounces: false })).toMatchObject({
+      hard_bounces: false,
+      complaints: true,
+      soft_bounces: 0,
+      expiry_seconds: 0,
+    })
     const { id, returnPath } = await deliver()
     await report(returnPath, composeDsn({ recipient: ann }))
     await expect.poll(() => statusOf(id)).toBe('bounced')
@@ -197,7 +224,10 @@ test('what cannot be read is kept and shown with the reason, and the next report
   await settled()
   const [bomb] = await shown(2)
   expect(bomb).toMatchObject({ result: 'not_understood', email_id: null })
-  expect(await operator('GET', `/api/feedback/${bomb!.id}`)).toMatchObject({ reading: null, fault: expect.stringContaining('cannot be read') })
+  expect(await operator('GET', `/api/feedback/${bomb!.id}`)).toMatchObject({
+    reading: null,
+    fault: expect.stringContaining('cannot be read'),
+  })
 })
 
 describe('what changes nothing is kept and shown', () => {
@@ -215,7 +245,9 @@ describe('what changes nothing is kept and shown', () => {
     expect(await relay.events(id)).toEqual(['email.delivered', 'email.sent', 'email.queued'])
     const [row] = await shown(1)
     expect(row).toMatchObject({ purpose: 'bounce', result, email_id: id })
-    const response = await fetch(`${relay.baseUrl}/api/feedback/${row!.id}/content`, { headers: { authorization: `Bearer ${operatorToken}` } })
+    const response = await fetch(`${relay.baseUrl}/api/feedback/${row!.id}/content`, {
+      headers: { authorization: `Bearer ${operatorToken}` },
+    })
     expect(response.headers.get('content-type')).toBe('message/rfc822')
     expect(await response.text()).toContain(text())
     expect(await command('feedback', 'list', '--result', result)).toContain(row!.id)
@@ -227,13 +259,19 @@ describe('what changes nothing is kept and shown', () => {
     await settled()
     const [row] = await shown(1)
     expect(row).toMatchObject({ purpose: 'postmaster', result: 'stored', email_id: null })
-    expect(await operator('GET', `/api/feedback/${row!.id}`)).toMatchObject({ reading: null, heading: { from: expect.stringContaining('ann@rcpt.example'), subject: 'Question' } })
+    expect(await operator('GET', `/api/feedback/${row!.id}`)).toMatchObject({
+      reading: null,
+      heading: { from: expect.stringContaining('ann@rcpt.example'), subject: 'Question' },
+    })
   })
 })
 
 describe('a complaint to the feedback loop address', () => {
   const redacted = (data: Buffer): string =>
-    data.toString('utf8').replaceAll(ann, 'redacted@rcpt.example').replace(/^(?:return-path|to|received):.*(?:\r\n[ \t].*)*\r\n/gim, '')
+    data
+      .toString('utf8')
+      .replaceAll(ann, 'redacted@rcpt.example')
+      .replace(/^(?:return-path|to|received):.*(?:\r\n[ \t].*)*\r\n/gim, '')
 
   test('that is redacted is matched by the reference of the message', async () => {
     const { id, data } = await deliver()
@@ -320,8 +358,11 @@ test('where the sources of complaints are set, those of others are kept and chan
   const id = await particular.send(ann)
   await expect.poll(() => particular.events(id)).toContain('email.delivered')
   const { data, mailFrom } = mx.messages.findLast(({ rcptTo }) => rcptTo[0] === ann)!
-  for (const to of ['fbl@relay.example', mailFrom]) await returnMail(particular.returnPathPort, to, [composeComplaint({ original: data.toString('utf8') })])
+  for (const to of ['fbl@relay.example', mailFrom])
+    await returnMail(particular.returnPathPort, to, [composeComplaint({ original: data.toString('utf8') })])
   const { db } = particular.relay.parts
-  await expect.poll(() => db.read('select result from incoming_report')).toEqual([{ result: 'source_not_believed' }, { result: 'source_not_believed' }])
+  await expect
+    .poll(() => db.read('select result from incoming_report'))
+    .toEqual([{ result: 'source_not_believed' }, { result: 'source_not_believed' }])
   expect((await particular.recipients(id))[ann]?.status).toBe('delivered')
 })

@@ -1,10 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
-import { startFakeMx } from '../support/fake-mx.ts'
-import type { FakeMx } from '../support/fake-mx.ts'
+import { startFakeMx, type FakeMx } from '../support/fake-mx.ts'
 import { signatureVerdicts } from '../support/signature-verdicts.ts'
 import { SmtpClient } from '../support/smtp-client.ts'
-import { startTestRelay } from '../support/start-relay.ts'
-import type { TestRelay } from '../support/start-relay.ts'
+import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
 
 let mx: FakeMx
 let relay: TestRelay
@@ -101,7 +99,10 @@ test.each(['EHLO foo bar', 'EHLO', 'EHLO ', 'HELO foo bar', 'HELO'])('%s is take
 })
 
 test('Sender must be at a verified domain too, at every door', async () => {
-  for (const [sender, code] of [['list@sender.example', 250], ['ceo@bank.example', 550]] as const) {
+  for (const [sender, code] of [
+    ['list@sender.example', 250],
+    ['ceo@bank.example', 550],
+  ] as const) {
     const reply = await submit(relay, [from, `Sender: ${sender}`, `To: ${ann}`])
     expect(reply).toMatchObject({ code, last: expect.stringContaining(code === 250 ? 'queued' : '5.7.1 The domain bank.example') })
     const form = new FormData()

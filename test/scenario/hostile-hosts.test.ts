@@ -1,10 +1,8 @@
 import { createTransport } from 'nodemailer'
 import { expect, onTestFinished, test } from 'vitest'
 import { startFakeMx } from '../support/fake-mx.ts'
-import { startHostileSink } from '../support/hostile-sink.ts'
-import type { SilentAt } from '../support/hostile-sink.ts'
-import { startTestRelay } from '../support/start-relay.ts'
-import type { TestRelay } from '../support/start-relay.ts'
+import { startHostileSink, type SilentAt } from '../support/hostile-sink.ts'
+import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
 
 const minute = 60_000
 const hour = 60 * minute
@@ -82,7 +80,10 @@ test('thousands of domains that hang leave room for a destination that has answe
   onTestFinished(() => relay.stop())
   await relay.send('first@rcpt.example')
   await healthy.waitForMessages(1)
-  await queueUp(relay, domains.map((domain) => `u@${domain}`))
+  await queueUp(
+    relay,
+    domains.map((domain) => `u@${domain}`),
+  )
   await expect.poll(() => inHand(relay)).toBe(2_000)
 
   await queueUp(relay, ['queued@rcpt.example'])
@@ -97,7 +98,10 @@ test('a host that is down rests, is probed by one message, and wakes all that wa
   const zone = { 'one.example': { a: ['127.0.2.53'] }, 'two.example': { a: ['127.0.2.53'] }, 'rcpt.example': { a: ['127.0.2.54'] } }
   const relay = await startTestRelay({ delivery_port: String(mx.port), delivery_retry_schedule: '1h' }, zone)
   onTestFinished(() => relay.stop())
-  const ids = await queueUp(relay, numbers(300).map((i) => `u${i}@${i % 2 === 0 ? 'one' : 'two'}.example`))
+  const ids = await queueUp(
+    relay,
+    numbers(300).map((i) => `u${i}@${i % 2 === 0 ? 'one' : 'two'}.example`),
+  )
   await expect.poll(() => inHand(relay)).toBe(0)
   const before = await attemptsOf(relay)
   expect(before).toBeLessThan(50)
@@ -143,7 +147,10 @@ test('mail whose time ends while its host rests bounces then, with what the host
   onTestFinished(() => mx.close())
   const relay = await startTestRelay({ delivery_port: String(mx.port) }, { 'rcpt.example': { a: ['127.0.2.54'] } })
   onTestFinished(() => relay.stop())
-  await queueUp(relay, numbers(40).map((i) => `u${i}@rcpt.example`))
+  await queueUp(
+    relay,
+    numbers(40).map((i) => `u${i}@rcpt.example`),
+  )
   await expect.poll(() => inHand(relay)).toBe(0)
   const [short = ''] = await queueUp(relay, ['short@rcpt.example'], { expires_in: 60 })
   const later = () => {

@@ -20,7 +20,10 @@ async function start() {
     const { body } = await relay.call('GET', `/api/emails/${id}/events`)
     return body.data.find(({ type }: { type: string }) => type === 'email.bounced')?.data
   }
-  const tried = () => mx.sessions.flatMap(({ commands }) => commands.filter((command) => command.startsWith('RCPT')).map((command) => /<([^@]*)@/.exec(command)?.[1]))
+  const tried = () =>
+    mx.sessions.flatMap(({ commands }) =>
+      commands.filter((command) => command.startsWith('RCPT')).map((command) => /<([^@]*)@/.exec(command)?.[1]),
+    )
   return { mx, relay, warnings, becomes, bounceOf, tried }
 }
 
@@ -47,7 +50,12 @@ test('after days without power what was due meanwhile is tried once more, and on
   // A one-time code that arrives late does harm.
   expect(tried().slice(before).toSorted()).toEqual(['deferred', 'refused', 'scheduled'])
   expect(await relay.recipients(refused)).toMatchObject({ 'refused@rcpt.example': { attempts: 2, smtp_code: 452 } })
-  expect(await bounceOf(refused)).toMatchObject({ bounce_type: 'soft', bounce_category: 'expired', smtp_code: 452, reason: expect.stringContaining('Over quota') })
+  expect(await bounceOf(refused)).toMatchObject({
+    bounce_type: 'soft',
+    bounce_category: 'expired',
+    smtp_code: 452,
+    reason: expect.stringContaining('Over quota'),
+  })
   expect(await bounceOf(code)).toMatchObject({ bounce_category: 'expired', reason: expect.stringContaining('451 4.7.1 Later') })
   for (const id of [refused, code]) expect((await relay.events(id)).filter((type) => type === 'email.bounced')).toHaveLength(1)
 })

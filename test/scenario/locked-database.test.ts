@@ -35,7 +35,12 @@ test('what was delivered while another process locked the database is delivered 
   await expect.poll(failures).toHaveLength(1)
 
   // Meanwhile nobody is told that mail was taken, nor that it never will be.
-  const refused = await relay.call('POST', '/api/send', { from: 'app@sender.example', to: 'late@rcpt.example', subject: 'Hello', text: 'Hello' })
+  const refused = await relay.call('POST', '/api/send', {
+    from: 'app@sender.example',
+    to: 'late@rcpt.example',
+    subject: 'Hello',
+    text: 'Hello',
+  })
   expect(refused).toMatchObject({ status: 503, body: { name: 'service_unavailable' } })
   const client = await SmtpClient.logIn(relay.submissionPort, relay.token)
   const message = 'From: app@sender.example\r\nSubject: Hello\r\n\r\nHello.'

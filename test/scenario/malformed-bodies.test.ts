@@ -1,9 +1,7 @@
 import { request } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { apiOperations } from '../../src/http/api/operations.ts'
-import type { ApiParts } from '../../src/http/api/operations.ts'
-import { startTestRelay } from '../support/start-relay.ts'
-import type { TestRelay } from '../support/start-relay.ts'
+import { apiOperations, type ApiParts } from '../../src/http/api/operations.ts'
+import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
 
 let relay: TestRelay
 let token: string
@@ -57,7 +55,12 @@ const bodies: [string, Record<string, string>, string | Buffer, number, string][
 ]
 
 /** Node's own client sends what it is told; `fetch` would mend some of it. */
-function send(method: string, path: string, headers: Record<string, string>, body: string | Buffer): Promise<{ status: number; name: unknown }> {
+function send(
+  method: string,
+  path: string,
+  headers: Record<string, string>,
+  body: string | Buffer,
+): Promise<{ status: number; name: unknown }> {
   return new Promise((resolve, reject) => {
     const sent = request(relay.baseUrl + path, { method, headers: { ...headers, authorization: `Bearer ${token}` } }, (response) => {
       let text = ''
@@ -73,7 +76,9 @@ function send(method: string, path: string, headers: Record<string, string>, bod
   })
 }
 
-const endpoints = apiOperations({} as ApiParts).filter(({ path, body }) => path.startsWith('/api/') && body && (body.mediaType ?? 'application/json') === 'application/json')
+const endpoints = apiOperations({} as ApiParts).filter(
+  ({ path, body }) => path.startsWith('/api/') && body && (body.mediaType ?? 'application/json') === 'application/json',
+)
 
 describe.each(endpoints)('$method $path', ({ method, path }) => {
   test.each(bodies)('refuses %s', async (_, headers, body, status, name) => {

@@ -1,10 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { startFakeMx } from '../support/fake-mx.ts'
-import { histogramFaults, parseExposition, valueOf } from '../support/parse-exposition.ts'
-import type { ParsedMetric } from '../support/parse-exposition.ts'
+import { histogramFaults, parseExposition, valueOf, type ParsedMetric } from '../support/parse-exposition.ts'
 import { SmtpClient } from '../support/smtp-client.ts'
-import { startTestRelay } from '../support/start-relay.ts'
-import type { TestRelay } from '../support/start-relay.ts'
+import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
 import { startReceiver, status } from '../support/webhook-receiver.ts'
 
 /** What is counted in the database is read anew after so long. */
@@ -64,7 +62,12 @@ test('counters tell what happened, and nothing else', async () => {
   const receiver = await startReceiver(status(500))
   await relay.call('POST', '/api/webhooks', { url: receiver.url, events: ['email.bounced'] })
   for (const to of [
-    'ann@rcpt.example', 'ben@big.example', 'cat@odd.example', 'gone@rcpt.example', 'later@rcpt.example', 'dan@simulator.test',
+    'ann@rcpt.example',
+    'ben@big.example',
+    'cat@odd.example',
+    'gone@rcpt.example',
+    'later@rcpt.example',
+    'dan@simulator.test',
   ])
     await relay.send(to)
   const refused = await relay.call('POST', '/api/send', { from: 'app@other.example', to: 'a@rcpt.example', subject: 'x', text: 'x' })
@@ -178,7 +181,16 @@ test('its own listener answers the metrics to anybody, and nothing else', async 
   expect(response.status).toBe(200)
   expect(valueOf(parseExposition(await response.text()), 'sterna_queue_recipients', { state: 'due' })).toBe(0)
   for (const path of [
-    '/', '/healthz', '/api/emails', '/docs', '/openapi.json', '/metrics/', '//metrics', '/metrics/..', '/u/x', '/Metrics',
+    '/',
+    '/healthz',
+    '/api/emails',
+    '/docs',
+    '/openapi.json',
+    '/metrics/',
+    '//metrics',
+    '/metrics/..',
+    '/u/x',
+    '/Metrics',
   ]) {
     const other = await at(path)
     expect([path, other.status, await other.text()]).toEqual([path, 404, ''])

@@ -1,10 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { runCommand } from '../../src/command/command-line.ts'
-import { startFakeMx } from '../support/fake-mx.ts'
-import type { FakeMx, MxMessage } from '../support/fake-mx.ts'
+import { startFakeMx, type FakeMx, type MxMessage } from '../support/fake-mx.ts'
 import { SmtpClient } from '../support/smtp-client.ts'
-import { startTestRelay } from '../support/start-relay.ts'
-import type { TestRelay } from '../support/start-relay.ts'
+import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
 
 const hour = 3_600_000
 const day = 24 * hour
@@ -72,11 +70,17 @@ interface Mail {
 async function submit({ from = 'bounces@sender.example', mail = '', to, text = 'Hello.' }: Mail, by = relay): Promise<string> {
   const client = await SmtpClient.logIn(by.submissionPort, by.token)
   try {
-    for (const line of [`MAIL FROM:<${from}>${mail}`, ...Object.entries(to).map(([address, rcpt]) => `RCPT TO:<${address}>${rcpt}`), 'DATA']) {
+    for (const line of [
+      `MAIL FROM:<${from}>${mail}`,
+      ...Object.entries(to).map(([address, rcpt]) => `RCPT TO:<${address}>${rcpt}`),
+      'DATA',
+    ]) {
       const { code, last } = await client.command(line)
       if (code >= 400) throw new Error(last)
     }
-    client.write(`From: App <app@sender.example>\r\nTo: you@rcpt.example\r\nSubject: Your order\r\nMessage-ID: <order-7@sender.example>\r\n\r\n${text}\r\n.\r\n`)
+    client.write(
+      `From: App <app@sender.example>\r\nTo: you@rcpt.example\r\nSubject: Your order\r\nMessage-ID: <order-7@sender.example>\r\n\r\n${text}\r\n.\r\n`,
+    )
     const { last } = await client.reply()
     return /em_[0-9a-z]{26}/.exec(last)?.[0] ?? last
   } finally {
@@ -250,7 +254,11 @@ describe('an account that wants them', () => {
     await expect.poll(async () => [await planned(soon), await planned(later)]).toEqual([[], []])
     expect(inbox.messages).toEqual([])
     // It may be tried just now.
-    const bounce = () => relay.relay.parts.queueAdmin.bounce('rcpt.example').then(({ recipients }) => recipients, () => 0)
+    const bounce = () =>
+      relay.relay.parts.queueAdmin.bounce('rcpt.example').then(
+        ({ recipients }) => recipients,
+        () => 0,
+      )
     await expect.poll(bounce).toBe(1)
     await reaches(later, 'later3@rcpt.example', 'bounced')
     await turnNotices(true)
@@ -258,7 +266,12 @@ describe('an account that wants them', () => {
 
   test('gets none in the sandbox', async () => {
     const { apiKeys, accounts, db } = relay.relay.parts
-    const { token } = await apiKeys.create({ accountId: accounts.getAccount('test').id, name: 'sandbox', permission: 'full_access', sandbox: true })
+    const { token } = await apiKeys.create({
+      accountId: accounts.getAccount('test').id,
+      name: 'sandbox',
+      permission: 'full_access',
+      sandbox: true,
+    })
     const id = await submit({ to: { 'bounced@simulator.test': '' } }, { ...relay, token })
     await expect
       .poll(() => db.read('select state from recipient where message_id = :id', { id }), { timeout: 30_000 })
@@ -290,8 +303,16 @@ describe('an account that wants them', () => {
     const to = 'gone-jürgen@rcpt.example'
     await submit({ from: 'bücher@sender.example', mail: ' SMTPUTF8', to: { [to]: ` ORCPT=utf-8;${to}` } })
     const [notice] = await notices(1)
-    expect(inbox.messages[0]).toMatchObject({ rcptTo: ['bücher@sender.example'], mailParams: expect.stringMatching(/BODY=8BITMIME SMTPUTF8/) })
-    for (const line of ['Content-Type: message/global-delivery-status', `Original-Recipient: utf-8; ${to}`, `Final-Recipient: utf-8; ${to}`, 'Content-Type: message/global-headers']) {
+    expect(inbox.messages[0]).toMatchObject({
+      rcptTo: ['bücher@sender.example'],
+      mailParams: expect.stringMatching(/BODY=8BITMIME SMTPUTF8/),
+    })
+    for (const line of [
+      'Content-Type: message/global-delivery-status',
+      `Original-Recipient: utf-8; ${to}`,
+      `Final-Recipient: utf-8; ${to}`,
+      'Content-Type: message/global-headers',
+    ]) {
       expect(notice).toContain(`${line}\r\n`)
     }
   })

@@ -1,20 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { ApiParts } from '../../src/http/api/operations.ts'
-import { apiOperations } from '../../src/http/api/operations.ts'
+import { apiOperations, type ApiParts } from '../../src/http/api/operations.ts'
 import { refusalsOf } from '../../src/http/operation-refusals.ts'
-import { needsKey } from '../../src/http/operation.ts'
-import type { Operation } from '../../src/http/operation.ts'
-import { servedAnswerCheck } from '../support/answer-check.ts'
-import type { AnswerCheck } from '../support/answer-check.ts'
-import { makeCallers } from '../support/callers.ts'
-import type { Caller } from '../support/callers.ts'
+import { needsKey, type Operation } from '../../src/http/operation.ts'
+import { servedAnswerCheck, type AnswerCheck } from '../support/answer-check.ts'
+import { makeCallers, type Caller } from '../support/callers.ts'
 import { keepReport } from '../support/keep-report.ts'
 import { makeObjects, pathTo } from '../support/owned-objects.ts'
-import { startTestRelay } from '../support/start-relay.ts'
-import type { TestRelay } from '../support/start-relay.ts'
+import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
 
 const operations = apiOperations({} as ApiParts).filter(needsKey)
-const paths = operations.flatMap((declared) => [declared.path, ...(declared.aliases ?? [])].map((path) => ({ declared, path, name: `${declared.method} ${path}` })))
+const paths = operations.flatMap((declared) =>
+  [declared.path, ...(declared.aliases ?? [])].map((path) => ({ declared, path, name: `${declared.method} ${path}` })),
+)
 
 let relay: TestRelay
 let check: AnswerCheck
@@ -30,7 +27,12 @@ beforeAll(async () => {
   const own = accounts.findAccount('test')!.id
   const userId = people.users.list(own).find(({ role }) => role === 'member')!.id
   const reportId = await keepReport(relay.relay.parts, own)
-  objects = await makeObjects((method, path, body) => relay.call(method, path, body), { accountId: own, domain: 'sender.example', userId, reportId })
+  objects = await makeObjects((method, path, body) => relay.call(method, path, body), {
+    accountId: own,
+    domain: 'sender.example',
+    userId,
+    reportId,
+  })
 })
 
 afterAll(async () => {
@@ -62,7 +64,11 @@ async function ask(caller: Caller, { declared, path }: { declared: Operation; pa
   const text = await response.text()
   check(declared.method, path, { status, headers, text })
   // The id of the request, and what was asked for, are in the answer.
-  return { status, text: text.replace(/"request_id":"req_\w+"/, '').replace(/[a-z]{2,5}_[0-9a-z]{26}/g, 'id'), name: text.startsWith('{') ? (JSON.parse(text) as { name?: string }).name : undefined }
+  return {
+    status,
+    text: text.replace(/"request_id":"req_\w+"/, '').replace(/[a-z]{2,5}_[0-9a-z]{26}/g, 'id'),
+    name: text.startsWith('{') ? (JSON.parse(text) as { name?: string }).name : undefined,
+  }
 }
 
 /** Of a path with ids the body that is meant to be sent there; elsewhere nothing that would make something. */
@@ -79,7 +85,8 @@ function expected(caller: Caller, declared: Operation, sent: unknown): number[] 
   const refusals = refusalsOf(declared)
   if (declared.path.includes('{') && refusals.includes('not_found')) return [404]
   // Some need one field or another, which their schemas cannot say.
-  const needsMore = refusals.includes('missing_required_field') || (refusals.includes('invalid_parameter') && !('limit' in (declared.query ?? {})))
+  const needsMore =
+    refusals.includes('missing_required_field') || (refusals.includes('invalid_parameter') && !('limit' in (declared.query ?? {})))
   return [...declared.answers.map(({ status }) => status), ...(needsMore ? [422] : [])]
 }
 
@@ -91,7 +98,8 @@ describe('who may do what', () => {
       const { status, name, text } = await ask(caller, { declared, path: pathTo(path, objects, { exists: false }) }, sent)
       const wanted = expected(caller, declared, sent)
       const refusal = status === 401 ? caller.refused : status === 403 ? 'restricted_api_key' : name
-      if (!wanted.includes(status) || refusal !== name) wrong.push(`${caller.name}: ${status} ${name}, not ${wanted.join(' or ')}: ${text.slice(0, 200)}`)
+      if (!wanted.includes(status) || refusal !== name)
+        wrong.push(`${caller.name}: ${status} ${name}, not ${wanted.join(' or ')}: ${text.slice(0, 200)}`)
     }
     expect(wrong).toEqual([])
   })
@@ -139,7 +147,11 @@ describe('the doors for the clients of other services', () => {
     for (const caller of callers) {
       const token = caller.authorization?.replace(/^Bearer /, '')
       const shown = token === undefined ? {} : credentials[path]!(token)
-      const response = await fetch(relay.baseUrl + path, { method: 'POST', headers: { ...shown, 'content-type': 'application/json' }, body: '{}' })
+      const response = await fetch(relay.baseUrl + path, {
+        method: 'POST',
+        headers: { ...shown, 'content-type': 'application/json' },
+        body: '{}',
+      })
       const { status, headers } = response
       check('POST', path, { status, headers, text: await response.text() })
       cells++

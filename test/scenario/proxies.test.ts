@@ -4,8 +4,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { createLog } from '../../src/log.ts'
 import { proxyHeaderV1, proxyHeaderV2, rawHeaderV2 } from '../support/proxy-header.ts'
 import { SmtpClient } from '../support/smtp-client.ts'
-import { startTestRelay } from '../support/start-relay.ts'
-import type { TestRelay } from '../support/start-relay.ts'
+import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
 
 /** A relay that trusts the proxy at 127.0.0.1; whoever comes from another address is a client without one. */
 let relay: TestRelay
@@ -117,7 +116,7 @@ describe.each(headers)('a PROXY header of %s tells the client', (_, header) => {
   })
 })
 
-test('a header that comes in pieces, or with the client\'s first bytes behind it, is the same', async () => {
+test("a header that comes in pieces, or with the client's first bytes behind it, is the same", async () => {
   const client = await smtp('submission', { greeting: false })
   await client.writeBytewise(proxyHeaderV2(newClient()))
   expect((await client.reply()).code).toBe(220)

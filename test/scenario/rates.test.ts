@@ -1,7 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { SmtpClient } from '../support/smtp-client.ts'
-import { startTestRelay } from '../support/start-relay.ts'
-import type { TestRelay } from '../support/start-relay.ts'
+import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
 
 async function start(settings: Record<string, string> = {}): Promise<TestRelay> {
   const relay = await startTestRelay(settings)
@@ -22,7 +21,12 @@ const remainingAfter = async (relay: TestRelay, path: string, body?: unknown): P
 
 test('a batch counts once, other doors over HTTP count too, SMTP does not; over the limit nothing is taken, also after a restart', async () => {
   const relay = await start({ plans: 'enterprise=4' })
-  const compat = { personalizations: [{ to: [{ email: email.to }] }], from: { email: email.from }, subject: 'Hello', content: [{ type: 'text/plain', value: 'Hello' }] }
+  const compat = {
+    personalizations: [{ to: [{ email: email.to }] }],
+    from: { email: email.from },
+    subject: 'Hello',
+    content: [{ type: 'text/plain', value: 'Hello' }],
+  }
   expect(await remainingAfter(relay, '/api/emails/batch', [email, email, email])).toEqual([200, '3'])
   expect(await remainingAfter(relay, '/compat/sendgrid/v3/mail/send', compat)).toEqual([202, '2'])
   expect(await remainingAfter(relay, '/openapi.json')).toEqual([200, null])
@@ -43,7 +47,8 @@ test('a batch counts once, other doors over HTTP count too, SMTP does not; over 
 
 test('what was counted before a restart is neither lost nor counted again', async () => {
   const relay = await start()
-  const counts = async (): Promise<Record<string, number>> => (await relay.call('GET', '/api/emails/metrics?metrics=sent,delivered,bounced,opened')).body.totals
+  const counts = async (): Promise<Record<string, number>> =>
+    (await relay.call('GET', '/api/emails/metrics?metrics=sent,delivered,bounced,opened')).body.totals
   for (const name of ['delivered', 'bounced', 'opened']) await relay.send(`${name}@simulator.test`)
   await expect.poll(counts).toEqual({ sent: 3, delivered: 2, bounced: 1, opened: 1 })
   await relay.restart()

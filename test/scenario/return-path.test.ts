@@ -1,10 +1,8 @@
 import { simpleParser } from 'mailparser'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startFakeMx } from '../support/fake-mx.ts'
-import type { FakeMx } from '../support/fake-mx.ts'
+import { startFakeMx, type FakeMx } from '../support/fake-mx.ts'
 import { SmtpClient } from '../support/smtp-client.ts'
-import { startTestRelay } from '../support/start-relay.ts'
-import type { TestRelay } from '../support/start-relay.ts'
+import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
 
 let mx: FakeMx
 let relay: TestRelay
@@ -73,8 +71,13 @@ test('the operator gets the mail for postmaster as it came, within mail of ours,
   expect((await client.send(forwarded!.data, { from: '', to: ['abuse@send.sender.example'] })).code).toBe(250)
   await expect.poll(waiting).toEqual([])
   expect(mailTo('me@operator.example')).toHaveLength(1)
-  const rows = await relay.relay.parts.db.read("select purpose, result from incoming_report where purpose in ('postmaster', 'abuse') order by id")
-  expect(rows).toEqual([{ purpose: 'postmaster', result: 'forwarded' }, { purpose: 'abuse', result: 'not_forwarded' }])
+  const rows = await relay.relay.parts.db.read(
+    "select purpose, result from incoming_report where purpose in ('postmaster', 'abuse') order by id",
+  )
+  expect(rows).toEqual([
+    { purpose: 'postmaster', result: 'forwarded' },
+    { purpose: 'abuse', result: 'not_forwarded' },
+  ])
 })
 
 test('nobody gets mail because a stranger forged his name', async () => {
@@ -83,10 +86,13 @@ test('nobody gets mail because a stranger forged his name', async () => {
   const bounces = ['fbl', 'dmarc-reports', 'tls-reports'].map((name) => `${name}@relay.example`)
   for (let i = 0; i < 300; i++) {
     const to = i % 2 === 0 ? `guess${i}@relay.example` : bounces[i % 3]!
-    const reply = await client.send(`Return-Receipt-To: victim@forged.example\r\nDisposition-Notification-To: victim@forged.example\r\n${question}`, {
-      from: 'victim@forged.example',
-      to: [to],
-    })
+    const reply = await client.send(
+      `Return-Receipt-To: victim@forged.example\r\nDisposition-Notification-To: victim@forged.example\r\n${question}`,
+      {
+        from: 'victim@forged.example',
+        to: [to],
+      },
+    )
     expect(reply.code, to).toBe(i % 2 === 0 ? 550 : 250)
     if (i % 2 === 0) await client.command('RSET')
   }

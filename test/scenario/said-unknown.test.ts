@@ -2,11 +2,9 @@ import { simpleParser } from 'mailparser'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { silentLog } from '../../src/log.ts'
 import { SearchIndex } from '../../src/search/search-index.ts'
-import { startFakeMx } from '../support/fake-mx.ts'
-import type { FakeMx } from '../support/fake-mx.ts'
+import { startFakeMx, type FakeMx } from '../support/fake-mx.ts'
 import { composeDsn, headerOf, returnMail } from '../support/returned-mail.ts'
-import { startTestRelay } from '../support/start-relay.ts'
-import type { TestRelay } from '../support/start-relay.ts'
+import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
 
 const hour = 3_600_000
 const day = 24 * hour
@@ -44,8 +42,7 @@ interface Delivered {
   data: Buffer
 }
 
-const reaches = (id: string, state: string): Promise<void> =>
-  expect.poll(async () => (await relay.recipients(id))[ann]?.status).toBe(state)
+const reaches = (id: string, state: string): Promise<void> => expect.poll(async () => (await relay.recipients(id))[ann]?.status).toBe(state)
 
 async function deliver(fields: Record<string, unknown> = {}, auth: Record<string, string> = {}): Promise<Delivered> {
   const email = { from: 'app@sender.example', to: ann, subject: 'Hello', html: '<p>Hello</p>', ...fields }
@@ -56,8 +53,7 @@ async function deliver(fields: Record<string, unknown> = {}, auth: Record<string
   return { id: body.id, returnPath: mailFrom, data }
 }
 
-const settled = () =>
-  expect.poll(() => relay.relay.parts.db.read("select id from incoming_report where state = 'received'")).toEqual([])
+const settled = () => expect.poll(() => relay.relay.parts.db.read("select id from incoming_report where state = 'received'")).toEqual([])
 
 const inWords = { status: '5.0.0', diagnostic: '550 No such user here' }
 

@@ -1,26 +1,42 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import type { ApiParts } from '../../src/http/api/operations.ts'
-import { apiOperations } from '../../src/http/api/operations.ts'
+import { apiOperations, type ApiParts } from '../../src/http/api/operations.ts'
 import type { OpenApiDocument } from '../../src/http/openapi.ts'
 import type { Operation } from '../../src/http/operation.ts'
 import type { Row } from '../../src/store/database.ts'
 import { keepReport } from '../support/keep-report.ts'
-import { makeObjects, pathTo } from '../support/owned-objects.ts'
-import type { Call } from '../support/owned-objects.ts'
+import { makeObjects, pathTo, type Call } from '../support/owned-objects.ts'
 import { SmtpClient } from '../support/smtp-client.ts'
-import { startTestRelay } from '../support/start-relay.ts'
-import type { TestRelay } from '../support/start-relay.ts'
+import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
 
 const operations = apiOperations({} as ApiParts).filter(({ path }) => path.startsWith('/api/'))
 const writing = operations.filter(({ method }) => method !== 'GET')
 
 /** What sandbox keys need. Whoever adds to this shows below that it changes nothing live. */
 const open = [
-  'api_keys.create', 'api_keys.delete', 'api_keys.rotate', 'api_keys.update',
-  'emails.cancel', 'emails.resend', 'emails.send', 'emails.send_batch', 'emails.update', 'erasures.create',
-  'suppressions.create', 'suppressions.create_batch', 'suppressions.delete', 'suppressions.delete_batch',
-  'templates.render', 'templates.test',
-  'webhooks.create', 'webhooks.delete', 'webhooks.deliveries.replay', 'webhooks.events.replay', 'webhooks.replay', 'webhooks.rotateSecret', 'webhooks.test', 'webhooks.update',
+  'api_keys.create',
+  'api_keys.delete',
+  'api_keys.rotate',
+  'api_keys.update',
+  'emails.cancel',
+  'emails.resend',
+  'emails.send',
+  'emails.send_batch',
+  'emails.update',
+  'erasures.create',
+  'suppressions.create',
+  'suppressions.create_batch',
+  'suppressions.delete',
+  'suppressions.delete_batch',
+  'templates.render',
+  'templates.test',
+  'webhooks.create',
+  'webhooks.delete',
+  'webhooks.deliveries.replay',
+  'webhooks.events.replay',
+  'webhooks.replay',
+  'webhooks.rotateSecret',
+  'webhooks.test',
+  'webhooks.update',
 ]
 
 const liveMessages = 'select id from message where sandbox = 0'
@@ -60,15 +76,24 @@ beforeAll(async () => {
   relay = await startTestRelay()
   const { accounts, apiKeys, people } = relay.relay.parts
   const own = accounts.findAccount('test')!.id
-  const token = async (permission: 'full_access' | 'operator') => (await apiKeys.create({ accountId: own, name: permission, permission, sandbox: true })).token
+  const token = async (permission: 'full_access' | 'operator') =>
+    (await apiKeys.create({ accountId: own, name: permission, permission, sandbox: true })).token
   const { token: invitation } = await people.users.invite({ accountId: own, email: 'owner@users.example', role: 'owner', operator: true })
-  const { session } = await people.sessions.begin(await people.users.takeInvitation(invitation, 'a long enough password 1'), { address: '127.0.0.1', userAgent: 'test' })
+  const { session } = await people.sessions.begin(await people.users.takeInvitation(invitation, 'a long enough password 1'), {
+    address: '127.0.0.1',
+    userAgent: 'test',
+  })
   holders = [
     ['a key with full access', callerWith(await token('full_access'))],
     ["an operator's key", callerWith(await token('operator'))],
     ["an operator's token", callerWith((await people.sessions.exchange(session, { sandbox: true })).token)],
   ]
-  const about = { accountId: own, domain: 'sender.example', userId: people.users.list(own)[0]!.id, reportId: await keepReport(relay.relay.parts, own) }
+  const about = {
+    accountId: own,
+    domain: 'sender.example',
+    userId: people.users.list(own)[0]!.id,
+    reportId: await keepReport(relay.relay.parts, own),
+  }
   liveObjects = await makeObjects(relay.call, about)
   await relay.call('POST', '/api/templates', { name: 'Shared', alias: 'shared', subject: 'Hello', html: '<p>Hello</p>' })
   await relay.call('POST', '/api/templates/shared/publish', {})
@@ -147,14 +172,31 @@ const isQuiet = async (): Promise<void> => {
 const bodyFor = ({ body }: Operation): unknown => (body && !body.raw ? (body.example ?? {}) : body?.example)
 
 test('which operations a sandbox key may use is declared by each', () => {
-  expect(writing.filter(({ sandbox }) => sandbox).map(({ id }) => id).toSorted()).toEqual(open)
+  expect(
+    writing
+      .filter(({ sandbox }) => sandbox)
+      .map(({ id }) => id)
+      .toSorted(),
+  ).toEqual(open)
   expect(operations.filter(({ method, sandbox }) => method === 'GET' && sandbox)).toEqual([])
 })
 
 test('nothing that a sandbox key does changes what is live, and what would is refused', async () => {
   await isQuiet()
   const before = await liveRows()
-  for (const name of ['account', 'api_key', 'content', 'domain', 'event', 'message', 'suppression', 'template', 'webhook', 'webhook_delivery']) expect(before[name], name).not.toEqual([])
+  for (const name of [
+    'account',
+    'api_key',
+    'content',
+    'domain',
+    'event',
+    'message',
+    'suppression',
+    'template',
+    'webhook',
+    'webhook_delivery',
+  ])
+    expect(before[name], name).not.toEqual([])
   const wrong: string[] = []
   for (const declared of [...operations.filter(({ method }) => method === 'GET'), ...writing]) {
     for (const path of [declared.path, ...(declared.aliases ?? [])]) {
@@ -163,7 +205,8 @@ test('nothing that a sandbox key does changes what is live, and what would is re
           const { status, body } = await call(declared.method, pathTo(path, objects, { exists: true }), bodyFor(declared))
           const isRefused = status === 403 && body.name === 'restricted_api_key'
           const mustBe = declared.method !== 'GET' && !declared.sandbox
-          if (status >= 500 || (mustBe && !isRefused)) wrong.push(`${holder}: ${declared.method} ${path} was answered ${status} ${JSON.stringify(body).slice(0, 200)}`)
+          if (status >= 500 || (mustBe && !isRefused))
+            wrong.push(`${holder}: ${declared.method} ${path} was answered ${status} ${JSON.stringify(body).slice(0, 200)}`)
         }
       }
     }
@@ -189,7 +232,9 @@ test('the document says of every change whether a sandbox key may make it', asyn
   const document = (await fetch(`${relay.baseUrl}/openapi.json`).then((answer) => answer.json())) as OpenApiDocument
   for (const { method, path, sandbox } of writing) {
     const { description } = document.paths[path]![method.toLowerCase()] as { description: string }
-    expect(description, `${method} ${path}`).toContain(sandbox ? 'With a sandbox key it changes what is in the sandbox' : 'Sandbox keys are refused')
+    expect(description, `${method} ${path}`).toContain(
+      sandbox ? 'With a sandbox key it changes what is in the sandbox' : 'Sandbox keys are refused',
+    )
   }
 })
 
@@ -227,7 +272,9 @@ test('what is in the sandbox does not exist for a live key', async () => {
   for (const declared of operations.filter(({ path }) => divided.test(path) && path.includes('{'))) {
     const ask = async (exists: boolean): Promise<string> => {
       const { status, body } = await relay.call(declared.method, pathTo(declared.path, sandboxObjects, { exists }), bodyFor(declared))
-      return JSON.stringify({ status, body }).replace(/"request_id":"req_\w+"/, '').replace(/[a-z]{2,5}_[0-9a-z]{26}/g, 'id')
+      return JSON.stringify({ status, body })
+        .replace(/"request_id":"req_\w+"/, '')
+        .replace(/[a-z]{2,5}_[0-9a-z]{26}/g, 'id')
     }
     expect(await ask(true)).toBe(await ask(false))
   }
@@ -235,7 +282,12 @@ test('what is in the sandbox does not exist for a live key', async () => {
 
 test('a rehearsal by SMTP keeps no live mail from being sent', async () => {
   const { accounts, apiKeys, db } = relay.relay.parts
-  const { token: rehearsing } = await apiKeys.create({ accountId: accounts.findAccount('test')!.id, name: 'smtp', permission: 'sending_access', sandbox: true })
+  const { token: rehearsing } = await apiKeys.create({
+    accountId: accounts.findAccount('test')!.id,
+    name: 'smtp',
+    permission: 'sending_access',
+    sandbox: true,
+  })
   const message = 'From: app@sender.example\r\nTo: delivered@simulator.test\r\nSubject: Hello\r\nIdempotency-Key: order-1\r\n\r\nHello'
   const ids: string[] = []
   for (const token of [rehearsing, relay.token]) {
@@ -244,7 +296,9 @@ test('a rehearsal by SMTP keeps no live mail from being sent', async () => {
     client.close()
     ids.push(/em_\w+/.exec(reply.last)?.[0] ?? '')
   }
-  expect(await db.read('select id, sandbox from message where id in (:first, :second) order by sandbox', { first: ids[1]!, second: ids[0]! })).toEqual([
+  expect(
+    await db.read('select id, sandbox from message where id in (:first, :second) order by sandbox', { first: ids[1]!, second: ids[0]! }),
+  ).toEqual([
     { id: ids[1], sandbox: 0 },
     { id: ids[0], sandbox: 1 },
   ])

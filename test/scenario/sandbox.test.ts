@@ -10,7 +10,10 @@ test('on a server in sandbox mode a live key sets it up, and a sandbox key neith
   const { token } = await apiKeys.create({ accountId, name: 'rehearsing', permission: 'full_access', sandbox: true })
   const template = { name: 'Welcome', alias: 'welcome', subject: 'Hello', html: '<p>Hello</p>' }
   const rehearsing = { authorization: `Bearer ${token}` }
-  expect(await relay.call('POST', '/api/templates', template, rehearsing)).toMatchObject({ status: 403, body: { name: 'restricted_api_key' } })
+  expect(await relay.call('POST', '/api/templates', template, rehearsing)).toMatchObject({
+    status: 403,
+    body: { name: 'restricted_api_key' },
+  })
   expect(await relay.call('POST', '/api/templates', template)).toMatchObject({ status: 201 })
   const [own] = apiKeys.list(accountId)
   expect((await relay.call('GET', '/api/api-keys', undefined, rehearsing)).body.data).toMatchObject([{ name: 'rehearsing' }])

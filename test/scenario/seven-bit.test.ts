@@ -1,11 +1,9 @@
 import { simpleParser } from 'mailparser'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { startFakeMx } from '../support/fake-mx.ts'
-import type { FakeMx, MxMessage } from '../support/fake-mx.ts'
+import { startFakeMx, type FakeMx, type MxMessage } from '../support/fake-mx.ts'
 import { signatureVerdicts } from '../support/signature-verdicts.ts'
 import { SmtpClient } from '../support/smtp-client.ts'
-import { startTestRelay } from '../support/start-relay.ts'
-import type { TestRelay } from '../support/start-relay.ts'
+import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
 
 let old: FakeMx
 let modern: FakeMx
@@ -61,16 +59,66 @@ const eightBit = /[^\x00-\x7f]/
 const long = `${'A long line of JSON or of minified HTML. '.repeat(60)}end`
 const page = `<p>Größe: <a href="https://shop.example/">${'x'.repeat(1200)}</a></p>`
 const parts = [
-  'Subject: parts', 'MIME-Version: 1.0', 'Content-Transfer-Encoding: 8bit', 'Content-Type: multipart/mixed; boundary=outer', '',
-  'This is a preamble.', '--outer', 'Content-Type: multipart/alternative;', ' boundary="inner part"', '',
-  '--inner part', 'Content-Type: text/plain; charset=utf-8', 'Content-Transfer-Encoding: 8bit', '', 'Grüße, -- Zoë ', '', '.dot', '--not a boundary',
-  '--inner part', 'Content-Type: text/html; charset=utf-8', 'Content-Transfer-Encoding: 8bit', '', page, '--inner part--', '',
-  '--outer', 'Content-Type: text/plain; charset=us-ascii; name=seven.txt', 'Content-Disposition: attachment; filename=seven.txt', '', 'Seven  bits\t', '=3D stays',
-  '--outer', 'Content-Type: text/plain; charset=utf-8; name=ru.txt', 'Content-Disposition: attachment; filename=ru.txt', 'Content-Transfer-Encoding: 8bit', '', 'Здравствуйте'.repeat(20),
-  '--outer', 'Content-Type: application/json; name=a.json', 'Content-Disposition: attachment; filename=a.json', '', JSON.stringify({ long }),
-  '--outer', 'Content-Type: image/png; name=a.png', 'Content-Disposition: attachment; filename=a.png', 'Content-Transfer-Encoding: base64', '', Buffer.alloc(3000, 'png').toString('base64'),
-  '--outer', 'Content-Type: message/rfc822', 'Content-Transfer-Encoding: 8bit', '',
-  'From: zoe@else.example', 'Subject: forwarded', 'Content-Type: text/plain; charset=utf-8', 'Content-Transfer-Encoding: 8bit', '', 'Für dich', '--outer--', '',
+  'Subject: parts',
+  'MIME-Version: 1.0',
+  'Content-Transfer-Encoding: 8bit',
+  'Content-Type: multipart/mixed; boundary=outer',
+  '',
+  'This is a preamble.',
+  '--outer',
+  'Content-Type: multipart/alternative;',
+  ' boundary="inner part"',
+  '',
+  '--inner part',
+  'Content-Type: text/plain; charset=utf-8',
+  'Content-Transfer-Encoding: 8bit',
+  '',
+  'Grüße, -- Zoë ',
+  '',
+  '.dot',
+  '--not a boundary',
+  '--inner part',
+  'Content-Type: text/html; charset=utf-8',
+  'Content-Transfer-Encoding: 8bit',
+  '',
+  page,
+  '--inner part--',
+  '',
+  '--outer',
+  'Content-Type: text/plain; charset=us-ascii; name=seven.txt',
+  'Content-Disposition: attachment; filename=seven.txt',
+  '',
+  'Seven  bits\t',
+  '=3D stays',
+  '--outer',
+  'Content-Type: text/plain; charset=utf-8; name=ru.txt',
+  'Content-Disposition: attachment; filename=ru.txt',
+  'Content-Transfer-Encoding: 8bit',
+  '',
+  'Здравствуйте'.repeat(20),
+  '--outer',
+  'Content-Type: application/json; name=a.json',
+  'Content-Disposition: attachment; filename=a.json',
+  '',
+  JSON.stringify({ long }),
+  '--outer',
+  'Content-Type: image/png; name=a.png',
+  'Content-Disposition: attachment; filename=a.png',
+  'Content-Transfer-Encoding: base64',
+  '',
+  Buffer.alloc(3000, 'png').toString('base64'),
+  '--outer',
+  'Content-Type: message/rfc822',
+  'Content-Transfer-Encoding: 8bit',
+  '',
+  'From: zoe@else.example',
+  'Subject: forwarded',
+  'Content-Type: text/plain; charset=utf-8',
+  'Content-Transfer-Encoding: 8bit',
+  '',
+  'Für dich',
+  '--outer--',
+  '',
 ]
 
 describe('a host without 8BITMIME gets', () => {

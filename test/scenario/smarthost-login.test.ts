@@ -2,13 +2,10 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { createLog } from '../../src/log.ts'
-import { startFakeMx } from '../support/fake-mx.ts'
-import type { FakeMx, FakeMxOptions, MxHooks } from '../support/fake-mx.ts'
-import { startTestRelay } from '../support/start-relay.ts'
-import type { TestRelay } from '../support/start-relay.ts'
+import { startFakeMx, type FakeMx, type FakeMxOptions, type MxHooks } from '../support/fake-mx.ts'
+import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
-import { testCertificate } from '../support/test-certificates.ts'
-import type { TestCertificate } from '../support/test-certificates.ts'
+import { testCertificate, type TestCertificate } from '../support/test-certificates.ts'
 
 const host = '127.0.4.1'
 let certificate: TestCertificate
@@ -44,7 +41,10 @@ interface Logged {
 }
 
 /** A relay whose mail goes by this smarthost; the password is in a file. */
-async function relayBy(mx: FakeMx, { password = 's3cret', settings = {} }: { password?: string; settings?: Record<string, string> } = {}): Promise<Logged> {
+async function relayBy(
+  mx: FakeMx,
+  { password = 's3cret', settings = {} }: { password?: string; settings?: Record<string, string> } = {},
+): Promise<Logged> {
   const files = temporaryDirectory()
   const passwordFile = join(files.path, 'password')
   const setPassword = (text: string): void => writeFileSync(passwordFile, `${text}\n`)
@@ -157,7 +157,12 @@ describe('the password is told to nobody but the smarthost', () => {
       { delivery_smarthost_verify: 'false' },
       /none of its login mechanisms/,
     ],
-    ['no TLS that is demanded either', () => ({ tls: undefined }), { delivery_smarthost_tls: 'opportunistic' }, /none of its login mechanisms/],
+    [
+      'no TLS that is demanded either',
+      () => ({ tls: undefined }),
+      { delivery_smarthost_tls: 'opportunistic' },
+      /none of its login mechanisms/,
+    ],
   ])('%s', async (_, options, settings, reason) => {
     const mx = await smarthost(options())
     const { relay } = await relayBy(mx, { settings })

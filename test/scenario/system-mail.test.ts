@@ -1,10 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { runCommand } from '../../src/command/command-line.ts'
-import { startFakeMx } from '../support/fake-mx.ts'
-import type { FakeMx } from '../support/fake-mx.ts'
+import { startFakeMx, type FakeMx } from '../support/fake-mx.ts'
 import { SmtpClient } from '../support/smtp-client.ts'
-import { startTestRelay } from '../support/start-relay.ts'
-import type { TestRelay } from '../support/start-relay.ts'
+import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
 
 let inbox: FakeMx
 let receiver: FakeMx
@@ -57,7 +55,12 @@ test('leaves unsigned until the DKIM record of the name of the server is seen, a
   expect(body).toMatchObject({ name: 'relay.example', status: 'not_started' })
   expect((await relay.call('GET', '/api/server/domain')).status).toBe(403)
   const names = body.records.map(({ record, name }: { record: string; name: string }) => `${record} ${name.replace(/^s\w+\./, '')}`)
-  expect(names).toEqual(['DKIM _domainkey.relay.example', 'DKIM _domainkey.relay.example', 'SPF relay.example', 'DMARC _dmarc.relay.example'])
+  expect(names).toEqual([
+    'DKIM _domainkey.relay.example',
+    'DKIM _domainkey.relay.example',
+    'SPF relay.example',
+    'DMARC _dmarc.relay.example',
+  ])
   for (const { type, name, value } of body.records) if (type === 'TXT') relay.dns.zone[name] = { txt: [value] }
   const { stdout, exitCode } = await command('domain', 'verify', 'relay.example')
   expect([stdout, exitCode]).toEqual(['relay.example is verified\n', 0])
@@ -82,9 +85,13 @@ test('its domain stays as long as the name does', async () => {
 
 test('its account is nobody: not in a list, and without a key', async () => {
   const id = 'acc_00000000000000000000000000'
-  for (const argv of [['key', 'create', '--account', id], ['account', 'notices', id, 'on'], ['account', 'delete', id], ['webhook', 'add', 'https://a.example/', '--account', id]]) {
+  for (const argv of [
+    ['key', 'create', '--account', id],
+    ['account', 'notices', id, 'on'],
+    ['account', 'delete', id],
+    ['webhook', 'add', 'https://a.example/', '--account', id],
+  ]) {
     expect((await command(...argv)).stderr).toContain('There is no account')
   }
   expect((await command('account', 'list')).stdout).not.toContain(id)
 })
-

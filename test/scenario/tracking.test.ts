@@ -145,7 +145,10 @@ test('machines are counted and posted only where they are asked for', async () =
   await expect.poll(async () => (await reader(id, 'ann')).open_count).toBe(1)
   relay.clock.advance(30_000)
   await expect.poll(() => events(id)).toHaveLength(2)
-  expect((await events(id)).map(({ data }) => [data.bot, data.bot_reason])).toEqual([[true, 'apple_mpp'], [false, null]])
+  expect((await events(id)).map(({ data }) => [data.bot, data.bot_reason])).toEqual([
+    [true, 'apple_mpp'],
+    [false, null],
+  ])
   await expect.poll(() => all.posts.length).toBe(2)
   await expect.poll(() => people.posts.length).toBe(1)
   const [told, ...allTold] = [people, all].flatMap(({ posts }) => posts.map(({ body }) => JSON.parse(body).data))
@@ -253,7 +256,13 @@ test('a tracking host has the links of its domain once it is found, and answers 
   expect((await at(new URL(linksIn(before)[0] ?? '').pathname, 'mail.test')).status).toBe(302)
   expect(JSON.parse((await at('/.well-known/assetlinks.json')).text)).toEqual(appLinks['assetlinks.json'])
   for (const path of [
-    '/', '/api/emails', '/healthz', '/docs', '/openapi.json', '/.well-known/other', '/.well-known/toString',
+    '/',
+    '/api/emails',
+    '/healthz',
+    '/docs',
+    '/openapi.json',
+    '/.well-known/other',
+    '/.well-known/toString',
     '/.well-known/apple-app-site-association',
   ]) {
     expect([path, (await at(path)).status]).toEqual([path, 404])

@@ -1,17 +1,18 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { startFakeMx } from '../support/fake-mx.ts'
-import type { FakeMx } from '../support/fake-mx.ts'
+import { startFakeMx, type FakeMx } from '../support/fake-mx.ts'
 import { signatureVerdicts } from '../support/signature-verdicts.ts'
 import { SmtpClient } from '../support/smtp-client.ts'
-import { startTestRelay } from '../support/start-relay.ts'
-import type { TestRelay } from '../support/start-relay.ts'
+import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
 
 let mx: FakeMx
 let relay: TestRelay
 
 beforeAll(async () => {
   mx = await startFakeMx({ host: '127.0.0.2' })
-  relay = await startTestRelay({ delivery_port: String(mx.port), base_url: 'https://mail.example' }, { 'rcpt.example': { a: ['127.0.0.2'] } })
+  relay = await startTestRelay(
+    { delivery_port: String(mx.port), base_url: 'https://mail.example' },
+    { 'rcpt.example': { a: ['127.0.0.2'] } },
+  )
 })
 
 afterAll(async () => {
@@ -41,12 +42,18 @@ async function arrived(address: string, count = 1): Promise<Arrived> {
   const { data, mailFrom } = to()[count - 1]!
   const header = data.toString('latin1').split('\r\n\r\n')[0] ?? ''
   const lines = header.replace(/\r\n[ \t]+/g, ' ').split('\r\n')
-  return { data, header, mailFrom, fields: new Map(lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 2)])) }
+  return {
+    data,
+    header,
+    mailFrom,
+    fields: new Map(lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 2)])),
+  }
 }
 
 /** The path of the link, and the mailbox. */
 function waysIn({ fields }: Arrived): { path: string; mailbox: string } {
-  const [, path = '', mailbox = ''] = /^<https:\/\/mail\.example(\/u\/[\w-]+)>, <mailto:([^>?]+)\?subject=unsubscribe>$/.exec(fields.get('list-unsubscribe') ?? '') ?? []
+  const [, path = '', mailbox = ''] =
+    /^<https:\/\/mail\.example(\/u\/[\w-]+)>, <mailto:([^>?]+)\?subject=unsubscribe>$/.exec(fields.get('list-unsubscribe') ?? '') ?? []
   return { path, mailbox }
 }
 
@@ -54,8 +61,10 @@ async function stateOf(id: string, address: string): Promise<string | undefined>
   return (await relay.recipients(id))[address]?.status
 }
 
-const oneClick = (path: string, body: string | URLSearchParams | FormData = new URLSearchParams({ 'List-Unsubscribe': 'One-Click' })): Promise<Response> =>
-  fetch(relay.baseUrl + path, { method: 'POST', body, redirect: 'manual' })
+const oneClick = (
+  path: string,
+  body: string | URLSearchParams | FormData = new URLSearchParams({ 'List-Unsubscribe': 'One-Click' }),
+): Promise<Response> => fetch(relay.baseUrl + path, { method: 'POST', body, redirect: 'manual' })
 
 async function unsubscribed(id: string): Promise<{ method: string; unsubscribed_at: string }[]> {
   const { body } = await relay.call('GET', `/api/emails/${id}/events`)
@@ -86,7 +95,11 @@ describe('what leaves', () => {
     expect(await signatures(message.data)).toEqual(['pass', 'pass'])
     expect(await signatures(other.data)).toEqual(['pass', 'pass'])
     const text = message.data.toString('latin1')
-    for (const [from, to] of [['One-Click\r\n', 'Two-Click\r\n'], ['/u/', '/v/'], ['Feedback-ID: news', 'Feedback-ID: olds']] as const) {
+    for (const [from, to] of [
+      ['One-Click\r\n', 'Two-Click\r\n'],
+      ['/u/', '/v/'],
+      ['Feedback-ID: news', 'Feedback-ID: olds'],
+    ] as const) {
       expect(await signatures(Buffer.from(text.replace(from, to), 'latin1'))).toEqual(['fail', 'fail'])
     }
     expect(await signatures(Buffer.from(`List-Unsubscribe: <https://evil.example/>\r\n${text}`, 'latin1'))).toEqual(['fail', 'fail'])
@@ -101,7 +114,12 @@ describe('what leaves', () => {
     expect(body).toContain(`<a href="${url}">Leave</a>`)
     expect(body).toContain(`Leave [${url}]`)
 
-    await relay.call('POST', '/api/templates', { name: 'News', alias: 'news', subject: 'News', html: '<p>{{title}}: {{unsubscribe_url}}</p>' })
+    await relay.call('POST', '/api/templates', {
+      name: 'News',
+      alias: 'news',
+      subject: 'News',
+      html: '<p>{{title}}: {{unsubscribe_url}}</p>',
+    })
     await relay.call('POST', '/api/templates/news/publish')
     const email = { from: 'app@sender.example', to: ann, template: { id: 'news', variables: { title: 'Spring' } } }
     expect(await relay.call('POST', '/api/send', { ...email, unsubscribe: { topic: 'news' } })).toMatchObject({ status: 200 })
@@ -122,7 +140,10 @@ describe('what leaves', () => {
   test("keeps a sender's own fields", async () => {
     await relay.send(ann, { unsubscribe: true, headers: { 'List-Unsubscribe': '<https://own.example/leave>', 'Feedback-ID': 'a:b:c:own' } })
     const { header, data } = await arrived(ann)
-    expect(header.match(/^(?:List-Unsubscribe|Feedback-ID).*$/gim)).toEqual(['List-Unsubscribe: <https://own.example/leave>', 'Feedback-ID: a:b:c:own'])
+    expect(header.match(/^(?:List-Unsubscribe|Feedback-ID).*$/gim)).toEqual([
+      'List-Unsubscribe: <https://own.example/leave>',
+      'Feedback-ID: a:b:c:own',
+    ])
     expect(await signatures(data)).toEqual(['pass', 'pass'])
   })
 
@@ -157,7 +178,8 @@ describe('one click', () => {
     const { path } = waysIn(await arrived(ann))
     // Of those at once one is first.
     const answers = [...(await Promise.all(Array.from({ length: 20 }, () => oneClick(path, body())))), await oneClick(path, body())]
-    for (const { status, headers } of answers) expect([status, headers.has('set-cookie'), headers.has('location')]).toEqual([200, false, false])
+    for (const { status, headers } of answers)
+      expect([status, headers.has('set-cookie'), headers.has('location')]).toEqual([200, false, false])
     expect(await unsubscribed(id)).toMatchObject([{ method: 'one_click' }])
     const { body: email } = await relay.call('GET', `/api/emails/${id}`)
     expect(email.recipients[0]).toMatchObject({ status: 'delivered', unsubscribed_at: expect.stringMatching(/Z$/) })
@@ -196,7 +218,11 @@ describe('one click', () => {
     await oneClick(waysIn(await arrived(ann)).path)
     const email = { from: 'app@sender.example', to: ann, subject: 'Hello', text: 'Hello' }
     const topics = [{ topic: 'news' }, { topic: 'other' }, true, undefined]
-    const { body } = await relay.call('POST', '/api/emails/batch', topics.map((unsubscribe) => ({ ...email, unsubscribe })))
+    const { body } = await relay.call(
+      'POST',
+      '/api/emails/batch',
+      topics.map((unsubscribe) => ({ ...email, unsubscribe })),
+    )
     const states = await Promise.all(body.data.map(({ id }: { id: string }) => stateOf(id, ann)))
     expect(states.map((state) => state === 'suppressed')).toEqual([true, false, false, false])
   })
@@ -206,7 +232,9 @@ describe('one click', () => {
     const { path } = waysIn(await arrived(ann))
     await expect.poll(() => stateOf(id, ann)).toBe('delivered')
     const { db } = relay.relay.parts
-    await db.write(['event', 'attempt', 'content', 'recipient'].map((table) => ({ sql: `delete from ${table} where message_id = :id`, params: { id } })))
+    await db.write(
+      ['event', 'attempt', 'content', 'recipient'].map((table) => ({ sql: `delete from ${table} where message_id = :id`, params: { id } })),
+    )
     await db.write([{ sql: 'delete from message where id = :id', params: { id } }])
     expect((await oneClick(path)).status).toBe(200)
     expect(await entries()).toMatchObject([{ source_id: id }])
@@ -220,9 +248,14 @@ describe('the page', () => {
     const { path } = waysIn(await arrived(ann))
     for (const method of ['GET', 'HEAD', 'GET']) {
       const looked = await fetch(relay.baseUrl + path, { method })
-      expect([looked.status, looked.headers.get('content-type'), looked.headers.has('set-cookie')]).toEqual([200, 'text/html; charset=utf-8', false])
+      expect([looked.status, looked.headers.get('content-type'), looked.headers.has('set-cookie')]).toEqual([
+        200,
+        'text/html; charset=utf-8',
+        false,
+      ])
       expect(looked.headers.get('content-security-policy')).toMatch(/^default-src 'none'/)
-      if (method === 'GET') expect(await looked.text()).toMatch(new RegExp(`${ann}[^]*news[^]*<form method="post"><button name="unsubscribe"`))
+      if (method === 'GET')
+        expect(await looked.text()).toMatch(new RegExp(`${ann}[^]*news[^]*<form method="post"><button name="unsubscribe"`))
     }
     for (const body of ['', 'x=y', 'List-Unsubscribe=Maybe']) {
       expect((await oneClick(path, new URLSearchParams(body))).status).toBe(422)
@@ -239,7 +272,15 @@ describe('the page', () => {
   test('is none where the link is not of this server', async () => {
     await relay.send(ann, { unsubscribe: true })
     const { path } = waysIn(await arrived(ann))
-    const wrong = [`${path}A`, path.slice(0, -1), `/u/${path.slice(3).toUpperCase()}`, `/u/${'A'.repeat(200)}`, '/u/x', `/u/${'A'.repeat(5000)}`, '/u/%00']
+    const wrong = [
+      `${path}A`,
+      path.slice(0, -1),
+      `/u/${path.slice(3).toUpperCase()}`,
+      `/u/${'A'.repeat(200)}`,
+      '/u/x',
+      `/u/${'A'.repeat(5000)}`,
+      '/u/%00',
+    ]
     for (const each of wrong) {
       for (const answer of [await fetch(relay.baseUrl + each), await oneClick(each)]) {
         expect([each, answer.status, answer.headers.get('content-type')]).toEqual([each, 404, 'text/html; charset=utf-8'])
@@ -299,7 +340,12 @@ describe('in the sandbox', () => {
 
   test('whoever unsubscribes gets live mail all the same, and the other way round', async () => {
     const { accounts, apiKeys } = relay.relay.parts
-    const { token: sandboxKey } = await apiKeys.create({ accountId: accounts.getAccount('test').id, name: 'sandbox', permission: 'full_access', sandbox: true })
+    const { token: sandboxKey } = await apiKeys.create({
+      accountId: accounts.getAccount('test').id,
+      name: 'sandbox',
+      permission: 'full_access',
+      sandbox: true,
+    })
     const keys = { live: relay.token, sandbox: sandboxKey }
     const send = async (mode: keyof typeof keys, to: string): Promise<{ id: string; path: string; isSuppressed: boolean }> => {
       const email = { from: 'app@sender.example', to, subject: 'News', text: '{{unsubscribe_url}}', unsubscribe: true }
@@ -308,13 +354,20 @@ describe('in the sandbox', () => {
     }
     const listed = async (mode: keyof typeof keys, address: string): Promise<(string | null)[]> => {
       const { body } = await relay.call('GET', '/api/suppressions?limit=100', undefined, { authorization: `Bearer ${keys[mode]}` })
-      return body.data.filter(({ email }: { email: string }) => email === address).map(({ source_id }: { source_id: string | null }) => source_id)
+      return body.data
+        .filter(({ email }: { email: string }) => email === address)
+        .map(({ source_id }: { source_id: string | null }) => source_id)
     }
     const told = async (mode: keyof typeof keys): Promise<string[]> => {
-      const { body } = await relay.call('GET', '/api/events?type=email.unsubscribed&limit=100', undefined, { authorization: `Bearer ${keys[mode]}` })
+      const { body } = await relay.call('GET', '/api/events?type=email.unsubscribed&limit=100', undefined, {
+        authorization: `Bearer ${keys[mode]}`,
+      })
       return body.data.map(({ data }: { data: { email_id: string } }) => data.email_id)
     }
-    for (const [first, second, address] of [['sandbox', 'live', ann], ['live', 'sandbox', `b${ann}`]] as const) {
+    for (const [first, second, address] of [
+      ['sandbox', 'live', ann],
+      ['live', 'sandbox', `b${ann}`],
+    ] as const) {
       const [one, other] = [await send(first, address), await send(second, address)]
       expect((await oneClick(one.path)).status).toBe(200)
       expect([await listed(first, address), await listed(second, address)]).toEqual([[one.id], []])

@@ -1,10 +1,7 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { startFakeDns } from '../support/fake-dns.ts'
-import type { FakeDns, FakeEntry, FakeRecords, FakeZone } from '../support/fake-dns.ts'
-import { startFakeMx } from '../support/fake-mx.ts'
-import type { FakeMx } from '../support/fake-mx.ts'
-import { startTestRelay } from '../support/start-relay.ts'
-import type { TestRelay } from '../support/start-relay.ts'
+import { startFakeDns, type FakeDns, type FakeEntry, type FakeRecords, type FakeZone } from '../support/fake-dns.ts'
+import { startFakeMx, type FakeMx } from '../support/fake-mx.ts'
+import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
 
 const minute = 60_000
 /** What the second look comes after at the latest: a quarter of an hour, and the tenth by which retries are spread. */
@@ -18,7 +15,10 @@ beforeAll(async () => {
 afterAll(() => mx.close())
 
 const taking: FakeEntry = { mx: [[10, 'mx.hosts.example']] }
-const zoneOf = (names: string[]): FakeZone => ({ ...Object.fromEntries(names.map((name) => [name, taking])), 'mx.hosts.example': { a: [mx.host] } })
+const zoneOf = (names: string[]): FakeZone => ({
+  ...Object.fromEntries(names.map((name) => [name, taking])),
+  'mx.hosts.example': { a: [mx.host] },
+})
 
 async function relayWith(zone: FakeZone, settings: Record<string, string> = {}): Promise<TestRelay> {
   const relay = await startTestRelay({ delivery_port: String(mx.port), ...settings }, zone)
@@ -34,12 +34,13 @@ async function nameServer(zone: FakeZone, otherwise: () => FakeEntry | undefined
 
 /** Of all recipients: how many are in each state. */
 async function states({ relay }: TestRelay): Promise<Record<string, number>> {
-  const rows = await relay.parts.db.read<{ state: string; recipients: number }>('select state, count(*) as recipients from recipient group by state')
+  const rows = await relay.parts.db.read<{ state: string; recipients: number }>(
+    'select state, count(*) as recipients from recipient group by state',
+  )
   return Object.fromEntries(rows.map(({ state, recipients }) => [state, recipients]))
 }
 
-const become = (relay: TestRelay, expected: Record<string, number>): Promise<void> =>
-  expect.poll(() => states(relay)).toEqual(expected)
+const become = (relay: TestRelay, expected: Record<string, number>): Promise<void> => expect.poll(() => states(relay)).toEqual(expected)
 
 /** All that is not delivered has been tried so often, and is in nobody's hand. */
 const tried = (relay: TestRelay, attempts: number): Promise<void> =>
@@ -123,7 +124,10 @@ test('a domain that does not exist is looked up twice, a quarter of an hour apar
   relay.clock.advance(secondLook - 10 * minute)
   await become(relay, { bounced: 1 })
   expect(await bounceOf(relay, id)).toMatchObject({
-    bounce_type: 'hard', bounce_category: 'domain_not_found', enhanced_status: '5.1.2', reason: '5.1.2 the domain dead.example does not exist',
+    bounce_type: 'hard',
+    bounce_category: 'domain_not_found',
+    enhanced_status: '5.1.2',
+    reason: '5.1.2 the domain dead.example does not exist',
   })
   expect(await suppressed(relay)).toEqual([])
   expect(await faults(relay)).toEqual([])
@@ -184,7 +188,8 @@ describe('two name servers', () => {
     relay.clock.advance(secondLook)
     await tried(relay, 2)
     expect((await relay.recipients(id))['ann@live.example']).toMatchObject({
-      status: 'deferred', last_response: '4.4.3 only one of the name servers could tell where mail for live.example goes',
+      status: 'deferred',
+      last_response: '4.4.3 only one of the name servers could tell where mail for live.example goes',
     })
   })
 })

@@ -17,7 +17,8 @@ class Recorded {
     return this
   }
 
-  open = (fd: number, name: string, flags = constants.O_CREAT): this => this.#record({ call: 'open', fd, flags, data: Buffer.from(join(root, name)) })
+  open = (fd: number, name: string, flags = constants.O_CREAT): this =>
+    this.#record({ call: 'open', fd, flags, data: Buffer.from(join(root, name)) })
   write = (fd: number, offset: number, text: string): this => this.#record({ call: 'write', fd, offset, data: Buffer.from(text) })
   truncate = (fd: number, offset: number): this => this.#record({ call: 'truncate', fd, offset })
   flush = (fd: number): this => this.#record({ call: 'flush', fd })
@@ -64,7 +65,11 @@ test('a flush covers what was written before it, of its own file only', () => {
 })
 
 test('a large write may be torn at the borders of sectors', () => {
-  const left = recorded().open(3, 'a').flushNames().write(3, 0, 'a'.repeat(512) + 'b'.repeat(512)).leaves('a')
+  const left = recorded()
+    .open(3, 'a')
+    .flushNames()
+    .write(3, 0, 'a'.repeat(512) + 'b'.repeat(512))
+    .leaves('a')
   expect(left).toContain('a'.repeat(512))
   expect(left).toContain('\0'.repeat(512) + 'b'.repeat(512))
 })
@@ -74,7 +79,10 @@ test('a truncation that was not flushed may not have happened', () => {
 })
 
 test('a file opened to be written anew may be empty, or hold what it held', () => {
-  const left = recorded().open(3, 'a', constants.O_CREAT | constants.O_TRUNC).write(3, 0, 'new').leaves('a', { a: 'before' })
+  const left = recorded()
+    .open(3, 'a', constants.O_CREAT | constants.O_TRUNC)
+    .write(3, 0, 'new')
+    .leaves('a', { a: 'before' })
   expect(left).toContain('before')
   expect(left).toContain('')
   expect(left).toContain('new')

@@ -16,9 +16,15 @@ import { testDatabase } from '../support/test-database.ts'
 
 const scope = { accountId: 'acc_1', sandbox: false }
 const clock = { now: () => 0, steady: () => 0, at: () => () => {} }
-const idPages: Page[] = [{ limit: 20, after: null, before: null }, { limit: 20, after: null, before: 'em_1' }]
+const idPages: Page[] = [
+  { limit: 20, after: null, before: null },
+  { limit: 20, after: null, before: 'em_1' },
+]
 /** Whichever way a search goes about it. */
-const ways = [{ few: -1, piece: 2_000 }, { few: 1_000, piece: 2_000 }]
+const ways = [
+  { few: -1, piece: 2_000 },
+  { few: 1_000, piece: 2_000 },
+]
 
 /** What a statement makes for itself, with a row for what is found, and tables of a few rows. */
 const passing = new Set(['found', 'candidate', 'queued', 'cursor', 'search_part', 'p'])

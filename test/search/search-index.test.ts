@@ -1,9 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { EventSearch } from '../../src/event/event-search.ts'
-import type { EventFilter } from '../../src/event/event-search.ts'
-import { publicEventTypes } from '../../src/event/event-type.ts'
-import type { PublicEventType } from '../../src/event/event-type.ts'
+import { EventSearch, type EventFilter } from '../../src/event/event-search.ts'
+import { publicEventTypes, type PublicEventType } from '../../src/event/event-type.ts'
 import { silentLog } from '../../src/log.ts'
 import type { MessageFilter } from '../../src/message/message-filter.ts'
 import { searchMessages } from '../../src/message/message-search.ts'
@@ -11,8 +9,16 @@ import { Retention } from '../../src/message/retention.ts'
 import { SearchIndex } from '../../src/search/search-index.ts'
 import type { Database } from '../../src/store/database.ts'
 import type { Page } from '../../src/store/page-clause.ts'
-import { arbitraryFilter, arbitraryMails, isMeant, isSameAddress, mailWritten, upToTwo } from '../support/searched-mail.ts'
-import type { LoggedEvent, Mail } from '../support/searched-mail.ts'
+import {
+  arbitraryFilter,
+  arbitraryMails,
+  isMeant,
+  isSameAddress,
+  mailWritten,
+  upToTwo,
+  type LoggedEvent,
+  type Mail,
+} from '../support/searched-mail.ts'
 import { testDatabase } from '../support/test-database.ts'
 
 /** Reads the log in small steps and parts; the process ends before this write. */
@@ -28,14 +34,14 @@ async function readLog(db: Database, writes = Infinity, mostEvents = 2_400): Pro
 /** All of a list, by pages of so many, from its beginning on and back from its end. */
 async function byPages<Edge extends string | number>(read: (page: Page<Edge>) => Promise<Edge[]>, limit: number) {
   const forth: Edge[] = []
-  for (let after: Edge | null = null; ; ) {
+  for (let after: Edge | null = null; ;) {
     const found = await read({ limit, after, before: null })
     forth.push(...found.slice(0, limit))
     if (found.length <= limit) break
     after = forth.at(-1) ?? null
   }
   const back: Edge[] = []
-  for (let before: Edge | null = forth.at(-1) ?? null; before !== null; ) {
+  for (let before: Edge | null = forth.at(-1) ?? null; before !== null;) {
     const found = await read({ limit, after: null, before })
     back.push(...found.slice(0, limit))
     before = found.length > limit ? (back.at(-1) ?? null) : null
@@ -70,7 +76,10 @@ function openStore(db: Database) {
     const mails: Mail[] = []
     const log: LoggedEvent[] = []
     const name = String(runs++)
-    for (const [part, steps] of [[made.slice(0, half), stepsBefore], [made.slice(half), stepsAfter]] as const) {
+    for (const [part, steps] of [
+      [made.slice(0, half), stepsBefore],
+      [made.slice(half), stepsAfter],
+    ] as const) {
       const [newest] = await db.read<{ seq: number }>('select coalesce(max(seq), 0) as seq from event')
       const written = mailWritten(`${name}_${steps}_${mails.length}`, part, newest?.seq ?? 0)
       await db.write(written.batch)
@@ -130,7 +139,10 @@ test('so is a list of events, in either order', { timeout: 120_000 }, async () =
       fc.constantFrom('asc', 'desc'),
       async (run, filters, order) => {
         const { log } = await write(run)
-        const scopes = Map.groupBy(log.filter(({ mail }) => mail.sandbox === run.sandbox), ({ mail }) => mail.accountId)
+        const scopes = Map.groupBy(
+          log.filter(({ mail }) => mail.sandbox === run.sandbox),
+          ({ mail }) => mail.accountId,
+        )
         for (const [accountId, events] of scopes) {
           for (const filter of filters) {
             const asked = { columns: 'seq', scope: { accountId, sandbox: run.sandbox }, filter: { ...filter, messageId: null } }

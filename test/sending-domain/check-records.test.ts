@@ -44,13 +44,36 @@ test.each([
 
 test.each([
   [[[10, 'relay.example']], true],
-  [[[10, 'RELAY.example'], [20, 'backup.test']], true],
-  [[[10, 'backup.test'], [10, 'relay.example']], true],
-  [[[10, 'backup.test'], [20, 'relay.example']], false],
+  [
+    [
+      [10, 'RELAY.example'],
+      [20, 'backup.test'],
+    ],
+    true,
+  ],
+  [
+    [
+      [10, 'backup.test'],
+      [10, 'relay.example'],
+    ],
+    true,
+  ],
+  [
+    [
+      [10, 'backup.test'],
+      [20, 'relay.example'],
+    ],
+    false,
+  ],
   [[[0, '']], false],
   [[], false],
 ] as [[number, string][], boolean][])('MX records %j: %s', (hosts, expected) => {
-  expect(pointsTo(hosts.map(([preference, exchange]) => ({ preference, exchange })), 'relay.example')).toBe(expected)
+  expect(
+    pointsTo(
+      hosts.map(([preference, exchange]) => ({ preference, exchange })),
+      'relay.example',
+    ),
+  ).toBe(expected)
 })
 
 test('present, missing and unknown are told apart, with what is there instead', async () => {

@@ -46,7 +46,11 @@ test('new keys take over once the successor of each that signs is seen', () => {
   expect(states(begun)).toEqual(['r1 active', 'e1 active', 'r2 next', 'e2 next'])
   expect(signing(begun)).toEqual(['r1', 'e1'])
   for (const ids of [[], ['r2'], ['e2']]) expect(finishRotation(seen(begun, ...ids), 7, 100)).toEqual(seen(begun, ...ids))
-  const done = finishRotation({ ...seen(begun, 'r2', 'e2'), records: { ...verified.records, 'next-dkim-rsa': { ...found, found: 'new' } } }, 7, 100)
+  const done = finishRotation(
+    { ...seen(begun, 'r2', 'e2'), records: { ...verified.records, 'next-dkim-rsa': { ...found, found: 'new' } } },
+    7,
+    100,
+  )
   expect(states(done)).toEqual(['r2 active', 'e2 active', 'r1 retired', 'e1 retired'])
   expect(signing(done)).toEqual(['r2', 'e2'])
   expect(done.records).toEqual({ 'dkim-rsa': { ...found, found: 'new' }, dmarc: found })
@@ -69,6 +73,9 @@ test('of a domain that never was verified the keys are replaced at once', () => 
 })
 
 test('keys that wait make room for others', () => {
-  const begun = beginRotation(seen(beginRotation(verified, fresh), 'r2'), [key('r3', 'rsa-sha256', null), key('e3', 'ed25519-sha256', null)])
+  const begun = beginRotation(seen(beginRotation(verified, fresh), 'r2'), [
+    key('r3', 'rsa-sha256', null),
+    key('e3', 'ed25519-sha256', null),
+  ])
   expect(states(begun)).toEqual(['r1 active', 'e1 active', 'r3 next', 'e3 next'])
 })

@@ -49,11 +49,17 @@ test.each([
   ['CO.UK.', 'public suffix'],
   ['公司.cn', 'public suffix'],
 ])('%j is refused: %s', (input, fault) => {
-  expect(() => parseDomainName(input)).toThrow(expect.objectContaining({ code: 'validation_error', message: expect.stringContaining(fault) }))
+  expect(() => parseDomainName(input)).toThrow(
+    expect.objectContaining({ code: 'validation_error', message: expect.stringContaining(fault) }),
+  )
 })
 
 test('any text gives a plain name that parses to itself, or a refusal', () => {
-  const text = fc.oneof(fc.string({ unit: 'binary', maxLength: 40 }), fc.string({ unit: 'grapheme', maxLength: 20 }).map((label) => `${label}.example.com`), fc.domain())
+  const text = fc.oneof(
+    fc.string({ unit: 'binary', maxLength: 40 }),
+    fc.string({ unit: 'grapheme', maxLength: 20 }).map((label) => `${label}.example.com`),
+    fc.domain(),
+  )
   fc.assert(
     fc.property(text, (input) => {
       let name: string
@@ -72,5 +78,6 @@ test('any text gives a plain name that parses to itself, or a refusal', () => {
 
 test('the label of the return path', () => {
   expect(parseLabel('Send', 'custom_return_path')).toBe('send')
-  for (const label of ['', 'a.b', '-a', 'a_b', 'ü', 'xn--tda', 'x'.repeat(33)]) expect(() => parseLabel(label, 'custom_return_path')).toThrow(/one label/)
+  for (const label of ['', 'a.b', '-a', 'a_b', 'ü', 'xn--tda', 'x'.repeat(33)])
+    expect(() => parseLabel(label, 'custom_return_path')).toThrow(/one label/)
 })

@@ -41,7 +41,16 @@ async function setUp(authoritative?: () => Promise<DnsResolver[]>) {
   const logged: string[] = []
   const audit = new AuditLog({ db, clock })
   const open = async (): Promise<SendingDomains> => {
-    const domains = new SendingDomains({ db, secrets, resolver, clock, log: createLog('warn', (line) => logged.push(line)), audit, settings, ...(authoritative ? { authoritative } : {}) })
+    const domains = new SendingDomains({
+      db,
+      secrets,
+      resolver,
+      clock,
+      log: createLog('warn', (line) => logged.push(line)),
+      audit,
+      settings,
+      ...(authoritative ? { authoritative } : {}),
+    })
     await domains.load()
     return domains
   }
@@ -64,7 +73,13 @@ test('a domain from its addition to the signing of its mail', async () => {
   const domain = await domains.add('acc_1', 'Shop.Test.')
   const object = domains.toObject(domain)
   const [rsaSelector, edSelector] = domain.keys.map(({ selector }) => selector)
-  expect(object).toMatchObject({ object: 'domain', id: domain.id, name: 'shop.test', status: 'not_started', created_at: '2026-11-21T06:00:00.000Z' })
+  expect(object).toMatchObject({
+    object: 'domain',
+    id: domain.id,
+    name: 'shop.test',
+    status: 'not_started',
+    created_at: '2026-11-21T06:00:00.000Z',
+  })
   expect(object.records.map(({ record, name, type, ttl, status }) => [record, name, type, ttl, status])).toEqual([
     ['DKIM', `${rsaSelector}._domainkey.shop.test`, 'TXT', 'Auto', 'not_started'],
     ['DKIM', `${edSelector}._domainkey.shop.test`, 'TXT', 'Auto', 'not_started'],
@@ -89,7 +104,13 @@ test('a domain from its addition to the signing of its mail', async () => {
 
   const signer = new DkimSigner()
   for (const { id } of sender?.signingKeys ?? []) signer.addKey(id, domains.privateKey(id))
-  expect(await signer.sign(new SignableMessage(Buffer.from('From: a@shop.test\r\n\r\nx')), { fields: '', keys: sender?.signingKeys ?? [], now: 0 })).toContain(`s=${rsaSelector}`)
+  expect(
+    await signer.sign(new SignableMessage(Buffer.from('From: a@shop.test\r\n\r\nx')), {
+      fields: '',
+      keys: sender?.signingKeys ?? [],
+      now: 0,
+    }),
+  ).toContain(`s=${rsaSelector}`)
   const rsa = createPublicKey({ key: Buffer.from(domain.keys[0]?.publicKey ?? '', 'base64'), format: 'der', type: 'spki' })
   expect(rsa.asymmetricKeyDetails?.modulusLength).toBe(2048)
   expect(Buffer.from(domain.keys[1]?.publicKey ?? '', 'base64')).toHaveLength(32)
@@ -143,8 +164,12 @@ test('everything is there again after a restart, and nothing private in the data
   expect(again.verifiedDomainFor('acc_1', 'shop.test')).toEqual(domains.verifiedDomainFor('acc_1', 'shop.test'))
   expect(again.verifiedDomainFor('acc_1', 'shop.test')?.signingKeys).toHaveLength(1)
   for (const { id } of domain.keys) expect(again.privateKey(id)).toEqual(domains.privateKey(id))
-  const [row] = await db.read<{ private_key: Uint8Array }>('select private_key from dkim_key where id = :id', { id: domain.keys[0]?.id ?? '' })
-  expect(Buffer.from(row?.private_key ?? []).includes(Buffer.from(domains.privateKey(domain.keys[0]?.id ?? '')).subarray(30, 60))).toBe(false)
+  const [row] = await db.read<{ private_key: Uint8Array }>('select private_key from dkim_key where id = :id', {
+    id: domain.keys[0]?.id ?? '',
+  })
+  expect(Buffer.from(row?.private_key ?? []).includes(Buffer.from(domains.privateKey(domain.keys[0]?.id ?? '')).subarray(30, 60))).toBe(
+    false,
+  )
 })
 
 test('due checks find new records, and lose a domain only after its grace', async () => {
@@ -186,7 +211,8 @@ test('a check that is under way is shared', async () => {
   expect(dns.queries.filter(({ type }) => type === 'MX')).toHaveLength(1)
 })
 
-const selectorsOf = (domains: SendingDomains, name = 'shop.test') => domains.verifiedDomainFor('acc_1', name)?.signingKeys.map(({ selector }) => selector)
+const selectorsOf = (domains: SendingDomains, name = 'shop.test') =>
+  domains.verifiedDomainFor('acc_1', name)?.signingKeys.map(({ selector }) => selector)
 const labelled = (lines: string[]) => lines.map((line) => (JSON.parse(line) as { message: string }).message)
 
 test('new keys: published first, they take over when they are seen, and the old ones are kept until their mail is gone', async () => {
@@ -196,7 +222,12 @@ test('new keys: published first, they take over when they are seen, and the old 
   await domains.verify(id)
   const old = selectorsOf(domains)
   const rotated = await domains.rotateKeys(id, { dkimSelector: 'S2027' })
-  expect(domains.toObject(rotated).records.filter(({ record }) => record === 'DKIM').map(({ name, status }) => [name.split('.')[0], status])).toEqual([
+  expect(
+    domains
+      .toObject(rotated)
+      .records.filter(({ record }) => record === 'DKIM')
+      .map(({ name, status }) => [name.split('.')[0], status]),
+  ).toEqual([
     [old?.[0], 'verified'],
     [old?.[1], 'verified'],
     ['s2027', 'not_started'],
@@ -213,9 +244,14 @@ test('new keys: published first, they take over when they are seen, and the old 
   expect(selectorsOf(domains)).toEqual(['s2027', 's2027-ed25519'])
   expect(domains.get('acc_1', id)).toMatchObject({ status: 'verified', records: { 'dkim-rsa': { status: 'verified' } } })
   const kept = domains.toObject(domains.get('acc_1', id)).records.filter(({ keep_until: until }) => until !== null)
-  expect(kept.map(({ name, keep_until: until }) => [name.split('.')[0], until])).toEqual(old?.map((selector) => [selector, '2026-11-30T06:04:00.000Z']))
+  expect(kept.map(({ name, keep_until: until }) => [name.split('.')[0], until])).toEqual(
+    old?.map((selector) => [selector, '2026-11-30T06:04:00.000Z']),
+  )
   expect((await open()).list()).toEqual(domains.list())
-  expect(labelled(logged)).toEqual(['a domain is verified', 'new DKIM keys have taken over; the records of the old ones must stay for a while'])
+  expect(labelled(logged)).toEqual([
+    'a domain is verified',
+    'new DKIM keys have taken over; the records of the old ones must stay for a while',
+  ])
 
   const gone: string[] = []
   domains.onKeyGone((key) => gone.push(key))
@@ -235,7 +271,11 @@ test('a key that is brought along takes the place of the one of its kind', async
   expect([rsa?.selector, own?.selector]).toEqual(['mine-rsa', 'mine'])
   expect(own?.publicKey).toBe(publicKey.export({ type: 'spki', format: 'der' }).subarray(-32).toString('base64'))
   expect(JSON.stringify(domains.toObject(domain))).not.toContain('PRIVATE')
-  const old = generateKeyPairSync('rsa', { modulusLength: 1024, privateKeyEncoding: { type: 'pkcs1', format: 'pem' }, publicKeyEncoding: { type: 'spki', format: 'pem' } })
+  const old = generateKeyPairSync('rsa', {
+    modulusLength: 1024,
+    privateKeyEncoding: { type: 'pkcs1', format: 'pem' },
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+  })
   for (const [dkimPrivateKey, fault] of [
     [old.privateKey, /RSA key of 1024 bits/],
     [pem.slice(0, 60), /not a private key/],
@@ -307,7 +347,12 @@ test('the operator is told of records that go and return, and of domains that fa
   ])
   expect(JSON.parse(logged[1] ?? '')).toMatchObject({ domain: 'shop.test', accountId: 'acc_1', kind: 'return-path-mx' })
   const rows = await audit.page({ accountId: 'acc_1', actor: 'server' }, { limit: 100, after: null, before: null })
-  expect(rows.map(({ operation, object_id, fields }) => [operation, object_id, fields]).toReversed().slice(0, 3)).toEqual([
+  expect(
+    rows
+      .map(({ operation, object_id, fields }) => [operation, object_id, fields])
+      .toReversed()
+      .slice(0, 3),
+  ).toEqual([
     ['domains.verified', id, ''],
     ['domains.record_missing', id, 'return-path-mx'],
     ['domains.record_missing', id, 'return-path-spf'],
@@ -347,7 +392,9 @@ test('keys that change while their records are looked up are not taken for those
 test('new keys wait until every name server of the zone shows them', async () => {
   const behind = await startFakeDns()
   onTestFinished(() => behind.close())
-  const { domains, clock } = await setUp(() => Promise.resolve([dns.server, behind.server].map((server) => dnsResolver({ servers: [server] }))))
+  const { domains, clock } = await setUp(() =>
+    Promise.resolve([dns.server, behind.server].map((server) => dnsResolver({ servers: [server] }))),
+  )
   const { id } = await domains.add('acc_1', 'shop.test')
   publish(domains, domains.get('acc_1', id))
   Object.assign(behind.zone, dns.zone)

@@ -28,13 +28,17 @@ const line = fc.oneof(
 
 test('a message in any pieces is read as the library reads it whole, dots and all', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(line, { maxLength: 30 }), fc.array(fc.integer({ min: 1, max: 6000 }), { minLength: 1 }), async (lines, sizes) => {
-      const body = lines.map((text) => (text.startsWith('.') ? `.${text}` : text)).join('\r\n')
-      const bytes = Buffer.from(`${body}\r\n.\r\nRSET\r\nNOOP\r\n`)
-      const pieces: Buffer[] = []
-      for (let at = 0, i = 0; at < bytes.length; i++) pieces.push(bytes.subarray(at, (at += sizes[i % sizes.length] ?? 1)))
-      const ours = await parsed(mended(new SMTPStream()), pieces)
-      expect(ours).toEqual({ content: `${lines.join('\r\n')}\r\n`, commands: ['RSET', 'NOOP'] })
-    }),
+    fc.asyncProperty(
+      fc.array(line, { maxLength: 30 }),
+      fc.array(fc.integer({ min: 1, max: 6000 }), { minLength: 1 }),
+      async (lines, sizes) => {
+        const body = lines.map((text) => (text.startsWith('.') ? `.${text}` : text)).join('\r\n')
+        const bytes = Buffer.from(`${body}\r\n.\r\nRSET\r\nNOOP\r\n`)
+        const pieces: Buffer[] = []
+        for (let at = 0, i = 0; at < bytes.length; i++) pieces.push(bytes.subarray(at, (at += sizes[i % sizes.length] ?? 1)))
+        const ours = await parsed(mended(new SMTPStream()), pieces)
+        expect(ours).toEqual({ content: `${lines.join('\r\n')}\r\n`, commands: ['RSET', 'NOOP'] })
+      },
+    ),
   )
 })

@@ -39,7 +39,10 @@ test.each([
 
 test.each([
   ['RCPT TO:<you@example.net>', rcpt],
-  ['RCPT TO:<you@example.net> NOTIFY=success,DELAY ORCPT=rfc822;you+2Bx@example.net', { ...rcpt, notify: 'SUCCESS,DELAY', orcpt: 'rfc822;you+2Bx@example.net' }],
+  [
+    'RCPT TO:<you@example.net> NOTIFY=success,DELAY ORCPT=rfc822;you+2Bx@example.net',
+    { ...rcpt, notify: 'SUCCESS,DELAY', orcpt: 'rfc822;you+2Bx@example.net' },
+  ],
   ['RCPT TO:<you@example.net> NOTIFY=NEVER', { ...rcpt, notify: 'NEVER' }],
   ['RCPT TO:<"odd,one"@example.net>', { ...rcpt, forwardPath: '"odd,one"@example.net' }],
   ['RCPT TO:<>', { code: 553, enhancedCode: '5.1.3' }],
@@ -81,7 +84,10 @@ test('international addresses need SMTPUTF8, and bytes that are no UTF-8 are ref
 })
 
 test('any bytes get an answer, and what is taken has no control character', () => {
-  const anything = fc.oneof(fc.uint8Array({ maxLength: 60 }), fc.string({ unit: 'binary', maxLength: 60 }).map((text) => Buffer.from(text)))
+  const anything = fc.oneof(
+    fc.uint8Array({ maxLength: 60 }),
+    fc.string({ unit: 'binary', maxLength: 60 }).map((text) => Buffer.from(text)),
+  )
   fc.assert(
     fc.property(anything, (bytes) => {
       const parsed = parseMailCommand(Buffer.concat([Buffer.from('MAIL FROM:<a@b.example> ENVID='), bytes]))

@@ -78,10 +78,12 @@ test('a client that leaves in the middle is no refusal', async () => {
 })
 
 test('a large message leaves turns to others while it is read, however fast it comes', async () => {
-  const stream = Readable.from((function* pieces() {
-    yield bytesOf('a: b\r\n\r\n')
-    for (let i = 0; i < 64; i++) yield Buffer.alloc(64 * 1024, 'x')
-  })())
+  const stream = Readable.from(
+    (function* pieces() {
+      yield bytesOf('a: b\r\n\r\n')
+      for (let i = 0; i < 64; i++) yield Buffer.alloc(64 * 1024, 'x')
+    })(),
+  )
   let turns = 0
   let isReading = true
   const take = (): void => {

@@ -20,11 +20,36 @@ describe('parseAddress', () => {
   it('has the two hundred cases it should', () => expect(takenAddresses.length + refusedAddresses.length).toBeGreaterThanOrEqual(200))
 
   it('never throws, and what it takes it takes again unchanged, with one @ and nothing a protocol could trip over', () => {
-    const alphabet = fc.constantFrom('a', 'B', '1', '@', '.', '-', '"', '\\', '<', '>', '(', ')', ',', ' ', '\r', '\n', '\0', 'ü', '＠', '=?', '\u0308', 'xn--')
+    const alphabet = fc.constantFrom(
+      'a',
+      'B',
+      '1',
+      '@',
+      '.',
+      '-',
+      '"',
+      '\\',
+      '<',
+      '>',
+      '(',
+      ')',
+      ',',
+      ' ',
+      '\r',
+      '\n',
+      '\0',
+      'ü',
+      '＠',
+      '=?',
+      '\u0308',
+      'xn--',
+    )
     const text = fc.oneof(
       fc.string({ unit: 'binary' }),
       fc.array(alphabet, { maxLength: 20 }).map((parts) => parts.join('')),
-      fc.tuple(fc.string({ unit: 'grapheme', maxLength: 8 }), fc.string({ unit: 'grapheme', maxLength: 8 })).map((halves) => halves.join('@')),
+      fc
+        .tuple(fc.string({ unit: 'grapheme', maxLength: 8 }), fc.string({ unit: 'grapheme', maxLength: 8 }))
+        .map((halves) => halves.join('@')),
     )
     fc.assert(
       fc.property(text, (input) => {
@@ -53,9 +78,12 @@ describe('parsePath', () => {
     expect(parsePath('a@example.com')).toEqual({ ok: true, address })
   })
 
-  it.each(['<@a.example:b@c.example>', '<<a@b>>', '<a@b', 'a@b>', '<postmaster>', '< >', '<a@b> SIZE=1', 'Name <a@b>'])('refuses %j', (text) => {
-    expect(parsePath(text).ok).toBe(false)
-  })
+  it.each(['<@a.example:b@c.example>', '<<a@b>>', '<a@b', 'a@b>', '<postmaster>', '< >', '<a@b> SIZE=1', 'Name <a@b>'])(
+    'refuses %j',
+    (text) => {
+      expect(parsePath(text).ok).toBe(false)
+    },
+  )
 })
 
 describe('parseMailbox', () => {
@@ -158,16 +186,39 @@ describe('parseMailboxList', () => {
     expect(mailboxes(value, 'strict')).toBeNull()
   })
 
-  it.each(['user@good.example(x)evil.example', 'A: B: c@x.example;;', 'A: c@x.example', 'c@x.example;', 'a@x.example,,b@x.example', '(', '"', '<'])(
-    'refuses %j everywhere',
-    (value) => {
-      expect(mailboxes(value, 'lenient')).toBeNull()
-      expect(mailboxes(value, 'strict')).toBeNull()
-    },
-  )
+  it.each([
+    'user@good.example(x)evil.example',
+    'A: B: c@x.example;;',
+    'A: c@x.example',
+    'c@x.example;',
+    'a@x.example,,b@x.example',
+    '(',
+    '"',
+    '<',
+  ])('refuses %j everywhere', (value) => {
+    expect(mailboxes(value, 'lenient')).toBeNull()
+    expect(mailboxes(value, 'strict')).toBeNull()
+  })
 
   it('never throws', () => {
-    const piece = fc.constantFrom('a@x.example', 'Ann', '"', '\\', '<', '>', '(', ')', ',', ';', ':', ' ', '=?utf-8?q?=41?=', '=?x?b?', '\ud800', '\0')
+    const piece = fc.constantFrom(
+      'a@x.example',
+      'Ann',
+      '"',
+      '\\',
+      '<',
+      '>',
+      '(',
+      ')',
+      ',',
+      ';',
+      ':',
+      ' ',
+      '=?utf-8?q?=41?=',
+      '=?x?b?',
+      '\ud800',
+      '\0',
+    )
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 15 }), (pieces) => {
         for (const strictness of ['strict', 'lenient'] as const) {

@@ -11,7 +11,7 @@ describe('decodeHeaderText', () => {
     ['=?windows-1251?Q?=CF=F0=E8?=', 'При'],
     ['=?iso-2022-jp?B?GyRCRnxLXBsoQg==?=', '日本'],
     ['=?gb18030?B?1tDOxA==?=', '中文'],
-    ["=?utf-8*de?q?Gr=C3=BC=C3=9Fe?=", 'Grüße'],
+    ['=?utf-8*de?q?Gr=C3=BC=C3=9Fe?=', 'Grüße'],
     ['Re: =?utf-8?q?=C3=BC?= and =?utf-8?q?=C3=A4?= end', 'Re: ü and ä end'],
     ['=?utf-8?q?a?= =?utf-8?q?b?=', 'ab'],
     ['=?utf-8?q?a_?=\t =?utf-8?q?b?=', 'a b'],
@@ -29,7 +29,10 @@ describe('decodeHeaderText', () => {
 
 describe('encodeHeaderText', () => {
   it('reads back as it was, in lines of at most 76 characters of ASCII', () => {
-    const character = fc.oneof(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 1 }), fc.constantFrom('日', 'ü', ' ', '=', '?', '_', '👍'))
+    const character = fc.oneof(
+      fc.string({ unit: 'grapheme', minLength: 1, maxLength: 1 }),
+      fc.constantFrom('日', 'ü', ' ', '=', '?', '_', '👍'),
+    )
     const text = fc.array(character, { minLength: 1, maxLength: 150 }).map((parts) => parts.join(''))
     fc.assert(
       fc.property(text, fc.integer({ min: 0, max: 80 }), (input, column) => {

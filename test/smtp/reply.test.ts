@@ -21,7 +21,10 @@ describe('replies that servers send', () => {
     ['550 No such user\r\n', { code: 550, enhancedCode: null, text: 'No such user' }],
     ['250\r\n', { code: 250, enhancedCode: null, text: '' }],
     ['250 \n', { code: 250, enhancedCode: null, text: '' }],
-    ['550-5.1.1 The account\r\n550 5.1.1 does not exist\r\n', { code: 550, enhancedCode: '5.1.1', text: '5.1.1 The account\n5.1.1 does not exist' }],
+    [
+      '550-5.1.1 The account\r\n550 5.1.1 does not exist\r\n',
+      { code: 550, enhancedCode: '5.1.1', text: '5.1.1 The account\n5.1.1 does not exist' },
+    ],
     // A bare line feed ends a line too.
     ['250-mx.test\n250 SIZE\r\n', { code: 250, enhancedCode: null, text: 'mx.test\nSIZE' }],
     // The enhanced code must be of the reply's class.
@@ -77,7 +80,10 @@ describe('what is no reply', () => {
   })
 
   it('never throws, and gives whole replies or a fault', () => {
-    const chunk = fc.oneof(fc.uint8Array({ maxLength: 40 }), fc.constantFrom('250 ', '250-', '\r\n', '\n', '550 5.1.1 ', '\0').map((text) => Buffer.from(text)))
+    const chunk = fc.oneof(
+      fc.uint8Array({ maxLength: 40 }),
+      fc.constantFrom('250 ', '250-', '\r\n', '\n', '550 5.1.1 ', '\0').map((text) => Buffer.from(text)),
+    )
     fc.assert(
       fc.property(fc.array(chunk, { maxLength: 30 }), (chunks) => {
         for (const reply of read(...chunks.map((bytes) => Buffer.from(bytes))) as object[]) {

@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { newId } from '../../src/id.ts'
-import { decodeToken, encodeToken } from '../../src/smtp/verp.ts'
-import type { TokenPurpose } from '../../src/smtp/verp.ts'
+import { decodeToken, encodeToken, type TokenPurpose } from '../../src/smtp/verp.ts'
 
 const key = Buffer.alloc(32, 7)
 const dayMs = 86_400_000
@@ -64,7 +63,9 @@ it('is not to be forged: none of 100,000 tokens with a bit changed is accepted',
       }
     }
   }
-  expect(decodeToken(encodeToken('bounce', { recipientId: newId('rcp', createdAt), createdAt }, key), Buffer.alloc(32, 8), createdAt)).toBeNull()
+  expect(
+    decodeToken(encodeToken('bounce', { recipientId: newId('rcp', createdAt), createdAt }, key), Buffer.alloc(32, 8), createdAt),
+  ).toBeNull()
 })
 
 it('takes nothing else', () => {

@@ -58,35 +58,80 @@ const starts: [what: string, state: State, rows: string[]][] = [
   ['what is none of ours', { 'lost+found': '', 'tls/self-signed.crt': 'x' }, []],
   ['a first start that was cut off at its beginning', { 'database.json': beginning }, []],
   ['one cut off when the lock was made', { 'database.json': beginning, lock: '' }, []],
-  ['one cut off when the database was empty, with a provided key', { 'database.json': beginning, lock: '', 'sterna.db': '', 'secret.key': key }, []],
-  ['one cut off before it was committed to', { 'database.json': beginning, lock: '', 'sterna.db': 'database', 'secret.key': key }, ['row 1']],
+  [
+    'one cut off when the database was empty, with a provided key',
+    { 'database.json': beginning, lock: '', 'sterna.db': '', 'secret.key': key },
+    [],
+  ],
+  [
+    'one cut off before it was committed to',
+    { 'database.json': beginning, lock: '', 'sterna.db': 'database', 'secret.key': key },
+    ['row 1'],
+  ],
   ['a database', { 'database.json': first, lock: '', 'sterna.db': 'database' }, ['row 1']],
   ['a database and its WAL', { 'database.json': first, lock: '', 'sterna.db': 'database', 'sterna.db-wal': 'wal' }, ['row 1', 'row 2']],
   ['a database, and nothing beside it', { 'sterna.db': 'database' }, ['row 1']],
-  ['a database of an earlier version', { lock: '', 'sterna.db': 'database', 'sterna.db-wal': 'wal', 'secret.key': key }, ['row 1', 'row 2']],
-  ['a restored database beside an older one', { 'database.json': restored, 'restored-2/sterna.db': 'database', 'sterna.db': '', 'sterna.db-wal': 'wal' }, ['row 1']],
-  ['a restored database, the lock removed', { 'database.json': restored, 'restored-2/sterna.db': 'database', 'restored-1/sterna.db': '' }, ['row 1']],
+  [
+    'a database of an earlier version',
+    { lock: '', 'sterna.db': 'database', 'sterna.db-wal': 'wal', 'secret.key': key },
+    ['row 1', 'row 2'],
+  ],
+  [
+    'a restored database beside an older one',
+    { 'database.json': restored, 'restored-2/sterna.db': 'database', 'sterna.db': '', 'sterna.db-wal': 'wal' },
+    ['row 1'],
+  ],
+  [
+    'a restored database, the lock removed',
+    { 'database.json': restored, 'restored-2/sterna.db': 'database', 'restored-1/sterna.db': '' },
+    ['row 1'],
+  ],
 ]
-const bring = /Nothing was changed\. Bring the file back, or put a backup in its place: sterna restore BACKUP\..* To begin anew, .*, move everything out of /
+const bring =
+  /Nothing was changed\. Bring the file back, or put a backup in its place: sterna restore BACKUP\..* To begin anew, .*, move everything out of /
 const keepWal = /Keep .*sterna\.db-wal/
 const write = /Nothing was changed\. Write it anew: \{"database":"sterna\.db"\}.* To begin anew, move everything out of /
 const refusals: [what: string, state: State, words: RegExp[]][] = [
   ['the database is missing beside a key', { 'database.json': first, lock: '', 'secret.key': key }, [/is missing/, bring]],
   ['the database is missing beside its WAL', { 'database.json': first, lock: '', 'sterna.db-wal': 'wal' }, [/is missing/, bring, keepWal]],
   ['the database is empty', { 'database.json': first, lock: '', 'sterna.db': '' }, [/is empty/, bring]],
-  ['the database is empty beside its WAL', { 'database.json': first, lock: '', 'sterna.db': '', 'sterna.db-wal': 'wal', 'secret.key': key }, [/is empty/, bring, keepWal]],
-  ['the database is overwritten beside its WAL', { 'database.json': first, lock: '', 'sterna.db': 'x'.repeat(9000), 'sterna.db-wal': 'wal' }, [/is no SQLite database/, bring, keepWal]],
+  [
+    'the database is empty beside its WAL',
+    { 'database.json': first, lock: '', 'sterna.db': '', 'sterna.db-wal': 'wal', 'secret.key': key },
+    [/is empty/, bring, keepWal],
+  ],
+  [
+    'the database is overwritten beside its WAL',
+    { 'database.json': first, lock: '', 'sterna.db': 'x'.repeat(9000), 'sterna.db-wal': 'wal' },
+    [/is no SQLite database/, bring, keepWal],
+  ],
   ['the database is a few bytes', { 'database.json': first, 'sterna.db': 'x' }, [/is no SQLite database/, bring]],
   ['all but what names the database is missing', { 'database.json': first }, [/is missing/, bring]],
-  ['the restored database is missing beside an older one', { 'database.json': restored, 'sterna.db': 'database' }, [/restored-2.sterna\.db is missing/, bring]],
+  [
+    'the restored database is missing beside an older one',
+    { 'database.json': restored, 'sterna.db': 'database' },
+    [/restored-2.sterna\.db is missing/, bring],
+  ],
   ['of an earlier version: the database is missing beside a key', { lock: '', 'secret.key': key }, [/is missing/, bring]],
   ['of an earlier version: the database is missing beside its WAL', { 'sterna.db-wal': 'wal' }, [/is missing/, bring, keepWal]],
   ['of an earlier version: the database is empty', { 'sterna.db': '', 'secret.key': key }, [/is empty/, bring]],
-  ['of an earlier version: the database is empty beside its WAL', { lock: '', 'sterna.db': '', 'sterna.db-wal': 'wal' }, [/is empty/, bring, keepWal]],
+  [
+    'of an earlier version: the database is empty beside its WAL',
+    { lock: '', 'sterna.db': '', 'sterna.db-wal': 'wal' },
+    [/is empty/, bring, keepWal],
+  ],
   ['of an earlier version: the database is overwritten', { lock: '', 'sterna.db': 'x'.repeat(9000) }, [/is no SQLite database/, bring]],
-  ['nothing says which database is the current one', { 'restored-1/sterna.db': 'database', 'sterna.db': 'database' }, [/database\.json is missing/, write]],
+  [
+    'nothing says which database is the current one',
+    { 'restored-1/sterna.db': 'database', 'sterna.db': 'database' },
+    [/database\.json is missing/, write],
+  ],
   ['what says so is empty', { 'database.json': '', 'sterna.db': 'database' }, [/database\.json cannot be understood/, write]],
-  ['what says so names something else', { 'database.json': '{"database":"../sterna.db"}', 'sterna.db': 'database' }, [/database\.json cannot be understood/, write]],
+  [
+    'what says so names something else',
+    { 'database.json': '{"database":"../sterna.db"}', 'sterna.db': 'database' },
+    [/database\.json cannot be understood/, write],
+  ],
 ]
 
 test.each(starts)('a start finds all there is: %s', async (_, state, rows) => {
@@ -94,7 +139,9 @@ test.each(starts)('a start finds all there is: %s', async (_, state, rows) => {
   const { isNew } = findDatabase(directory)
   for (let times = 0; times < 2; times++) {
     const db = await openDatabase({ directory })
-    expect((await db.read<{ name: string }>(`select name from cursor where name like 'row%' order by name`)).map(({ name }) => name)).toEqual(rows)
+    expect(
+      (await db.read<{ name: string }>(`select name from cursor where name like 'row%' order by name`)).map(({ name }) => name),
+    ).toEqual(rows)
     await db.close()
     expect(findDatabase(directory).isNew).toBe(false)
   }

@@ -3,22 +3,29 @@ import { readFileSync, statSync } from 'node:fs'
 import { expect, onTestFinished, test } from 'vitest'
 import { FileUpkeep } from '../../src/store/file-upkeep.ts'
 import { databaseFile } from '../../src/store/data-directory.ts'
-import { openReader, openWriter } from '../../src/store/sqlite-connection.ts'
-import type { Connection } from '../../src/store/sqlite-connection.ts'
+import { openReader, openWriter, type Connection } from '../../src/store/sqlite-connection.ts'
 import { testDirectory } from '../support/temporary-directory.ts'
 
 function openFile() {
   const directory = testDirectory()
   const connection = openWriter(directory)
   connection.pragma('synchronous = off')
-  connection.exec('create table person (id text primary key, address text, words text, note blob); create index person_address on person (address)')
+  connection.exec(
+    'create table person (id text primary key, address text, words text, note blob); create index person_address on person (address)',
+  )
   const upkeep = new FileUpkeep(connection)
   onTestFinished(() => {
     connection.close()
     upkeep.close()
   })
   const file = databaseFile(directory)
-  return { connection, upkeep, file, directory, bytes: () => readFileSync(file).toString('latin1') + readFileSync(`${file}-wal`).toString('latin1') }
+  return {
+    connection,
+    upkeep,
+    file,
+    directory,
+    bytes: () => readFileSync(file).toString('latin1') + readFileSync(`${file}-wal`).toString('latin1'),
+  }
 }
 
 /** A small generator, so that what failed once fails again. */
@@ -56,7 +63,7 @@ function live(connection: Connection, random: (below: number) => number, rounds:
 }
 
 function overwriteAll(upkeep: FileUpkeep): void {
-  for (let from: number | null = 1; from !== null; ) from = upkeep.overwriteUnused(from)
+  for (let from: number | null = 1; from !== null;) from = upkeep.overwriteUnused(from)
 }
 
 const addressesIn = (text: string): Set<string> => new Set(text.match(/q\d+x\d+x\d+@people\.example/g))

@@ -10,7 +10,10 @@ test('what was counted stays, by the quarter of an hour, the hour and the day', 
     connection.close()
     remove()
   })
-  migrate(connection, migrations().filter(({ version }) => version < 21))
+  migrate(
+    connection,
+    migrations().filter(({ version }) => version < 21),
+  )
   const at = Date.UTC(2026, 9, 20, 10)
   const insert = connection.prepare(`insert into rollup values ('acc_1', ?, ?, 'dom_1', ?, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13)`)
   for (const [tag, quarter, sent] of [

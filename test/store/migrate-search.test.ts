@@ -11,7 +11,10 @@ test('of emails that are older than the log the migration itself says what they 
     connection.close()
     remove()
   })
-  migrate(connection, migrations().filter(({ version }) => version < 19))
+  migrate(
+    connection,
+    migrations().filter(({ version }) => version < 19),
+  )
   connection.exec("insert into account (id, name, plan, status, created_at) values ('acc_1', 'a', 'free', 'active', 0)")
   const insertMessage = connection.prepare(
     `insert into message (id, account_id, domain_id, source, sandbox, author, header_from, header_to, header_cc, reply_to, subject,

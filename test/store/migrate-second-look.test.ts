@@ -10,7 +10,10 @@ test('suppressions that rest on the DNS alone are taken back, and no others', ()
     connection.close()
     remove()
   })
-  migrate(connection, migrations().filter(({ version }) => version < 18))
+  migrate(
+    connection,
+    migrations().filter(({ version }) => version < 18),
+  )
   const insert = connection.prepare(
     `insert into suppression (id, account_id, address, origin, topic, sandbox, reason, created_at) values (?, 'acc_1', ?, ?, '', 0, ?, 0)`,
   )

@@ -10,17 +10,30 @@ test('versions that were published before are numbered in the order of their pub
     connection.close()
     remove()
   })
-  migrate(connection, migrations().filter(({ version }) => version < 22))
+  migrate(
+    connection,
+    migrations().filter(({ version }) => version < 22),
+  )
   connection.pragma('foreign_keys = off')
   const insert = connection.prepare(
     `insert into template_version (id, template_id, html_body, reply_to, variables, created_at, published_at) values (?, ?, 'x', '[]', '[]', 0, ?)`,
   )
   const versions: [id: string, template: string, publishedAt: number | null][] = [
-    ['a', 'one', 300], ['b', 'one', 100], ['c', 'one', 300], ['d', 'one', null], ['e', 'two', 200], ['f', 'three', null],
+    ['a', 'one', 300],
+    ['b', 'one', 100],
+    ['c', 'one', 300],
+    ['d', 'one', null],
+    ['e', 'two', 200],
+    ['f', 'three', null],
   ]
   for (const version of versions) insert.run(...version)
   migrate(connection)
   expect(connection.prepare('select id, number from template_version order by id').raw().all()).toEqual([
-    ['a', 2], ['b', 1], ['c', 3], ['d', null], ['e', 1], ['f', null],
+    ['a', 2],
+    ['b', 1],
+    ['c', 3],
+    ['d', null],
+    ['e', 1],
+    ['f', null],
   ])
 })

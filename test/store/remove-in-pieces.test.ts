@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { nextRows, removeInPieces } from '../../src/store/remove-in-pieces.ts'
-import { TableWalk } from '../../src/store/table-walk.ts'
-import type { WalkedTable } from '../../src/store/table-walk.ts'
+import { TableWalk, type WalkedTable } from '../../src/store/table-walk.ts'
 import { testDatabase } from '../support/test-database.ts'
 
 test('a piece grows while it holds the store shortly, and shrinks as much as the last one was too long', () => {
@@ -14,7 +13,12 @@ test('a piece grows while it holds the store shortly, and shrinks as much as the
 
 async function databaseWith(names: number) {
   const db = await testDatabase()
-  await db.write(Array.from({ length: names }, (_, n) => ({ sql: 'insert into cursor (name, position) values (:name, :n)', params: { name: `c${1_000 + n}`, n } })))
+  await db.write(
+    Array.from({ length: names }, (_, n) => ({
+      sql: 'insert into cursor (name, position) values (:name, :n)',
+      params: { name: `c${1_000 + n}`, n },
+    })),
+  )
   const sizes: number[] = []
   const listened: typeof db = {
     ...db,
@@ -44,7 +48,9 @@ const evenOnes = (db: Awaited<ReturnType<typeof databaseWith>>['db'], seen: stri
     const last = found.at(-1)?.name
     return last === undefined ? null : { last, isEnd: found.length < rows }
   },
-  remove: (after, last) => [{ sql: 'delete from cursor where name > :after and name <= :last and position % 2 = 0', params: { after, last } }],
+  remove: (after, last) => [
+    { sql: 'delete from cursor where name > :after and name <= :last and position % 2 = 0', params: { after, last } },
+  ],
 })
 
 test('what has to stay is passed over once, and looked at again ten minutes later', async () => {
@@ -56,7 +62,10 @@ test('what has to stay is passed over once, and looked at again ten minutes late
   expect(await left()).toHaveLength(25)
   await run(60_000)
   expect(seen).toEqual([])
-  await db.write([{ sql: "insert into cursor (name, position) values ('c9', 2)" }, { sql: "update cursor set position = 2 where name = 'c1001'" }])
+  await db.write([
+    { sql: "insert into cursor (name, position) values ('c9', 2)" },
+    { sql: "update cursor set position = 2 where name = 'c1001'" },
+  ])
   await run(120_000)
   expect(await left()).toHaveLength(25)
   expect(seen).toEqual(['c9'])

@@ -2,8 +2,7 @@ import { chmodSync, cpSync, readdirSync, readFileSync, rmSync, statSync, writeFi
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { expect, onTestFinished, test } from 'vitest'
-import { ConflictError, UniqueError } from '../../src/store/database.ts'
-import type { Statement } from '../../src/store/database.ts'
+import { ConflictError, UniqueError, type Statement } from '../../src/store/database.ts'
 import { databaseFile } from '../../src/store/data-directory.ts'
 import { openReader, openWriter } from '../../src/store/sqlite-connection.ts'
 import { openDatabase } from '../../src/store/sqlite-database.ts'
@@ -64,7 +63,9 @@ test('groups with and without refused batches follow each other, and each is wri
 
 test('a parameter without a value is refused, one used twice has one value, and what looks like one is none', async () => {
   const db = await openStore()
-  await expect(db.write([{ sql: 'insert into cursor (name, position) values (:name, :position)', params: { name: 'a' } }])).rejects.toThrow(':position')
+  await expect(db.write([{ sql: 'insert into cursor (name, position) values (:name, :position)', params: { name: 'a' } }])).rejects.toThrow(
+    ':position',
+  )
   const read = db.read<{ one: string; two: string; quoted: string }>(
     "select :name as one, :name as two, ':name ''::name' as quoted -- :nothing",
     { name: 'x', unused: 1 },
@@ -142,7 +143,10 @@ test.each([
   // Twice: the first attempt makes a lock of its own.
   for (let times = 0; times < 2; times++) {
     for (const name of times === 0 ? names : []) rmSync(join(directory, name))
-    expect(inOtherProcess(`${openIt} console.log('open')`, directory)).toMatchObject({ stdout: '', stderr: expect.stringMatching(/Another process has .*sterna\.db open/) })
+    expect(inOtherProcess(`${openIt} console.log('open')`, directory)).toMatchObject({
+      stdout: '',
+      stderr: expect.stringMatching(/Another process has .*sterna\.db open/),
+    })
   }
   await db.write([put('second')])
   await db.close()
@@ -150,14 +154,17 @@ test.each([
   expect(await again.read('select name from cursor')).toHaveLength(2)
 })
 
-test('a copy of a directory is nobody else\'s, and its lock holds', async () => {
+test("a copy of a directory is nobody else's, and its lock holds", async () => {
   const directory = testDirectory()
   const db = await openStore(directory)
   const copy = testDirectory()
   cpSync(directory, copy, { recursive: true })
   const other = await openStore(copy)
   await other.write([put('copied')])
-  expect(inOtherProcess(`${openIt} console.log('open')`, copy)).toMatchObject({ stdout: '', stderr: expect.stringContaining('in use by another Sterna') })
+  expect(inOtherProcess(`${openIt} console.log('open')`, copy)).toMatchObject({
+    stdout: '',
+    stderr: expect.stringContaining('in use by another Sterna'),
+  })
   await db.close()
 })
 
@@ -252,7 +259,10 @@ test('what SQLite alone cannot open is told with its place and what to do', asyn
   writeFileSync(databaseFile(directory), bytes.subarray(0, 4096))
   const told: (string | null)[] = []
   const opening = openDatabase({ directory, onWriting: (fault) => told.push(fault) })
-  await expect(opening).rejects.toMatchObject({ code: 'configuration', message: expect.stringMatching(/^The database in .* cannot be opened: .*malformed.* sterna restore/) })
+  await expect(opening).rejects.toMatchObject({
+    code: 'configuration',
+    message: expect.stringMatching(/^The database in .* cannot be opened: .*malformed.* sterna restore/),
+  })
   expect(told).toEqual([])
 })
 

@@ -2,8 +2,7 @@ import { expect, test } from 'vitest'
 import { SternaError } from '../../src/errors.ts'
 import { silentLog } from '../../src/log.ts'
 import { metricsOf } from '../../src/metrics/metrics.ts'
-import { ConflictError, StorageFullError } from '../../src/store/database.ts'
-import type { Database } from '../../src/store/database.ts'
+import { ConflictError, StorageFullError, type Database } from '../../src/store/database.ts'
 import { acceptBatch } from '../../src/submission/accept-batch.ts'
 import type { AcceptParts } from '../../src/submission/accept.ts'
 import { IdempotencyKeys } from '../../src/submission/idempotency-keys.ts'
@@ -26,14 +25,26 @@ async function startDoor(): Promise<{ db: Database; waiting: [string, number][];
   const counted: Database = {
     ...db,
     write(batch, options) {
-      writes.push(batch.reduce((size, { params }) => size + Object.values(params ?? {}).reduce((sum: number, value) => sum + (value instanceof Uint8Array ? value.length : 0), 0), 0))
+      writes.push(
+        batch.reduce(
+          (size, { params }) =>
+            size + Object.values(params ?? {}).reduce((sum: number, value) => sum + (value instanceof Uint8Array ? value.length : 0), 0),
+          0,
+        ),
+      )
       return db.write(batch, options)
     },
   }
   const queue = { noteWaiting: (name: string, dueAt: number) => waiting.push([name, dueAt]) } as unknown as AcceptParts['queue']
-  const accounts = { accountFor: () => ({ id: 'acc_1', name: 'one', plan: 'free', status: 'active', createdAt: 0 }) } as unknown as AcceptParts['accounts']
+  const accounts = {
+    accountFor: () => ({ id: 'acc_1', name: 'one', plan: 'free', status: 'active', createdAt: 0 }),
+  } as unknown as AcceptParts['accounts']
   const parts: AcceptParts = {
-    db: counted, clock, queue, accounts, erasedAddress,
+    db: counted,
+    clock,
+    queue,
+    accounts,
+    erasedAddress,
     uploads: uploadsTo(counted),
     idempotencyKeys: new IdempotencyKeys({ db: counted, clock }),
     verifiedDomainFor: (_, name) => ({ id: 'dom_1', name, tracking: { opens: false, clicks: false } }),
@@ -53,23 +64,33 @@ const rows = async (db: Database) => {
 
 test('each commit holds a bounded piece of the content, and the last one all messages', async () => {
   const { db, parts, writes, waiting } = await startDoor()
-  const items = [submissionTo(['a@r.example', 'b@s.example']), submissionTo(['c@r.example'], { content: large() }), submissionTo(['d@r.example'], { content: large() })]
+  const items = [
+    submissionTo(['a@r.example', 'b@s.example']),
+    submissionTo(['c@r.example'], { content: large() }),
+    submissionTo(['d@r.example'], { content: large() }),
+  ]
   const accepted = await acceptBatch({ submitter, items, mode: 'strict', idempotency: null }, parts)
   expect(accepted.emails.map(({ messageId }) => messageId)).toEqual(items.map(({ id }) => id))
   expect(Math.max(...writes)).toBeLessThanOrEqual(1024 * 1024)
   expect(await rows(db)).toMatchObject({ message: 3, recipient: 4, upload: 0, event: 4 })
   const now = parts.clock.now()
-  expect(waiting).toEqual([['r.example', now], ['s.example', now]])
+  expect(waiting).toEqual([
+    ['r.example', now],
+    ['s.example', now],
+  ])
 })
 
 test('what was stored ahead is removed where the batch is refused in the end', async () => {
   for (const error of [new SternaError('service_unavailable', 'no'), new ConflictError(0), new StorageFullError()]) {
     const { db, parts } = await startDoor()
-    const write: Database['write'] = (batch, options) => (batch.some(({ sql }) => sql.includes('into message')) ? Promise.reject(error) : db.write(batch, options))
+    const write: Database['write'] = (batch, options) =>
+      batch.some(({ sql }) => sql.includes('into message')) ? Promise.reject(error) : db.write(batch, options)
     const items = [submissionTo(['a@r.example'], { content: large() }), submissionTo(['b@r.example'], { content: large() })]
     const batch = { submitter, items, mode: 'permissive', idempotency } as const
     const failing = { ...db, write }
-    await expect(acceptBatch(batch, { ...parts, db: failing, uploads: uploadsTo(failing) })).rejects.toBeInstanceOf(error instanceof ConflictError ? SternaError : Error)
+    await expect(acceptBatch(batch, { ...parts, db: failing, uploads: uploadsTo(failing) })).rejects.toBeInstanceOf(
+      error instanceof ConflictError ? SternaError : Error,
+    )
     expect(await rows(db)).toEqual({ message: 0, recipient: 0, content: 0, upload: 0, event: 0 })
   }
 })
@@ -83,14 +104,18 @@ test('after a failure that nobody understands the messages may be there, and kee
   }
   const items = [submissionTo(['a@r.example'], { content: large() }), submissionTo(['b@r.example'], { content: large() })]
   const failing = { ...db, write }
-  await expect(acceptBatch({ submitter, items, mode: 'strict', idempotency: null }, { ...parts, db: failing, uploads: uploadsTo(failing) })).rejects.toThrow('the answer was lost')
+  await expect(
+    acceptBatch({ submitter, items, mode: 'strict', idempotency: null }, { ...parts, db: failing, uploads: uploadsTo(failing) }),
+  ).rejects.toThrow('the answer was lost')
   expect(await rows(db)).toMatchObject({ message: 2, recipient: 2, upload: 0, content: 2 })
 })
 
 test('an address that comes onto the suppression list meanwhile is left out', async () => {
   const { db, parts } = await startDoor()
   await db.write([
-    { sql: "insert into suppression (id, account_id, address, origin, topic, sandbox, created_at) values ('sup_1', 'acc_1', 'b@r.example', 'bounce', '', 0, 0)" },
+    {
+      sql: "insert into suppression (id, account_id, address, origin, topic, sandbox, created_at) values ('sup_1', 'acc_1', 'b@r.example', 'bounce', '', 0, 0)",
+    },
   ])
   const items = [submissionTo(['a@r.example', 'B@r.example']), submissionTo(['b@r.example'])]
   const { emails } = await acceptBatch({ submitter, items, mode: 'strict', idempotency }, parts)

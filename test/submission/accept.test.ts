@@ -5,8 +5,7 @@ import { silentLog } from '../../src/log.ts'
 import { metricsOf } from '../../src/metrics/metrics.ts'
 import { QueueRunner } from '../../src/queue/queue-runner.ts'
 import type { Database } from '../../src/store/database.ts'
-import { accept } from '../../src/submission/accept.ts'
-import type { AcceptParts } from '../../src/submission/accept.ts'
+import { accept, type AcceptParts } from '../../src/submission/accept.ts'
 import { IdempotencyKeys } from '../../src/submission/idempotency-keys.ts'
 import { Uploads } from '../../src/submission/upload.ts'
 import { settableClock } from '../support/settable-clock.ts'
@@ -44,9 +43,7 @@ async function startQueue(db: Database): Promise<Relay> {
   const clock = settableClock()
   const jobs: DeliveryJob[] = []
   const outcomes = new Map<string, Outcome[]>()
-  await db.write([
-    { sql: "insert into account (id, name, plan, status, created_at) values ('acc_1', 'one', 'free', 'active', 0)" },
-  ])
+  await db.write([{ sql: "insert into account (id, name, plan, status, created_at) values ('acc_1', 'one', 'free', 'active', 0)" }])
   const deliver = async (job: DeliveryJob, onAttempt: (result: Attempt | Postponed) => void, supply: ContentSupply): Promise<void> => {
     const content = job.content === 'on request' ? await supply.take() : job.content
     supply.giveBack()
@@ -54,8 +51,15 @@ async function startQueue(db: Database): Promise<Relay> {
     for (const { id, forwardPath } of job.recipients) {
       const outcome = outcomes.get(forwardPath)?.shift() ?? taken
       onAttempt({
-        recipientId: id, outcome, startedAt: clock.now(), durationMs: 5, mxHost: 'mx.example', address: '192.0.2.1',
-        tls: null, selectors: ['s1'], transcript: '[]',
+        recipientId: id,
+        outcome,
+        startedAt: clock.now(),
+        durationMs: 5,
+        mxHost: 'mx.example',
+        address: '192.0.2.1',
+        tls: null,
+        selectors: ['s1'],
+        transcript: '[]',
       })
     }
   }
@@ -81,11 +85,16 @@ async function startQueue(db: Database): Promise<Relay> {
       { retrySchedule: [minute, 5 * minute], viaSmarthost: false, suppressionPolicyFor: () => suppressAtOnce },
     )
   const parts: AcceptParts = {
-    db, clock, erasedAddress,
+    db,
+    clock,
+    erasedAddress,
     queue: newQueue(),
     uploads: new Uploads({ db, log: silentLog, space: { require: () => {} } }),
     idempotencyKeys: new IdempotencyKeys({ db, clock }),
-    accounts: { accountFor: (id) => (id === 'acc_1' ? { id, name: 'one', plan: 'free', status: 'active', deliveryNotices: false, createdAt: 0 } : undefined) },
+    accounts: {
+      accountFor: (id) =>
+        id === 'acc_1' ? { id, name: 'one', plan: 'free', status: 'active', deliveryNotices: false, createdAt: 0 } : undefined,
+    },
     verifiedDomainFor: (_, name) => (name === 'sender.example' ? { id: 'dom_1', name, tracking: { opens: false, clicks: false } } : null),
     metrics: metricsOf(),
     eventsWritten: () => {},
@@ -94,7 +103,11 @@ async function startQueue(db: Database): Promise<Relay> {
   await parts.queue.start()
   onTestFinished(() => parts.queue.stop(5_000))
   return {
-    db, clock, parts, jobs, outcomes,
+    db,
+    clock,
+    parts,
+    jobs,
+    outcomes,
     async states() {
       const rows = await db.read<{ forward_path: string; state: string }>('select forward_path, state from recipient')
       return Object.fromEntries(rows.map((row) => [row.forward_path, row.state]))
@@ -148,7 +161,10 @@ test('a deferred recipient is tried again when its time has come, not earlier, a
 })
 
 test('what could not be delivered in time bounces softly, once', async () => {
-  relay.outcomes.set('ann@rcpt.example', Array.from({ length: 10 }, () => busy))
+  relay.outcomes.set(
+    'ann@rcpt.example',
+    Array.from({ length: 10 }, () => busy),
+  )
   await send(['ann@rcpt.example'], { expiresIn: 120 })
   await relay.idle()
   relay.clock.advance(minute)
@@ -183,7 +199,10 @@ test('a restart takes up what waited and what the dead process had in hand', asy
 
 test('a hard bounce is not written to again, also not by what waits already', async () => {
   const unknown: Outcome = {
-    type: 'bounced', hard: true, category: 'invalid_recipient', reason: '550 5.1.1 Unknown',
+    type: 'bounced',
+    hard: true,
+    category: 'invalid_recipient',
+    reason: '550 5.1.1 Unknown',
     reply: { code: 550, enhancedCode: '5.1.1', text: '5.1.1 Unknown' },
   }
   relay.outcomes.set('Gone@rcpt.example', [unknown])
@@ -196,7 +215,10 @@ test('a hard bounce is not written to again, also not by what waits already', as
   })
   relay.clock.advance(minute)
   await expect.poll(relay.states).toEqual({
-    'Gone@rcpt.example': 'bounced', 'GONE@rcpt.example': 'suppressed', 'gone@rcpt.example': 'suppressed', 'ann@rcpt.example': 'delivered',
+    'Gone@rcpt.example': 'bounced',
+    'GONE@rcpt.example': 'suppressed',
+    'gone@rcpt.example': 'suppressed',
+    'ann@rcpt.example': 'delivered',
   })
   expect(relay.jobs.flatMap(({ recipients }) => recipients).map(({ forwardPath }) => forwardPath)).not.toContain('gone@rcpt.example')
   const bounces = (await relay.events()).filter((type) => type === 'email.bounced')
@@ -214,7 +236,10 @@ describe('an idempotency key', () => {
   })
 
   test('is refused for another submission, and for one that comes while the first is under way', async () => {
-    const [first, second] = await Promise.allSettled([send(['ann@rcpt.example'], { idempotency }), send(['ann@rcpt.example'], { idempotency })])
+    const [first, second] = await Promise.allSettled([
+      send(['ann@rcpt.example'], { idempotency }),
+      send(['ann@rcpt.example'], { idempotency }),
+    ])
     expect([first?.status, second]).toMatchObject(['fulfilled', { reason: { code: 'concurrent_idempotent_requests' } }])
     const other = send(['bob@rcpt.example'], { idempotency: { ...idempotency, fingerprint: 'bb' } })
     await expect(other).rejects.toMatchObject({ code: 'invalid_idempotent_request' })
@@ -233,10 +258,23 @@ describe('an idempotency key', () => {
 
 test.each([
   ['a foreign header From', { headerFrom: [{ address: 'ceo@bank.example', name: null }] }, 'domain_not_verified'],
-  ['one foreign From of two', { headerFrom: [{ address: 'a@sender.example', name: null }, { address: 'b@bank.example', name: null }] }, 'domain_not_verified'],
+  [
+    'one foreign From of two',
+    {
+      headerFrom: [
+        { address: 'a@sender.example', name: null },
+        { address: 'b@bank.example', name: null },
+      ],
+    },
+    'domain_not_verified',
+  ],
   ['a foreign reverse-path', { reversePath: 'x@bank.example' }, 'domain_not_verified'],
   ['an unknown account', { submitter: { accountId: 'acc_2', keyId: 'key_1', domainId: null, sandbox: false } }, 'account_suspended'],
-  ['a key for another domain', { submitter: { accountId: 'acc_1', keyId: 'key_1', domainId: 'dom_2', sandbox: false } }, 'restricted_api_key'],
+  [
+    'a key for another domain',
+    { submitter: { accountId: 'acc_1', keyId: 'key_1', domainId: 'dom_2', sandbox: false } },
+    'restricted_api_key',
+  ],
 ] as const)('%s is refused and changes nothing', async (_, changes, code) => {
   await expect(send(['ann@rcpt.example'], changes)).rejects.toMatchObject({ code })
   expect(await relay.db.read('select id from message')).toEqual([])
@@ -246,11 +284,16 @@ test.each([
 test('sandbox mail needs no domain, leaves no machine and runs its whole life', async () => {
   const submitter = { accountId: 'acc_1', keyId: 'key_1', domainId: null, sandbox: true }
   const headerFrom = [{ address: 'you@example.com', name: null }]
-  await send(['bounced@simulator.test', 'clicked@simulator.test', 'suppressed@simulator.test', 'anybody@real.example'], { submitter, headerFrom })
+  await send(['bounced@simulator.test', 'clicked@simulator.test', 'suppressed@simulator.test', 'anybody@real.example'], {
+    submitter,
+    headerFrom,
+  })
   await relay.idle()
   expect(await relay.states()).toEqual({
-    'bounced@simulator.test': 'bounced', 'clicked@simulator.test': 'delivered',
-    'suppressed@simulator.test': 'suppressed', 'anybody@real.example': 'delivered',
+    'bounced@simulator.test': 'bounced',
+    'clicked@simulator.test': 'delivered',
+    'suppressed@simulator.test': 'suppressed',
+    'anybody@real.example': 'delivered',
   })
   expect(relay.jobs).toEqual([])
   expect((await relay.events()).filter((type) => type === 'email.clicked')).toHaveLength(1)
@@ -276,7 +319,9 @@ test('every recipient counts once, however often it is named', async () => {
 
 test('many messages at once are each delivered once, also when memory is short', async () => {
   const content = contentOf('From: app@sender.example\r\n\r\nHi\r\n')
-  await Promise.all(Array.from({ length: 300 }, (_, i) => send([`u${i}@rcpt${i % 3}.example`], { content: { ...content, pending: [...content.pending] } })))
+  await Promise.all(
+    Array.from({ length: 300 }, (_, i) => send([`u${i}@rcpt${i % 3}.example`], { content: { ...content, pending: [...content.pending] } })),
+  )
   await expect.poll(async () => new Set(Object.values(await relay.states()))).toEqual(new Set(['delivered']))
   expect(relay.jobs.flatMap(({ recipients }) => recipients)).toHaveLength(300)
   expect((await relay.events()).filter((type) => type === 'email.delivered')).toHaveLength(300)

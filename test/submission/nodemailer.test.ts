@@ -29,7 +29,10 @@ test.each([
   const [taken] = relay.taken
   expect(sent.response).toBe(`250 2.0.0 Ok: queued as ${taken?.id}`)
   expect(taken?.subject).toBe('Grüße 🐦')
-  expect(taken?.recipients.map(({ mailbox, type }) => [mailbox.address, type])).toEqual([['you@example.net', 'to'], ['hidden@example.net', 'bcc']])
+  expect(taken?.recipients.map(({ mailbox, type }) => [mailbox.address, type])).toEqual([
+    ['you@example.net', 'to'],
+    ['hidden@example.net', 'bcc'],
+  ])
   expect(taken?.text).toContain(' with ESMTPSA id ')
   const base64 = attachment.toString('base64').replace(/.{76}/g, '$&\r\n')
   expect(taken?.text.includes(base64.slice(0, -100))).toBe(true)

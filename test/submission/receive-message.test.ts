@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test, vi } from 'vitest'
-import type { ErrorCode } from '../../src/errors.ts'
-import { SternaError } from '../../src/errors.ts'
+import { SternaError, type ErrorCode } from '../../src/errors.ts'
 import { chunkSize } from '../../src/message/submission.ts'
 import { StorageFullError } from '../../src/store/database.ts'
 import { startTestSubmissionServer } from '../support/submission-server.ts'
@@ -22,8 +21,16 @@ const from = 'From: Me <me@example.com>'
 describe('a message that is taken', () => {
   test('gets what RFC 6409 8 asks for, loses Bcc and our own fields, and keeps every other byte', async () => {
     const { reply, taken } = await send(
-      [from, 'To: You <you@example.net>', 'Bcc: secret@example.org', 'X-Tags: campaign=spring, kind=receipt', 'X-Metadata: {"order":"7"}',
-       'X-Expires-In: 3600', 'X-Odd:   spaced\r\n\tand folded ', 'Subject: =?utf-8?q?Gr=C3=BC=C3=9Fe?='],
+      [
+        from,
+        'To: You <you@example.net>',
+        'Bcc: secret@example.org',
+        'X-Tags: campaign=spring, kind=receipt',
+        'X-Metadata: {"order":"7"}',
+        'X-Expires-In: 3600',
+        'X-Odd:   spaced\r\n\tand folded ',
+        'Subject: =?utf-8?q?Gr=C3=BC=C3=9Fe?=',
+      ],
       ' a\r\n\r\n\tb ',
     )
     expect(reply).toBe(`250 2.0.0 Ok: queued as ${taken?.id}`)
@@ -46,7 +53,10 @@ describe('a message that is taken', () => {
       subject: 'Grüße',
       bodyType: '7bit',
       smtputf8: false,
-      tags: [{ name: 'campaign', value: 'spring' }, { name: 'kind', value: 'receipt' }],
+      tags: [
+        { name: 'campaign', value: 'spring' },
+        { name: 'kind', value: 'receipt' },
+      ],
       metadata: { order: '7' },
       expiresIn: 3600,
       scheduledAt: null,
@@ -57,8 +67,11 @@ describe('a message that is taken', () => {
   test('goes to its envelope, whatever its header says, with the DSN parameters of each', async () => {
     const client = await relay.login()
     const replies = await client.pipeline([
-      'MAIL FROM:<> RET=HDRS ENVID=job+2B7', 'RCPT TO:<To@Example.NET> NOTIFY=SUCCESS,FAILURE ORCPT=rfc822;to@example.net',
-      'RCPT TO:<cc@example.net> NOTIFY=NEVER', 'RCPT TO:<hidden@example.net>', 'DATA',
+      'MAIL FROM:<> RET=HDRS ENVID=job+2B7',
+      'RCPT TO:<To@Example.NET> NOTIFY=SUCCESS,FAILURE ORCPT=rfc822;to@example.net',
+      'RCPT TO:<cc@example.net> NOTIFY=NEVER',
+      'RCPT TO:<hidden@example.net>',
+      'DATA',
     ])
     expect(replies.map((reply) => reply.slice(0, 3))).toEqual(['250', '250', '250', '250', '354'])
     client.write([from, 'To: <to@example.net>, not@example.net', 'Cc: Group: cc@example.net;', '', 'hello', '.', ''].join('\r\n'))
@@ -128,7 +141,10 @@ describe('a message that is refused', () => {
     [new SternaError('insufficient_storage', 'full'), '452 4.3.1 full'],
     [new SternaError('payload_too_large', 'large'), '552 5.3.4 large'],
     [new StorageFullError(), '452 4.3.1 The server has no room for more mail at the moment, try again later.'],
-    [new SternaError('internal_server_error' satisfies ErrorCode, 'at line 7'), '451 4.3.0 The server failed to take the message, try again later.'],
+    [
+      new SternaError('internal_server_error' satisfies ErrorCode, 'at line 7'),
+      '451 4.3.0 The server failed to take the message, try again later.',
+    ],
     [new TypeError('at line 7'), '451 4.3.0 The server failed to take the message, try again later.'],
   ])('by the door with %s', async (error, expected) => {
     relay.door.before = async () => {

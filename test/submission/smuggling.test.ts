@@ -14,7 +14,10 @@ test.each(inboundSequences.map((sequence) => [JSON.stringify(sequence), sequence
       const codes = await smuggle(await relay.login(), { sequence, place, cut, to })
       const wanted = wantedOutcome({ sequence, place })
       expect(codes.slice(0, wanted.codes.length), `${place} ${cut}`).toEqual(wanted.codes)
-      expect(relay.taken.slice(before).map(({ subject }) => subject), `${place} ${cut}`).toEqual(wanted.taken)
+      expect(
+        relay.taken.slice(before).map(({ subject }) => subject),
+        `${place} ${cut}`,
+      ).toEqual(wanted.taken)
     }
   }
 })

@@ -2,8 +2,7 @@ import { connect } from 'node:net'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { SMTPConnection } from 'smtp-server/lib/smtp-connection.js'
 import { restMs } from '../../src/connection/connection-seats.ts'
-import { SmtpClient } from '../support/smtp-client.ts'
-import type { ClientReply } from '../support/smtp-client.ts'
+import { SmtpClient, type ClientReply } from '../support/smtp-client.ts'
 import { startTestSubmissionServer } from '../support/submission-server.ts'
 
 /** The beginning of a TLS handshake. */
@@ -26,7 +25,17 @@ describe('a session', async () => {
   })
 
   test('stands on these inner parts of smtp-server', () => {
-    const parts = ['_setListeners', '_createParser', '_onCommand', '_armTimeout', '_onTimeout', '_resetSession', 'connectionReady', 'upgrade', 'send']
+    const parts = [
+      '_setListeners',
+      '_createParser',
+      '_onCommand',
+      '_armTimeout',
+      '_onTimeout',
+      '_resetSession',
+      'connectionReady',
+      'upgrade',
+      'send',
+    ]
     for (const part of [...parts, 'handler_AUTH', 'handler_MAIL', 'handler_RCPT']) {
       expect(SMTPConnection.prototype, part).toHaveProperty(part)
     }
@@ -250,11 +259,22 @@ describe('limits', async () => {
     const rcpt = (name: string): string => `RCPT TO:<${name}@example.net>`
     const replies = await client.pipeline(['MAIL FROM:<me@example.com>', ...['a', 'b', 'c', 'd', 'a', 'e'].map(rcpt), 'DATA'])
     expect(replies.map((reply) => reply.slice(0, 9))).toEqual([
-      '250 2.1.0', '250 2.1.5', '250 2.1.5', '250 2.1.5', '452 4.5.3', '250 2.1.5', '452 4.5.3', '354 End d',
+      '250 2.1.0',
+      '250 2.1.5',
+      '250 2.1.5',
+      '250 2.1.5',
+      '452 4.5.3',
+      '250 2.1.5',
+      '452 4.5.3',
+      '354 End d',
     ])
     client.write(`${message}\r\n.\r\n`)
     expect((await client.reply()).code).toBe(250)
-    expect(relay.taken.at(-1)?.recipients.map(({ mailbox }) => mailbox.address)).toEqual(['a@example.net', 'b@example.net', 'c@example.net'])
+    expect(relay.taken.at(-1)?.recipients.map(({ mailbox }) => mailbox.address)).toEqual([
+      'a@example.net',
+      'b@example.net',
+      'c@example.net',
+    ])
   })
 
   test('on messages a minute, of one account', async () => {
@@ -303,7 +323,12 @@ describe('limits', async () => {
     await full.login()
     const refused = connect({ host: '127.0.0.1', port: full.ports.plain, allowHalfOpen: true })
     const talking = setInterval(() => refused.write('x'), 50)
-    await new Promise((closed) => refused.on('error', () => {}).resume().once('close', closed))
+    await new Promise((closed) =>
+      refused
+        .on('error', () => {})
+        .resume()
+        .once('close', closed),
+    )
     clearInterval(talking)
   })
 

@@ -3,8 +3,7 @@ import { createLog, silentLog } from '../../src/log.ts'
 import { toContent } from '../../src/message/content.ts'
 import { Retention } from '../../src/message/retention.ts'
 import { chunkSize } from '../../src/message/submission.ts'
-import { StorageFullError } from '../../src/store/database.ts'
-import type { Database } from '../../src/store/database.ts'
+import { StorageFullError, type Database } from '../../src/store/database.ts'
 import { Uploads } from '../../src/submission/upload.ts'
 import { submissionTo } from '../support/submission-fixture.ts'
 import { testDatabase } from '../support/test-database.ts'
@@ -34,7 +33,10 @@ async function uploadsWithin(room = Infinity) {
   return { db, written, uploads: new Uploads({ db: counted, log: silentLog, space }), left: () => left }
 }
 
-const rows = async (db: Database) => ({ chunks: (await db.read('select chunk from content')).length, uploads: (await db.read('select * from upload')).length })
+const rows = async (db: Database) => ({
+  chunks: (await db.read('select chunk from content')).length,
+  uploads: (await db.read('select * from upload')).length,
+})
 
 test('each chunk of a message that arrives is counted against the room there is, and asked for before it is written', async () => {
   const { db, written, uploads, left } = await uploadsWithin(7 * chunkSize)
@@ -62,7 +64,11 @@ test('room is asked for the rest of what has arrived, and for all of a copy', as
 
 test('no commit has more than a mebibyte of content, and all of it is there when it is complete', async () => {
   const { db, written, uploads } = await uploadsWithin()
-  const submissions = [submissionTo(['a@r.example'], { content: large() }), submissionTo(['b@r.example'], { content: large() }), submissionTo(['c@r.example'])]
+  const submissions = [
+    submissionTo(['a@r.example'], { content: large() }),
+    submissionTo(['b@r.example'], { content: large() }),
+    submissionTo(['c@r.example']),
+  ]
   const sizes = submissions.map(({ content }) => content.size)
   await uploads.run(async (upload) => {
     await upload.storeAhead(submissions)
@@ -70,7 +76,10 @@ test('no commit has more than a mebibyte of content, and all of it is there when
   })
   expect(Math.max(...written)).toBeLessThanOrEqual(4 * chunkSize)
   for (const [place, { id }] of submissions.entries()) {
-    const chunks = await db.read<{ chunk: number; size: number }>('select chunk, length(bytes) as size from content where message_id = :id order by chunk', { id })
+    const chunks = await db.read<{ chunk: number; size: number }>(
+      'select chunk, length(bytes) as size from content where message_id = :id order by chunk',
+      { id },
+    )
     expect(chunks.map(({ chunk: number }) => number)).toEqual(chunks.map((_, number) => number))
     expect(chunks.reduce((sum, { size }) => sum + size, 0)).toBe(sizes[place])
   }
@@ -91,14 +100,20 @@ test('a sweep removes what is left of others, in pieces, and nothing of what is 
   const { db, written, uploads } = await uploadsWithin()
   await db.write([
     { sql: "insert into upload (message_id) values ('em_left')" },
-    ...Array.from({ length: 100 }, (_, number) => ({ sql: "insert into content (message_id, chunk, bytes) values ('em_left', :number, x'00')", params: { number } })),
+    ...Array.from({ length: 100 }, (_, number) => ({
+      sql: "insert into content (message_id, chunk, bytes) values ('em_left', :number, x'00')",
+      params: { number },
+    })),
     { sql: "insert into content (message_id, chunk, bytes) values ('em_complete', 0, x'00')" },
   ])
   await uploads.run(async (upload) => {
     await upload.store('em_open', 0, [chunk()])
     written.length = 0
     await uploads.sweep()
-    expect(await db.read('select distinct message_id from content order by message_id')).toEqual([{ message_id: 'em_complete' }, { message_id: 'em_open' }])
+    expect(await db.read('select distinct message_id from content order by message_id')).toEqual([
+      { message_id: 'em_complete' },
+      { message_id: 'em_open' },
+    ])
     expect(await db.read('select message_id from upload')).toEqual([{ message_id: 'em_open' }])
     expect(written.length).toBeGreaterThan(2)
   })
@@ -109,7 +124,8 @@ test('what cannot be removed at once is told of in the log, and swept later; the
   const db = await testDatabase()
   const logged: string[] = []
   let isFull = false
-  const write: Database['write'] = (batch, options) => (isFull ? Promise.reject(new StorageFullError('none left')) : db.write(batch, options))
+  const write: Database['write'] = (batch, options) =>
+    isFull ? Promise.reject(new StorageFullError('none left')) : db.write(batch, options)
   const uploads = new Uploads({ db: { ...db, write }, log: createLog('debug', (line) => logged.push(line)), space: { require: () => {} } })
   const refused = uploads.run(async (upload) => {
     await upload.store('em_1', 0, [chunk()])

@@ -1,6 +1,5 @@
 import addFormats from 'ajv-formats'
-import { Ajv2020 } from 'ajv/dist/2020.js'
-import type { ValidateFunction } from 'ajv/dist/2020.js'
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import type { OpenApiDocument } from '../../src/http/openapi.ts'
 
 type Json = Record<string, unknown>
@@ -14,7 +13,8 @@ export interface ReceivedAnswer {
 /** Throws where an answer is not one that the document promises. */
 export type AnswerCheck = (method: string, path: string, answer: ReceivedAnswer) => void
 
-const pointer = (...keys: string[]): string => keys.map((key) => encodeURIComponent(key.replaceAll('~', '~0').replaceAll('/', '~1'))).join('/')
+const pointer = (...keys: string[]): string =>
+  keys.map((key) => encodeURIComponent(key.replaceAll('~', '~0').replaceAll('/', '~1'))).join('/')
 
 /** Finds the path of the document that a request's path is an example of; a literal one before one with parameters. */
 function pathsOf(document: OpenApiDocument): (path: string) => string | undefined {
@@ -23,7 +23,10 @@ function pathsOf(document: OpenApiDocument): (path: string) => string | undefine
     .sort((a, b) => (literals(a) < literals(b) ? -1 : 1))
     .map((template) => ({ template, shape: new RegExp(`^${template.replace(/[.*]/g, '\\$&').replace(/\{\w+\}/g, '[^/]+')}$`) }))
   return (path) => {
-    const plain = path.replace(/[?#].*$/s, '').replace(/\/{2,}/g, '/').replace(/(?<=.)\/$/, '')
+    const plain = path
+      .replace(/[?#].*$/s, '')
+      .replace(/\/{2,}/g, '/')
+      .replace(/(?<=.)\/$/, '')
     return shapes.find(({ shape }) => shape.test(plain))?.template
   }
 }
@@ -64,7 +67,16 @@ function newAnswerCheck(document: OpenApiDocument): AnswerCheck {
     }
     if (declaredType === undefined || !declaredType.includes('json')) return null
     return name === null
-      ? pointer('paths', template, method, 'responses', declared?.[status] ? String(status) : `${Math.floor(status / 100)}XX`, 'content', declaredType, 'schema')
+      ? pointer(
+          'paths',
+          template,
+          method,
+          'responses',
+          declared?.[status] ? String(status) : `${Math.floor(status / 100)}XX`,
+          'content',
+          declaredType,
+          'schema',
+        )
       : pointer('components', 'responses', name, 'content', declaredType, 'schema')
   }
 
@@ -85,7 +97,9 @@ function newAnswerCheck(document: OpenApiDocument): AnswerCheck {
   const validate = (place: string, text: string): void => {
     const isValid = validator(place)
     if (isValid(JSON.parse(text))) return
-    const faults = (isValid.errors ?? []).map(({ instancePath, message, params }) => `${instancePath || 'it'} ${message} ${JSON.stringify(params)}`)
+    const faults = (isValid.errors ?? []).map(
+      ({ instancePath, message, params }) => `${instancePath || 'it'} ${message} ${JSON.stringify(params)}`,
+    )
     throw new Error(`the body is not as declared: ${faults.join('; ')}: ${text.slice(0, 500)}`)
   }
 

@@ -6,7 +6,9 @@ import type { MailSurroundings, MailSystem } from './mail-system.ts'
  * what is for other domains, and returns what cannot be delivered within a second.
  */
 export function startBouncingExim({ listen, nameServer, routes, forwardTo }: MailSurroundings): Promise<MailSystem> {
-  const routeList = Object.entries(routes).map(([domain, { host, port }]) => `${domain} ${host}::${port}`).join(' ; ')
+  const routeList = Object.entries(routes)
+    .map(([domain, { host, port }]) => `${domain} ${host}::${port}`)
+    .join(' ; ')
   return startExim({
     listen,
     nameServer,

@@ -1,5 +1,4 @@
-import { startMailSystem } from './mail-system.ts'
-import type { MailSurroundings, MailSystem } from './mail-system.ts'
+import { startMailSystem, type MailSurroundings, type MailSystem } from './mail-system.ts'
 
 /**
  * OpenSMTPD that takes `forwarded@opensmtpd.example` and mail for all other domains, hands it on, and returns what cannot be

@@ -1,6 +1,5 @@
 import { postfixServices } from '../../bench/postfix-instance.ts'
-import { startMailSystem } from './mail-system.ts'
-import type { MailSurroundings, MailSystem } from './mail-system.ts'
+import { startMailSystem, type MailSurroundings, type MailSystem } from './mail-system.ts'
 
 /** Bytes of a mailbox that is full; Postfix wants it no smaller than a message may be. */
 const mailboxLimit = 50_000
@@ -39,9 +38,13 @@ export function startBouncingPostfix({ listen, nameServer, routes, onward, forwa
     listen,
     nameServer,
     files: {
-      '/etc/postfix/main.cf': Object.entries(settings).map(([name, value]) => `${name} = ${value}\n`).join(''),
+      '/etc/postfix/main.cf': Object.entries(settings)
+        .map(([name, value]) => `${name} = ${value}\n`)
+        .join(''),
       '/etc/postfix/master.cf': postfixServices(listen),
-      '/etc/postfix/transport': Object.entries(routes).map(([domain, { host, port }]) => `${domain} smtp:[${host}]:${port}\n`).join(''),
+      '/etc/postfix/transport': Object.entries(routes)
+        .map(([domain, { host, port }]) => `${domain} smtp:[${host}]:${port}\n`)
+        .join(''),
     },
     prepare: `
       mkdir -p /var/spool/postfix /var/lib/postfix /var/log /var/mail

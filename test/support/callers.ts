@@ -41,8 +41,24 @@ export async function makeCallers(relay: TestRelay): Promise<Caller[]> {
   relay.clock.advance(2000)
   const callers: Caller[] = [
     { name: 'nobody', authorization: undefined, refused: 'missing_api_key', rights: [], accountId: own, confined: false, isKey: true },
-    { name: 'a key in another scheme', authorization: `Basic ${btoa(`api:${relay.token}`)}`, refused: 'missing_api_key', rights: [], accountId: own, confined: false, isKey: true },
-    { name: 'a malformed key', authorization: 'Bearer not_a_key', refused: 'invalid_api_key', rights: [], accountId: own, confined: false, isKey: true },
+    {
+      name: 'a key in another scheme',
+      authorization: `Basic ${btoa(`api:${relay.token}`)}`,
+      refused: 'missing_api_key',
+      rights: [],
+      accountId: own,
+      confined: false,
+      isKey: true,
+    },
+    {
+      name: 'a malformed key',
+      authorization: 'Bearer not_a_key',
+      refused: 'invalid_api_key',
+      rights: [],
+      accountId: own,
+      confined: false,
+      isKey: true,
+    },
     { ...revoked, refused: 'invalid_api_key' },
     { ...expired, refused: 'expired_api_key' },
     await key('a key with read_access', read, { permission: 'read_access' }),

@@ -1,10 +1,7 @@
-import { simpleParser } from 'mailparser'
-import type { ParsedMail } from 'mailparser'
+import { simpleParser, type ParsedMail } from 'mailparser'
 import { expect, onTestFinished, vi } from 'vitest'
-import { startFakeMx } from './fake-mx.ts'
-import type { FakeMx, MxMessage } from './fake-mx.ts'
-import { startTestRelay } from './start-relay.ts'
-import type { TestRelay } from './start-relay.ts'
+import { startFakeMx, type FakeMx, type MxMessage } from './fake-mx.ts'
+import { startTestRelay, type TestRelay } from './start-relay.ts'
 
 /** A relay for the published clients of other services: mail to `inbox.example` arrives at a host of the test's. */
 export interface ClientRelay extends TestRelay {

@@ -28,7 +28,14 @@ const escaped = (text: string): string => text.replace(/[<>&]/g, (letter) => `&#
 const passOrFail = (passed: boolean): string => (passed ? 'pass' : 'fail')
 
 /** An aggregate report of DMARC about one day. */
-export function composeDmarcReport({ reporter = 'receiver.example', reportId = '1', domain = 'sender.example', beginAt = Date.UTC(2026, 10, 20), policy = 'none', rows }: WrittenReport): string {
+export function composeDmarcReport({
+  reporter = 'receiver.example',
+  reportId = '1',
+  domain = 'sender.example',
+  beginAt = Date.UTC(2026, 10, 20),
+  policy = 'none',
+  rows,
+}: WrittenReport): string {
   const records = rows.map(
     ({ sourceIp, messages, disposition = 'none', dkimAligned, spfAligned, selector = 's1', overrides = [] }) => `
   <record>
@@ -87,7 +94,10 @@ export function zipOf(files: Record<string, string | Uint8Array>): Buffer {
 }
 
 /** A mail of a receiver with these attachments. */
-export function reportMail(attachments: { type: string; content: Uint8Array }[], { from = 'noreply@receiver.example', to = 'dmarc-reports@relay.example' } = {}): Buffer {
+export function reportMail(
+  attachments: { type: string; content: Uint8Array }[],
+  { from = 'noreply@receiver.example', to = 'dmarc-reports@relay.example' } = {},
+): Buffer {
   const parts = attachments.map(
     ({ type, content }) =>
       `--b\r\nContent-Type: ${type}\r\nContent-Transfer-Encoding: base64\r\nContent-Disposition: attachment\r\n\r\n` +

@@ -1,12 +1,9 @@
 import { onTestFinished } from 'vitest'
 import type { Attempt, ContentSupply, DeliveryJob, Postponed, TranscriptLine } from '../../src/delivery/attempt.ts'
-import { ConnectionPool } from '../../src/delivery/connection-pool.ts'
-import type { PoolLimits } from '../../src/delivery/connection-pool.ts'
+import { ConnectionPool, type PoolLimits } from '../../src/delivery/connection-pool.ts'
 import { ContentRequests } from '../../src/delivery/content-requests.ts'
-import { deliver } from '../../src/delivery/deliver.ts'
-import type { DeliverParts } from '../../src/delivery/deliver.ts'
-import { standardTimeouts } from '../../src/delivery/delivery-timeouts.ts'
-import type { DeliveryTimeouts } from '../../src/delivery/delivery-timeouts.ts'
+import { deliver, type DeliverParts } from '../../src/delivery/deliver.ts'
+import { standardTimeouts, type DeliveryTimeouts } from '../../src/delivery/delivery-timeouts.ts'
 import type { LookUp } from '../../src/delivery/find-route.ts'
 import { HostHealth } from '../../src/delivery/host-health.ts'
 import { DkimSigner } from '../../src/delivery/dkim-sign.ts'
@@ -14,8 +11,7 @@ import { LoginGate } from '../../src/delivery/smarthost-login.ts'
 import { trustContext } from '../../src/delivery/tls-policy.ts'
 import { TlsTroubles } from '../../src/delivery/tls-trouble.ts'
 import type { Resolver } from '../../src/resolver.ts'
-import { startFakeMx } from './fake-mx.ts'
-import type { FakeMx, FakeMxOptions } from './fake-mx.ts'
+import { startFakeMx, type FakeMx, type FakeMxOptions } from './fake-mx.ts'
 import { fakeResolver } from './fake-resolver.ts'
 
 /** Text in shared memory, as delivery gets it. */
@@ -27,7 +23,11 @@ export function contentOf(text: string): Uint8Array {
 }
 
 /** A job for `user@example.com`, but for what is given; recipients by their addresses. */
-export function jobOf({ to = ['user@example.com'], text = 'Subject: hi\r\n\r\nHello\r\n', ...more }: Partial<DeliveryJob> & { to?: string[]; text?: string } = {}): DeliveryJob {
+export function jobOf({
+  to = ['user@example.com'],
+  text = 'Subject: hi\r\n\r\nHello\r\n',
+  ...more
+}: Partial<DeliveryJob> & { to?: string[]; text?: string } = {}): DeliveryJob {
   return {
     id: `job_${Math.random()}`,
     messageId: 'em_test',
@@ -35,7 +35,13 @@ export function jobOf({ to = ['user@example.com'], text = 'Subject: hi\r\n\r\nHe
     isSecondLook: false,
     knownName: null,
     tracking: null,
-    recipients: to.map((forwardPath, i) => ({ id: `rcp_${i + 1}`, forwardPath, reversePath: 'bounce@sender.test', traceFields: '', fields: [] })),
+    recipients: to.map((forwardPath, i) => ({
+      id: `rcp_${i + 1}`,
+      forwardPath,
+      reversePath: 'bounce@sender.test',
+      traceFields: '',
+      fields: [],
+    })),
     isProbe: false,
     content: contentOf(text),
     size: text.length,
@@ -79,7 +85,10 @@ interface Wishes {
 }
 
 /** Delivery on this thread, with example.com at these hosts, in order. They share one port, so they differ in address. */
-export function testDelivery(hosts: { host: string; port: number }[], { timeouts, limits, extraAuthorities = [], resolver: wished, eachServer }: Wishes = {}): TestDelivery {
+export function testDelivery(
+  hosts: { host: string; port: number }[],
+  { timeouts, limits, extraAuthorities = [], resolver: wished, eachServer }: Wishes = {},
+): TestDelivery {
   const names = Object.fromEntries(hosts.map(({ host }, i) => [`mx${i + 1}.example.com`, { a: [host] }]))
   const mx = hosts.map((_, i) => [i, `mx${i + 1}.example.com`] as [number, string])
   const resolver = wished ?? fakeResolver({ 'example.com': { mx }, ...names })

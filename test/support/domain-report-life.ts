@@ -40,7 +40,8 @@ export async function hearOfDomains(relay: TestRelay): Promise<void> {
   }
   const { data } = await get('reports')
   expect(data).toHaveLength(3)
-  for (const query of ['kind=tls', 'since=2026-01-01', 'until=2030-01-01', `after=${data[0].id}`, `before=${data[2].id}`]) await get(`reports?${query}`)
+  for (const query of ['kind=tls', 'since=2026-01-01', 'until=2030-01-01', `after=${data[0].id}`, `before=${data[2].id}`])
+    await get(`reports?${query}`)
   for (const { id } of data) {
     await get(`reports/${id}`)
     for (const query of ['', '?limit=1&after=0', '?before=1']) await get(`reports/${id}/rows${query}`)

@@ -16,7 +16,17 @@ const file = fields({ filename: text, content: text }, 'filename', 'content')
 
 const mailbox = fields({ email: { type: 'string', format: 'email' }, name: text }, 'email')
 const personalization = fields(
-  { to: list(mailbox, { minItems: 1 }), cc: list(mailbox), bcc: list(mailbox), subject: text, headers: texts, substitutions: texts, dynamic_template_data: variables, custom_args: texts, send_at: time },
+  {
+    to: list(mailbox, { minItems: 1 }),
+    cc: list(mailbox),
+    bcc: list(mailbox),
+    subject: text,
+    headers: texts,
+    substitutions: texts,
+    dynamic_template_data: variables,
+    custom_args: texts,
+    send_at: time,
+  },
   'to',
 )
 const sendGrid: DoorBody = {
@@ -27,7 +37,13 @@ const sendGrid: DoorBody = {
       reply_to: mailbox,
       subject: text,
       content: list(fields({ type: { enum: ['text/plain', 'text/html'] }, value: text }, 'type', 'value'), { minItems: 1 }),
-      attachments: list(fields({ content: text, filename: text, type: text, disposition: { enum: ['inline', 'attachment'] }, content_id: text }, 'content', 'filename')),
+      attachments: list(
+        fields(
+          { content: text, filename: text, type: text, disposition: { enum: ['inline', 'attachment'] }, content_id: text },
+          'content',
+          'filename',
+        ),
+      ),
       template_id: text,
       headers: texts,
       categories: list(text),
@@ -69,17 +85,50 @@ const postmarkEmail: DoorBody = {
   example: { From: 'App <app@sender.example>', To: 'user@example.net', Subject: 'Hello', HtmlBody: '<p>Hello</p>' },
 }
 const postmarkTemplated: DoorBody = {
-  schema: fields({ ...postmarkFields, TemplateId: text, TemplateAlias: text, TemplateModel: variables, InlineCss: flag }, 'From', 'To', 'TemplateAlias', 'TemplateModel'),
+  schema: fields(
+    { ...postmarkFields, TemplateId: text, TemplateAlias: text, TemplateModel: variables, InlineCss: flag },
+    'From',
+    'To',
+    'TemplateAlias',
+    'TemplateModel',
+  ),
   example: { From: 'App <app@sender.example>', To: 'user@example.net', TemplateAlias: '<own template>', TemplateModel: { name: 'Ann' } },
 }
 const batchOf = ({ schema, example }: DoorBody): DoorBody => ({ schema: list(schema, { minItems: 1 }), example: [example, example] })
-const templatedBatchOf = ({ schema, example }: DoorBody): DoorBody => ({ schema: fields({ Messages: list(schema, { minItems: 1 }) }, 'Messages'), example: { Messages: [example] } })
+const templatedBatchOf = ({ schema, example }: DoorBody): DoorBody => ({
+  schema: fields({ Messages: list(schema, { minItems: 1 }) }, 'Messages'),
+  example: { Messages: [example] },
+})
 
 const answer: Json = { enum: ['yes', 'no'] }
-const mailgunOptions: Json = { 'o:tag': list(text), 'o:testmode': answer, 'o:dkim': { enum: ['yes'] }, 'o:deliverytime': text, 'v:order': text }
+const mailgunOptions: Json = {
+  'o:tag': list(text),
+  'o:testmode': answer,
+  'o:dkim': { enum: ['yes'] },
+  'o:deliverytime': text,
+  'v:order': text,
+}
 const mailgunEmail: DoorBody = {
   schema: fields(
-    { from: text, to: text, cc: text, bcc: text, subject: text, text, html: text, template: text, 't:variables': text, ...mailgunOptions, 'o:tracking': answer, 'o:tracking-opens': answer, 'h:X-Campaign': text, 'h:Reply-To': text, 'recipient-variables': text, attachment: file, inline: file },
+    {
+      from: text,
+      to: text,
+      cc: text,
+      bcc: text,
+      subject: text,
+      text,
+      html: text,
+      template: text,
+      't:variables': text,
+      ...mailgunOptions,
+      'o:tracking': answer,
+      'o:tracking-opens': answer,
+      'h:X-Campaign': text,
+      'h:Reply-To': text,
+      'recipient-variables': text,
+      attachment: file,
+      inline: file,
+    },
     'from',
     'to',
     'text',
@@ -88,7 +137,10 @@ const mailgunEmail: DoorBody = {
 }
 const mailgunMime: DoorBody = {
   schema: fields({ to: text, message: file, ...mailgunOptions }, 'to', 'message'),
-  example: { to: 'user@example.net', message: { filename: 'message', content: 'From: app@sender.example\r\nTo: user@example.net\r\nSubject: Hello\r\n\r\nHello\r\n' } },
+  example: {
+    to: 'user@example.net',
+    message: { filename: 'message', content: 'From: app@sender.example\r\nTo: user@example.net\r\nSubject: Hello\r\n\r\nHello\r\n' },
+  },
 }
 
 /** What our document leaves to the documentation of other services: the bodies that their clients send, by path. */

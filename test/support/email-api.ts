@@ -13,14 +13,12 @@ import { metricsOf } from '../../src/metrics/metrics.ts'
 import { QueueRunner } from '../../src/queue/queue-runner.ts'
 import { WaitingMail } from '../../src/queue/waiting-mail.ts'
 import { acceptBatch } from '../../src/submission/accept-batch.ts'
-import { accept } from '../../src/submission/accept.ts'
-import type { AcceptParts } from '../../src/submission/accept.ts'
+import { accept, type AcceptParts } from '../../src/submission/accept.ts'
 import { IdempotencyKeys } from '../../src/submission/idempotency-keys.ts'
 import { resendFailed } from '../../src/submission/resend-failed.ts'
 import { Uploads } from '../../src/submission/upload.ts'
 import { TemplateList } from '../../src/template/template-list.ts'
-import { startApiServer } from './api-server.ts'
-import type { ApiAnswer, ApiParts, ApiServer, RequestOptions } from './api-server.ts'
+import { startApiServer, type ApiAnswer, type ApiParts, type ApiServer, type RequestOptions } from './api-server.ts'
 import { fileMessageParser } from './file-message-parser.ts'
 import { suppressAtOnce } from './suppress-at-once.ts'
 import { unsubscribeFrame } from './submission-fixture.ts'
@@ -130,7 +128,8 @@ const queueFor = (
       async deliver(job: DeliveryJob, onAttempt: (result: Attempt | Postponed) => void) {
         delivered.push(job)
         await hold()
-        for (const { id, forwardPath } of job.recipients) onAttempt(attemptFor(id, outcomes.get(forwardPath)?.shift() ?? taken, clock.now()))
+        for (const { id, forwardPath } of job.recipients)
+          onAttempt(attemptFor(id, outcomes.get(forwardPath)?.shift() ?? taken, clock.now()))
       },
     },
     { retrySchedule: [minute, 5 * minute], viaSmarthost: false, suppressionPolicyFor: () => suppressAtOnce },

@@ -17,8 +17,7 @@ export async function forgetRecipient(relay: TestRelay, mx: FakeMx, isQuiet: () 
     if (answer.status >= 300) throw new Error(`${method} ${path}: ${JSON.stringify(answer.body)}`)
     return answer.body
   }
-  const settled = (): Promise<void> =>
-    expect.poll(() => db.read("select id from incoming_report where state = 'received'")).toEqual([])
+  const settled = (): Promise<void> => expect.poll(() => db.read("select id from incoming_report where state = 'received'")).toEqual([])
   const receiver = await startReceiver(status(200, {}, `thank you, ${erin}`))
   const { id: webhookId } = await call('POST', '/api/webhooks', { url: receiver.url, payload: 'extended' })
   await call('PATCH', '/api/account', { delivery_notices: true })
@@ -55,7 +54,9 @@ export async function forgetRecipient(relay: TestRelay, mx: FakeMx, isQuiet: () 
   await settled()
   await erase(`gone-${erin}`)
   await call('DELETE', `/api/webhooks/${webhookId}`)
-  const last = (await parts.erasures.begin({ address: erin, localPart: 'erin', domain: 'rcpt.example' }, { accountId: null, sandboxOnly: false })).id
+  const last = (
+    await parts.erasures.begin({ address: erin, localPart: 'erin', domain: 'rcpt.example' }, { accountId: null, sandboxOnly: false })
+  ).id
   await parts.erasures.finished(last)
   await call('GET', `/api/erasures/${first}`)
   for (const query of ['', `?after=${last}`, `?before=${first}`]) await call('GET', `/api/erasures${query}`)

@@ -27,7 +27,14 @@ const parts = {
   noteLookUp: () => {},
   connection: { ehloName: 'relay.test', timeouts: standardTimeouts, secureContext: trustContext([]), loginGate: new LoginGate(() => {}) },
   tlsTroubles: new TlsTroubles(),
-  pool: new ConnectionPool({ maxConnectionsPerHost: 20, maxConnections: 100, messagesPerConnection: 1, messagesPerPrivateConnection: 1, idleMs: 0, waitMs: 1_000 }),
+  pool: new ConnectionPool({
+    maxConnectionsPerHost: 20,
+    maxConnections: 100,
+    messagesPerConnection: 1,
+    messagesPerPrivateConnection: 1,
+    idleMs: 0,
+    waitMs: 1_000,
+  }),
   signer: new DkimSigner(),
   now: Date.now,
 }

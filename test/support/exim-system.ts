@@ -1,5 +1,4 @@
-import { startMailSystem } from './mail-system.ts'
-import type { MailSystem } from './mail-system.ts'
+import { startMailSystem, type MailSystem } from './mail-system.ts'
 
 interface EximOptions {
   listen: { host: string; port: number }

@@ -109,19 +109,14 @@ const truncated = 1 << 9
 const recursionAvailable = 1 << 7
 const rcodes = { noerror: 0, servfail: 2, nxdomain: 3 }
 
-function replyTo(
-  query: DecodedPacket,
-  asked: string,
-  entryAt: (name: string) => FakeEntry | undefined,
-  zone: FakeZone,
-): Packet | null {
+function replyTo(query: DecodedPacket, asked: string, entryAt: (name: string) => FakeEntry | undefined, zone: FakeZone): Packet | null {
   const [question] = query.questions ?? []
   const answers: Answer[] = []
   const seen = new Set<string>()
   let rcode = rcodes.noerror
   let secure = true
   let ttl = 0
-  for (let name: string | undefined = asked; name !== undefined && !seen.has(name); ) {
+  for (let name: string | undefined = asked; name !== undefined && !seen.has(name);) {
     seen.add(name)
     const entry: FakeEntry | undefined = entryAt(name)
     if (entry === 'timeout') return null
@@ -156,7 +151,11 @@ function replyTo(
 function recordsOf(entry: FakeRecords, name: string, ttl: number): Answer[] {
   const common = { name, ttl, class: 'IN' as const }
   return [
-    ...(entry.mx ?? []).map(([preference, exchange]) => ({ type: 'MX' as const, ...common, data: { preference, exchange: exchange || '.' } })),
+    ...(entry.mx ?? []).map(([preference, exchange]) => ({
+      type: 'MX' as const,
+      ...common,
+      data: { preference, exchange: exchange || '.' },
+    })),
     ...(entry.a ?? []).map((data) => ({ type: 'A' as const, ...common, data })),
     ...(entry.aaaa ?? []).map((data) => ({ type: 'AAAA' as const, ...common, data })),
     ...(entry.ns ?? []).map((data) => ({ type: 'NS' as const, ...common, data })),

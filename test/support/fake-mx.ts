@@ -101,7 +101,13 @@ export async function startFakeMx(options: FakeMxOptions = {}): Promise<FakeMx> 
   const waiting: { count: number; resolve: (messages: MxMessage[]) => void }[] = []
   const server = createServer({ noDelay: true }, (socket) => {
     sockets.add(socket)
-    const session: MxSession = { number: mx.sessions.length + 1, remotePort: socket.remotePort ?? 0, commands: [], tls: false, closed: false }
+    const session: MxSession = {
+      number: mx.sessions.length + 1,
+      remotePort: socket.remotePort ?? 0,
+      commands: [],
+      tls: false,
+      closed: false,
+    }
     mx.sessions.push(session)
     socket.on('close', () => {
       session.closed = true

@@ -28,12 +28,14 @@ export async function hearOfMail(relay: TestRelay, mx: FakeMx): Promise<void> {
     const address = `${name}@rcpt.example`
     const { returnPath, data } = await deliver(relay, mx, address)
     if (name === 'spam') await report('fbl@relay.example', composeComplaint({ original: headerOf(data) }))
-    else await report(returnPath, composeDsn({ recipient: address, status: name === 'hard' ? '5.1.1' : '5.2.2', diagnostic: '550 of no use' }))
+    else
+      await report(returnPath, composeDsn({ recipient: address, status: name === 'hard' ? '5.1.1' : '5.2.2', diagnostic: '550 of no use' }))
     await report(returnPath, composeVacation())
   }
   const { data } = await operator('GET', '/api/feedback?purpose=bounce&result=bounced')
   expect(data).toHaveLength(3)
-  for (const query of ['limit=1', `email_id=${data[0].email_id}`, `after=${data[0].id}`, `before=${data[1].id}`]) await operator('GET', `/api/feedback?${query}`)
+  for (const query of ['limit=1', `email_id=${data[0].email_id}`, `after=${data[0].id}`, `before=${data[1].id}`])
+    await operator('GET', `/api/feedback?${query}`)
   await relay.call('GET', '/api/feedback')
   await operator('GET', `/api/feedback/${data[0].id}`)
   expect((await relay.call('GET', '/api/suppressions/full@rcpt.example')).body).toMatchObject({ origin: 'bounce' })

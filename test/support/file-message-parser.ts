@@ -1,5 +1,4 @@
-import { startMessageParser } from '../../src/message/message-parser.ts'
-import type { MessageParser } from '../../src/message/message-parser.ts'
+import { startMessageParser, type MessageParser } from '../../src/message/message-parser.ts'
 import { onFileFinished } from './file-finished.ts'
 
 let parser: MessageParser | undefined

@@ -1,13 +1,22 @@
-import { inTheEnd } from './fitting.ts'
-import type { Fitting, MakerParts, Makers } from './fitting.ts'
+import { inTheEnd, type Fitting, type MakerParts, type Makers } from './fitting.ts'
 import { made } from './owned-objects.ts'
 import { startReceiver, status } from './webhook-receiver.ts'
 
 /** Emails in the state that a change of them needs. */
 export function emails({ relay, call, next }: MakerParts): Makers {
   const send = async (fields: Record<string, unknown>): Promise<string> =>
-    (await made(call, '/api/emails', { from: 'app@sender.example', to: `delivered+${next()}@simulator.test`, subject: 'Hello', text: 'Hello', ...fields })).id
-  const scheduled = async (): Promise<Fitting> => ({ parameters: { id: await send({ scheduled_at: new Date(relay.clock.now() + 3_600_000).toISOString() }) } })
+    (
+      await made(call, '/api/emails', {
+        from: 'app@sender.example',
+        to: `delivered+${next()}@simulator.test`,
+        subject: 'Hello',
+        text: 'Hello',
+        ...fields,
+      })
+    ).id
+  const scheduled = async (): Promise<Fitting> => ({
+    parameters: { id: await send({ scheduled_at: new Date(relay.clock.now() + 3_600_000).toISOString() }) },
+  })
   return {
     'PATCH /api/emails/{id}': scheduled,
     'POST /api/emails/{id}/cancel': scheduled,
@@ -71,7 +80,12 @@ export function webhooks({ call, keep, next }: MakerParts): Makers {
     const receiver = await startReceiver(status(200))
     const { id } = await made(call, '/api/webhooks', { url: receiver.url, events: ['email.complained'] })
     keep(id)
-    await made(call, '/api/emails', { from: 'app@sender.example', to: `complained+${next()}@simulator.test`, subject: 'Hello', text: 'Hello' })
+    await made(call, '/api/emails', {
+      from: 'app@sender.example',
+      to: `complained+${next()}@simulator.test`,
+      subject: 'Hello',
+      text: 'Hello',
+    })
     return id
   }
   const delivered = async (): Promise<Fitting> => {

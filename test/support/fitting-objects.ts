@@ -1,5 +1,4 @@
-import { exampleOf } from './fitting.ts'
-import type { Fitting, MakerParts, Makers } from './fitting.ts'
+import { exampleOf, type Fitting, type MakerParts, type Makers } from './fitting.ts'
 import { emails, queues, templates, webhooks } from './fitting-mail.ts'
 import { links, sessions } from './fitting-people.ts'
 import type { Call } from './owned-objects.ts'
@@ -12,7 +11,9 @@ interface FittingMaker {
 
 /** The maker for the longest beginning of the template that there is one for. */
 const inside = (makers: Makers, template: string): Makers[string] | undefined => {
-  const [place] = Object.keys(makers).filter((known) => template === known || template.startsWith(`${known}/`)).toSorted((a, b) => b.length - a.length)
+  const [place] = Object.keys(makers)
+    .filter((known) => template === known || template.startsWith(`${known}/`))
+    .toSorted((a, b) => b.length - a.length)
   return place === undefined ? undefined : makers[place]
 }
 
@@ -48,7 +49,12 @@ function everything({ call, next }: MakerParts): Makers {
     '/api/accounts/{id}': (number) => ({ name: `account ${number}` }),
     '/api/api-keys/{id}': (number) => ({ name: `key ${number}` }),
     '/api/domains/{idOrName}': (number) => ({ name: `made${number}.example` }),
-    '/api/emails/{id}': (number) => ({ from: 'app@sender.example', to: 'delivered@simulator.test', subject: `Hello ${number}`, text: 'Hello' }),
+    '/api/emails/{id}': (number) => ({
+      from: 'app@sender.example',
+      to: 'delivered@simulator.test',
+      subject: `Hello ${number}`,
+      text: 'Hello',
+    }),
     '/api/suppressions/{idOrEmail}': (number) => ({ email: `gone${number}@example.com` }),
     '/api/templates/{idOrAlias}': (number) => ({ name: `Welcome ${number}`, subject: 'Hello', html: '<p>Hello</p>' }),
     '/api/users/{id}': (number) => ({ email: `invited${number}@example.com`, role: 'member' }),

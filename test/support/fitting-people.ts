@@ -4,8 +4,7 @@ import { deleteUser } from '../../src/account/user-changes.ts'
 import type { StoredUser } from '../../src/account/user.ts'
 import { sessionCookie } from '../../src/http/session-cookie.ts'
 import { fromBase32 } from './base32.ts'
-import { exampleOf } from './fitting.ts'
-import type { MakerParts, Makers } from './fitting.ts'
+import { exampleOf, type MakerParts, type Makers } from './fitting.ts'
 import { made } from './owned-objects.ts'
 
 /** Links as people get them, in a mail or from somebody else. */
@@ -29,7 +28,13 @@ export function links({ relay, call, next }: MakerParts): Makers {
     },
     '/u/{token}': async () => {
       const html = '<a href="{{unsubscribe_url}}">No more</a>'
-      const { id } = await made(call, '/api/emails', { from: 'app@sender.example', to: `reader${next()}@example.com`, subject: 'News', html, unsubscribe: true })
+      const { id } = await made(call, '/api/emails', {
+        from: 'app@sender.example',
+        to: `reader${next()}@example.com`,
+        subject: 'News',
+        html,
+        unsubscribe: true,
+      })
       const { body } = await call('GET', `/api/emails/${id}`)
       return { parameters: { token: /\/u\/([^"]+)/.exec(body.html)?.[1] ?? '' } }
     },
@@ -54,7 +59,8 @@ export function sessions({ relay, next, document }: MakerParts): Makers {
     const cookie = sessionCookie(config.baseUrl).give(secret).replace(/;.*/, '')
     return { id: session.id, fitting: { headers: { cookie }, own: { email: user.email, password: shown.password } } }
   }
-  const code = async ({ id }: StoredUser): Promise<string> => totpCode(fromBase32((await people.secondFactors.begin(id)).secret), totpStepAt(clock.now()))
+  const code = async ({ id }: StoredUser): Promise<string> =>
+    totpCode(fromBase32((await people.secondFactors.begin(id)).secret), totpStepAt(clock.now()))
   return {
     '/session': async () => (await logIn(await add())).fitting,
     'POST /session': async () => {

@@ -1,5 +1,4 @@
-import { createServer } from 'node:net'
-import type { Server, Socket } from 'node:net'
+import { createServer, type Server, type Socket } from 'node:net'
 
 /** Where a host falls silent; `never`: it takes mail. */
 export type SilentAt = 'banner' | 'ehlo' | 'mail' | 'rcpt' | 'data' | 'dot' | 'never'

@@ -23,10 +23,34 @@ const targets = [
   'http://xn--bcher-kva.example/',
 ]
 const others = [
-  'mailto:help@shop.example?subject=Order', 'tel:+49301234', 'sms:+1555', '#top', '/relative', 'page.html', '//host.example/x', '{{url}}',
-  'javascript:void(0)', 'data:text/html,hi', 'cid:logo', 'https://', 'http:// /', 'shop:open?id=1', '', ' ', 'ftp://files.example/x', 'httpsx://no.example/',
+  'mailto:help@shop.example?subject=Order',
+  'tel:+49301234',
+  'sms:+1555',
+  '#top',
+  '/relative',
+  'page.html',
+  '//host.example/x',
+  '{{url}}',
+  'javascript:void(0)',
+  'data:text/html,hi',
+  'cid:logo',
+  'https://',
+  'http:// /',
+  'shop:open?id=1',
+  '',
+  ' ',
+  'ftp://files.example/x',
+  'httpsx://no.example/',
 ]
-const texts = ['Thank you for your order.', '{{name}}, it is on its way!', 'Größe &auml;&ouml; 10 &lt; 20 && "so" \'said\' <3', 'a &amp; b', '🛒 Überraschung', '<notatag', 'x<y>z']
+const texts = [
+  'Thank you for your order.',
+  '{{name}}, it is on its way!',
+  'Größe &auml;&ouml; 10 &lt; 20 && "so" \'said\' <3',
+  'a &amp; b',
+  '🛒 Überraschung',
+  '<notatag',
+  'x<y>z',
+]
 
 type Random = ReturnType<typeof seededRandom>
 const one = <T>(random: Random, from: readonly T[]): T => from[random(from.length)] as T
@@ -42,8 +66,28 @@ function attribute(random: Random, name: string, value: string): string {
 function anchor(random: Random): string {
   const target = random(3) === 0 ? one(random, others) : one(random, targets)
   const attributes = [attribute(random, 'href', target)]
-  if (random(2) === 0) attributes.unshift(one(random, ['class="btn"', 'style="color:#fff;background:url(https://img.example/a>b.png)"', 'target=_blank', 'title="a > b"', 'data-x', 'download=""']))
-  if (random(6) === 0) attributes.push(one(random, ['href="https://second.example/"', 'data-sterna-track="off"', 'clicktracking=off', 'ses:no-track', 'DATA-STERNA-TRACK=" Off "', 'data-sterna-track="on"']))
+  if (random(2) === 0)
+    attributes.unshift(
+      one(random, [
+        'class="btn"',
+        'style="color:#fff;background:url(https://img.example/a>b.png)"',
+        'target=_blank',
+        'title="a > b"',
+        'data-x',
+        'download=""',
+      ]),
+    )
+  if (random(6) === 0)
+    attributes.push(
+      one(random, [
+        'href="https://second.example/"',
+        'data-sterna-track="off"',
+        'clicktracking=off',
+        'ses:no-track',
+        'DATA-STERNA-TRACK=" Off "',
+        'data-sterna-track="on"',
+      ]),
+    )
   const gap = one(random, [' ', ' ', '\n', '\t ', '/'])
   const close = one(random, ['</a>', '</a>', '</A >', '', '</a\n>'])
   return `<${one(random, ['a', 'a', 'A'])}${gap}${attributes.join(' ')}${one(random, ['', ' ', ' /'])}>${one(random, texts)}${close}`
@@ -73,13 +117,26 @@ const hidden = (random: Random): string =>
     '<link rel="stylesheet" href="https://link.example/x.css">',
     '<form action="https://form.example/"><input name=x></form>',
     '<img src="https://img.example/logo.png" alt="<a href=https://alt.example/>">',
-    '<!-->', '<!--->', '<!-- a --!>', '<!-- a -- b -->', '<!DOCTYPE >', '<?xml version="1.0"?>', '</>', '</ p>', '<!>', '<! x >',
+    '<!-->',
+    '<!--->',
+    '<!-- a --!>',
+    '<!-- a -- b -->',
+    '<!DOCTYPE >',
+    '<?xml version="1.0"?>',
+    '</>',
+    '</ p>',
+    '<!>',
+    '<! x >',
     '<map name=m><area shape=rect coords="0,0,1,1" href="https://area.example/"></map>',
     '<noscript><a href="https://noscript.example/">yes</a></noscript>',
     '<o:p>&nbsp;</o:p>',
     '<p title="unfinished>',
     '">',
-    '<td a=b"c>', '<a', '<a href', '<div =x>', '<p/class=x/>',
+    '<td a=b"c>',
+    '<a',
+    '<a href',
+    '<div =x>',
+    '<p/class=x/>',
   ])
 
 const row = (random: Random): string => `<tr><td style="padding:8px"><p>${one(random, texts)} ${anchor(random)}</p></td></tr>\n`
@@ -87,12 +144,24 @@ const row = (random: Random): string => `<tr><td style="padding:8px"><p>${one(ra
 /** A newsletter or receipt as the tools of the trade write it, with what goes wrong in practice; the same for the same seed. */
 export function htmlMail(seed: number, rows = 3 + (seed % 30)): string {
   const random = seededRandom(seed)
-  const head = '<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0 Transitional//EN" "http://www.w3.org/TR/xhtml1/DTD/xhtml1-transitional.dtd">\n<html><head><meta charset="utf-8"><title>Your order <a href="https://title.example/"></title></head>\n'
+  const head =
+    '<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0 Transitional//EN" "http://www.w3.org/TR/xhtml1/DTD/xhtml1-transitional.dtd">\n<html><head><meta charset="utf-8"><title>Your order <a href="https://title.example/"></title></head>\n'
   let html = random(5) === 0 ? '' : head + '<body bgcolor=#ffffff>\n'
   html += '<table role="presentation"><tbody>\n'
   for (let i = 0; i < rows; i++) {
     const kind = random(10)
     html += kind < 6 ? row(random) : kind < 7 ? outlook(random) : kind < 8 ? hidden(random) : anchor(random)
   }
-  return html + one(random, ['</table></body></html>\n', '</table></body></html>', '', '</TABLE></BODY>', '</body><p>behind</p></body>', '<!-- end', '<a href="https://open.example/'])
+  return (
+    html +
+    one(random, [
+      '</table></body></html>\n',
+      '</table></body></html>',
+      '',
+      '</TABLE></BODY>',
+      '</body><p>behind</p></body>',
+      '<!-- end',
+      '<a href="https://open.example/',
+    ])
+  )
 }

@@ -7,7 +7,10 @@ export async function keepReport({ db, clock }: { db: Pick<Database, 'write'>; c
   const now = clock.now()
   const id = newId('rep', now)
   await db.write([
-    { sql: `insert into incoming_content (id, box, cost, bytes) values (:id, 'proved', 4096, :bytes)`, params: { id, bytes: Buffer.from('Subject: Hi\r\n\r\nHello\r\n') } },
+    {
+      sql: `insert into incoming_content (id, box, cost, bytes) values (:id, 'proved', 4096, :bytes)`,
+      params: { id, bytes: Buffer.from('Subject: Hi\r\n\r\nHello\r\n') },
+    },
     {
       sql: `insert into incoming_report
               (id, received_at, purpose, forward_path, remote_address, ehlo_name, tls, size, content_id, state, result, account_id, settled_at)

@@ -69,7 +69,7 @@ export async function startKnot(zones: string[]): Promise<KnotServer> {
 }
 
 async function answers(ask: () => Promise<unknown>): Promise<void> {
-  for (const deadline = Date.now() + 20_000; ; ) {
+  for (const deadline = Date.now() + 20_000; ;) {
     try {
       await ask()
       return

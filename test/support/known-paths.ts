@@ -24,7 +24,9 @@ export class KnownPaths {
 
   /** `kept` are those whose removal would end the run; nothing asks for them. */
   constructor(document: OpenApiDocument, kept: string[]) {
-    const places = Object.keys(document.paths).flatMap((template) => Array.from(template.matchAll(/\{(\w+)\}/g), ({ index, 0: parameter }) => template.slice(0, index + parameter.length)))
+    const places = Object.keys(document.paths).flatMap((template) =>
+      Array.from(template.matchAll(/\{(\w+)\}/g), ({ index, 0: parameter }) => template.slice(0, index + parameter.length)),
+    )
     this.#places = [...new Set(places)].map((place) => ({
       place,
       name: /\{(\w+)\}$/.exec(place)?.[1] ?? '',
@@ -71,7 +73,9 @@ export class KnownPaths {
 
   /** Parameters that belong together, for as much of the template as they are known for. */
   parametersFor(template: string, number: number): Parameters {
-    const places = this.#places.filter(({ place }) => template === place || template.startsWith(`${place}/`)).toSorted((a, b) => b.place.length - a.place.length)
+    const places = this.#places
+      .filter(({ place }) => template === place || template.startsWith(`${place}/`))
+      .toSorted((a, b) => b.place.length - a.place.length)
     const known = places.map(({ place }) => this.#found.get(place)).find((found) => found !== undefined) ?? []
     return known[number % Math.max(known.length, 1)] ?? {}
   }

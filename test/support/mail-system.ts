@@ -69,7 +69,8 @@ export async function startMailSystem(options: MailSystemOptions): Promise<MailS
   const { path: root, remove } = temporaryDirectory()
   const accounts = users.map((user, place) => ({ user, id: 901 + place }))
   const all = {
-    '/etc/passwd': readFileSync('/etc/passwd', 'utf8') + accounts.map(({ user, id }) => `${user}:x:${id}:${id}::/nonexistent:/bin/false\n`).join(''),
+    '/etc/passwd':
+      readFileSync('/etc/passwd', 'utf8') + accounts.map(({ user, id }) => `${user}:x:${id}:${id}::/nonexistent:/bin/false\n`).join(''),
     '/etc/group': readFileSync('/etc/group', 'utf8') + accounts.map(({ user, id }) => `${user}:x:${id}:\n`).join(''),
     '/etc/resolv.conf': `nameserver ${nameServer}\n`,
     ...files,

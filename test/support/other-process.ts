@@ -17,7 +17,9 @@ export function inOtherProcess(
   const root = JSON.stringify(new URL('../../src/', import.meta.url).href)
   // A file, because threads are started with the options that a script on the command line needs, and refuse them.
   writeFileSync(file, `const source = (path) => import(${root} + path)\nconst given = ${JSON.stringify(given)}\n${script}`)
-  const { signal, stdout, stderr } = spawnSync('sh', ['-c', `ulimit -n ${files} && exec "$0" "$1"`, process.execPath, file], { encoding: 'utf8' })
+  const { signal, stdout, stderr } = spawnSync('sh', ['-c', `ulimit -n ${files} && exec "$0" "$1"`, process.execPath, file], {
+    encoding: 'utf8',
+  })
   remove()
   return { signal, stdout, stderr }
 }

@@ -14,7 +14,10 @@ export async function made(call: Call, path: string, body: unknown): Promise<any
  * Makes one of everything that an account can have, and gives the paths to them by their template: one for every
  * template of the API whose last part is a parameter.
  */
-export async function makeObjects(call: Call, own: { accountId: string; domain: string; userId: string; reportId: string }): Promise<Record<string, string>> {
+export async function makeObjects(
+  call: Call,
+  own: { accountId: string; domain: string; userId: string; reportId: string },
+): Promise<Record<string, string>> {
   const make = async (path: string, body: unknown): Promise<string> => (await made(call, path, body)).id
   const webhook = await make('/api/webhooks', { url: 'https://hooks.example/in' })
   const template = await make('/api/templates', { name: 'Welcome', subject: 'Hello', html: '<p>Hello</p>' })

@@ -56,7 +56,7 @@ function parseSample(line: string): ParsedMetric['samples'][number] {
   const value = number === '+Inf' ? Infinity : Number(number)
   if (!metricName.test(name) || number === '' || Number.isNaN(value)) throw new Error(`no sample: ${line}`)
   const labels: Record<string, string> = {}
-  for (let rest = body; rest !== ''; ) {
+  for (let rest = body; rest !== '';) {
     const [whole = '', label = '', text = '', comma] = /^([^=,{}"]+)="((?:[^"\\]|\\["\\n])*)"(,|$)/.exec(rest) ?? []
     if (!labelName.test(label) || label in labels || (comma === ',' && rest.length === whole.length)) throw new Error(`no labels: ${line}`)
     labels[label] = text.replace(/\\(.)/g, (_, char: string) => (char === 'n' ? '\n' : char))

@@ -14,8 +14,7 @@ import { SessionEntry } from '../../src/http/session-entry.ts'
 import { silentLog } from '../../src/log.ts'
 import { SendingDomains } from '../../src/sending-domain/sending-domains.ts'
 import { WebhookList } from '../../src/webhook/webhook-list.ts'
-import { startApiServer } from './api-server.ts'
-import type { ApiAnswer, ApiParts, ApiServer } from './api-server.ts'
+import { startApiServer, type ApiAnswer, type ApiParts, type ApiServer } from './api-server.ts'
 import { fakeResolver } from './fake-resolver.ts'
 
 export const plans = { byName: { free: 100, starter: 500 }, standard: 'free' }
@@ -34,22 +33,34 @@ export interface PeopleApi extends ApiServer {
 /** The endpoints for accounts, keys, users and sessions, over a real store. */
 export async function startPeopleApi(baseUrl = 'https://mail.example.com'): Promise<PeopleApi> {
   const made: { sendingDomains?: SendingDomains; webhooks?: WebhookList } = {}
-  const api = await startApiServer(
-    (parts) => {
-      const { sendingDomains, webhooks } = Object.assign(made, ownersOfThings(parts))
-      const entry = new SessionEntry({ baseUrl, sessions: parts.people.sessions, audit: parts.audit })
-      const removal = { ...parts, sendingDomains, webhooks }
-      const all = { ...parts, ...parts.people, refusedLogins: new RefusedLogins(parts.log), entry, baseUrl, plans, removal, sendingDomains }
-      const resources = [apiKeyOperations, accountOperations, userOperations, auditOperations, sessionOperations, passwordOperations, entryOperations]
-      return resources.flatMap((operations) => operations(all))
-    },
-  )
+  const api = await startApiServer((parts) => {
+    const { sendingDomains, webhooks } = Object.assign(made, ownersOfThings(parts))
+    const entry = new SessionEntry({ baseUrl, sessions: parts.people.sessions, audit: parts.audit })
+    const removal = { ...parts, sendingDomains, webhooks }
+    const all = { ...parts, ...parts.people, refusedLogins: new RefusedLogins(parts.log), entry, baseUrl, plans, removal, sendingDomains }
+    const resources = [
+      apiKeyOperations,
+      accountOperations,
+      userOperations,
+      auditOperations,
+      sessionOperations,
+      passwordOperations,
+      entryOperations,
+    ]
+    return resources.flatMap((operations) => operations(all))
+  })
   return { ...api, ...(made as Required<typeof made>), ...logins(api) }
 }
 
 function ownersOfThings({ db, clock, audit }: ApiParts) {
   const secrets = secretsFrom(Buffer.alloc(32, 1))
-  const settings = { hostname: 'mail.example.com', trackingHost: 'mail.example.com', returnPathDomain: 'mail.example.com', takesReports: true, keepOldKeysMs: 1 }
+  const settings = {
+    hostname: 'mail.example.com',
+    trackingHost: 'mail.example.com',
+    returnPathDomain: 'mail.example.com',
+    takesReports: true,
+    keepOldKeysMs: 1,
+  }
   return {
     sendingDomains: new SendingDomains({ db, clock, audit, secrets, log: silentLog, resolver: fakeResolver({}), settings }),
     webhooks: new WebhookList({ db, clock, secrets, onEnabled: () => {} }, { allowHttp: true }),
@@ -60,7 +71,12 @@ function logins({ accounts, people, request }: ApiServer): Pick<PeopleApi, 'addU
   const addUser: PeopleApi['addUser'] = async ({ role = 'owner', operator = false, account = 'acme', email } = {}) => {
     const { id: accountId } = accounts.findAccount(account) ?? (await accounts.create(account, 'free'))
     const password = randomBytes(10).toString('hex')
-    const { token } = await people.users.invite({ accountId, role, operator, email: email ?? `${randomBytes(4).toString('hex')}@${account}.example` })
+    const { token } = await people.users.invite({
+      accountId,
+      role,
+      operator,
+      email: email ?? `${randomBytes(4).toString('hex')}@${account}.example`,
+    })
     return { ...(await people.users.takeInvitation(token, password)), password }
   }
   const login: PeopleApi['login'] = async (email, password, code) => {

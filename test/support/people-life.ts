@@ -39,7 +39,10 @@ export async function keepPeople(relay: TestRelay, command: (...argv: string[]) 
   await readAudit(relay, token)
 }
 
-async function keepUsers(relay: TestRelay, { token, command }: { token: string; command: (...argv: string[]) => Promise<string> }): Promise<void> {
+async function keepUsers(
+  relay: TestRelay,
+  { token, command }: { token: string; command: (...argv: string[]) => Promise<string> },
+): Promise<void> {
   const invited = await ask(relay, 'POST', '/api/users', { token }, { email: 'bob@test.example', role: 'member' })
   await command('user', 'list')
   await submit(relay, await command('user', 'reset', 'bob@test.example'), { password: 'battery staple' })

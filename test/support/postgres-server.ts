@@ -27,7 +27,21 @@ export function startPostgres(): PostgresServer {
   // Not the locale C: that text is compared byte by byte must not depend on how the database was made.
   const options = `-c listen_addresses='' -c unix_socket_directories='${directory}' -c fsync=off`
   try {
-    asOwner('initdb', '-D', data, '-U', 'sterna', '-A', 'trust', '-E', 'UTF8', '--locale-provider=icu', '--icu-locale=en', '--locale=C.UTF-8', '--no-sync')
+    asOwner(
+      'initdb',
+      '-D',
+      data,
+      '-U',
+      'sterna',
+      '-A',
+      'trust',
+      '-E',
+      'UTF8',
+      '--locale-provider=icu',
+      '--icu-locale=en',
+      '--locale=C.UTF-8',
+      '--no-sync',
+    )
     asOwner('pg_ctl', '-D', data, '-l', join(directory, 'log'), '-o', options, '-w', 'start')
   } catch (error) {
     remove()
@@ -44,12 +58,27 @@ export function startPostgres(): PostgresServer {
 
 function binaries(): string {
   const root = '/usr/lib/postgresql'
-  const newest = readdirSync(root).map(Number).toSorted((a, b) => b - a)[0]
+  const newest = readdirSync(root)
+    .map(Number)
+    .toSorted((a, b) => b - a)[0]
   return join(root, String(newest), 'bin')
 }
 
 function psql(program: string, host: string, script: string): Promise<string> {
-  const words = ['-h', host, '-U', 'sterna', '-d', 'postgres', '--no-psqlrc', '--quiet', '--tuples-only', '--no-align', '-v', 'ON_ERROR_STOP=1']
+  const words = [
+    '-h',
+    host,
+    '-U',
+    'sterna',
+    '-d',
+    'postgres',
+    '--no-psqlrc',
+    '--quiet',
+    '--tuples-only',
+    '--no-align',
+    '-v',
+    'ON_ERROR_STOP=1',
+  ]
   const env = { ...process.env, PGCLIENTENCODING: 'UTF8', PGOPTIONS: '-c client_min_messages=warning' }
   return new Promise((resolve, reject) => {
     const child = execFile(program, words, { env, maxBuffer: 64 * 1024 * 1024 }, (error, stdout, stderr) => {

@@ -12,12 +12,10 @@ import { keepPeople } from './people-life.ts'
 import { hearBack } from './return-path-life.ts'
 import { search } from './search-life.ts'
 import { SmtpClient } from './smtp-client.ts'
-import { startTestRelay } from './start-relay.ts'
-import type { TestRelay } from './start-relay.ts'
+import { startTestRelay, type TestRelay } from './start-relay.ts'
 import { readMail, trackingSettings } from './tracking-life.ts'
 import { unsubscribe } from './unsubscribe-life.ts'
-import { startReceiver, status } from './webhook-receiver.ts'
-import type { WebhookReceiver } from './webhook-receiver.ts'
+import { startReceiver, status, type WebhookReceiver } from './webhook-receiver.ts'
 
 const minute = 60_000
 const hour = 60 * minute
@@ -121,7 +119,10 @@ async function pause(relay: TestRelay): Promise<void> {
 
 async function addWebhooks(relay: TestRelay, good: WebhookReceiver, bad: WebhookReceiver): Promise<string[]> {
   const ids: string[] = []
-  for (const fields of [{ url: good.url, payload: 'extended' }, { url: bad.url, events: ['email.delivered'] }]) {
+  for (const fields of [
+    { url: good.url, payload: 'extended' },
+    { url: bad.url, events: ['email.delivered'] },
+  ]) {
     ids.push((await call(relay, 'POST', '/api/webhooks', fields)).id)
   }
   await command(relay, 'webhook', 'add', good.url, '--account', 'test', '--sandbox')
@@ -297,13 +298,14 @@ async function followEvents(relay: TestRelay): Promise<void> {
   const list = (query: string) => call(relay, 'GET', `/api/events?${query}`)
   const [newest, older] = (await list('limit=2')).data
   await call(relay, 'GET', `/api/events/${newest.id}`)
-  for (const query of [`after=${newest.id}`, `before=${older.id}`, `order=asc&after=${older.id}`, `order=asc&before=${newest.id}`]) await list(query)
+  for (const query of [`after=${newest.id}`, `before=${older.id}`, `order=asc&after=${older.id}`, `order=asc&before=${newest.id}`])
+    await list(query)
   const times = 'since=2026-01-01T00:00:00Z&until=2027-01-01T00:00:00Z'
   await list(`type=email.sent&email_id=${newest.data.email_id}&to=ann@rcpt.example&${times}`)
   const response = await fetch(`${relay.baseUrl}/api/events/stream`, { headers: { authorization: `Bearer ${relay.token}` } })
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
   await relay.send('delivered@simulator.test')
-  for (let text = ''; !text.includes('event: email.delivered'); ) text += (await reader.read()).value
+  for (let text = ''; !text.includes('event: email.delivered');) text += (await reader.read()).value
   await reader.cancel()
   await isQuiet(relay)
 }
@@ -313,7 +315,8 @@ async function keepSuppressions(relay: TestRelay): Promise<void> {
     await call(relay, 'POST', '/api/suppressions', { email })
   }
   const { data } = await call(relay, 'GET', '/api/suppressions')
-  for (const query of ['origin=bounce', `after=${data[0].id}`, `before=${data[1].id}`]) await call(relay, 'GET', `/api/suppressions?${query}`)
+  for (const query of ['origin=bounce', `after=${data[0].id}`, `before=${data[1].id}`])
+    await call(relay, 'GET', `/api/suppressions?${query}`)
   for (const name of [data[0].id, data[1].email]) {
     await call(relay, 'GET', `/api/suppressions/${name}`)
     await call(relay, 'DELETE', `/api/suppressions/${name}`)

@@ -24,19 +24,44 @@ export interface GeneratedRequest {
 }
 
 const awkwardText = fc.oneof(
-  fc.constantFrom('%00', '..', '.', 'x'.repeat(3000), "'", '*', 'constructor', '%ff', 'a/b', '?', '#', 'EM_0', 'em_01kahk3yq4x8v5t2n7m9b6c1d0'),
+  fc.constantFrom(
+    '%00',
+    '..',
+    '.',
+    'x'.repeat(3000),
+    "'",
+    '*',
+    'constructor',
+    '%ff',
+    'a/b',
+    '?',
+    '#',
+    'EM_0',
+    'em_01kahk3yq4x8v5t2n7m9b6c1d0',
+  ),
   fc.string({ unit: 'binary', maxLength: 40 }),
 )
-const orAwkward = (usual: fc.Arbitrary<string>): fc.Arbitrary<string> => fc.oneof({ weight: 6, arbitrary: usual }, { weight: 1, arbitrary: awkwardText })
+const orAwkward = (usual: fc.Arbitrary<string>): fc.Arbitrary<string> =>
+  fc.oneof({ weight: 6, arbitrary: usual }, { weight: 1, arbitrary: awkwardText })
 const someId = orAwkward(knownId)
 
 const headersFor = (mediaType: string): fc.Arbitrary<Record<string, string>> =>
   fc.record(
     {
-      'content-type': fc.oneof({ weight: 30, arbitrary: fc.constant(contentTypeOf(mediaType)) }, { weight: 1, arbitrary: fc.constantFrom('text/plain', 'application/xml', '') }),
-      'x-forwarded-for': fc.oneof({ weight: 12, arbitrary: fc.ipV4() }, { weight: 1, arbitrary: fc.ipV6() }, { weight: 1, arbitrary: awkwardText }),
+      'content-type': fc.oneof(
+        { weight: 30, arbitrary: fc.constant(contentTypeOf(mediaType)) },
+        { weight: 1, arbitrary: fc.constantFrom('text/plain', 'application/xml', '') },
+      ),
+      'x-forwarded-for': fc.oneof(
+        { weight: 12, arbitrary: fc.ipV4() },
+        { weight: 1, arbitrary: fc.ipV6() },
+        { weight: 1, arbitrary: awkwardText },
+      ),
       accept: fc.constantFrom('application/json', 'application/problem+json', '*/*', 'text/html'),
-      'idempotency-key': fc.oneof({ weight: 6, arbitrary: fc.uuid() }, { weight: 1, arbitrary: fc.constantFrom('a', 'b', '', 'x'.repeat(257), 'é') }),
+      'idempotency-key': fc.oneof(
+        { weight: 6, arbitrary: fc.uuid() },
+        { weight: 1, arbitrary: fc.constantFrom('a', 'b', '', 'x'.repeat(257), 'é') },
+      ),
       prefer: fc.constantFrom('handling=strict', 'handling=lenient'),
       'x-batch-validation': fc.constantFrom('strict', 'permissive', 'no'),
       'last-event-id': fc.oneof(fc.constant('<own event>'), someId),
@@ -46,12 +71,25 @@ const headersFor = (mediaType: string): fc.Arbitrary<Record<string, string>> =>
 
 function bodiesOf(schema: Json | undefined, example: unknown, root: Json): fc.Arbitrary<string | undefined> {
   const generated = schema ? fromSchema(schema, root) : fc.constant({})
-  const shown = example === undefined ? generated : fc.oneof({ weight: 1, arbitrary: generated }, { weight: 2, arbitrary: fc.constant(example) }, { weight: 2, arbitrary: overlaid(example, generated) })
+  const shown =
+    example === undefined
+      ? generated
+      : fc.oneof(
+          { weight: 1, arbitrary: generated },
+          { weight: 2, arbitrary: fc.constant(example) },
+          { weight: 2, arbitrary: overlaid(example, generated) },
+        )
   const text = (value: unknown): string => JSON.stringify(value)
   return fc.oneof(
     { weight: 6, arbitrary: shown.map(text) },
     { weight: 3, arbitrary: mutated(shown).map(text) },
-    { weight: 1, arbitrary: fc.oneof(hostileValue.map(text), fc.constantFrom(undefined, '', '{', '[1,', '{"a":1,"a":2}', '{"subject":1e309}', '\ufeff{}', '['.repeat(10_000))) },
+    {
+      weight: 1,
+      arbitrary: fc.oneof(
+        hostileValue.map(text),
+        fc.constantFrom(undefined, '', '{', '[1,', '{"a":1,"a":2}', '{"subject":1e309}', '\ufeff{}', '['.repeat(10_000)),
+      ),
+    },
   )
 }
 

@@ -1,11 +1,9 @@
 import { IncomingReports } from '../../src/feedback/incoming-reports.ts'
 import { ReportBudget } from '../../src/feedback/report-budget.ts'
-import { startReturnPathServer } from '../../src/feedback/return-path-server.ts'
-import type { ReturnPathOptions } from '../../src/feedback/return-path-server.ts'
+import { startReturnPathServer, type ReturnPathOptions } from '../../src/feedback/return-path-server.ts'
 import { silentLog } from '../../src/log.ts'
 import { metricsOf } from '../../src/metrics/metrics.ts'
-import { encodeToken } from '../../src/smtp/verp.ts'
-import type { TokenPurpose } from '../../src/smtp/verp.ts'
+import { encodeToken, type TokenPurpose } from '../../src/smtp/verp.ts'
 import { loadOrMakeCertificate } from '../../src/smtp-server/self-signed-certificate.ts'
 import { openDatabase } from '../../src/store/sqlite-database.ts'
 import { onFileFinished } from './file-finished.ts'
@@ -72,7 +70,8 @@ export async function startTestReturnPath(options: Partial<ReturnPathOptions> & 
     /** Its `require` may be replaced, to fill the disk. */
     space,
     /** The local part of an address. */
-    token: (purpose: TokenPurpose, createdAt = clock.now()): string => encodeToken(purpose, { recipientId: tokenHolder, createdAt }, tokenKey),
+    token: (purpose: TokenPurpose, createdAt = clock.now()): string =>
+      encodeToken(purpose, { recipientId: tokenHolder, createdAt }, tokenKey),
     async connect(how: { greeting?: boolean; localAddress?: string } = {}): Promise<SmtpClient> {
       const client = await SmtpClient.connect(port, how)
       clients.push(client)
@@ -85,7 +84,10 @@ export async function startTestReturnPath(options: Partial<ReturnPathOptions> & 
       return client
     },
     /** The reports that nobody has settled. */
-    waiting: () => db.read<{ forward_path: string; purpose: string }>("select forward_path, purpose from incoming_report where state = 'received' order by id"),
+    waiting: () =>
+      db.read<{ forward_path: string; purpose: string }>(
+        "select forward_path, purpose from incoming_report where state = 'received' order by id",
+      ),
     /** The messages that are kept. */
     async kept(): Promise<string[]> {
       const rows = await db.read<{ bytes: Uint8Array }>('select bytes from incoming_content order by id')

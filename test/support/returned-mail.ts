@@ -1,5 +1,4 @@
-import { SmtpClient } from './smtp-client.ts'
-import type { ClientReply } from './smtp-client.ts'
+import { SmtpClient, type ClientReply } from './smtp-client.ts'
 
 const crlf = (lines: string[]): string => lines.join('\r\n')
 
@@ -20,7 +19,13 @@ interface Dsn {
 }
 
 /** A report on delivery (RFC 3464). */
-export function composeDsn({ recipient, action = 'failed', status = '5.1.1', diagnostic = `550 ${status} No such user`, original }: Dsn): string {
+export function composeDsn({
+  recipient,
+  action = 'failed',
+  status = '5.1.1',
+  diagnostic = `550 ${status} No such user`,
+  original,
+}: Dsn): string {
   const boundary = 'report'
   return crlf([
     'From: Mail Delivery System <MAILER-DAEMON@mx.rcpt.example>',

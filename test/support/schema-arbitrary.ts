@@ -14,7 +14,12 @@ const soon = fc.date({ min: new Date('2026-11-01'), max: new Date('2026-12-15'),
 const time = fc.date({ min: new Date('2026-10-01'), max: new Date('2027-01-31'), noInvalidDate: true }).map((at) => at.toISOString())
 const word = fc.stringMatching(/^[a-z][a-z0-9_-]{0,20}$/)
 const mailbox = fc.oneof(
-  { weight: 4, arbitrary: fc.tuple(word, fc.constantFrom('sender.example', 'example.com', 'simulator.test')).map(([local, domain]) => `${local}@${domain}`) },
+  {
+    weight: 4,
+    arbitrary: fc
+      .tuple(word, fc.constantFrom('sender.example', 'example.com', 'simulator.test'))
+      .map(([local, domain]) => `${local}@${domain}`),
+  },
   { weight: 2, arbitrary: fc.constantFrom('delivered@simulator.test', 'bounced@simulator.test', 'App <app@sender.example>') },
   { weight: 1, arbitrary: fc.emailAddress() },
 )
@@ -24,8 +29,12 @@ const domainName = word.map((label) => `${label.replaceAll('_', '-').replace(/-+
 const own = (name: string): fc.Arbitrary<string> => fc.constant(`<own ${name}>`)
 const template = fc.oneof(own('template'), knownId)
 const author = fc.oneof({ weight: 2, arbitrary: mailbox }, { weight: 1, arbitrary: fc.constant('App <app@sender.example>') })
-const variables = fc.dictionary(fc.oneof(word, mailbox), fc.dictionary(word, word, { maxKeys: 2 }), { maxKeys: 3 }).map((held) => JSON.stringify(held))
-const rawMessage = fc.tuple(author, word).map(([from, subject]) => ({ filename: 'message', content: `From: ${from}\r\nSubject: ${subject}\r\n\r\nHello\r\n` }))
+const variables = fc
+  .dictionary(fc.oneof(word, mailbox), fc.dictionary(word, word, { maxKeys: 2 }), { maxKeys: 3 })
+  .map((held) => JSON.stringify(held))
+const rawMessage = fc
+  .tuple(author, word)
+  .map(([from, subject]) => ({ filename: 'message', content: `From: ${from}\r\nSubject: ${subject}\r\n\r\nHello\r\n` }))
 
 /** What fields of these names are about, which their schemas cannot say. */
 const byName: Record<string, fc.Arbitrary<unknown>> = {
@@ -80,7 +89,8 @@ const wholes = new Set(['emails', 'message'])
 export function fromSchema(schema: Json, root: Json, name = ''): fc.Arbitrary<unknown> {
   const hinted = byName[name]
   const isOther = (schema.type === 'array' || schema.type === 'object') && !wholes.has(name)
-  if (hinted && !isOther && !('enum' in schema)) return fc.oneof({ weight: 3, arbitrary: hinted }, { weight: 1, arbitrary: plain(schema, root) })
+  if (hinted && !isOther && !('enum' in schema))
+    return fc.oneof({ weight: 3, arbitrary: hinted }, { weight: 1, arbitrary: plain(schema, root) })
   return plain(schema, root)
 }
 
@@ -142,7 +152,9 @@ function object(schema: Json, root: Json): fc.Arbitrary<unknown> {
   const demanded = required.filter((name) => name in fields)
   const many = fc.record(fields, { requiredKeys: demanded })
   // Each field that is there may be the one that is refused.
-  const few = fc.tuple(many, fc.subarray(Object.keys(fields), { maxLength: Math.min(2, properties.length) })).map(([value, kept]) => only(value, [...demanded, ...kept]))
+  const few = fc
+    .tuple(many, fc.subarray(Object.keys(fields), { maxLength: Math.min(2, properties.length) }))
+    .map(([value, kept]) => only(value, [...demanded, ...kept]))
   const declared = properties.length > 4 ? fc.oneof(many, few) : many
   const others = schema.additionalProperties
   if (others === undefined || others === false) return declared
@@ -165,7 +177,14 @@ function withFieldsOf(example: unknown, value: unknown, places: number[]): unkno
   if (!isObject(example) || !isObject(value)) return example
   const names = Object.keys(value)
   const owned = Object.fromEntries(ownInExamples.filter((name) => name in example).map((name) => [name, `<own ${name}>`]))
-  return { ...example, ...owned, ...only(value, places.map((place) => names[place % names.length] ?? '')) }
+  return {
+    ...example,
+    ...owned,
+    ...only(
+      value,
+      places.map((place) => names[place % names.length] ?? ''),
+    ),
+  }
 }
 
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)

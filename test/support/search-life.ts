@@ -1,5 +1,4 @@
-import { EventSearch } from '../../src/event/event-search.ts'
-import type { EventFilter } from '../../src/event/event-search.ts'
+import { EventSearch, type EventFilter } from '../../src/event/event-search.ts'
 import { silentLog } from '../../src/log.ts'
 import { emailStatuses } from '../../src/message/email-status.ts'
 import type { MessageFilter } from '../../src/message/message-filter.ts'
@@ -7,8 +6,7 @@ import { searchMessages } from '../../src/message/message-search.ts'
 import { SearchIndex } from '../../src/search/search-index.ts'
 import type { Database } from '../../src/store/database.ts'
 import type { Page } from '../../src/store/page-clause.ts'
-import { searchDeliveries } from '../../src/webhook/delivery-search.ts'
-import type { DeliveryFilter } from '../../src/webhook/delivery-search.ts'
+import { searchDeliveries, type DeliveryFilter } from '../../src/webhook/delivery-search.ts'
 import { deliveryStates } from '../../src/webhook/webhook-delivery-store.ts'
 
 const noMail: MessageFilter = { status: null, to: null, from: null, domainId: null, tag: null, since: null, until: null }
@@ -38,8 +36,14 @@ const deliveryFilters: Partial<DeliveryFilter>[] = [
 ]
 
 /** Whichever way a search goes about it. */
-const ways = [{ few: -1, piece: 2 }, { few: 1_000, piece: 2 }]
-const pages: Page[] = [{ limit: 1, after: null, before: null }, { limit: 1, after: null, before: '' }]
+const ways = [
+  { few: -1, piece: 2 },
+  { few: 1_000, piece: 2 },
+]
+const pages: Page[] = [
+  { limit: 1, after: null, before: null },
+  { limit: 1, after: null, before: '' },
+]
 
 /** The log is read for searches, in parts, and all is searched for, in every way. */
 export async function search(db: Database, { accountId, webhookId }: { accountId: string; webhookId: string }): Promise<void> {

@@ -1,11 +1,9 @@
 import fc from 'fast-check'
-import { publicEventTypes } from '../../src/event/event-type.ts'
-import type { EventType, PublicEventType } from '../../src/event/event-type.ts'
+import { publicEventTypes, type EventType, type PublicEventType } from '../../src/event/event-type.ts'
 import { newId } from '../../src/id.ts'
 import { deriveStatus, emailStatuses } from '../../src/message/email-status.ts'
 import type { MessageFilter } from '../../src/message/message-filter.ts'
-import { recipientStates } from '../../src/queue/recipient-state.ts'
-import type { RecipientState } from '../../src/queue/recipient-state.ts'
+import { recipientStates, type RecipientState } from '../../src/queue/recipient-state.ts'
 import type { Statement } from '../../src/store/database.ts'
 
 /** Times are few, so that many things happen at the same one, and go forward and back. */
@@ -13,7 +11,11 @@ const times = fc.integer({ min: 1, max: 9 }).map((n) => n * 60_000)
 const addresses = ['ann@a.example', 'Ann@A.example', 'bob@a.example', 'éve@b.example'] as const
 const authors = ['app@s.example', 'news@s.example'] as const
 const domains = ['dom_1', 'dom_2'] as const
-const tags = [{ name: 'kind', value: 'a' }, { name: 'kind', value: 'b' }, { name: 'team', value: 'a' }] as const
+const tags = [
+  { name: 'kind', value: 'a' },
+  { name: 'kind', value: 'b' },
+  { name: 'team', value: 'a' },
+] as const
 
 const arbitraryRecipient = fc.record({
   address: fc.constantFrom(...addresses),

@@ -1,7 +1,5 @@
-import { connect as connectTcp } from 'node:net'
-import type { Socket } from 'node:net'
-import { connect as connectTls } from 'node:tls'
-import type { TLSSocket } from 'node:tls'
+import { connect as connectTcp, type Socket } from 'node:net'
+import { connect as connectTls, type TLSSocket } from 'node:tls'
 
 export interface ClientReply {
   code: number

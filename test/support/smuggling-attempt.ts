@@ -5,8 +5,21 @@ import type { SmtpClient } from './smtp-client.ts'
  * (CVE-2023-51764, -51765, -51766).
  */
 export const inboundSequences = [
-  '\n.\n', '\n.\r', '\n.\r\n', '\r.\n', '\r.\r', '\r.\r\n', '\r\n.\n', '\r\n.\r', '\r\n\n.\r\n',
-  '\r\n.\r\r\n', '\r\r\n.\r\r\n', '\r\r\n.\r\n', '\r\0\n.\r\n', '\r\n\0.\r\n', '\r\n.\0\r\n',
+  '\n.\n',
+  '\n.\r',
+  '\n.\r\n',
+  '\r.\n',
+  '\r.\r',
+  '\r.\r\n',
+  '\r\n.\n',
+  '\r\n.\r',
+  '\r\n\n.\r\n',
+  '\r\n.\r\r\n',
+  '\r\r\n.\r\r\n',
+  '\r\r\n.\r\n',
+  '\r\0\n.\r\n',
+  '\r\n\0.\r\n',
+  '\r\n.\0\r\n',
 ]
 
 export interface SmugglingAttempt {
@@ -30,7 +43,10 @@ export async function smuggle(client: SmtpClient, { sequence, place, cut, to }: 
   if (cut === 'bytewise') await client.writeBytewise(bytes)
   else if (cut !== null) await client.writeSplit(bytes, cut)
   else client.write(bytes)
-  const codes = (await client.untilClosed()).split('\r\n').filter((line) => line !== '').map((line) => Number(line.slice(0, 3)))
+  const codes = (await client.untilClosed())
+    .split('\r\n')
+    .filter((line) => line !== '')
+    .map((line) => Number(line.slice(0, 3)))
   client.close()
   return codes.slice(3)
 }

@@ -1,14 +1,10 @@
 import { loadConfig } from '../../src/config/load-config.ts'
 import { silentLog } from '../../src/log.ts'
 import type { Outside } from '../../src/command/core-parts.ts'
-import { startRelay } from '../../src/relay.ts'
-import type { Relay } from '../../src/relay.ts'
-import { servedAnswerCheck } from './answer-check.ts'
-import type { AnswerCheck } from './answer-check.ts'
-import { startFakeDns } from './fake-dns.ts'
-import type { FakeDns, FakeZone } from './fake-dns.ts'
-import { settableClock } from './settable-clock.ts'
-import type { SettableClock } from './settable-clock.ts'
+import { startRelay, type Relay } from '../../src/relay.ts'
+import { servedAnswerCheck, type AnswerCheck } from './answer-check.ts'
+import { startFakeDns, type FakeDns, type FakeZone } from './fake-dns.ts'
+import { settableClock, type SettableClock } from './settable-clock.ts'
 import { temporaryDirectory } from './temporary-directory.ts'
 
 /** A whole relay on loopback: real store, sockets, threads and DNS; only the clock and the zone are the test's. */
@@ -27,7 +23,9 @@ export interface TestRelay {
   /** Sends a plain email from `app@sender.example`; gives its id. */
   send(to: string | string[], fields?: Record<string, unknown>): Promise<string>
   /** The email's recipients by address. */
-  recipients(id: string): Promise<Record<string, { status: string; attempts: number; last_response: string | null; smtp_code: number | null }>>
+  recipients(
+    id: string,
+  ): Promise<Record<string, { status: string; attempts: number; last_response: string | null; smtp_code: number | null }>>
   /** Types of the email's events, oldest first. */
   events(id: string): Promise<string[]>
   /** The same data directory in a new relay. */
@@ -39,7 +37,11 @@ export interface TestRelay {
  * Starts a relay with a verified domain `sender.example` and a key; whoever starts it stops it. `settings` are named as
  * in the environment, in lower case and without `STERNA_`: `{ delivery_port: '2525' }`.
  */
-export async function startTestRelay(settings: Record<string, string> = {}, zone: FakeZone = {}, outside: Partial<Outside> = {}): Promise<TestRelay> {
+export async function startTestRelay(
+  settings: Record<string, string> = {},
+  zone: FakeZone = {},
+  outside: Partial<Outside> = {},
+): Promise<TestRelay> {
   const clock = settableClock()
   const directory = temporaryDirectory()
   const dns = await startFakeDns(zone)
@@ -54,7 +56,9 @@ export async function startTestRelay(settings: Record<string, string> = {}, zone
     delivery_allow_private_addresses: 'true',
     ...settings,
   }
-  const config = loadConfig({ env: Object.fromEntries(Object.entries(env).map(([name, value]) => [`STERNA_${name.toUpperCase()}`, value])) })
+  const config = loadConfig({
+    env: Object.fromEntries(Object.entries(env).map(([name, value]) => [`STERNA_${name.toUpperCase()}`, value])),
+  })
   const fail = (error: Error) => {
     throw error
   }

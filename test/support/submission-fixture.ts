@@ -1,7 +1,6 @@
 import { newId } from '../../src/id.ts'
 import type { Content, Submission } from '../../src/message/submission.ts'
-import { unsubscribeKeys } from '../../src/suppression/unsubscribe-token.ts'
-import type { UnsubscribeFrame } from '../../src/suppression/unsubscribe-token.ts'
+import { unsubscribeKeys, type UnsubscribeFrame } from '../../src/suppression/unsubscribe-token.ts'
 
 /** The chunks of a small message. */
 export function contentOf(text: string): Content {

@@ -69,7 +69,10 @@ async function emptyingOf(db: Database): Promise<Statement[]> {
   for (const { name } of tables) {
     for (const params of await db.read(`select * from ${name}`)) {
       const columns = Object.keys(params)
-      inserts.push({ sql: `insert into ${name} (${columns.join(', ')}) values (${columns.map((column) => `:${column}`).join(', ')})`, params })
+      inserts.push({
+        sql: `insert into ${name} (${columns.join(', ')}) values (${columns.map((column) => `:${column}`).join(', ')})`,
+        params,
+      })
     }
   }
   return [...tables.toReversed().map(({ name }) => ({ sql: `delete from ${name}` })), ...inserts]

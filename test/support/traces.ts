@@ -23,7 +23,11 @@ export async function tracesIn(dataDir: string, db: Database, texts: string[]): 
   await db.backup(backup)
   const database = databaseFile(dataDir)
   const found: string[] = []
-  for (const [name, file] of [['database', database], ['log', `${database}-wal`], ['backup', backup]] as const) {
+  for (const [name, file] of [
+    ['database', database],
+    ['log', `${database}-wal`],
+    ['backup', backup],
+  ] as const) {
     const bytes = existsSync(file) ? readFileSync(file).toString('latin1').toLowerCase() : ''
     for (const text of texts) if (tracesOf(text).some((trace) => bytes.includes(trace))) found.push(`${text} in the ${name}`)
   }

@@ -5,7 +5,7 @@ import { readUntrusted } from '../../src/untrusted-reader-child.ts'
 readUntrusted<{ busyMs: number; idleMs: number; signal?: NodeJS.Signals }, string>(async (document, { busyMs, idleMs, signal }) => {
   if (signal) process.kill(process.pid, signal)
   const before = process.cpuUsage()
-  for (let ran = 0; ran < busyMs * 1_000; ) {
+  for (let ran = 0; ran < busyMs * 1_000;) {
     const { user, system } = process.cpuUsage(before)
     ran = user + system
   }

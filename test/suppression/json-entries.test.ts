@@ -19,16 +19,26 @@ const form = fc.constantFrom<(entries: unknown[], indent?: number) => string>(
 
 test('the entries of any document are found, wherever it is cut', () => {
   fc.assert(
-    fc.property(fc.array(entry, { minLength: 1, maxLength: 5 }), form, fc.nat(2), fc.integer({ min: 1, max: 50 }), (entries, write, indent, length) => {
-      const text = write(entries, indent)
-      expect(entriesIn(text, length)).toEqual(JSON.parse(JSON.stringify(entries)))
-    }),
+    fc.property(
+      fc.array(entry, { minLength: 1, maxLength: 5 }),
+      form,
+      fc.nat(2),
+      fc.integer({ min: 1, max: 50 }),
+      (entries, write, indent, length) => {
+        const text = write(entries, indent)
+        expect(entriesIn(text, length)).toEqual(JSON.parse(JSON.stringify(entries)))
+      },
+    ),
     { numRuns: 500 },
   )
 })
 
 test.each([
-  ['lines', '{"email":"a@b.example","tags":["x"]}\n{"email":"c@d.example"}\n', [{ email: 'a@b.example', tags: ['x'] }, { email: 'c@d.example' }]],
+  [
+    'lines',
+    '{"email":"a@b.example","tags":["x"]}\n{"email":"c@d.example"}\n',
+    [{ email: 'a@b.example', tags: ['x'] }, { email: 'c@d.example' }],
+  ],
   ['addresses', '["a@b.example",\n "c\\"@d.example"]', ['a@b.example', 'c"@d.example']],
   ['pages one after the other', '{"items":[{"a":1}]}\n{"items":[{"a":2}]}', [{ a: 1 }, { a: 2 }]],
   ['nothing', '[]', []],

@@ -3,8 +3,7 @@ import { SuppressionEntries } from '../../src/suppression/suppression-entries.ts
 import { sweepSuppressions } from '../../src/suppression/suppression-expiry.ts'
 import { findSuppressed, noneSuppressed } from '../../src/suppression/suppression-list.ts'
 import { SuppressionPolicies } from '../../src/suppression/suppression-policies.ts'
-import { noteDelivered, suppressAfterBounce, suppressAfterComplaint } from '../../src/suppression/suppression-policy.ts'
-import type { FinalFailure } from '../../src/suppression/suppression-policy.ts'
+import { noteDelivered, suppressAfterBounce, suppressAfterComplaint, type FinalFailure } from '../../src/suppression/suppression-policy.ts'
 import { fileDatabase } from '../support/file-database.ts'
 import { settableClock } from '../support/settable-clock.ts'
 import { suppressAtOnce } from '../support/suppress-at-once.ts'
@@ -25,7 +24,8 @@ const bounce = (policy: typeof suppressAtOnce, bounced: Partial<FinalFailure> & 
   const { recipientId, ...failure } = bounced
   return db.write(suppressAfterBounce(scope, { ...mail(recipientId), ...full, ...failure }, policy, clock.now()))
 }
-const deliver = (policy: typeof suppressAtOnce, recipientId?: string) => db.write(noteDelivered(scope, mail(recipientId), policy, clock.now()))
+const deliver = (policy: typeof suppressAtOnce, recipientId?: string) =>
+  db.write(noteDelivered(scope, mail(recipientId), policy, clock.now()))
 const asked = () => ({ ...scope, erasedAddress, now: clock.now() })
 const isSuppressed = async (): Promise<boolean> => (await findSuppressed(db, asked(), [ann]))(ann, null)
 
@@ -33,7 +33,13 @@ test('as it is unless somebody changes it, hard bounces and complaints suppress,
   for (let i = 0; i < 20; i++) await bounce(suppressAtOnce)
   expect(await isSuppressed()).toBe(false)
   await bounce(suppressAtOnce, { hard: true, category: 'invalid_recipient' })
-  expect(await entries.find(scope, ann)).toMatchObject({ address: 'ann@rcpt.example', origin: 'bounce', source_id: 'em_1', reason: 'so it was told', expires_at: null })
+  expect(await entries.find(scope, ann)).toMatchObject({
+    address: 'ann@rcpt.example',
+    origin: 'bounce',
+    source_id: 'em_1',
+    reason: 'so it was told',
+    expires_at: null,
+  })
   await db.write(suppressAfterComplaint(scope, { ...mail(), reason: 'spam' }, suppressAtOnce, clock.now()))
   expect((await entries.page(scope, 'complaint', { limit: 10, after: null, before: null })).length).toBe(1)
 })
@@ -107,7 +113,8 @@ describe('where three soft bounces suppress', () => {
   })
 
   test('those that are not about the address do not count', async () => {
-    for (const category of ['policy', 'reputation', 'content_rejected', 'internal_error', 'other'] as const) await bounce(third, { category })
+    for (const category of ['policy', 'reputation', 'content_rejected', 'internal_error', 'other'] as const)
+      await bounce(third, { category })
     expect(await isSuppressed()).toBe(false)
   })
 })
@@ -144,12 +151,22 @@ describe('where suppressions expire', () => {
 
   test('what counts no more is swept out, what does stays', async () => {
     await suppress()
-    await db.write(suppressAfterBounce(scope, { ...mail(), address: 'late@rcpt.example', ...full, hard: true, category: 'invalid_recipient' }, { ...monthly, expiry: 32 * day }, clock.now()))
+    await db.write(
+      suppressAfterBounce(
+        scope,
+        { ...mail(), address: 'late@rcpt.example', ...full, hard: true, category: 'invalid_recipient' },
+        { ...monthly, expiry: 32 * day },
+        clock.now(),
+      ),
+    )
     await entries.add(scope, ['bob@rcpt.example'], null)
     await bounce({ ...suppressAtOnce, softBounces: 3 })
     clock.advance(31 * day)
     await sweepSuppressions(db, clock.now(), 10 * day)
-    expect(await db.read('select address from suppression order by address')).toEqual([{ address: 'bob@rcpt.example' }, { address: 'late@rcpt.example' }])
+    expect(await db.read('select address from suppression order by address')).toEqual([
+      { address: 'bob@rcpt.example' },
+      { address: 'late@rcpt.example' },
+    ])
     expect(await db.read('select address from soft_bounce')).toEqual([])
   })
 })

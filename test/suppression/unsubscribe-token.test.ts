@@ -13,7 +13,9 @@ test('says to us what was put in, and nothing to others', () => {
     accountId: fc.constant(target.accountId),
     messageId: fc.constant(target.messageId),
     sandbox: fc.boolean(),
-    address: fc.string({ unit: 'grapheme', minLength: 1, maxLength: 254 }).filter((text) => Buffer.byteLength(text) <= 254 && text.isWellFormed()),
+    address: fc
+      .string({ unit: 'grapheme', minLength: 1, maxLength: 254 })
+      .filter((text) => Buffer.byteLength(text) <= 254 && text.isWellFormed()),
     topic: fc.stringMatching(/^[A-Za-z0-9_-]{0,64}$/),
   })
   fc.assert(
@@ -28,7 +30,13 @@ test('says to us what was put in, and nothing to others', () => {
 
 test('is the same at every attempt, and another for whatever else is in it', () => {
   expect(encodeUnsubscribeToken(target, keys)).toBe(encodeUnsubscribeToken({ ...target }, keys))
-  const others = [{ topic: 'news' }, { address: 'bob@rcpt.example' }, { sandbox: true }, { messageId: newId('em', 1) }, { accountId: newId('acc', 1) }]
+  const others = [
+    { topic: 'news' },
+    { address: 'bob@rcpt.example' },
+    { sandbox: true },
+    { messageId: newId('em', 1) },
+    { accountId: newId('acc', 1) },
+  ]
   const all = [target, ...others.map((change) => ({ ...target, ...change }))].map((each) => encodeUnsubscribeToken(each, keys))
   expect(new Set(all.map((token) => token.slice(0, 16))).size).toBe(all.length)
 })
@@ -41,7 +49,8 @@ test('is not to be made or changed by others: no bit, no other spelling, no othe
     changed[bit >> 3]! ^= 1 << (bit & 7)
     expect(decodeUnsubscribeToken(changed.toString('base64url'), keys)).toBeNull()
   }
-  for (const each of [`${token}=`, `${token}A`, token.slice(0, -1), '', 'A', 'A'.repeat(2000), 'ä', `${token} `]) expect(decodeUnsubscribeToken(each, keys)).toBeNull()
+  for (const each of [`${token}=`, `${token}A`, token.slice(0, -1), '', 'A', 'A'.repeat(2000), 'ä', `${token} `])
+    expect(decodeUnsubscribeToken(each, keys)).toBeNull()
   expect(decodeUnsubscribeToken(token, keysFrom(8))).toBeNull()
   fc.assert(fc.property(fc.base64String(), (text) => decodeUnsubscribeToken(text, keys) === null))
 })

@@ -54,9 +54,19 @@ test('data that holds itself is followed as far as its names go', () => {
 })
 
 test.each([
-  '{{constructor.constructor}}', '{{{constructor.constructor}}}', '{{__proto__}}', '{{__proto__.polluted}}',
-  '{{#__proto__}}x{{/__proto__}}', '{{toString}}', '{{l.map}}', '{{l.constructor.name}}', '{{s.length}}', '{{s.0}}',
-  '{{#s}}{{length}}{{/s}}', '{{#constructor}}{{prototype}}{{/constructor}}', '{{n.toFixed}}',
+  '{{constructor.constructor}}',
+  '{{{constructor.constructor}}}',
+  '{{__proto__}}',
+  '{{__proto__.polluted}}',
+  '{{#__proto__}}x{{/__proto__}}',
+  '{{toString}}',
+  '{{l.map}}',
+  '{{l.constructor.name}}',
+  '{{s.length}}',
+  '{{s.0}}',
+  '{{#s}}{{length}}{{/s}}',
+  '{{#constructor}}{{prototype}}{{/constructor}}',
+  '{{n.toFixed}}',
 ])('%s shows nothing', (html) => {
   const { html: shown, missing } = render(html, { l: [1], s: 'text', n: 1 })
   expect(shown).toBe('')
@@ -64,8 +74,15 @@ test.each([
 })
 
 test.each([
-  '{{constructor.constructor("return process")()}}', '{{#with (lookup . "constructor")}}{{/with}}', '{{x|raw}}', '{{x()}}',
-  '{{[x]}}', '{{../x}}', '{{@root.x y}}', '{{*decorator}}', '{{%PRAGMA}}',
+  '{{constructor.constructor("return process")()}}',
+  '{{#with (lookup . "constructor")}}{{/with}}',
+  '{{x|raw}}',
+  '{{x()}}',
+  '{{[x]}}',
+  '{{../x}}',
+  '{{@root.x y}}',
+  '{{*decorator}}',
+  '{{%PRAGMA}}',
 ])('%s is no template', (html) => {
   expect(parseTemplate(html).ok).toBe(false)
 })

@@ -77,9 +77,21 @@ const numberedLines = (count: number, seed: number): string[] => {
 }
 
 test.each<[what: string, before: string, after: string]>([
-  ['nothing in common', numberedLines(3000, 1).join(''), numberedLines(3000, 2).map((line) => `x${line}`).join('')],
+  [
+    'nothing in common',
+    numberedLines(3000, 1).join(''),
+    numberedLines(3000, 2)
+      .map((line) => `x${line}`)
+      .join(''),
+  ],
   ['little in common', numberedLines(6000, 1).join(''), numberedLines(6000, 7).join('')],
-  ['every other line', numberedLines(5000, 3).join(''), numberedLines(5000, 3).map((line, i) => (i % 2 ? line : `x${line}`)).join('')],
+  [
+    'every other line',
+    numberedLines(5000, 3).join(''),
+    numberedLines(5000, 3)
+      .map((line, i) => (i % 2 ? line : `x${line}`))
+      .join(''),
+  ],
   ['more lines than are told apart', 'a\n'.repeat(30_000), 'b\na\n'.repeat(15_000) + 'c'],
 ])('texts with %s have a right diff', (_, before, after) => {
   const { diff, truncated } = diffLines(before, after)

@@ -36,7 +36,26 @@ test('braces of style sheets and scripts are text', () => {
 })
 
 const piece = fc.oneof(
-  fc.constantFrom('{{', '}}', '{{{', '}}}', '{', '}', '{{#a}}', '{{^a}}', '{{/a}}', '{{a.b}}', '{{.}}', '{{! x }}', '{{&a}}', '\n', '\r\n', ' ', '>', '='),
+  fc.constantFrom(
+    '{{',
+    '}}',
+    '{{{',
+    '}}}',
+    '{',
+    '}',
+    '{{#a}}',
+    '{{^a}}',
+    '{{/a}}',
+    '{{a.b}}',
+    '{{.}}',
+    '{{! x }}',
+    '{{&a}}',
+    '\n',
+    '\r\n',
+    ' ',
+    '>',
+    '=',
+  ),
   fc.string({ maxLength: 5 }),
 )
 

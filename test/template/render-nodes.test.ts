@@ -82,7 +82,10 @@ test('what has no value, and what has no text, is told by name', () => {
 test.each(['__proto__', 'constructor', 'constructor.name', 'toString', 'hasOwnProperty', 'list.map', 'name.length', 'list.0.constructor'])(
   '%s is nothing that the data has',
   (name) => {
-    expect(render(`[{{${name}}}{{#${name}}}x{{/${name}}}]`, { name: 'Ann', list: ['a'] })).toMatchObject({ text: '[]', missing: new Set([name]) })
+    expect(render(`[{{${name}}}{{#${name}}}x{{/${name}}}]`, { name: 'Ann', list: ['a'] })).toMatchObject({
+      text: '[]',
+      missing: new Set([name]),
+    })
   },
 )
 
@@ -95,7 +98,11 @@ test.each<[what: string, template: string, data: unknown]>([
   ['lists in one another', '{{#l}}{{#l}}{{#l}}{{#l}}x{{/l}}{{/l}}{{/l}}{{/l}}', { l: Array(1000).fill(1) }],
   ['long text, repeated', '{{#l}}{{{text}}}{{/l}}', { l: Array(1000).fill(1), text: 'x'.repeat(64_000) }],
   ['text that grows when escaped', '{{text}}', { text: '"'.repeat(5_000_000) }],
-  ['names that are looked for in vain', `${'{{#a}}'.repeat(30)}{{#l}}{{b}}{{/l}}${'{{/a}}'.repeat(30)}`, { a: {}, l: Array(50_000).fill({}) }],
+  [
+    'names that are looked for in vain',
+    `${'{{#a}}'.repeat(30)}{{#l}}{{b}}{{/l}}${'{{/a}}'.repeat(30)}`,
+    { a: {}, l: Array(50_000).fill({}) },
+  ],
 ])('%s comes to an end', (_, template, data) => {
   expect(() => render(template, data)).toThrow(expect.objectContaining({ code: 'validation_error' }))
 })

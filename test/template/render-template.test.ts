@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { renderComplete, renderTemplate } from '../../src/template/render-template.ts'
-import { parseContent } from '../../src/template/template-content.ts'
-import type { DeclaredVariable } from '../../src/template/template-content.ts'
+import { parseContent, type DeclaredVariable } from '../../src/template/template-content.ts'
 
 const variable = (key: string, type: 'string' | 'number', fallbackValue: string | number | null = null): DeclaredVariable => ({
   key,
@@ -64,7 +63,10 @@ test.each<[unknown, 'string' | 'number', boolean]>([
   const typed = template('', { variables: [variable('a', type)] })
   const render = () => renderTemplate(typed, { a: value }, { field: 'variables' })
   if (isTaken) expect(render().missing).toEqual([])
-  else expect(render).toThrow(expect.objectContaining({ code: 'validation_error', faults: [expect.objectContaining({ field: 'variables.a' })] }))
+  else
+    expect(render).toThrow(
+      expect.objectContaining({ code: 'validation_error', faults: [expect.objectContaining({ field: 'variables.a' })] }),
+    )
 })
 
 test('an object has no text', () => {
@@ -74,13 +76,20 @@ test('an object has no text', () => {
 })
 
 const tag = fc.constantFrom('{{a}}', '{{b.c}}', '{{#list}}{{.}}{{/list}}', '{{#a}}{{.}}{{/a}}', '{{^gone}}{{a}}{{/gone}}', '\n', 'x')
-const wild = fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('<script>', '"\'>', '\r\nBcc: x@y.example', '&lt;', '{{a}}', '{{{a}}}'))
+const wild = fc.oneof(
+  fc.string({ unit: 'binary' }),
+  fc.constantFrom('<script>', '"\'>', '\r\nBcc: x@y.example', '&lt;', '{{a}}', '{{{a}}}'),
+)
 
 test('no value gets into html as markup, or into the subject as a line', () => {
   fc.assert(
     fc.property(fc.array(tag), wild, wild, fc.array(wild), (tags, a, c, list) => {
       const text = tags.join('')
-      const { html, subject } = renderTemplate(template(text, { subject: text.replaceAll('\n', ' ') }), { a, b: { c }, list }, { field: 'variables' })
+      const { html, subject } = renderTemplate(
+        template(text, { subject: text.replaceAll('\n', ' ') }),
+        { a, b: { c }, list },
+        { field: 'variables' },
+      )
       expect(html).not.toMatch(/[<>"']/)
       expect(subject).not.toMatch(/[\r\n]/)
     }),

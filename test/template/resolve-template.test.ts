@@ -5,10 +5,8 @@ import { findSources } from '../../src/template/find-sources.ts'
 import { parseTemplate } from '../../src/template/parse-template.ts'
 import { renderTemplate } from '../../src/template/render-template.ts'
 import { resolveTemplate } from '../../src/template/resolve-template.ts'
-import type { DeclaredVariable } from '../../src/template/template-content.ts'
-import { parseContent } from '../../src/template/template-content.ts'
-import { templateSource } from '../../src/template/template-source.ts'
-import type { TemplateSource } from '../../src/template/template-source.ts'
+import { parseContent, type DeclaredVariable } from '../../src/template/template-content.ts'
+import { templateSource, type TemplateSource } from '../../src/template/template-source.ts'
 
 interface Written {
   html: string
@@ -83,7 +81,11 @@ test('variables are declared by all, and the own declaration counts', async () =
     foot: { html: '', variables: [variable('b', 'foot'), variable('c')] },
   }
   const { variables } = await resolve({ html: '', layout: 'frame', variables: [variable('a', 'own')] }, others)
-  expect(variables.map(({ key, fallbackValue }) => [key, fallbackValue])).toEqual([['a', 'own'], ['b', 'frame'], ['c', null]])
+  expect(variables.map(({ key, fallbackValue }) => [key, fallbackValue])).toEqual([
+    ['a', 'own'],
+    ['b', 'frame'],
+    ['c', null],
+  ])
 })
 
 test.each<[what: string, root: Written, others: Record<string, Written | 'unpublished'>, fault: string, message: RegExp]>([
@@ -240,8 +242,23 @@ const piece = fc.oneof(
   {
     weight: 6,
     arbitrary: fc.constantFrom(
-      '<p>', 'text', '\n', '\r\n', '  ', '{{a}}', '{{{a}}}', '{{#l}}', '{{/l}}', '{{^l}}', '{{.}}', '{{! c }}', '{{> p0}}',
-      '{{> p1}}', '{{> p2}}', '{{>p3}}', '{{> p4 }}',
+      '<p>',
+      'text',
+      '\n',
+      '\r\n',
+      '  ',
+      '{{a}}',
+      '{{{a}}}',
+      '{{#l}}',
+      '{{/l}}',
+      '{{^l}}',
+      '{{.}}',
+      '{{! c }}',
+      '{{> p0}}',
+      '{{> p1}}',
+      '{{> p2}}',
+      '{{>p3}}',
+      '{{> p4 }}',
     ),
   },
   { weight: 1, arbitrary: fc.constantFrom('{', '}', '>') },

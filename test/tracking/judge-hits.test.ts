@@ -157,7 +157,12 @@ describe('hits together', () => {
   test('a double click, and four tabs a second apart, are a person', () => {
     expect(bots([hit('click:1', 60), hit('click:1', 60.1), hit('click:1', 60.2)])).toEqual([false, false, false])
     expect(bots([0, 1, 2, 3].map((n) => hit(`click:${n}`, 60 + n)))).toEqual([false, false, false, false])
-    expect(bots([0, 1, 2, 3].map((n) => hit(`click:${n}`, 60 + n)), { links: 4 })).toEqual([false, false, false, false])
+    expect(
+      bots(
+        [0, 1, 2, 3].map((n) => hit(`click:${n}`, 60 + n)),
+        { links: 4 },
+      ),
+    ).toEqual([false, false, false, false])
   })
 
   test('the hidden link tells of the same address or agent for half a minute, and of both for a quarter of an hour', () => {

@@ -61,7 +61,13 @@ class Pick {
 type Headers = Record<string, string>
 
 const languages = [
-  'en-US,en;q=0.9', 'de-DE,de;q=0.9,en-US;q=0.8,en;q=0.7', 'fr-FR,fr;q=0.9', 'en-GB', 'pl-PL,pl;q=0.8', 'ja', 'es-ES,es;q=0.9',
+  'en-US,en;q=0.9',
+  'de-DE,de;q=0.9,en-US;q=0.8,en;q=0.7',
+  'fr-FR,fr;q=0.9',
+  'en-GB',
+  'pl-PL,pl;q=0.8',
+  'ja',
+  'es-ES,es;q=0.9',
   'nl-NL,nl;q=0.9,en;q=0.8',
 ]
 const page =
@@ -207,10 +213,12 @@ const home = (pick: Pick): string => {
   return `${pick.of(['84.132', '92.72', '81.2', '73.15', '98.24', '109.40', '77.20', '86.8', '24.16', '187.45'])}.${pick.whole(0, 255)}.${pick.whole(1, 254)}`
 }
 const office = (pick: Pick): string => `${pick.of(['195.37.8', '62.96.41', '212.18.3', '193.108.77'])}.${pick.whole(1, 254)}`
-const within = (prefix: string) => (pick: Pick): string => {
-  const given = prefix.split('.')
-  return [...given, ...Array.from({ length: 4 - given.length }, () => String(pick.whole(1, 254)))].join('.')
-}
+const within =
+  (prefix: string) =>
+  (pick: Pick): string => {
+    const given = prefix.split('.')
+    return [...given, ...Array.from({ length: 4 - given.length }, () => String(pick.whole(1, 254)))].join('.')
+  }
 const amazon = within('54.209')
 const azure = within('20.72')
 const eop = within('104.47')
@@ -889,8 +897,14 @@ const machines: Kind[] = [
     cases: 16,
     make(pick) {
       const agent = pick.of([
-        'python-requests/2.31.0', 'Go-http-client/2.0', 'curl/8.5.0', 'Wget/1.21.4', 'Java/17.0.9', 'Python/3.11 aiohttp/3.9.1',
-        'okhttp/4.12.0', 'axios/1.6.2',
+        'python-requests/2.31.0',
+        'Go-http-client/2.0',
+        'curl/8.5.0',
+        'Wget/1.21.4',
+        'Java/17.0.9',
+        'Python/3.11 aiohttp/3.9.1',
+        'okhttp/4.12.0',
+        'axios/1.6.2',
         'node-fetch/1.0 (+https://github.com/bitinn/node-fetch)',
         'Apache-HttpClient/4.5.14 (Java/11.0.21)',
         'libwww-perl/6.72',

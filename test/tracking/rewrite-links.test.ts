@@ -1,5 +1,4 @@
-import { parse } from 'parse5'
-import type { DefaultTreeAdapterTypes } from 'parse5'
+import { parse, type DefaultTreeAdapterTypes } from 'parse5'
 import { expect, test } from 'vitest'
 import { rewriteLinks, trackableLinks } from '../../src/tracking/rewrite-links.ts'
 import { htmlMail } from '../support/html-mails.ts'
@@ -21,7 +20,10 @@ function judged(html: string): { href: string; isOff: boolean }[] {
     const href = value('href')
     const at = element.sourceCodeLocation?.startOffset
     if (href === undefined || at === undefined || element.namespaceURI !== htmlNamespace || !['a', 'area'].includes(element.tagName)) return
-    const isOff = ['off', 'false'].includes(value('data-sterna-track')?.trim().toLowerCase() ?? '') || value('clicktracking') === 'off' || value('ses:no-track') !== undefined
+    const isOff =
+      ['off', 'false'].includes(value('data-sterna-track')?.trim().toLowerCase() ?? '') ||
+      value('clicktracking') === 'off' ||
+      value('ses:no-track') !== undefined
     // A browser may make several elements of one tag.
     found.set(at, { href, isOff })
   }
@@ -51,7 +53,9 @@ test.each([...mails.map((html, i) => [`mail ${i + 1}`, html] as const), ['a mail
     const page = rewritten(html)
     const before = judged(html)
     const after = judged(page.html)
-    const followed = after.map(({ href }) => (href.startsWith('https://track.example/t/') ? page.targets[Number(href.slice(-6))] : href) ?? '')
+    const followed = after.map(
+      ({ href }) => (href.startsWith('https://track.example/t/') ? page.targets[Number(href.slice(-6))] : href) ?? '',
+    )
     expect(followed.map((href) => destination(href) ?? href)).toEqual(before.map(({ href }) => destination(href) ?? href))
     // All that may be followed are rewritten, and no others.
     expect(after.map(({ href }) => href.startsWith('https://track.example/'))).toEqual(
@@ -76,15 +80,24 @@ test('nothing but the values changes, by a single byte', () => {
   }
 })
 
-const targetsIn = (html: string | Buffer, charset = 'utf-8'): string[] => trackableLinks(Buffer.from(html as string), charset).map(({ target }) => target)
+const targetsIn = (html: string | Buffer, charset = 'utf-8'): string[] =>
+  trackableLinks(Buffer.from(html as string), charset).map(({ target }) => target)
 
 test.each<[string, string, string[]]>([
-  ['a button for Outlook', '<!--[if mso]><v:roundrect href="https://x.example/?a=1&amp;b=2"></v:roundrect><![endif]-->', ['https://x.example/?a=1&b=2']],
+  [
+    'a button for Outlook',
+    '<!--[if mso]><v:roundrect href="https://x.example/?a=1&amp;b=2"></v:roundrect><![endif]-->',
+    ['https://x.example/?a=1&b=2'],
+  ],
   ['a link for Outlook', '<!--[if (gte mso 9)|(IE)]><a href=https://x.example/>x</a><![endif]-->', ['https://x.example/']],
   ['a shape that only Outlook would draw, where Outlook does not look', '<v:rect href="https://x.example/">', []],
   ['a condition for browsers long gone', '<!--[if IE 6]><a href="https://x.example/">x</a><![endif]-->', []],
   ['what is shown to all but Outlook', '<!--[if !mso]><!--><a href="https://x.example/">x</a><!--<![endif]-->', ['https://x.example/']],
-  ['references with and without semicolon', '<a href="https://x.example/?a=1&copy=2&amp;b&#x3d;3&notit">', ['https://x.example/?a=1&copy=2&b=3&notit']],
+  [
+    'references with and without semicolon',
+    '<a href="https://x.example/?a=1&copy=2&amp;b&#x3d;3&notit">',
+    ['https://x.example/?a=1&copy=2&b=3&notit'],
+  ],
   ['a target that is a reference to references', '<a href="https://x.example/?q=&amp;amp;">', ['https://x.example/?q=&amp;']],
   ['the first of two', '<a href="mailto:a@x.example" href="https://x.example/">', []],
   ['a target of 9,000 characters', `<a href="https://x.example/${'y'.repeat(9000)}">`, []],
@@ -102,7 +115,14 @@ test.each<[charset: string, bytes: Buffer, target: string]>([
   ['shift_jis', Buffer.from('<p>\x95\x5c\x83\x5c</p><a href="https://x.example/\x95\x5c">', 'latin1'), 'https://x.example/表'],
   ['gb18030', Buffer.from('<p>\x81\x30\x81\x30</p><a href="https://x.example/\xd6\xd0">', 'latin1'), 'https://x.example/中'],
   ['big5', Buffer.from('<p>\xa4\x40</p><a href="https://x.example/\xa4\xa4">', 'latin1'), 'https://x.example/中'],
-  ['iso-2022-jp', Buffer.from(`<p>${escape}$B$"<a href="https://no.example/">${escape}(B</p><a href="https://x.example/${escape}$B$"${escape}(B">`, 'latin1'), 'https://x.example/あ'],
+  [
+    'iso-2022-jp',
+    Buffer.from(
+      `<p>${escape}$B$"<a href="https://no.example/">${escape}(B</p><a href="https://x.example/${escape}$B$"${escape}(B">`,
+      'latin1',
+    ),
+    'https://x.example/あ',
+  ],
   ['utf-16le', Buffer.from('\ufeff<p>é</p><a href="https://x.example/é">', 'utf16le'), 'https://x.example/é'],
   ['utf-16be', Buffer.from('<a href="https://x.example/é">', 'utf16le').swap16(), 'https://x.example/é'],
 ])('links in %s', (charset, bytes, target) => {

@@ -1,7 +1,6 @@
 import { simpleParser } from 'mailparser'
 import { expect, test } from 'vitest'
-import { decodeTransfer, encodeTransfer } from '../../src/message/transfer-encoding.ts'
-import type { TransferEncoding } from '../../src/message/transfer-encoding.ts'
+import { decodeTransfer, encodeTransfer, type TransferEncoding } from '../../src/message/transfer-encoding.ts'
 import { newId } from '../../src/id.ts'
 import { openTarget } from '../../src/tracking/sealed-target.ts'
 import { TrackedMessage } from '../../src/tracking/tracked-message.ts'

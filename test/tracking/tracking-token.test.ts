@@ -41,7 +41,13 @@ test('a target opens with the token of its own message, at its own host only', (
   expect(openTarget(sealed, place, keys)).toEqual({ link: 3, links: 5, url })
   expect(openTarget(sealed, { ...place, messageTag: markOf('em_02', keys).tag }, keys)).toBeNull()
   for (const trackingHost of ['', 'links.other.example']) expect(openTarget(sealed, { ...place, trackingHost }, keys)).toBeNull()
-  expect(openTarget(sealed, place, trackingKeys((purpose) => Buffer.alloc(32, `other ${purpose}`)))).toBeNull()
+  expect(
+    openTarget(
+      sealed,
+      place,
+      trackingKeys((purpose) => Buffer.alloc(32, `other ${purpose}`)),
+    ),
+  ).toBeNull()
 })
 
 /** The text with one of its characters changed in one bit. */

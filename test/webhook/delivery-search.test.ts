@@ -2,10 +2,8 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { newId } from '../../src/id.ts'
 import type { Statement } from '../../src/store/database.ts'
-import { searchDeliveries } from '../../src/webhook/delivery-search.ts'
-import type { DeliveryFilter } from '../../src/webhook/delivery-search.ts'
-import { deliveryStates } from '../../src/webhook/webhook-delivery-store.ts'
-import type { DeliveryState } from '../../src/webhook/webhook-delivery-store.ts'
+import { searchDeliveries, type DeliveryFilter } from '../../src/webhook/delivery-search.ts'
+import { deliveryStates, type DeliveryState } from '../../src/webhook/webhook-delivery-store.ts'
 import { testDatabase } from '../support/test-database.ts'
 
 const types = ['email.sent', 'email.delivered', 'email.bounced', 'email.complained'] as const

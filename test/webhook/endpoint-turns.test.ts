@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { EndpointTurns } from '../../src/webhook/endpoint-turns.ts'
-import type { Endpoint } from '../../src/webhook/endpoint-turns.ts'
+import { EndpointTurns, type Endpoint } from '../../src/webhook/endpoint-turns.ts'
 
 /** Endpoints with so many deliveries due; attempts go on until the test ends them. */
 function workshop(mostConnections?: number) {

@@ -1,14 +1,11 @@
-import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
+import { createServer, type AddressInfo } from 'node:net'
 import { createServer as createTlsServer } from 'node:https'
 import { gzipSync } from 'node:zlib'
 import { generate } from 'selfsigned'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { dnsResolver } from '../../src/dns/dns-resolver.ts'
-import { isSuccess, WebhookPoster } from '../../src/webhook/post-webhook.ts'
-import type { PosterSettings } from '../../src/webhook/post-webhook.ts'
-import { startFakeDns } from '../support/fake-dns.ts'
-import type { FakeZone } from '../support/fake-dns.ts'
+import { isSuccess, WebhookPoster, type PosterSettings } from '../../src/webhook/post-webhook.ts'
+import { startFakeDns, type FakeZone } from '../support/fake-dns.ts'
 import { dribble, hang, startReceiver, status } from '../support/webhook-receiver.ts'
 
 async function openPoster(settings: Partial<PosterSettings> = {}, zone: FakeZone = {}) {
@@ -111,10 +108,35 @@ test('a certificate that nobody vouches for is a failure', async () => {
 })
 
 const disguises = [
-  '127.0.0.1', '2130706433', '0x7f000001', '0x7f.1', '0177.0.0.1', '017700000001', '127.1', '127.0.1', '0', '0.0.0.0',
-  'localhost', 'LOCALHOST', 'localhost.', 'app.localhost', '[::1]', '[::]', '[::ffff:127.0.0.1]', '[::ffff:7f00:1]',
-  '[0:0:0:0:0:ffff:7f00:0001]', '①②⑦.⓪.⓪.①', '127。0。0。1', '%31%32%37.0.0.1', '[64:ff9b::7f00:1]', '[2002:7f00:1::]',
-  'private.example', 'mapped.example', 'six.example', 'alias.example', 'zero.example',
+  '127.0.0.1',
+  '2130706433',
+  '0x7f000001',
+  '0x7f.1',
+  '0177.0.0.1',
+  '017700000001',
+  '127.1',
+  '127.0.1',
+  '0',
+  '0.0.0.0',
+  'localhost',
+  'LOCALHOST',
+  'localhost.',
+  'app.localhost',
+  '[::1]',
+  '[::]',
+  '[::ffff:127.0.0.1]',
+  '[::ffff:7f00:1]',
+  '[0:0:0:0:0:ffff:7f00:0001]',
+  '①②⑦.⓪.⓪.①',
+  '127。0。0。1',
+  '%31%32%37.0.0.1',
+  '[64:ff9b::7f00:1]',
+  '[2002:7f00:1::]',
+  'private.example',
+  'mapped.example',
+  'six.example',
+  'alias.example',
+  'zero.example',
 ]
 const zone: FakeZone = {
   'private.example': { a: ['127.0.0.1'] },
@@ -148,7 +170,10 @@ test('link-local addresses stay closed where private ones are open', async () =>
 })
 
 test('of a name with several addresses only an allowed one is connected to, as it was looked up', async () => {
-  const { dns, post } = await openPoster({ allowPrivateAddresses: ['127.0.0.2/32'] }, { 'mixed.example': { a: ['127.0.0.1', '127.0.0.2'] } })
+  const { dns, post } = await openPoster(
+    { allowPrivateAddresses: ['127.0.0.2/32'] },
+    { 'mixed.example': { a: ['127.0.0.1', '127.0.0.2'] } },
+  )
   const allowed = await startCounter('127.0.0.2')
   const forbidden = await startCounter('127.0.0.1', allowed.port)
   expect((await post(`http://mixed.example:${allowed.port}/`)).statusCode).toBe(200)

@@ -59,6 +59,7 @@ test('while a rotation overlaps, receivers with either secret accept', () => {
   expect(isGenuine(headers, body, secret)).toBe(true)
   expect(isGenuine({ 'x-service-signature': headers['x-service-signature-previous'] ?? '' }, body, old)).toBe(true)
   for (const one of [secret, old]) {
-    for (const verifier of [new StandardWebhook(one), new SvixWebhook(one)]) expect(verifier.verify(body, headers)).toEqual(JSON.parse(body))
+    for (const verifier of [new StandardWebhook(one), new SvixWebhook(one)])
+      expect(verifier.verify(body, headers)).toEqual(JSON.parse(body))
   }
 })

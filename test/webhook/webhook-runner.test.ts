@@ -2,8 +2,7 @@ import { createHmac } from 'node:crypto'
 import { expect, test, vi } from 'vitest'
 import { Webhook as StandardWebhook } from 'standardwebhooks'
 import { hour, minute, scope, webhookFixture } from '../support/webhook-fixture.ts'
-import { dribble, hang, startReceiver, status } from '../support/webhook-receiver.ts'
-import type { WebhookReceiver } from '../support/webhook-receiver.ts'
+import { dribble, hang, startReceiver, status, type WebhookReceiver } from '../support/webhook-receiver.ts'
 
 type Fixture = Awaited<ReturnType<typeof webhookFixture>>
 const eventually = <T>(check: () => T | Promise<T>) => vi.waitFor(check, { timeout: 30_000, interval: 5 })
@@ -176,7 +175,9 @@ test('after a rotation both secrets sign until the overlap ends', async () => {
   expect(isGenuine(receiver, secret)).toBe(true)
   expect(isGenuine(receiver, old, 'x-service-signature-previous')).toBe(true)
   expect(receiver.posts[0]?.headers['webhook-signature']?.split(' ')).toHaveLength(2)
-  await expect(webhooks.list.rotateSecret(scope, id, { overlapMs: hour, force: false })).rejects.toMatchObject({ code: 'rotation_in_progress' })
+  await expect(webhooks.list.rotateSecret(scope, id, { overlapMs: hour, force: false })).rejects.toMatchObject({
+    code: 'rotation_in_progress',
+  })
 
   clock.advance(hour)
   await postOne()

@@ -1,14 +1,11 @@
 import { z } from 'zod'
-import type { AccountRemovalParts } from '../../account-removal.ts'
-import { removeAccount } from '../../account-removal.ts'
+import { removeAccount, type AccountRemovalParts } from '../../account-removal.ts'
 import type { Account, Accounts } from '../../account/accounts.ts'
-import { checkedPlan } from '../../account/plan.ts'
-import type { Plans } from '../../account/plan.ts'
+import { checkedPlan, type Plans } from '../../account/plan.ts'
 import { SternaError } from '../../errors.ts'
 import { isoTime } from '../../iso-time.ts'
 import type { ApiContext } from '../api-state.ts'
-import { operation } from '../operation.ts'
-import type { Operation } from '../operation.ts'
+import { operation, type Operation } from '../operation.ts'
 import { listBody, listOf, pageFrom, pageOf, pageParameters } from '../page.ts'
 import { timeAnswer } from '../time-field.ts'
 
@@ -39,7 +36,11 @@ const newAccount = z.object({
   plan: z.string().optional().describe('One of the setting `plans`; `accounts.default_plan` if left out.'),
 })
 const deliveryNotices = z.boolean().optional().describe('For messages submitted by SMTP; off unless it is turned on.')
-const accountChanges = z.object({ plan: z.string().optional(), status: z.enum(['active', 'suspended']).optional(), delivery_notices: deliveryNotices })
+const accountChanges = z.object({
+  plan: z.string().optional(),
+  status: z.enum(['active', 'suspended']).optional(),
+  delivery_notices: deliveryNotices,
+})
 const ownAccountChanges = z.object({ delivery_notices: deliveryNotices })
 
 /** `/api/account`, and for operators `/api/accounts`. */

@@ -2,11 +2,9 @@ import { z } from 'zod'
 import { latencyColumns, percentile } from '../../analytics/latency.ts'
 import { granularities } from '../../analytics/period.ts'
 import { readReport } from '../../analytics/report.ts'
-import { operation } from '../operation.ts'
-import type { Operation } from '../operation.ts'
+import { operation, type Operation } from '../operation.ts'
 import { timeAnswer } from '../time-field.ts'
-import { namesOf, reportQuery, reportRequest, timesOf, tooManyRows, wordsOf } from './analytics-query.ts'
-import type { AnalyticsParts } from './analytics-query.ts'
+import { namesOf, reportQuery, reportRequest, timesOf, tooManyRows, wordsOf, type AnalyticsParts } from './analytics-query.ts'
 
 const dimensions = ['period', 'domain', 'provider'] as const
 

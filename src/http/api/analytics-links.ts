@@ -1,11 +1,9 @@
 import { z } from 'zod'
 import { linksOfEmail, linksOfTemplate } from '../../analytics/link-report.ts'
 import { SternaError } from '../../errors.ts'
-import { operation } from '../operation.ts'
-import type { Operation } from '../operation.ts'
+import { operation, type Operation } from '../operation.ts'
 import { textParameter } from '../query.ts'
-import { rangeOf, timeQuery } from './analytics-query.ts'
-import type { AnalyticsParts } from './analytics-query.ts'
+import { rangeOf, timeQuery, type AnalyticsParts } from './analytics-query.ts'
 
 const linkColumns = {
   link: z.string(),

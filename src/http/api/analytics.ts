@@ -1,17 +1,13 @@
 import { z } from 'zod'
 import { otherValue } from '../../analytics/known-values.ts'
-import { countedMetrics, metrics, metricsOf } from '../../analytics/metric.ts'
-import type { Counts, Metric } from '../../analytics/metric.ts'
+import { countedMetrics, metrics, metricsOf, type Counts, type Metric } from '../../analytics/metric.ts'
 import { granularities } from '../../analytics/period.ts'
-import { dimensions, readReport, valueDimensions } from '../../analytics/report.ts'
-import type { Dimension, ReportRow } from '../../analytics/report.ts'
-import { operation } from '../operation.ts'
-import type { Operation } from '../operation.ts'
+import { dimensions, readReport, valueDimensions, type Dimension, type ReportRow } from '../../analytics/report.ts'
+import { operation, type Operation } from '../operation.ts'
 import { timeAnswer } from '../time-field.ts'
 import { latencyOperation } from './analytics-latency.ts'
 import { linksOperation } from './analytics-links.ts'
-import { namesOf, reportQuery, reportRequest, timesOf, tooManyRows, wordsOf } from './analytics-query.ts'
-import type { AnalyticsParts } from './analytics-query.ts'
+import { namesOf, reportQuery, reportRequest, timesOf, tooManyRows, wordsOf, type AnalyticsParts } from './analytics-query.ts'
 
 const query = {
   ...reportQuery,

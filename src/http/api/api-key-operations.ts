@@ -5,10 +5,8 @@ import { permissions } from '../../account/permission.ts'
 import { SternaError } from '../../errors.ts'
 import { isoTime, isoTimeOrNull } from '../../iso-time.ts'
 import type { SendingDomains } from '../../sending-domain/sending-domains.ts'
-import { requirePermission } from '../api-state.ts'
-import type { ApiContext } from '../api-state.ts'
-import { operation } from '../operation.ts'
-import type { Operation } from '../operation.ts'
+import { requirePermission, type ApiContext } from '../api-state.ts'
+import { operation, type Operation } from '../operation.ts'
 import { listBody, listOf, pageFrom, pageOf, pageParameters } from '../page.ts'
 import { timeAnswer, timeField } from '../time-field.ts'
 
@@ -41,7 +39,10 @@ const newKey = z.object({
   permission: z.enum(permissions).optional().describe('`full_access` if left out, with a `domain_id` `sending_access`.'),
   domain_id: z.string().nullish().describe('Lets the key send from this domain of the account only; with `sending_access`.'),
   expires_at: timeField.nullish().describe('From then on the key is refused; if left out, when the key expires that makes it.'),
-  sandbox: z.boolean().optional().describe('Nothing sent with the key leaves the server, and it changes nothing live. A sandbox key makes no others.'),
+  sandbox: z
+    .boolean()
+    .optional()
+    .describe('Nothing sent with the key leaves the server, and it changes nothing live. A sandbox key makes no others.'),
 })
 const rotation = z.object({
   overlap_seconds: z
@@ -66,7 +67,9 @@ export const apiKeyOperations = (parts: ApiKeyParts): Operation[] => [
       permission: 'full_access',
       sandbox: true,
       body: { schema: newKey, example: { name: 'shop', permission: 'sending_access' } },
-      answers: [{ status: 201, description: 'The key, with its token.', schema: reference.extend({ token }).meta({ id: 'ApiKeyWithToken' }) }],
+      answers: [
+        { status: 201, description: 'The key, with its token.', schema: reference.extend({ token }).meta({ id: 'ApiKeyWithToken' }) },
+      ],
       refuses: ['validation_error', 'missing_required_field'],
     },
     async (ctx, { body }) => {
@@ -142,7 +145,9 @@ const oneKeyOperations = (parts: ApiKeyParts): Operation[] => [
         {
           status: 200,
           description: 'The key, with its new token.',
-          schema: reference.extend({ token, previous_expires_at: timeAnswer.describe('Until then the token before works.') }).meta({ id: 'RotatedApiKey' }),
+          schema: reference
+            .extend({ token, previous_expires_at: timeAnswer.describe('Until then the token before works.') })
+            .meta({ id: 'RotatedApiKey' }),
         },
       ],
       refuses: ['not_found', 'rotation_in_progress'],
@@ -165,7 +170,13 @@ const oneKeyOperations = (parts: ApiKeyParts): Operation[] => [
       description: 'At once, in open SMTP sessions too.',
       permission: 'full_access',
       sandbox: true,
-      answers: [{ status: 200, description: 'It is revoked.', schema: reference.extend({ deleted: z.literal(true) }).meta({ id: 'DeletedApiKey' }) }],
+      answers: [
+        {
+          status: 200,
+          description: 'It is revoked.',
+          schema: reference.extend({ deleted: z.literal(true) }).meta({ id: 'DeletedApiKey' }),
+        },
+      ],
       refuses: ['not_found'],
     },
     async (ctx) => {

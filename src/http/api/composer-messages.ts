@@ -1,5 +1,4 @@
-import { SternaError } from '../../errors.ts'
-import type { FieldFault, ErrorCode } from '../../errors.ts'
+import { SternaError, type FieldFault, type ErrorCode } from '../../errors.ts'
 import type { Idempotency, Submission } from '../../message/submission.ts'
 import type { LiveTemplate } from '../../template/live-templates.ts'
 import type { ComposedBatch, EmailRequest } from './email-request.ts'

@@ -1,14 +1,19 @@
 /**
  * The composer thread: makes submissions of large requests, one after the other. Started by email-composer.ts.
  */
-import { parentPort } from 'node:worker_threads'
-import type { MessagePort } from 'node:worker_threads'
+import { parentPort, type MessagePort } from 'node:worker_threads'
 import { SternaError } from '../../errors.ts'
 import { parseContent } from '../../template/template-content.ts'
-import { errorOf, postedBatch, refusalOf } from './composer-messages.ts'
-import type { ComposeAnswer, ComposeJob, TemplateAnswer, TemplateQuestion } from './composer-messages.ts'
-import { batchFrom, submissionFrom } from './email-request.ts'
-import type { RequestFrame } from './email-request.ts'
+import {
+  errorOf,
+  postedBatch,
+  refusalOf,
+  type ComposeAnswer,
+  type ComposeJob,
+  type TemplateAnswer,
+  type TemplateQuestion,
+} from './composer-messages.ts'
+import { batchFrom, submissionFrom, type RequestFrame } from './email-request.ts'
 import type { FoundTemplate } from './email-template.ts'
 
 const port = parentPort as MessagePort

@@ -1,11 +1,9 @@
-import { adviseDmarc } from '../../domain-report/dmarc-advice.ts'
-import type { DmarcAdvice } from '../../domain-report/dmarc-advice.ts'
+import { adviseDmarc, type DmarcAdvice } from '../../domain-report/dmarc-advice.ts'
 import { withPolicy } from '../../domain-report/dmarc-record.ts'
 import type { DomainReportRow, ReportPeriod } from '../../domain-report/domain-report-list.ts'
 import type { DmarcRowRow, TlsRowRow } from '../../domain-report/domain-report-rows.ts'
 import type { DmarcSummary, ReporterLine, ReportTotals, SourceLine, TlsSummary } from '../../domain-report/domain-report-summary.ts'
-import { observeDomain, originOf } from '../../domain-report/observe-domain.ts'
-import type { PublishedPolicy } from '../../domain-report/observe-domain.ts'
+import { observeDomain, originOf, type PublishedPolicy } from '../../domain-report/observe-domain.ts'
 import { isoTime } from '../../iso-time.ts'
 import type { Domain } from '../../sending-domain/domain.ts'
 
@@ -108,7 +106,12 @@ function textFor({ policy }: DmarcAdvice, published: PublishedPolicy | null, fir
 }
 
 /** @param record what has such reports sent to this server */
-export function tlsSummaryObject(domain: Domain, period: ReportPeriod, { totals, reporters, lines }: TlsSummary, record: TextRecord | null) {
+export function tlsSummaryObject(
+  domain: Domain,
+  period: ReportPeriod,
+  { totals, reporters, lines }: TlsSummary,
+  record: TextRecord | null,
+) {
   const { total, failed } = totals
   return {
     object: 'tls_summary' as const,

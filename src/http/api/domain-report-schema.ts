@@ -94,11 +94,7 @@ export const domainReportRowAnswer = z.discriminatedUnion('object', [dmarcRow, t
 const textRecord = z.object({ name: z.string(), type: z.literal('TXT'), value: z.string() }).meta({ id: 'TextRecord' })
 
 const reporters = z
-  .array(
-    z
-      .object({ name: z.string(), reports: z.int(), total: z.int(), failed: z.int() })
-      .meta({ id: 'DomainReporter' }),
-  )
+  .array(z.object({ name: z.string(), reports: z.int(), total: z.int(), failed: z.int() }).meta({ id: 'DomainReporter' }))
   .describe('Who reported, as they call themselves.')
 
 const frame = {
@@ -114,7 +110,9 @@ const source = z
     ip_address: z.string(),
     origin: z
       .enum(sourceOrigins)
-      .describe('`ours`: an address of this server; `forwarder`: it passes on mail that was signed here; `other`: its mail bears no mark of this server.'),
+      .describe(
+        '`ours`: an address of this server; `forwarder`: it passes on mail that was signed here; `other`: its mail bears no mark of this server.',
+      ),
     messages: z.int(),
     failed: z.int().describe('Passed DMARC neither by DKIM nor by SPF.'),
     dkim_aligned: z.int(),
@@ -130,7 +128,9 @@ const advice = z
   .object({
     step: z.enum(adviceSteps).describe('`tighten`: the domain is ready for a stricter policy; `keep`: there is none.'),
     policy: z.enum(dmarcPolicies).nullable().describe('The policy to publish next.'),
-    record: textRecord.nullable().describe('The record to publish for it; null where nothing is to change, or the policy is that of the domain above.'),
+    record: textRecord
+      .nullable()
+      .describe('The record to publish for it; null where nothing is to change, or the policy is that of the domain above.'),
     reasons: z.array(z.string()),
     fix: z.array(z.string()).describe('Addresses of the sources to look at first.'),
   })

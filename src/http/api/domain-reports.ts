@@ -1,6 +1,5 @@
 import type { Clock } from '../../clock.ts'
-import { findDomainReport, listDomainReports } from '../../domain-report/domain-report-list.ts'
-import type { DomainReportRow, ReportPeriod } from '../../domain-report/domain-report-list.ts'
+import { findDomainReport, listDomainReports, type DomainReportRow, type ReportPeriod } from '../../domain-report/domain-report-list.ts'
 import { readDmarcRows, readTlsRows } from '../../domain-report/domain-report-rows.ts'
 import { readDmarcSummary, readTlsSummary } from '../../domain-report/domain-report-summary.ts'
 import { SternaError } from '../../errors.ts'
@@ -11,8 +10,15 @@ import type { ApiContext } from '../api-state.ts'
 import { type Operation, operation } from '../operation.ts'
 import { listBody, listOf, pageOf } from '../page.ts'
 import { dmarcRowObject, dmarcSummaryObject, reportObject, tlsRowObject, tlsSummaryObject } from './domain-report-answers.ts'
-import { dmarcSummaryAnswer, domainReportAnswer, domainReportRowAnswer, tlsSummaryAnswer } from './domain-report-schema.ts'
-import { periodParameters, reportParameters, rowParameters } from './domain-report-schema.ts'
+import {
+  dmarcSummaryAnswer,
+  domainReportAnswer,
+  domainReportRowAnswer,
+  tlsSummaryAnswer,
+  periodParameters,
+  reportParameters,
+  rowParameters,
+} from './domain-report-schema.ts'
 
 export interface DomainReportParts {
   db: Database

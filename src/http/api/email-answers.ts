@@ -30,7 +30,13 @@ export const sentBatchAnswer = z
   .object({
     data: z.array(z.object({ id: z.string() })).describe('The emails that were taken, in the order of the request.'),
     errors: z
-      .array(z.object({ index: z.int().describe('The place in the request, from 0.'), message: z.string(), name: z.string().describe('The name of the error.') }))
+      .array(
+        z.object({
+          index: z.int().describe('The place in the request, from 0.'),
+          message: z.string(),
+          name: z.string().describe('The name of the error.'),
+        }),
+      )
       .optional()
       .describe('Those that were not; in permissive mode only.'),
   })
@@ -113,9 +119,9 @@ export const attemptAnswer = z
     reply: z.string().nullable(),
     smtp_code: z.int().nullable(),
     enhanced_status: z.string().nullable(),
-    transcript: z.array(
-      z.object({ ms: z.int().describe('Since the attempt began.'), side: z.enum(['client', 'server']), line: z.string() }),
-    ).describe('The SMTP dialogue without the message.'),
+    transcript: z
+      .array(z.object({ ms: z.int().describe('Since the attempt began.'), side: z.enum(['client', 'server']), line: z.string() }))
+      .describe('The SMTP dialogue without the message.'),
     explanation: z.object({
       cause: z.string(),
       owner: z.enum(explanationOwners).describe('Who can do something about it; `us` is this server and its operator.'),

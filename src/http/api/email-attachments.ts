@@ -2,8 +2,7 @@ import { SternaError } from '../../errors.ts'
 import type { MessageParser, ParsedAttachment } from '../../message/message-parser.ts'
 import type { MessageReader, MessageRow } from '../../message/message-reader.ts'
 import type { ApiContext } from '../api-state.ts'
-import { operation } from '../operation.ts'
-import type { Operation } from '../operation.ts'
+import { operation, type Operation } from '../operation.ts'
 import { listOf } from '../page.ts'
 import { attachmentAnswer } from './email-answers.ts'
 import { findMessage } from './email-reading.ts'
@@ -32,7 +31,11 @@ export const emailAttachmentOperations = (parts: EmailAttachmentParts): Operatio
     async (ctx) => {
       const message = await findMessage(ctx, parts.messages)
       const attachments = await attachmentsOf(message, parts)
-      return { object: 'list' as const, has_more: false, data: attachments.map((attachment, place) => attachmentObject(attachment, { message, place }, parts)) }
+      return {
+        object: 'list' as const,
+        has_more: false,
+        data: attachments.map((attachment, place) => attachmentObject(attachment, { message, place }, parts)),
+      }
     },
   ),
   operation(
@@ -62,7 +65,14 @@ export const emailAttachmentOperations = (parts: EmailAttachmentParts): Operatio
       tag: 'Emails',
       summary: 'Download an attachment',
       permission: 'read_access',
-      answers: [{ status: 200, description: 'The content, as a file to be kept and not to be shown.', schema: null, mediaType: 'application/octet-stream' }],
+      answers: [
+        {
+          status: 200,
+          description: 'The content, as a file to be kept and not to be shown.',
+          schema: null,
+          mediaType: 'application/octet-stream',
+        },
+      ],
       refuses: ['not_found', 'invalid_message'],
     },
     async (ctx) => {

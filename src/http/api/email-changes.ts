@@ -9,8 +9,7 @@ import type { WaitingMail } from '../../queue/waiting-mail.ts'
 import { accountSuspended } from '../../submission/authorise.ts'
 import type { Resend } from '../../submission/resend-failed.ts'
 import type { ApiContext } from '../api-state.ts'
-import { operation } from '../operation.ts'
-import type { Operation } from '../operation.ts'
+import { operation, type Operation } from '../operation.ts'
 import { refusal } from '../validate.ts'
 import { changedEmailAnswer, sentEmailAnswer } from './email-answers.ts'
 import { sentEmailObject } from './email-object.ts'
@@ -119,5 +118,13 @@ function scheduleOf(text: string, now: number): number | null {
 function resendIdempotency(ctx: ApiContext): Idempotency | null {
   const key = idempotencyKeyOf(ctx)
   const operation = ctx.state.submitter.sandbox ? 'sandbox-resend' : 'resend'
-  return key === null ? null : { operation, key, fingerprint: createHash('sha256').update(ctx.params.id ?? '').digest('hex') }
+  return key === null
+    ? null
+    : {
+        operation,
+        key,
+        fingerprint: createHash('sha256')
+          .update(ctx.params.id ?? '')
+          .digest('hex'),
+      }
 }

@@ -7,10 +7,16 @@ import type { UnsubscribeFrame } from '../../suppression/unsubscribe-token.ts'
 import type { LiveTemplates } from '../../template/live-templates.ts'
 import { RenderBudget } from '../../template/render-budget.ts'
 import { smallBody } from '../body-room.ts'
-import { errorOf, receivedBatch, refusalOf } from './composer-messages.ts'
-import type { ComposeAnswer, ComposeJob, TemplateAnswer, TemplateQuestion } from './composer-messages.ts'
-import { batchFrom, submissionFrom } from './email-request.ts'
-import type { ComposedBatch, EmailRequest, EmailSource, RequestFrame } from './email-request.ts'
+import {
+  errorOf,
+  receivedBatch,
+  refusalOf,
+  type ComposeAnswer,
+  type ComposeJob,
+  type TemplateAnswer,
+  type TemplateQuestion,
+} from './composer-messages.ts'
+import { batchFrom, submissionFrom, type ComposedBatch, type EmailRequest, type EmailSource, type RequestFrame } from './email-request.ts'
 import { TooMuchHere } from './email-template.ts'
 import { isSmall } from './small-source.ts'
 

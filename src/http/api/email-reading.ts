@@ -8,8 +8,7 @@ import type { MessageReader, MessageRow } from '../../message/message-reader.ts'
 import { parseAddress } from '../../smtp/address.ts'
 import type { ApiContext } from '../api-state.ts'
 import { eventSchema } from '../event-schema.ts'
-import { operation } from '../operation.ts'
-import type { Operation } from '../operation.ts'
+import { operation, type Operation } from '../operation.ts'
 import { listBody, listOf, pageOf, pageParameters } from '../page.ts'
 import { choiceParameter, timeParameter } from '../query.ts'
 import { attemptAnswer, emailAnswer, emailItemAnswer } from './email-answers.ts'
@@ -41,7 +40,10 @@ const filterParameters = {
   status: choiceParameter(emailStatuses),
   to: addressParameter.meta({ description: 'The address of a recipient: of to, cc or bcc.' }),
   from: addressParameter.meta({ description: 'The address in From.' }),
-  domain_id: z.string().regex(/^dom_[0-9a-z]{26}$/, { error: 'must be the id of a domain' }).meta({ description: 'The domain that signed it.' }),
+  domain_id: z
+    .string()
+    .regex(/^dom_[0-9a-z]{26}$/, { error: 'must be the id of a domain' })
+    .meta({ description: 'The domain that signed it.' }),
   tag: tagParameter.meta({ description: 'The name of a tag, or `name=value`.' }),
   since: timeParameter.meta({ description: 'Accepted at or after this time, such as 2026-11-21T06:00:00Z or a date.' }),
   until: timeParameter.meta({ description: 'Accepted before this time.' }),
@@ -123,7 +125,11 @@ export const emailReadingOperations = (parts: EmailReadingParts): Operation[] =>
       const page = pageOf(query)
       const { id } = await findMessage(ctx, parts.messages)
       const [after, before] = await Promise.all([page.after, page.before].map((edge) => placeOf(edge, id, parts.messages)))
-      return listBody(await parts.messages.events(id, { limit: page.limit, after: after ?? null, before: before ?? null }), page, eventObject)
+      return listBody(
+        await parts.messages.events(id, { limit: page.limit, after: after ?? null, before: before ?? null }),
+        page,
+        eventObject,
+      )
     },
   ),
 ]
@@ -141,10 +147,12 @@ export async function findMessage(ctx: ApiContext, messages: MessageReader): Pro
 /** What was sent is read out of the stored message: there is no second copy of it that could differ. */
 async function bodiesOf(messageId: string, { messages, messageParser, log }: EmailReadingParts) {
   const none = { html: null, text: null }
-  const parsed = await messageParser.parse(() => messages.content(messageId)).catch((error: unknown) => {
-    log.warn({ messageId, error }, 'a stored message could not be read for the API')
-    return none
-  })
+  const parsed = await messageParser
+    .parse(() => messages.content(messageId))
+    .catch((error: unknown) => {
+      log.warn({ messageId, error }, 'a stored message could not be read for the API')
+      return none
+    })
   return parsed ?? none
 }
 

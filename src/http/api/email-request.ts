@@ -5,10 +5,8 @@ import { bodyLimit, parseJson } from '../json-body.ts'
 import { validate } from '../validate.ts'
 import { emailsOf } from './email-list.ts'
 import { emailSchema, strictEmailSchema } from './email-schema.ts'
-import { submissionFor } from './email-submission.ts'
-import type { EmailFrame } from './email-submission.ts'
-import { withTemplate } from './email-template.ts'
-import type { TemplateSource } from './email-template.ts'
+import { submissionFor, type EmailFrame } from './email-submission.ts'
+import { withTemplate, type TemplateSource } from './email-template.ts'
 
 /** What a request to send says beside its emails. */
 export interface EmailRequest {
@@ -59,7 +57,10 @@ export async function batchFrom(source: EmailSource, request: EmailRequest, fram
 const largestBatch = 3 * bodyLimit
 
 const batchTooLarge = (): SternaError =>
-  new SternaError('payload_too_large', `The messages of the batch have more than ${largestBatch / 1024 / 1024} MiB together. Send fewer at a time.`)
+  new SternaError(
+    'payload_too_large',
+    `The messages of the batch have more than ${largestBatch / 1024 / 1024} MiB together. Send fewer at a time.`,
+  )
 
 function refusalIn(error: unknown): SternaError {
   if (error instanceof SternaError) return error
@@ -79,7 +80,11 @@ async function submissionOf(
 const valueOf = (source: EmailSource): unknown => (Buffer.isBuffer(source) ? parseJson(source) : source)
 
 /** The sandbox has keys of its own: a rehearsal must not keep the real mail from being sent. */
-function idempotencyOf(source: EmailSource, operation: string, { submitter, source: door, idempotencyKey: key }: EmailRequest): Idempotency | null {
+function idempotencyOf(
+  source: EmailSource,
+  operation: string,
+  { submitter, source: door, idempotencyKey: key }: EmailRequest,
+): Idempotency | null {
   if (key === null) return null
   const compared = Buffer.isBuffer(source) ? source : JSON.stringify(source)
   return {

@@ -26,10 +26,14 @@ const atMost = <O, I>(most: number, schema: z.ZodType<O, I>, error?: CheckParams
 
 /** One line of a header, in characters. */
 export const line = (most: number, least = 1) =>
-  z.string().min(least).max(most).refine((text) => headerTextFault(text) === null, {
-    error: 'must be one line of text without control characters',
-    params: { code: 'invalid_characters' } satisfies CheckParams,
-  })
+  z
+    .string()
+    .min(least)
+    .max(most)
+    .refine((text) => headerTextFault(text) === null, {
+      error: 'must be one line of text without control characters',
+      params: { code: 'invalid_characters' } satisfies CheckParams,
+    })
 
 const unsupported = (isHarmless: (value: unknown) => boolean, message: string) =>
   check<unknown>(isHarmless, message, { code: 'unsupported_field', error: 'unsupported_field' })
@@ -85,10 +89,14 @@ const template = z.object({
 })
 
 const unsubscribe = z.object({
-  topic: z.string().min(1).max(64).refine((text) => topicFault(text) === null, {
-    error: 'may have letters, digits, _ and -, and be neither true nor false',
-    params: { code: 'invalid_characters' } satisfies CheckParams,
-  }),
+  topic: z
+    .string()
+    .min(1)
+    .max(64)
+    .refine((text) => topicFault(text) === null, {
+      error: 'may have letters, digits, _ and -, and be neither true nor false',
+      params: { code: 'invalid_characters' } satisfies CheckParams,
+    }),
 })
 
 const tracking = z.object({
@@ -101,7 +109,8 @@ const trackingText =
   'the domain has it. ' +
   'A link with `data-sterna-track="off"` stays as it is.'
 
-const unsubscribeWith = <T extends z.ZodType>(topic: T) => z.union([z.boolean(), topic], { error: 'must be true, false or {topic}' }).nullish()
+const unsubscribeWith = <T extends z.ZodType>(topic: T) =>
+  z.union([z.boolean(), topic], { error: 'must be true, false or {topic}' }).nullish()
 
 const unsubscribeText =
   'Lets its recipients unsubscribe: the message gets List-Unsubscribe fields, unless `headers` has its own, and whoever uses ' +
@@ -148,7 +157,12 @@ const consistent = <S extends z.ZodObject<typeof shape>>(schema: S): S =>
 /** Told beside all other faults, so it must not rely on there being none. */
 const isEmail = ({ value }: { value: unknown }): boolean => typeof value === 'object' && value !== null
 
-const missing = (field: string) => ({ path: [field], error: 'is missing', params: { code: 'missing' } satisfies CheckParams, when: isEmail })
+const missing = (field: string) => ({
+  path: [field],
+  error: 'is missing',
+  params: { code: 'missing' } satisfies CheckParams,
+  when: isEmail,
+})
 const excluded = (field: string) => ({
   path: [field],
   error: 'cannot be given with a template',

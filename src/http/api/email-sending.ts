@@ -1,26 +1,27 @@
 import { z } from 'zod'
-import type { ErrorCode } from '../../errors.ts'
-import { SternaError } from '../../errors.ts'
+import { SternaError, type ErrorCode } from '../../errors.ts'
 import type { Submitter } from '../../message/submission.ts'
 import type { ApiContext } from '../api-state.ts'
 import type { BodyRoom } from '../body-room.ts'
 import { jsonBytes } from '../json-body.ts'
-import { operation } from '../operation.ts'
-import type { Operation } from '../operation.ts'
+import { operation, type Operation } from '../operation.ts'
 import { choiceParameter } from '../query.ts'
 import { sentBatchAnswer, sentEmailAnswer } from './email-answers.ts'
 import { mostEmails } from './email-list.ts'
 import { sentBatchObject, sentEmailObject } from './email-object.ts'
 import type { EmailRequest } from './email-request.ts'
 import { emailSchema } from './email-schema.ts'
-import { sendBatch, sendEmail } from './send-emails.ts'
-import type { SendParts } from './send-emails.ts'
+import { sendBatch, sendEmail, type SendParts } from './send-emails.ts'
 
 export interface EmailSendingParts extends SendParts {
   bodyRoom: BodyRoom
 }
 
-const strictParameter = { strict: choiceParameter(['true', 'false']).meta({ description: 'Whether unknown fields are refused; the same as `Prefer: handling=strict`.' }) }
+const strictParameter = {
+  strict: choiceParameter(['true', 'false']).meta({
+    description: 'Whether unknown fields are refused; the same as `Prefer: handling=strict`.',
+  }),
+}
 
 /** What any way of sending may be refused for. */
 export const sendingRefusals = [
@@ -56,7 +57,8 @@ export const emailSendingOperations = (parts: EmailSendingParts): Operation[] =>
       aliases: ['/api/send'],
       tag: 'Emails',
       summary: 'Send an email',
-      description: '200 means that it is on disk and will be delivered. With an `Idempotency-Key`, a repeated request gets the first answer again for 24 hours.',
+      description:
+        '200 means that it is on disk and will be delivered. With an `Idempotency-Key`, a repeated request gets the first answer again for 24 hours.',
       permission: 'sending_access',
       sandbox: true,
       query: strictParameter,

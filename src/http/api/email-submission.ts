@@ -1,15 +1,12 @@
-import { SternaError } from '../../errors.ts'
-import type { ErrorCode } from '../../errors.ts'
+import { SternaError, type ErrorCode } from '../../errors.ts'
 import { newId } from '../../id.ts'
 import { checkHeaders } from '../../message/check-headers.ts'
-import { attachmentFault, compose } from '../../message/compose.ts'
-import type { OutgoingEmail } from '../../message/compose.ts'
+import { attachmentFault, compose, type OutgoingEmail } from '../../message/compose.ts'
 import { toContent } from '../../message/content.ts'
 import { parseScheduledAt } from '../../message/send-options.ts'
 import type { Idempotency, Mailbox, Submission, SubmittedRecipient, Submitter, Tag } from '../../message/submission.ts'
 import type { TrackingWish } from '../../message/tracking-options.ts'
-import { displayNameFault, mailboxText, parseAddress, parseMailbox } from '../../smtp/address.ts'
-import type { ParsedMailbox } from '../../smtp/address.ts'
+import { displayNameFault, mailboxText, parseAddress, parseMailbox, type ParsedMailbox } from '../../smtp/address.ts'
 import type { UnsubscribeFrame } from '../../suppression/unsubscribe-token.ts'
 import { refusal } from '../validate.ts'
 import type { MailboxInput } from './email-schema.ts'
@@ -98,7 +95,13 @@ function readMailboxes(email: CompleteEmail, faults: Fault[]): Mailboxes {
   const read = (input: MailboxInput, field: string, error?: ErrorCode): Mailbox[] => {
     const parsed = typeof input === 'string' ? parseMailbox(input) : parseObject(input)
     if (parsed.ok) return [parsed.mailbox]
-    faults.push({ field, code: 'invalid_email', message: `The \`${field}\` field is not a valid email address. ${parsed.fault}`, help: null, error })
+    faults.push({
+      field,
+      code: 'invalid_email',
+      message: `The \`${field}\` field is not a valid email address. ${parsed.fault}`,
+      help: null,
+      error,
+    })
     return []
   }
   const readList = (input: MailboxInput | MailboxInput[] | null | undefined, field: string): Mailbox[] => {
@@ -137,7 +140,11 @@ function checkBodies({ html, text }: CompleteEmail, faults: Fault[]): void {
 /** Each address once; the first of to, cc and bcc in which it stands counts. */
 function recipientsOf({ to, cc, bcc }: Mailboxes): SubmittedRecipient[] {
   const byAddress = new Map<string, SubmittedRecipient>()
-  for (const [type, mailboxes] of [['to', to], ['cc', cc], ['bcc', bcc]] as const) {
+  for (const [type, mailboxes] of [
+    ['to', to],
+    ['cc', cc],
+    ['bcc', bcc],
+  ] as const) {
     for (const mailbox of mailboxes) {
       if (!byAddress.has(mailbox.address)) byAddress.set(mailbox.address, { mailbox, type, notify: null, orcpt: null })
     }

@@ -1,14 +1,11 @@
 import type { FieldFault } from '../../errors.ts'
 import { headerTextFault } from '../../message/check-headers.ts'
 import type { LiveTemplate } from '../../template/live-templates.ts'
-import { OverBudget } from '../../template/render-budget.ts'
-import type { RenderBudget } from '../../template/render-budget.ts'
-import { renderComplete } from '../../template/render-template.ts'
-import type { RenderedTemplate } from '../../template/render-template.ts'
+import { OverBudget, type RenderBudget } from '../../template/render-budget.ts'
+import { renderComplete, type RenderedTemplate } from '../../template/render-template.ts'
 import type { ParsedContent } from '../../template/template-content.ts'
 import { refusal } from '../validate.ts'
-import { longestSubject } from './email-schema.ts'
-import type { EmailInput, MailboxInput } from './email-schema.ts'
+import { longestSubject, type EmailInput, type MailboxInput } from './email-schema.ts'
 import { linkVariable } from './unsubscribe-link.ts'
 
 /** A published template with its parts parsed. */
@@ -71,7 +68,12 @@ function subjectFault(subject: string): FieldFault | null {
   const message = 'The subject that the template makes of these variables is refused.'
   if (fault !== null) return { field: 'subject', code: 'invalid_characters', message: `${message} ${fault}`, help: null }
   if (subject.length >= 1 && subject.length <= longestSubject) return null
-  return { field: 'subject', code: 'invalid_length', message: `${message} It has ${subject.length} characters, not 1 to ${longestSubject}.`, help: null }
+  return {
+    field: 'subject',
+    code: 'invalid_length',
+    message: `${message} It has ${subject.length} characters, not 1 to ${longestSubject}.`,
+    help: null,
+  }
 }
 
 function complete(email: EmailInput, templateId: string | null): CompleteEmail {

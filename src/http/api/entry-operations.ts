@@ -3,11 +3,9 @@ import type { People } from '../../account/people.ts'
 import type { StoredUser } from '../../account/user.ts'
 import { SternaError } from '../../errors.ts'
 import type { ApiContext } from '../api-state.ts'
-import { answerEntryPage } from '../entry-page.ts'
-import type { EntryPage } from '../entry-page.ts'
+import { answerEntryPage, type EntryPage } from '../entry-page.ts'
 import { formBody } from '../form-body.ts'
-import { operation } from '../operation.ts'
-import type { Operation } from '../operation.ts'
+import { operation, type Operation } from '../operation.ts'
 import { problemOf } from '../problem.ts'
 import type { SessionEntry } from '../session-entry.ts'
 
@@ -86,7 +84,12 @@ function linkOperations({ entry }: EntryParts, link: EntryLink): Operation[] {
         method: 'POST',
         summary: `Take the password of ${link.summary}`,
         description: 'The link works once. The answer sets the cookie of a session.',
-        body: { schema: formSchema, raw: true, mediaType: 'application/x-www-form-urlencoded', example: { email: 'ann@example.com', password: 'correct horse battery' } },
+        body: {
+          schema: formSchema,
+          raw: true,
+          mediaType: 'application/x-www-form-urlencoded',
+          example: { email: 'ann@example.com', password: 'correct horse battery' },
+        },
         answers: [
           { status: 200, description: 'A page that says that it is done.', schema: null, mediaType },
           { status: 401, description: 'The user was removed at this moment.', schema: null, mediaType },
@@ -115,7 +118,8 @@ function linkOperations({ entry }: EntryParts, link: EntryLink): Operation[] {
   ]
 }
 
-const whatNext = 'This page may be closed. The reference of the API, at /docs, says under Session what can be done now, such as getting a token.'
+const whatNext =
+  'This page may be closed. The reference of the API, at /docs, says under Session what can be done now, such as getting a token.'
 
 const tokenIn = (ctx: ApiContext): string => ctx.params['token'] ?? ''
 

@@ -6,13 +6,11 @@ import type { FeedPage } from '../../event/event-search.ts'
 import { publicEventTypes } from '../../event/event-type.ts'
 import { isoTime } from '../../iso-time.ts'
 import type { ApiContext } from '../api-state.ts'
-import { authenticate } from '../authenticate.ts'
-import type { AuthenticateParts } from '../authenticate.ts'
+import { authenticate, type AuthenticateParts } from '../authenticate.ts'
 import { webhookBodies } from '../event-schema.ts'
 import type { EventStream } from '../event-stream.ts'
 import type { EventStreams } from '../event-streams.ts'
-import { operation } from '../operation.ts'
-import type { Operation } from '../operation.ts'
+import { operation, type Operation } from '../operation.ts'
 import { listBody, listOf, pageOf, pageParameters } from '../page.ts'
 import { choiceParameter, textParameter, timeParameter } from '../query.ts'
 
@@ -24,7 +22,9 @@ interface EventParts extends AuthenticateParts {
 const [first, ...others] = webhookBodies.map(({ standard }) => standard)
 const eventAnswer = z.discriminatedUnion('type', [first!, ...others]).meta({ id: 'PublicEvent', description: 'What webhooks receive.' })
 
-const orderParameter = choiceParameter(['asc', 'desc']).meta({ description: '`desc`, the default, has the newest first; `asc` the oldest.' })
+const orderParameter = choiceParameter(['asc', 'desc']).meta({
+  description: '`desc`, the default, has the newest first; `asc` the oldest.',
+})
 
 /** `/api/events` */
 export const eventOperations = (parts: EventParts): Operation[] => [listOperation(parts), streamOperation(parts), getOperation(parts)]

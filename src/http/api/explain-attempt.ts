@@ -192,7 +192,9 @@ export function explainAttempt(facts: AttemptFacts): Explanation {
   if (facts.outcome === 'delivered') return delivered
   const category = facts.smtpCode === null ? null : categoryOf(facts)
   const rules = category === null ? silenceRules : replyRules
-  const rule = rules.find((each) => fits(each.status, facts.enhancedStatus) || fits(each.words, facts.reply) || (category !== null && each.category === category))
+  const rule = rules.find(
+    (each) => fits(each.status, facts.enhancedStatus) || fits(each.words, facts.reply) || (category !== null && each.category === category),
+  )
   if (rule) return { cause: rule.cause, owner: rule.owner, advice: rule.advice }
   if (facts.outcome === 'deferred') {
     return { cause: 'The receiving server did not take the message for now.', owner: 'network', advice: waits }
@@ -204,8 +206,7 @@ export function explainAttempt(facts: AttemptFacts): Explanation {
   }
 }
 
-const fits = (pattern: RegExp | undefined, text: string | null): boolean =>
-  pattern !== undefined && text !== null && pattern.test(text)
+const fits = (pattern: RegExp | undefined, text: string | null): boolean => pattern !== undefined && text !== null && pattern.test(text)
 
 /** As it is judged when it comes to an end, at whatever phase it was said. */
 const categoryOf = ({ smtpCode, enhancedStatus, reply }: AttemptFacts): BounceCategory =>

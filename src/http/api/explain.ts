@@ -2,10 +2,8 @@ import { z } from 'zod'
 import type { Explanation } from '../../doctor/explain-address.ts'
 import { SternaError } from '../../errors.ts'
 import { isoTime } from '../../iso-time.ts'
-import { parseAddress } from '../../smtp/address.ts'
-import type { Address } from '../../smtp/address.ts'
-import { operation } from '../operation.ts'
-import type { Operation } from '../operation.ts'
+import { parseAddress, type Address } from '../../smtp/address.ts'
+import { operation, type Operation } from '../operation.ts'
 import { textParameter } from '../query.ts'
 import { timeAnswer } from '../time-field.ts'
 import { destinationAnswer, destinationObject } from './queue.ts'
@@ -21,7 +19,9 @@ const explanation = z
     destination: z.string(),
     next: z
       .enum(['deliver', 'defer', 'bounce', 'simulate', 'hold'])
-      .describe('`deliver`: one of the hosts is asked. `defer`, `bounce`: without asking any. `hold`: an operator holds what waits. Suppressions come before.'),
+      .describe(
+        '`deliver`: one of the hosts is asked. `defer`, `bounce`: without asking any. `hold`: an operator holds what waits. Suppressions come before.',
+      ),
     reason: z.string().nullable(),
     route: z.object({
       hosts: z.array(z.object({ name: z.string(), address: z.string(), port: z.int() })).describe('In the order in which they are tried.'),

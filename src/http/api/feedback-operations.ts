@@ -1,15 +1,12 @@
 import { z } from 'zod'
 import { SternaError } from '../../errors.ts'
 import { feedbackClasses } from '../../feedback/feedback-report.ts'
-import { reportPurposes } from '../../feedback/incoming-reports.ts'
-import type { IncomingReports } from '../../feedback/incoming-reports.ts'
+import { reportPurposes, type IncomingReports } from '../../feedback/incoming-reports.ts'
 import type { ReportList, ReportListRow } from '../../feedback/report-list.ts'
 import { reportDetailObject, reportObject } from '../../feedback/report-object.ts'
 import { reportResults } from '../../feedback/report-result.ts'
-import { mayDo } from '../api-state.ts'
-import type { ApiContext } from '../api-state.ts'
-import { operation } from '../operation.ts'
-import type { Operation } from '../operation.ts'
+import { mayDo, type ApiContext } from '../api-state.ts'
+import { operation, type Operation } from '../operation.ts'
 import { listBody, listOf, pageOf, pageParameters } from '../page.ts'
 import { choiceParameter, textParameter } from '../query.ts'
 import { timeAnswer } from '../time-field.ts'
@@ -26,7 +23,10 @@ const reportAnswer = z
     received_at: timeAnswer,
     purpose: z.enum(reportPurposes).describe('What the address is for that it came to.'),
     address: z.string().describe('That it came to.'),
-    result: z.enum(reportResults).nullable().describe('What came of it; only `bounced`, `complained` and `unsubscribed` change anything. Null while it waits.'),
+    result: z
+      .enum(reportResults)
+      .nullable()
+      .describe('What came of it; only `bounced`, `complained` and `unsubscribed` change anything. Null while it waits.'),
     settled_at: timeAnswer.nullable(),
     account_id: z.string().nullable(),
     email_id: z.string().nullable().describe('The email that it proves to be about.'),
@@ -62,7 +62,9 @@ const readingAnswer = z
 
 const detailAnswer = reportAnswer
   .extend({
-    reading: readingAnswer.nullable().describe('What it says, whether or not it is believed; null where it was not read as a report on one email.'),
+    reading: readingAnswer
+      .nullable()
+      .describe('What it says, whether or not it is believed; null where it was not read as a report on one email.'),
     heading: z
       .object({ from: z.string(), subject: z.string() })
       .nullable()
@@ -80,7 +82,8 @@ export const feedbackOperations = (parts: FeedbackOperationParts): Operation[] =
       path: '/api/feedback',
       tag: 'Feedback',
       summary: 'List what came back by mail',
-      description: 'Bounces, complaints and other reports. With the permission `operator` all of them, else those that are about email of the account.',
+      description:
+        'Bounces, complaints and other reports. With the permission `operator` all of them, else those that are about email of the account.',
       permission: 'read_access',
       query: {
         ...pageParameters,
@@ -119,7 +122,9 @@ export const feedbackOperations = (parts: FeedbackOperationParts): Operation[] =
       tag: 'Feedback',
       summary: 'Download what came back by mail, as it came',
       permission: 'operator',
-      answers: [{ status: 200, description: 'The message, as a file to be kept and not to be shown.', schema: null, mediaType: 'message/rfc822' }],
+      answers: [
+        { status: 200, description: 'The message, as a file to be kept and not to be shown.', schema: null, mediaType: 'message/rfc822' },
+      ],
       refuses: ['not_found'],
     },
     async (ctx) => {

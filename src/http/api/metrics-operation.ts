@@ -1,8 +1,7 @@
 import { SternaError } from '../../errors.ts'
 import { expositionType } from '../../metrics/exposition.ts'
 import type { MetricsPage } from '../../metrics/metrics-page.ts'
-import { operation } from '../operation.ts'
-import type { Operation } from '../operation.ts'
+import { operation, type Operation } from '../operation.ts'
 
 export interface MetricsParts {
   metricsPage: Pick<MetricsPage, 'text'>

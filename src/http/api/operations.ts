@@ -10,54 +10,52 @@ import type { Webhooks } from '../../webhook/open-webhooks.ts'
 import type { AuthenticateParts } from '../authenticate.ts'
 import type { EventStreams } from '../event-streams.ts'
 import type { Operation } from '../operation.ts'
-import { accountOperations } from './account-operations.ts'
-import type { AccountParts } from './account-operations.ts'
+import { accountOperations, type AccountParts } from './account-operations.ts'
 import { analyticsOperations } from './analytics.ts'
 import type { AnalyticsParts } from './analytics-query.ts'
-import { apiKeyOperations } from './api-key-operations.ts'
-import type { ApiKeyParts } from './api-key-operations.ts'
+import { apiKeyOperations, type ApiKeyParts } from './api-key-operations.ts'
 import { auditOperations } from './audit-operations.ts'
-import { doctorOperations } from './doctor.ts'
-import type { DoctorOperationsParts } from './doctor.ts'
-import { domainReportOperations } from './domain-reports.ts'
-import type { DomainReportParts } from './domain-reports.ts'
+import { doctorOperations, type DoctorOperationsParts } from './doctor.ts'
+import { domainReportOperations, type DomainReportParts } from './domain-reports.ts'
 import { domainOperations } from './domains.ts'
-import { emailOperations } from './emails.ts'
-import type { EmailParts } from './emails.ts'
+import { emailOperations, type EmailParts } from './emails.ts'
 import { entryOperations } from './entry-operations.ts'
-import { erasureOperations } from './erasure-operations.ts'
-import type { ErasureParts } from './erasure-operations.ts'
+import { erasureOperations, type ErasureParts } from './erasure-operations.ts'
 import { eventOperations } from './events.ts'
-import { explainOperations } from './explain.ts'
-import type { ExplainOperationParts } from './explain.ts'
-import { feedbackOperations } from './feedback-operations.ts'
-import type { FeedbackOperationParts } from './feedback-operations.ts'
-import { metricsOperations } from './metrics-operation.ts'
-import type { MetricsParts } from './metrics-operation.ts'
-import { passwordOperations } from './password-operations.ts'
-import type { PasswordParts } from './password-operations.ts'
-import { queueOperations } from './queue.ts'
-import type { QueueParts } from './queue.ts'
+import { explainOperations, type ExplainOperationParts } from './explain.ts'
+import { feedbackOperations, type FeedbackOperationParts } from './feedback-operations.ts'
+import { metricsOperations, type MetricsParts } from './metrics-operation.ts'
+import { passwordOperations, type PasswordParts } from './password-operations.ts'
+import { queueOperations, type QueueParts } from './queue.ts'
 import { serverDomainOperations } from './server-domain.ts'
-import { sessionOperations } from './session-operations.ts'
-import type { SessionParts } from './session-operations.ts'
+import { sessionOperations, type SessionParts } from './session-operations.ts'
 import { settingOperations } from './setting-operations.ts'
-import { suppressionPolicyOperations } from './suppression-policy-operations.ts'
-import type { SuppressionPolicyParts } from './suppression-policy-operations.ts'
+import { suppressionPolicyOperations, type SuppressionPolicyParts } from './suppression-policy-operations.ts'
 import { suppressionOperations } from './suppressions.ts'
 import { templateOperations } from './templates.ts'
-import { unsubscribeOperations } from './unsubscribe-operations.ts'
-import type { UnsubscribeParts } from './unsubscribe-operations.ts'
-import { userOperations } from './user-operations.ts'
-import type { UserParts } from './user-operations.ts'
+import { unsubscribeOperations, type UnsubscribeParts } from './unsubscribe-operations.ts'
+import { userOperations, type UserParts } from './user-operations.ts'
 import { webhookOperations } from './webhooks.ts'
 
 /** What the endpoints of the API need, each resource its own. */
 export interface ApiParts
-  extends AnalyticsParts,
-    AuthenticateParts, DoctorOperationsParts, DomainReportParts, EmailParts, ErasureParts, ExplainOperationParts,
-    FeedbackOperationParts, MetricsParts, QueueParts, AccountParts, ApiKeyParts, PasswordParts, SessionParts,
-    SuppressionPolicyParts, UnsubscribeParts,
+  extends
+    AnalyticsParts,
+    AuthenticateParts,
+    DoctorOperationsParts,
+    DomainReportParts,
+    EmailParts,
+    ErasureParts,
+    ExplainOperationParts,
+    FeedbackOperationParts,
+    MetricsParts,
+    QueueParts,
+    AccountParts,
+    ApiKeyParts,
+    PasswordParts,
+    SessionParts,
+    SuppressionPolicyParts,
+    UnsubscribeParts,
     UserParts {
   apiKeys: ApiKeys
   audit: AuditLog

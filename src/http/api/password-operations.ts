@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import type { People } from '../../account/people.ts'
 import { smallBodyLimit } from '../json-body.ts'
-import { operation } from '../operation.ts'
-import type { Operation } from '../operation.ts'
+import { operation, type Operation } from '../operation.ts'
 import type { SessionEntry } from '../session-entry.ts'
 import { userAnswer, userObject } from './user-operations.ts'
 
@@ -77,7 +76,11 @@ export const passwordOperations = ({ people, entry }: PasswordParts): Operation[
       id: 'session.totp_confirm',
       path: '/session/totp/confirm',
       summary: 'Turn the second factor on',
-      body: { schema: z.object({ code: z.string().max(100).describe('As the app shows it.') }), limit: smallBodyLimit, example: { code: '123456' } },
+      body: {
+        schema: z.object({ code: z.string().max(100).describe('As the app shows it.') }),
+        limit: smallBodyLimit,
+        example: { code: '123456' },
+      },
       answers: [{ status: 200, description: 'Recovery codes for when the app is lost.', schema: codesAnswer }],
       refuses: [...refuses, 'invalid_state'],
     },

@@ -6,8 +6,7 @@ import type { QueueAdmin, QueueEntry } from '../../queue/queue-admin.ts'
 import type { DestinationQueue } from '../../queue/queue-overview.ts'
 import type { QueueRunner } from '../../queue/queue-runner.ts'
 import type { ApiContext } from '../api-state.ts'
-import { operation } from '../operation.ts'
-import type { Operation } from '../operation.ts'
+import { operation, type Operation } from '../operation.ts'
 import { listBody, listOf, pageOf, pageParameters } from '../page.ts'
 import { textParameter } from '../query.ts'
 import { timeAnswer } from '../time-field.ts'
@@ -171,7 +170,9 @@ const changeOperations = (parts: QueueParts): Operation[] => [
         {
           status: 200,
           description: 'It is given up.',
-          schema: changeAnswer.extend({ has_more: z.boolean().describe('True where more may wait: send the request again.') }).meta({ id: 'QueueBounce' }),
+          schema: changeAnswer
+            .extend({ has_more: z.boolean().describe('True where more may wait: send the request again.') })
+            .meta({ id: 'QueueBounce' }),
         },
       ],
       refuses: ['not_found'],

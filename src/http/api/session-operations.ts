@@ -6,8 +6,7 @@ import type { User } from '../../account/user.ts'
 import { SternaError } from '../../errors.ts'
 import { isoTime } from '../../iso-time.ts'
 import { smallBodyLimit } from '../json-body.ts'
-import { operation } from '../operation.ts'
-import type { Operation } from '../operation.ts'
+import { operation, type Operation } from '../operation.ts'
 import { listOf } from '../page.ts'
 import type { SessionEntry } from '../session-entry.ts'
 import { timeAnswer } from '../time-field.ts'
@@ -29,7 +28,9 @@ const sessionFields = z.object({
   last_seen_at: timeAnswer.describe('When it was last exchanged for a token.'),
 })
 const sessionAnswer = sessionFields.extend({ user: userAnswer }).meta({ id: 'Session' })
-const sessionItem = sessionFields.extend({ current: z.boolean().describe('Whether it is the one of this request.') }).meta({ id: 'SessionItem' })
+const sessionItem = sessionFields
+  .extend({ current: z.boolean().describe('Whether it is the one of this request.') })
+  .meta({ id: 'SessionItem' })
 const tokenAnswer = z
   .object({ object: z.literal('session_token'), token: z.string(), sandbox: z.boolean(), expires_at: timeAnswer })
   .meta({ id: 'SessionToken' })
@@ -40,7 +41,9 @@ const credentials = z.object({
   password: z.string().max(1000),
   code: z.string().max(100).optional().describe('Of the authenticator app, or a recovery code; where a second factor is in use.'),
 })
-const tokenWish = z.object({ sandbox: z.boolean().default(false).describe('For what happens in the sandbox instead of live. Such a token changes nothing live.') })
+const tokenWish = z.object({
+  sandbox: z.boolean().default(false).describe('For what happens in the sandbox instead of live. Such a token changes nothing live.'),
+})
 
 const shared = { tag: 'Session', permission: null } as const
 
@@ -59,7 +62,14 @@ export const sessionOperations = (parts: SessionParts): Operation[] => [
       description: 'The answer sets the cookie of the session.',
       body: { schema: credentials, limit: smallBodyLimit, example: { email: 'ann@example.com', password: 'correct horse battery' } },
       answers: [{ status: 200, description: 'The session.', schema: sessionAnswer }],
-      refuses: ['invalid_credentials', 'invalid_session', 'second_factor_required', 'foreign_origin', 'rate_limit_exceeded', 'service_unavailable'],
+      refuses: [
+        'invalid_credentials',
+        'invalid_session',
+        'second_factor_required',
+        'foreign_origin',
+        'rate_limit_exceeded',
+        'service_unavailable',
+      ],
     },
     async (ctx, { body }) => {
       const { entry, login, refusedLogins } = parts

@@ -1,8 +1,6 @@
 import { z } from 'zod'
-import { environmentNameOf, settingNames, settings, settingValue } from '../../config/settings.ts'
-import type { Config } from '../../config/settings.ts'
-import { operation } from '../operation.ts'
-import type { Operation } from '../operation.ts'
+import { environmentNameOf, settingNames, settings, settingValue, type Config } from '../../config/settings.ts'
+import { operation, type Operation } from '../operation.ts'
 import { listOf } from '../page.ts'
 
 const settingAnswer = z

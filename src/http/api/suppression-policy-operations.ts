@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import type { Accounts } from '../../account/accounts.ts'
 import type { SuppressionPolicies } from '../../suppression/suppression-policies.ts'
-import { operation } from '../operation.ts'
-import type { Operation } from '../operation.ts'
+import { operation, type Operation } from '../operation.ts'
 import { accountOf } from './account-operations.ts'
 
 export interface SuppressionPolicyParts {
@@ -15,9 +14,7 @@ const longestExpiry = 315_360_000
 
 const hardBounces = z
   .boolean()
-  .describe(
-    'Whether a hard bounce suppresses its address, as does a second soft bounce on another day whose text alone calls it unknown.',
-  )
+  .describe('Whether a hard bounce suppresses its address, as does a second soft bounce on another day whose text alone calls it unknown.')
 const complaints = z.boolean().describe('Whether a complaint suppresses its address.')
 const softBounces = z.int().min(0).max(1000).describe('So many soft bounces without a delivery between them suppress; 0: never.')
 const expirySeconds = z.int().min(0).max(longestExpiry).describe('How long a suppression after bounces counts; 0: until it is removed.')

@@ -5,8 +5,7 @@ import { isoTime, isoTimeOrNull } from '../../iso-time.ts'
 import { parseAddress } from '../../smtp/address.ts'
 import { suppressionOrigins } from '../../suppression/suppression-origin.ts'
 import type { SuppressionRow, SuppressionEntries } from '../../suppression/suppression-entries.ts'
-import { operation } from '../operation.ts'
-import type { Operation } from '../operation.ts'
+import { operation, type Operation } from '../operation.ts'
 import { listBody, listOf, pageOf, pageParameters } from '../page.ts'
 import { choiceParameter } from '../query.ts'
 import { timeAnswer } from '../time-field.ts'
@@ -54,7 +53,9 @@ const suppressionAnswer = z
     object: z.literal('suppression'),
     id: z.string(),
     email: z.string().describe('In lower case.'),
-    origin: z.enum(suppressionOrigins).describe('`unsubscribe` stops only mail that was sent with `unsubscribe`, the others stop every message.'),
+    origin: z
+      .enum(suppressionOrigins)
+      .describe('`unsubscribe` stops only mail that was sent with `unsubscribe`, the others stop every message.'),
     topic: z.string().nullable().describe('Of `unsubscribe`: the topic whose mail it stops; null where it is mail without one.'),
     source_id: z.string().nullable().describe('The email that it came of.'),
     reason: z.string().nullable(),
@@ -86,7 +87,9 @@ const additionOperations = (parts: SuppressionParts): Operation[] => [
       permission: 'full_access',
       sandbox: true,
       body: { schema: additionRequest, example: { email: 'ann@example.com' } },
-      answers: [{ status: 201, description: 'The entry; with `emails` one for each, in the same order.', schema: z.union([reference, references]) }],
+      answers: [
+        { status: 201, description: 'The entry; with `emails` one for each, in the same order.', schema: z.union([reference, references]) },
+      ],
       refuses: ['missing_required_field', 'validation_error'],
     },
     async (ctx, { body }) => {
@@ -187,7 +190,9 @@ const removalOperations = (parts: SuppressionParts): Operation[] => [
       refuses: ['missing_required_field', 'validation_error'],
     },
     async (ctx, { body }) => ({
-      data: (await parts.suppressions.removeAll(ctx.state.submitter, body.emails ?? body.ids!.filter((id) => isId('sup', id)))).map(removedObject),
+      data: (await parts.suppressions.removeAll(ctx.state.submitter, body.emails ?? body.ids!.filter((id) => isId('sup', id)))).map(
+        removedObject,
+      ),
     }),
   ),
 ]

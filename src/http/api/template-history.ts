@@ -5,13 +5,21 @@ import type { TemplateList } from '../../template/template-list.ts'
 import type { Template } from '../../template/template-store.ts'
 import { versionsKept } from '../../template/template-versions.ts'
 import type { ApiContext } from '../api-state.ts'
-import { operation } from '../operation.ts'
-import type { Operation } from '../operation.ts'
+import { operation, type Operation } from '../operation.ts'
 import { listOf } from '../page.ts'
 import { choiceParameter, textParameter } from '../query.ts'
 import { publishSchema } from './template-schema.ts'
-import { dependentAnswer, diffAnswer, publishedAnswer, versionAnswer, versionItemAnswer } from './template-version-object.ts'
-import { dependentObject, diffObject, versionItem, versionObject } from './template-version-object.ts'
+import {
+  dependentAnswer,
+  diffAnswer,
+  publishedAnswer,
+  versionAnswer,
+  versionItemAnswer,
+  dependentObject,
+  diffObject,
+  versionItem,
+  versionObject,
+} from './template-version-object.ts'
 
 interface HistoryParts {
   templates: TemplateList

@@ -65,7 +65,7 @@ export const publishSchema = z.object({
     .nullish()
     .describe(
       '`draft` if not given: the newest version. `published`: what is published already, with its layout and partials ' +
-      'as they are now; a draft stays.',
+        'as they are now; a draft stays.',
     ),
 })
 

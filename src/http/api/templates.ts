@@ -4,13 +4,19 @@ import { asSent } from '../../template/template-diff.ts'
 import type { Template } from '../../template/template-store.ts'
 import type { TemplateList } from '../../template/template-list.ts'
 import type { ApiContext } from '../api-state.ts'
-import { operation } from '../operation.ts'
-import type { Operation } from '../operation.ts'
+import { operation, type Operation } from '../operation.ts'
 import { listBody, listOf, pageOf, pageParameters } from '../page.ts'
-import { deletedTemplate, renderedAnswer, templateAnswer, templateItem, templateItemAnswer, templateObject, templateReference } from './template-object.ts'
+import {
+  deletedTemplate,
+  renderedAnswer,
+  templateAnswer,
+  templateItem,
+  templateItemAnswer,
+  templateObject,
+  templateReference,
+} from './template-object.ts'
 import { templateHistoryOperations } from './template-history.ts'
-import { templateTestOperations } from './template-test.ts'
-import type { TemplateTestParts } from './template-test.ts'
+import { templateTestOperations, type TemplateTestParts } from './template-test.ts'
 import { changedTemplateFields, newTemplateFields, newTemplateSchema, renderSchema, templateChangesSchema } from './template-schema.ts'
 
 export interface TemplateParts extends TemplateTestParts {
@@ -128,7 +134,8 @@ const editingOperations = (parts: TemplateParts): Operation[] => [
       path,
       tag,
       summary: 'Edit a template',
-      description: 'Changes what is given; null takes a value away. What is sent stays as it is until the template is published again. A new name or alias holds at once.',
+      description:
+        'Changes what is given; null takes a value away. What is sent stays as it is until the template is published again. A new name or alias holds at once.',
       permission: 'full_access',
       body: { schema: templateChangesSchema, limit: contentLimit, example: { subject: 'Welcome to Example, {{name}}' } },
       answers: [{ status: 200, description: 'It is saved.', schema: templateReference }],

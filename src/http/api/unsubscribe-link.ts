@@ -1,7 +1,6 @@
 import type { AccountScope } from '../../account/account-scope.ts'
 import type { SubmittedRecipient } from '../../message/submission.ts'
-import { unsubscribeUrl } from '../../suppression/unsubscribe-token.ts'
-import type { UnsubscribeFrame } from '../../suppression/unsubscribe-token.ts'
+import { unsubscribeUrl, type UnsubscribeFrame } from '../../suppression/unsubscribe-token.ts'
 import { refusal } from '../validate.ts'
 
 /** The message that a link is for. */
@@ -34,7 +33,8 @@ export function withUnsubscribeLink<E extends Bodies>(email: E, message: LinkedM
     const text = email[field]
     const links = text?.match(placeholder)?.length ?? 0
     if (links === 0) return text
-    if (!only || others.length > 0) throw fault(field, 'holds {{unsubscribe_url}}, which differs by recipient: send the email to each one by itself')
+    if (!only || others.length > 0)
+      throw fault(field, 'holds {{unsubscribe_url}}, which differs by recipient: send the email to each one by itself')
     if (links > mostLinks) throw fault(field, `holds {{unsubscribe_url}} more than ${mostLinks} times`)
     const url = unsubscribeUrl({ accountId, sandbox, messageId, topic, address: only.mailbox.address }, frame)
     return text?.replaceAll(placeholder, () => url)
@@ -42,4 +42,5 @@ export function withUnsubscribeLink<E extends Bodies>(email: E, message: LinkedM
   return { ...email, html: filled('html'), text: filled('text') }
 }
 
-const fault = (field: string, what: string) => refusal([{ field, code: 'invalid_value', message: `The \`${field}\` field ${what}.`, help: null }])
+const fault = (field: string, what: string) =>
+  refusal([{ field, code: 'invalid_value', message: `The \`${field}\` field ${what}.`, help: null }])

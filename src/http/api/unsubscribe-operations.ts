@@ -3,10 +3,8 @@ import { SternaError } from '../../errors.ts'
 import type { UnsubscribeLinks } from '../../suppression/unsubscribe-links.ts'
 import type { UnsubscribeTarget } from '../../suppression/unsubscribe-token.ts'
 import type { ApiContext } from '../api-state.ts'
-import { answerEntryPage } from '../entry-page.ts'
-import type { EntryPage } from '../entry-page.ts'
-import { operation } from '../operation.ts'
-import type { Operation } from '../operation.ts'
+import { answerEntryPage, type EntryPage } from '../entry-page.ts'
+import { operation, type Operation } from '../operation.ts'
 import { problemOf } from '../problem.ts'
 import type { RateLimitNetworks } from '../rate-limit-networks.ts'
 import { unsubscribeButton, unsubscribeForm } from '../unsubscribe-form.ts'
@@ -73,7 +71,8 @@ export const unsubscribeOperations = (parts: UnsubscribeParts): Operation[] => [
         const method = await unsubscribeForm(ctx)
         if (method === null) throw new SternaError('validation_error', 'Nothing has been changed yet: please press the button.')
         const retryAfter = parts.unsubscribeLimit.take(ctx.state.clientAddress)
-        if (retryAfter !== null) throw new SternaError('rate_limit_exceeded', 'Too many requests from your address. Please try again in a minute.', { retryAfter })
+        if (retryAfter !== null)
+          throw new SternaError('rate_limit_exceeded', 'Too many requests from your address. Please try again in a minute.', { retryAfter })
         await parts.unsubscribeLinks.use(target, method)
         answerEntryPage(ctx, 200, answerTo(target))
       } catch (error) {
@@ -84,7 +83,8 @@ export const unsubscribeOperations = (parts: UnsubscribeParts): Operation[] => [
   ),
 ]
 
-const targetOf = (ctx: ApiContext, { unsubscribeLinks }: UnsubscribeParts): UnsubscribeTarget | null => unsubscribeLinks.read(ctx.params['token'] ?? '')
+const targetOf = (ctx: ApiContext, { unsubscribeLinks }: UnsubscribeParts): UnsubscribeTarget | null =>
+  unsubscribeLinks.read(ctx.params['token'] ?? '')
 
 const kindOf = ({ topic }: UnsubscribeTarget): string => (topic === '' ? 'of this kind' : `on the topic “${topic}”`)
 

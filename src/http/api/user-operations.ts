@@ -1,15 +1,12 @@
 import { z } from 'zod'
-import { roles } from '../../account/permission.ts'
-import type { Role } from '../../account/permission.ts'
+import { roles, type Role } from '../../account/permission.ts'
 import type { Sessions } from '../../account/sessions.ts'
 import type { User } from '../../account/user.ts'
 import type { Users } from '../../account/users.ts'
 import { SternaError } from '../../errors.ts'
 import { isoTime, isoTimeOrNull } from '../../iso-time.ts'
-import { mayDo } from '../api-state.ts'
-import type { ApiContext } from '../api-state.ts'
-import { operation } from '../operation.ts'
-import type { Operation } from '../operation.ts'
+import { mayDo, type ApiContext } from '../api-state.ts'
+import { operation, type Operation } from '../operation.ts'
 import { listBody, listOf, pageFrom, pageOf, pageParameters } from '../page.ts'
 import { textParameter } from '../query.ts'
 import { timeAnswer } from '../time-field.ts'
@@ -166,7 +163,11 @@ function userOf(ctx: ApiContext, parts: UserParts): User {
 }
 
 /** @throws SternaError `restricted_api_key` */
-function checkGrant(ctx: ApiContext, { role, operator }: { role?: Role | undefined; operator?: boolean | undefined }, { users }: UserParts): void {
+function checkGrant(
+  ctx: ApiContext,
+  { role, operator }: { role?: Role | undefined; operator?: boolean | undefined },
+  { users }: UserParts,
+): void {
   if (mayDo(ctx, 'operator')) return
   const self = users.find(ctx.state.submitter.actor.id ?? '')
   if (operator === true) throw new SternaError('restricted_api_key', 'Only an operator decides about operators.')

@@ -3,17 +3,23 @@ import { publicEventTypes } from '../../event/event-type.ts'
 import type { DeliveryRow } from '../../webhook/delivery-history.ts'
 import type { DeliveryFilter } from '../../webhook/delivery-search.ts'
 import type { Webhooks } from '../../webhook/open-webhooks.ts'
-import { deliveryStates } from '../../webhook/webhook-delivery-store.ts'
-import type { DeliveryState } from '../../webhook/webhook-delivery-store.ts'
+import { deliveryStates, type DeliveryState } from '../../webhook/webhook-delivery-store.ts'
 import type { Webhook } from '../../webhook/webhook-store.ts'
 import type { ApiContext } from '../api-state.ts'
-import { operation } from '../operation.ts'
-import type { Operation } from '../operation.ts'
+import { operation, type Operation } from '../operation.ts'
 import { listBody, listOf, pageOf, pageParameters } from '../page.ts'
 import { choiceParameter, textParameter } from '../query.ts'
 import { timeField } from '../time-field.ts'
 import {
-  attemptAnswer, attemptObject, deliveryAnswer, deliveryDetailAnswer, deliveryObject, detailsOf, eventAnswer, eventDetailAnswer, eventObject,
+  attemptAnswer,
+  attemptObject,
+  deliveryAnswer,
+  deliveryDetailAnswer,
+  deliveryObject,
+  detailsOf,
+  eventAnswer,
+  eventDetailAnswer,
+  eventObject,
 } from './webhook-object.ts'
 
 const param = (ctx: ApiContext, name: string): string => ctx.params[name] ?? ''

@@ -6,10 +6,8 @@ import { isPublicEventType, subscribedEvents } from '../../webhook/event-subscri
 import type { Webhooks } from '../../webhook/open-webhooks.ts'
 import { isSuccess } from '../../webhook/post-webhook.ts'
 import type { WebhookFields } from '../../webhook/webhook-list.ts'
-import { mayDo } from '../api-state.ts'
-import type { ApiContext } from '../api-state.ts'
-import { operation } from '../operation.ts'
-import type { Operation } from '../operation.ts'
+import { mayDo, type ApiContext } from '../api-state.ts'
+import { operation, type Operation } from '../operation.ts'
 import { listBody, listOf, pageOf, pageParameters } from '../page.ts'
 import { timeAnswer } from '../time-field.ts'
 import type { CheckParams } from '../validate.ts'
@@ -75,7 +73,10 @@ const endpointOperations = (parts: WebhookParts): Operation[] => [
       summary: 'Add a webhook',
       permission: 'full_access',
       sandbox: true,
-      body: { schema: webhookRequest, example: { url: 'https://app.example.com/hooks/mail', events: ['email.delivered', 'email.bounced'] } },
+      body: {
+        schema: webhookRequest,
+        example: { url: 'https://app.example.com/hooks/mail', events: ['email.delivered', 'email.bounced'] },
+      },
       answers: [{ status: 201, description: 'The webhook, with its secret.', schema: webhookWithSecret }],
       refuses: ['missing_required_field', 'validation_error', 'invalid_event_type'],
     },
@@ -252,7 +253,12 @@ const secretOperations = (parts: WebhookParts): Operation[] => [
 
 /** What a body says of a webhook, as far as it says anything. */
 function changesIn({
-  url, endpoint, events, description, status, payload,
+  url,
+  endpoint,
+  events,
+  description,
+  status,
+  payload,
   include_bots: includeBots,
 }: z.output<typeof webhookRequest>): Partial<WebhookFields> {
   const address = url ?? endpoint

@@ -1,6 +1,5 @@
 import type { Accepted } from '../../submission/admission.ts'
-import { requirePermission } from '../api-state.ts'
-import type { ApiContext, ApiRouter, RefusalForm } from '../api-state.ts'
+import { requirePermission, type ApiContext, type ApiRouter, type RefusalForm } from '../api-state.ts'
 import type { EmailRequest } from '../api/email-request.ts'
 import { idempotencyKeyOf, submitterOf } from '../api/email-sending.ts'
 import type { SendParts } from '../api/send-emails.ts'

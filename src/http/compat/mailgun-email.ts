@@ -4,11 +4,19 @@ import { parseDomain } from '../../smtp/domain-name.ts'
 import { mostEmails } from '../api/email-list.ts'
 import { longestBody } from '../api/email-schema.ts'
 import { refusal } from '../validate.ts'
-import { prefixed, valuesOf } from './form-fields.ts'
-import type { Form, FormFile } from './form-fields.ts'
+import { prefixed, valuesOf, type Form, type FormFile } from './form-fields.ts'
 import { jsonObject, mailgunOptions, singleValue } from './mailgun-options.ts'
-import { FanOut, faultAt, mailboxList, renamed } from './native-email.ts'
-import type { DoorFault, NativeAttachment, NativeEmail, NativeMailbox, Renames } from './native-email.ts'
+import {
+  FanOut,
+  faultAt,
+  mailboxList,
+  renamed,
+  type DoorFault,
+  type NativeAttachment,
+  type NativeEmail,
+  type NativeMailbox,
+  type Renames,
+} from './native-email.ts'
 import { checkPlaceholders, personalized } from './recipient-variables.ts'
 import { ReplacementBudget } from './substitute.ts'
 
@@ -51,7 +59,10 @@ export function fromMailgun(form: Form, domain: string): MailgunRequest {
   }
   checkPlaceholders(email, faults)
   if (email.from && !isAtDomain(email.from.email, domain)) {
-    faults.push({ ...faultAt('from', 'invalid_value', `The parameter from must be an address at ${domain}, the domain in the path.`), error: 'invalid_from_address' })
+    faults.push({
+      ...faultAt('from', 'invalid_value', `The parameter from must be an address at ${domain}, the domain in the path.`),
+      error: 'invalid_from_address',
+    })
   }
   const variables = jsonObject(form, 'recipient-variables', faults)
   if (faults.length > 0) throw refusal(faults)
@@ -71,7 +82,8 @@ function checkNames({ fields, files: given }: Form, faults: DoorFault[]): void {
     if (!known.has(name) && !knownPrefix.test(name)) faults.push({ ...unknown(name), error: 'unsupported_field' })
   }
   for (const { field } of given) {
-    if (field !== 'attachment' && field !== 'inline') faults.push(faultAt(field, 'unknown_field', `The parameter ${field} may not be a file.`))
+    if (field !== 'attachment' && field !== 'inline')
+      faults.push(faultAt(field, 'unknown_field', `The parameter ${field} may not be a file.`))
   }
 }
 
@@ -83,7 +95,8 @@ const unknown = (name: string): DoorFault =>
 function addresses(form: Form, faults: DoorFault[]): Pick<NativeEmail, 'from' | 'to' | 'cc' | 'bcc'> {
   const list = (name: string): NativeMailbox[] => {
     const texts = valuesOf(form, name).filter((text) => text !== '')
-    if (texts.reduce((length, text) => length + text.length, 0) <= longestList) return texts.flatMap((text) => mailboxList(text, name, faults))
+    if (texts.reduce((length, text) => length + text.length, 0) <= longestList)
+      return texts.flatMap((text) => mailboxList(text, name, faults))
     faults.push(faultAt(name, 'too_long', `The parameter ${name} is too long.`))
     return []
   }
@@ -99,11 +112,15 @@ function addresses(form: Form, faults: DoorFault[]): Pick<NativeEmail, 'from' | 
 function contents(form: Form, faults: DoorFault[]): Pick<NativeEmail, 'subject' | 'html' | 'text' | 'template'> {
   const [subject, html, text, id] = ['subject', 'html', 'text', 'template'].map((name) => singleValue(form, name, faults))
   // What is longer need not be looked at to be refused.
-  for (const [name, body] of [['html', html], ['text', text]] as const) {
+  for (const [name, body] of [
+    ['html', html],
+    ['text', text],
+  ] as const) {
     if ((body?.length ?? 0) > longestBody) throw refusal([faultAt(name, 'too_long', `The parameter ${name} is too long.`)])
   }
   const variables = jsonObject(form, 't:variables', faults)
-  if (variables && !id) faults.push(faultAt('t:variables', 'invalid_value', 'The parameter t:variables is for templates, and there is no template.'))
+  if (variables && !id)
+    faults.push(faultAt('t:variables', 'invalid_value', 'The parameter t:variables is for templates, and there is no template.'))
   return {
     ...(subject ? { subject } : {}),
     ...(html ? { html } : {}),
@@ -144,7 +161,9 @@ function headersOf(form: Form, faults: DoorFault[]): Pick<NativeEmail, 'headers'
 function copies(email: NativeEmail, variables: Record<string, unknown>): NativeEmail[] {
   const faults: DoorFault[] = []
   if (email.cc ?? email.bcc) {
-    faults.push(faultAt('recipient-variables', 'unsupported_field', 'The parameters cc and bcc are not supported with recipient-variables.'))
+    faults.push(
+      faultAt('recipient-variables', 'unsupported_field', 'The parameters cc and bcc are not supported with recipient-variables.'),
+    )
   }
   const byAddress = new Map(Object.entries(variables).map(([address, own]) => [address.toLowerCase(), own]))
   const recipients = [...new Map(email.to.map((mailbox) => [mailbox.email.toLowerCase(), mailbox])).values()]

@@ -6,15 +6,11 @@ import type { Accepted } from '../../submission/admission.ts'
 import type { EmailRequest } from '../api/email-request.ts'
 import { mostRecipients } from '../api/email-submission.ts'
 import { refusal } from '../validate.ts'
-import { valuesOf } from './form-fields.ts'
-import type { Form } from './form-fields.ts'
+import { valuesOf, type Form } from './form-fields.ts'
 import { isAtDomain } from './mailgun-email.ts'
-import { mailgunOptions } from './mailgun-options.ts'
-import type { MailgunOptions } from './mailgun-options.ts'
-import { mimeSubmission } from './mime-submission.ts'
-import type { RawMessage, RawMessageFrame } from './mime-submission.ts'
-import { faultAt, mailboxList } from './native-email.ts'
-import type { DoorFault } from './native-email.ts'
+import { mailgunOptions, type MailgunOptions } from './mailgun-options.ts'
+import { mimeSubmission, type RawMessage, type RawMessageFrame } from './mime-submission.ts'
+import { faultAt, mailboxList, type DoorFault } from './native-email.ts'
 
 export interface MimeParts extends Pick<RawMessageFrame, 'hostname' | 'messageSizeLimit'> {
   clock: Clock
@@ -57,15 +53,23 @@ function readMime(form: Form): { content: Buffer; recipients: string[]; options:
   const faults: DoorFault[] = []
   for (const [name] of form.fields) {
     if (!known.has(name) && !/^[ov]:./.test(name)) {
-      faults.push({ ...faultAt(name, 'unknown_field', `The parameter ${name} is not supported with a raw message.`), error: 'unsupported_field' })
+      faults.push({
+        ...faultAt(name, 'unknown_field', `The parameter ${name} is not supported with a raw message.`),
+        error: 'unsupported_field',
+      })
     }
   }
   const options = mailgunOptions(form, faults)
   const recipients = recipientsIn(form, faults)
-  const messages = [...form.files.filter(({ field }) => field === 'message').map((file) => file.content), ...valuesOf(form, 'message').map((text) => Buffer.from(text))]
+  const messages = [
+    ...form.files.filter(({ field }) => field === 'message').map((file) => file.content),
+    ...valuesOf(form, 'message').map((text) => Buffer.from(text)),
+  ]
   const [content, second] = messages
-  if (form.files.some(({ field }) => field !== 'message')) faults.push(faultAt('message', 'unknown_field', 'The only file of this form is message.'))
-  if (!content || content.length === 0) faults.push(faultAt('message', 'missing', 'The parameter message is missing: it is the whole message.'))
+  if (form.files.some(({ field }) => field !== 'message'))
+    faults.push(faultAt('message', 'unknown_field', 'The only file of this form is message.'))
+  if (!content || content.length === 0)
+    faults.push(faultAt('message', 'missing', 'The parameter message is missing: it is the whole message.'))
   if (second) faults.push(faultAt('message', 'invalid_value', 'The parameter message is given twice.'))
   if (faults.length > 0 || !content) throw refusal(faults)
   return { content, recipients, options }
@@ -78,7 +82,10 @@ function recipientsIn(form: Form, faults: DoorFault[]): string[] {
   const addresses = [...new Set(recipients)]
   if (addresses.length === 0) faults.push(faultAt('to', 'missing', 'The parameter to is missing.'))
   if (addresses.length > mostRecipients) {
-    throw new SternaError('too_many_recipients', `The message has ${addresses.length} recipients; to, cc and bcc may name ${mostRecipients} together.`)
+    throw new SternaError(
+      'too_many_recipients',
+      `The message has ${addresses.length} recipients; to, cc and bcc may name ${mostRecipients} together.`,
+    )
   }
   return addresses
 }

@@ -1,9 +1,7 @@
 import { isoTime } from '../../iso-time.ts'
 import { JsonShape } from '../../json-shape.ts'
-import { prefixed, valuesOf } from './form-fields.ts'
-import type { Form } from './form-fields.ts'
-import { faultAt, labelTag } from './native-email.ts'
-import type { DoorFault, NativeEmail } from './native-email.ts'
+import { prefixed, valuesOf, type Form } from './form-fields.ts'
+import { faultAt, labelTag, type DoorFault, type NativeEmail } from './native-email.ts'
 import { parseDeliveryTime } from './parse-delivery-time.ts'
 
 /** What the fields `o:…` and `v:…` ask for. */
@@ -35,10 +33,12 @@ export function mailgunOptions(form: Form, faults: DoorFault[]): MailgunOptions 
   const options: MailgunOptions = { tags: [], metadata: {}, scheduledAt: undefined, tracking: undefined, isTest: false }
   const seen = new Set<string>()
   for (const [name, value] of prefixed(form, 'o:')) {
-    if (seen.has(name) && !repeatable.has(name)) faults.push(faultAt(`o:${name}`, 'invalid_value', `The parameter o:${name} is given twice.`))
+    if (seen.has(name) && !repeatable.has(name))
+      faults.push(faultAt(`o:${name}`, 'invalid_value', `The parameter o:${name} is given twice.`))
     seen.add(name)
     const fault = readOption(name, value, options)
-    if (fault !== null) faults.push({ ...faultAt(`o:${name}`, 'unsupported_field', `The parameter o:${name} ${fault}.`), error: 'unsupported_field' })
+    if (fault !== null)
+      faults.push({ ...faultAt(`o:${name}`, 'unsupported_field', `The parameter o:${name} ${fault}.`), error: 'unsupported_field' })
   }
   options.metadata = metadataOf(form, faults)
   return options

@@ -7,11 +7,9 @@ import type { ApiContext } from '../api-state.ts'
 import type { EmailRequest } from '../api/email-request.ts'
 import { sendBatch, sendEmail } from '../api/send-emails.ts'
 import type { Problem } from '../problem.ts'
-import { keyed, renamedFields, tellIds, withRequest } from './compat-door.ts'
-import type { CompatDoor, DoorParts } from './compat-door.ts'
+import { keyed, renamedFields, tellIds, withRequest, type CompatDoor, type DoorParts } from './compat-door.ts'
 import { fromMailgun, mailgunField } from './mailgun-email.ts'
-import { sendMime } from './mailgun-mime.ts'
-import type { MimeParts } from './mailgun-mime.ts'
+import { sendMime, type MimeParts } from './mailgun-mime.ts'
 import { readForm } from './read-form.ts'
 
 interface MailgunParts extends DoorParts, MimeParts {
@@ -73,7 +71,10 @@ function domainIn(ctx: ApiContext, { accountId, sandbox }: Submitter, { verified
   const name = ctx.params.domain ?? ''
   const parsed = parseDomain(name)
   if (parsed.ok && (sandbox || verifiedDomainFor(accountId, parsed.domain))) return parsed.domain
-  throw new SternaError('domain_not_verified', `Domain not found: ${parsed.ok ? parsed.domain : 'the path does not name one'}. It is not verified for this account.`)
+  throw new SternaError(
+    'domain_not_verified',
+    `Domain not found: ${parsed.ok ? parsed.domain : 'the path does not name one'}. It is not verified for this account.`,
+  )
 }
 
 /** Mailgun says 400 to what is wrong with a message. A batch names the email in its message already. */
@@ -81,4 +82,3 @@ function refusalForm({ status, message }: Problem): ReturnType<CompatDoor['refus
   const headers = status === 401 ? { 'WWW-Authenticate': 'Basic realm="API key"' } : {}
   return { status: status === 422 ? 400 : status, body: { message: renamedFields(message, mailgunField) }, headers }
 }
-

@@ -3,8 +3,7 @@ import { Readable } from 'node:stream'
 import { SternaError } from '../../errors.ts'
 import { newId } from '../../id.ts'
 import { addressedAs } from '../../message/addressed-as.ts'
-import { complete, maxReceived, signedLongLine } from '../../message/complete.ts'
-import type { Completed } from '../../message/complete.ts'
+import { complete, maxReceived, signedLongLine, type Completed } from '../../message/complete.ts'
 import { formatDate } from '../../message/format-field.ts'
 import { metadataFault, parseScheduledAt, tagsFault } from '../../message/send-options.ts'
 import type { Content, Idempotency, Submission, SubmittedRecipient, Submitter } from '../../message/submission.ts'
@@ -63,7 +62,8 @@ function refusalOf(error: unknown): never {
 function completedHeader(bytes: Buffer, received: string, now: number): Completed {
   const completed = complete(bytes, { received, now })
   if (!completed.ok) throw new SternaError('invalid_message', completed.fault)
-  if (completed.receivedCount > maxReceived) throw new SternaError('invalid_message', `The message has passed more than ${maxReceived} hosts.`)
+  if (completed.receivedCount > maxReceived)
+    throw new SternaError('invalid_message', `The message has passed more than ${maxReceived} hosts.`)
   return completed
 }
 
@@ -122,7 +122,10 @@ function submissionOf(message: RawMessage, { id, header, content, hasEightBitBod
 /** The bytes of the message, to whom they go and when. */
 function idempotencyOf({ content, recipients, options, submitter, idempotencyKey: key }: RawMessage): Idempotency | null {
   if (key === null) return null
-  const fingerprint = createHash('sha256').update(JSON.stringify([recipients, options])).update(content).digest('hex')
+  const fingerprint = createHash('sha256')
+    .update(JSON.stringify([recipients, options]))
+    .update(content)
+    .digest('hex')
   return { operation: `${submitter.sandbox ? 'sandbox-' : ''}compat-mime`, key, fingerprint }
 }
 

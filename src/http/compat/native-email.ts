@@ -1,5 +1,4 @@
-import { SternaError } from '../../errors.ts'
-import type { ErrorCode, FieldFault } from '../../errors.ts'
+import { SternaError, type ErrorCode, type FieldFault } from '../../errors.ts'
 import { parseMailboxList } from '../../smtp/address.ts'
 import { bodyLimit } from '../json-body.ts'
 
@@ -75,7 +74,10 @@ export class FanOut {
     for (const { content } of attachments ?? []) this.#left -= content.length
     if (this.#left < 0) {
       const most = bodyLimit / 1024 / 1024
-      throw new SternaError('payload_too_large', `The emails of this request come to more than ${most} MiB together; send them in several requests.`)
+      throw new SternaError(
+        'payload_too_large',
+        `The emails of this request come to more than ${most} MiB together; send them in several requests.`,
+      )
     }
   }
 }

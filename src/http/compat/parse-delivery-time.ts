@@ -14,7 +14,8 @@ export function parseDeliveryTime(text: string): number | null {
   const at = Date.UTC(Number(year), month, Number(day), Number(hour), Number(minute), Number(second))
   const date = new Date(at)
   // A day that the month does not have, or an hour that the day does not, would have moved on to the next.
-  const isReal = month >= 0 && date.getUTCDate() === Number(day) && date.getUTCHours() === Number(hour) && date.getUTCMinutes() === Number(minute)
+  const isReal =
+    month >= 0 && date.getUTCDate() === Number(day) && date.getUTCHours() === Number(hour) && date.getUTCMinutes() === Number(minute)
   if (!isReal || Number(zoneMinutes) > 59) return null
   const zone = (Number(zoneHours) * 60 + Number(zoneMinutes)) * 60_000
   return at - (sign === '-' ? -zone : zone)

@@ -1,8 +1,16 @@
 import { z } from 'zod'
 import { refusal, validate } from '../validate.ts'
 import { harmless, isNothing, listOf, recordOf } from './door-schema.ts'
-import { faultAt, labelTag, mailboxList, renamed } from './native-email.ts'
-import type { DoorFault, NativeAttachment, NativeEmail, Renames } from './native-email.ts'
+import {
+  faultAt,
+  labelTag,
+  mailboxList,
+  renamed,
+  type DoorFault,
+  type NativeAttachment,
+  type NativeEmail,
+  type Renames,
+} from './native-email.ts'
 
 const attachment = z.strictObject({
   Name: z.string(),
@@ -31,7 +39,12 @@ const common = {
   MessageStream: harmless((value) => isNothing(value) || value === 'outbound', 'must be outbound: there are no other streams'),
 }
 
-const emailSchema = z.strictObject({ ...common, Subject: z.string().nullish(), HtmlBody: z.string().nullish(), TextBody: z.string().nullish() })
+const emailSchema = z.strictObject({
+  ...common,
+  Subject: z.string().nullish(),
+  HtmlBody: z.string().nullish(),
+  TextBody: z.string().nullish(),
+})
 
 const templatedSchema = z.strictObject({
   ...common,
@@ -67,7 +80,8 @@ export function fromPostmarkTemplate(body: unknown): NativeEmail {
   const given = validate(templatedSchema, body)
   const { TemplateId: number, TemplateAlias: alias, TemplateModel: variables } = given
   const id = number === null || number === undefined || number === '' ? alias : String(number)
-  if (!id) throw refusal([faultAt('TemplateAlias', 'missing', 'The `TemplateAlias` field is missing, and there is no `TemplateId` either.')])
+  if (!id)
+    throw refusal([faultAt('TemplateAlias', 'missing', 'The `TemplateAlias` field is missing, and there is no `TemplateId` either.')])
   return { ...commonFields(given), template: { id, variables } }
 }
 
@@ -101,7 +115,8 @@ function commonFields(given: Common): NativeEmail {
 function headersOf(given: { Name: string; Value: string }[], faults: DoorFault[]): Record<string, string> | undefined {
   const seen = new Set<string>()
   for (const [place, { Name: name }] of given.entries()) {
-    if (seen.has(name.toLowerCase())) faults.push(faultAt(`Headers.${place}.Name`, 'invalid_value', `The header \`${name}\` is given twice.`))
+    if (seen.has(name.toLowerCase()))
+      faults.push(faultAt(`Headers.${place}.Name`, 'invalid_value', `The header \`${name}\` is given twice.`))
     seen.add(name.toLowerCase())
   }
   return given.length === 0 ? undefined : Object.fromEntries(given.map(({ Name, Value }) => [Name, Value]))

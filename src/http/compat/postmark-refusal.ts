@@ -1,7 +1,6 @@
 import type { ErrorCode } from '../../errors.ts'
 import type { Problem } from '../problem.ts'
-import { renamedFields } from './compat-door.ts'
-import type { CompatDoor } from './compat-door.ts'
+import { renamedFields, type CompatDoor } from './compat-door.ts'
 import { postmarkField } from './postmark-email.ts'
 
 /** Postmark's code for a refusal; 300, an invalid email request, where there is none of its own. */

@@ -6,12 +6,10 @@ import { mostEmails } from '../api/email-list.ts'
 import type { EmailRequest } from '../api/email-request.ts'
 import { sendBatch, sendEmail } from '../api/send-emails.ts'
 import { problemOf } from '../problem.ts'
-import { doorJson, keyed, tellIds, withRequest } from './compat-door.ts'
-import type { CompatDoor, DoorParts } from './compat-door.ts'
+import { doorJson, keyed, tellIds, withRequest, type CompatDoor, type DoorParts } from './compat-door.ts'
 import type { NativeEmail, NativeMailbox } from './native-email.ts'
 import { fromPostmark, fromPostmarkTemplate } from './postmark-email.ts'
-import { inactiveRecipients, postmarkError, postmarkRefusal } from './postmark-refusal.ts'
-import type { PostmarkAnswer } from './postmark-refusal.ts'
+import { inactiveRecipients, postmarkError, postmarkRefusal, type PostmarkAnswer } from './postmark-refusal.ts'
 
 type Translate = (body: unknown) => NativeEmail
 
@@ -79,7 +77,8 @@ function refusedAfter(sent: PostmarkAnswer[], refused: unknown[], error: unknown
 /** A bare array, or `{Messages: […]}`. */
 function messagesIn(body: unknown): unknown[] {
   const messages = typeof body === 'object' && body !== null && 'Messages' in body ? body.Messages : body
-  if (!Array.isArray(messages)) throw new SternaError('invalid_json', 'The request body must be a JSON array of messages, or {"Messages": [...]} with such an array.')
+  if (!Array.isArray(messages))
+    throw new SternaError('invalid_json', 'The request body must be a JSON array of messages, or {"Messages": [...]} with such an array.')
   if (messages.length > mostMessages) throw new SternaError('validation_error', `A batch has at most ${mostMessages} messages.`)
   return messages
 }
@@ -126,4 +125,5 @@ function answerFor({ to, cc, bcc }: NativeEmail, { messageId, createdAt, status,
   }
 }
 
-const listText = (mailboxes: NativeMailbox[]): string => mailboxes.map(({ email, name }) => (name ? `"${name.replace(/["\\]/g, '\\$&')}" <${email}>` : email)).join(', ')
+const listText = (mailboxes: NativeMailbox[]): string =>
+  mailboxes.map(({ email, name }) => (name ? `"${name.replace(/["\\]/g, '\\$&')}" <${email}>` : email)).join(', ')

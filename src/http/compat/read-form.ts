@@ -1,12 +1,20 @@
-import { Busboy } from '@fastify/busboy'
-import type { BusboyFileStream, BusboyInstance } from '@fastify/busboy'
+import { Busboy, type BusboyFileStream, type BusboyInstance } from '@fastify/busboy'
 import type { IncomingMessage } from 'node:http'
 import { SternaError } from '../../errors.ts'
 import { bodyLimit } from '../json-body.ts'
 import type { Form } from './form-fields.ts'
 
 /** More than any request of sense has. */
-const limits = { fields: 2000, files: 100, parts: 2100, headerPairs: 20, headerSize: 8 * 1024, fieldNameSize: 1000, fieldSize: bodyLimit, fileSize: bodyLimit }
+const limits = {
+  fields: 2000,
+  files: 100,
+  parts: 2100,
+  headerPairs: 20,
+  headerSize: 8 * 1024,
+  fieldNameSize: 1000,
+  fieldSize: bodyLimit,
+  fileSize: bodyLimit,
+}
 
 const formType = /^(?:multipart\/form-data *;.*boundary=|application\/x-www-form-urlencoded *(?:;|$))/is
 
@@ -19,7 +27,9 @@ export function readForm(req: IncomingMessage): Promise<Form> {
   const type = req.headers['content-type'] ?? ''
   const coding = req.headers['content-encoding']
   if (!formType.test(type) || (coding !== undefined && coding.toLowerCase() !== 'identity')) {
-    return Promise.reject(new SternaError('unsupported_media_type', 'Send a form: multipart/form-data or application/x-www-form-urlencoded, not compressed.'))
+    return Promise.reject(
+      new SternaError('unsupported_media_type', 'Send a form: multipart/form-data or application/x-www-form-urlencoded, not compressed.'),
+    )
   }
   if (Number(req.headers['content-length'] ?? 0) > bodyLimit) return Promise.reject(tooLarge())
   const parser = parserFor(req, type)
@@ -28,7 +38,11 @@ export function readForm(req: IncomingMessage): Promise<Form> {
 
 function parserFor(req: IncomingMessage, type: string): BusboyInstance | undefined {
   try {
-    return new Busboy({ headers: { ...req.headers, 'content-type': type }, limits, isPartAFile: (_, __, filename) => filename !== undefined })
+    return new Busboy({
+      headers: { ...req.headers, 'content-type': type },
+      limits,
+      isPartAFile: (_, __, filename) => filename !== undefined,
+    })
   } catch {
     // Its only reason is a type that it cannot make anything of.
     return undefined
@@ -69,7 +83,8 @@ function collected(req: IncomingMessage, parser: BusboyInstance): Promise<Form> 
   return promise
 }
 
-const broken = (): SternaError => new SternaError('validation_error', 'The form cannot be read, or the connection ended before all of it had arrived.')
+const broken = (): SternaError =>
+  new SternaError('validation_error', 'The form cannot be read, or the connection ended before all of it had arrived.')
 
 const tooLarge = (): SternaError =>
   new SternaError('payload_too_large', `The request body is larger than ${bodyLimit / 1024 / 1024} MiB. Send smaller attachments.`)

@@ -1,7 +1,5 @@
-import { faultAt } from './native-email.ts'
-import type { DoorFault, NativeEmail, NativeMailbox } from './native-email.ts'
-import { areTooMuch, mostKeys, substitute } from './substitute.ts'
-import type { ReplacementBudget } from './substitute.ts'
+import { faultAt, type DoorFault, type NativeEmail, type NativeMailbox } from './native-email.ts'
+import { areTooMuch, mostKeys, substitute, type ReplacementBudget } from './substitute.ts'
 
 const field = 'recipient-variables'
 const reference = /%recipient\.([^%\s]{1,100})%/g
@@ -54,7 +52,10 @@ export function checkPlaceholders(email: NativeEmail, faults: DoorFault[]): void
   for (const name of ['subject', 'html', 'text'] as const) {
     const found = foreign.exec(email[name] ?? '')?.[0]
     if (found !== undefined) {
-      faults.push({ ...faultAt(name, 'unsupported_field', `The parameter ${name} holds ${found}, which is not filled in here.`), error: 'unsupported_field' })
+      faults.push({
+        ...faultAt(name, 'unsupported_field', `The parameter ${name} holds ${found}, which is not filled in here.`),
+        error: 'unsupported_field',
+      })
     }
   }
 }
@@ -75,5 +76,10 @@ function mapTexts(value: unknown, change: (text: string) => string): unknown {
 
 const tooLong = (): DoorFault => faultAt(field, 'too_long', `The email is too long with its ${field}.`)
 const tooMany = (address: string): DoorFault =>
-  faultAt(field, 'too_many', `The parameter ${field} has more than ${mostKeys - 2} variables for ${address}, or one whose name is too long.`)
-const missing = (name: string, address: string): DoorFault => faultAt(field, 'missing', `The parameter ${field} has no ${name} for ${address}.`)
+  faultAt(
+    field,
+    'too_many',
+    `The parameter ${field} has more than ${mostKeys - 2} variables for ${address}, or one whose name is too long.`,
+  )
+const missing = (name: string, address: string): DoorFault =>
+  faultAt(field, 'missing', `The parameter ${field} has no ${name} for ${address}.`)

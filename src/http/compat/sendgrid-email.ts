@@ -1,10 +1,17 @@
 import { isoTime } from '../../iso-time.ts'
 import { refusal, validate } from '../validate.ts'
 import { isNothing } from './door-schema.ts'
-import { FanOut, faultAt, labelTag, renamed } from './native-email.ts'
-import type { DoorFault, NativeAttachment, NativeEmail, Renames } from './native-email.ts'
-import { sendGridSchema } from './sendgrid-schema.ts'
-import type { SendGridAttachment, SendGridBody } from './sendgrid-schema.ts'
+import {
+  FanOut,
+  faultAt,
+  labelTag,
+  renamed,
+  type DoorFault,
+  type NativeAttachment,
+  type NativeEmail,
+  type Renames,
+} from './native-email.ts'
+import { sendGridSchema, type SendGridAttachment, type SendGridBody } from './sendgrid-schema.ts'
 import { areTooMuch, ReplacementBudget, substitute } from './substitute.ts'
 
 type Personalization = SendGridBody['personalizations'][number]
@@ -37,7 +44,8 @@ export function fromSendGrid(body: unknown): SendGridRequest {
   const emails: NativeEmail[] = []
   const budget = new ReplacementBudget()
   for (const [place, one] of request.personalizations.entries()) {
-    if (one.to.length === 0) faults.push(faultAt(`personalizations.${place}.to`, 'missing', `The \`personalizations.${place}.to\` field names nobody.`))
+    if (one.to.length === 0)
+      faults.push(faultAt(`personalizations.${place}.to`, 'missing', `The \`personalizations.${place}.to\` field names nobody.`))
     const email = { ...shared, ...ownFields(request, one), ...contents({ request, one, place, budget }, faults) }
     fanOut.add(email)
     emails.push(email)
@@ -47,7 +55,10 @@ export function fromSendGrid(body: unknown): SendGridRequest {
 }
 
 /** What the emails of a request have in common. */
-function sharedFields(request: SendGridBody, faults: DoorFault[]): Pick<NativeEmail, 'attachments' | 'tags' | 'tracking' | 'unsubscribe' | 'reply_to'> {
+function sharedFields(
+  request: SendGridBody,
+  faults: DoorFault[],
+): Pick<NativeEmail, 'attachments' | 'tags' | 'tracking' | 'unsubscribe' | 'reply_to'> {
   const { asm, attachments, categories, tracking_settings: tracking, reply_to: one, reply_to_list: list } = request
   if (one && list) faults.push(faultAt('reply_to_list', 'invalid_value', 'Give either `reply_to` or `reply_to_list`, not both.'))
   const opens = tracking?.open_tracking?.enable ?? undefined
@@ -76,7 +87,10 @@ function attachmentOf({ filename, content, type, content_id: id, contentId }: Se
 }
 
 /** What a personalization says, and where it is silent the request. */
-function ownFields(request: SendGridBody, one: Personalization): Pick<NativeEmail, 'from' | 'to' | 'cc' | 'bcc' | 'headers' | 'metadata' | 'scheduled_at'> {
+function ownFields(
+  request: SendGridBody,
+  one: Personalization,
+): Pick<NativeEmail, 'from' | 'to' | 'cc' | 'bcc' | 'headers' | 'metadata' | 'scheduled_at'> {
   const sendAt = one.send_at ?? request.send_at
   const headers = mergedHeaders(request.headers ?? {}, one.headers ?? {})
   const metadata = { ...request.custom_args, ...one.custom_args }
@@ -113,7 +127,12 @@ function contents({ request, one, place, budget }: At, faults: DoorFault[]): Pic
   }
   const subject = one.subject ?? request.subject
   const id = request.template_id
-  if (id) return { ...(subject ? { subject } : {}), ...bodies(request, { values: new Map(), budget }, faults), template: { id, variables: variablesOf(one, place, faults) } }
+  if (id)
+    return {
+      ...(subject ? { subject } : {}),
+      ...bodies(request, { values: new Map(), budget }, faults),
+      template: { id, variables: variablesOf(one, place, faults) },
+    }
   if (one.dynamic_template_data && !isNothing(one.dynamic_template_data)) {
     const field = `personalizations.${place}.dynamic_template_data`
     faults.push(faultAt(field, 'invalid_value', `The \`${field}\` field is for templates, and there is no \`template_id\`.`))
@@ -142,21 +161,37 @@ function variablesOf(one: Personalization, place: number, faults: DoorFault[]): 
 const groupLink = /<%asm_group_unsubscribe_raw_url%>/g
 const otherLink = /<%asm_[a-z_]{1,50}%>/
 
-function bodies({ content, asm }: SendGridBody, { values, budget }: { values: Map<string, string>; budget: ReplacementBudget }, faults: DoorFault[]): Pick<NativeEmail, 'html' | 'text'> {
+function bodies(
+  { content, asm }: SendGridBody,
+  { values, budget }: { values: Map<string, string>; budget: ReplacementBudget },
+  faults: DoorFault[],
+): Pick<NativeEmail, 'html' | 'text'> {
   const found: Pick<NativeEmail, 'html' | 'text'> = {}
   for (const [place, { type, value }] of (content ?? []).entries()) {
     const kind = /^text\/(html|plain) *(?:; *charset="?utf-?8"? *)?$/i.exec(type)?.[1]?.toLowerCase()
     const name = kind === 'html' ? 'html' : 'text'
     if (kind === undefined) {
-      faults.push(faultAt(`content.${place}.type`, 'unsupported_field', `The \`content.${place}.type\` field must be text/plain or text/html.`))
+      faults.push(
+        faultAt(`content.${place}.type`, 'unsupported_field', `The \`content.${place}.type\` field must be text/plain or text/html.`),
+      )
     } else if (found[name] !== undefined) {
       faults.push(faultAt(`content.${place}.type`, 'invalid_value', `The \`content.${place}.type\` field is given twice.`))
     } else {
       const linked = asm?.group_id ? value.replaceAll(groupLink, '{{unsubscribe_url}}') : value
       const tag = otherLink.exec(linked)?.[0]
-      if (tag !== undefined) faults.push(faultAt(`content.${place}.value`, 'unsupported_field', `The \`content.${place}.value\` field holds ${tag}, which is not filled in here.`))
+      if (tag !== undefined)
+        faults.push(
+          faultAt(
+            `content.${place}.value`,
+            'unsupported_field',
+            `The \`content.${place}.value\` field holds ${tag}, which is not filled in here.`,
+          ),
+        )
       const replaced = substitute(linked, values, budget)
-      if (replaced === null) faults.push(faultAt(`content.${place}.value`, 'too_long', `The \`content.${place}.value\` field is too long with its substitutions.`))
+      if (replaced === null)
+        faults.push(
+          faultAt(`content.${place}.value`, 'too_long', `The \`content.${place}.value\` field is too long with its substitutions.`),
+        )
       else found[name] = replaced
     }
   }
@@ -182,4 +217,7 @@ const renames: Renames = [
 
 /** What SendGrid calls a field of the API, of the email at this place. */
 export const sendGridField = (field: string, place: number): string =>
-  renamed(field, renames.map(([pattern, name]) => [pattern, name.replace('#', String(place))]))
+  renamed(
+    field,
+    renames.map(([pattern, name]) => [pattern, name.replace('#', String(place))]),
+  )

@@ -37,7 +37,10 @@ const group = z.strictObject({
 
 /** The body of `/v3/mail/send`. One email for each personalization; a hundred is what the API itself takes at once. */
 export const sendGridSchema = z.strictObject({
-  personalizations: listOf(personalization, 100).refine((list) => list.length > 0, { error: 'must have at least one entry', params: { code: 'too_few' } }),
+  personalizations: listOf(personalization, 100).refine((list) => list.length > 0, {
+    error: 'must have at least one entry',
+    params: { code: 'too_few' },
+  }),
   from: mailbox,
   reply_to: mailbox.nullish(),
   reply_to_list: listOf(mailbox).nullish(),

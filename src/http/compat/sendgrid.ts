@@ -4,8 +4,7 @@ import type { EmailRequest } from '../api/email-request.ts'
 import { checkEmail, sendBatch, sendEmail } from '../api/send-emails.ts'
 import { bearerToken } from '../authenticate.ts'
 import type { Problem } from '../problem.ts'
-import { doorJson, renamedFields, tellIds, withRequest } from './compat-door.ts'
-import type { CompatDoor, DoorParts } from './compat-door.ts'
+import { doorJson, renamedFields, tellIds, withRequest, type CompatDoor, type DoorParts } from './compat-door.ts'
 import type { NativeEmail } from './native-email.ts'
 import { fromSendGrid, sendGridField } from './sendgrid-email.ts'
 
@@ -47,7 +46,9 @@ function answerEmpty(ctx: ApiContext, status: number): void {
 
 /** SendGrid answers 400 to what is wrong with an email. */
 function refusalForm(problem: Problem, requestId: string): ReturnType<CompatDoor['refusalForm']> {
-  const errors = problem.faults?.map(errorOf) ?? [{ message: problem.message, field: problem.name === 'domain_not_verified' ? 'from' : null, help: null }]
+  const errors = problem.faults?.map(errorOf) ?? [
+    { message: problem.message, field: problem.name === 'domain_not_verified' ? 'from' : null, help: null },
+  ]
   return { status: problem.status === 422 ? 400 : problem.status, body: { errors, id: requestId } }
 }
 

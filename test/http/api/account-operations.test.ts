@@ -33,7 +33,10 @@ test('an operator creates, reads, changes and lists accounts', async () => {
   const made = await call('POST', '', { name: 'shop' })
   expect(made).toMatchObject({ status: 201, body: { name: 'shop', plan: 'free', status: 'active' } })
   const path = `/${String(made.body['id'])}`
-  expect(await call('PATCH', path, { plan: 'starter' })).toMatchObject({ status: 200, body: { plan: 'starter', rate_limit: { limit: 500 } } })
+  expect(await call('PATCH', path, { plan: 'starter' })).toMatchObject({
+    status: 200,
+    body: { plan: 'starter', rate_limit: { limit: 500 } },
+  })
   expect(await call('PATCH', path, { status: 'suspended' })).toMatchObject({ status: 200, body: { plan: 'starter', status: 'suspended' } })
   expect(await call('GET', path)).toMatchObject({ status: 200, body: { status: 'suspended' } })
   expect(dataOf(await call('GET', '?limit=1'))).toMatchObject([{ name: 'shop' }])
@@ -48,7 +51,10 @@ test('an account turns its delivery notices on and off, and changes nothing else
   const { request, token, accounts, call } = await start()
   const key = await token()
   const change = (body: object) => request('PATCH', '/api/account', { token: key, body })
-  expect(await change({ delivery_notices: true, plan: 'enterprise' })).toMatchObject({ status: 200, body: { delivery_notices: true, plan: 'free' } })
+  expect(await change({ delivery_notices: true, plan: 'enterprise' })).toMatchObject({
+    status: 200,
+    body: { delivery_notices: true, plan: 'free' },
+  })
   await accounts.load()
   const { id, deliveryNotices } = accounts.getAccount('acme')
   expect([deliveryNotices, accounts.someWantNotices]).toEqual([true, true])
@@ -56,7 +62,9 @@ test('an account turns its delivery notices on and off, and changes nothing else
   await accounts.load()
   expect(accounts.someWantNotices).toBe(false)
   expect(await change({ delivery_notices: 'yes' })).toMatchObject({ status: 422 })
-  expect(await request('PATCH', '/api/account', { token: await token({ permission: 'sending_access' }), body: {} })).toMatchObject({ status: 403 })
+  expect(await request('PATCH', '/api/account', { token: await token({ permission: 'sending_access' }), body: {} })).toMatchObject({
+    status: 403,
+  })
 })
 
 test('a suspended account still reads', async () => {
@@ -133,7 +141,11 @@ test('every change is on record, with who made it and from where', async () => {
   const user = await tokenOf({ operator: true, account: 'host' })
   const { body: made } = await call('POST', '', { name: 'shop', plan: 'starter', 'no field': 1 })
   clock.advance(1000)
-  await request('PATCH', `/api/accounts/${String(made['id'])}`, { token: user, body: { status: 'suspended' }, headers: { 'x-forwarded-for': '203.0.113.9' } })
+  await request('PATCH', `/api/accounts/${String(made['id'])}`, {
+    token: user,
+    body: { status: 'suspended' },
+    headers: { 'x-forwarded-for': '203.0.113.9' },
+  })
   await call('POST', '', { name: 'shop' })
   await call('GET', '')
   const list = async (query: string) => dataOf(await request('GET', `/api/audit?${query}`, { token: operator }))
@@ -148,7 +160,12 @@ test('every change is on record, with who made it and from where', async () => {
     address: '127.0.0.1',
     request_id: expect.stringMatching(/^req_/),
   })
-  expect(created).toMatchObject({ actor: { type: 'key', name: 'test' }, action: 'accounts.create', object_id: made['id'], fields: ['name', 'plan'] })
+  expect(created).toMatchObject({
+    actor: { type: 'key', name: 'test' },
+    action: 'accounts.create',
+    object_id: made['id'],
+    fields: ['name', 'plan'],
+  })
   expect(logins.map(({ action }) => action)).toEqual(['session.create'])
   const { id: actor } = (created ?? {})['actor'] as { id: string }
   expect(await list(`actor=${actor}`)).toEqual([created])

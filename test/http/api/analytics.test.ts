@@ -6,8 +6,7 @@ import type { EventType } from '../../../src/event/event-type.ts'
 import { analyticsOperations } from '../../../src/http/api/analytics.ts'
 import { newId } from '../../../src/id.ts'
 import { startApiServer } from '../../support/api-server.ts'
-import { logOf, startCountedStore, start, writeLog } from '../../support/counted-mail.ts'
-import type { Told } from '../../support/counted-mail.ts'
+import { logOf, startCountedStore, start, writeLog, type Told } from '../../support/counted-mail.ts'
 
 const hour = 3_600_000
 
@@ -17,7 +16,14 @@ async function startApi() {
   const { id: accountId } = api.accounts.getAccount('acme')
   /** As it stands in the log once a message of the domain was sent. */
   const tell = async (types: EventType[], { sandbox = false, to = accountId } = {}) => {
-    const subject = { accountId: to, messageId: newId('em', api.clock.now()), recipientId: newId('rcp', api.clock.now()), to: 'a@b.example', subject: '', sandbox }
+    const subject = {
+      accountId: to,
+      messageId: newId('em', api.clock.now()),
+      recipientId: newId('rcp', api.clock.now()),
+      to: 'a@b.example',
+      subject: '',
+      sandbox,
+    }
     await api.db.write(types.map((type) => recordEvent(subject, type, { bounce_type: 'hard', bot: false }, api.clock.now())))
   }
   const get = (query = '', key = token, path = 'analytics') => api.request('GET', `/api/${path}${query}`, { token: key })
@@ -89,7 +95,9 @@ test('by period, domain and tag, in the zone that is asked for', async () => {
   })
   const inLosAngeles = (await get(`${query}&timezone=America/Los_Angeles`)).body
   expect(inLosAngeles).toMatchObject({ start_date: '2026-11-20T08:00:00.000Z', data: [{ sent: 1 }, { sent: 1 }, { sent: 0 }] })
-  expect((await get(query.replace('period', 'domain'))).body.data).toEqual([{ domain_id: null, domain_name: null, sent: 2, delivery_rate: 0.5 }])
+  expect((await get(query.replace('period', 'domain'))).body.data).toEqual([
+    { domain_id: null, domain_name: null, sent: 2, delivery_rate: 0.5 },
+  ])
   expect((await get(query.replace('period', 'tag'))).body.data).toEqual([])
   expect((await get(`${query}&domain_id=dom_1`)).body.totals).toEqual({ sent: 0, delivery_rate: 0 })
   expect((await get(`${query}&granularity=hourly`)).body.data).toHaveLength(72)
@@ -97,8 +105,15 @@ test('by period, domain and tag, in the zone that is asked for', async () => {
 })
 
 test.each([
-  'start_date=2026-11-21&end_date=2026-11-20', 'start_date=soon', 'granularity=yearly', 'timezone=Mars', 'metrics=sent,received',
-  'dimensions=email', 'dimensions=tag,template', 'format=xml', 'start_date=2024-01-01&granularity=hourly&dimensions=period',
+  'start_date=2026-11-21&end_date=2026-11-20',
+  'start_date=soon',
+  'granularity=yearly',
+  'timezone=Mars',
+  'metrics=sent,received',
+  'dimensions=email',
+  'dimensions=tag,template',
+  'format=xml',
+  'start_date=2024-01-01&granularity=hourly&dimensions=period',
 ])('%s is refused', async (query) => {
   const { get } = await startApi()
   expect(await get(`?${query}`)).toMatchObject({ status: 422, body: { name: 'invalid_parameter' } })

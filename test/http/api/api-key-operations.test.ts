@@ -59,7 +59,10 @@ test('an expired key is told so', async () => {
   const { call, clock, request } = await start()
   const { body } = await call('POST', '', { name: 'x', expires_at: new Date(clock.now() + hour).toISOString() })
   clock.advance(hour)
-  expect(await request('GET', '/api/account', { token: String(body['token']) })).toMatchObject({ status: 401, body: { name: 'expired_api_key' } })
+  expect(await request('GET', '/api/account', { token: String(body['token']) })).toMatchObject({
+    status: 401,
+    body: { name: 'expired_api_key' },
+  })
 })
 
 test.each([
@@ -70,7 +73,11 @@ test.each([
   ['a time in the past', { name: 'x', expires_at: '2020-01-01T00:00:00Z' }, 'validation_error'],
   ['a time in words', { name: 'x', expires_at: 'soon' }, 'validation_error'],
   ['an unknown domain', { name: 'x', domain_id: 'dom_1' }, 'validation_error'],
-  ['a domain for a key that does more than send', { name: 'x', permission: 'full_access', domain_id: 'sender.example' }, 'validation_error'],
+  [
+    'a domain for a key that does more than send',
+    { name: 'x', permission: 'full_access', domain_id: 'sender.example' },
+    'validation_error',
+  ],
 ])('%s is refused', async (_, body, name) => {
   const { call, sendingDomains, accounts } = await start()
   await sendingDomains.add(accounts.getAccount('acme').id, 'sender.example')
@@ -83,9 +90,15 @@ test('a key is limited to a domain of its own account only', async () => {
   const other = await accounts.create('other', 'free')
   const strange = await sendingDomains.add(other.id, 'other.example')
   const own = await sendingDomains.add(accounts.getAccount('acme').id, 'sender.example')
-  expect(await call('POST', '', { name: 'x', domain_id: strange.id })).toMatchObject({ status: 422, body: { errors: [{ field: 'domain_id' }] } })
+  expect(await call('POST', '', { name: 'x', domain_id: strange.id })).toMatchObject({
+    status: 422,
+    body: { errors: [{ field: 'domain_id' }] },
+  })
   const { body } = await call('POST', '', { name: 'x', domain_id: own.id })
-  expect(dataOf(await call('GET', '')).find(({ id }) => id === body['id'])).toMatchObject({ permission: 'sending_access', domain_id: own.id })
+  expect(dataOf(await call('GET', '')).find(({ id }) => id === body['id'])).toMatchObject({
+    permission: 'sending_access',
+    domain_id: own.id,
+  })
 })
 
 test('no key makes, rotates or revokes one that holds more than itself', async () => {
@@ -94,7 +107,10 @@ test('no key makes, rotates or revokes one that holds more than itself', async (
   expect(await call('POST', '', { name: 'x', permission: 'operator' })).toMatchObject({ status: 403, body: { name: 'restricted_api_key' } })
   const made = await call('POST', '', { name: 'x', permission: 'operator' }, operator)
   expect(made.status).toBe(201)
-  for (const [method, path] of [['POST', '/rotate'], ['DELETE', '']] as const) {
+  for (const [method, path] of [
+    ['POST', '/rotate'],
+    ['DELETE', ''],
+  ] as const) {
     expect(await call(method, `/${String(made.body['id'])}${path}`)).toMatchObject({ status: 403 })
   }
 })
@@ -105,7 +121,12 @@ test('no key gives one out that lasts longer than itself', async () => {
   const lasting = await api.token({ name: 'lasting' })
   const token = await api.token({ name: 'passing', expiresAt })
   const make = (body: object) => api.request('POST', '/api/api-keys', { token, body: { name: 'made', ...body } })
-  const listed = async () => (await api.request('GET', '/api/api-keys', { token: lasting })).body['data'] as { id: string; name: string; expires_at: string | null }[]
+  const listed = async () =>
+    (await api.request('GET', '/api/api-keys', { token: lasting })).body['data'] as {
+      id: string
+      name: string
+      expires_at: string | null
+    }[]
   const restricted = { status: 403, body: { name: 'restricted_api_key' } }
   expect(await make({ expires_at: new Date(expiresAt + 1).toISOString() })).toMatchObject(restricted)
   expect(await make({ expires_at: new Date(expiresAt - 1).toISOString() })).toMatchObject({ status: 201 })
@@ -114,7 +135,9 @@ test('no key gives one out that lasts longer than itself', async () => {
   const idOf = async (wanted: string) => (await listed()).find(({ name }) => name === wanted)?.id
   expect(await api.request('POST', `/api/api-keys/${await idOf('lasting')}/rotate`, { token })).toMatchObject(restricted)
   expect(await api.request('POST', `/api/api-keys/${await idOf('passing')}/rotate`, { token })).toMatchObject({ status: 200 })
-  expect(await api.request('POST', `/api/api-keys/${await idOf('passing')}/rotate`, { token: lasting, body: { force: true } })).toMatchObject({ status: 200 })
+  expect(
+    await api.request('POST', `/api/api-keys/${await idOf('passing')}/rotate`, { token: lasting, body: { force: true } }),
+  ).toMatchObject({ status: 200 })
 })
 
 test('a sandbox key makes and sees sandbox keys only', async () => {
@@ -124,8 +147,14 @@ test('a sandbox key makes and sees sandbox keys only', async () => {
   expect(body['token']).toMatch(/^sterna_test_/)
   expect(dataOf(await call('GET', '', undefined, sandbox)).every((key) => key['sandbox'] === true)).toBe(true)
   const live = dataOf(await call('GET', '', undefined, full)).find((key) => key['sandbox'] === false)
-  for (const [method, path] of [['PATCH', ''], ['POST', '/rotate'], ['DELETE', '']] as const) {
-    expect(await call(method, `/${String(live?.['id'])}${path}`, method === 'PATCH' ? { name: 'x' } : undefined, sandbox)).toMatchObject({ status: 404 })
+  for (const [method, path] of [
+    ['PATCH', ''],
+    ['POST', '/rotate'],
+    ['DELETE', ''],
+  ] as const) {
+    expect(await call(method, `/${String(live?.['id'])}${path}`, method === 'PATCH' ? { name: 'x' } : undefined, sandbox)).toMatchObject({
+      status: 404,
+    })
   }
 })
 
@@ -182,4 +211,3 @@ test('no token is in the log or in the audit log', async () => {
   for (const secret of [body['token'], rotated.body['token'], operator]) expect(told).not.toContain(String(secret).slice(18))
   expect(audit.text).not.toContain('secret name')
 })
-

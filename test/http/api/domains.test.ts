@@ -8,20 +8,32 @@ import { SendingDomains } from '../../../src/sending-domain/sending-domains.ts'
 import { startApiServer } from '../../support/api-server.ts'
 import { startFakeDns } from '../../support/fake-dns.ts'
 
-const settings = { hostname: 'relay.example', trackingHost: 'web.example', returnPathDomain: 'bounces.example', takesReports: true, keepOldKeysMs: 86_400_000 }
+const settings = {
+  hostname: 'relay.example',
+  trackingHost: 'web.example',
+  returnPathDomain: 'bounces.example',
+  takesReports: true,
+  keepOldKeysMs: 86_400_000,
+}
 
 async function startApi() {
   const dns = await startFakeDns()
   onTestFinished(() => dns.close())
   let domains: SendingDomains | undefined
-  const api = await startApiServer(
-    ({ db, clock, log }) => {
-      const resolver = dnsResolver({ servers: [dns.server], now: clock.now })
-      onTestFinished(() => resolver.close())
-      domains = new SendingDomains({ db, clock, log, resolver, audit: new AuditLog({ db, clock }), secrets: secretsFrom(Buffer.alloc(32, 1)), settings })
-      return domainOperations({ sendingDomains: domains })
-    },
-  )
+  const api = await startApiServer(({ db, clock, log }) => {
+    const resolver = dnsResolver({ servers: [dns.server], now: clock.now })
+    onTestFinished(() => resolver.close())
+    domains = new SendingDomains({
+      db,
+      clock,
+      log,
+      resolver,
+      audit: new AuditLog({ db, clock }),
+      secrets: secretsFrom(Buffer.alloc(32, 1)),
+      settings,
+    })
+    return domainOperations({ sendingDomains: domains })
+  })
   const token = await api.token()
   const call = (method: string, path: string, body?: unknown, key = token) =>
     api.request(method, `/api/domains${path}`, { token: key, ...(body === undefined ? {} : { body }) })
@@ -30,7 +42,13 @@ async function startApi() {
 
 test('a domain is added, published, verified, changed and removed', async () => {
   const { call, dns, domains } = await startApi()
-  const made = await call('POST', '', { name: 'Bücher.Example', region: 'eu-west-1', capabilities: { sending: 'enabled' }, open_tracking: false, tracking_subdomain: 'links' })
+  const made = await call('POST', '', {
+    name: 'Bücher.Example',
+    region: 'eu-west-1',
+    capabilities: { sending: 'enabled' },
+    open_tracking: false,
+    tracking_subdomain: 'links',
+  })
   expect(made.status).toBe(201)
   expect(made.body).toMatchObject({
     object: 'domain',
@@ -54,7 +72,13 @@ test('a domain is added, published, verified, changed and removed', async () => 
     ['DMARC', 'TXT'],
     ['Tracking', 'CNAME'],
   ])
-  expect(records[5]).toMatchObject({ name: 'links.xn--bcher-kva.example', value: 'web.example', status: 'not_started', found: null, checked_at: null })
+  expect(records[5]).toMatchObject({
+    name: 'links.xn--bcher-kva.example',
+    value: 'web.example',
+    status: 'not_started',
+    found: null,
+    checked_at: null,
+  })
   const id = String(made.body['id'])
   expect((await call('GET', `/${id}`)).body).toEqual(made.body)
   expect((await call('GET', `/${encodeURIComponent('bücher.example')}`)).body).toEqual(made.body)
@@ -67,9 +91,16 @@ test('a domain is added, published, verified, changed and removed', async () => 
   await domains.verify(id)
   const pending = (await call('GET', `/${id}`)).body
   expect(pending).toMatchObject({ status: 'pending', checked_at: '2026-11-21T06:00:00.000Z' })
-  expect((pending['records'] as unknown[])[3]).toMatchObject({ value: 'v=spf1 a:relay.example ~all', found: 'v=spf1 -all', status: 'pending' })
+  expect((pending['records'] as unknown[])[3]).toMatchObject({
+    value: 'v=spf1 a:relay.example ~all',
+    found: 'v=spf1 -all',
+    status: 'pending',
+  })
 
-  expect((await call('PATCH', `/${id}`, { tls: 'enforced', tracking_subdomain: null, subdomains: false })).body).toEqual({ object: 'domain', id })
+  expect((await call('PATCH', `/${id}`, { tls: 'enforced', tracking_subdomain: null, subdomains: false })).body).toEqual({
+    object: 'domain',
+    id,
+  })
   expect((await call('GET', `/${id}`)).body).toMatchObject({ tls: 'enforced', tracking_subdomain: null, subdomains: false })
   expect((await call('DELETE', `/${id}`)).body).toEqual({ object: 'domain', id, deleted: true })
   expect((await call('GET', `/${id}`)).status).toBe(404)
@@ -120,7 +151,13 @@ test("another account's domain does not exist, and pages follow one another", as
     clock.advance(1)
   }
   const other = await token({ account: 'other' })
-  for (const [method, path] of [['GET', ''], ['PATCH', ''], ['DELETE', ''], ['POST', '/verify'], ['POST', '/dkim/rotate']] as const) {
+  for (const [method, path] of [
+    ['GET', ''],
+    ['PATCH', ''],
+    ['DELETE', ''],
+    ['POST', '/verify'],
+    ['POST', '/dkim/rotate'],
+  ] as const) {
     for (const target of [ids[0], 'a.example', 'dom_00000000000000000000000000']) {
       const answer = await call(method, `/${target}${path}`, method === 'PATCH' ? {} : undefined, other)
       expect([answer.status, answer.body.name]).toEqual([404, 'not_found'])

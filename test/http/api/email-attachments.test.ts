@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { startEmailApi } from '../../support/email-api.ts'
-import type { EmailApi } from '../../support/email-api.ts'
+import { startEmailApi, type EmailApi } from '../../support/email-api.ts'
 
 const plain = { from: 'App <app@sender.example>', to: 'user@recipient.example', subject: 'Hello', html: '<p>Hi</p>' }
 const file = Buffer.from(Array.from({ length: 300_000 }, (_, i) => (i * i) % 251))
@@ -29,12 +28,34 @@ test('attachments are listed, told of and given as files that no browser shows',
   const data = body.data as { id: string; filename: string; download_url: string }[]
   const url = (place: string) => `https://mail.example.com/api/emails/${id}/attachments/${place}/content`
   expect(data.toSorted((a, b) => a.filename.localeCompare(b.filename))).toEqual([
-    expect.objectContaining({ filename: 'logo.png', content_type: 'image/png', content_disposition: 'inline', content_id: 'logo', size: 3 }),
-    expect.objectContaining({ filename: 'page.html', content_type: 'text/html', content_disposition: 'attachment', content_id: null, size: 25 }),
-    expect.objectContaining({ filename: 'Rechnung "äöü" €.pdf', content_type: 'application/pdf', content_disposition: 'attachment', content_id: null, size: 300_000 }),
+    expect.objectContaining({
+      filename: 'logo.png',
+      content_type: 'image/png',
+      content_disposition: 'inline',
+      content_id: 'logo',
+      size: 3,
+    }),
+    expect.objectContaining({
+      filename: 'page.html',
+      content_type: 'text/html',
+      content_disposition: 'attachment',
+      content_id: null,
+      size: 25,
+    }),
+    expect.objectContaining({
+      filename: 'Rechnung "äöü" €.pdf',
+      content_type: 'application/pdf',
+      content_disposition: 'attachment',
+      content_id: null,
+      size: 300_000,
+    }),
   ])
   for (const attachment of data) {
-    expect((await api.get(`/api/emails/${id}/attachments/${attachment.id}`)).body).toEqual({ ...attachment, object: 'attachment', download_url: url(attachment.id) })
+    expect((await api.get(`/api/emails/${id}/attachments/${attachment.id}`)).body).toEqual({
+      ...attachment,
+      object: 'attachment',
+      download_url: url(attachment.id),
+    })
   }
   const find = (name: string) => data.find(({ filename }) => filename.startsWith(name))?.id
   const pdf = await download(api, `/api/emails/${id}/attachments/${find('Rechnung')}/content`)

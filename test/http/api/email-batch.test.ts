@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { startEmailApi } from '../../support/email-api.ts'
-import type { EmailApi } from '../../support/email-api.ts'
+import { startEmailApi, type EmailApi } from '../../support/email-api.ts'
 import type { ApiAnswer } from '../../support/api-server.ts'
 
 const plain = { from: 'App <app@sender.example>', to: 'user@recipient.example', subject: 'Hello', html: '<p>Hi</p>' }
@@ -26,7 +25,10 @@ describe('a batch that is right', () => {
     ['an object with emails', (emails: object[]) => ({ emails })],
   ])('is sent in its order, given as %s', async (_, form) => {
     const api = await startEmailApi()
-    const answer = await post(api, form([to('a@r.example'), to('b@r.example', { scheduled_at: '2026-11-22T00:00:00Z' }), to('c@s.example')]))
+    const answer = await post(
+      api,
+      form([to('a@r.example'), to('b@r.example', { scheduled_at: '2026-11-22T00:00:00Z' }), to('c@s.example')]),
+    )
     expect(answer).toMatchObject({ status: 200, body: { data: [{}, {}, {}] } })
     expect(answer.body).not.toHaveProperty('errors')
     expect(await Promise.all(idsOf(answer).map((id) => recipientOf(api, id)))).toEqual(['a@r.example', 'b@r.example', 'c@s.example'])
@@ -37,7 +39,10 @@ describe('a batch that is right', () => {
   test('may be as large as a request: what does not fit into one commit is stored ahead', async () => {
     const api = await startEmailApi()
     const html = `<p>${'x'.repeat(250_000)}</p>`
-    const answer = await post(api, Array.from({ length: 100 }, (_, i) => to(`u${i}@r.example`, { html, text: '' })))
+    const answer = await post(
+      api,
+      Array.from({ length: 100 }, (_, i) => to(`u${i}@r.example`, { html, text: '' })),
+    )
     expect(answer.status).toBe(200)
     expect(new Set(idsOf(answer)).size).toBe(100)
     await expect
@@ -103,7 +108,10 @@ describe('a batch with a fault', () => {
     const api = await startEmailApi({ messageSizeLimit: 60_000 })
     for (const [what, email, { status, name, field }] of faulty) {
       const answer = await post(api, [plain, email, plain])
-      expect(answer, what).toMatchObject({ status, body: { name, message: expect.stringMatching(/^Email 1 of the batch: /), errors: [{ field }] } })
+      expect(answer, what).toMatchObject({
+        status,
+        body: { name, message: expect.stringMatching(/^Email 1 of the batch: /), errors: [{ field }] },
+      })
     }
     const first = await post(api, [to('nobody'), plain])
     expect(first.body.errors).toMatchObject([{ field: '0.to' }])
@@ -165,14 +173,23 @@ describe('a batch with a fault', () => {
 
   test('a way of checking that there is none of', async () => {
     const api = await startEmailApi()
-    expect(await post(api, [plain], { 'x-batch-validation': 'lenient' })).toMatchObject({ status: 422, body: { name: 'invalid_parameter' } })
+    expect(await post(api, [plain], { 'x-batch-validation': 'lenient' })).toMatchObject({
+      status: 422,
+      body: { name: 'invalid_parameter' },
+    })
   })
 
   test('an account that is suspended, and keys that may not', async () => {
     const api = await startEmailApi()
-    expect(await post(api, [plain], {}, await api.token({ permission: 'read_access' }))).toMatchObject({ status: 403, body: { name: 'restricted_api_key' } })
+    expect(await post(api, [plain], {}, await api.token({ permission: 'read_access' }))).toMatchObject({
+      status: 403,
+      body: { name: 'restricted_api_key' },
+    })
     const other = await api.token({ permission: 'sending_access', domainId: `dom_${'9'.repeat(26)}` })
-    expect(await post(api, [plain], {}, other)).toMatchObject({ status: 403, body: { name: 'restricted_api_key', errors: [{ field: '0.from' }] } })
+    expect(await post(api, [plain], {}, other)).toMatchObject({
+      status: 403,
+      body: { name: 'restricted_api_key', errors: [{ field: '0.from' }] },
+    })
     expect(await rowCount(api)).toBe(0)
   })
 })

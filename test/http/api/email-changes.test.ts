@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Outcome } from '../../../src/delivery/attempt.ts'
 import { recipientStates } from '../../../src/queue/recipient-state.ts'
-import { senderDomainId, startEmailApi } from '../../support/email-api.ts'
-import type { EmailApi } from '../../support/email-api.ts'
+import { senderDomainId, startEmailApi, type EmailApi } from '../../support/email-api.ts'
 import type { ApiAnswer } from '../../support/api-server.ts'
 
 const plain = { from: 'App <app@sender.example>', to: 'user@recipient.example', subject: 'Hello', html: '<p>Hi</p>' }
@@ -17,7 +16,8 @@ const refused: Outcome = {
 }
 const unknown: Outcome = { ...refused, hard: true, category: 'invalid_recipient' }
 
-const cancel = (api: EmailApi, id: string, token = api.key): Promise<ApiAnswer> => api.request('POST', `/api/emails/${id}/cancel`, { token })
+const cancel = (api: EmailApi, id: string, token = api.key): Promise<ApiAnswer> =>
+  api.request('POST', `/api/emails/${id}/cancel`, { token })
 const resend = (api: EmailApi, id: string, headers: Record<string, string> = {}, token = api.key): Promise<ApiAnswer> =>
   api.request('POST', `/api/emails/${id}/resend`, { token, headers })
 const move = (api: EmailApi, id: string, scheduledAt: unknown, token = api.key): Promise<ApiAnswer> =>
@@ -29,7 +29,8 @@ const notFound = { status: 404, body: { statusCode: 404, name: 'not_found', mess
 const iso = (at: number): string => new Date(at).toISOString()
 const idOf = ({ body }: ApiAnswer): string => String(body.id)
 const email = async (api: EmailApi, id: string) => (await api.get(`/api/emails/${id}`)).body
-const eventsOf = async (api: EmailApi, id: string) => ((await api.get(`/api/emails/${id}/events`)).body.data as { type: string }[]).map(({ type }) => type)
+const eventsOf = async (api: EmailApi, id: string) =>
+  ((await api.get(`/api/emails/${id}/events`)).body.data as { type: string }[]).map(({ type }) => type)
 
 async function scheduled(api: EmailApi, fields: object = {}): Promise<string> {
   const answer = await api.send({ ...plain, scheduled_at: iso(api.clock.now() + hour), ...fields })
@@ -37,7 +38,8 @@ async function scheduled(api: EmailApi, fields: object = {}): Promise<string> {
   return idOf(answer)
 }
 
-const recipientsOf = (api: EmailApi, id: string) => api.db.read('select * from recipient where message_id = :id order by forward_path', { id })
+const recipientsOf = (api: EmailApi, id: string) =>
+  api.db.read('select * from recipient where message_id = :id order by forward_path', { id })
 
 /** An email one of whose two recipients is in this state, the other in that. */
 async function inStates(api: EmailApi, first: string, second: string): Promise<string> {
@@ -55,7 +57,11 @@ describe('canceling', () => {
     const api = await startEmailApi()
     const id = await scheduled(api, { to: ['a@r.example', 'b@s.example'], bcc: 'c@s.example' })
     expect(await cancel(api, id)).toMatchObject({ status: 200, body: { object: 'email', id } })
-    expect(await email(api, id)).toMatchObject({ status: 'canceled', last_event: 'canceled', recipients: Array(3).fill({ status: 'canceled', next_attempt_at: null }) })
+    expect(await email(api, id)).toMatchObject({
+      status: 'canceled',
+      last_event: 'canceled',
+      recipients: Array(3).fill({ status: 'canceled', next_attempt_at: null }),
+    })
     expect(await eventsOf(api, id)).toEqual([...Array(3).fill('email.canceled'), ...Array(3).fill('email.queued')])
     api.clock.advance(2 * hour)
     const later = await api.send({ ...plain, to: 'b@s.example' })
@@ -75,7 +81,9 @@ describe('canceling', () => {
   test('takes the empty body with a content type that clients send', async () => {
     const api = await startEmailApi()
     const id = await scheduled(api)
-    expect(await api.request('POST', `/api/emails/${id}/cancel`, { token: api.key, headers: { 'content-type': 'application/json' } })).toMatchObject({ status: 200 })
+    expect(
+      await api.request('POST', `/api/emails/${id}/cancel`, { token: api.key, headers: { 'content-type': 'application/json' } }),
+    ).toMatchObject({ status: 200 })
   })
 
   test('works where every recipient waits, was set aside or is canceled, and nowhere else', async () => {
@@ -127,7 +135,11 @@ describe('rescheduling', () => {
     const id = await scheduled(api, { to: ['a@r.example', 'b@s.example'], expires_in: 600 })
     const at = api.clock.now() + 3 * hour
     expect(await move(api, id, iso(at))).toMatchObject({ status: 200, body: { object: 'email', id } })
-    expect(await email(api, id)).toMatchObject({ status: 'scheduled', scheduled_at: iso(at), recipients: [{ next_attempt_at: iso(at) }, { next_attempt_at: iso(at) }] })
+    expect(await email(api, id)).toMatchObject({
+      status: 'scheduled',
+      scheduled_at: iso(at),
+      recipients: [{ next_attempt_at: iso(at) }, { next_attempt_at: iso(at) }],
+    })
     expect(await api.db.read('select expires_at from recipient')).toEqual([{ expires_at: at + 600_000 }, { expires_at: at + 600_000 }])
     api.clock.advance(2 * hour)
     await api.idle()
@@ -183,24 +195,43 @@ describe('sending again', () => {
     api.outcomes.set('c@r.example', [refused])
     const content = Buffer.alloc(600_000, 'y').toString('base64')
     const sent = await api.send({
-      ...plain, from: '"Ä, B" <app@sender.example>', to: ['a@r.example', 'b@r.example'], bcc: 'c@r.example', tags: { kind: 'x' }, metadata: { order: '7' },
-      attachments: [{ filename: 'a.bin', content }], expires_in: 3600,
+      ...plain,
+      from: '"Ä, B" <app@sender.example>',
+      to: ['a@r.example', 'b@r.example'],
+      bcc: 'c@r.example',
+      tags: { kind: 'x' },
+      metadata: { order: '7' },
+      attachments: [{ filename: 'a.bin', content }],
+      expires_in: 3600,
     })
     const id = idOf(sent)
     await api.idle()
     expect((await email(api, id)).status).toBe('partially_delivered')
 
     const answer = await resend(api, id)
-    expect(answer).toMatchObject({ status: 200, body: { object: 'email', status: 'queued', recipients: [{ email: 'b@r.example', type: 'to' }, { email: 'c@r.example', type: 'bcc' }] } })
+    expect(answer).toMatchObject({
+      status: 200,
+      body: {
+        object: 'email',
+        status: 'queued',
+        recipients: [
+          { email: 'b@r.example', type: 'to' },
+          { email: 'c@r.example', type: 'bcc' },
+        ],
+      },
+    })
     const again = idOf(answer)
     expect(again).not.toBe(id)
     await expect.poll(async () => (await email(api, again)).status).toBe('delivered')
     const [first, second] = await Promise.all([email(api, id), email(api, again)])
-    for (const field of ['from', 'to', 'subject', 'html', 'text', 'tags', 'metadata', 'message_id', 'domain_id', 'source']) expect(second[field], field).toEqual(first[field])
+    for (const field of ['from', 'to', 'subject', 'html', 'text', 'tags', 'metadata', 'message_id', 'domain_id', 'source'])
+      expect(second[field], field).toEqual(first[field])
     const bytes = (of: string) => api.db.read('select chunk, bytes from content where message_id = :of order by chunk', { of })
     expect(await bytes(again)).toEqual(await bytes(id))
     expect(await api.db.read('select * from upload')).toEqual([])
-    expect(await api.db.read('select expires_at from recipient where message_id = :again', { again })).toEqual(Array(2).fill({ expires_at: api.clock.now() + hour }))
+    expect(await api.db.read('select expires_at from recipient where message_id = :again', { again })).toEqual(
+      Array(2).fill({ expires_at: api.clock.now() + hour }),
+    )
     expect(await resend(api, again)).toMatchObject(invalidState)
   })
 
@@ -209,7 +240,10 @@ describe('sending again', () => {
     api.outcomes.set('b@r.example', [unknown])
     const id = idOf(await api.send({ ...plain, to: 'b@r.example' }))
     await api.idle()
-    expect(await resend(api, id)).toMatchObject({ status: 200, body: { status: 'suppressed', recipients: [{ email: 'b@r.example', status: 'suppressed' }] } })
+    expect(await resend(api, id)).toMatchObject({
+      status: 200,
+      body: { status: 'suppressed', recipients: [{ email: 'b@r.example', status: 'suppressed' }] },
+    })
     await api.db.write([{ sql: 'delete from suppression' }])
     expect(await resend(api, id)).toMatchObject({ status: 200, body: { status: 'queued' } })
   })
@@ -271,7 +305,14 @@ test("another account's emails, and those of the other mode, do not exist", asyn
   const sandboxKey = await api.token({ sandbox: true })
   const own = idOf(await api.send({ ...plain, scheduled_at: iso(api.clock.now() + hour) }, { token: sandboxKey }))
   const stranger = await api.token({ account: 'other' })
-  for (const [token, strange] of [[stranger, id], [stranger, own], [sandboxKey, id], [api.key, own], [api.key, `em_${'0'.repeat(26)}`], [api.key, 'x']] as const) {
+  for (const [token, strange] of [
+    [stranger, id],
+    [stranger, own],
+    [sandboxKey, id],
+    [api.key, own],
+    [api.key, `em_${'0'.repeat(26)}`],
+    [api.key, 'x'],
+  ] as const) {
     const before = await api.db.read('select * from recipient')
     for (const answer of [
       await cancel(api, strange, token),
@@ -310,7 +351,9 @@ test('a key of one domain changes nothing of what another one sends', async () =
   const own = await api.token({ permission: 'sending_access', domainId: senderDomainId })
   expect(await move(api, id, iso(api.clock.now() + 2 * hour), own)).toMatchObject({ status: 200 })
   expect(await cancel(api, id, own)).toMatchObject({ status: 200 })
-  const rehearsed = idOf(await api.send({ ...plain, scheduled_at: iso(api.clock.now() + hour) }, { token: await api.token({ sandbox: true }) }))
+  const rehearsed = idOf(
+    await api.send({ ...plain, scheduled_at: iso(api.clock.now() + hour) }, { token: await api.token({ sandbox: true }) }),
+  )
   const rehearsing = await api.token({ permission: 'sending_access', domainId: senderDomainId, sandbox: true })
   expect(await cancel(api, rehearsed, rehearsing)).toMatchObject({ status: 200 })
 })

@@ -6,7 +6,12 @@ import { unsubscribeFrame } from '../../support/submission-fixture.ts'
 
 const submitter = { accountId: 'acc_1', keyId: 'key_1', domainId: null, sandbox: false }
 const request = { submitter, source: 'api' as const, isStrict: true, idempotencyKey: 'k' }
-const email = { from: 'App <app@sender.example>', to: ['a@x.example', 'B <b@x.example>'], subject: 'Größe', tags: [{ name: 'a', value: 'b' }] }
+const email = {
+  from: 'App <app@sender.example>',
+  to: ['a@x.example', 'B <b@x.example>'],
+  subject: 'Größe',
+  tags: [{ name: 'a', value: 'b' }],
+}
 
 function startComposer(messageSizeLimit = 25 * 1024 * 1024): EmailComposer {
   const composer = new EmailComposer({
@@ -35,7 +40,11 @@ test('a large request makes the same submission on its thread as a small one her
   expect(big?.idempotency).toMatchObject({ operation: 'send', key: 'k' })
   expect(big?.idempotency?.fingerprint).not.toBe(small?.idempotency?.fingerprint)
   expect(big?.content.pending[0]?.buffer).toBeInstanceOf(SharedArrayBuffer)
-  expect(Buffer.concat(big?.content.pending ?? []).toString().replaceAll('=\r\n', '')).toContain(large)
+  expect(
+    Buffer.concat(big?.content.pending ?? [])
+      .toString()
+      .replaceAll('=\r\n', ''),
+  ).toContain(large)
 })
 
 test('a large request that is refused tells what is wrong with it, and the next one is taken', async () => {
@@ -51,7 +60,10 @@ test('a large request that is refused tells what is wrong with it, and the next 
 test('what waits when the server stops is refused', async () => {
   const composer = startComposer()
   const waiting = [1, 2].map(() => composer.submissionFrom(bodyOf({ html: large }), request))
-  const all = expect(Promise.allSettled(waiting)).resolves.toMatchObject([{ reason: { code: 'service_unavailable' } }, { reason: { code: 'service_unavailable' } }])
+  const all = expect(Promise.allSettled(waiting)).resolves.toMatchObject([
+    { reason: { code: 'service_unavailable' } },
+    { reason: { code: 'service_unavailable' } },
+  ])
   await composer.stop()
   await all
   await expect(composer.submissionFrom(bodyOf({ html: large }), request)).rejects.toMatchObject({ code: 'service_unavailable' })
@@ -60,7 +72,10 @@ test('what waits when the server stops is refused', async () => {
 test('a batch whose messages are too large together is refused whole', async () => {
   const composer = startComposer()
   const emails = Array.from({ length: 30 }, () => ({ ...email, html: 'x'.repeat(4_000_000), text: '' }))
-  await expect(composer.batchFrom(emails, request)).rejects.toMatchObject({ code: 'payload_too_large', message: expect.stringContaining('105 MiB') })
+  await expect(composer.batchFrom(emails, request)).rejects.toMatchObject({
+    code: 'payload_too_large',
+    message: expect.stringContaining('105 MiB'),
+  })
   expect((await composer.batchFrom(emails.slice(0, 3), request)).items).toHaveLength(3)
 })
 
@@ -68,9 +83,22 @@ test('an object that a door has made is an email like any other, large ones too,
   const composer = startComposer()
   const door = { ...request, source: 'compat' as const, submitter: { ...submitter, sandbox: true } }
   for (const html of ['x', large]) {
-    const [byJson, byObject] = await Promise.all([composer.submissionFrom(bodyOf({ html, text: '' }), request), composer.submissionFrom({ ...email, html, text: '' }, door)])
-    const own = { id: expect.any(String), messageIdHeader: expect.any(String), content: expect.objectContaining({ size: byJson.content.size }) }
-    expect(byObject).toEqual({ ...byJson, ...own, source: 'compat', submitter: door.submitter, idempotency: { ...byJson.idempotency, operation: 'sandbox-compat-send', fingerprint: expect.any(String) } })
+    const [byJson, byObject] = await Promise.all([
+      composer.submissionFrom(bodyOf({ html, text: '' }), request),
+      composer.submissionFrom({ ...email, html, text: '' }, door),
+    ])
+    const own = {
+      id: expect.any(String),
+      messageIdHeader: expect.any(String),
+      content: expect.objectContaining({ size: byJson.content.size }),
+    }
+    expect(byObject).toEqual({
+      ...byJson,
+      ...own,
+      source: 'compat',
+      submitter: door.submitter,
+      idempotency: { ...byJson.idempotency, operation: 'sandbox-compat-send', fingerprint: expect.any(String) },
+    })
     const { items, idempotency } = await composer.batchFrom([{ ...email, html }, 'x', { ...email, html, to: 'nobody' }], door)
     expect(items).toMatchObject([{ source: 'compat' }, { code: 'invalid_json' }, { code: 'validation_error', faults: [{ field: 'to' }] }])
     expect(idempotency).toMatchObject({ operation: 'sandbox-compat-send-batch', key: 'k' })

@@ -2,7 +2,12 @@ import { expect, test } from 'vitest'
 import { startEmailApi } from '../../support/email-api.ts'
 
 const person = { to: 'ann@recipient.example' }
-const greeting = { from: 'Shop <shop@sender.example>', subject: 'Hello {{name}}', html: '<p>{{name}} & {{{raw}}}</p>', reply_to: 'help@sender.example' }
+const greeting = {
+  from: 'Shop <shop@sender.example>',
+  subject: 'Hello {{name}}',
+  html: '<p>{{name}} & {{{raw}}}</p>',
+  reply_to: 'help@sender.example',
+}
 
 async function start() {
   const api = await startEmailApi()
@@ -56,7 +61,10 @@ test('what the email says itself goes before the template', async () => {
     ...own,
     text: 'Dear Ann',
   })
-  const { reply_to: replyTo } = await sent({ headers: { 'Reply-To': 'h@sender.example' }, template: { id: alias, variables: { name: 'Ann', raw: 1 } } })
+  const { reply_to: replyTo } = await sent({
+    headers: { 'Reply-To': 'h@sender.example' },
+    template: { id: alias, variables: { name: 'Ann', raw: 1 } },
+  })
   expect(replyTo).toBeNull()
 })
 
@@ -96,7 +104,12 @@ test('what an email with a template is refused for', async () => {
     ['no object', { template: alias }, 'validation_error', ['template']],
     ['with html', { html: 'x', template: { id: alias, variables: full } }, 'validation_error', ['html']],
     ['with text', { text: '', template: { id: alias, variables: full } }, 'validation_error', ['text']],
-    ['nothing given', { template: { id: alias } }, 'missing_template_variable', ['plan', 'name', 'raw'].toSorted().map((name) => `template.variables.${name}`)],
+    [
+      'nothing given',
+      { template: { id: alias } },
+      'missing_template_variable',
+      ['plan', 'name', 'raw'].toSorted().map((name) => `template.variables.${name}`),
+    ],
     ['a wrong type', { template: { id: alias, variables: { ...full, plan: [] } } }, 'validation_error', ['template.variables.plan']],
     ['an object for text', { template: { id: alias, variables: { ...full, raw: {} } } }, 'validation_error', ['template.variables.raw']],
     ['no variables', { template: { id: alias, variables: [] } }, 'validation_error', ['template.variables']],
@@ -118,7 +131,10 @@ test("another account's template is not found", async () => {
   const { alias, id } = await publish({ html: 'x', subject: 'x' })
   const token = await api.token({ account: 'stranger' })
   for (const name of [alias, id]) {
-    expect(await api.send({ ...person, template: { id: name } }, { token })).toMatchObject({ status: 422, body: { name: 'template_not_found' } })
+    expect(await api.send({ ...person, template: { id: name } }, { token })).toMatchObject({
+      status: 422,
+      body: { name: 'template_not_found' },
+    })
   }
 })
 
@@ -150,7 +166,11 @@ test('large templates and large requests are filled in as small ones are', async
   expect(large.html === `<p>&lt;</p>${'<b>x</b>'.repeat(20_000)}ab`).toBe(true)
   const { html } = await sent({ subject: 'x', template: { id: alias, variables: { name: 'y'.repeat(100_000) } } })
   expect(html.includes('y'.repeat(100_000))).toBe(true)
-  const { body } = await api.request('POST', '/api/emails/batch', { token: api.key, body: [email, email, { ...person, template: { id: 'nothing' } }], headers: { 'x-batch-validation': 'permissive' } })
+  const { body } = await api.request('POST', '/api/emails/batch', {
+    token: api.key,
+    body: [email, email, { ...person, template: { id: 'nothing' } }],
+    headers: { 'x-batch-validation': 'permissive' },
+  })
   expect(body).toMatchObject({ data: [{}, {}], errors: [{ index: 2, name: 'template_not_found' }] })
 })
 
@@ -158,6 +178,9 @@ test('a template that repeats without end is refused, and the next email is take
   const { api, publish, sent } = await start()
   const { alias } = await publish({ html: '{{#l}}{{#l}}{{#l}}{{#l}}x{{/l}}{{/l}}{{/l}}{{/l}}', subject: 'x' })
   const list = Array(1000).fill(1)
-  expect(await api.send({ ...person, template: { id: alias, variables: { l: list } } })).toMatchObject({ status: 422, body: { name: 'validation_error' } })
+  expect(await api.send({ ...person, template: { id: alias, variables: { l: list } } })).toMatchObject({
+    status: 422,
+    body: { name: 'validation_error' },
+  })
   expect(await sent({ template: { id: alias, variables: { l: [1] } } })).toMatchObject({ html: 'x' })
 })

@@ -1,11 +1,9 @@
 import { request as httpRequest } from 'node:http'
-import type { Attachment } from 'mailparser'
-import { simpleParser } from 'mailparser'
+import { simpleParser, type Attachment } from 'mailparser'
 import { describe, expect, test } from 'vitest'
 import type { Outcome } from '../../../src/delivery/attempt.ts'
-import { senderDomainId, startEmailApi } from '../../support/email-api.ts'
+import { senderDomainId, startEmailApi, type EmailApi } from '../../support/email-api.ts'
 import type { ApiAnswer } from '../../support/api-server.ts'
-import type { EmailApi } from '../../support/email-api.ts'
 
 const plain = { from: 'App <app@sender.example>', to: 'user@recipient.example', subject: 'Hello', html: '<p>Hi</p>' }
 const busy: Outcome = {
@@ -24,10 +22,19 @@ const unknown: Outcome = {
 
 /** The stored message of an answer, as another parser reads it. */
 async function storedMessage(api: EmailApi, { body }: ApiAnswer) {
-  const rows = await api.db.read<{ bytes: Uint8Array }>('select bytes from content where message_id = :id order by chunk', { id: String(body.id) })
+  const rows = await api.db.read<{ bytes: Uint8Array }>('select bytes from content where message_id = :id order by chunk', {
+    id: String(body.id),
+  })
   const bytes = Buffer.concat(rows.map((row) => row.bytes))
   const header = bytes.toString('latin1').split('\r\n\r\n', 1)[0] ?? ''
-  return { bytes, fieldNames: header.split('\r\n').filter((line) => /^\S/.test(line)).map((line) => line.split(':', 1)[0]), parsed: await simpleParser(bytes) }
+  return {
+    bytes,
+    fieldNames: header
+      .split('\r\n')
+      .filter((line) => /^\S/.test(line))
+      .map((line) => line.split(':', 1)[0]),
+    parsed: await simpleParser(bytes),
+  }
 }
 
 /** How many rows a refused request has left behind. */
@@ -124,7 +131,9 @@ describe('sending', () => {
     const api = await startEmailApi()
     const content = Buffer.alloc(900_000, 'x').toString('base64')
     const { body } = await api.send({ ...plain, attachments: [{ filename: 'big.bin', content }] })
-    const chunks = await api.db.read<{ n: number }>('select length(bytes) as n from content where message_id = :id order by chunk', { id: String(body.id) })
+    const chunks = await api.db.read<{ n: number }>('select length(bytes) as n from content where message_id = :id order by chunk', {
+      id: String(body.id),
+    })
     expect(chunks.length).toBe(5)
     expect(chunks.slice(0, -1).every(({ n }) => n === 256 * 1024)).toBe(true)
     expect((await api.get(`/api/emails/${body.id}`)).body).toMatchObject({ html: expect.stringMatching(/^<p>Hi<\/p>\s*$/) })
@@ -135,7 +144,11 @@ describe('sending', () => {
     const at = new Date(api.clock.now() + 3_600_000).toISOString()
     const later = await api.send({ ...plain, scheduled_at: at })
     expect(later.body).toMatchObject({ status: 'scheduled', recipients: [{ status: 'scheduled' }] })
-    expect((await api.get(`/api/emails/${later.body.id}`)).body).toMatchObject({ status: 'scheduled', last_event: 'scheduled', scheduled_at: at })
+    expect((await api.get(`/api/emails/${later.body.id}`)).body).toMatchObject({
+      status: 'scheduled',
+      last_event: 'scheduled',
+      scheduled_at: at,
+    })
     expect((await api.send({ ...plain, scheduled_at: '2026-11-21T06:00:00Z' })).body.status).toBe('queued')
     expect((await api.send({ ...plain, scheduled_at: '2026-11-21T07:30:00+02:00' })).body.status).toBe('queued')
     api.clock.advance(3_600_000)
@@ -173,7 +186,8 @@ describe('sending', () => {
     const headers = { 'idempotency-key': 'twice' }
     const answers = await Promise.all([api.send(plain, { headers }), api.send(plain, { headers })])
     const refused = answers.filter(({ status }) => status === 409)
-    for (const { body, headers: answered } of refused) expect([body.name, answered.get('retry-after')]).toEqual(['concurrent_idempotent_requests', '1'])
+    for (const { body, headers: answered } of refused)
+      expect([body.name, answered.get('retry-after')]).toEqual(['concurrent_idempotent_requests', '1'])
     expect((await api.get('/api/emails')).body.data).toHaveLength(1)
   })
 })
@@ -195,9 +209,28 @@ describe('what is refused leaves nothing behind', () => {
     ['a body over 5 MiB', { ...plain, html: long(5 * 1024 * 1024 + 1) }, 422, 'validation_error', 'html'],
     ['a body over 5 MiB in UTF-8', { ...plain, html: 'ä'.repeat(2.6 * 1024 * 1024) }, 422, 'validation_error', 'html'],
     ['51 recipients', { ...plain, to: Array.from({ length: 51 }, (_, i) => `u${i}@recipient.example`) }, 422, 'too_many_recipients'],
-    ['51 in three fields', { ...plain, cc: Array.from({ length: 25 }, (_, i) => `c${i}@x.example`), bcc: Array.from({ length: 25 }, (_, i) => `b${i}@x.example`) }, 422, 'too_many_recipients'],
-    ['40 000 recipients', `{"from":"a@sender.example","subject":"s","html":"h","to":[${'"a",'.repeat(40_000)}"a"]}`, 422, 'too_many_recipients'],
-    ['a million recipients', `{"from":"a@sender.example","subject":"s","html":"h","to":[${'"a",'.repeat(1_000_000)}"a"]}`, 400, 'invalid_json'],
+    [
+      '51 in three fields',
+      {
+        ...plain,
+        cc: Array.from({ length: 25 }, (_, i) => `c${i}@x.example`),
+        bcc: Array.from({ length: 25 }, (_, i) => `b${i}@x.example`),
+      },
+      422,
+      'too_many_recipients',
+    ],
+    [
+      '40 000 recipients',
+      `{"from":"a@sender.example","subject":"s","html":"h","to":[${'"a",'.repeat(40_000)}"a"]}`,
+      422,
+      'too_many_recipients',
+    ],
+    [
+      'a million recipients',
+      `{"from":"a@sender.example","subject":"s","html":"h","to":[${'"a",'.repeat(1_000_000)}"a"]}`,
+      400,
+      'invalid_json',
+    ],
     ['two addresses in one string', { ...plain, to: 'a@x.example, b@x.example' }, 422, 'validation_error', 'to'],
     ['a group', { ...plain, to: 'g: a@x.example;' }, 422, 'validation_error', 'to'],
     ['two senders', { ...plain, from: ['a@sender.example', 'b@sender.example'] }, 422, 'validation_error', 'from'],
@@ -217,23 +250,83 @@ describe('what is refused leaves nothing behind', () => {
     ['a domain that is not ours', { ...plain, from: 'ceo@other.example' }, 403, 'domain_not_verified'],
     ['a domain that ends alike', { ...plain, from: 'ceo@notsender.example' }, 403, 'domain_not_verified'],
     ['a forbidden header', { ...plain, headers: { Bcc: 'x@evil.example' } }, 422, 'validation_error', 'headers.Bcc'],
-    ['a forbidden header in other letters', { ...plain, headers: { 'dKiM-sIgNaTuRe': 'v=1' } }, 422, 'validation_error', 'headers.dKiM-sIgNaTuRe'],
+    [
+      'a forbidden header in other letters',
+      { ...plain, headers: { 'dKiM-sIgNaTuRe': 'v=1' } },
+      422,
+      'validation_error',
+      'headers.dKiM-sIgNaTuRe',
+    ],
     ['Content-Type as a header', { ...plain, headers: { 'Content-Type': 'text/plain' } }, 422, 'validation_error', 'headers.Content-Type'],
-    ['51 headers', { ...plain, headers: Object.fromEntries(Array.from({ length: 51 }, (_, i) => [`X-${i}`, 'x'])) }, 422, 'validation_error', 'headers'],
+    [
+      '51 headers',
+      { ...plain, headers: Object.fromEntries(Array.from({ length: 51 }, (_, i) => [`X-${i}`, 'x'])) },
+      422,
+      'validation_error',
+      'headers',
+    ],
     ['a header value of 999', { ...plain, headers: { 'X-A': long(999) } }, 422, 'validation_error', 'headers.X-A'],
     ['a header value that is no text', { ...plain, headers: { 'X-A': 1 } }, 422, 'validation_error', 'headers.X-A'],
-    ['an attachment from a path', { ...plain, attachments: [{ filename: 'p', path: '/etc/passwd' }] }, 422, 'unsupported_field', 'attachments.0.path'],
-    ['an attachment from a URL', { ...plain, attachments: [{ ...file, href: 'http://169.254.169.254/' }] }, 422, 'unsupported_field', 'attachments.0.href'],
-    ['an attachment that points elsewhere', { ...plain, attachments: [{ filename: 'p', content: { path: '/etc/passwd' } }] }, 422, 'validation_error', 'attachments.0.content'],
-    ['an attachment that is no base64', { ...plain, attachments: [{ filename: 'p', content: 'hello world!' }] }, 422, 'invalid_attachment', 'attachments.0.content'],
-    ['base64 with a line break', { ...plain, attachments: [{ filename: 'p', content: 'aGk=\r\n' }] }, 422, 'invalid_attachment', 'attachments.0.content'],
-    ['base64 of the URL kind', { ...plain, attachments: [{ filename: 'p', content: '-_-_' }] }, 422, 'invalid_attachment', 'attachments.0.content'],
-    ['a media type with more in it', { ...plain, attachments: [{ ...file, content_type: 'text/plain\r\nBcc: x@evil.example' }] }, 422, 'invalid_attachment', 'attachments.0'],
+    [
+      'an attachment from a path',
+      { ...plain, attachments: [{ filename: 'p', path: '/etc/passwd' }] },
+      422,
+      'unsupported_field',
+      'attachments.0.path',
+    ],
+    [
+      'an attachment from a URL',
+      { ...plain, attachments: [{ ...file, href: 'http://169.254.169.254/' }] },
+      422,
+      'unsupported_field',
+      'attachments.0.href',
+    ],
+    [
+      'an attachment that points elsewhere',
+      { ...plain, attachments: [{ filename: 'p', content: { path: '/etc/passwd' } }] },
+      422,
+      'validation_error',
+      'attachments.0.content',
+    ],
+    [
+      'an attachment that is no base64',
+      { ...plain, attachments: [{ filename: 'p', content: 'hello world!' }] },
+      422,
+      'invalid_attachment',
+      'attachments.0.content',
+    ],
+    [
+      'base64 with a line break',
+      { ...plain, attachments: [{ filename: 'p', content: 'aGk=\r\n' }] },
+      422,
+      'invalid_attachment',
+      'attachments.0.content',
+    ],
+    [
+      'base64 of the URL kind',
+      { ...plain, attachments: [{ filename: 'p', content: '-_-_' }] },
+      422,
+      'invalid_attachment',
+      'attachments.0.content',
+    ],
+    [
+      'a media type with more in it',
+      { ...plain, attachments: [{ ...file, content_type: 'text/plain\r\nBcc: x@evil.example' }] },
+      422,
+      'invalid_attachment',
+      'attachments.0',
+    ],
     ['101 attachments', { ...plain, attachments: Array.from({ length: 101 }, () => file) }, 422, 'validation_error', 'attachments'],
     ['21 tags', { ...plain, tags: Array.from({ length: 21 }, (_, i) => ({ name: `t${i}`, value: 'x' })) }, 422, 'validation_error', 'tags'],
     ['a tag with a space', { ...plain, tags: [{ name: 'a b', value: 'x' }] }, 422, 'validation_error', 'tags.0.name'],
     ['a tag without a value', { ...plain, tags: [{ name: 'a' }] }, 422, 'missing_required_field', 'tags.0.value'],
-    ['21 metadata', { ...plain, metadata: Object.fromEntries(Array.from({ length: 21 }, (_, i) => [`k${i}`, 'x'])) }, 422, 'validation_error', 'metadata'],
+    [
+      '21 metadata',
+      { ...plain, metadata: Object.fromEntries(Array.from({ length: 21 }, (_, i) => [`k${i}`, 'x'])) },
+      422,
+      'validation_error',
+      'metadata',
+    ],
     ['metadata of 501', { ...plain, metadata: { k: long(501) } }, 422, 'validation_error', 'metadata.k'],
     ['metadata within metadata', { ...plain, metadata: { k: { a: 1 } } }, 422, 'validation_error', 'metadata.k'],
     ['a time in words', { ...plain, scheduled_at: 'tomorrow at 9' }, 422, 'validation_error', 'scheduled_at'],
@@ -252,7 +345,10 @@ describe('what is refused leaves nothing behind', () => {
     const api = await startEmailApi()
     for (const [what, email, status, name, field] of cases) {
       const answer = await api.send(email)
-      expect({ status: answer.status, name: answer.body.name, fields: answer.body.errors?.map((fault) => fault.field) ?? [] }, what).toEqual({
+      expect(
+        { status: answer.status, name: answer.body.name, fields: answer.body.errors?.map((fault) => fault.field) ?? [] },
+        what,
+      ).toEqual({
         status,
         name,
         fields: field === undefined ? expect.anything() : expect.arrayContaining([field]),
@@ -265,16 +361,25 @@ describe('what is refused leaves nothing behind', () => {
   test('a message that is too large once it is built', async () => {
     const api = await startEmailApi({ messageSizeLimit: 100_000 })
     const content = Buffer.alloc(80_000).toString('base64')
-    expect(await api.send({ ...plain, attachments: [{ filename: 'a', content }] })).toMatchObject({ status: 413, body: { name: 'payload_too_large' } })
+    expect(await api.send({ ...plain, attachments: [{ filename: 'a', content }] })).toMatchObject({
+      status: 413,
+      body: { name: 'payload_too_large' },
+    })
     expect(await rowCount(api)).toBe(0)
   })
 
   test('an unknown field, for those who ask for strictness', async () => {
     const api = await startEmailApi()
     const typo = { ...plain, reply_too: 'x@sender.example' }
-    for (const [path, headers] of [['/api/send?strict=true', {}], ['/api/send', { prefer: 'respond-async, handling=strict' }]] as const) {
+    for (const [path, headers] of [
+      ['/api/send?strict=true', {}],
+      ['/api/send', { prefer: 'respond-async, handling=strict' }],
+    ] as const) {
       const answer = await api.request('POST', path, { token: api.key, body: typo, headers })
-      expect(answer).toMatchObject({ status: 422, body: { name: 'validation_error', errors: [{ field: 'reply_too', code: 'unknown_field' }] } })
+      expect(answer).toMatchObject({
+        status: 422,
+        body: { name: 'validation_error', errors: [{ field: 'reply_too', code: 'unknown_field' }] },
+      })
     }
     expect((await api.request('POST', '/api/send?strict=maybe', { token: api.key, body: plain })).body.name).toBe('invalid_parameter')
     expect(await rowCount(api)).toBe(0)
@@ -292,7 +397,10 @@ describe('what is refused leaves nothing behind', () => {
 
   test('keys that may not: to read only, of another domain, of a suspended account', async () => {
     const api = await startEmailApi()
-    expect(await api.send(plain, { token: await api.token({ permission: 'read_access' }) })).toMatchObject({ status: 403, body: { name: 'restricted_api_key' } })
+    expect(await api.send(plain, { token: await api.token({ permission: 'read_access' }) })).toMatchObject({
+      status: 403,
+      body: { name: 'restricted_api_key' },
+    })
     const elsewhere = await api.token({ permission: 'sending_access', domainId: 'dom_2' })
     expect(await api.send(plain, { token: elsewhere })).toMatchObject({ status: 403, body: { name: 'restricted_api_key' } })
     expect(await rowCount(api)).toBe(0)
@@ -305,8 +413,26 @@ describe('what is refused leaves nothing behind', () => {
 
 describe('text that would break out of its header field', () => {
   const evil = 'Bcc: victim@evil.example'
-  const breaks = [`\r\n${evil}`, `\n${evil}`, `\r${evil}`, `\u0085${evil}`, `\u2028${evil}`, `\u2029${evil}`, `\0${evil}`, `\v${evil}`, `\f${evil}`, '\ud800']
-  const harmless = [`%0d%0a${evil}`, `=?utf-8?Q?=0D=0A${evil.replace(': ', ':_')}?=`, `=?utf-8?B?${Buffer.from(`\r\n${evil}`).toString('base64')}?=`, `\\r\\n${evil}`, '"; x="', '<>,;:@()[]\\']
+  const breaks = [
+    `\r\n${evil}`,
+    `\n${evil}`,
+    `\r${evil}`,
+    `\u0085${evil}`,
+    `\u2028${evil}`,
+    `\u2029${evil}`,
+    `\0${evil}`,
+    `\v${evil}`,
+    `\f${evil}`,
+    '\ud800',
+  ]
+  const harmless = [
+    `%0d%0a${evil}`,
+    `=?utf-8?Q?=0D=0A${evil.replace(': ', ':_')}?=`,
+    `=?utf-8?B?${Buffer.from(`\r\n${evil}`).toString('base64')}?=`,
+    `\\r\\n${evil}`,
+    '"; x="',
+    '<>,;:@()[]\\',
+  ]
   const places: [string, (text: string) => object][] = [
     ['from', (text) => ({ from: `A${text} <app@sender.example>` })],
     ['from.name', (text) => ({ from: { email: 'app@sender.example', name: `A${text}` } })],
@@ -346,7 +472,10 @@ describe('text that would break out of its header field', () => {
         if (answer.status === 422) continue
         expect(answer.status, what).toBe(200)
         const { fieldNames, parsed } = await storedMessage(api, answer)
-        expect(fieldNames.filter((name) => /^bcc$/i.test(name ?? '')), what).toEqual([])
+        expect(
+          fieldNames.filter((name) => /^bcc$/i.test(name ?? '')),
+          what,
+        ).toEqual([])
         expect(parsed.bcc, what).toBe(undefined)
         expect(new Set(fieldNames).size, what).toBe(fieldNames.length)
         if (place === 'subject') expect(parsed.subject, what).toBe(`Hi${text}`)
@@ -410,9 +539,30 @@ describe('reading', () => {
     })
     const recipients = shown.recipients as { email: string }[]
     expect(recipients.toSorted((a, b) => a.email.localeCompare(b.email))).toMatchObject([
-      { email: 'gone@recipient.example', status: 'bounced', attempts: 1, smtp_code: 550, enhanced_status: '5.1.1', bounced_at: '2026-11-21T06:00:00.000Z', next_attempt_at: null },
-      { email: 'slow@recipient.example', status: 'deferred', attempts: 1, next_attempt_at: '2026-11-21T06:01:00.000Z', last_response: '451 4.7.1 Greylisted' },
-      { email: 'user@recipient.example', status: 'delivered', delivered_at: '2026-11-21T06:00:00.000Z', opened_at: null, open_count: 0, click_count: 0 },
+      {
+        email: 'gone@recipient.example',
+        status: 'bounced',
+        attempts: 1,
+        smtp_code: 550,
+        enhanced_status: '5.1.1',
+        bounced_at: '2026-11-21T06:00:00.000Z',
+        next_attempt_at: null,
+      },
+      {
+        email: 'slow@recipient.example',
+        status: 'deferred',
+        attempts: 1,
+        next_attempt_at: '2026-11-21T06:01:00.000Z',
+        last_response: '451 4.7.1 Greylisted',
+      },
+      {
+        email: 'user@recipient.example',
+        status: 'delivered',
+        delivered_at: '2026-11-21T06:00:00.000Z',
+        opened_at: null,
+        open_count: 0,
+        click_count: 0,
+      },
     ])
     api.clock.advance(60_000)
     await expect.poll(async () => (await api.get(`/api/emails/${body.id}`)).body.status).toBe('partially_delivered')
@@ -457,7 +607,11 @@ describe('reading', () => {
     await api.idle()
     api.clock.advance(60_000)
     await expect.poll(async () => (await api.get(`/api/emails/${body.id}`)).body.status).toBe('delivered')
-    const events = async (query = '') => (await api.get(`/api/emails/${body.id}/events${query}`)).body as unknown as { has_more: boolean; data: { id: string; type: string }[] }
+    const events = async (query = '') =>
+      (await api.get(`/api/emails/${body.id}/events${query}`)).body as unknown as {
+        has_more: boolean
+        data: { id: string; type: string }[]
+      }
     const all = (await events()).data
     expect(all.map(({ type }) => type)).toEqual(['email.delivered', 'email.deferred', 'email.sent', 'email.queued'])
     expect(all[0]).toEqual({
@@ -493,8 +647,23 @@ describe('reading', () => {
     expect(await page(`limit=2&before=${ids[1]}`)).toEqual({ more: false, ids: ids.slice(0, 1) })
     const [item] = (await api.get('/api/emails?limit=1')).body.data as object[]
     expect(Object.keys(item ?? {})).toEqual([
-      'object', 'id', 'message_id', 'from', 'to', 'cc', 'bcc', 'reply_to', 'subject', 'metadata', 'template_id', 'domain_id', 'source',
-      'status', 'last_event', 'scheduled_at', 'created_at',
+      'object',
+      'id',
+      'message_id',
+      'from',
+      'to',
+      'cc',
+      'bcc',
+      'reply_to',
+      'subject',
+      'metadata',
+      'template_id',
+      'domain_id',
+      'source',
+      'status',
+      'last_event',
+      'scheduled_at',
+      'created_at',
     ])
   })
 
@@ -524,7 +693,18 @@ describe('reading', () => {
     expect(await found('until=2026-11-21T06:01:00Z')).toEqual([first])
     expect(await found('since=2026-11-21')).toEqual([second, first])
     expect(await found('status=delivered&tag=lang=de&limit=1')).toEqual([first])
-    for (const query of ['status=gone', 'since=yesterday', 'until=2026-13-01', 'status=queued&status=sent', 'limit=0', 'to=nobody', 'from=App <app@sender.example>', 'domain_id=x', 'tag=a b', 'tag=a=b=c']) {
+    for (const query of [
+      'status=gone',
+      'since=yesterday',
+      'until=2026-13-01',
+      'status=queued&status=sent',
+      'limit=0',
+      'to=nobody',
+      'from=App <app@sender.example>',
+      'domain_id=x',
+      'tag=a b',
+      'tag=a=b=c',
+    ]) {
       expect((await api.get(`/api/emails?${query}`)).body.name, query).toBe('invalid_parameter')
     }
   })
@@ -569,7 +749,14 @@ describe('reading', () => {
 test('secrets in a request stay out of answers and the log', async () => {
   const api = await startEmailApi()
   const canary = 'canary-7f3a'
-  const request = { ...plain, subject: `${canary}\n`, html: canary, metadata: { k: canary }, to: [`${canary}@`], attachments: [{ filename: 'a', content: canary }] }
+  const request = {
+    ...plain,
+    subject: `${canary}\n`,
+    html: canary,
+    metadata: { k: canary },
+    to: [`${canary}@`],
+    attachments: [{ filename: 'a', content: canary }],
+  }
   const answer = await api.send(request)
   expect(answer.status).toBe(422)
   expect(answer.text).not.toContain(canary)
@@ -584,8 +771,21 @@ test('secrets in a request stay out of answers and the log', async () => {
 test('the header of a client that sends two idempotency keys is taken as one text', async () => {
   const api = await startEmailApi()
   const status = await new Promise<number | undefined>((resolve, reject) => {
-    const headers = ['host', 'localhost', 'authorization', `Bearer ${api.key}`, 'content-type', 'application/json', 'idempotency-key', 'a', 'idempotency-key', 'b']
-    const req = httpRequest(`${api.url}/api/send`, { method: 'POST', headers }, (res) => res.resume().on('end', () => resolve(res.statusCode)))
+    const headers = [
+      'host',
+      'localhost',
+      'authorization',
+      `Bearer ${api.key}`,
+      'content-type',
+      'application/json',
+      'idempotency-key',
+      'a',
+      'idempotency-key',
+      'b',
+    ]
+    const req = httpRequest(`${api.url}/api/send`, { method: 'POST', headers }, (res) =>
+      res.resume().on('end', () => resolve(res.statusCode)),
+    )
     req.on('error', reject).end(JSON.stringify(plain))
   })
   expect(status).toBe(200)

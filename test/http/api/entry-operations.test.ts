@@ -18,12 +18,16 @@ test('the first owner sets a password on a page that runs no script and nobody f
   const page = await fetch(`${url}/setup/${token}`)
   expect(page.status).toBe(200)
   expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8')
-  expect(page.headers.get('content-security-policy')).toMatch(/^default-src 'none'; style-src 'sha256-[^']+'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'$/)
-  expect(Object.fromEntries(['x-frame-options', 'cache-control', 'referrer-policy'].map((name) => [name, page.headers.get(name)]))).toEqual({
-    'x-frame-options': 'DENY',
-    'cache-control': 'no-store',
-    'referrer-policy': 'same-origin',
-  })
+  expect(page.headers.get('content-security-policy')).toMatch(
+    /^default-src 'none'; style-src 'sha256-[^']+'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'$/,
+  )
+  expect(Object.fromEntries(['x-frame-options', 'cache-control', 'referrer-policy'].map((name) => [name, page.headers.get(name)]))).toEqual(
+    {
+      'x-frame-options': 'DENY',
+      'cache-control': 'no-store',
+      'referrer-policy': 'same-origin',
+    },
+  )
   expect(await page.text()).toMatch(/^<!doctype html>(?!.*<script)/s)
   const done = await post(ann)
   expect([done.status, await done.text()]).toEqual([200, expect.stringContaining('ann@example.com')])

@@ -1,5 +1,4 @@
-import { get } from 'node:http'
-import type { IncomingMessage } from 'node:http'
+import { get, type IncomingMessage } from 'node:http'
 import { expect, onTestFinished, test } from 'vitest'
 import { EventFeed } from '../../../src/event/event-feed.ts'
 import { EventFollower } from '../../../src/event/event-follower.ts'
@@ -12,15 +11,13 @@ import { startApiServer } from '../../support/api-server.ts'
 
 async function startApi() {
   const made: { follower?: EventFollower; streams?: EventStreams } = {}
-  const api = await startApiServer(
-    (parts) => {
-      const eventFeed = new EventFeed(parts.db)
-      const follower = new EventFollower({ db: parts.db, log: silentLog })
-      const eventStreams = new EventStreams({ feed: eventFeed, follower, clock: parts.clock })
-      Object.assign(made, { follower, streams: eventStreams })
-      return eventOperations({ ...parts, eventFeed, eventStreams })
-    },
-  )
+  const api = await startApiServer((parts) => {
+    const eventFeed = new EventFeed(parts.db)
+    const follower = new EventFollower({ db: parts.db, log: silentLog })
+    const eventStreams = new EventStreams({ feed: eventFeed, follower, clock: parts.clock })
+    Object.assign(made, { follower, streams: eventStreams })
+    return eventOperations({ ...parts, eventFeed, eventStreams })
+  })
   const { follower, streams } = made as Required<typeof made>
   onTestFinished(() => streams.stop())
   const key = await api.token()
@@ -164,7 +161,8 @@ test('another account and the other mode see nothing, and cannot go on behind an
   for (const stranger of [await token({ account: 'other' }), await token({ sandbox: true })]) {
     expect(await numbers('', stranger)).toEqual([])
     expect((await list(`/${event?.id}`, stranger)).status).toBe(404)
-    for (const path of [`?order=asc&after=${event?.id}`, `/stream?after=${event?.id}`]) expect((await list(path, stranger)).status).toBe(422)
+    for (const path of [`?order=asc&after=${event?.id}`, `/stream?after=${event?.id}`])
+      expect((await list(path, stranger)).status).toBe(422)
     const reader = await listen(url, stranger)
     await write([2])
     await write([3], { accountId: 'acc_9' })
@@ -206,7 +204,11 @@ test('a reader who does not read costs a page, and gets everything later', async
   const reader = await listen(url, key)
   reader.response.pause()
   const subject = 'x'.repeat(20_000)
-  for (let i = 0; i < 30; i++) await write(upTo(20).map((n) => 1 + i * 20 + n), { subject })
+  for (let i = 0; i < 30; i++)
+    await write(
+      upTo(20).map((n) => 1 + i * 20 + n),
+      { subject },
+    )
   const other = await listen(url, key, { lastId: event!.id })
   await expect.poll(() => numbersIn(other.events()).length).toBe(600)
   expect(numbersIn(reader.events()).length).toBeLessThan(600)

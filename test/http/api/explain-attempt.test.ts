@@ -37,8 +37,16 @@ test.each([
 
 test.each([
   ['5.1.2 the domain signup.example does not exist', 'recipient', /does not exist/],
-  ['4.1.2 the domain x.example does not exist, say the name servers; they are asked again at 2026-11-21T06:15:00.000Z, before it bounces', 'recipient', /may be their mistake/],
-  ['4.4.4 no host of x.example has an address, say the name servers; its time ends before they are asked again', 'recipient', /may be their mistake/],
+  [
+    '4.1.2 the domain x.example does not exist, say the name servers; they are asked again at 2026-11-21T06:15:00.000Z, before it bounces',
+    'recipient',
+    /may be their mistake/,
+  ],
+  [
+    '4.4.4 no host of x.example has an address, say the name servers; its time ends before they are asked again',
+    'recipient',
+    /may be their mistake/,
+  ],
   ["4.4.3 the name servers do not even find the sender's send.shop.example, so they are not believed about x.example", 'network', /DNS/],
   ['5.1.10 the domain timeout.example takes no mail (null MX)', 'recipient', /no mail at all/],
   ['4.4.3 no name server could tell the MX hosts of tls.example', 'network', /DNS/],
@@ -52,7 +60,12 @@ test.each([
   ['5.3.4 mx.example takes messages up to 1000 bytes; this one has 2000', 'content', /larger/],
   ['4.3.0 an error of this server: oops', 'us', /this server/],
 ])('without a reply, "%s" is a matter of %s', (reply, owner, cause) => {
-  const explanation = explainAttempt({ outcome: reply.startsWith('5') ? 'bounced' : 'deferred', smtpCode: null, enhancedStatus: null, reply })
+  const explanation = explainAttempt({
+    outcome: reply.startsWith('5') ? 'bounced' : 'deferred',
+    smtpCode: null,
+    enhancedStatus: null,
+    reply,
+  })
   expect(explanation).toMatchObject({ owner, cause: expect.stringMatching(cause) })
 })
 

@@ -8,15 +8,18 @@ import { newId } from '../../../src/id.ts'
 import { QueueAdmin } from '../../../src/queue/queue-admin.ts'
 import { insertRecipient } from '../../../src/queue/queue-store.ts'
 import { insertSuppression } from '../../../src/suppression/insert-suppression.ts'
-import { startApiServer } from '../../support/api-server.ts'
-import type { ApiParts } from '../../support/api-server.ts'
+import { startApiServer, type ApiParts } from '../../support/api-server.ts'
 import { fakeResolver } from '../../support/fake-resolver.ts'
 import { erasedAddress } from '../../support/erased-address.ts'
 
 const minute = 60_000
 
 const config = loadConfig({ env: { STERNA_DELIVERY_PORT: '2525', STERNA_DATA_DIR: '/tmp/x' }, systemHostname: 'relay.example.com' })
-const resolver = fakeResolver({ 'a.example': { mx: [[10, 'mx.a.example']] }, 'mx.a.example': { a: ['192.0.2.1'] }, 'none.example': { mx: [[0, '']] } })
+const resolver = fakeResolver({
+  'a.example': { mx: [[10, 'mx.a.example']] },
+  'mx.a.example': { a: ['192.0.2.1'] },
+  'none.example': { mx: [[0, '']] },
+})
 const guard = { allowPrivateAddresses: true, ownListeners: [], interfaceAddresses: [] }
 const route = { resolver, guard, ownNames: [], port: 25, smarthost: null, random: Math.random }
 
@@ -26,7 +29,9 @@ async function startApi() {
     return [
       ...queueOperations({ queueAdmin, queue: { overdueMs: 61_500 } }),
       ...settingOperations({ config }),
-      ...explainOperations({ explain: (address) => explainAddress(address, { db: parts.db, clock: parts.clock, queueAdmin, route, erasedAddress }) }),
+      ...explainOperations({
+        explain: (address) => explainAddress(address, { db: parts.db, clock: parts.clock, queueAdmin, route, erasedAddress }),
+      }),
     ]
   })
   const owner = await api.token()
@@ -42,8 +47,18 @@ async function startApi() {
         params: { messageId, accountId },
       },
       insertRecipient({
-        id, messageId, accountId, destination, forwardPath: `ann@${destination}`, type: 'to', notify: null, orcpt: null,
-        state: 'deferred', dueAt: api.clock.now() + minute, owner: null, expiresAt: api.clock.now() + 60 * minute,
+        id,
+        messageId,
+        accountId,
+        destination,
+        forwardPath: `ann@${destination}`,
+        type: 'to',
+        notify: null,
+        orcpt: null,
+        state: 'deferred',
+        dueAt: api.clock.now() + minute,
+        owner: null,
+        expiresAt: api.clock.now() + 60 * minute,
       }),
     ])
     return { id, messageId }
@@ -57,8 +72,15 @@ test('what waits is listed by destination, read, held, released, tried and given
   const { id, messageId } = await wait('a.example')
   await wait('b.example')
   const entry = {
-    object: 'queue_destination', destination: 'a.example', waiting: 1, due: 0, in_hand: 0, held: 0,
-    oldest_at: '2026-11-21T06:00:00.000Z', next_attempt_at: '2026-11-21T06:01:00.000Z', last_response: null,
+    object: 'queue_destination',
+    destination: 'a.example',
+    waiting: 1,
+    due: 0,
+    in_hand: 0,
+    held: 0,
+    oldest_at: '2026-11-21T06:00:00.000Z',
+    next_attempt_at: '2026-11-21T06:01:00.000Z',
+    last_response: null,
   }
   expect((await call('GET', 'queue?limit=1')).body).toEqual({ object: 'list', has_more: true, data: [entry], overdue_seconds: 61 })
   expect((await call('GET', 'queue?after=a.example')).body).toMatchObject({ has_more: false, data: [{ destination: 'b.example' }] })
@@ -66,8 +88,17 @@ test('what waits is listed by destination, read, held, released, tried and given
     ...entry,
     recipients: [
       {
-        id, email_id: messageId, account_id: accountId, to: 'ann@a.example', status: 'deferred', attempts: 0, held: false, in_hand: false,
-        next_attempt_at: '2026-11-21T06:01:00.000Z', expires_at: '2026-11-21T07:00:00.000Z', last_response: null,
+        id,
+        email_id: messageId,
+        account_id: accountId,
+        to: 'ann@a.example',
+        status: 'deferred',
+        attempts: 0,
+        held: false,
+        in_hand: false,
+        next_attempt_at: '2026-11-21T06:01:00.000Z',
+        expires_at: '2026-11-21T07:00:00.000Z',
+        last_response: null,
       },
     ],
   })
@@ -91,7 +122,12 @@ test('the settings in force are told with where they were given', async () => {
   const settings = body.data as { name: string }[]
   const named = (name: string) => settings.find((setting) => setting.name === name)
   expect(named('delivery.port')).toMatchObject({ value: 2525, origin: 'environment', place: 'STERNA_DELIVERY_PORT' })
-  expect(named('hostname')).toMatchObject({ value: 'relay.example.com', origin: 'default', place: null, environment_name: 'STERNA_HOSTNAME' })
+  expect(named('hostname')).toMatchObject({
+    value: 'relay.example.com',
+    origin: 'default',
+    place: null,
+    environment_name: 'STERNA_HOSTNAME',
+  })
   expect(named('plans')).toMatchObject({ value: { free: 100, starter: 500, professional: 2000, enterprise: 10_000 } })
 })
 
@@ -108,22 +144,32 @@ test('what would happen to mail for an address is explained', async () => {
     reason: null,
     route: { hosts: [{ name: 'mx.a.example', address: '192.0.2.1', port: 25 }], via_smarthost: false },
     tls: { policy: 'opportunistic', enforced_by: [] },
-    suppressions: [{ account_id: accountId, account: 'acme', origin: 'bounce', topic: null, reason: '550 gone', created_at: '1970-01-01T00:00:00.000Z' }],
+    suppressions: [
+      { account_id: accountId, account: 'acme', origin: 'bounce', topic: null, reason: '550 gone', created_at: '1970-01-01T00:00:00.000Z' },
+    ],
     queue: expect.objectContaining({ destination: 'a.example', waiting: 1 }),
   })
   await call('POST', 'queue/a.example/hold')
   expect((await call('GET', 'explain?to=bob@a.example')).body).toMatchObject({ next: 'hold', suppressions: [] })
-  expect((await call('GET', 'explain?to=bob@none.example')).body).toMatchObject({ next: 'bounce', reason: expect.stringContaining('null MX'), route: { hosts: [] }, queue: null })
+  expect((await call('GET', 'explain?to=bob@none.example')).body).toMatchObject({
+    next: 'bounce',
+    reason: expect.stringContaining('null MX'),
+    route: { hosts: [] },
+    queue: null,
+  })
   expect((await call('GET', 'explain?to=bob@nowhere.example')).body).toMatchObject({
     next: 'defer',
-    reason: '4.1.2 the domain nowhere.example does not exist, say the name servers; they would be asked again after 15 minutes, before it bounces',
+    reason:
+      '4.1.2 the domain nowhere.example does not exist, say the name servers; they would be asked again after 15 minutes, before it bounces',
   })
   expect((await call('GET', 'explain?to=delivered@simulator.test')).body).toMatchObject({ next: 'simulate' })
-  for (const query of ['', '?to=ann', '?to=']) expect(await call('GET', `explain${query}`)).toMatchObject({ status: 422, body: { name: 'invalid_parameter' } })
+  for (const query of ['', '?to=ann', '?to='])
+    expect(await call('GET', `explain${query}`)).toMatchObject({ status: 422, body: { name: 'invalid_parameter' } })
 })
 
 test('only an operator gets at any of it', async () => {
   const { call, owner } = await startApi()
-  for (const path of ['queue', 'queue/a.example', 'settings', 'explain?to=a@b.example']) expect((await call('GET', path, owner)).status).toBe(403)
+  for (const path of ['queue', 'queue/a.example', 'settings', 'explain?to=a@b.example'])
+    expect((await call('GET', path, owner)).status).toBe(403)
   for (const verb of ['hold', 'release', 'retry', 'bounce']) expect((await call('POST', `queue/a.example/${verb}`, owner)).status).toBe(403)
 })

@@ -32,7 +32,9 @@ test('a login gives a cookie that only /session takes, and a token that only the
 test('with an http base_url the cookie works without TLS', async () => {
   const api = await startPeopleApi('http://192.0.2.1:8080')
   const { email, password } = await api.addUser()
-  expect((await api.login(email, password)).headers.get('set-cookie')).toMatch(/^sterna_session=[\w-]{43}; Path=\/session; HttpOnly; SameSite=Strict$/)
+  expect((await api.login(email, password)).headers.get('set-cookie')).toMatch(
+    /^sterna_session=[\w-]{43}; Path=\/session; HttpOnly; SameSite=Strict$/,
+  )
 })
 
 test('a session ends after a day without use, and after thirty in any case; its tokens end with it', async () => {
@@ -74,7 +76,9 @@ test('a logout kills the tokens of the session at once, and of no other', async 
   const api = await startPeopleApi()
   const { email, password } = await api.addUser()
   const cookies = [await api.login(email, password), await api.login(email, password)].map(({ cookie }) => cookie)
-  const tokens = await Promise.all(cookies.map(async (cookie) => String((await api.request('POST', '/session/token', { headers: { cookie } })).body['token'])))
+  const tokens = await Promise.all(
+    cookies.map(async (cookie) => String((await api.request('POST', '/session/token', { headers: { cookie } })).body['token'])),
+  )
   const [cookie = '', other = ''] = cookies
   const logout = await api.request('DELETE', '/session', { headers: { cookie } })
   expect(logout).toMatchObject({ status: 200, body: { deleted: true } })
@@ -179,7 +183,10 @@ test('a second factor is asked for once it is confirmed; every code works once',
   expect(await api.login(email, 'wrong password', codes[1])).toMatchObject({ status: 401 })
   expect(await api.login(email, password, codes[1])).toMatchObject({ status: 200 })
 
-  expect(await api.request('POST', '/session/totp/remove', { headers, body: { password } })).toMatchObject({ status: 200, body: { second_factor: false } })
+  expect(await api.request('POST', '/session/totp/remove', { headers, body: { password } })).toMatchObject({
+    status: 200,
+    body: { second_factor: false },
+  })
   expect((await api.login(email, password)).status).toBe(200)
 })
 
@@ -211,7 +218,10 @@ test('a new password ends the other sessions', async () => {
   expect(await change({ password: 'wrong password', new_password: 'correct horse' })).toMatchObject({ status: 401 })
   expect(await change({ password, new_password: 'short' })).toMatchObject({ status: 422 })
   expect(await change({ password, new_password: 'correct horse' })).toMatchObject({ status: 200 })
-  expect([(await api.request('GET', '/session', { headers: here })).status, (await api.request('GET', '/session', { headers: there })).status]).toEqual([200, 401])
+  expect([
+    (await api.request('GET', '/session', { headers: here })).status,
+    (await api.request('GET', '/session', { headers: there })).status,
+  ]).toEqual([200, 401])
   expect([(await api.login(email, password)).status, (await api.login(email, 'correct horse')).status]).toEqual([401, 200])
 })
 

@@ -25,13 +25,15 @@ test('an address is added, read by id and by address however it is written, and 
     object: 'suppression',
     id,
     email: 'ann@example.com',
-    origin: 'manual', topic: null,
+    origin: 'manual',
+    topic: null,
     source_id: null,
     reason: 'asked by phone',
     created_at: '2026-11-21T06:00:00.000Z',
     expires_at: null,
   }
-  for (const name of [id, 'ann@example.com', 'ANN%40example.com']) expect(await call('GET', `/${name}`)).toMatchObject({ status: 200, body: entry })
+  for (const name of [id, 'ann@example.com', 'ANN%40example.com'])
+    expect(await call('GET', `/${name}`)).toMatchObject({ status: 200, body: entry })
   expect((await call('GET', '')).body).toEqual({ object: 'list', has_more: false, data: [entry] })
   expect((await call('POST', '', { email: 'ANN@example.com' })).body.id).toBe(id)
   expect(await call('DELETE', '/ann%40EXAMPLE.com')).toMatchObject({ status: 200, body: { object: 'suppression', id, deleted: true } })
@@ -49,7 +51,9 @@ test('many are added and removed at once, by address or by id', async () => {
   expect((await call('POST', '', { emails: ['u5@example.com', 'new@example.com'] })).body.data).toMatchObject([added[5], {}])
   const byId = await call('POST', '/batch/remove', { ids: [added[0]?.id, `sup_${'0'.repeat(26)}`, 'u2@example.com'] })
   expect(byId.body).toEqual({ data: [{ object: 'suppression', id: added[0]?.id, deleted: true }] })
-  const byAddress = await call('POST', '/batch/remove', { emails: ['new@example.com', ...many.slice(1).map((address) => address.toUpperCase())] })
+  const byAddress = await call('POST', '/batch/remove', {
+    emails: ['new@example.com', ...many.slice(1).map((address) => address.toUpperCase())],
+  })
   expect(byAddress.body.data).toHaveLength(1000)
   expect(await emails()).toEqual([])
 })

@@ -63,7 +63,10 @@ test.each(['0', '3', '-1', '1.0', 'x', '00000000000000000000000000', '9999999999
   const { call, create, publish } = await start()
   await create('news', { html: 'x' })
   await publish('news')
-  for (const [method, path] of [['GET', ''], ['POST', '/restore']]) {
+  for (const [method, path] of [
+    ['GET', ''],
+    ['POST', '/restore'],
+  ]) {
     expect(await call(method as string, `/news/versions/${number}${path}`)).toMatchObject({ status: 404, body: { name: 'not_found' } })
   }
 })

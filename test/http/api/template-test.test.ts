@@ -48,7 +48,11 @@ test('what is published can be tested beside a draft', async () => {
   })
   await call('POST', '/news/publish')
   await call('PATCH', '/news', { html: '<b>{{name}}</b>' })
-  for (const [version, html] of [['published', '<p>Ann</p>'], ['draft', '<b>Ann</b>'], [undefined, '<b>Ann</b>']]) {
+  for (const [version, html] of [
+    ['published', '<p>Ann</p>'],
+    ['draft', '<b>Ann</b>'],
+    [undefined, '<b>Ann</b>'],
+  ]) {
     const { body } = await call('POST', '/news/test', { to: 'ann@rcpt.example', variables: { name: 'Ann' }, version })
     expect((await email(body['id'])).html).toBe(html)
   }

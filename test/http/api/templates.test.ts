@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { templateOperations } from '../../../src/http/api/templates.ts'
-import type { TemplateParts } from '../../../src/http/api/templates.ts'
+import { templateOperations, type TemplateParts } from '../../../src/http/api/templates.ts'
 import { TemplateList } from '../../../src/template/template-list.ts'
 import { startApiServer } from '../../support/api-server.ts'
 
@@ -81,11 +80,24 @@ test.each<[object, string, string]>([
   [{ subject: 'a\nBcc: b' }, 'validation_error', 'subject'],
   [{ from: 'nobody' }, 'validation_error', 'from'],
   [{ reply_to: ['a@b.example', 'nobody'] }, 'validation_error', 'reply_to.1'],
-  ...['Welcome', '-a', 'a.b', 'a'.repeat(65), 'tpl_a', ''].map((alias): [object, string, string] => [{ alias }, 'validation_error', 'alias']),
+  ...['Welcome', '-a', 'a.b', 'a'.repeat(65), 'tpl_a', ''].map((alias): [object, string, string] => [
+    { alias },
+    'validation_error',
+    'alias',
+  ]),
   [{ variables: [{ key: '1a', type: 'string' }] }, 'validation_error', 'variables.0.key'],
   [{ variables: [{ key: 'a', type: 'list' }] }, 'validation_error', 'variables.0.type'],
   [{ variables: [{ key: 'a', type: 'number', fallback_value: '1' }] }, 'validation_error', 'variables.0.fallback_value'],
-  [{ variables: [{ key: 'a', type: 'string' }, { key: 'a', type: 'number' }] }, 'validation_error', 'variables.1.key'],
+  [
+    {
+      variables: [
+        { key: 'a', type: 'string' },
+        { key: 'a', type: 'number' },
+      ],
+    },
+    'validation_error',
+    'variables.1.key',
+  ],
 ])('a template with %.60j is refused', async (fields, name, field) => {
   const { call } = await startApi()
   expect(await call('POST', '/templates', { ...welcome, ...fields })).toMatchObject({ status: 422, body: { name, errors: [{ field }] } })
@@ -107,7 +119,10 @@ test('edits wait until they are published; a name and an alias do not', async ()
   expect(published).toMatchObject({ status: 'published', published_at: '2026-11-21T06:00:00.000Z', has_unpublished_versions: false })
 
   clock.advance(1000)
-  expect(await call('PATCH', '/templates/welcome', { name: 'Hello', alias: 'hello' })).toMatchObject({ status: 200, body: { object: 'template', id } })
+  expect(await call('PATCH', '/templates/welcome', { name: 'Hello', alias: 'hello' })).toMatchObject({
+    status: 200,
+    body: { object: 'template', id },
+  })
   expect(await get('hello')).toEqual({ ...published, name: 'Hello', alias: 'hello', updated_at: '2026-11-21T06:00:01.000Z' })
   expect(await get('welcome')).toMatchObject({ name: 'not_found' })
 
@@ -151,7 +166,9 @@ test('an alias belongs to one template of an account', async () => {
   const other = await create({ alias: 'other' })
   expect(await call('POST', '/templates', { ...welcome, alias: 'welcome' })).toMatchObject({ status: 409, body: { name: 'alias_taken' } })
   expect(await call('PATCH', `/templates/${other}`, { alias: 'welcome' })).toMatchObject({ status: 409, body: { name: 'alias_taken' } })
-  expect(await call('POST', '/templates', { ...welcome, alias: 'welcome' }, await token({ account: 'other' }))).toMatchObject({ status: 201 })
+  expect(await call('POST', '/templates', { ...welcome, alias: 'welcome' }, await token({ account: 'other' }))).toMatchObject({
+    status: 201,
+  })
   await call('DELETE', '/templates/welcome')
   expect(await call('PATCH', `/templates/${other}`, { alias: 'welcome' })).toMatchObject({ status: 200 })
 })
@@ -203,7 +220,10 @@ test('the newest version can be tried out', async () => {
     body: { subject: '<Ann>: free', html: '<p>&lt;Ann&gt;<b>1</b><b>&quot;</b></p>', text: null, missing: [] },
   })
   expect(await render()).toMatchObject({ status: 200, body: { subject: ': free', html: '<p></p>', missing: ['name'] } })
-  expect(await render({ variables: { plan: {} } })).toMatchObject({ status: 422, body: { errors: [{ field: 'variables.plan', code: 'invalid_type' }] } })
+  expect(await render({ variables: { plan: {} } })).toMatchObject({
+    status: 422,
+    body: { errors: [{ field: 'variables.plan', code: 'invalid_type' }] },
+  })
   expect(await render({ variables: { name: 'x'.repeat(512 * 1024) } })).toMatchObject({ status: 413, body: { name: 'payload_too_large' } })
   expect(await render({ variables: [] })).toMatchObject({ status: 422, body: { errors: [{ field: 'variables' }] } })
 })
@@ -213,7 +233,13 @@ test('templates are listed in pages, newest first', async () => {
   const ids = [await create(), await create(), await create()].toReversed()
   await call('POST', `/templates/${ids[1]}/publish`)
   const first = (await call('GET', '/templates?limit=2')).body as { has_more: boolean; data: { id: string }[] }
-  expect(first).toMatchObject({ has_more: true, data: [{ id: ids[0], status: 'draft' }, { id: ids[1], status: 'published' }] })
+  expect(first).toMatchObject({
+    has_more: true,
+    data: [
+      { id: ids[0], status: 'draft' },
+      { id: ids[1], status: 'published' },
+    ],
+  })
   expect((await call('GET', `/templates?after=${ids[1]}`)).body).toMatchObject({ has_more: false, data: [{ id: ids[2] }] })
   expect((await call('GET', `/templates?before=${ids[1]}`)).body).toMatchObject({ has_more: false, data: [{ id: ids[0] }] })
   expect(await get(String(ids[1]))).toMatchObject(first.data[1] as object)
@@ -248,7 +274,12 @@ test('only who has full access may change templates', async () => {
   const { call, create, token } = await startApi()
   const id = await create()
   const reader = await token({ permission: 'read_access' })
-  for (const [method, path] of [['PATCH', ''], ['DELETE', ''], ['POST', '/publish'], ['POST', '/duplicate']]) {
+  for (const [method, path] of [
+    ['PATCH', ''],
+    ['DELETE', ''],
+    ['POST', '/publish'],
+    ['POST', '/duplicate'],
+  ]) {
     expect(await call(String(method), `/templates/${id}${path}`, undefined, reader)).toMatchObject({ status: 403 })
   }
   expect(await call('GET', `/templates/${id}`, undefined, await token({ permission: 'sending_access' }))).toMatchObject({ status: 403 })

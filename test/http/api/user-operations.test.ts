@@ -48,7 +48,10 @@ test('an invited user sets a password by the link, once', async () => {
   const answers = await Promise.all([post(), post()])
   expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 404])
   expect((await api.login('ann@example.com', 'correct horse')).status).toBe(200)
-  expect(dataOf(await api.request('GET', '/api/users', { token }))).toMatchObject([{ status: 'active', email: 'ann@example.com' }, { role: 'owner' }])
+  expect(dataOf(await api.request('GET', '/api/users', { token }))).toMatchObject([
+    { status: 'active', email: 'ann@example.com' },
+    { role: 'owner' },
+  ])
   expect(api.logged.join('\n')).not.toContain(path.slice(8))
 })
 
@@ -69,7 +72,10 @@ test('a new invitation lets somebody back in who has lost everything, and ends w
   const { cookie } = await api.login(lost.email, lost.password)
   const again = await api.request('POST', `/api/users/${lost.id}/invitation`, { token: await api.tokenOf() })
   expect((await api.login(lost.email, lost.password)).status).toBe(200)
-  await fetch(api.url + new URL(String(again.body['invitation_url'])).pathname, { method: 'POST', body: new URLSearchParams({ password: 'correct horse' }) })
+  await fetch(api.url + new URL(String(again.body['invitation_url'])).pathname, {
+    method: 'POST',
+    body: new URLSearchParams({ password: 'correct horse' }),
+  })
   expect((await api.request('GET', '/session', { headers: { cookie } })).status).toBe(401)
   expect([(await api.login(lost.email, lost.password)).status, (await api.login(lost.email, 'correct horse')).status]).toEqual([401, 200])
 })
@@ -82,7 +88,10 @@ test('a change of role is effective with the next request, and a removal ends ev
   const token = String((await api.request('POST', '/session/token', { headers: { cookie } })).body['token'])
   const statusNow = async () => (await api.request('GET', '/api/api-keys', { token })).status
   expect(await statusNow()).toBe(200)
-  expect(await api.request('PATCH', `/api/users/${id}`, { token: owner, body: { role: 'viewer' } })).toMatchObject({ status: 200, body: { role: 'viewer' } })
+  expect(await api.request('PATCH', `/api/users/${id}`, { token: owner, body: { role: 'viewer' } })).toMatchObject({
+    status: 200,
+    body: { role: 'viewer' },
+  })
   expect(await statusNow()).toBe(403)
   expect(await api.request('DELETE', `/api/users/${id}`, { token: owner })).toMatchObject({ status: 200, body: { deleted: true } })
   expect(await statusNow()).toBe(401)
@@ -94,10 +103,16 @@ test('there is always an owner of the account, and an operator of the server', a
   const api = await startPeopleApi()
   const operator = await api.tokenOf({ role: 'viewer', operator: true, account: 'host' })
   const [first, second] = [await api.addUser(), await api.addUser()]
-  await api.request('POST', '/api/users', { token: operator, body: { email: 'x@acme.example', role: 'owner', account_id: first.accountId } })
+  await api.request('POST', '/api/users', {
+    token: operator,
+    body: { email: 'x@acme.example', role: 'owner', account_id: first.accountId },
+  })
   const change = (id: string, body: object) => api.request('PATCH', `/api/users/${id}`, { token: operator, body })
   // Of two who go at once, one stays. Whoever has not taken the invitation is no owner yet.
-  const both = await Promise.all([change(first.id, { role: 'admin' }), api.request('DELETE', `/api/users/${second.id}`, { token: operator })])
+  const both = await Promise.all([
+    change(first.id, { role: 'admin' }),
+    api.request('DELETE', `/api/users/${second.id}`, { token: operator }),
+  ])
   expect(both.map(({ status }) => status).toSorted()).toEqual([200, 409])
   expect(both.find(({ status }) => status === 409)?.body.name).toBe('invalid_state')
   const [self] = api.people.users.list(api.accounts.getAccount('host').id)
@@ -109,16 +124,24 @@ test('admins decide neither about owners nor about operators, and nobody about a
   const api = await startPeopleApi()
   const [owner, admin] = [await api.addUser(), await api.tokenOf({ role: 'admin' })]
   const stranger = await api.addUser({ account: 'other' })
-  const call = (method: string, path: string, body?: object) => api.request(method, `/api/users${path}`, { token: admin, ...(body ? { body } : {}) })
+  const call = (method: string, path: string, body?: object) =>
+    api.request(method, `/api/users${path}`, { token: admin, ...(body ? { body } : {}) })
   expect(await call('POST', '', { email: 'a@x.example', role: 'owner' })).toMatchObject({ status: 403 })
   expect(await call('POST', '', { email: 'a@x.example', role: 'member', operator: true })).toMatchObject({ status: 403 })
   expect(await call('POST', '', { email: 'a@x.example', role: 'member', account_id: stranger.accountId })).toMatchObject({ status: 404 })
   expect(await call('PATCH', `/${owner.id}`, { role: 'viewer' })).toMatchObject({ status: 403 })
   expect(await call('POST', `/${owner.id}/invitation`)).toMatchObject({ status: 403 })
-  for (const [method, path] of [['PATCH', ''], ['DELETE', ''], ['POST', '/invitation']] as const) {
+  for (const [method, path] of [
+    ['PATCH', ''],
+    ['DELETE', ''],
+    ['POST', '/invitation'],
+  ] as const) {
     expect(await call(method, `/${stranger.id}${path}`, method === 'PATCH' ? { role: 'viewer' } : undefined)).toMatchObject({ status: 404 })
   }
   expect(dataOf(await call('GET', `?account_id=${stranger.accountId}`))).toEqual([])
   expect(await call('POST', '', { email: owner.email, role: 'member' })).toMatchObject({ status: 409, body: { name: 'user_exists' } })
-  expect(await call('POST', '', { email: 'no address', role: 'member' })).toMatchObject({ status: 422, body: { errors: [{ field: 'email' }] } })
+  expect(await call('POST', '', { email: 'no address', role: 'member' })).toMatchObject({
+    status: 422,
+    body: { errors: [{ field: 'email' }] },
+  })
 })

@@ -5,8 +5,7 @@ import { publicEventTypes } from '../../../src/event/event-type.ts'
 import { webhookOperations } from '../../../src/http/api/webhooks.ts'
 import { silentLog } from '../../../src/log.ts'
 import { metricsOf } from '../../../src/metrics/metrics.ts'
-import { openWebhooks } from '../../../src/webhook/open-webhooks.ts'
-import type { Webhooks } from '../../../src/webhook/open-webhooks.ts'
+import { openWebhooks, type Webhooks } from '../../../src/webhook/open-webhooks.ts'
 import { startApiServer } from '../../support/api-server.ts'
 import { startReceiver, status } from '../../support/webhook-receiver.ts'
 
@@ -103,7 +102,11 @@ test('a webhook is changed, its secret rotated, and it is deleted for good', asy
   const changed = await call('PATCH', path, { url: 'https://b.example/', events: ['email.sent'], status: 'disabled', description: 'new' })
   expect(changed.body).toMatchObject({ url: 'https://b.example/', events: ['email.sent'], status: 'disabled', disabled_reason: 'manual' })
   expect(changed.body.updated_at).toBe('2026-11-21T06:00:01.000Z')
-  expect((await call('PATCH', path, { status: 'enabled' })).body).toMatchObject({ status: 'enabled', disabled_reason: null, description: 'new' })
+  expect((await call('PATCH', path, { status: 'enabled' })).body).toMatchObject({
+    status: 'enabled',
+    disabled_reason: null,
+    description: 'new',
+  })
   expect((await call('PATCH', path, { events: [] })).status).toBe(422)
 
   const rotated = await call('POST', `${path}/signing-secret/rotate`)
@@ -120,7 +123,7 @@ test('a webhook is changed, its secret rotated, and it is deleted for good', asy
   expect((await call('GET', '/webhooks')).body.data).toEqual([])
 })
 
-test("another account, the other mode and lesser keys get nowhere, and learn nothing", async () => {
+test('another account, the other mode and lesser keys get nowhere, and learn nothing', async () => {
   const { call, token } = await startApi()
   const { body: made } = await call('POST', '/webhooks', { url: 'https://a.example/' })
   const [other, sandbox, reader, sender] = await Promise.all([
@@ -130,9 +133,20 @@ test("another account, the other mode and lesser keys get nowhere, and learn not
     token({ permission: 'sending_access' }),
   ])
   const routes = [
-    'GET ', 'PATCH ', 'DELETE ', 'POST /rotate-secret', 'POST /signing-secret/rotate', 'POST /test', 'POST /replay',
-    'GET /deliveries', 'GET /deliveries/whd_1', 'POST /deliveries/whd_1/replay',
-    'GET /events', 'GET /events/evt_1', 'GET /events/evt_1/attempts', 'POST /events/evt_1/replay',
+    'GET ',
+    'PATCH ',
+    'DELETE ',
+    'POST /rotate-secret',
+    'POST /signing-secret/rotate',
+    'POST /test',
+    'POST /replay',
+    'GET /deliveries',
+    'GET /deliveries/whd_1',
+    'POST /deliveries/whd_1/replay',
+    'GET /events',
+    'GET /events/evt_1',
+    'GET /events/evt_1/attempts',
+    'POST /events/evt_1/replay',
   ]
   for (const route of routes) {
     const [method = '', rest = ''] = route.split(' ')
@@ -168,7 +182,12 @@ test('what was posted can be looked up and posted again', async () => {
   const { body: made } = await call('POST', '/webhooks', { url: receiver.url, events: ['email.delivered'] })
   const path = `/webhooks/${made.id}`
   const about = { messageId: 'em_1', recipientId: 'rcp_1', to: 'a@example.com', subject: 'Hello', sandbox: false }
-  const event = recordEvent({ accountId: accounts.getAccount('acme').id, ...about }, 'email.delivered', { delivered_at: 'now' }, clock.now())
+  const event = recordEvent(
+    { accountId: accounts.getAccount('acme').id, ...about },
+    'email.delivered',
+    { delivered_at: 'now' },
+    clock.now(),
+  )
   await db.write([event])
   webhooks.eventsWritten()
   const eventId = String(event.params?.id)
@@ -214,7 +233,11 @@ test('what was posted can be looked up and posted again', async () => {
   expect((await call('GET', `${path}/events`)).body.data).toEqual([
     { id: eventId, type: 'email.delivered', created_at: expect.any(String), status: 'success' },
   ])
-  expect((await call('GET', `${path}/events/${eventId}`)).body).toMatchObject({ object: 'webhook_event', id: eventId, payload: { id: eventId } })
+  expect((await call('GET', `${path}/events/${eventId}`)).body).toMatchObject({
+    object: 'webhook_event',
+    id: eventId,
+    payload: { id: eventId },
+  })
   const attempts = await call('GET', `${path}/events/${eventId}/attempts?limit=3`)
   expect(attempts.body).toMatchObject({ object: 'list', has_more: true })
   expect((attempts.body.data as { http_status_code: number }[]).map(({ http_status_code: code }) => code)).toEqual([200, 200, 503])

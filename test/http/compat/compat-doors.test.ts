@@ -82,7 +82,14 @@ test('where the disk fills up amid a large batch, what was sent before is told',
   let calls = 0
   const { api, key } = await serverFailing(new StorageFullError(), ({ items }) => {
     if (++calls > 1) return Promise.reject(new StorageFullError())
-    const taken = { messageId: 'em_1', messageIdHeader: '<1@mail.example.com>', createdAt: 0, replayed: false, status: 'queued' as const, recipients: [] }
+    const taken = {
+      messageId: 'em_1',
+      messageIdHeader: '<1@mail.example.com>',
+      createdAt: 0,
+      replayed: false,
+      status: 'queued' as const,
+      recipients: [],
+    }
     return Promise.resolve({ replayed: false, errors: [], emails: items.map(() => taken) })
   })
   const message = requests[1]?.[2]
@@ -92,5 +99,8 @@ test('where the disk fills up amid a large batch, what was sent before is told',
     body: `[${Array.from({ length: 150 }, () => message).join(',')}]`,
   })
   const codes = ((await response.json()) as { ErrorCode: number }[]).map(({ ErrorCode }) => ErrorCode)
-  expect({ status: response.status, codes }).toEqual({ status: 200, codes: Array.from({ length: 150 }, (_, place) => (place < 100 ? 0 : 503)) })
+  expect({ status: response.status, codes }).toEqual({
+    status: 200,
+    codes: Array.from({ length: 150 }, (_, place) => (place < 100 ? 0 : 503)),
+  })
 })

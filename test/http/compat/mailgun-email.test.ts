@@ -15,7 +15,12 @@ const form = (more: Fields = [], files: Form['files'] = []): Form => ({
   fields: [...least.filter(([name]) => !more.some(([given]) => given === name && name !== 'to')), ...more],
   files,
 })
-const file = (field: string, filename: string, contentType = 'application/octet-stream') => ({ field, filename, contentType, content: Buffer.from('hi') })
+const file = (field: string, filename: string, contentType = 'application/octet-stream') => ({
+  field,
+  filename,
+  contentType,
+  content: Buffer.from('hi'),
+})
 
 const ann = { email: 'ann@example.com', name: null }
 const bob = { email: 'bob@example.com', name: 'Bob Miller' }
@@ -35,21 +40,73 @@ test.each<[name: string, more: Fields, changes: object]>([
   ['the least', [], {}],
   ['html', [['html', '<p>Hello</p>']], { html: '<p>Hello</p>' }],
   ['addresses, repeated and with commas', [['to', 'Bob Miller <bob@example.com>, ann@example.com']], { to: [ann, bob, ann] }],
-  ['copies', [['cc', 'ann@example.com'], ['bcc', 'ann@example.com']], { cc: [ann], bcc: [ann] }],
-  ['header fields', [['h:X-A', '1'], ['h:Reply-To', 'ann@example.com']], { headers: { 'X-A': '1' }, reply_to: [ann] }],
-  ['variables', [['v:user', '7'], ['v:json', '{"a":1}']], { metadata: { user: '7', json: '{"a":1}' } }],
-  ['tags', [['o:tag', 'a'], ['o:tag', 'b'], ['o:tag', 'a']], { tags: [{ name: 'a', value: 'true' }, { name: 'b', value: 'true' }] }],
+  [
+    'copies',
+    [
+      ['cc', 'ann@example.com'],
+      ['bcc', 'ann@example.com'],
+    ],
+    { cc: [ann], bcc: [ann] },
+  ],
+  [
+    'header fields',
+    [
+      ['h:X-A', '1'],
+      ['h:Reply-To', 'ann@example.com'],
+    ],
+    { headers: { 'X-A': '1' }, reply_to: [ann] },
+  ],
+  [
+    'variables',
+    [
+      ['v:user', '7'],
+      ['v:json', '{"a":1}'],
+    ],
+    { metadata: { user: '7', json: '{"a":1}' } },
+  ],
+  [
+    'tags',
+    [
+      ['o:tag', 'a'],
+      ['o:tag', 'b'],
+      ['o:tag', 'a'],
+    ],
+    {
+      tags: [
+        { name: 'a', value: 'true' },
+        { name: 'b', value: 'true' },
+      ],
+    },
+  ],
   ['a time', [['o:deliverytime', 'Sat, 21 Nov 2026 09:00:00 +0100']], { scheduled_at: '2026-11-21T08:00:00.000Z' }],
   ['no tracking', [['o:tracking', 'no']], { tracking: { opens: false, clicks: false } }],
-  ['one kind of tracking, before the general word', [['o:tracking-opens', 'yes'], ['o:tracking', 'false']], { tracking: { opens: true, clicks: false } }],
-  ['options that ask for nothing', [['o:dkim', 'yes'], ['o:require-tls', 'false'], ['o:skip-verification', 'no'], ['t:text', 'yes']], {}],
+  [
+    'one kind of tracking, before the general word',
+    [
+      ['o:tracking-opens', 'yes'],
+      ['o:tracking', 'false'],
+    ],
+    { tracking: { opens: true, clicks: false } },
+  ],
+  [
+    'options that ask for nothing',
+    [
+      ['o:dkim', 'yes'],
+      ['o:require-tls', 'false'],
+      ['o:skip-verification', 'no'],
+      ['t:text', 'yes'],
+    ],
+    {},
+  ],
 ])('%s', (_, more, changes) => {
   expect(fromMailgun(form(more), 'sender.example')).toEqual({ emails: [{ ...plain, ...changes }], isTest: false })
 })
 
 test('a template with its variables', () => {
   const given = { fields: [...least.slice(0, 2), ['template', 'welcome'], ['t:variables', '{"name":"Ann"}']] as Fields, files: [] }
-  expect(fromMailgun(given, 'sender.example').emails).toEqual([{ from: plain.from, to: [ann], template: { id: 'welcome', variables: { name: 'Ann' } } }])
+  expect(fromMailgun(given, 'sender.example').emails).toEqual([
+    { from: plain.from, to: [ann], template: { id: 'welcome', variables: { name: 'Ann' } } },
+  ])
 })
 
 test('files', () => {
@@ -67,7 +124,12 @@ test('o:testmode', () => {
 
 test('with recipient-variables every recipient has an email of its own', () => {
   const variables = JSON.stringify({ 'ann@example.com': { n: 1, html: '%recipient.n%' }, 'BOB@example.com': { n: 2, html: '' } })
-  const given = form([['to', 'Bob Miller <bob@example.com>'], ['recipient-variables', variables], ['subject', 'No %recipient.n%'], ['text', '%recipient.html% %recipient_email% %recipient_name%']])
+  const given = form([
+    ['to', 'Bob Miller <bob@example.com>'],
+    ['recipient-variables', variables],
+    ['subject', 'No %recipient.n%'],
+    ['text', '%recipient.html% %recipient_email% %recipient_name%'],
+  ])
   expect(fromMailgun(given, 'sender.example').emails).toEqual([
     { ...plain, subject: 'No 1', text: '%recipient.n% ann@example.com ' },
     { ...plain, to: [bob], subject: 'No 2', text: ' bob@example.com Bob Miller' },
@@ -75,7 +137,12 @@ test('with recipient-variables every recipient has an email of its own', () => {
 })
 
 test('recipient-variables reach those of a template', () => {
-  const fields: Fields = [...least.slice(0, 2), ['template', 'w'], ['t:variables', '{"a":{"b":["%recipient.n%"]}}'], ['recipient-variables', '{"ann@example.com":{"n":"x"}}']]
+  const fields: Fields = [
+    ...least.slice(0, 2),
+    ['template', 'w'],
+    ['t:variables', '{"a":{"b":["%recipient.n%"]}}'],
+    ['recipient-variables', '{"ann@example.com":{"n":"x"}}'],
+  ]
   expect(fromMailgun({ fields, files: [] }, 'sender.example').emails[0]?.template?.variables).toEqual({ a: { b: ['x'] } })
 })
 
@@ -85,10 +152,28 @@ describe('refused, with the parameter as Mailgun calls it:', () => {
     ['from', [['from', 'app@other.example']]],
     ['from', [['from', 'a@sender.example, b@sender.example']]],
     ['to', [['to', 'nobody']]],
-    ['subject', [['subject', 'a'], ['subject', 'b']]],
+    [
+      'subject',
+      [
+        ['subject', 'a'],
+        ['subject', 'b'],
+      ],
+    ],
     ['amp-html', [['amp-html', '<html>']]],
-    ['h:X-A', [['h:X-A', '1'], ['h:X-A', '2']]],
-    ['v:', [['v:a', '1'], ['v:a', '2']]],
+    [
+      'h:X-A',
+      [
+        ['h:X-A', '1'],
+        ['h:X-A', '2'],
+      ],
+    ],
+    [
+      'v:',
+      [
+        ['v:a', '1'],
+        ['v:a', '2'],
+      ],
+    ],
     ['o:tracking', [['o:tracking', 'perhaps']]],
     ['o:dkim', [['o:dkim', 'no']]],
     ['o:require-tls', [['o:require-tls', 'yes']]],
@@ -97,10 +182,28 @@ describe('refused, with the parameter as Mailgun calls it:', () => {
     ['o:campaign', [['o:campaign', 'x']]],
     ['t:version', [['t:version', 'v2']]],
     ['t:variables', [['t:variables', '{"a":1}']]],
-    ['t:variables', [['template', 'w'], ['t:variables', '[1]']]],
+    [
+      't:variables',
+      [
+        ['template', 'w'],
+        ['t:variables', '[1]'],
+      ],
+    ],
     ['recipient-variables', [['recipient-variables', 'no JSON']]],
-    ['recipient-variables', [['recipient-variables', '{}'], ['text', '%recipient.name%']]],
-    ['recipient-variables', [['recipient-variables', '{"ann@example.com":{}}'], ['cc', 'bob@example.com']]],
+    [
+      'recipient-variables',
+      [
+        ['recipient-variables', '{}'],
+        ['text', '%recipient.name%'],
+      ],
+    ],
+    [
+      'recipient-variables',
+      [
+        ['recipient-variables', '{"ann@example.com":{}}'],
+        ['cc', 'bob@example.com'],
+      ],
+    ],
     ['text', [['text', '%unsubscribe_url%']]],
     ['attachment', [['attachment', 'text']]],
     ['inline', [], [file('inline', 'a.png'), file('inline', 'a.png')]],
@@ -145,8 +248,24 @@ test.each([
 test.each<[what: string, field: string, more: Fields]>([
   ['a million variables', 'recipient-variables', [['recipient-variables', `{"ann@example.com":[${'1,'.repeat(1_000_000)}1]}`]]],
   ['deep variables', 'recipient-variables', [['recipient-variables', '['.repeat(1000)]]],
-  ['long variables', 't:variables', [['template', 'w'], ['t:variables', JSON.stringify({ a: 'x'.repeat(3_000_000) })]]],
-  ['two thousand names', 'recipient-variables', [['recipient-variables', JSON.stringify({ 'ann@example.com': Object.fromEntries(Array.from({ length: 2000 }, (_, i) => [`k${i}`, 1])) })]]],
+  [
+    'long variables',
+    't:variables',
+    [
+      ['template', 'w'],
+      ['t:variables', JSON.stringify({ a: 'x'.repeat(3_000_000) })],
+    ],
+  ],
+  [
+    'two thousand names',
+    'recipient-variables',
+    [
+      [
+        'recipient-variables',
+        JSON.stringify({ 'ann@example.com': Object.fromEntries(Array.from({ length: 2000 }, (_, i) => [`k${i}`, 1])) }),
+      ],
+    ],
+  ],
   ['a long name', 'recipient-variables', [['recipient-variables', JSON.stringify({ 'ann@example.com': { ['k'.repeat(500_000)]: 1 } })]]],
   ['a long list', 'to', [['to', 'ann@example.com,'.repeat(100_000)]]],
   ['a long list in pieces', 'cc', Array.from({ length: 1000 }, (): [string, string] => ['cc', 'ann@example.com,'.repeat(100)])],
@@ -158,6 +277,10 @@ test.each<[what: string, field: string, more: Fields]>([
 test('what is replaced in all emails of a request together is bounded', () => {
   const to: Fields = Array.from({ length: 99 }, (_, i) => ['to', `r${i}@example.com`])
   const variables = JSON.stringify(Object.fromEntries([...to, ...least.slice(1, 2)].map(([, address]) => [address, { n: '' }])))
-  expect(refused(form([...to, ['recipient-variables', variables], ['text', '%recipient.n%'.repeat(10_000)]])).faults).toMatchObject([{ code: 'too_long' }])
-  expect(fromMailgun(form([...to, ['recipient-variables', variables], ['text', '%recipient.n%.'.repeat(1000)]]), 'sender.example').emails).toHaveLength(100)
+  expect(refused(form([...to, ['recipient-variables', variables], ['text', '%recipient.n%'.repeat(10_000)]])).faults).toMatchObject([
+    { code: 'too_long' },
+  ])
+  expect(
+    fromMailgun(form([...to, ['recipient-variables', variables], ['text', '%recipient.n%.'.repeat(1000)]]), 'sender.example').emails,
+  ).toHaveLength(100)
 })

@@ -2,7 +2,13 @@ import { describe, expect, test } from 'vitest'
 import { SternaError } from '../../../src/errors.ts'
 import { fromPostmark, fromPostmarkTemplate, postmarkField } from '../../../src/http/compat/postmark-email.ts'
 
-const body = (more: Record<string, unknown> = {}) => ({ From: 'app@sender.example', To: 'ann@example.com', Subject: 'Hello', TextBody: 'Hello', ...more })
+const body = (more: Record<string, unknown> = {}) => ({
+  From: 'app@sender.example',
+  To: 'ann@example.com',
+  Subject: 'Hello',
+  TextBody: 'Hello',
+  ...more,
+})
 const ann = { email: 'ann@example.com', name: null }
 const plain = { from: { email: 'app@sender.example', name: null }, to: [ann], subject: 'Hello', text: 'Hello' }
 
@@ -79,7 +85,15 @@ describe('refused, with the field as Postmark calls it:', () => {
     ['ReplyTo', { ReplyTo: 'ann' }],
     ['MessageStream', { MessageStream: 'broadcast' }],
     ['TrackLinks', { TrackLinks: 'Some' }],
-    ['Headers.1.Name', { Headers: [{ Name: 'X-A', Value: '1' }, { Name: 'x-a', Value: '2' }] }],
+    [
+      'Headers.1.Name',
+      {
+        Headers: [
+          { Name: 'X-A', Value: '1' },
+          { Name: 'x-a', Value: '2' },
+        ],
+      },
+    ],
     ['Attachments.0.Content', { Attachments: [{ Name: 'a' }] }],
     ['Metadata.n', { Metadata: { n: 1 } }],
     ['Bulk', { Bulk: true }],

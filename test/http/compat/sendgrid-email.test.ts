@@ -47,7 +47,20 @@ test.each<[name: string, more: Record<string, unknown>, one: Record<string, unkn
       },
     ],
   ],
-  ['categories', { categories: ['a', 'b', 'a'] }, {}, [{ ...plain, tags: [{ name: 'a', value: 'true' }, { name: 'b', value: 'true' }] }]],
+  [
+    'categories',
+    { categories: ['a', 'b', 'a'] },
+    {},
+    [
+      {
+        ...plain,
+        tags: [
+          { name: 'a', value: 'true' },
+          { name: 'b', value: 'true' },
+        ],
+      },
+    ],
+  ],
   [
     'files, whichever way the Content-ID is written',
     {
@@ -104,7 +117,12 @@ test.each<[name: string, more: Record<string, unknown>, one: Record<string, unkn
   ],
   [
     'settings that turn nothing on',
-    { mail_settings: { footer: { enable: false }, bypass_list_management: {} }, tracking_settings: { ganalytics: { enable: false, utm_source: 'x' } }, asm: {}, sections: {} },
+    {
+      mail_settings: { footer: { enable: false }, bypass_list_management: {} },
+      tracking_settings: { ganalytics: { enable: false, utm_source: 'x' } },
+      asm: {},
+      sections: {},
+    },
     {},
     [plain],
   ],
@@ -179,5 +197,7 @@ test.each([
 })
 
 test('a key that would take long to look for is refused', () => {
-  expect(refused(body({}, { substitutions: { ['a'.repeat(500_000)]: 'x' } })).faults).toMatchObject([{ field: 'personalizations.0.substitutions', code: 'too_long' }])
+  expect(refused(body({}, { substitutions: { ['a'.repeat(500_000)]: 'x' } })).faults).toMatchObject([
+    { field: 'personalizations.0.substitutions', code: 'too_long' },
+  ])
 })

@@ -1,8 +1,7 @@
 import FormDataPackage from 'form-data'
 import Mailgun from 'mailgun.js'
 import { expect, test } from 'vitest'
-import { picture, startClientRelay, trackedIn } from '../../support/client-relay.ts'
-import type { ClientRelay } from '../../support/client-relay.ts'
+import { picture, startClientRelay, trackedIn, type ClientRelay } from '../../support/client-relay.ts'
 
 const clientOf = (relay: ClientRelay, { key = relay.token, useFetch = true } = {}) =>
   new Mailgun(useFetch ? FormData : (FormDataPackage as unknown as typeof FormData)).client({
@@ -51,7 +50,13 @@ test.each([{ useFetch: true }, { useFetch: false }])('an email with all that it 
   })
   expect(answer).toEqual({ status: 200, id: expect.stringMatching(/^<[^@>]+@[^@>]+>$/), message: 'Queued. Thank you.' })
   const mail = await relay.received('ann@inbox.example')
-  expect({ id: mail.messageId, from: mail.from?.text, replyTo: mail.replyTo?.text, subject: mail.subject, text: mail.text?.trim() }).toEqual({
+  expect({
+    id: mail.messageId,
+    from: mail.from?.text,
+    replyTo: mail.replyTo?.text,
+    subject: mail.subject,
+    text: mail.text?.trim(),
+  }).toEqual({
     id: answer.id,
     from: '"App" <app@sender.example>',
     replyTo: 'help@sender.example',
@@ -59,7 +64,9 @@ test.each([{ useFetch: true }, { useFetch: false }])('an email with all that it 
     text: 'Hello there',
   })
   expect(mail.headers.get('x-campaign')).toBe('spring')
-  expect(mail.attachments.map(({ filename, contentType, cid, content }) => [filename, contentType, cid, content.toString('base64')])).toEqual(
+  expect(
+    mail.attachments.map(({ filename, contentType, cid, content }) => [filename, contentType, cid, content.toString('base64')]),
+  ).toEqual(
     expect.arrayContaining([
       ['Übersicht.txt', 'text/plain', undefined, Buffer.from('the report').toString('base64')],
       ['data.json', 'application/json', undefined, Buffer.from('{}').toString('base64')],
@@ -69,7 +76,10 @@ test.each([{ useFetch: true }, { useFetch: false }])('an email with all that it 
   for (const name of ['bob', 'cc', 'bcc']) await relay.received(`${name}@inbox.example`)
   expect(await recordOf(relay, answer.id)).toMatchObject({
     source: 'compat',
-    tags: [{ name: 'welcome', value: 'true' }, { name: 'first-week', value: 'true' }],
+    tags: [
+      { name: 'welcome', value: 'true' },
+      { name: 'first-week', value: 'true' },
+    ],
     metadata: { user: '42' },
   })
 })
@@ -84,7 +94,12 @@ test('with recipient-variables every recipient gets an email of their own', asyn
     'recipient-variables': JSON.stringify({ 'ann@inbox.example': { name: 'Ann', n: 1 }, 'bob@inbox.example': { name: 'Bob', n: 2 } }),
   })
   const [ann, bob] = [await relay.received('ann@inbox.example'), await relay.received('bob@inbox.example')]
-  expect([ann.subject, ann.text?.trim(), bob.subject, bob.text?.trim()]).toEqual(['Hello Ann', 'Your number is 1.', 'Hello Bob', 'Your number is 2.'])
+  expect([ann.subject, ann.text?.trim(), bob.subject, bob.text?.trim()]).toEqual([
+    'Hello Ann',
+    'Your number is 1.',
+    'Hello Bob',
+    'Your number is 2.',
+  ])
   expect(ann.headerLines.find(({ key }) => key === 'to')?.line).not.toContain('bob')
 })
 
@@ -123,16 +138,45 @@ test('with o:testmode nothing leaves', async () => {
 
 test('a raw message is completed and sent to its envelope', async () => {
   const relay = await startClientRelay()
-  const message = ['From: App <app@sender.example>', 'To: Ann <ann@inbox.example>', 'Bcc: hidden@inbox.example', 'Subject: Raw', 'X-Tags: kind=raw', '', 'A line,', '.and a dot'].join('\n')
-  const answer = await clientOf(relay).messages.create(domain, { from: hello.from, subject: 'Raw', to: ['ann@inbox.example', 'bob@inbox.example'], message, 'o:tag': 'mime', 'v:user': '42' })
+  const message = [
+    'From: App <app@sender.example>',
+    'To: Ann <ann@inbox.example>',
+    'Bcc: hidden@inbox.example',
+    'Subject: Raw',
+    'X-Tags: kind=raw',
+    '',
+    'A line,',
+    '.and a dot',
+  ].join('\n')
+  const answer = await clientOf(relay).messages.create(domain, {
+    from: hello.from,
+    subject: 'Raw',
+    to: ['ann@inbox.example', 'bob@inbox.example'],
+    message,
+    'o:tag': 'mime',
+    'v:user': '42',
+  })
   const mail = await relay.received('ann@inbox.example')
-  expect({ id: mail.messageId, subject: mail.subject, text: mail.text?.trim() }).toEqual({ id: answer.id, subject: 'Raw', text: 'A line,\n.and a dot' })
-  expect(['received', 'date', 'dkim-signature', 'bcc', 'x-tags'].map((name) => mail.headers.has(name))).toEqual([true, true, true, false, false])
+  expect({ id: mail.messageId, subject: mail.subject, text: mail.text?.trim() }).toEqual({
+    id: answer.id,
+    subject: 'Raw',
+    text: 'A line,\n.and a dot',
+  })
+  expect(['received', 'date', 'dkim-signature', 'bcc', 'x-tags'].map((name) => mail.headers.has(name))).toEqual([
+    true,
+    true,
+    true,
+    false,
+    false,
+  ])
   await relay.received('bob@inbox.example')
   expect(await recordOf(relay, answer.id)).toMatchObject({
     source: 'compat',
     subject: 'Raw',
-    tags: [{ name: 'kind', value: 'raw' }, { name: 'mime', value: 'true' }],
+    tags: [
+      { name: 'kind', value: 'raw' },
+      { name: 'mime', value: 'true' },
+    ],
     metadata: { user: '42' },
     bcc: ['bob@inbox.example'],
   })
@@ -150,20 +194,37 @@ test('of a raw message that is refused nothing is left', async () => {
   const relay = await startClientRelay({ message_size_limit: '4MB' })
   const { messages } = clientOf(relay)
   const large = (from: string, lines: number): string => `From: ${from}\n\n${`${'x'.repeat(79)}\n`.repeat(lines)}`
-  expect(await refusal(messages.create(domain, { to: hello.to, message: large('app@elsewhere.example', 40_000) }))).toMatchObject({ status: 400 })
-  expect(await refusal(messages.create(domain, { to: hello.to, message: large('app@sender.example', 60_000) }))).toMatchObject({ status: 413 })
+  expect(await refusal(messages.create(domain, { to: hello.to, message: large('app@elsewhere.example', 40_000) }))).toMatchObject({
+    status: 400,
+  })
+  expect(await refusal(messages.create(domain, { to: hello.to, message: large('app@sender.example', 60_000) }))).toMatchObject({
+    status: 413,
+  })
   expect(await relay.relay.parts.db.read('select message_id from content')).toEqual([])
 })
 
 test('refusals come as the details that the client shows', async () => {
   const relay = await startClientRelay()
   const { messages } = clientOf(relay)
-  expect(await refusal(messages.create(domain, { ...hello, to: 'nobody' }))).toMatchObject({ status: 400, details: expect.stringContaining('`to`') })
-  expect(await refusal(messages.create(domain, { ...hello, 'o:require-tls': true }))).toMatchObject({ status: 400, details: expect.stringContaining('o:require-tls') })
-  expect(await refusal(messages.create(domain, { ...hello, from: 'app@elsewhere.example' }))).toMatchObject({ status: 400, details: expect.stringContaining('from') })
+  expect(await refusal(messages.create(domain, { ...hello, to: 'nobody' }))).toMatchObject({
+    status: 400,
+    details: expect.stringContaining('`to`'),
+  })
+  expect(await refusal(messages.create(domain, { ...hello, 'o:require-tls': true }))).toMatchObject({
+    status: 400,
+    details: expect.stringContaining('o:require-tls'),
+  })
+  expect(await refusal(messages.create(domain, { ...hello, from: 'app@elsewhere.example' }))).toMatchObject({
+    status: 400,
+    details: expect.stringContaining('from'),
+  })
   expect(await refusal(messages.create('elsewhere.example', { ...hello, from: 'app@elsewhere.example' }))).toMatchObject({ status: 403 })
-  expect(await refusal(messages.create(domain, { to: 'ann@inbox.example', message: 'From: app@elsewhere.example\n\nHello' }))).toMatchObject({ status: 400 })
-  expect(await refusal(messages.create(domain, { to: 'ann@inbox.example', message: 'Subject: nobody wrote this\n\nHello' }))).toMatchObject({ status: 400 })
+  expect(
+    await refusal(messages.create(domain, { to: 'ann@inbox.example', message: 'From: app@elsewhere.example\n\nHello' })),
+  ).toMatchObject({ status: 400 })
+  expect(await refusal(messages.create(domain, { to: 'ann@inbox.example', message: 'Subject: nobody wrote this\n\nHello' }))).toMatchObject(
+    { status: 400 },
+  )
   expect(await refusal(clientOf(relay, { key: 'wrong' }).messages.create(domain, hello))).toMatchObject({ status: 401 })
   expect(await relay.emails()).toEqual([])
 })

@@ -1,7 +1,6 @@
 import { createTransport } from 'nodemailer'
 import { expect, test } from 'vitest'
-import { picture, startClientRelay } from '../../support/client-relay.ts'
-import type { ClientRelay } from '../../support/client-relay.ts'
+import { picture, startClientRelay, type ClientRelay } from '../../support/client-relay.ts'
 
 const clientOf = (relay: ClientRelay, pass = relay.token) =>
   createTransport({
@@ -34,9 +33,18 @@ test('an email with all that it may have arrives as it was meant, and is on reco
   expect(accepted).toHaveLength(4)
   const id = /^250 2\.0\.0 Ok: queued as (em_[0-9a-z]{26})$/.exec(response)?.[1] as string
   const mail = await relay.received('ann@inbox.example')
-  expect({ subject: mail.subject, text: mail.text?.trim(), campaign: mail.headers.get('x-campaign') }).toEqual({ subject: 'Hello', text: 'Hello there', campaign: 'spring' })
+  expect({ subject: mail.subject, text: mail.text?.trim(), campaign: mail.headers.get('x-campaign') }).toEqual({
+    subject: 'Hello',
+    text: 'Hello there',
+    campaign: 'spring',
+  })
   expect(['x-tags', 'x-metadata', 'bcc'].filter((name) => mail.headers.has(name))).toEqual([])
-  expect(mail.attachments.map(({ filename, cid }) => [filename, cid])).toEqual(expect.arrayContaining([['report.txt', undefined], ['dot.png', 'dot']]))
+  expect(mail.attachments.map(({ filename, cid }) => [filename, cid])).toEqual(
+    expect.arrayContaining([
+      ['report.txt', undefined],
+      ['dot.png', 'dot'],
+    ]),
+  )
   for (const name of ['bob', 'cc', 'bcc']) await relay.received(`${name}@inbox.example`)
   expect(await relay.record(id)).toMatchObject({
     source: 'smtp',
@@ -60,7 +68,10 @@ test('an idempotency key sends once, a time to send is kept', async () => {
 test('refusals come with their codes', async () => {
   const relay = await startClientRelay()
   const transport = clientOf(relay)
-  await expect(transport.sendMail({ ...hello, from: 'app@elsewhere.example' })).rejects.toMatchObject({ responseCode: 550, response: expect.stringContaining('5.7.1') })
+  await expect(transport.sendMail({ ...hello, from: 'app@elsewhere.example' })).rejects.toMatchObject({
+    responseCode: 550,
+    response: expect.stringContaining('5.7.1'),
+  })
   await expect(transport.sendMail({ ...hello, headers: { 'X-Metadata': 'no JSON' } })).rejects.toMatchObject({ responseCode: 550 })
   await expect(clientOf(relay, 'wrong').sendMail(hello)).rejects.toMatchObject({ code: 'EAUTH', responseCode: 535 })
   expect(await relay.emails()).toEqual([])

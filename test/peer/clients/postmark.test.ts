@@ -1,7 +1,6 @@
 import { Errors, Models, ServerClient } from 'postmark'
 import { expect, test } from 'vitest'
-import { picture, startClientRelay, trackedIn } from '../../support/client-relay.ts'
-import type { ClientRelay } from '../../support/client-relay.ts'
+import { picture, startClientRelay, trackedIn, type ClientRelay } from '../../support/client-relay.ts'
 
 const clientOf = (relay: ClientRelay, key = relay.token): ServerClient =>
   new ServerClient(key, { requestHost: `${relay.baseUrl.replace('http://', '')}/compat/postmark`, useHttps: false })
@@ -37,7 +36,12 @@ test('an email with all that it may have arrives as it was meant, and is on reco
       new Models.Attachment('dot.png', picture, 'image/png', 'cid:dot'),
     ],
   })
-  expect(answer).toMatchObject({ ErrorCode: 0, Message: 'OK', To: '"Ann" <ann@inbox.example>, bob@inbox.example', SubmittedAt: expect.stringMatching(/Z$/) })
+  expect(answer).toMatchObject({
+    ErrorCode: 0,
+    Message: 'OK',
+    To: '"Ann" <ann@inbox.example>, bob@inbox.example',
+    SubmittedAt: expect.stringMatching(/Z$/),
+  })
   const mail = await relay.received('ann@inbox.example')
   expect({ from: mail.from?.text, replyTo: mail.replyTo?.text, subject: mail.subject, text: mail.text?.trim() }).toEqual({
     from: '"App" <app@sender.example>',
@@ -88,7 +92,10 @@ test('more than a hundred emails in a batch', async () => {
 
 test('a template is sent with its model, alone and in a batch', async () => {
   const relay = await startClientRelay()
-  const id = await relay.template('welcome', { subject: 'Welcome, {{name}}', html: '<p>{{#items}}{{title}} {{/items}}{{account.plan}}</p>' })
+  const id = await relay.template('welcome', {
+    subject: 'Welcome, {{name}}',
+    html: '<p>{{#items}}{{title}} {{/items}}{{account.plan}}</p>',
+  })
   const client = clientOf(relay)
   const model = { name: 'Ann', items: [{ title: 'one' }, { title: 'two' }], account: { plan: 'free' } }
   const { From, To } = hello
@@ -103,7 +110,10 @@ test('a template is sent with its model, alone and in a batch', async () => {
   expect(answers.map(({ ErrorCode }) => ErrorCode)).toEqual([0, 1101, 300])
   expect(answers[2]?.Message).toContain('name')
   expect((await relay.received('bob@inbox.example')).subject).toBe('Welcome, Bob')
-  expect(await refusal(client.sendEmailWithTemplate(new Models.TemplatedMessage(From, 'unknown', model, To)))).toMatchObject({ statusCode: 422, code: 1101 })
+  expect(await refusal(client.sendEmailWithTemplate(new Models.TemplatedMessage(From, 'unknown', model, To)))).toMatchObject({
+    statusCode: 422,
+    code: 1101,
+  })
 })
 
 test('suppressed addresses are told as inactive', async () => {
@@ -125,10 +135,12 @@ test('refusals are the errors that the client knows', async () => {
   expect(invalid).toBeInstanceOf(Errors.InvalidEmailRequestError)
   expect(invalid).toMatchObject({ statusCode: 422, code: 300, message: expect.stringContaining('`To`') })
   expect(await refusal(client.sendEmail({ ...hello, From: 'app@elsewhere.example' }))).toMatchObject({ statusCode: 422, code: 400 })
-  expect(await refusal(client.sendEmail({ ...hello, Attachments: [new Models.Attachment('a', 'no base64', 'text/plain')] }))).toMatchObject({
-    code: 300,
-    message: expect.stringContaining('`Attachments.0.Content`'),
-  })
+  expect(await refusal(client.sendEmail({ ...hello, Attachments: [new Models.Attachment('a', 'no base64', 'text/plain')] }))).toMatchObject(
+    {
+      code: 300,
+      message: expect.stringContaining('`Attachments.0.Content`'),
+    },
+  )
   const badKey = await refusal(clientOf(relay, 'wrong').sendEmail(hello))
   expect(badKey).toBeInstanceOf(Errors.InvalidAPIKeyError)
   expect(badKey).toMatchObject({ statusCode: 401, code: 10 })

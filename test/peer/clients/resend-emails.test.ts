@@ -33,7 +33,9 @@ test('an email with all that it may have arrives as it was meant, and is read ba
   })
   expect(mail.headers.get('x-campaign')).toBe('spring')
   expect(mail.headers.has('dkim-signature')).toBe(true)
-  expect(mail.attachments.map(({ filename, contentType, cid, content }) => [filename, contentType, cid, content.toString('base64')])).toEqual(
+  expect(
+    mail.attachments.map(({ filename, contentType, cid, content }) => [filename, contentType, cid, content.toString('base64')]),
+  ).toEqual(
     expect.arrayContaining([
       ['report.txt', 'text/plain', undefined, Buffer.from('the report').toString('base64')],
       ['dot.png', 'image/png', 'dot', picture],
@@ -81,7 +83,12 @@ test('a batch is sent whole, or as far as it can be', async () => {
   expect(errors).toEqual([expect.objectContaining({ index: 1, message: expect.stringContaining('`to`') })])
   await relay.received('ann@inbox.example')
   await relay.received('bob@inbox.example')
-  const sent = done(await batch.send([{ ...hello, to: 'cc@inbox.example' }, { ...hello, to: 'dd@inbox.example' }]))
+  const sent = done(
+    await batch.send([
+      { ...hello, to: 'cc@inbox.example' },
+      { ...hello, to: 'dd@inbox.example' },
+    ]),
+  )
   expect((await relay.record(sent.data[1]?.id as string)).to).toEqual(['dd@inbox.example'])
 })
 
@@ -127,7 +134,10 @@ test('metrics count what was delivered', async () => {
   const { emails } = resendClient(relay)
   done(await emails.send({ ...hello, to: ['ann@inbox.example', 'bob@inbox.example'] }))
   await relay.received('ann@inbox.example')
-  const range = { startDate: new Date(relay.clock.now() - 86_400_000).toISOString(), endDate: new Date(relay.clock.now() + 3_600_000).toISOString() }
+  const range = {
+    startDate: new Date(relay.clock.now() - 86_400_000).toISOString(),
+    endDate: new Date(relay.clock.now() + 3_600_000).toISOString(),
+  }
   const read = async () => done(await emails.metrics({ ...range, metrics: ['sent', 'delivered', 'delivery_rate'], dimensions: ['domain'] }))
   await expect.poll(async () => (await read()).totals).toEqual({ sent: 2, delivered: 2, delivery_rate: 1 })
   expect(await read()).toMatchObject({ object: 'metrics', data: [{ domain_name: 'sender.example', sent: 2 }] })
@@ -145,7 +155,10 @@ test('what is refused is told by name, status and message', async () => {
   const relay = await startClientRelay()
   const { emails } = resendClient(relay)
   expect(refused(await emails.send({ ...hello, to: 'two@at@inbox.example' }))).toMatchObject({ name: 'validation_error', statusCode: 422 })
-  expect(refused(await emails.send({ ...hello, from: 'app@elsewhere.example' }))).toMatchObject({ name: 'domain_not_verified', statusCode: 403 })
+  expect(refused(await emails.send({ ...hello, from: 'app@elsewhere.example' }))).toMatchObject({
+    name: 'domain_not_verified',
+    statusCode: 403,
+  })
   expect(refused(await emails.send({ ...hello, attachments: [{ filename: 'a.txt', content: 'plain text!' }] }))).toMatchObject({
     name: 'invalid_attachment',
     statusCode: 422,

@@ -11,7 +11,11 @@ test('domains', async () => {
   expect(made).toMatchObject({ name: 'news.example', status: 'not_started', region: 'self-hosted' })
   expect(made.records.map(({ record }) => record)).toEqual(expect.arrayContaining(['DKIM', 'SPF']))
   expect(done(await domains.get(made.id))).toMatchObject({ object: 'domain', id: made.id, name: 'news.example' })
-  expect(done(await domains.list()).data.map(({ name }) => name).toSorted()).toEqual(['news.example', 'sender.example'])
+  expect(
+    done(await domains.list())
+      .data.map(({ name }) => name)
+      .toSorted(),
+  ).toEqual(['news.example', 'sender.example'])
   expect(done(await domains.update({ id: made.id, tls: 'opportunistic' }))).toEqual({ object: 'domain', id: made.id })
   expect(done(await domains.verify(made.id))).toEqual({ object: 'domain', id: made.id })
   expect(refused(await domains.create({ name: 'news.example' }))).toMatchObject({ name: 'domain_exists', statusCode: 409 })
@@ -45,7 +49,9 @@ test('suppressions', async () => {
   const sent = done(await emails.send({ ...hello, to: email }))
   expect(done(await emails.get(sent.id)).last_event).toBe('suppressed')
   expect(done(await suppressions.remove(email))).toEqual({ object: 'suppression', id, deleted: true })
-  expect(done(await suppressions.batch.remove({ emails: ['left@inbox.example', 'moved@inbox.example'] })).data.every(({ deleted }) => deleted)).toBe(true)
+  expect(
+    done(await suppressions.batch.remove({ emails: ['left@inbox.example', 'moved@inbox.example'] })).data.every(({ deleted }) => deleted),
+  ).toBe(true)
   expect(done(await suppressions.list()).data).toEqual([])
 })
 
@@ -56,7 +62,13 @@ test('webhooks, with the client checking what a receiver got', async () => {
   const receiver = await startReceiver(status(200))
   const { webhooks, emails } = resendClient(relay)
   const { id, signing_secret: secret } = done(await webhooks.create({ endpoint: receiver.url, events: ['email.sent', 'email.delivered'] }))
-  expect(done(await webhooks.get(id))).toMatchObject({ object: 'webhook', id, endpoint: receiver.url, status: 'enabled', signing_secret: secret })
+  expect(done(await webhooks.get(id))).toMatchObject({
+    object: 'webhook',
+    id,
+    endpoint: receiver.url,
+    status: 'enabled',
+    signing_secret: secret,
+  })
   expect(done(await webhooks.list()).data.map((webhook) => webhook.id)).toEqual([id])
   const sent = done(await emails.send(hello))
   await expect.poll(() => receiver.posts.length).toBe(2)
@@ -64,7 +76,11 @@ test('webhooks, with the client checking what a receiver got', async () => {
     webhooks.verify({
       payload: body,
       webhookSecret: secret,
-      headers: { id: headers['webhook-id'] as string, timestamp: headers['webhook-timestamp'] as string, signature: headers['webhook-signature'] as string },
+      headers: {
+        id: headers['webhook-id'] as string,
+        timestamp: headers['webhook-timestamp'] as string,
+        signature: headers['webhook-signature'] as string,
+      },
     }),
   )
   expect(told.map(({ type }) => type).toSorted()).toEqual(['email.delivered', 'email.sent'])
@@ -102,15 +118,22 @@ test('templates', async () => {
   expect(done(await templates.get('welcome'))).toMatchObject({ object: 'template', id: made.id, status: 'published', alias: 'welcome' })
   done(await emails.send({ to: 'ann@inbox.example', template: { id: 'welcome', variables: { name: 'Ann <3' } } }))
   const mail = await relay.received('ann@inbox.example')
-  expect({ subject: mail.subject, html: mail.html }).toEqual({ subject: 'Welcome, Ann <3', html: expect.stringContaining('Dear Ann &lt;3, you have 3 coins.') })
-  expect(refused(await emails.send({ to: 'ann@inbox.example', template: { id: 'welcome' } }))).toMatchObject({ name: 'missing_template_variable' })
+  expect({ subject: mail.subject, html: mail.html }).toEqual({
+    subject: 'Welcome, Ann <3',
+    html: expect.stringContaining('Dear Ann &lt;3, you have 3 coins.'),
+  })
+  expect(refused(await emails.send({ to: 'ann@inbox.example', template: { id: 'welcome' } }))).toMatchObject({
+    name: 'missing_template_variable',
+  })
   done(await templates.update('welcome', { subject: 'Hello again' }))
   expect(done(await templates.get('welcome')).has_unpublished_versions).toBe(true)
   const copy = done(await templates.duplicate('welcome'))
   expect(done(await templates.list()).data.map(({ id }) => id)).toEqual(expect.arrayContaining([made.id, copy.id]))
   done(await templates.publish('welcome'))
   expect(done(await templates.remove(made.id))).toMatchObject({ object: 'template', id: made.id, deleted: true })
-  expect(refused(await emails.send({ to: 'ann@inbox.example', template: { id: 'welcome', variables: { name: 'Ann' } } }))).toMatchObject({ name: 'template_not_found' })
+  expect(refused(await emails.send({ to: 'ann@inbox.example', template: { id: 'welcome', variables: { name: 'Ann' } } }))).toMatchObject({
+    name: 'template_not_found',
+  })
 })
 
 test('what is not served is not found', async () => {

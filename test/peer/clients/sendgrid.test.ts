@@ -1,7 +1,6 @@
 import sgMail from '@sendgrid/mail'
 import { expect, test, vi } from 'vitest'
-import { picture, startClientRelay, trackedIn } from '../../support/client-relay.ts'
-import type { ClientRelay } from '../../support/client-relay.ts'
+import { picture, startClientRelay, trackedIn, type ClientRelay } from '../../support/client-relay.ts'
 
 /** SendGrid's own client, told where to send: the key first, since that sets the host back. */
 function clientOf(relay: ClientRelay, key = relay.token): typeof sgMail {
@@ -16,7 +15,9 @@ function clientOf(relay: ClientRelay, key = relay.token): typeof sgMail {
 
 const hello = { from: 'App <app@sender.example>', subject: 'Hello', text: 'Hello there', html: '<p>Hello there</p>' }
 
-async function refusal(sending: Promise<unknown>): Promise<{ code: number; errors: { message: string; field: string | null; help: string | null }[] }> {
+async function refusal(
+  sending: Promise<unknown>,
+): Promise<{ code: number; errors: { message: string; field: string | null; help: string | null }[] }> {
   const error = await sending.then(
     () => {
       throw new Error('it was taken')
@@ -65,7 +66,10 @@ test('an email with all that it may have arrives as it was meant, and is on reco
     source: 'compat',
     to: ['Ann <ann@inbox.example>', 'bob@inbox.example'],
     bcc: ['bcc@inbox.example'],
-    tags: [{ name: 'welcome', value: 'true' }, { name: 'first-week', value: 'true' }],
+    tags: [
+      { name: 'welcome', value: 'true' },
+      { name: 'first-week', value: 'true' },
+    ],
     metadata: { user: '42' },
   })
 })
@@ -95,7 +99,10 @@ test('sendMultiple sends each recipient an email of their own, with their substi
 test('an array of emails, and one of several personalizations: all or none', async () => {
   const relay = await startClientRelay()
   const client = clientOf(relay)
-  const answers = await client.send([{ ...hello, to: 'ann@inbox.example' }, { ...hello, to: 'bob@inbox.example' }])
+  const answers = await client.send([
+    { ...hello, to: 'ann@inbox.example' },
+    { ...hello, to: 'bob@inbox.example' },
+  ])
   expect(answers).toHaveLength(2)
   const faulty = { ...hello, personalizations: [{ to: 'eve@inbox.example' }, { to: 'two@at@inbox.example' }] }
   expect(await refusal(client.send(faulty))).toMatchObject({ code: 400, errors: [{ field: 'personalizations.1.to.0.email' }] })
@@ -112,7 +119,10 @@ test('sendAt is kept as the time to send', async () => {
 
 test('a template is sent with its data, for each recipient their own', async () => {
   const relay = await startClientRelay()
-  await relay.template('d-welcome', { subject: 'Welcome, {{name}}', html: '<p>{{name}}: {{#items}}{{title}} {{/items}}{{account.plan}}</p>' })
+  await relay.template('d-welcome', {
+    subject: 'Welcome, {{name}}',
+    html: '<p>{{name}}: {{#items}}{{title}} {{/items}}{{account.plan}}</p>',
+  })
   const data = (name: string) => ({ name, items: [{ title: 'one' }, { title: 'two' }], account: { plan: 'free' } })
   await clientOf(relay).send({
     from: hello.from,
@@ -126,7 +136,10 @@ test('a template is sent with its data, for each recipient their own', async () 
   expect([ann.subject, bob.subject]).toEqual(['Welcome, Ann', 'Welcome, Bob'])
   expect([ann.html, bob.html]).toEqual([expect.stringContaining('Ann: one two free'), expect.stringContaining('Bob: one two free')])
   const unknown = { from: hello.from, to: 'ann@inbox.example', templateId: 'd-unknown', dynamicTemplateData: {} }
-  expect(await refusal(clientOf(relay).send(unknown))).toMatchObject({ code: 400, errors: [{ message: expect.stringContaining('template') }] })
+  expect(await refusal(clientOf(relay).send(unknown))).toMatchObject({
+    code: 400,
+    errors: [{ message: expect.stringContaining('template') }],
+  })
   const both = { ...hello, to: 'ann@inbox.example', templateId: 'd-welcome', dynamicTemplateData: data('Ann') }
   expect(await refusal(clientOf(relay).send(both))).toMatchObject({ code: 400, errors: [{ field: 'content' }, { field: 'content' }] })
 })
@@ -149,7 +162,10 @@ test('refusals come in the form that the client shows', async () => {
     errors: [{ message: expect.stringContaining('`personalizations.0.to.0.email`'), field: 'personalizations.0.to.0.email', help: null }],
   })
   expect(await refusal(client.send({ ...hello, to, batchId: 'b' }))).toMatchObject({ code: 400, errors: [{ field: 'batch_id' }] })
-  expect(await refusal(client.send({ ...hello, to, from: 'app@elsewhere.example' }))).toMatchObject({ code: 403, errors: [{ field: 'from' }] })
+  expect(await refusal(client.send({ ...hello, to, from: 'app@elsewhere.example' }))).toMatchObject({
+    code: 403,
+    errors: [{ field: 'from' }],
+  })
   const raw = { ...hello, to, attachments: [{ content: 'plain text!', filename: 'a.txt' }] }
   expect(await refusal(client.send(raw))).toMatchObject({ code: 400, errors: [{ field: 'attachments.0.content' }] })
   expect(await refusal(clientOf(relay, 'SG.wrong').send({ ...hello, to }))).toMatchObject({ code: 401, errors: [{ field: null }] })

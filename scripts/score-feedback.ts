@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { concernedRecipients, isSystemPath, type FeedbackReport } from '../src/feedback/feedback-report.ts'
+import { concernedRecipients, isSystemPath, type Feedback } from '../src/bounce-parser/feedback.ts'
 import { matchReport } from '../src/feedback/match-report.ts'
-import { parseFeedback } from '../src/feedback/parse-feedback.ts'
-import { readReturnedMessage } from '../src/feedback/read-returned-message.ts'
-import { headerValue } from '../src/feedback/returned-message.ts'
+import { parseFeedback } from '../src/bounce-parser/parse-feedback.ts'
+import { readReturnedMessage } from '../src/bounce-parser/read-returned-message.ts'
+import { headerValue } from '../src/bounce-parser/returned-message.ts'
 import { suppressAfterBounce } from '../src/suppression/suppression-policy.ts'
 
 /**
@@ -34,7 +34,7 @@ interface LabelledRecipient {
 interface Label {
   id: string
   structure: string
-  class: FeedbackReport['class']
+  class: Feedback['class']
   recipients: LabelledRecipient[]
   label_origin: string
 }
@@ -42,7 +42,7 @@ interface Label {
 interface Scored {
   label: Label
   lineEnds: string
-  report: FeedbackReport | null
+  report: Feedback | null
   fault: string | null
   ms: number
 }

@@ -1,4 +1,4 @@
-import type { ReturnedMessage } from '../../src/feedback/returned-message.ts'
+import type { ReturnedMessage } from '../../src/bounce-parser/returned-message.ts'
 
 /** What parts one part of a message from the next in an input. */
 const between = '\n%%%%\n'

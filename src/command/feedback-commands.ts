@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { messageOf, SternaError } from '../errors.ts'
 import { startFeedbackParser, type FeedbackParser } from '../feedback/feedback-parser.ts'
-import { concernedRecipients, type FeedbackReport } from '../feedback/feedback-report.ts'
+import { concernedRecipients, type Feedback } from '../bounce-parser/feedback.ts'
 import type { Command, CommandInput } from './command.ts'
 import type { CommandResult } from './control-socket.ts'
 
@@ -19,7 +19,7 @@ export const feedbackCommands: Command[] = [
 ]
 
 /** What a message means that cannot be read. */
-const notUnderstood: Pick<FeedbackReport, 'class' | 'recipients'> = { class: 'not-bounce', recipients: [] }
+const notUnderstood: Pick<Feedback, 'class' | 'recipients'> = { class: 'not-bounce', recipients: [] }
 
 /** A file that cannot be opened is told on standard error, and the others are printed all the same. */
 export async function parseFeedbackFiles({ args, cwd }: CommandInput): Promise<CommandResult> {
@@ -48,7 +48,7 @@ function unreadable(file: string, error: unknown): string {
   return `${file} cannot be read: ${messageOf(error)}`
 }
 
-async function understand(parser: FeedbackParser, document: Buffer): Promise<Pick<FeedbackReport, 'class' | 'recipients'>> {
+async function understand(parser: FeedbackParser, document: Buffer): Promise<Pick<Feedback, 'class' | 'recipients'>> {
   try {
     return await parser.parse(document)
   } catch (error) {
@@ -57,7 +57,7 @@ async function understand(parser: FeedbackParser, document: Buffer): Promise<Pic
   }
 }
 
-function lineOf(file: string, report: Pick<FeedbackReport, 'class' | 'recipients'>): string {
+function lineOf(file: string, report: Pick<Feedback, 'class' | 'recipients'>): string {
   const recipients = concernedRecipients(report).map(({ address, hard, status, category }) => ({ address, hard, status, category }))
   return JSON.stringify({ file, class: report.class, recipients })
 }

@@ -1,4 +1,4 @@
-import type { BounceCategory } from '../bounce/refusal.ts'
+import type { BounceCategory } from '../bounce-parser/refusal.ts'
 import type { AddedField } from '../message/added-field.ts'
 import type { Reply } from '../smtp/reply.ts'
 import type { TrackingPlan } from '../tracking/tracked-message.ts'

@@ -1,5 +1,5 @@
-import { classifyRefusal } from '../bounce/classify-refusal.ts'
-import type { BounceCategory, RefusalPhase } from '../bounce/refusal.ts'
+import { classifyRefusal } from '../bounce-parser/classify-refusal.ts'
+import type { BounceCategory, RefusalPhase } from '../bounce-parser/refusal.ts'
 import { formatReply, type Reply } from '../smtp/reply.ts'
 import type { Bounced, Outcome } from './attempt.ts'
 import type { TlsTrouble } from './tls-policy.ts'

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { ReplyReader, type Reply } from '../smtp/reply.ts'
-import type { BounceCategory } from '../bounce/refusal.ts'
+import type { BounceCategory } from '../bounce-parser/refusal.ts'
 import { connectionFault, isTlsFault } from './tls-policy.ts'
 import type { Transcript } from './transcript.ts'
 

@@ -1,8 +1,8 @@
 import { readUntrusted } from '../untrusted-reader-child.ts'
-import type { FeedbackReport, ProvenRecipient } from './feedback-report.ts'
-import { parseFeedback } from './parse-feedback.ts'
-import { readReturnedMessage } from './read-returned-message.ts'
+import type { Feedback, ProvenRecipient } from '../bounce-parser/feedback.ts'
+import { parseFeedback } from '../bounce-parser/parse-feedback.ts'
+import { readReturnedMessage } from '../bounce-parser/read-returned-message.ts'
 
 /** Reads returned messages. Started, and killed where needed, by feedback-parser.ts. */
 
-readUntrusted<ProvenRecipient | null, FeedbackReport>(async (document, about) => parseFeedback(await readReturnedMessage(document), about))
+readUntrusted<ProvenRecipient | null, Feedback>(async (document, about) => parseFeedback(await readReturnedMessage(document), about))

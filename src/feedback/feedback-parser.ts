@@ -1,6 +1,6 @@
 import { SternaError } from '../errors.ts'
 import { UntrustedReader } from '../untrusted-reader.ts'
-import type { FeedbackReport, ProvenRecipient } from './feedback-report.ts'
+import type { Feedback, ProvenRecipient } from '../bounce-parser/feedback.ts'
 
 export interface FeedbackParser {
   /**
@@ -8,7 +8,7 @@ export interface FeedbackParser {
    * Rejects with `invalid_message` where it cannot be read within the limits of size, time and memory; messages that wait behind it are
    * not affected.
    */
-  parse(document: Uint8Array, about?: ProvenRecipient | null): Promise<FeedbackReport>
+  parse(document: Uint8Array, about?: ProvenRecipient | null): Promise<Feedback>
   /** Ends the parser; what waits is rejected with `service_unavailable`. */
   stop(): Promise<void>
 }
@@ -22,7 +22,7 @@ const limits = { timeoutMs: 2000, maxOldSpaceMb: 128 }
 /** Starts nothing until the first message comes. */
 export function startFeedbackParser(): FeedbackParser {
   const child = new URL('./feedback-parser-process.ts', import.meta.url)
-  const reader = new UntrustedReader<ProvenRecipient | null, FeedbackReport>({ child, ...limits })
+  const reader = new UntrustedReader<ProvenRecipient | null, Feedback>({ child, ...limits })
   return {
     async parse(document, about = null) {
       const reading = document.length > largestDocument ? null : await reader.read(async () => [document], about)

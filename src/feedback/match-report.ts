@@ -1,7 +1,7 @@
 import type { RecipientState } from '../queue/recipient-state.ts'
 import { parseAddress } from '../smtp/address.ts'
 import { suppressionAddress } from '../suppression/suppression-address.ts'
-import type { Complaint, FeedbackReport, ReportedRecipient } from './feedback-report.ts'
+import type { Complaint, Feedback, ReportedRecipient } from '../bounce-parser/feedback.ts'
 import type { ReportProof } from './report-proof.ts'
 
 /** The recipient that a report proves to be about, as it stands. */
@@ -33,7 +33,7 @@ type NoConsequence = 'delayed' | 'delivered' | 'autoreply' | 'no_report' | 'no_e
 const nothing = (result: NoConsequence): Consequence => ({ type: 'nothing', result })
 
 /** What became of the message at its recipient, as far as a report can change it. */
-export function matchReport(report: FeedbackReport, recipient: ReportedOn, proof: ReportProof['by']): Consequence {
+export function matchReport(report: Feedback, recipient: ReportedOn, proof: ReportProof['by']): Consequence {
   switch (report.class) {
     case 'autoreply':
       return nothing('autoreply')

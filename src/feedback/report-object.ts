@@ -1,5 +1,5 @@
 import { isoTime, isoTimeOrNull } from '../iso-time.ts'
-import type { FeedbackReport } from './feedback-report.ts'
+import type { Feedback } from '../bounce-parser/feedback.ts'
 import type { ReportListRow } from './report-list.ts'
 
 /** A report as the API lists it. */
@@ -33,7 +33,7 @@ export function reportDetailObject(row: ReportListRow) {
 }
 
 /** Reports for other purposes have summaries of other shapes. */
-const isReading = (summary: unknown): summary is FeedbackReport => typeof summary === 'object' && summary !== null && 'class' in summary
+const isReading = (summary: unknown): summary is Feedback => typeof summary === 'object' && summary !== null && 'class' in summary
 
 /** Of mail that is for people. */
 const headingIn = (summary: unknown): { from: string; subject: string } | null =>
@@ -44,7 +44,7 @@ const headingIn = (summary: unknown): { from: string; subject: string } | null =
 const faultIn = (summary: unknown): string | null =>
   typeof summary === 'object' && summary !== null && 'fault' in summary && typeof summary.fault === 'string' ? summary.fault : null
 
-const readingObject = ({ class: kind, subject, recipients, complaint, original }: FeedbackReport) => ({
+const readingObject = ({ class: kind, subject, recipients, complaint, original }: Feedback) => ({
   class: kind,
   subject,
   recipients: recipients.map(({ address, action, hard, category, status, smtpCode, reason }) => ({

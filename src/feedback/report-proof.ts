@@ -1,5 +1,5 @@
 import { decodeToken, type TokenPurpose } from '../smtp/verp.ts'
-import type { FeedbackReport } from './feedback-report.ts'
+import type { Feedback } from '../bounce-parser/feedback.ts'
 import type { IncomingReport } from './incoming-reports.ts'
 
 /**
@@ -21,7 +21,7 @@ type Unproven = 'no_token' | 'expired_token' | 'other_recipient'
  */
 export function proofOf(
   { recipientId, receivedAt }: Pick<IncomingReport, 'recipientId' | 'receivedAt'>,
-  original: FeedbackReport['original'],
+  original: Feedback['original'],
   key: Buffer,
 ): ReportProof | Unproven {
   // One that is for something else proves nothing here: of the reverse-path, hosts know it that never saw the message.

@@ -4,7 +4,7 @@ import { bounceLate, complainLate, type LateResult } from '../queue/late-result.
 import type { Statement } from '../store/database.ts'
 import { suppressAfterBounce, suppressAfterComplaint, type SuppressionPolicy } from '../suppression/suppression-policy.ts'
 import type { IncomingReport } from './incoming-reports.ts'
-import type { Complaint } from './feedback-report.ts'
+import type { Complaint } from '../bounce-parser/feedback.ts'
 import type { ReportedBounce } from './match-report.ts'
 import type { ReportOutcome } from './report-handler.ts'
 import type { ReportSubject } from './report-subject.ts'

@@ -1,5 +1,5 @@
 import { isAscii } from 'node:buffer'
-import type { BounceCategory } from '../bounce/refusal.ts'
+import type { BounceCategory } from '../bounce-parser/refusal.ts'
 import { formatCustomField, formatDate } from '../message/format-field.ts'
 import type { Notice, NoticeAction, NoticeRecipient } from './notice.ts'
 import { decodeXtext } from './xtext.ts'

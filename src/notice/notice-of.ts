@@ -1,4 +1,4 @@
-import type { BounceCategory } from '../bounce/refusal.ts'
+import type { BounceCategory } from '../bounce-parser/refusal.ts'
 import type { Notice, NoticeAction, NoticeRecipient } from './notice.ts'
 import type { LastAttempt, NewsRow, ToldRow } from './notice-store.ts'
 import { returnedContent } from './returned-content.ts'

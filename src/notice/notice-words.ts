@@ -1,4 +1,4 @@
-import type { BounceCategory } from '../bounce/refusal.ts'
+import type { BounceCategory } from '../bounce-parser/refusal.ts'
 import { formatDate } from '../message/format-field.ts'
 import type { Notice, NoticeAction, NoticeRecipient } from './notice.ts'
 

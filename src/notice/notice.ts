@@ -1,4 +1,4 @@
-import type { BounceCategory } from '../bounce/refusal.ts'
+import type { BounceCategory } from '../bounce-parser/refusal.ts'
 
 /** What a notice says became of a recipient (RFC 3464 2.3.3). */
 export type NoticeAction = 'failed' | 'delayed' | 'delivered' | 'relayed'

@@ -1,5 +1,5 @@
 import type { AccountScope } from '../account/account-scope.ts'
-import { restsOnDns, type BounceCategory } from '../bounce/refusal.ts'
+import { restsOnDns, type BounceCategory } from '../bounce-parser/refusal.ts'
 import type { Database, Statement } from '../store/database.ts'
 import { insertSuppression } from './insert-suppression.ts'
 import { forgetSaidUnknown, noteSaidUnknown, saidUnknownBefore, toldTwice } from './said-unknown.ts'

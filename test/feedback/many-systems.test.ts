@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { matchReport } from '../../src/feedback/match-report.ts'
-import { parseFeedback } from '../../src/feedback/parse-feedback.ts'
-import { readReturnedMessage } from '../../src/feedback/read-returned-message.ts'
+import { parseFeedback } from '../../src/bounce-parser/parse-feedback.ts'
+import { readReturnedMessage } from '../../src/bounce-parser/read-returned-message.ts'
 
 /** What follows for Ann, whose address the mail was sent to, where it comes to the address of her bounces. */
 type Outcome = 'hard' | 'soft' | 'delayed' | 'nothing'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { FeedbackReport, ReportedRecipient } from '../../src/feedback/feedback-report.ts'
+import type { Feedback, ReportedRecipient } from '../../src/bounce-parser/feedback.ts'
 import { matchReport, type ReportedOn } from '../../src/feedback/match-report.ts'
 
 const delivered: ReportedOn = { forwardPath: 'ann@rcpt.example', state: 'delivered', isInHand: false, deliveredAt: 1, complainedAt: null }
@@ -13,7 +13,7 @@ const entry = (changes: Partial<ReportedRecipient> = {}): ReportedRecipient => (
   reason: '550 5.1.1 no such user',
   ...changes,
 })
-const reportOf = (changes: Partial<FeedbackReport>): FeedbackReport => ({
+const reportOf = (changes: Partial<Feedback>): Feedback => ({
   class: 'bounce',
   recipients: [],
   complaint: null,

@@ -1,5 +1,5 @@
-import { classifyRefusal } from '../../bounce/classify-refusal.ts'
-import type { BounceCategory } from '../../bounce/refusal.ts'
+import { classifyRefusal } from '../../bounce-parser/classify-refusal.ts'
+import type { BounceCategory } from '../../bounce-parser/refusal.ts'
 
 /** Who can do something about what happened. */
 export const explanationOwners = ['recipient', 'sender', 'content', 'network', 'us'] as const

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { SternaError } from '../../errors.ts'
-import { feedbackClasses } from '../../feedback/feedback-report.ts'
+import { feedbackClasses } from '../../bounce-parser/feedback.ts'
 import { reportPurposes, type IncomingReports } from '../../feedback/incoming-reports.ts'
 import type { ReportList, ReportListRow } from '../../feedback/report-list.ts'
 import { reportDetailObject, reportObject } from '../../feedback/report-object.ts'
@@ -37,7 +37,7 @@ const reportAnswer = z
     tls: z.boolean(),
     size: z.int().describe('Bytes.'),
   })
-  .meta({ id: 'FeedbackReport' })
+  .meta({ id: 'Feedback' })
 
 const readingAnswer = z
   .object({

@@ -1,5 +1,5 @@
 import { dispositionNotification } from './automatic-reply.ts'
-import { longestReason, type ReportedRecipient } from './feedback-report.ts'
+import { longestReason, type ReportedRecipient } from './feedback.ts'
 import { reportedAddress } from './reported-address.ts'
 import { headerValue, textOf, type ReturnedMessage } from './returned-message.ts'
 import { parseStatusFields } from './status-fields.ts'

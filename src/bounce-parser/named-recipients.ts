@@ -1,4 +1,4 @@
-import { mostRecipients } from './feedback-report.ts'
+import { mostRecipients } from './feedback.ts'
 import { isOfAnother, mentionKinds, mentionsIn, type RecipientMention } from './recipient-mentions.ts'
 import { isDialogue } from './smtp-transcript.ts'
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { parseDiagnostic } from '../../src/feedback/diagnostic.ts'
+import { parseDiagnostic } from '../../src/bounce-parser/diagnostic.ts'
 
 it.each([
   ['smtp; 550 5.1.1 <a@b.example>: User unknown', 550, '5.1.1', '550 5.1.1 <a@b.example>: User unknown'],

@@ -1,4 +1,4 @@
-import type { BounceCategory } from '../bounce/refusal.ts'
+import type { BounceCategory } from './refusal.ts'
 
 /**
  * What a returned message is. `bounce`: mail did not arrive, or not yet. `delivered`: a report of success (relayed and
@@ -8,7 +8,7 @@ export const feedbackClasses = ['bounce', 'complaint', 'autoreply', 'delivered',
 export type FeedbackClass = (typeof feedbackClasses)[number]
 
 /** Of RFC 3464 2.3.3. */
-export type ReportAction = 'failed' | 'delayed' | 'delivered' | 'relayed' | 'expanded'
+export type DeliveryAction = 'failed' | 'delayed' | 'delivered' | 'relayed' | 'expanded'
 
 /** Recipients of one report; what we send has one, and nobody is to be kept busy with more. */
 export const mostRecipients = 1000
@@ -21,7 +21,7 @@ export interface ReportedRecipient {
   address: string | null
   /** Whom the message was written to, where the report tells it beside the final recipient (RFC 3464 2.3.1). */
   originalAddress?: string | null
-  action: ReportAction
+  action: DeliveryAction
   /** See `Judgement`; false for everything but a final failure. */
   hard: boolean
   /** Enhanced code of RFC 3463. */
@@ -44,7 +44,7 @@ export interface Complaint {
 }
 
 /** What a returned message means. Nothing in it is proved: whom it may concern is for the caller to know. */
-export interface FeedbackReport {
+export interface Feedback {
   class: FeedbackClass
   recipients: ReportedRecipient[]
   /** Null unless `class` is `complaint`. */
@@ -70,8 +70,5 @@ export const isSystemPath = (reversePath: string | null): boolean =>
   reversePath === null || /^(?:mailer-?daemon|postmaster|double-bounce|mail-?daemon)(?:@|$)/i.test(reversePath)
 
 /** Whom a report is about: in a bounce those whom the message did not reach, or not yet; the others in it are well. */
-export const concernedRecipients = ({
-  class: feedbackClass,
-  recipients,
-}: Pick<FeedbackReport, 'class' | 'recipients'>): ReportedRecipient[] =>
+export const concernedRecipients = ({ class: feedbackClass, recipients }: Pick<Feedback, 'class' | 'recipients'>): ReportedRecipient[] =>
   feedbackClass === 'bounce' ? recipients.filter(({ action }) => action === 'failed' || action === 'delayed') : recipients

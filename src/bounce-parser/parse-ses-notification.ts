@@ -1,10 +1,10 @@
-import { mostRecipients, type FeedbackReport, type ReportedRecipient } from './feedback-report.ts'
+import { mostRecipients, type Feedback, type ReportedRecipient } from './feedback.ts'
 import { phaseText } from './reported-phase.ts'
 import { reportedRecipient } from './reported-recipient.ts'
 import { textOf, type ReturnedMessage } from './returned-message.ts'
 
 /** What a notification says, in the shape of a report. */
-type SesNotification = Pick<FeedbackReport, 'class' | 'recipients' | 'complaint'>
+type SesNotification = Pick<Feedback, 'class' | 'recipients' | 'complaint'>
 
 type Json = Record<string, unknown>
 

@@ -1,12 +1,12 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import type { FeedbackReport } from '../../src/feedback/feedback-report.ts'
-import { parseFeedback } from '../../src/feedback/parse-feedback.ts'
-import { readReturnedMessage } from '../../src/feedback/read-returned-message.ts'
+import type { Feedback } from '../../src/bounce-parser/feedback.ts'
+import { parseFeedback } from '../../src/bounce-parser/parse-feedback.ts'
+import { readReturnedMessage } from '../../src/bounce-parser/read-returned-message.ts'
 
 const fixtures = resolve(import.meta.dirname, '../fixtures')
-const understand = async (document: Buffer): Promise<FeedbackReport> => parseFeedback(await readReturnedMessage(document))
+const understand = async (document: Buffer): Promise<Feedback> => parseFeedback(await readReturnedMessage(document))
 const withCrlf = (document: Buffer): Buffer => Buffer.from(document.toString('latin1').replace(/\r?\n/g, '\r\n'), 'latin1')
 
 /** Messages of real systems and in their manner; the JSON beside each says what it means, as far as it matters. */
@@ -47,7 +47,7 @@ const withoutCoding: typeof damages = [
 
 describe.each(['postfix-user-unknown', 'exim-mailbox-full', 'exchange-html-and-base64', 'internationalized'])('%s with', (name) => {
   const source = readFileSync(join(fixtures, 'dsn', `${name}.eml`), 'utf8')
-  const { recipients } = JSON.parse(readFileSync(join(fixtures, 'dsn', `${name}.json`), 'utf8')) as FeedbackReport
+  const { recipients } = JSON.parse(readFileSync(join(fixtures, 'dsn', `${name}.json`), 'utf8')) as Feedback
   const isEncoded = source.includes('base64')
   it.each(isEncoded ? damages : [...damages, ...withoutCoding])('%s', async (_, damage) => {
     expect(damage(source)).not.toBe(source)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { parseFeedback } from '../../src/feedback/parse-feedback.ts'
-import { readReturnedMessage } from '../../src/feedback/read-returned-message.ts'
+import { parseFeedback } from '../../src/bounce-parser/parse-feedback.ts'
+import { readReturnedMessage } from '../../src/bounce-parser/read-returned-message.ts'
 
 const classOf = async (...lines: string[]): Promise<string> => {
   const report = parseFeedback(await readReturnedMessage(Buffer.from(lines.join('\r\n'))))

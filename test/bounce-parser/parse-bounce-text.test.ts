@@ -2,18 +2,18 @@ import { readFileSync, readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
-import type { FeedbackReport } from '../../src/feedback/feedback-report.ts'
-import { parseBounceText } from '../../src/feedback/parse-bounce-text.ts'
-import { parseFeedback } from '../../src/feedback/parse-feedback.ts'
-import { readReturnedMessage } from '../../src/feedback/read-returned-message.ts'
-import type { ReturnedMessage } from '../../src/feedback/returned-message.ts'
+import type { Feedback } from '../../src/bounce-parser/feedback.ts'
+import { parseBounceText } from '../../src/bounce-parser/parse-bounce-text.ts'
+import { parseFeedback } from '../../src/bounce-parser/parse-feedback.ts'
+import { readReturnedMessage } from '../../src/bounce-parser/read-returned-message.ts'
+import type { ReturnedMessage } from '../../src/bounce-parser/returned-message.ts'
 
 const directory = resolve(import.meta.dirname, '../fixtures/freeform')
 const names = readdirSync(directory).filter((name) => name.endsWith('.eml'))
 
 describe('reports without a delivery status, in the forms of many mail systems', () => {
   it.each(names)('%s', async (name) => {
-    const expected = JSON.parse(readFileSync(join(directory, name.replace('.eml', '.json')), 'utf8')) as Partial<FeedbackReport>
+    const expected = JSON.parse(readFileSync(join(directory, name.replace('.eml', '.json')), 'utf8')) as Partial<Feedback>
     const { class: found, recipients } = parseFeedback(await readReturnedMessage(readFileSync(join(directory, name))))
     expect({ class: found, recipients: recipients.map(({ address, action, hard }) => ({ address, action, hard })) }).toEqual(expected)
   })

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { concernedRecipients } from '../../src/feedback/feedback-report.ts'
-import { parseFeedback } from '../../src/feedback/parse-feedback.ts'
-import { readReturnedMessage } from '../../src/feedback/read-returned-message.ts'
+import { concernedRecipients } from '../../src/bounce-parser/feedback.ts'
+import { parseFeedback } from '../../src/bounce-parser/parse-feedback.ts'
+import { readReturnedMessage } from '../../src/bounce-parser/read-returned-message.ts'
 
 interface Mail {
   from: string

@@ -1,5 +1,5 @@
 import { isBounceNotice } from './bounce-notice.ts'
-import { mostRecipients, type ReportAction, type ReportedRecipient } from './feedback-report.ts'
+import { mostRecipients, type DeliveryAction, type ReportedRecipient } from './feedback.ts'
 import { phaseText } from './reported-phase.ts'
 import { isOfAnother } from './recipient-mentions.ts'
 import { reportedRecipient } from './reported-recipient.ts'
@@ -54,5 +54,5 @@ function once(recipients: ReportedRecipient[]): ReportedRecipient[] {
   return [...byAddress.values()]
 }
 
-const weights: Record<ReportAction, number> = { delivered: 0, relayed: 0, expanded: 0, delayed: 1, failed: 2 }
+const weights: Record<DeliveryAction, number> = { delivered: 0, relayed: 0, expanded: 0, delayed: 1, failed: 2 }
 const weightOf = ({ action, hard }: ReportedRecipient): number => weights[action] * 2 + Number(hard)

@@ -1,5 +1,5 @@
-import { decidingRule, judgedBy } from '../bounce/classify-refusal.ts'
-import type { Judgement, Refusal } from '../bounce/refusal.ts'
+import { decidingRule, judgedBy } from './classify-refusal.ts'
+import type { Judgement, Refusal } from './refusal.ts'
 import { domainOf } from '../smtp/address.ts'
 
 /**

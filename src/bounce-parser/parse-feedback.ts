@@ -1,5 +1,5 @@
 import { isAutomatic, isDispositionNotification, isPersonalReply } from './automatic-reply.ts'
-import { mostRecipients, type FeedbackClass, type FeedbackReport, type ProvenRecipient, type ReportedRecipient } from './feedback-report.ts'
+import { mostRecipients, type FeedbackClass, type Feedback, type ProvenRecipient, type ReportedRecipient } from './feedback.ts'
 import { withGivenUp } from './given-up.ts'
 import { originalMessage } from './original-message.ts'
 import { parseBounceText } from './parse-bounce-text.ts'
@@ -15,7 +15,7 @@ import { headerValue, headerValues, type ReturnedMessage } from './returned-mess
  * known by their parts, whatever their header calls them (every report of a mail system is an automatic reply too, RFC
  * 3834 5); what a person's mailbox answers by itself is no bounce, whatever it quotes; only then do words count.
  */
-export function parseFeedback(message: ReturnedMessage, about: ProvenRecipient | null = null): FeedbackReport {
+export function parseFeedback(message: ReturnedMessage, about: ProvenRecipient | null = null): Feedback {
   const complaint = parseComplaint(message)
   if (complaint) {
     const { feedbackType, reportedBy, addresses, reversePath } = complaint
@@ -37,7 +37,7 @@ export function parseFeedback(message: ReturnedMessage, about: ProvenRecipient |
 }
 
 /** A status, and what its text tells of recipients of whom the status says nothing in words, or may be wrong. */
-function deliveryReport(message: ReturnedMessage, reported: ReportedRecipient[], about: ProvenRecipient | null): FeedbackReport {
+function deliveryReport(message: ReturnedMessage, reported: ReportedRecipient[], about: ProvenRecipient | null): Feedback {
   const isClear = reported.length > 0 && !reported.some((recipient) => saysNothing(recipient) || recipient.hard)
   const told = isClear
     ? []
@@ -57,7 +57,7 @@ function deliveryReport(message: ReturnedMessage, reported: ReportedRecipient[],
 }
 
 /** Some reports name nobody; then it is whom the message was addressed to, where that is one. */
-function statusWithoutRecipients(message: ReturnedMessage, told: ReportedRecipient[], about: ProvenRecipient | null): FeedbackReport {
+function statusWithoutRecipients(message: ReturnedMessage, told: ReportedRecipient[], about: ProvenRecipient | null): Feedback {
   if (told.length > 0) return reportOf(message, classOf(told), told)
   const [address, ...others] = about ? [null] : reportedAddresses(headerValues(originalMessage(message).headers, 'to'))
   if (address === undefined || others.length > 0) return reportOf(message, 'not-bounce')
@@ -93,7 +93,7 @@ const unexplained = { hard: false, status: null, category: 'other', smtpCode: nu
 /** Whoever complains has got the message. */
 const complained = (address: string): ReportedRecipient => ({ address, action: 'delivered', ...unexplained })
 
-function reportOf(message: ReturnedMessage, feedbackClass: FeedbackClass, recipients: ReportedRecipient[] = []): FeedbackReport {
+function reportOf(message: ReturnedMessage, feedbackClass: FeedbackClass, recipients: ReportedRecipient[] = []): Feedback {
   const { reference, unsubscribe, reversePath, messageId } = originalMessage(message)
   return {
     class: feedbackClass,

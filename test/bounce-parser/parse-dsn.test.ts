@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { parseDsn } from '../../src/feedback/parse-dsn.ts'
-import type { ReturnedMessage } from '../../src/feedback/returned-message.ts'
+import { parseDsn } from '../../src/bounce-parser/parse-dsn.ts'
+import type { ReturnedMessage } from '../../src/bounce-parser/returned-message.ts'
 
 const dsn = (status: string, text = ''): ReturnedMessage => ({
   headers: [],

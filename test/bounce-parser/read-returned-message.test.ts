@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { readReturnedMessage } from '../../src/feedback/read-returned-message.ts'
+import { readReturnedMessage } from '../../src/bounce-parser/read-returned-message.ts'
 
 const read = (...lines: (string | Buffer)[]) =>
   readReturnedMessage(Buffer.concat(lines.map((line) => Buffer.concat([Buffer.from(line), Buffer.from('\r\n')]))))

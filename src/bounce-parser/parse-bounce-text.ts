@@ -1,6 +1,6 @@
 import { isBounceNotice, isProvenNotice } from './bounce-notice.ts'
 import { reportWords, saidAction } from './bounce-words.ts'
-import type { ProvenRecipient, ReportedRecipient } from './feedback-report.ts'
+import type { ProvenRecipient, ReportedRecipient } from './feedback.ts'
 import { namedRecipients, type NamedRecipient } from './named-recipients.ts'
 import { originalMessage, type OriginalMessage } from './original-message.ts'
 import { reportLines } from './report-text.ts'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { reportedAddress } from '../../src/feedback/reported-address.ts'
+import { reportedAddress } from '../../src/bounce-parser/reported-address.ts'
 
 it.each([
   ['rfc822; user@example.com', 'user@example.com'],

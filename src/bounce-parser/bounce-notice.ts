@@ -1,4 +1,4 @@
-import type { SaidWords } from '../bounce/said-phrases.ts'
+import type { SaidWords } from './said-phrases.ts'
 import { hasNullReversePath, isAutomatic, isFromMailSystem } from './automatic-reply.ts'
 import { isAboutOtherThings, reportWords, says, saysNotDelivered, senderWords, speaksToReader } from './bounce-words.ts'
 import { reportedAddress } from './reported-address.ts'

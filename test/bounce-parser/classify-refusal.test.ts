@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
-import { classifyRefusal } from '../../src/bounce/classify-refusal.ts'
-import type { BounceCategory, RefusalPhase } from '../../src/bounce/refusal.ts'
+import { classifyRefusal } from '../../src/bounce-parser/classify-refusal.ts'
+import type { BounceCategory, RefusalPhase } from '../../src/bounce-parser/refusal.ts'
 import { enhancedCodeOf } from '../../src/smtp/reply.ts'
 
 const replies = readFileSync(new URL('../fixtures/refusals/replies.txt', import.meta.url), 'utf8')

@@ -1,4 +1,4 @@
-import type { RefusalPhase } from '../bounce/refusal.ts'
+import type { RefusalPhase } from './refusal.ts'
 
 /** `in reply to RCPT TO`, `after pipelined DATA`, `SMTP error, RCPT TO`. */
 const at = String.raw`\b(?:in (?:reply|response) to|after|during|at|on|while sending|SMTP error,) (?:the )?(?:pipelined )?(?:initial )?`

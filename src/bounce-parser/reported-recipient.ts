@@ -1,7 +1,7 @@
-import type { Refusal } from '../bounce/refusal.ts'
+import type { Refusal } from './refusal.ts'
 import { domainOf } from '../smtp/address.ts'
 import { isGeneric, parseDiagnostic, statusCodeOf, type Diagnostic } from './diagnostic.ts'
-import { longestReason, type ReportAction, type ReportedRecipient } from './feedback-report.ts'
+import { longestReason, type DeliveryAction, type ReportedRecipient } from './feedback.ts'
 import { judgeRefusal } from './judge-refusal.ts'
 import { reportedAddress } from './reported-address.ts'
 import { reportedPhase, type PhaseText } from './reported-phase.ts'
@@ -68,7 +68,7 @@ function isOwnFinding(fields: StatusFields, { code }: Diagnostic): boolean {
 const decidingCode = (status: string | null, { enhancedCode }: Diagnostic): string | null =>
   isGeneric(enhancedCode) ? (status ?? enhancedCode) : enhancedCode
 
-const actions: [RegExp, ReportAction][] = [
+const actions: [RegExp, DeliveryAction][] = [
   [/^(?:fail|undeliver|error|bounce)/i, 'failed'],
   [/^(?:delay|defer)/i, 'delayed'],
   [/^deliver/i, 'delivered'],
@@ -77,7 +77,7 @@ const actions: [RegExp, ReportAction][] = [
 ]
 
 /** Where the action is missing or no such word, or speaks of success though all else speaks of failure, the codes decide. */
-function actionOf(action: string | undefined, status: string | null, { code, enhancedCode }: Diagnostic): ReportAction {
+function actionOf(action: string | undefined, status: string | null, { code, enhancedCode }: Diagnostic): DeliveryAction {
   const written = actions.find(([pattern]) => pattern.test((action ?? '').trim()))?.[1]
   const classes = [status?.[0], enhancedCode?.[0], code === null ? undefined : String(code)[0]].filter((digit) => digit !== undefined)
   const isSuccess = written === 'delivered' || written === 'relayed' || written === 'expanded'

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { phrasesOf, saidWords, type Phrases, type SaidWords } from '../bounce/said-phrases.ts'
+import { phrasesOf, saidWords, type Phrases, type SaidWords } from './said-phrases.ts'
 
 /** UTF-16 units of a report that are looked through for phrases. */
 const longestReport = 16 * 1024

@@ -1,4 +1,4 @@
-import type { Complaint } from './feedback-report.ts'
+import type { Complaint } from './feedback.ts'
 import { originalMessage, type OriginalMessage } from './original-message.ts'
 import { reportedAddress, reportedAddresses } from './reported-address.ts'
 import { headerValue, headerValues, type ReturnedMessage } from './returned-message.ts'

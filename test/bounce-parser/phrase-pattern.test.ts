@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { firstWordsOf, patternOf } from '../../src/bounce/phrase-pattern.ts'
-import { phrasesOf, saidWords } from '../../src/bounce/said-phrases.ts'
+import { firstWordsOf, patternOf } from '../../src/bounce-parser/phrase-pattern.ts'
+import { phrasesOf, saidWords } from '../../src/bounce-parser/said-phrases.ts'
 
 const terms = { user: ['user', 'e-mail address'] }
 const isIn = (phrase: string, text: string): boolean => phrasesOf([phrase], terms)(saidWords(text))

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it, test } from 'vitest'
-import { bounceRules } from '../../src/bounce/bounce-rules.ts'
-import { classifyRefusal, decidingRule } from '../../src/bounce/classify-refusal.ts'
-import { firstWordsOf, patternOf } from '../../src/bounce/phrase-pattern.ts'
-import type { Refusal } from '../../src/bounce/refusal.ts'
+import { bounceRules } from '../../src/bounce-parser/bounce-rules.ts'
+import { classifyRefusal, decidingRule } from '../../src/bounce-parser/classify-refusal.ts'
+import { firstWordsOf, patternOf } from '../../src/bounce-parser/phrase-pattern.ts'
+import type { Refusal } from '../../src/bounce-parser/refusal.ts'
 
 const { rules, rulesWithoutCode, enhancedCodes } = bounceRules()
 const all = [...rules, ...rulesWithoutCode]

@@ -1,4 +1,4 @@
-import type { ReportedRecipient } from './feedback-report.ts'
+import type { ReportedRecipient } from './feedback.ts'
 import { textOf, type ReturnedMessage } from './returned-message.ts'
 
 /**

@@ -5,7 +5,7 @@ import { concernedRecipients, isSystemPath, type Feedback } from '../src/bounce-
 import { matchReport } from '../src/feedback/match-report.ts'
 import { parseFeedback } from '../src/bounce-parser/parse-feedback.ts'
 import { readReturnedMessage } from '../src/bounce-parser/read-returned-message.ts'
-import { headerValue } from '../src/bounce-parser/returned-message.ts'
+import { bounceVocabulary } from '../src/bounce-vocabulary.ts'
 import { suppressAfterBounce } from '../src/suppression/suppression-policy.ts'
 
 /**
@@ -55,7 +55,7 @@ const withCrlf = (document: Buffer): Buffer => Buffer.from(document.toString('la
 async function score(label: Label, lineEnds: string, document: Buffer): Promise<Scored> {
   const start = performance.now()
   try {
-    const report = parseFeedback(await readReturnedMessage(document))
+    const report = parseFeedback(await readReturnedMessage(document, bounceVocabulary()))
     return { label, lineEnds, report, fault: null, ms: performance.now() - start }
   } catch (error) {
     return { label, lineEnds, report: null, fault: String(error), ms: performance.now() - start }
@@ -142,9 +142,9 @@ const policy = { hardBounces: true, complaints: true, softBounces: 0, expiry: 0 
 
 /** What follows where this message comes to the address that our mail to this recipient left from. */
 async function replay(label: Label, recipient: LabelledRecipient, document: Buffer): Promise<Replayed> {
-  const message = await readReturnedMessage(document)
+  const message = await readReturnedMessage(document, bounceVocabulary())
   const forwardPath = isUnknown(recipient.address) ? 'unknown@recipient.invalid' : (recipient.address ?? '')
-  const reversePath = /<([^<>]+)>/.exec(headerValue(message, 'return-path'))?.[1] ?? null
+  const reversePath = /<([^<>]+)>/.exec(message.field('return-path'))?.[1] ?? null
   const reading = parseFeedback(message, { forwardPath, isFromSystem: isSystemPath(reversePath) })
   const state = { forwardPath, state: 'delivered' as const, isInHand: false, deliveredAt: 1, complainedAt: null }
   const consequence = matchReport(reading, state, 'envelope')

@@ -1,7 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { bounceRules } from '../../src/bounce-parser/bounce-rules.ts'
-import { decidingRule, classifyRefusal } from '../../src/bounce-parser/classify-refusal.ts'
 import type { Refusal } from '../../src/bounce-parser/refusal.ts'
 import { parseReply } from '../../src/dns/dns-message.ts'
 import { ReportFault } from '../../src/domain-report/domain-report.ts'
@@ -15,6 +13,7 @@ import { parseComplaint } from '../../src/bounce-parser/parse-complaint.ts'
 import { parseDsn } from '../../src/bounce-parser/parse-dsn.ts'
 import { parseFeedback } from '../../src/bounce-parser/parse-feedback.ts'
 import { readReturnedMessage } from '../../src/bounce-parser/read-returned-message.ts'
+import { bounceRules, bounceVocabulary } from '../../src/bounce-vocabulary.ts'
 import type { ReportedRecipient } from '../../src/bounce-parser/feedback.ts'
 import { returnPathRecipient } from '../../src/feedback/return-path-recipient.ts'
 import type { ReturnedMessage } from '../../src/bounce-parser/returned-message.ts'
@@ -47,7 +46,7 @@ const lines = (...all: string[]): Promise<Buffer[]> => Promise.resolve(all.map((
 
 const mails = (): Buffer[] => [...filesIn('dsn'), ...filesIn('arf'), ...filesIn('freeform')]
 const readMails = async (): Promise<Buffer[]> => {
-  const messages = await Promise.all(mails().map((mail) => readReturnedMessage(mail)))
+  const messages = await Promise.all(mails().map((mail) => readReturnedMessage(mail, bounceVocabulary())))
   return messages.map((message) => Buffer.from(textOfMessage(message)))
 }
 
@@ -80,8 +79,8 @@ function refusalOf(input: string): Refusal {
 
 function classify(input: Buffer): string {
   const refusal = refusalOf(input.toString())
-  const { category, hard } = classifyRefusal(refusal)
-  const rule = decidingRule(refusal)
+  const { category, hard } = bounceRules().classify(refusal)
+  const rule = bounceRules().deciding(refusal)
   return `${category} ${hard} ${'name' in rule ? rule.name : rule.code}`
 }
 
@@ -91,14 +90,14 @@ const refusalText = ({ phase, code, enhancedCode, text: words, remoteHost }: Par
 async function readWhole(input: Buffer): Promise<string> {
   let message: ReturnedMessage
   try {
-    message = await readReturnedMessage(input)
+    message = await readReturnedMessage(input, bounceVocabulary())
   } catch (error) {
     // What it declares; the child that runs it makes `invalid_message` of it. A TypeError would be a fault of ours.
     if ((error as Error).constructor === Error) return 'unreadable'
     throw error
   }
-  const report = parseFeedback(message)
-  return `${report.class} ${ofRecipients(report.recipients)} ${Math.min(message.parts.length, 8)}`
+  const feedback = parseFeedback(message)
+  return `${feedback.class} ${ofRecipients(feedback.recipients)} ${Math.min(message.parts.length, 8)}`
 }
 
 /** What a report of domains may be refused with. */
@@ -133,12 +132,7 @@ export const targets: Record<string, Target> = {
   }),
   text: messageTarget((message) => ofRecipients(parseBounceText(message))),
   classify: {
-    seeds: () =>
-      lines(
-        ...bounceRules()
-          .rules.concat(bounceRules().rulesWithoutCode)
-          .map(({ example }) => refusalText(example ?? {})),
-      ),
+    seeds: () => lines(...bounceRules().all.map(({ example }) => refusalText(example ?? {}))),
     longest: 16 * 1024,
     run: classify,
   },

@@ -1,7 +1,6 @@
-import { readFileSync } from 'node:fs'
-import { patternOf } from './phrase-pattern.ts'
+import { PhraseBook } from './phrase-book.ts'
 import type { Judgement, Refusal, RefusalPhase } from './refusal.ts'
-import { phrasesOf, type Phrases } from './said-phrases.ts'
+import { wordsOf } from './reply-words.ts'
 
 /** A rule as it is written in config/bounce-rules.json; everything that it names must fit. */
 export interface BounceRule extends Judgement {
@@ -13,13 +12,13 @@ export interface BounceRule extends Judgement {
   enhancedCodes?: string[]
   /** Domains that the remote host is in. */
   hosts?: string[]
-  /** Phrases of which one is in the text; see `patternOf`. */
+  /** Phrases of which one is in the text; see `PhraseBook`. */
   says?: string[]
   /** The same phrases in other languages than English, by language, each with a reply of its own. */
   languages?: Record<string, { says: string[]; example: BounceRule['example'] }>
   /** Phrases of which none is in the text. */
   unless?: string[]
-  /** What a report must show besides the words for them to be hard: see `judgeRefusal`. */
+  /** What a report must show besides the words for them to be hard: see `judgeReported`. */
   shown?: 'address' | 'domain'
   /** The reply that the rule was made for; absent where its languages have theirs. */
   example?: Pick<Refusal, 'phase' | 'text'> & Partial<Refusal>
@@ -32,9 +31,10 @@ export interface EnhancedCode extends Judgement {
   meaning: string
 }
 
-interface RuleSource {
+/** The content of config/bounce-rules.json. */
+export interface BounceRuleSource {
   terms: Record<string, string[]>
-  /** What systems write before every reply they quote, and what means nothing. */
+  /** What systems write before every reply they quote, and what means nothing: words, and alternatives in brackets. */
   ignored: string[]
   /** What stands above an enhanced code. In order: the first that fits decides. */
   rules: BounceRule[]
@@ -43,31 +43,83 @@ interface RuleSource {
   rulesWithoutCode: BounceRule[]
 }
 
-interface BounceRules extends Omit<RuleSource, 'terms' | 'ignored' | 'enhancedCodes'> {
-  ignored: RegExp
-  enhancedCodes: Map<string, EnhancedCode>
-  /** What a rule says, and what it must not say. */
-  phrases: Map<BounceRule, { says: Phrases | null; unless: Phrases | null }>
-}
+/** What refusals mean, the same for a reply and for a report. */
+export class BounceRules {
+  readonly #source: BounceRuleSource
+  readonly #phrases: PhraseBook<string>
+  readonly #ignored: RegExp
 
-let compiled: BounceRules | undefined
+  constructor(source: BounceRuleSource) {
+    this.#source = source
+    this.#phrases = new PhraseBook(this.all.flatMap(phrasesOf), source.terms)
+    this.#ignored = new RegExp(` (?:${source.ignored.join('|')})(?= )`, 'g')
+  }
 
-/** The rules of config/bounce-rules.json, read when they are first asked for; their patterns are made when a text needs them. */
-export function bounceRules(): BounceRules {
-  compiled ??= compile(JSON.parse(readFileSync(new URL('../../config/bounce-rules.json', import.meta.url), 'utf8')) as RuleSource)
-  return compiled
-}
+  /**
+   * The first rule that fits decides, else the enhanced code, else the rules for refusals without one. A 4yz that says in plain words
+   * that there is no such address is judged hard too; whether the mail is given up for it is for the caller to say.
+   */
+  classify(refusal: Refusal): Judgement {
+    return judgementOf(this.deciding(refusal), refusal)
+  }
 
-const saidBy = ({ says, languages }: BounceRule): string[] | undefined =>
-  says ?? (languages && Object.values(languages).flatMap((language) => language.says))
+  /** All rules, in their order. */
+  get all(): readonly BounceRule[] {
+    return [...this.#source.rules, ...this.#source.rulesWithoutCode]
+  }
 
-function compile({ terms, ignored, rules, enhancedCodes, rulesWithoutCode }: RuleSource): BounceRules {
-  const prepare = (phrases: string[] | undefined): Phrases | null => (phrases ? phrasesOf(phrases, terms) : null)
-  return {
-    ignored: new RegExp(patternOf(ignored, terms), 'g'),
-    rules,
-    rulesWithoutCode,
-    enhancedCodes: new Map(enhancedCodes.map((entry) => [entry.code, entry])),
-    phrases: new Map([...rules, ...rulesWithoutCode].map((rule) => [rule, { says: prepare(saidBy(rule)), unless: prepare(rule.unless) }])),
+  /** The rule or the code that decides. */
+  deciding(refusal: Refusal): BounceRule | EnhancedCode {
+    const { rules, rulesWithoutCode } = this.#source
+    const words = ` ${wordsOf(refusal.text).join(' ')} `.replace(this.#ignored, '')
+    const said = this.#phrases.saidIn(words.trim().split(' '))
+    const fits = (rule: BounceRule): boolean => isFor(rule, refusal) && isSaid(rule, said)
+    const found = rules.find(fits) ?? this.#meaningOf(refusal.enhancedCode) ?? rulesWithoutCode.find(fits)
+    if (!found) throw new RangeError('The last rule of rulesWithoutCode must fit every refusal.')
+    return found
+  }
+
+  /**
+   * Of `5.7.606`, which is not registered, what is registered for `5.7.0`. A detail of 0 and what belongs to `other` say nothing;
+   * 4.1.1 alone is not for ever.
+   */
+  #meaningOf(enhancedCode: string | null): EnhancedCode | undefined {
+    const [status, subject, detail] = enhancedCode?.split('.') ?? []
+    if (!subject || !detail || detail === '0') return undefined
+    const registered = (form: string): EnhancedCode | undefined => this.#source.enhancedCodes.find(({ code }) => code === form)
+    const found = registered(`${subject}.${detail}`) ?? registered(`${subject}.0`)
+    return found && found.category !== 'other' ? { ...found, hard: found.hard && status === '5' } : undefined
   }
 }
+
+/** What a refusal means that this rule or code decides. */
+export function judgementOf(deciding: BounceRule | EnhancedCode, { phase, code }: Refusal): Judgement {
+  const { category, hard } = deciding
+  // Whether an address exists is told at RCPT or, by some, after the data; a refusal before that is about us. Of the recipient's
+  // domain and host speak RFC 7505 4.1 and RFC 7504 3, whenever they are said.
+  const isBeforeRecipient = phase === 'banner' || phase === 'ehlo' || phase === 'starttls' || phase === 'mail'
+  if (hard && isBeforeRecipient && code !== 521 && code !== 556) return { category: 'policy', hard: false }
+  return 'shown' in deciding && deciding.shown === 'address' ? { category, hard, inWords: true } : { category, hard }
+}
+
+const unlessName = (name: string): string => `unless ${name}`
+
+function phrasesOf({ name, says = [], languages = {}, unless = [] }: BounceRule): [string, string[]][] {
+  return [
+    [name, [says, ...Object.values(languages).map((language) => language.says)].flat()],
+    [unlessName(name), unless],
+  ]
+}
+
+const isSaid = ({ name, says, languages }: BounceRule, said: ReadonlySet<string>): boolean =>
+  (said.has(name) || !(says ?? languages)) && !said.has(unlessName(name))
+
+function isFor({ phases, codes, enhancedCodes, hosts }: BounceRule, { phase, code, enhancedCode, remoteHost }: Refusal): boolean {
+  if (phases && !phases.includes(phase)) return false
+  if (codes && !(code !== null && (codes.includes(code) || codes.includes(Math.floor(code / 100))))) return false
+  if (enhancedCodes && !formsOf(enhancedCode).some((form) => enhancedCodes.includes(form))) return false
+  return !hosts || (remoteHost !== null && hosts.some((domain) => remoteHost === domain || remoteHost.endsWith(`.${domain}`)))
+}
+
+/** `5.1.1` is also `1.1` and `1`. */
+const formsOf = (code: string | null): string[] => (code === null ? [] : [code, code.slice(2), code.split('.')[1] ?? ''])

@@ -1,5 +1,6 @@
 import { mostRecipients } from './feedback.ts'
 import { isOfAnother, mentionKinds, mentionsIn, type RecipientMention } from './recipient-mentions.ts'
+import type { ReportPhrases } from './report-phrases.ts'
 import { isDialogue } from './smtp-transcript.ts'
 
 /** A recipient that a report names, and what it says of them. */
@@ -31,10 +32,14 @@ const weightOf = ({ kind }: RecipientMention): number => mentionKinds.indexOf(ki
  * Recipients that the lines of a report name, each with what is said of them: those of the most telling kind of mention
  * that there is. An address that just stands there counts only where it is known to have been written to.
  */
-export function namedRecipients(lines: readonly string[], { others, writtenTo, failed }: KnownAddresses): NamedRecipient[] {
+export function namedRecipients(
+  lines: readonly string[],
+  { others, writtenTo, failed }: KnownAddresses,
+  phrases: ReportPhrases,
+): NamedRecipient[] {
   const isCandidate = ({ address, kind }: RecipientMention): boolean =>
     !others.has(address.toLowerCase()) && (kind !== 'named' || writtenTo.has(address.toLowerCase()))
-  const mentions = lines.flatMap(mentionsIn).filter(isCandidate)
+  const mentions = lines.flatMap((line, index) => mentionsIn(line, index, phrases)).filter(isCandidate)
   const highest = Math.max(...mentions.map(weightOf))
   const byAddress = Map.groupBy(mentions, ({ address }) => address.toLowerCase())
   const decisive = [...byAddress].filter(([address, own]) => failed.has(address) || own.some((mention) => weightOf(mention) === highest))

@@ -23,9 +23,8 @@ const usualField = /^(?:return-path|received|message-id|dkim-signature|from|to|s
 const mostFields = 1000
 
 /** The message that came back, with its header where there is one. */
-export function originalMessage({ parts }: ReturnedMessage): OriginalMessage {
-  const attached = parts.find(({ contentType }) => messageTypes.test(contentType))
-  const text = attached?.content ?? textOriginal(parts.find(({ contentType }) => contentType === 'text/plain')?.content ?? '')
+export function originalMessage(message: ReturnedMessage): OriginalMessage {
+  const text = message.part(messageTypes)?.content ?? textOriginal(message.part(/^text\/plain$/)?.content ?? '')
   const headers = headerOf(text)
   const value = (name: string): string | null => headers.find((each) => each.name === name)?.value || null
   return {

@@ -1,12 +1,12 @@
 import { isBounceNotice, isProvenNotice } from './bounce-notice.ts'
-import { reportWords, saidAction } from './bounce-words.ts'
 import type { ProvenRecipient, ReportedRecipient } from './feedback.ts'
 import { namedRecipients, type NamedRecipient } from './named-recipients.ts'
 import { originalMessage, type OriginalMessage } from './original-message.ts'
+import { saidAction } from './report-phrases.ts'
 import { reportLines } from './report-text.ts'
 import { reportedAddresses } from './reported-address.ts'
-import { phaseText } from './reported-phase.ts'
-import { headerValue, headerValues, type HeaderField, type ReturnedMessage } from './returned-message.ts'
+import { PhaseText } from './reported-phase.ts'
+import { valuesOf, type HeaderField, type ReturnedMessage } from './returned-message.ts'
 import { toldRecipient } from './told-recipient.ts'
 
 /** Of the message that came back; a Message-ID looks like an address. */
@@ -25,12 +25,13 @@ export function parseBounceText(
 ): ReportedRecipient[] {
   const lines = reportLines(message)
   const text = lines.join('\n')
-  const words = reportWords(text)
-  const isProven = about?.isFromSystem === true && isProvenNotice(message, about.forwardPath, text, words)
-  if (!isProven && !isBounceNotice(message, text, words)) return []
+  const isProven = about?.isFromSystem === true && isProvenNotice(message, about.forwardPath, text)
+  if (!isProven && !isBounceNotice(message, text)) return []
   const named = recipientsOf(message, lines, failed)
   const recipients = about === null ? named : [provenRecipient(named, about.forwardPath, originalMessage(message))]
-  const report = { text, phase: phaseText(text), action: saidAction(words), isOnly: recipients.length === 1 }
+  const { vocabulary } = message
+  const action = saidAction(vocabulary.phrases.saidIn(text))
+  const report = { text, phase: new PhaseText(text), action, isOnly: recipients.length === 1, vocabulary }
   const told = recipients.map((recipient) => toldRecipient(recipient, report))
   return isTranscriptForOperator(message) ? told.map((recipient) => ({ ...recipient, hard: false })) : told
 }
@@ -50,7 +51,7 @@ function provenRecipient(
 
 /** Postfix tells its operator of other clients' sessions too, so that nobody knows whose mail was refused. */
 const isTranscriptForOperator = (message: ReturnedMessage): boolean =>
-  headerValue(message, 'subject').startsWith('Postfix SMTP server: errors from ')
+  message.field('subject').startsWith('Postfix SMTP server: errors from ')
 
 function recipientsOf(message: ReturnedMessage, lines: string[], known: readonly string[]): NamedRecipient[] {
   const original = originalMessage(message).headers
@@ -59,9 +60,11 @@ function recipientsOf(message: ReturnedMessage, lines: string[], known: readonly
   const senders = addressesOf(message.headers, ['to']).concat(addressesOf(original, senderFields))
   const listed = addressesOf(message.headers, ['x-failed-recipients'])
   const failed = new Set(listed.concat(known.map((address) => address.toLowerCase())))
-  const strangers = namedRecipients(lines, { writtenTo, failed, others: new Set(systems.concat(senders)) })
+  const namedBut = (others: string[]): NamedRecipient[] =>
+    namedRecipients(lines, { writtenTo, failed, others: new Set(others) }, message.vocabulary.phrases)
+  const strangers = namedBut(systems.concat(senders))
   // Who writes to themselves is sender and recipient.
-  const named = strangers.length > 0 ? strangers : namedRecipients(lines, { writtenTo, failed, others: new Set(systems) })
+  const named = strangers.length > 0 ? strangers : namedBut(systems)
   if (listed.length > 0)
     return listed.map((address) => named.find((one) => one.address?.toLowerCase() === address) ?? { address, reason: '' })
   if (named.length > 0) return named
@@ -70,4 +73,4 @@ function recipientsOf(message: ReturnedMessage, lines: string[], known: readonly
 
 /** In lower case. */
 const addressesOf = (headers: readonly HeaderField[], names: string[]): string[] =>
-  names.flatMap((name) => reportedAddresses(headerValues(headers, name))).map((address) => address.toLowerCase())
+  names.flatMap((name) => reportedAddresses(valuesOf(headers, name))).map((address) => address.toLowerCase())

@@ -1,7 +1,7 @@
 import type { Complaint } from './feedback.ts'
 import { originalMessage, type OriginalMessage } from './original-message.ts'
 import { reportedAddress, reportedAddresses } from './reported-address.ts'
-import { headerValue, headerValues, type ReturnedMessage } from './returned-message.ts'
+import { valuesOf, type ReturnedMessage } from './returned-message.ts'
 
 /** What a complaint says, as far as it says it. */
 interface ParsedComplaint extends Complaint {
@@ -18,7 +18,7 @@ interface ParsedComplaint extends Complaint {
 export function parseComplaint(message: ReturnedMessage): ParsedComplaint | null {
   const content = feedbackReportIn(message)
   if (content !== null) return reportComplaint(content, originalMessage(message))
-  if (/^true$/i.test(headerValue(message, 'x-apple-unsubscribe'))) return clientOptOut(message)
+  if (/^true$/i.test(message.field('x-apple-unsubscribe'))) return clientOptOut(message)
   return isOlderForm(message) ? olderComplaint(message) : null
 }
 
@@ -76,7 +76,7 @@ const mailboxFields = ['x-hmxmroriginalrecipient', 'to', 'x-original-to', 'deliv
 
 /** What was addressed to its own sender was for others. */
 function recipientsOf({ headers }: OriginalMessage): string[] {
-  const addressesOf = (name: string): string[] => reportedAddresses(headerValues(headers, name))
+  const addressesOf = (name: string): string[] => reportedAddresses(valuesOf(headers, name))
   const senders = addressesOf('from')
   const named = mailboxFields.map((name) => addressesOf(name).filter((address) => isAddress(address) && !senders.includes(address)))
   return named.find((addresses) => addresses.length > 0) ?? []
@@ -86,7 +86,7 @@ function recipientsOf({ headers }: OriginalMessage): string[] {
 const clientOptOut = ({ headers }: ReturnedMessage): ParsedComplaint => ({
   feedbackType: 'opt-out',
   reportedBy: null,
-  addresses: reportedAddresses(headerValues(headers, 'from')),
+  addresses: reportedAddresses(valuesOf(headers, 'from')),
   reversePath: null,
 })
 
@@ -103,12 +103,12 @@ function isOlderForm(message: ReturnedMessage): boolean {
   const original = originalMessage(message)
   if (original.headers.some(({ name }) => name === 'x-hmxmroriginalrecipient')) return true
   const brings = message.parts.some(({ contentType }) => contentType === 'message/rfc822') || original.headers.length > 2
-  const from = reportedAddress(headerValue(message, 'from')) ?? ''
-  const isLoop = complainers.test(from) || /scomp|feedback|fbl/i.test(headerValue(message, 'x-loop'))
-  return brings && isLoop && complaintSubject.test(headerValue(message, 'subject'))
+  const from = reportedAddress(message.field('from')) ?? ''
+  const isLoop = complainers.test(from) || /scomp|feedback|fbl/i.test(message.field('x-loop'))
+  return brings && isLoop && complaintSubject.test(message.field('subject'))
 }
 
 function olderComplaint(message: ReturnedMessage): ParsedComplaint {
-  const reportedBy = reportedAddress(headerValue(message, 'from'))
+  const reportedBy = reportedAddress(message.field('from'))
   return { feedbackType: 'abuse', reportedBy, addresses: recipientsOf(originalMessage(message)), reversePath: null }
 }

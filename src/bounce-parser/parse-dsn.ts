@@ -1,9 +1,9 @@
 import { isBounceNotice } from './bounce-notice.ts'
 import { mostRecipients, type DeliveryAction, type ReportedRecipient } from './feedback.ts'
-import { phaseText } from './reported-phase.ts'
+import { PhaseText } from './reported-phase.ts'
 import { isOfAnother } from './recipient-mentions.ts'
 import { reportedRecipient } from './reported-recipient.ts'
-import { headerValue, textOf, type ReturnedMessage } from './returned-message.ts'
+import type { ReturnedMessage } from './returned-message.ts'
 import { parseStatusFields, statusWithin, type StatusFields } from './status-fields.ts'
 
 /**
@@ -15,15 +15,15 @@ export function parseDsn(message: ReturnedMessage): ReportedRecipient[] | null {
   const labelled = message.parts.filter(({ contentType }) => /^(?:message|text)\/(?:global-|x-)?delivery-status$/.test(contentType))
   const contents = labelled.length > 0 ? labelled.map(({ content }) => content) : statusesWithin(message)
   if (contents.length === 0) return null
-  const text = phaseText(textOf(message))
+  const text = new PhaseText(message.text)
   const told = contents.flatMap(recipientsOf).slice(0, mostRecipients)
-  const recipients = told.map(({ fields, common }) => reportedRecipient(fields, common, text))
+  const recipients = told.map(({ fields, common }) => reportedRecipient(fields, common, { text, rules: message.vocabulary.rules }))
   const isOther = isOfAnother(new Set(recipients.map(({ address }) => (address ?? '').toLowerCase())))
   return once(recipients.map((each) => (isOther(each.reason, each.address ?? '') ? { ...each, hard: false, inWords: undefined } : each)))
 }
 
 function statusesWithin(message: ReturnedMessage): string[] {
-  const isReport = /^multipart\/report\b/i.test(headerValue(message, 'content-type')) || isBounceNotice(message, textOf(message))
+  const isReport = /^multipart\/report\b/i.test(message.field('content-type')) || isBounceNotice(message, message.text)
   if (!isReport) return []
   const readable = message.parts.filter(({ contentType }) => contentType === 'text/plain' || contentType.startsWith('application/'))
   return readable.map(({ content }) => statusWithin(content)).filter((content) => content !== null)

@@ -8,7 +8,7 @@ import { parseDsn } from './parse-dsn.ts'
 import { parseRejection } from './parse-rejection.ts'
 import { parseSesNotification } from './parse-ses-notification.ts'
 import { reportedAddresses } from './reported-address.ts'
-import { headerValue, headerValues, type ReturnedMessage } from './returned-message.ts'
+import { valuesOf, type ReturnedMessage } from './returned-message.ts'
 
 /**
  * What a returned message means. The order decides, since one thing quotes another: a complaint and a delivery status are
@@ -19,21 +19,21 @@ export function parseFeedback(message: ReturnedMessage, about: ProvenRecipient |
   const complaint = parseComplaint(message)
   if (complaint) {
     const { feedbackType, reportedBy, addresses, reversePath } = complaint
-    const report = reportOf(message, 'complaint', addresses.map(complained))
-    const original = { ...report.original, reversePath: report.original.reversePath ?? reversePath }
-    return { ...report, complaint: { feedbackType, reportedBy }, original }
+    const feedback = feedbackOf(message, 'complaint', addresses.map(complained))
+    const original = { ...feedback.original, reversePath: feedback.original.reversePath ?? reversePath }
+    return { ...feedback, complaint: { feedbackType, reportedBy }, original }
   }
   const notification = parseSesNotification(message)
-  if (notification) return { ...reportOf(message, notification.class), ...notification }
+  if (notification) return { ...feedbackOf(message, notification.class), ...notification }
   const rejection = parseRejection(message)
-  if (rejection) return reportOf(message, 'bounce', [rejection])
-  if (isDispositionNotification(message)) return reportOf(message, 'autoreply')
+  if (rejection) return feedbackOf(message, 'bounce', [rejection])
+  if (isDispositionNotification(message)) return feedbackOf(message, 'autoreply')
   const reported = parseDsn(message)
   if (reported) return deliveryReport(message, withGivenUp(reported, message), about)
-  if (isPersonalReply(message)) return reportOf(message, 'autoreply')
+  if (isPersonalReply(message)) return feedbackOf(message, 'autoreply')
   const told = parseBounceText(message, about)
-  if (told.length > 0) return reportOf(message, classOf(told), told)
-  return reportOf(message, isAutomatic(message) ? 'autoreply' : 'not-bounce')
+  if (told.length > 0) return feedbackOf(message, classOf(told), told)
+  return feedbackOf(message, isAutomatic(message) ? 'autoreply' : 'not-bounce')
 }
 
 /** A status, and what its text tells of recipients of whom the status says nothing in words, or may be wrong. */
@@ -53,15 +53,15 @@ function deliveryReport(message: ReturnedMessage, reported: ReportedRecipient[],
     const found = told.find(({ address }) => address !== null && address.toLowerCase() === recipient.address?.toLowerCase()) ?? only
     return found ? withText(recipient, found) : recipient
   })
-  return reportOf(message, classOf(recipients), recipients)
+  return feedbackOf(message, classOf(recipients), recipients)
 }
 
 /** Some reports name nobody; then it is whom the message was addressed to, where that is one. */
 function statusWithoutRecipients(message: ReturnedMessage, told: ReportedRecipient[], about: ProvenRecipient | null): Feedback {
-  if (told.length > 0) return reportOf(message, classOf(told), told)
-  const [address, ...others] = about ? [null] : reportedAddresses(headerValues(originalMessage(message).headers, 'to'))
-  if (address === undefined || others.length > 0) return reportOf(message, 'not-bounce')
-  return reportOf(message, 'bounce', [{ address, action: 'failed', ...unexplained }])
+  if (told.length > 0) return feedbackOf(message, classOf(told), told)
+  const [address, ...others] = about ? [null] : reportedAddresses(valuesOf(originalMessage(message).headers, 'to'))
+  if (address === undefined || others.length > 0) return feedbackOf(message, 'not-bounce')
+  return feedbackOf(message, 'bounce', [{ address, action: 'failed', ...unexplained }])
 }
 
 /** True where the status names nobody, or gives no reason in words. */
@@ -93,13 +93,13 @@ const unexplained = { hard: false, status: null, category: 'other', smtpCode: nu
 /** Whoever complains has got the message. */
 const complained = (address: string): ReportedRecipient => ({ address, action: 'delivered', ...unexplained })
 
-function reportOf(message: ReturnedMessage, feedbackClass: FeedbackClass, recipients: ReportedRecipient[] = []): Feedback {
+function feedbackOf(message: ReturnedMessage, feedbackClass: FeedbackClass, recipients: ReportedRecipient[] = []): Feedback {
   const { reference, unsubscribe, reversePath, messageId } = originalMessage(message)
   return {
     class: feedbackClass,
     recipients: recipients.slice(0, mostRecipients),
     complaint: null,
     original: { reference, unsubscribe, reversePath, messageId },
-    subject: headerValue(message, 'subject').slice(0, 1000),
+    subject: message.field('subject').slice(0, 1000),
   }
 }

@@ -1,7 +1,7 @@
 import { dispositionNotification } from './automatic-reply.ts'
 import { longestReason, type ReportedRecipient } from './feedback.ts'
 import { reportedAddress } from './reported-address.ts'
-import { headerValue, textOf, type ReturnedMessage } from './returned-message.ts'
+import type { ReturnedMessage } from './returned-message.ts'
 import { parseStatusFields } from './status-fields.ts'
 
 /** Done without a person, and deleted (RFC 8098 3.2.6). */
@@ -15,9 +15,9 @@ const rejected = /^auto-replied\s*\(rejected\)/i
  * quotes of that message. It is never hard: what has a filter exists.
  */
 export function parseRejection(message: ReturnedMessage): ReportedRecipient | null {
-  const content = dispositionNotification(message)
-  if (content === undefined || !rejected.test(headerValue(message, 'auto-submitted'))) return null
-  const { message: common, recipients } = parseStatusFields(content)
+  const notification = message.part(dispositionNotification)
+  if (!notification || !rejected.test(message.field('auto-submitted'))) return null
+  const { message: common, recipients } = parseStatusFields(notification.content)
   const valueOf = (name: string): string => (recipients[0]?.get(name) ?? common.get(name))?.[0] ?? ''
   if (!deletedBySystem.test(valueOf('disposition'))) return null
   return {
@@ -27,6 +27,6 @@ export function parseRejection(message: ReturnedMessage): ReportedRecipient | nu
     status: null,
     category: 'policy',
     smtpCode: null,
-    reason: textOf(message).replace(/\s+/g, ' ').trim().slice(0, longestReason),
+    reason: message.text.replace(/\s+/g, ' ').trim().slice(0, longestReason),
   }
 }

@@ -1,9 +1,10 @@
 import { isUtf8 } from 'node:buffer'
 import { mimeLeaves, type MimeLeaf } from '../message/mime-leaves.ts'
 import { repairedMail } from '../message/repaired-mail.ts'
+import { textFromHtml } from '../message/text-from-html.ts'
 import { decodeHeaderText } from '../smtp/encoded-word.ts'
 import { hasNullReversePath, isAutomatic, isFromMailSystem } from './automatic-reply.ts'
-import { headerValue, type HeaderField, type ReturnedMessage, type ReturnedPart } from './returned-message.ts'
+import { ReturnedMessage, type ReturnedPart, type Vocabulary } from './returned-message.ts'
 
 /** Of a message that is a report a dozen parts are many. */
 const mostParts = 64
@@ -69,7 +70,8 @@ const withLineFeeds = (text: string): string => text.replace(/\r\n?/g, '\n')
 
 function partOf({ contentType, charset, content }: MimeLeaf): ReturnedPart {
   const text = decodeText(content.subarray(0, mostContent), charset)
-  return { contentType, content: withLineFeeds(text).slice(0, mostContent) }
+  const lines = withLineFeeds(text)
+  return { contentType, content: (contentType === 'text/html' ? textFromHtml(lines) : lines).slice(0, mostContent) }
 }
 
 /** All behind the header, for a message whose parts cannot be told apart. */
@@ -86,21 +88,20 @@ const startsAsReport = /^content-type:\s*multipart\/report\b/im
  * The report within a mail that is nothing but its wrapping: what a mail system forwards as an attachment, perhaps with a few
  * words. Where a person has written something beside it, it is their mail that came back.
  */
-function forwardedReport(headers: HeaderField[], leaves: readonly MimeLeaf[]): Buffer | undefined {
+function forwardedReport(header: ReturnedMessage, leaves: readonly MimeLeaf[]): Buffer | undefined {
   const [wrapped, ...more] = leaves.filter(
     ({ contentType, content }) => messageTypes.test(contentType) && startsAsReport.test(headerOf(content)),
   )
   if (!wrapped || more.length > 0) return undefined
   const others = leaves.filter((leaf) => leaf !== wrapped && leaf.content.toString('latin1', 0, 4096).trim() !== '')
-  const isWrapping = others.length === 0 || (isBySystem(headers) && others.every(({ contentType }) => contentType.startsWith('text/')))
+  const isWrapping = others.length === 0 || (isBySystem(header) && others.every(({ contentType }) => contentType.startsWith('text/')))
   return isWrapping ? wrapped.content : undefined
 }
 
 /** True of mail that a system sent, by its header. */
-function isBySystem(headers: HeaderField[]): boolean {
-  const message = { headers, parts: [] }
-  if (startsAsReport.test(`content-type: ${headerValue(message, 'content-type')}`)) return false
-  return isFromMailSystem(message) || isAutomatic(message) || hasNullReversePath(message)
+function isBySystem(header: ReturnedMessage): boolean {
+  if (startsAsReport.test(`content-type: ${header.field('content-type')}`)) return false
+  return isFromMailSystem(header) || isAutomatic(header) || hasNullReversePath(header)
 }
 
 function headerOf(content: Buffer): string {
@@ -115,15 +116,15 @@ function headerOf(content: Buffer): string {
  * For a process that may be killed.
  * @throws Error where it is no mail that can be read
  */
-export async function readReturnedMessage(bytes: Buffer, forwards = 0): Promise<ReturnedMessage> {
+export async function readReturnedMessage(bytes: Buffer, vocabulary: Vocabulary, forwards = 0): Promise<ReturnedMessage> {
   const document = repairedMail(bytes)
   const { fields, leaves } = await mimeLeaves(document)
   const headers = fields.map(({ name, line }) => ({
     name: name.trim(),
     value: decodeHeaderText(line.slice(line.indexOf(':') + 1).replace(/\r?\n/g, '')).trim(),
   }))
-  const inner = forwards < mostForwards ? forwardedReport(headers, leaves) : undefined
-  if (inner) return readReturnedMessage(inner, forwards + 1)
+  const inner = forwards < mostForwards ? forwardedReport(new ReturnedMessage(headers, [], vocabulary), leaves) : undefined
+  if (inner) return readReturnedMessage(inner, vocabulary, forwards + 1)
   const parts = leaves.length > 0 ? leaves.slice(0, mostParts).map(partOf) : [bodyOf(document)]
-  return { headers, parts }
+  return new ReturnedMessage(headers, parts, vocabulary)
 }

@@ -1,4 +1,4 @@
-import { says } from './bounce-words.ts'
+import type { ReportPhrases } from './report-phrases.ts'
 
 /** How an address stands in the words of a report; the later, the more it is a recipient that failed. */
 export const mentionKinds = ['named', 'told', 'quoted', 'addressed', 'listed'] as const
@@ -50,21 +50,24 @@ export function isOfAnother(recipients: ReadonlySet<string>): (text: string, add
 const continues = /^[>"'\])]{0,3}\s?[,;]\s{0,3}["'<]{0,2}$/
 
 /** Every address in a line that may be a recipient. Those of a row stand as its first does, and what follows it is said of all. */
-export function mentionsIn(line: string, index: number): RecipientMention[] {
+export function mentionsIn(line: string, index: number, phrases: ReportPhrases): RecipientMention[] {
   const found = Array.from(line.matchAll(address), ({ 0: name, index: start }) => ({ name, start, end: start + name.length }))
   const isInRow = found.map(({ start }, place) => place > 0 && continues.test(line.slice(found[place - 1]?.end, start)))
   return found.flatMap(({ name }, place) => {
     const first = found[isInRow.lastIndexOf(false, place)]
     const next = isInRow.indexOf(false, place + 1)
     const rest = line.slice(found.at(next < 0 ? -1 : next - 1)?.end)
-    const kind = kindOf(name, line.slice(0, first?.start), rest, line)
+    const kind = kindOf({ name, before: line.slice(0, first?.start), rest, line }, phrases)
     return kind === null ? [] : [{ address: name, line: index, kind, rest }]
   })
 }
 
-function kindOf(name: string, before: string, rest: string, line: string): MentionKind | null {
+function kindOf(
+  { name, before, rest, line }: Record<'name' | 'before' | 'rest' | 'line', string>,
+  phrases: ReportPhrases,
+): MentionKind | null {
   const nearby = before.replace(/^.*@[^\s@]*/s, '').slice(-70)
-  if (says(nearby, 'elsewhere') || /^>? (?:is|was) the (?:sender|administrator)/.test(rest)) return null
+  if (phrases.says(nearby, 'elsewhere') || /^>? (?:is|was) the (?:sender|administrator)/.test(rest)) return null
   if (command.test(before)) return 'quoted'
   const [, named = ''] = label.exec(before.slice(-100)) ?? []
   // Of scripts without spaces there is no last word.
@@ -74,13 +77,13 @@ function kindOf(name: string, before: string, rest: string, line: string): Menti
         .split(/[\s-]/)
         .at(-1) ?? '')
     : named
-  if (says(fieldName, 'toField') || /^original\b/i.test(named)) return 'addressed'
-  if (says(fieldName, 'recipientField')) return reply.test(before) ? 'quoted' : 'listed'
+  if (phrases.says(fieldName, 'toField') || /^original\b/i.test(named)) return 'addressed'
+  if (phrases.says(fieldName, 'recipientField')) return reply.test(before) ? 'quoted' : 'listed'
   const isRole = role.test(name)
   if (atBeginning.test(before)) return isRole && rest.replace(/[>\s.]/g, '') === '' ? null : 'listed'
   if (isRole) return behindCode.test(before) ? 'quoted' : null
   if (reply.test(line)) return 'quoted'
-  return says(line, 'notDelivered', 'later', 'ownReason', 'refusalSubject') || (almostAlone.test(before) && !/\p{L}/u.test(rest))
+  return phrases.says(line, 'notDelivered', 'later', 'ownReason', 'refusalSubject') || (almostAlone.test(before) && !/\p{L}/u.test(rest))
     ? 'told'
     : 'named'
 }

@@ -1,7 +1,7 @@
 /** What a text is read of at most, in UTF-16 units: the replies of RFC 5321 4.2 have 512 bytes a line. */
 const longestText = 2000
 /** Ends a sentence; no phrase reaches over it. */
-const sentenceEnd = '.'
+export const sentenceEnd = '.'
 
 const address = /[^\s<>()[\]"',:;]{1,128}@(?:[\p{L}\p{N}_-]{1,63}(?:\.[\p{L}\p{N}_-]{1,63})*)?/gu
 /** `l'adresse`, `n'existe`: two words, unlike `doesn't`. */

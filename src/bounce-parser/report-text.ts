@@ -1,5 +1,5 @@
-import { textFromHtml } from '../message/text-from-html.ts'
-import { reportWords, says } from './bounce-words.ts'
+import { wordsOf } from './reply-words.ts'
+import type { ReportPhrases } from './report-phrases.ts'
 import type { ReturnedMessage } from './returned-message.ts'
 import { withRefusedDialogue } from './smtp-transcript.ts'
 
@@ -19,38 +19,38 @@ const laterHeaderLine = /^(?:From|To|Date|Subject|Reply-To|Sender): /i
 const ofTranscript = /\b(?:transcript|smtp (?:session|dialog)|begin of report)\b/i
 
 /** The lines of a report's own words, without the message that came back; trailing white space is left out. */
-export function reportLines({ parts }: ReturnedMessage): string[] {
+export function reportLines({ parts, vocabulary: { phrases } }: ReturnedMessage): string[] {
   const end = parts.findIndex(({ contentType }) => messageTypes.test(contentType))
   const own = end < 0 ? parts : parts.slice(0, end)
   const plain = own.filter(({ contentType, content }) => contentType === 'text/plain' && content.trim() !== '')
   const texts = plain.length > 0 ? plain : own.filter(({ contentType }) => contentType === 'text/html')
   const text = texts
     .slice(0, 4)
-    .map(({ contentType, content }) => (contentType === 'text/html' ? textFromHtml(content) : content))
+    .map(({ content }) => content)
     .join('\n\n')
   const lines = text
     .slice(0, longestReport)
     .split('\n', mostLines)
     .map((line) => line.slice(0, 2000).trimEnd())
   const from = lines.findIndex((line) => line.trim() !== '')
-  const start = lines.findIndex((_, index) => index > from && isStartOfOriginal(lines, index))
+  const start = lines.findIndex((_, index) => index > from && isStartOfOriginal(lines, index, phrases))
   return withRefusedDialogue(start < 0 ? lines : lines.slice(0, start))
 }
 
-function isStartOfOriginal(lines: string[], index: number): boolean {
+function isStartOfOriginal(lines: string[], index: number, phrases: ReportPhrases): boolean {
   const line = lines[index] ?? ''
   if (ofTranscript.test(line)) return false
   if (isHeader(lines, index)) return true
-  return line.length <= 160 && !line.includes('@') && introducesOriginal(line)
+  return line.length <= 160 && !line.includes('@') && introducesOriginal(line, phrases)
 }
 
 /** True between rules, and for a short line that is a heading or says that the message follows, and not that it failed. */
-function introducesOriginal(line: string): boolean {
-  const words = reportWords(line)
-  if (!says(words, 'original')) return false
-  const count = words.spaced.trim().split(' ').length
-  if (rule.test(line) || (count <= 8 && says(words, 'follows'))) return true
-  return (count <= 3 || (count <= 8 && /[:：]\W*$/.test(line))) && !says(words, 'notDelivered')
+function introducesOriginal(line: string, phrases: ReportPhrases): boolean {
+  const said = phrases.saidIn(line)
+  if (!said.has('original')) return false
+  const count = wordsOf(line).length
+  if (rule.test(line) || (count <= 8 && said.has('follows'))) return true
+  return (count <= 3 || (count <= 8 && /[:：]\W*$/.test(line))) && !said.has('notDelivered')
 }
 
 /** Two fields in a row, the second perhaps after a folded line; or a paragraph that has fields which a report does not quote. */

@@ -6,97 +6,78 @@ const at = String.raw`\b(?:in (?:reply|response) to|after|during|at|on|while sen
 const sent = '(?:>>>|<<<|-->|sent:?|command:) '
 
 /** How the mail systems that quote a dialogue name the command that was refused: Postfix, Exim, Sendmail, Courier, MDaemon, hMailServer, qmail, Yahoo, Coremail, Gmail by number. */
-const phrases = (
+const marks: [RefusalPhase, string][] = [
+  ['dot', String.raw`${at}(?:sending )?(?:end of data|data block|message body)\b|after (?:sending )?the message\b|>>> \.(?=\s|$)`],
   [
-    [
-      `${at}(?:sending )?(?:end of data|data block|message body)\\b|after (?:sending )?the message\\b`,
-      String.raw`>>> \.(?=\s|$)|failed after I sent the message\b|after transfer of mail text\b|did not like our (?:final )?DATA\b|\[BODY\]|\(state 1[78]\)`,
-      'dot',
-    ],
-    [
-      `${at}DATA\\b`,
-      String.raw`${sent}DATA\b|\bSMTP[: ](?:command )?DATA\b|for DATA command\b|failed on DATA command\b|\[DATA\]|\(state 15\)`,
-      'data',
-    ],
-    [
-      `${at}RCPT\\b`,
-      String.raw`${sent}RCPT\b|\bSMTP[: ](?:command )?RCPT\b|for RCPT TO command\b|did not like our RCPT\b|does not like recipient\b|(?:address|recipient) was rejected by\b|` +
-        String.raw`has rejected (?:the )?(?:address|recipient)\b|most progress was RCPT\b|\[RCPT[_ ]TO\]|\bMAIL\+RCPT\b|\bRCPT TO generated following response\b|\(state 14\)`,
-      'rcpt',
-    ],
-    [
-      `${at}(?:sending )?MAIL FROM\\b|in reply to (?:the )?MAIL\\b`,
-      String.raw`${sent}MAIL\b|\bSMTP[: ](?:command )?MAIL\b|does not like sender\b|sender was rejected\b|most progress was MAIL\b|\[MAIL[_ ]FROM\]`,
-      'mail',
-    ],
-    [`${at}(?:EHLO|HELO)\\b`, String.raw`${sent}(?:EHLO|HELO)\b|my name was rejected\b`, 'ehlo'],
-    [
-      'after initial connection\\b',
-      String.raw`refused to talk to me\b|but greeting failed\b|most progress was (?:initial|greeting)\b|while talking to \S{1,255} <<<(?= )`,
-      'banner',
-    ],
-  ] as const
-).map(([named, shown, phase]): [RegExp, RefusalPhase] => [new RegExp(`${named}|${shown}`, 'gi'), phase])
+    'dot',
+    String.raw`failed after I sent the message\b|after transfer of mail text\b|did not like our (?:final )?DATA\b|\[BODY\]|\(state 1[78]\)`,
+  ],
+  ['data', String.raw`${at}DATA\b|${sent}DATA\b|\bSMTP[: ](?:command )?DATA\b|(?:for|failed on) DATA command\b|\[DATA\]|\(state 15\)`],
+  [
+    'rcpt',
+    String.raw`${at}RCPT\b|${sent}RCPT\b|\bSMTP[: ](?:command )?RCPT\b|for RCPT TO command\b|did not like our RCPT\b|\[RCPT[_ ]TO\]`,
+  ],
+  ['rcpt', String.raw`(?:address|recipient) was rejected by\b|has rejected (?:the )?(?:address|recipient)\b|does not like recipient\b`],
+  ['rcpt', String.raw`most progress was RCPT\b|\bMAIL\+RCPT\b|\bRCPT TO generated following response\b|\(state 14\)`],
+  ['mail', String.raw`${at}(?:sending )?MAIL FROM\b|in reply to (?:the )?MAIL\b|${sent}MAIL\b|\bSMTP[: ](?:command )?MAIL\b`],
+  ['mail', String.raw`does not like sender\b|sender was rejected\b|most progress was MAIL\b|\[MAIL[_ ]FROM\]`],
+  ['ehlo', String.raw`${at}(?:EHLO|HELO)\b|${sent}(?:EHLO|HELO)\b|my name was rejected\b`],
+  ['banner', String.raw`after initial connection\b|refused to talk to me\b|but greeting failed\b|most progress was (?:initial|greeting)\b`],
+  ['banner', String.raw`while talking to \S{1,255} <<<(?= )`],
+]
+const anyMark = new RegExp(marks.map(([, source]) => `(${source})`).join('|'), 'gi')
 
-/** Characters before and after a quoted reply in which its command is looked for. */
-const nearby = 600
+/** The phases that are named, in their order: a transcript has the command right before its reply. */
+const phasesIn = (words: string): RefusalPhase[] =>
+  Array.from(words.matchAll(anyMark), ([, ...found]) => marks[found.findIndex((mark) => mark !== undefined)]?.[0] ?? 'report')
 
-const singleSpaced = (text: string): string => text.replace(/\s+/g, ' ')
-
-/** Characters of a report that are looked at; what follows is the message that came back. */
-const longestText = 32 * 1024
-
-/** What a report says for people, in the form that `reportedPhase` searches. */
-export interface PhaseText {
-  words: string
-  /** The phase that all of it is about; `report` where it names several or none. */
-  phase: RefusalPhase
-}
-
-/** Made once for all recipients of a report. */
-export function phaseText(text: string): PhaseText {
-  const words = singleSpaced(text.slice(0, longestText))
-  return { words, phase: onlyOne(phasesIn(words)) }
-}
-
-function onlyOne(phases: readonly (RefusalPhase | undefined)[]): RefusalPhase {
-  const [only = 'report', ...others] = new Set(phases.filter((phase) => phase !== undefined))
+/** The only one of these; `report` where there are several or none. */
+function onlyOne(phases: Iterable<RefusalPhase>): RefusalPhase {
+  const [only = 'report', ...others] = new Set(phases)
   return others.length === 0 ? only : 'report'
 }
 
-/**
- * At which phase the reply was given that a report quotes, where its words tell: a report names the command before the
- * reply, or behind it in brackets. `report` where they do not tell.
- * @param said the reply, as the report has it elsewhere
- */
-export function reportedPhase({ words, phase }: PhaseText, said: string): RefusalPhase {
-  const reply = singleSpaced(said)
-  const own = phasesIn(reply).at(-1)
-  if (own) return own
-  const quoted = reply.slice(0, 60).trim()
-  const places = quoted.length < 4 ? [] : placesOf(quoted, words)
-  return places.length === 0 ? phase : onlyOne(places.map((place) => phaseAt(words, place, place + quoted.length)))
-}
+const singleSpaced = (text: string): string => text.replace(/\s+/g, ' ')
 
+/** Characters before and after a quoted reply in which its command is looked for. */
+const nearby = 600
 /** Places of a quoted reply that are looked at. */
 const mostPlaces = 8
+/** Characters of a report that are looked at; what follows is the message that came back. */
+const longestText = 32 * 1024
 
-/** Where the quoted words occur in a report. */
-function placesOf(quoted: string, words: string): number[] {
-  const places: number[] = []
-  for (let at = words.indexOf(quoted); at >= 0 && places.length < mostPlaces; at = words.indexOf(quoted, at + 1)) places.push(at)
-  return places
-}
+/** What a report says for people, searched for the phases of refusals. */
+export class PhaseText {
+  readonly #words: string
+  readonly #phase: RefusalPhase
 
-function phaseAt(words: string, start: number, end: number): RefusalPhase | undefined {
-  const behind = /^[^<>]{0,400}?(\(in reply to [^()]{1,80}\))/i.exec(words.slice(end, end + nearby))?.[1]
-  // What stands behind another reply is not about this one.
-  const ahead = words.slice(Math.max(0, start - nearby), start).replace(/\(in reply to [^()]{1,80}\)/gi, '')
-  return phasesIn(behind ?? ahead).at(-1)
-}
+  constructor(text: string) {
+    this.#words = singleSpaced(text.slice(0, longestText))
+    this.#phase = onlyOne(phasesIn(this.#words))
+  }
 
-/** The phases that are named, in their order: a transcript has the command right before its reply. */
-function phasesIn(words: string): RefusalPhase[] {
-  const found = phrases.flatMap(([pattern, phase]) => Array.from(words.matchAll(pattern), ({ index }) => ({ phase, index })))
-  return found.sort((one, other) => one.index - other.index).map(({ phase }) => phase)
+  /**
+   * At which phase the reply was given that a report quotes, where its words tell: a report names the command before the
+   * reply, or behind it in brackets. `report` where they do not tell.
+   * @param said the reply, as the report has it elsewhere
+   */
+  of(said: string): RefusalPhase {
+    const reply = singleSpaced(said)
+    const own = phasesIn(reply).at(-1)
+    if (own) return own
+    const quoted = reply.slice(0, 60).trim()
+    const places: number[] = []
+    for (let place = this.#words.indexOf(quoted); place >= 0 && places.length < mostPlaces; place = this.#words.indexOf(quoted, place + 1))
+      places.push(place)
+    if (quoted.length < 4 || places.length === 0) return this.#phase
+    const phases = places.map((place) => this.#phaseAround(place, place + quoted.length))
+    return onlyOne(phases.filter((phase) => phase !== undefined))
+  }
+
+  #phaseAround(start: number, end: number): RefusalPhase | undefined {
+    const behind = /^[^<>]{0,400}?(\(in reply to [^()]{1,80}\))/i.exec(this.#words.slice(end, end + nearby))?.[1]
+    // What stands behind another reply is not about this one.
+    const ahead = this.#words.slice(Math.max(0, start - nearby), start).replace(/\(in reply to [^()]{1,80}\)/gi, '')
+    return phasesIn(behind ?? ahead).at(-1)
+  }
 }

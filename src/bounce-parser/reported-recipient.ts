@@ -1,10 +1,10 @@
-import type { Refusal } from './refusal.ts'
 import { domainOf } from '../smtp/address.ts'
 import { isGeneric, parseDiagnostic, statusCodeOf, type Diagnostic } from './diagnostic.ts'
 import { longestReason, type DeliveryAction, type ReportedRecipient } from './feedback.ts'
-import { judgeRefusal } from './judge-refusal.ts'
+import { judgeReported, type ReportedRefusal } from './judge-reported.ts'
 import { reportedAddress } from './reported-address.ts'
-import { reportedPhase, type PhaseText } from './reported-phase.ts'
+import type { BounceRules } from './bounce-rules.ts'
+import type { PhaseText } from './reported-phase.ts'
 import type { StatusFields } from './status-fields.ts'
 
 const first = (fields: StatusFields, name: string): string | undefined => fields.get(name)?.[0]
@@ -12,23 +12,29 @@ const first = (fields: StatusFields, name: string): string | undefined => fields
 /**
  * What the fields of one recipient say (RFC 3464 2.3).
  * @param message the fields that concern all recipients
- * @param text what the report says for people
+ * @param report `text` is what the report says for people
  */
-export function reportedRecipient(fields: StatusFields, message: StatusFields, text: PhaseText): ReportedRecipient {
+export function reportedRecipient(
+  fields: StatusFields,
+  message: StatusFields,
+  report: { text: PhaseText; rules: BounceRules },
+): ReportedRecipient {
   const address = addressOf(fields)
   const status = statusCodeOf(first(fields, 'status') ?? first(message, 'status') ?? '')
   const diagnostic = diagnosticOf(fields)
   const action = actionOf(first(fields, 'action') ?? first(message, 'action'), status, diagnostic)
   const enhancedCode = decidingCode(status, diagnostic)
-  const refusal: Refusal = {
+  const refusal: ReportedRefusal = {
     code: diagnostic.code,
     enhancedCode,
     text: diagnostic.text,
     remoteHost:
       hostOf(first(fields, 'remote-mta') ?? first(message, 'reporting-mta') ?? '') ?? (address && domainOf(address).toLowerCase()),
-    phase: reportedPhase(text, diagnostic.text),
+    phase: report.text.of(diagnostic.text),
+    address,
+    isFinding: isOwnFinding(fields, diagnostic),
   }
-  const { category, hard, inWords } = judgeRefusal(refusal, address, isOwnFinding(fields, diagnostic))
+  const { category, hard, inWords } = judgeReported(refusal, report.rules)
   return {
     address,
     originalAddress: reportedAddress(first(fields, 'original-recipient') ?? ''),
@@ -43,7 +49,7 @@ export function reportedRecipient(fields: StatusFields, message: StatusFields, t
   }
 }
 
-const isTransient = ({ code, enhancedCode }: Refusal): boolean =>
+const isTransient = ({ code, enhancedCode }: ReportedRefusal): boolean =>
   code === null ? enhancedCode?.startsWith('4') === true : code >= 400 && code < 500
 
 /** All of the fields that quote a reply: some systems have one for the reply and one for themselves. */

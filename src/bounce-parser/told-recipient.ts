@@ -1,11 +1,12 @@
-import type { Judgement, Refusal } from './refusal.ts'
 import { domainOf } from '../smtp/address.ts'
-import { reportWords, saidAction } from './bounce-words.ts'
 import { parseDiagnostic, type Diagnostic } from './diagnostic.ts'
 import { longestReason, type ReportedRecipient } from './feedback.ts'
-import { judgeRefusal } from './judge-refusal.ts'
+import { judgeReported, type ReportedRefusal } from './judge-reported.ts'
 import type { NamedRecipient } from './named-recipients.ts'
-import { reportedPhase, type PhaseText } from './reported-phase.ts'
+import type { Judgement } from './refusal.ts'
+import { saidAction } from './report-phrases.ts'
+import type { PhaseText } from './reported-phase.ts'
+import type { Vocabulary } from './returned-message.ts'
 
 /** What a report says of all its recipients. */
 interface ReportWords {
@@ -14,6 +15,7 @@ interface ReportWords {
   action: 'failed' | 'delayed' | 'delivered'
   /** True where it names one recipient only. */
   isOnly: boolean
+  vocabulary: Vocabulary
 }
 
 /** How Sendmail tells of its own: `550 <a@b.example>... User unknown`; what others said has `<<<` before it. */
@@ -25,7 +27,8 @@ export function toldRecipient(named: NamedRecipient, report: ReportWords): Repor
   const own = understand(named, report)
   const isOfAll = report.isOnly && own.judgement.category === 'other'
   const { said, judgement } = isOfAll ? understand({ ...named, reason: `${named.reason}\n${report.text}` }, report) : own
-  const action = saidAction(reportWords(named.reason)) === 'delivered' ? 'delivered' : report.action
+  const isDelivered = saidAction(report.vocabulary.phrases.saidIn(named.reason)) === 'delivered'
+  const action = isDelivered ? 'delivered' : report.action
   return {
     address: named.address,
     action,
@@ -39,14 +42,15 @@ export function toldRecipient(named: NamedRecipient, report: ReportWords): Repor
 }
 
 /** What a reply says counts; what introduces it only where the reply says nothing. */
-function understand({ address, reason }: NamedRecipient, { phase }: ReportWords): { said: Diagnostic; judgement: Judgement } {
+function understand({ address, reason }: NamedRecipient, report: ReportWords): { said: Diagnostic; judgement: Judgement } {
   const said = parseDiagnostic(reason)
+  const { rules } = report.vocabulary
   const remoteHost = (remoteSystem.exec(reason)?.[1] ?? domainOf(address ?? '')).toLowerCase()
-  const refusal: Refusal = { ...said, remoteHost, phase: reportedPhase(phase, said.text) }
-  // No reply is quoted here: the reporting system found this out itself.
-  if (said.code === null || (ownLine.test(said.text) && !/<<< |>>> |\bsaid\b/i.test(reason)))
-    return { said, judgement: judgeRefusal(refusal, address, true) }
-  const whole = judgeRefusal(refusal, address)
-  const reply = judgeRefusal({ ...refusal, text: said.text.slice(said.text.indexOf(String(said.code))) }, address)
+  // Where no reply is quoted, the reporting system found this out itself.
+  const isFinding = said.code === null || (ownLine.test(said.text) && !/<<< |>>> |\bsaid\b/i.test(reason))
+  const refusal: ReportedRefusal = { ...said, remoteHost, phase: report.phase.of(said.text), address, isFinding }
+  const whole = judgeReported(refusal, rules)
+  if (isFinding) return { said, judgement: whole }
+  const reply = judgeReported({ ...refusal, text: said.text.slice(said.text.indexOf(String(said.code))) }, rules)
   return { said, judgement: reply.category === 'other' ? whole : reply }
 }

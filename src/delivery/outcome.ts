@@ -1,4 +1,4 @@
-import { classifyRefusal } from '../bounce-parser/classify-refusal.ts'
+import { classifyRefusal } from '../bounce-vocabulary.ts'
 import type { BounceCategory, RefusalPhase } from '../bounce-parser/refusal.ts'
 import { formatReply, type Reply } from '../smtp/reply.ts'
 import type { Bounced, Outcome } from './attempt.ts'

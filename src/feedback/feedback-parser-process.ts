@@ -1,3 +1,4 @@
+import { bounceVocabulary } from '../bounce-vocabulary.ts'
 import { readUntrusted } from '../untrusted-reader-child.ts'
 import type { Feedback, ProvenRecipient } from '../bounce-parser/feedback.ts'
 import { parseFeedback } from '../bounce-parser/parse-feedback.ts'
@@ -5,4 +6,6 @@ import { readReturnedMessage } from '../bounce-parser/read-returned-message.ts'
 
 /** Reads returned messages. Started, and killed where needed, by feedback-parser.ts. */
 
-readUntrusted<ProvenRecipient | null, Feedback>(async (document, about) => parseFeedback(await readReturnedMessage(document), about))
+readUntrusted<ProvenRecipient | null, Feedback>(async (document, about) =>
+  parseFeedback(await readReturnedMessage(document, bounceVocabulary()), about),
+)

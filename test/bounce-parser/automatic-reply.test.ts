@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { parseFeedback } from '../../src/bounce-parser/parse-feedback.ts'
 import { readReturnedMessage } from '../../src/bounce-parser/read-returned-message.ts'
+import { bounceVocabulary } from '../../src/bounce-vocabulary.ts'
 
 const classOf = async (...lines: string[]): Promise<string> => {
-  const report = parseFeedback(await readReturnedMessage(Buffer.from(lines.join('\r\n'))))
+  const report = parseFeedback(await readReturnedMessage(Buffer.from(lines.join('\r\n')), bounceVocabulary()))
   expect(report.recipients.filter(({ action }) => action === 'failed')).toEqual([])
   return report.class
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
-import { classifyRefusal } from '../../src/bounce-parser/classify-refusal.ts'
+import { classifyRefusal } from '../../src/bounce-vocabulary.ts'
 import type { BounceCategory, RefusalPhase } from '../../src/bounce-parser/refusal.ts'
 import { enhancedCodeOf } from '../../src/smtp/reply.ts'
 

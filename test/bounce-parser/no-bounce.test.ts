@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { concernedRecipients } from '../../src/bounce-parser/feedback.ts'
 import { parseFeedback } from '../../src/bounce-parser/parse-feedback.ts'
 import { readReturnedMessage } from '../../src/bounce-parser/read-returned-message.ts'
+import { bounceVocabulary } from '../../src/bounce-vocabulary.ts'
 
 interface Mail {
   from: string
@@ -14,6 +15,7 @@ const read = async ({ from, subject, fields = [], text }: Mail) =>
   parseFeedback(
     await readReturnedMessage(
       Buffer.from([`From: ${from}`, 'To: desk@us.example', `Subject: ${subject}`, ...fields, '', ...text].join('\r\n')),
+      bounceVocabulary(),
     ),
   )
 

@@ -6,7 +6,8 @@ import type { Feedback } from '../../src/bounce-parser/feedback.ts'
 import { parseBounceText } from '../../src/bounce-parser/parse-bounce-text.ts'
 import { parseFeedback } from '../../src/bounce-parser/parse-feedback.ts'
 import { readReturnedMessage } from '../../src/bounce-parser/read-returned-message.ts'
-import type { ReturnedMessage } from '../../src/bounce-parser/returned-message.ts'
+import { bounceVocabulary } from '../../src/bounce-vocabulary.ts'
+import { ReturnedMessage, type ReturnedPart } from '../../src/bounce-parser/returned-message.ts'
 
 const directory = resolve(import.meta.dirname, '../fixtures/freeform')
 const names = readdirSync(directory).filter((name) => name.endsWith('.eml'))
@@ -14,18 +15,19 @@ const names = readdirSync(directory).filter((name) => name.endsWith('.eml'))
 describe('reports without a delivery status, in the forms of many mail systems', () => {
   it.each(names)('%s', async (name) => {
     const expected = JSON.parse(readFileSync(join(directory, name.replace('.eml', '.json')), 'utf8')) as Partial<Feedback>
-    const { class: found, recipients } = parseFeedback(await readReturnedMessage(readFileSync(join(directory, name))))
+    const { class: found, recipients } = parseFeedback(await readReturnedMessage(readFileSync(join(directory, name)), bounceVocabulary()))
     expect({ class: found, recipients: recipients.map(({ address, action, hard }) => ({ address, action, hard })) }).toEqual(expected)
   })
 })
 
-const notice = (content: string, headers: Record<string, string> = {}): ReturnedMessage => ({
-  headers: Object.entries({ from: 'MAILER-DAEMON@mx.test', subject: 'failure notice', ...headers }).map(([name, value]) => ({
-    name,
-    value,
-  })),
-  parts: [{ contentType: 'text/plain', content }],
-})
+const notice = (content: string, headers: Record<string, string> = {}, ...more: ReturnedPart[]): ReturnedMessage => {
+  const fields = Object.entries({ from: 'MAILER-DAEMON@mx.test', subject: 'failure notice', ...headers })
+  return new ReturnedMessage(
+    fields.map(([name, value]) => ({ name, value })),
+    [{ contentType: 'text/plain', content }, ...more],
+    bounceVocabulary(),
+  )
+}
 const recipients = (content: string, headers?: Record<string, string>): string[] =>
   parseBounceText(notice(content, headers)).map(({ address, action, hard }) => `${address} ${action}${hard ? ' hard' : ''}`)
 
@@ -88,8 +90,8 @@ describe('who has failed', () => {
   })
 
   it('is whom the message was for, where the report names nobody', () => {
-    const message = notice('Your message could not be delivered: the user does not exist.')
-    message.parts.push({ contentType: 'message/rfc822', content: 'From: b@us.test\nTo: a@them.test\n\nHello' })
+    const original = { contentType: 'message/rfc822', content: 'From: b@us.test\nTo: a@them.test\n\nHello' }
+    const message = notice('Your message could not be delivered: the user does not exist.', {}, original)
     expect(parseBounceText(message)).toMatchObject([{ address: 'a@them.test', hard: true }])
   })
 })
@@ -430,7 +432,7 @@ test('whatever is written there, nothing is hard without an address', () => {
   )
   fc.assert(
     fc.property(content, fc.constantFrom('text/plain', 'text/html', 'message/rfc822', 'message/delivery-status'), (text, contentType) => {
-      for (const { address, reason } of parseBounceText({ ...notice(''), parts: [{ contentType, content: text }] })) {
+      for (const { address, reason } of parseBounceText(notice('', {}, { contentType, content: text }))) {
         expect(address).toContain('@')
         expect(reason.length).toBeLessThanOrEqual(1000)
       }

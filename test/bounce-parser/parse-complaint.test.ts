@@ -1,24 +1,24 @@
 import { describe, expect, it } from 'vitest'
 import { parseComplaint } from '../../src/bounce-parser/parse-complaint.ts'
+import { ReturnedMessage, type ReturnedPart } from '../../src/bounce-parser/returned-message.ts'
+import { bounceVocabulary } from '../../src/bounce-vocabulary.ts'
+
+const parse = (...parts: ReturnedPart[]) => parseComplaint(new ReturnedMessage([], parts, bounceVocabulary()))
 
 it('is read in one pass, also a field of spaces that does not end as a line does', () => {
   const content = `Feedback-Type: abuse\nUser-Agent:${' '.repeat(1_000_000)}\r\nVersion: 1`
-  const message = { headers: [], parts: [{ contentType: 'message/feedback-report', content }] }
-  expect(parseComplaint(message)?.feedbackType).toBe('abuse')
+  expect(parse({ contentType: 'message/feedback-report', content })?.feedbackType).toBe('abuse')
 })
 
 describe('whom it is about', () => {
   const complaint = (report: string[], original: string[]) =>
-    parseComplaint({
-      headers: [],
-      parts: [
-        {
-          contentType: 'message/feedback-report',
-          content: ['Feedback-Type: abuse', 'User-Agent: Test/1', 'Version: 1', ...report].join('\n'),
-        },
-        { contentType: 'message/rfc822', content: [...original, 'Subject: offers', '', 'text'].join('\n') },
-      ],
-    })?.addresses
+    parse(
+      {
+        contentType: 'message/feedback-report',
+        content: ['Feedback-Type: abuse', 'User-Agent: Test/1', 'Version: 1', ...report].join('\n'),
+      },
+      { contentType: 'message/rfc822', content: [...original, 'Subject: offers', '', 'text'].join('\n') },
+    )?.addresses
 
   it.each<[string, string[], string[], string[]]>([
     ['the field for it', ['Original-Rcpt-To: <a@b.example>'], ['To: c@d.example'], ['a@b.example']],

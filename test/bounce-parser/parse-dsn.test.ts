@@ -1,15 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { parseDsn } from '../../src/bounce-parser/parse-dsn.ts'
-import type { ReturnedMessage } from '../../src/bounce-parser/returned-message.ts'
+import { ReturnedMessage, type HeaderField, type ReturnedPart } from '../../src/bounce-parser/returned-message.ts'
+import { bounceVocabulary } from '../../src/bounce-vocabulary.ts'
 
-const dsn = (status: string, text = ''): ReturnedMessage => ({
-  headers: [],
-  parts: [
+const message = (parts: ReturnedPart[], headers: HeaderField[] = []) => new ReturnedMessage(headers, parts, bounceVocabulary())
+const dsn = (status: string, text = '') =>
+  message([
     { contentType: 'text/plain', content: text },
     { contentType: 'message/delivery-status', content: status },
-  ],
-})
+  ])
 const only = (fields: string, text = '') =>
   parseDsn(dsn(`Reporting-MTA: dns; mx.relay.example\n\nFinal-Recipient: rfc822; a@b.example\n${fields}\n`, text))?.[0]
 
@@ -43,7 +43,7 @@ it('a status in the message that came back is none', () => {
   ]
   const read = (original: string) => {
     const content = `<a@b.example>: mailbox is full\n\n--- Original message ---\n\n${original}\n\n${status}`
-    return parseDsn({ headers, parts: [{ contentType: 'text/plain', content }] })
+    return parseDsn(message([{ contentType: 'text/plain', content }], headers))
   }
   expect(read('Received: from us\nFrom: news@us.example\nSubject: how to read a bounce')).toBeNull()
   expect(read('Received: from us\nFrom: MAILER-DAEMON@mx.b.example\nSubject: Undelivered mail')).toMatchObject([{ address: 'c@d.example' }])
@@ -172,7 +172,7 @@ it('an address that is told of twice is one recipient, and a failure of it is wh
 })
 
 it('a message without a status has none', () => {
-  expect(parseDsn({ headers: [], parts: [{ contentType: 'text/plain', content: 'Action: failed\nStatus: 5.1.1' }] })).toBe(null)
+  expect(parseDsn(message([{ contentType: 'text/plain', content: 'Action: failed\nStatus: 5.1.1' }]))).toBe(null)
 })
 
 const word = fc.stringMatching(/^[A-Za-z0-9]{1,12}$/)

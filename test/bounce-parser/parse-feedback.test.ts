@@ -4,9 +4,10 @@ import { describe, expect, it } from 'vitest'
 import type { Feedback } from '../../src/bounce-parser/feedback.ts'
 import { parseFeedback } from '../../src/bounce-parser/parse-feedback.ts'
 import { readReturnedMessage } from '../../src/bounce-parser/read-returned-message.ts'
+import { bounceVocabulary } from '../../src/bounce-vocabulary.ts'
 
 const fixtures = resolve(import.meta.dirname, '../fixtures')
-const understand = async (document: Buffer): Promise<Feedback> => parseFeedback(await readReturnedMessage(document))
+const understand = async (document: Buffer): Promise<Feedback> => parseFeedback(await readReturnedMessage(document, bounceVocabulary()))
 const withCrlf = (document: Buffer): Buffer => Buffer.from(document.toString('latin1').replace(/\r?\n/g, '\r\n'), 'latin1')
 
 /** Messages of real systems and in their manner; the JSON beside each says what it means, as far as it matters. */

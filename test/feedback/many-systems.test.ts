@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { matchReport } from '../../src/feedback/match-report.ts'
 import { parseFeedback } from '../../src/bounce-parser/parse-feedback.ts'
 import { readReturnedMessage } from '../../src/bounce-parser/read-returned-message.ts'
+import { bounceVocabulary } from '../../src/bounce-vocabulary.ts'
 
 /** What follows for Ann, whose address the mail was sent to, where it comes to the address of her bounces. */
 type Outcome = 'hard' | 'soft' | 'delayed' | 'nothing'
@@ -746,7 +747,7 @@ const recipient = { forwardPath: 'ann@rcpt.example', state: 'delivered' as const
 async function outcomeOf({ from = daemon, subject = 'Undelivered Mail Returned to Sender', fields = [], body }: Mail): Promise<Outcome> {
   const document = [`From: ${from}`, 'To: b0@us.example', `Subject: ${subject}`, ...fields, '', ...body, ''].join('\r\n')
   const isLatin = document.includes('\x1b')
-  const reading = parseFeedback(await readReturnedMessage(Buffer.from(document, isLatin ? 'latin1' : 'utf8')), about)
+  const reading = parseFeedback(await readReturnedMessage(Buffer.from(document, isLatin ? 'latin1' : 'utf8'), bounceVocabulary()), about)
   const consequence = matchReport(reading, recipient, 'envelope')
   if (consequence.type === 'bounced') return consequence.bounce.hard ? 'hard' : 'soft'
   return consequence.type === 'nothing' && consequence.result === 'delayed' ? 'delayed' : 'nothing'

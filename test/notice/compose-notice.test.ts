@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { parseFeedback } from '../../src/bounce-parser/parse-feedback.ts'
 import { readReturnedMessage } from '../../src/bounce-parser/read-returned-message.ts'
+import { bounceVocabulary } from '../../src/bounce-vocabulary.ts'
 import type { Submission } from '../../src/message/submission.ts'
 import { composeNotice } from '../../src/notice/compose-notice.ts'
 import { statusOf } from '../../src/notice/delivery-status.ts'
@@ -169,7 +170,7 @@ test('whatever was said and written, every line fits, and a reader of reports fi
       const { bytes } = await handedIn(given)
       const lines = bytes.toString('latin1').split('\r\n')
       expect(lines.filter((line) => line.length > 998 || /[\r\n\0]/.test(line))).toEqual([])
-      const report = parseFeedback(await readReturnedMessage(bytes))
+      const report = parseFeedback(await readReturnedMessage(bytes, bounceVocabulary()))
       const found = report.recipients.map(({ address, action, status }) => [address, action, status])
       const told = given.recipients.map((one) => [one.address.toLowerCase(), given.action, statusOf(given.action, one)])
       expect(found.map(([address, ...rest]) => [address?.toLowerCase(), ...rest])).toEqual(told)

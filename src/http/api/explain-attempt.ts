@@ -1,4 +1,4 @@
-import { classifyRefusal } from '../../bounce-parser/classify-refusal.ts'
+import { classifyRefusal } from '../../bounce-vocabulary.ts'
 import type { BounceCategory } from '../../bounce-parser/refusal.ts'
 
 /** Who can do something about what happened. */

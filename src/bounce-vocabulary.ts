@@ -1,0 +1,22 @@
+import { readFileSync } from 'node:fs'
+import { BounceRules, type BounceRuleSource } from './bounce-parser/bounce-rules.ts'
+import type { Judgement, Refusal } from './bounce-parser/refusal.ts'
+import { ReportPhrases } from './bounce-parser/report-phrases.ts'
+import type { Vocabulary } from './bounce-parser/returned-message.ts'
+
+const contentOf = (name: string): unknown => JSON.parse(readFileSync(new URL(`../config/${name}.json`, import.meta.url), 'utf8'))
+
+let rules: BounceRules | undefined
+let phrases: ReportPhrases | undefined
+
+/** The rules of config/bounce-rules.json, read when they are first asked for. */
+export const bounceRules = (): BounceRules => (rules ??= new BounceRules(contentOf('bounce-rules') as BounceRuleSource))
+
+/** All words of config/, read when they are first asked for. */
+export function bounceVocabulary(): Vocabulary {
+  phrases ??= new ReportPhrases(contentOf('report-phrases') as Record<string, string[]>)
+  return { rules: bounceRules(), phrases }
+}
+
+/** What a refusal means: see `BounceRules`. */
+export const classifyRefusal = (refusal: Refusal): Judgement => bounceRules().classify(refusal)

@@ -1,3 +1,6 @@
+import { fieldsIn } from './fields.ts'
+import type { HeaderField } from './returned-message.ts'
+
 /** The fields of one block, by name in lower case; of a field that stands there twice all values in their order. */
 export type StatusFields = Map<string, string[]>
 
@@ -7,7 +10,6 @@ interface DeliveryStatus {
   recipients: StatusFields[]
 }
 
-const field = /^([A-Za-z][A-Za-z0-9-]{1,60})[ \t]{0,8}:(.*)$/s
 const statusFieldNames = new Set(
   (
     'original-envelope-id reporting-mta dsn-gateway received-from-mta arrival-date original-recipient final-recipient action status ' +
@@ -17,50 +19,21 @@ const statusFieldNames = new Set(
 const recipientFields = ['final-recipient', 'original-recipient', 'x-actual-recipient']
 const outcomeFields = ['action', 'status', 'diagnostic-code']
 
-/** Fields of one report, and values of one field; more are the work of somebody who wants to keep us busy. */
-const mostFields = 5000
+/** Values of one field; more are the work of somebody who wants to keep us busy. */
 const mostValues = 16
-
-interface Field {
-  name: string
-  value: string
-}
 
 /** Of a message, not of a status. */
 const headerField = '(?:received|return-path|message-id|dkim-signature):'
 /** Where text stops to be a status: a delimiter of MIME, or the header of the message that came back. */
-const endsStatus = new RegExp(`^(?:--\\S|${headerField})`, 'i')
+const behindStatus = new RegExp(`\\n(?:--\\S|${headerField})[^]*`, 'i')
 
-/**
- * The blocks of a status, as empty lines part them. A line that is neither a field nor folded belongs to what was said
- * before it: many systems break a long reply without folding it.
- */
-function blocksOf(content: string): Field[][] {
-  const blocks: Field[][] = []
-  let block: Field[] = []
-  let count = 0
-  for (const line of content.split('\n')) {
-    if (line.trim() === '') {
-      if (block.length > 0) blocks.push(block)
-      block = []
-      continue
-    }
-    if (blocks.length + block.length > 0 && endsStatus.test(line)) break
-    const last = block.at(-1)
-    const [, name = '', value = ''] = /^[ \t]/.test(line) ? [] : (field.exec(line) ?? [])
-    const lower = name.toLowerCase()
-    const isNew = name !== '' && (statusFieldNames.has(lower) || lower.startsWith('x-') || last?.name !== 'diagnostic-code')
-    if (isNew && ++count > mostFields) break
-    if (isNew) block.push({ name: lower, value: value.trim() })
-    else if (last && last.value.length < 4000) last.value = `${last.value} ${line.trim()}`.trim()
-  }
-  if (block.length > 0) blocks.push(block)
-  return blocks
-}
+/** In a reply, the words before a colon are no field unless they are one of a status. */
+const begins = (name: string, before: string | undefined): boolean =>
+  statusFieldNames.has(name) || name.startsWith('x-') || before !== 'diagnostic-code'
 
-const has = (fields: readonly Field[], names: readonly string[]): boolean => fields.some(({ name }) => names.includes(name))
+const has = (fields: readonly HeaderField[], names: readonly string[]): boolean => fields.some(({ name }) => names.includes(name))
 
-function add(fields: StatusFields, more: readonly Field[]): void {
+function add(fields: StatusFields, more: readonly HeaderField[]): void {
   for (const { name, value } of more) {
     const known = fields.get(name)
     if (!known) fields.set(name, [value])
@@ -69,7 +42,7 @@ function add(fields: StatusFields, more: readonly Field[]): void {
 }
 
 /** The recipients of a block, parted where the next one begins without an empty line. */
-function recipientsIn(block: Field[]): StatusFields[] {
+function recipientsIn(block: HeaderField[]): StatusFields[] {
   const recipients: StatusFields[] = []
   let fields: StatusFields = new Map()
   const lastFinal = block.findLastIndex(({ name }) => name === 'final-recipient')
@@ -98,7 +71,8 @@ const withoutIndent = (content: string): string =>
  */
 export function parseStatusFields(content: string): DeliveryStatus {
   const status: DeliveryStatus = { message: new Map(), recipients: [] }
-  for (const block of blocksOf(withoutIndent(content))) {
+  const text = withoutIndent(content).trimStart().replace(behindStatus, '')
+  for (const block of text.split(/\n(?:[ \t]*\n)+/).map((each) => fieldsIn(each, begins))) {
     if (has(block, recipientFields)) {
       status.recipients.push(...recipientsIn(block))
       add(

@@ -1,4 +1,5 @@
 import type { Complaint } from './feedback.ts'
+import { fieldsIn } from './fields.ts'
 import { originalMessage, type OriginalMessage } from './original-message.ts'
 import { reportedAddress, reportedAddresses } from './reported-address.ts'
 import { valuesOf, type ReturnedMessage } from './returned-message.ts'
@@ -23,48 +24,27 @@ export function parseComplaint(message: ReturnedMessage): ParsedComplaint | null
 }
 
 /** The part that is labelled so, or, where the label was lost, one that has its required fields. */
-function feedbackReportIn({ parts }: ReturnedMessage): string | null {
-  const labelled = parts.find(({ contentType }) => /^(?:message|text)\/(?:x-)?feedback-report$/.test(contentType))
-  if (labelled) return labelled.content
-  const readable = parts.filter(({ contentType }) => contentType === 'text/plain' || contentType.startsWith('application/'))
-  const found = readable.find(
-    ({ content }) => /^feedback[-_ ]?type[ \t]*:/im.test(content) && /^(?:user[-_]?agent|version)[ \t]*:/im.test(content),
-  )
-  return found?.content ?? null
+function feedbackReportIn(message: ReturnedMessage): string | null {
+  const isReport = (content: string): boolean =>
+    /^feedback[-_ ]?type[ \t]*:/im.test(content) && /^(?:user[-_]?agent|version)[ \t]*:/im.test(content)
+  const labelled = message.part(/^(?:message|text)\/(?:x-)?feedback-report$/)?.content
+  return labelled ?? message.unlabelled.find(isReport) ?? null
 }
 
-/** The fields by their names without the hyphens, which some systems leave out or double. */
-function fieldsOf(content: string): Map<string, string[]> {
-  const fields = new Map<string, string[]>()
-  for (const line of content.replace(/\n[ \t]+/g, ' ').split('\n', 10_000)) {
-    const [, name = '', value = ''] = /^([A-Za-z][A-Za-z0-9_ -]{1,60}?)[ \t]{0,8}:(.*)$/s.exec(line) ?? []
-    if (name === '' || value.trim() === '') continue
-    const plain = name.toLowerCase().replace(/[^a-z]/g, '')
-    fields.set(plain, [...(fields.get(plain) ?? []).slice(0, 100), value.trim()])
-  }
-  return fields
-}
-
-const recipientFields = [
-  'originalrcptto',
-  'originalrcpt',
-  'originalrecipient',
-  'originalto',
-  'rcptto',
-  'finalrecipient',
-  'removalrecipient',
-]
+/** Without the hyphens, which some systems leave out or double. */
+const recipientFields = 'originalrcptto originalrcpt originalrecipient originalto rcptto finalrecipient removalrecipient'.split(' ')
 
 function reportComplaint(content: string, original: OriginalMessage): ParsedComplaint {
-  const fields = fieldsOf(content)
-  const values = recipientFields.map((name) => fields.get(name)).find((found) => found !== undefined) ?? []
+  const fields = Map.groupBy(fieldsIn(content), ({ name }) => name.replace(/[^a-z]/g, ''))
+  const valuesOf = (name: string): string[] => (fields.get(name) ?? []).map(({ value }) => value).filter((value) => value !== '')
+  const values = recipientFields.map(valuesOf).find((found) => found.length > 0) ?? []
   const addresses = reportedAddresses(values).filter(isAddress)
-  const type = (fields.get('feedbacktype')?.[0] ?? 'abuse').toLowerCase()
+  const [type = 'abuse'] = valuesOf('feedbacktype')
   return {
-    feedbackType: /^[a-z0-9-]{1,40}/.exec(type)?.[0] ?? 'other',
-    reportedBy: fields.get('useragent')?.[0]?.slice(0, 200) ?? null,
+    feedbackType: /^[a-z0-9-]{1,40}/.exec(type.toLowerCase())?.[0] ?? 'other',
+    reportedBy: valuesOf('useragent')[0]?.slice(0, 200) ?? null,
     addresses: addresses.length > 0 ? addresses : recipientsOf(original),
-    reversePath: reportedAddress(fields.get('originalmailfrom')?.[0] ?? ''),
+    reversePath: reportedAddress(valuesOf('originalmailfrom')[0] ?? ''),
   }
 }
 
@@ -102,7 +82,7 @@ const complaintSubject =
 function isOlderForm(message: ReturnedMessage): boolean {
   const original = originalMessage(message)
   if (original.headers.some(({ name }) => name === 'x-hmxmroriginalrecipient')) return true
-  const brings = message.parts.some(({ contentType }) => contentType === 'message/rfc822') || original.headers.length > 2
+  const brings = message.part(/^message\/rfc822$/) !== undefined || original.headers.length > 2
   const from = reportedAddress(message.field('from')) ?? ''
   const isLoop = complainers.test(from) || /scomp|feedback|fbl/i.test(message.field('x-loop'))
   return brings && isLoop && complaintSubject.test(message.field('subject'))

@@ -25,8 +25,7 @@ export function parseDsn(message: ReturnedMessage): ReportedRecipient[] | null {
 function statusesWithin(message: ReturnedMessage): string[] {
   const isReport = /^multipart\/report\b/i.test(message.field('content-type')) || isBounceNotice(message, message.text)
   if (!isReport) return []
-  const readable = message.parts.filter(({ contentType }) => contentType === 'text/plain' || contentType.startsWith('application/'))
-  return readable.map(({ content }) => statusWithin(content)).filter((content) => content !== null)
+  return message.unlabelled.map(statusWithin).filter((content) => content !== null)
 }
 
 /** The fields of one recipient, and those that concern all of its status. */

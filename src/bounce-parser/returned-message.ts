@@ -54,6 +54,12 @@ export class ReturnedMessage {
     return (plain ?? this.part(/^text\/html$/))?.content ?? ''
   }
 
+  /** What of it may hold fields that lost their label on the way. */
+  get unlabelled(): string[] {
+    const readable = this.parts.filter(({ contentType }) => contentType === 'text/plain' || contentType.startsWith('application/'))
+    return readable.map(({ content }) => content)
+  }
+
   says(text: string | Said, ...names: string[]): boolean {
     return this.vocabulary.phrases.says(text, ...names)
   }

@@ -1,3 +1,4 @@
+import type { OriginalMessage } from './original-message.ts'
 import type { BounceCategory } from './refusal.ts'
 
 /**
@@ -49,11 +50,8 @@ export interface Feedback {
   recipients: ReportedRecipient[]
   /** Null unless `class` is `complaint`. */
   complaint: Complaint | null
-  /**
-   * Of the message it is about: its `X-Sterna-Ref` field, the mailbox in its `List-Unsubscribe` field, and its `Return-Path`
-   * or envelope sender; null where they are not there.
-   */
-  original: { reference: string | null; unsubscribe: string | null; reversePath: string | null; messageId: string | null }
+  /** The message it is about; its `reversePath` may be told beside it. */
+  original: Omit<OriginalMessage, 'headers'>
   /** Of the returned message itself, decoded. */
   subject: string
 }

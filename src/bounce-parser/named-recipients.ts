@@ -20,7 +20,17 @@ interface KnownAddresses {
   failed: ReadonlySet<string>
 }
 
-/** Places where one recipient is mentioned, and lines after each, that are read for a reason. */
+/** The lines of a report, with the place of each recipient in a list. */
+interface Page {
+  lines: readonly string[]
+  listed: ReadonlySet<number>
+  /** For each line, the last one above it with words and without a listed recipient; -1 where there is none. */
+  above: readonly number[]
+  /** Lines that introduce the recipients of a list, and so are not about the one before. */
+  introductions: ReadonlySet<number>
+}
+
+/** Places where one recipient is mentioned, and lines from each on, that are read for a reason. */
 const mostMentions = 6
 const mostLines = 14
 /** Characters of a reason, before what the mail systems themselves say of it is looked for. */
@@ -43,68 +53,61 @@ export function namedRecipients(
   const highest = Math.max(...mentions.map(weightOf))
   const byAddress = Map.groupBy(mentions, ({ address }) => address.toLowerCase())
   const decisive = [...byAddress].filter(([address, own]) => failed.has(address) || own.some((mention) => weightOf(mention) === highest))
-  const places = new Set(mentions.filter(({ kind }) => kind === 'listed').map(({ line }) => line))
+  const page = pageOf(lines, new Set(mentions.filter(({ kind }) => kind === 'listed').map(({ line }) => line)))
   const isOther = isOfAnother(new Set(byAddress.keys()))
   return decisive.slice(0, mostRecipients).map(([, own]) => {
     const address = own[0]?.address ?? ''
-    const blocks = blocksOf(own, lines, places).filter((block) => !isOther(block, address))
-    return { address, reason: blocks.join(' | ').slice(0, longestBlocks) }
+    const blocks = blocksOf(own, page).filter((block) => block !== '' && !isOther(block, address))
+    return { address, reason: [...new Set(blocks)].join(' | ').slice(0, longestBlocks) }
   })
 }
 
-/** What is said where a recipient is mentioned, the most telling first, each once. */
-function blocksOf(own: RecipientMention[], lines: readonly string[], places: ReadonlySet<number>): string[] {
-  const ranked = own.toSorted((one, another) => weightOf(another) - weightOf(one) || one.line - another.line).slice(0, mostMentions)
-  const isQuoted = ranked.some(({ kind }) => kind === 'quoted')
-  const blocks = ranked.map((mention) => saidOf(mention, lines, places) || (isQuoted ? '' : introductionOf(mention.line, lines, places)))
-  return [...new Set(blocks)].filter((block) => block !== '')
+const isEmpty = (line: string | undefined): boolean => (line ?? '').trim() === ''
+const endsWithColon = (line: string | undefined): boolean => /[:：]$/.test(line ?? '')
+
+/** A list is introduced by what ends with a colon, or by a line between an empty one and a recipient. */
+function pageOf(lines: readonly string[], listed: ReadonlySet<number>): Page {
+  const above: number[] = []
+  const introductions = new Set<number>()
+  let last = -1
+  for (const [index, line] of lines.entries()) {
+    above.push(last)
+    const isIntroduction = endsWithColon(lines[last]) || (last === index - 1 && isEmpty(lines[last - 1]))
+    if (listed.has(index) && isIntroduction) introductions.add(last)
+    if (!listed.has(index) && !isEmpty(line)) last = index
+  }
+  return { lines, listed, above, introductions }
 }
 
-/** The rest of the line and the lines up to an empty one or the next recipient; of a quoted line all of it. */
-function saidOf({ line, rest, kind }: RecipientMention, lines: readonly string[], places: ReadonlySet<number>): string {
-  const whole = lines[line] ?? ''
-  if (kind === 'quoted') return [whole, ...repliesAfter(line, lines)].map((text) => text.trim()).join(' ')
-  const behind = kind === 'listed' || kind === 'addressed' ? rest.replace(/^[>"'\])]{0,3}[:\s,.]{0,4}/, '') : whole
-  const said = [behind, ...linesAfter(line, behind.trim() !== '', lines, places)]
-  const dialogue = said.filter(isDialogue)
-  return (dialogue.length > 0 ? dialogue : said).join(' ').trim()
+/** What is said where a recipient is mentioned, the most telling first. */
+function blocksOf(own: RecipientMention[], page: Page): string[] {
+  const ranked = own.toSorted((one, another) => weightOf(another) - weightOf(one) || one.line - another.line).slice(0, mostMentions)
+  const isQuoted = ranked.some(({ kind }) => kind === 'quoted')
+  return ranked.map((mention) => saidOf(mention, page) || (isQuoted ? '' : introductionOf(mention, page)))
 }
 
 /** What stands above a list of recipients, with a colon; else the line itself. */
-function introductionOf(line: number, lines: readonly string[], places: ReadonlySet<number>): string {
-  let first = line
-  while (first > 0 && (places.has(first - 1) || isEmpty(lines, first - 1))) first--
-  return ((/[:：]$/.test(lines[first - 1] ?? '') ? lines[first - 1] : lines[line]) ?? '').trim()
+function introductionOf({ line }: RecipientMention, { lines, above }: Page): string {
+  const introduction = lines[above[line] ?? -1]
+  return ((endsWithColon(introduction) ? introduction : lines[line]) ?? '').trim()
 }
 
-function linesAfter(line: number, hasWords: boolean, lines: readonly string[], places: ReadonlySet<number>): string[] {
-  const said: string[] = []
-  for (let at = line + 1; at < Math.min(lines.length, line + mostLines) && !places.has(at); at++) {
-    const text = (lines[at] ?? '').trim()
-    if (text === '' && (hasWords || said.join('') !== '')) break
-    if (text !== '' && introducesNext(at, lines, places)) break
-    said.push(text)
+/** The rest of the line and the lines up to an empty one or the next recipient; of a quoted line all of it. */
+function saidOf({ line, rest, kind }: RecipientMention, { lines, listed, introductions }: Page): string {
+  const whole = lines[line] ?? ''
+  const following = lines.slice(line + 1, line + mostLines)
+  if (kind === 'quoted') {
+    // A reply of several lines has its code on each; what stands behind a dialogue is no part of it.
+    const isOfReply = (text: string): boolean => /^\W{0,6}[45]\d\d[ -]/.test(text) && (isDialogue(text) || !isDialogue(whole))
+    const end = following.findIndex((text) => !isOfReply(text))
+    return [whole, ...following.slice(0, end < 0 ? undefined : end)].map((text) => text.trim()).join(' ')
   }
-  return said
-}
-
-const isEmpty = (lines: readonly string[], line: number): boolean => (lines[line] ?? '').trim() === ''
-
-/** True for what ends with a colon before another recipient, and for a line between an empty one and a recipient. */
-function introducesNext(line: number, lines: readonly string[], places: ReadonlySet<number>): boolean {
-  let next = line + 1
-  if (isEmpty(lines, line - 1) && places.has(next)) return true
-  if (!/[:：]$/.test(lines[line] ?? '')) return false
-  while (next < lines.length && isEmpty(lines, next)) next++
-  return places.has(next)
-}
-
-/** A reply of several lines has its code on each; what stands behind a dialogue is no part of it. */
-function repliesAfter(line: number, lines: readonly string[]): string[] {
-  const isWithin = isDialogue(lines[line] ?? '')
-  const following = lines.slice(line + 1, line + 6).concat('')
-  return following.slice(
-    0,
-    following.findIndex((text) => !/^\W{0,6}[45]\d\d[ -]/.test(text) || (isWithin && !isDialogue(text))),
-  )
+  const said = [kind === 'listed' || kind === 'addressed' ? rest.replace(/^[>"'\])]{0,3}[:\s,.]{0,4}/, '') : whole]
+  for (const [index, text] of following.entries()) {
+    const at = line + 1 + index
+    if (listed.has(at) || introductions.has(at) || (isEmpty(text) && said.some((each) => !isEmpty(each)))) break
+    said.push(text.trim())
+  }
+  const dialogue = said.filter(isDialogue)
+  return (dialogue.length > 0 ? dialogue : said).join(' ').trim()
 }

@@ -2,7 +2,7 @@ import { fieldsIn } from './fields.ts'
 import { reportedAddress } from './reported-address.ts'
 import { valuesOf, type HeaderField, type ReturnedMessage } from './returned-message.ts'
 
-/** Of the message that a report is about, what the report still shows. */
+/** Of the message that a report is about, what the report still shows; null what it does not. */
 export interface OriginalMessage {
   /** Its `X-Sterna-Ref`. */
   reference: string | null

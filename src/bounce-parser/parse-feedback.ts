@@ -94,12 +94,12 @@ const unexplained = { hard: false, status: null, category: 'other', smtpCode: nu
 const complained = (address: string): ReportedRecipient => ({ address, action: 'delivered', ...unexplained })
 
 function feedbackOf(message: ReturnedMessage, feedbackClass: FeedbackClass, recipients: ReportedRecipient[] = []): Feedback {
-  const { reference, unsubscribe, reversePath, messageId } = originalMessage(message)
+  const { headers: _, ...original } = originalMessage(message)
   return {
     class: feedbackClass,
     recipients: recipients.slice(0, mostRecipients),
     complaint: null,
-    original: { reference, unsubscribe, reversePath, messageId },
+    original,
     subject: message.field('subject').slice(0, 1000),
   }
 }

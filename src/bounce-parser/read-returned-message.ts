@@ -17,21 +17,12 @@ const mostForwards = 3
 /** What these declare is wrong too often: UTF-8 is looked for first, and is hardly ever found by chance. */
 const guessed = new Set(['', 'us-ascii', 'ascii', 'utf-8', 'utf8', 'unknown-8bit', '7bit', '8bit', 'iso-8859-1', 'windows-1252'])
 
-/** Names that WHATWG's list of encodings lacks. */
-const otherNames: Record<string, string> = {
-  cp932: 'shift_jis',
-  ms932: 'shift_jis',
-  'iso-2022-jp-1': 'iso-2022-jp',
-  'iso-2022-jp-2': 'iso-2022-jp',
-  'iso-2022-jp-3': 'iso-2022-jp',
-  'iso-2022-jp-ms': 'iso-2022-jp',
-  cp50220: 'iso-2022-jp',
-  cp936: 'gbk',
-  cp949: 'euc-kr',
-  cp950: 'big5',
-  eucjp: 'euc-jp',
-  euckr: 'euc-kr',
-}
+/** Names that WHATWG's list of encodings lacks; those of ISO-2022-JP need none. */
+const otherNames = new Map(
+  'cp932 shift_jis, ms932 shift_jis, cp936 gbk, cp949 euc-kr, cp950 big5, eucjp euc-jp, euckr euc-kr'
+    .split(', ')
+    .map((pair) => pair.split(' ') as [string, string]),
+)
 /** What ISO-2022-JP begins with (RFC 1468), declared or not. */
 const toJapanese = ['\x1b$B', '\x1b$@']
 
@@ -39,7 +30,7 @@ function decodeText(bytes: Uint8Array, charset: string | null): string {
   const label = (charset ?? '').trim().toLowerCase()
   if (guessed.has(label)) return utf8OrLatin1(bytes)
   try {
-    return new TextDecoder(otherNames[label] ?? label).decode(bytes)
+    return new TextDecoder(otherNames.get(label) ?? label).decode(bytes)
   } catch {
     return utf8OrLatin1(bytes)
   }

@@ -27,8 +27,7 @@ const command = /\brcpt(?: to)?\s?[:=]?\s?[<[]?$/i
 const reply = /(?:^|[^\d.])[45]\d\d[ \-#]|[45]\.\d{1,3}\.\d{1,3}/
 /** A word or two before it, such as the name of a protocol or a person. */
 const almostAlone = /^\W{0,12}(?:[\p{L}\p{N}.-]{1,30}\W{1,3}){0,2}$/u
-const behindCode = /(?:^|\s)[45]\d\d[ -](?:[45]\.\d{1,3}\.\d{1,3} )?<?$/
-/** Somebody to turn to, unless a reply begins with them. */
+/** Somebody to turn to. */
 const role =
   /^(?:mailer-?daemon|postmaster|abuse|hostmaster|webmaster|no-?reply|help-?desk|support|spamreport|unblock|delist|removeme)@|^[^@]{1,60}-(?:owner|request|admin)@/i
 
@@ -81,7 +80,7 @@ function kindOf(
   if (phrases.says(fieldName, 'recipientField')) return reply.test(before) ? 'quoted' : 'listed'
   const isRole = role.test(name)
   if (atBeginning.test(before)) return isRole && rest.replace(/[>\s.]/g, '') === '' ? null : 'listed'
-  if (isRole) return behindCode.test(before) ? 'quoted' : null
+  if (isRole) return null
   if (reply.test(line)) return 'quoted'
   return phrases.says(line, 'notDelivered', 'later', 'ownReason', 'refusalSubject') || (almostAlone.test(before) && !/\p{L}/u.test(rest))
     ? 'told'

@@ -16,8 +16,6 @@ const firstHeaderLine =
   /^[> ]{0,3}(?:Return-Path|Received|Message-ID|DKIM-Signature|Delivered-To|X-Received|MIME-Version|X-Originating-IP): /i
 const laterHeaderLine = /^(?:From|To|Date|Subject|Reply-To|Sender): /i
 
-const ofTranscript = /\b(?:transcript|smtp (?:session|dialog)|begin of report)\b/i
-
 /** The lines of a report's own words, without the message that came back; trailing white space is left out. */
 export function reportLines({ parts, vocabulary: { phrases } }: ReturnedMessage): string[] {
   const end = parts.findIndex(({ contentType }) => messageTypes.test(contentType))
@@ -39,18 +37,15 @@ export function reportLines({ parts, vocabulary: { phrases } }: ReturnedMessage)
 
 function isStartOfOriginal(lines: string[], index: number, phrases: ReportPhrases): boolean {
   const line = lines[index] ?? ''
-  if (ofTranscript.test(line)) return false
+  if (/\b(?:transcript|smtp (?:session|dialog)|begin of report)\b/i.test(line)) return false
   if (isHeader(lines, index)) return true
   return line.length <= 160 && !line.includes('@') && introducesOriginal(line, phrases)
 }
 
-/** True between rules, and for a short line that is a heading or says that the message follows, and not that it failed. */
+/** True for a short line, or one between rules, that says that the message follows. */
 function introducesOriginal(line: string, phrases: ReportPhrases): boolean {
   const said = phrases.saidIn(line)
-  if (!said.has('original')) return false
-  const count = wordsOf(line).length
-  if (rule.test(line) || (count <= 8 && said.has('follows'))) return true
-  return (count <= 3 || (count <= 8 && /[:：]\W*$/.test(line))) && !said.has('notDelivered')
+  return said.has('original') && (rule.test(line) || (said.has('follows') && wordsOf(line).length <= 8))
 }
 
 /** Two fields in a row, the second perhaps after a folded line; or a paragraph that has fields which a report does not quote. */

@@ -22,11 +22,15 @@ export function withRefusedDialogue(lines: string[]): string[] {
   const spoken = lines.map(spokenIn)
   const kinds = new Set(spoken.map((each) => each?.kind))
   if (!kinds.has('command') || !kinds.has('reply')) return lines
-  const echoes = echoesIn(lines, spoken)
   let command: string | null = null
+  let isEcho = false
   return lines.flatMap((line, index) => {
     const said = spoken[index]
-    if (!said) return echoes.has(index) ? [] : [line]
+    const before = spoken[index - 1]
+    const isBehindRefusal = before?.kind === 'reply' && /^[45]/.test(before.text)
+    // The system itself repeats the refusal: a line for each recipient, and the rest without an address.
+    isEcho = !said && reply.test(line) && (isBehindRefusal || (isEcho && !line.includes('@')))
+    if (!said) return isEcho ? [] : [line]
     if (said.kind === 'command') {
       command = said.text
       return []
@@ -42,18 +46,6 @@ export function withRefusedDialogue(lines: string[]): string[] {
     return [...refused, `<<< ${said.text}`]
   })
 }
-
-/** The lines by which the system itself repeats a refusal: one for each recipient, and the rest without an address. */
-function echoesIn(lines: string[], spoken: Spoken[]): Set<number> {
-  const echoes = new Set<number>()
-  for (const [index, line] of lines.entries()) {
-    if (spoken[index] || !reply.test(line)) continue
-    if (isRefusal(spoken[index - 1]) || (echoes.has(index - 1) && !line.includes('@'))) echoes.add(index)
-  }
-  return echoes
-}
-
-const isRefusal = (said: Spoken | undefined): boolean => said?.kind === 'reply' && /^[45]/.test(said.text)
 
 /** True for what `withRefusedDialogue` leaves of a dialogue. */
 export const isDialogue = (line: string): boolean => /^(?:>>>|<<<) /.test(line)

@@ -45,12 +45,8 @@ function add(fields: StatusFields, more: readonly HeaderField[]): void {
 function recipientsIn(block: HeaderField[]): StatusFields[] {
   const recipients: StatusFields[] = []
   let fields: StatusFields = new Map()
-  const lastFinal = block.findLastIndex(({ name }) => name === 'final-recipient')
-  for (const [index, each] of block.entries()) {
-    const beginsNext = recipientFields.includes(each.name) && fields.has(each.name)
-    // The fields of a recipient follow its name, but a name of the other kind may stand right before this one.
-    const isOther = each.name === 'original-recipient' && fields.has('final-recipient') && outcomeFields.some((name) => fields.has(name))
-    if (beginsNext || (isOther && index < lastFinal)) {
+  for (const each of block) {
+    if (recipientFields.includes(each.name) && fields.has(each.name)) {
       recipients.push(fields)
       fields = new Map()
     }
@@ -61,17 +57,13 @@ function recipientsIn(block: HeaderField[]): StatusFields[] {
 
 const looksLike = /^(?:final|original)-recipient[ \t]{0,8}:/im
 
-/** A status that was quoted as a whole. */
-const withoutIndent = (content: string): string =>
-  looksLike.test(content) ? content : content.replace(/^[ \t>]{1,8}(?=[A-Za-z-]{1,60}[ \t]{0,8}:)/gm, '')
-
 /**
  * Reads the content of a delivery status, however its sender has cut it: with empty lines within a block or none between
  * two of them, and with fields of a recipient ahead of its name.
  */
 export function parseStatusFields(content: string): DeliveryStatus {
   const status: DeliveryStatus = { message: new Map(), recipients: [] }
-  const text = withoutIndent(content).trimStart().replace(behindStatus, '')
+  const text = content.trimStart().replace(behindStatus, '')
   for (const block of text.split(/\n(?:[ \t]*\n)+/).map((each) => fieldsIn(each, begins))) {
     if (has(block, recipientFields)) {
       status.recipients.push(...recipientsIn(block))
@@ -100,9 +92,8 @@ const headerOfReport = /^(?:from:.{0,200}mailer-daemon|return-path:\s*<>|content
  * that came back was written by its sender.
  */
 export function statusWithin(text: string): string | null {
-  const source = withoutIndent(text)
-  if (!looksLike.test(source) || !alsoHas.test(source)) return null
-  const start = source.search(firstField)
-  const ahead = source.slice(0, start)
-  return header.test(ahead) && !headerOfReport.test(ahead) ? null : source.slice(start)
+  if (!looksLike.test(text) || !alsoHas.test(text)) return null
+  const start = text.search(firstField)
+  const ahead = text.slice(0, start)
+  return header.test(ahead) && !headerOfReport.test(ahead) ? null : text.slice(start)
 }

@@ -20,7 +20,6 @@ interface ReportWords {
 
 /** How Sendmail tells of its own: `550 <a@b.example>... User unknown`; what others said has `<<<` before it. */
 const ownLine = /(?:^|\| )[45]\d\d (?:[45]\.\d{1,3}\.\d{1,3} )?<?[^\s<>@]{1,64}@[^\s<>]{1,255}>?\.\.\. /
-const remoteSystem = /(?:talking to|host|server|by|from)\s{1,3}([a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,8})/i
 
 /** What a report tells of one recipient in words. What is said of nobody in particular is said of the only one. */
 export function toldRecipient(named: NamedRecipient, report: ReportWords): ReportedRecipient {
@@ -45,7 +44,7 @@ export function toldRecipient(named: NamedRecipient, report: ReportWords): Repor
 function understand({ address, reason }: NamedRecipient, report: ReportWords): { said: Diagnostic; judgement: Judgement } {
   const said = parseDiagnostic(reason)
   const { rules } = report.vocabulary
-  const remoteHost = (remoteSystem.exec(reason)?.[1] ?? domainOf(address ?? '')).toLowerCase()
+  const remoteHost = domainOf(address ?? '').toLowerCase()
   // Where no reply is quoted, the reporting system found this out itself.
   const isFinding = said.code === null || (ownLine.test(said.text) && !/<<< |>>> |\bsaid\b/i.test(reason))
   const refusal: ReportedRefusal = { ...said, remoteHost, phase: report.phase.of(said.text), address, isFinding }

@@ -4,7 +4,10 @@ import { PhaseText } from './reported-phase.ts'
 import { isOfAnother } from './recipient-mentions.ts'
 import { reportedRecipient } from './reported-recipient.ts'
 import type { ReturnedMessage } from './returned-message.ts'
-import { parseStatusFields, statusWithin, type StatusFields } from './status-fields.ts'
+import { parseStatusFields, statusWithin } from './status-fields.ts'
+
+/** Where nobody is named, what the report is about may be known from elsewhere. */
+const toldFields = ['final-recipient', 'original-recipient', 'x-actual-recipient', 'action', 'status']
 
 /**
  * What a delivery status (RFC 3464, RFC 6533) says of its recipients, each of them once; null where the message has none.
@@ -16,8 +19,9 @@ export function parseDsn(message: ReturnedMessage): ReportedRecipient[] | null {
   const contents = labelled.length > 0 ? labelled.map(({ content }) => content) : statusesWithin(message)
   if (contents.length === 0) return null
   const text = new PhaseText(message.text)
-  const told = contents.flatMap(recipientsOf).slice(0, mostRecipients)
-  const recipients = told.map(({ fields, common }) => reportedRecipient(fields, common, { text, rules: message.vocabulary.rules }))
+  const { rules } = message.vocabulary
+  const told = contents.flatMap(parseStatusFields).filter((fields) => toldFields.some((name) => fields.has(name)))
+  const recipients = told.slice(0, mostRecipients).map((fields) => reportedRecipient(fields, text, rules))
   const isOther = isOfAnother(new Set(recipients.map(({ address }) => (address ?? '').toLowerCase())))
   return once(recipients.map((each) => (isOther(each.reason, each.address ?? '') ? { ...each, hard: false, inWords: undefined } : each)))
 }
@@ -26,20 +30,6 @@ function statusesWithin(message: ReturnedMessage): string[] {
   const isReport = /^multipart\/report\b/i.test(message.field('content-type')) || isBounceNotice(message, message.text)
   if (!isReport) return []
   return message.unlabelled.map(statusWithin).filter((content) => content !== null)
-}
-
-/** The fields of one recipient, and those that concern all of its status. */
-interface RecipientFields {
-  fields: StatusFields
-  common: StatusFields
-}
-
-/** The recipients of one status. */
-function recipientsOf(content: string): RecipientFields[] {
-  const { message: common, recipients } = parseStatusFields(content)
-  if (recipients.length > 0) return recipients.map((fields) => ({ fields, common }))
-  // Nobody is named, yet what the report is about may be known from elsewhere.
-  return common.has('action') || common.has('status') ? [{ fields: common, common }] : []
 }
 
 /** One entry for each address: a final failure is what counts, however the same address is told of elsewhere. */

@@ -39,13 +39,7 @@ export function parseFeedback(message: ReturnedMessage, about: ProvenRecipient |
 /** A status, and what its text tells of recipients of whom the status says nothing in words, or may be wrong. */
 function deliveryReport(message: ReturnedMessage, reported: ReportedRecipient[], about: ProvenRecipient | null): Feedback {
   const isClear = reported.length > 0 && !reported.some((recipient) => saysNothing(recipient) || recipient.hard)
-  const told = isClear
-    ? []
-    : parseBounceText(
-        message,
-        about,
-        reported.map(({ address }) => address).filter((address) => address !== null),
-      )
+  const told = isClear ? [] : parseBounceText(message, about, addressesOf(reported))
   if (reported.length === 0) return statusWithoutRecipients(message, told, about)
   // Where both tell of one recipient, it is the same one under two names.
   const only = reported.length === 1 && told.length === 1 ? told[0] : undefined
@@ -55,6 +49,8 @@ function deliveryReport(message: ReturnedMessage, reported: ReportedRecipient[],
   })
   return feedbackOf(message, classOf(recipients), recipients)
 }
+
+const addressesOf = (recipients: ReportedRecipient[]): string[] => recipients.flatMap(({ address }) => address ?? [])
 
 /** Some reports name nobody; then it is whom the message was addressed to, where that is one. */
 function statusWithoutRecipients(message: ReturnedMessage, told: ReportedRecipient[], about: ProvenRecipient | null): Feedback {

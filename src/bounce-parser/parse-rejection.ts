@@ -17,8 +17,8 @@ const rejected = /^auto-replied\s*\(rejected\)/i
 export function parseRejection(message: ReturnedMessage): ReportedRecipient | null {
   const notification = message.part(dispositionNotification)
   if (!notification || !rejected.test(message.field('auto-submitted'))) return null
-  const { message: common, recipients } = parseStatusFields(notification.content)
-  const valueOf = (name: string): string => (recipients[0]?.get(name) ?? common.get(name))?.[0] ?? ''
+  const [fields] = parseStatusFields(notification.content)
+  const valueOf = (name: string): string => fields?.get(name)?.[0] ?? ''
   if (!deletedBySystem.test(valueOf('disposition'))) return null
   return {
     address: reportedAddress(valueOf('final-recipient') || valueOf('original-recipient')),

@@ -64,5 +64,5 @@ const textIn = (value: unknown): string => (typeof value === 'string' ? value : 
 function recipientOf({ emailAddress, action, status, diagnosticCode }: Json, { rules }: Vocabulary): ReportedRecipient {
   const values = { 'final-recipient': emailAddress, action, status, 'diagnostic-code': diagnosticCode }
   const fields = Object.entries(values).filter(([, value]) => textIn(value) !== '')
-  return reportedRecipient(new Map(fields.map(([name, value]) => [name, [textIn(value)]])), new Map(), { text: new PhaseText(''), rules })
+  return reportedRecipient(new Map(fields.map(([name, value]) => [name, [textIn(value)]])), new PhaseText(''), rules)
 }

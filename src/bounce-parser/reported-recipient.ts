@@ -9,32 +9,23 @@ import type { StatusFields } from './status-fields.ts'
 
 const first = (fields: StatusFields, name: string): string | undefined => fields.get(name)?.[0]
 
-/**
- * What the fields of one recipient say (RFC 3464 2.3).
- * @param message the fields that concern all recipients
- * @param report `text` is what the report says for people
- */
-export function reportedRecipient(
-  fields: StatusFields,
-  message: StatusFields,
-  report: { text: PhaseText; rules: BounceRules },
-): ReportedRecipient {
+/** What the fields of one recipient say (RFC 3464 2.3); `text` is what the report says for people. */
+export function reportedRecipient(fields: StatusFields, text: PhaseText, rules: BounceRules): ReportedRecipient {
   const address = addressOf(fields)
-  const status = statusCodeOf(first(fields, 'status') ?? first(message, 'status') ?? '')
+  const status = statusCodeOf(first(fields, 'status') ?? '')
   const diagnostic = diagnosticOf(fields)
-  const action = actionOf(first(fields, 'action') ?? first(message, 'action'), status, diagnostic)
+  const action = actionOf(first(fields, 'action'), status, diagnostic)
   const enhancedCode = decidingCode(status, diagnostic)
   const refusal: ReportedRefusal = {
     code: diagnostic.code,
     enhancedCode,
     text: diagnostic.text,
-    remoteHost:
-      hostOf(first(fields, 'remote-mta') ?? first(message, 'reporting-mta') ?? '') ?? (address && domainOf(address).toLowerCase()),
-    phase: report.text.of(diagnostic.text),
+    remoteHost: hostOf(first(fields, 'remote-mta') ?? first(fields, 'reporting-mta') ?? '') ?? (address && domainOf(address).toLowerCase()),
+    phase: text.of(diagnostic.text),
     address,
     isFinding: isOwnFinding(fields, diagnostic),
   }
-  const { category, hard, inWords } = judgeReported(refusal, report.rules)
+  const { category, hard, inWords } = judgeReported(refusal, rules)
   return {
     address,
     originalAddress: reportedAddress(first(fields, 'original-recipient') ?? ''),

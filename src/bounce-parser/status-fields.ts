@@ -4,12 +4,6 @@ import type { HeaderField } from './returned-message.ts'
 /** The fields of one block, by name in lower case; of a field that stands there twice all values in their order. */
 export type StatusFields = Map<string, string[]>
 
-/** A delivery status (RFC 3464 2.1): what concerns the message, and a block for each recipient. */
-interface DeliveryStatus {
-  message: StatusFields
-  recipients: StatusFields[]
-}
-
 const statusFieldNames = new Set(
   (
     'original-envelope-id reporting-mta dsn-gateway received-from-mta arrival-date original-recipient final-recipient action status ' +
@@ -57,26 +51,29 @@ function recipientsIn(block: HeaderField[]): StatusFields[] {
 
 const looksLike = /^(?:final|original)-recipient[ \t]{0,8}:/im
 
+/** Fields of the message that hold for a recipient without one of their own. */
+const sharedFields = ['reporting-mta', 'action', 'status', 'disposition']
+
 /**
- * Reads the content of a delivery status, however its sender has cut it: with empty lines within a block or none between
- * two of them, and with fields of a recipient ahead of its name.
+ * The fields of each recipient in a delivery status (RFC 3464 2.1), and those of the message alone where it names nobody. It may be cut
+ * in any way: with empty lines within a block or none between two of them, and with fields of a recipient ahead of its name.
  */
-export function parseStatusFields(content: string): DeliveryStatus {
-  const status: DeliveryStatus = { message: new Map(), recipients: [] }
+export function parseStatusFields(content: string): StatusFields[] {
+  const message: StatusFields = new Map()
+  const recipients: StatusFields[] = []
   const text = content.trimStart().replace(behindStatus, '')
   for (const block of text.split(/\n(?:[ \t]*\n)+/).map((each) => fieldsIn(each, begins))) {
-    if (has(block, recipientFields)) {
-      status.recipients.push(...recipientsIn(block))
-      add(
-        status.message,
-        block.filter(({ name }) => name === 'reporting-mta'),
-      )
-    } else {
-      const last = status.recipients.at(-1)
-      add(last && has(block, outcomeFields) ? last : status.message, block)
-    }
+    const last = recipients.at(-1)
+    if (has(block, recipientFields)) recipients.push(...recipientsIn(block))
+    else add(last && has(block, outcomeFields) ? last : message, block)
   }
-  return status
+  const shared = sharedFields.flatMap((name) => message.get(name)?.map((value) => ({ name, value })) ?? [])
+  for (const fields of recipients)
+    add(
+      fields,
+      shared.filter(({ name }) => !fields.has(name)),
+    )
+  return recipients.length > 0 ? recipients : [message]
 }
 
 const alsoHas = /^(?:action|status|diagnostic-code)[ \t]{0,8}:/im

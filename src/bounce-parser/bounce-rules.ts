@@ -18,7 +18,7 @@ export interface BounceRule extends Judgement {
   languages?: Record<string, { says: string[]; example: BounceRule['example'] }>
   /** Phrases of which none is in the text. */
   unless?: string[]
-  /** What a report must show besides the words for them to be hard: see `judgeReported`. */
+  /** What a report must show besides the words for them to be hard: see `refusedRecipient`. */
   shown?: 'address' | 'domain'
   /** The reply that the rule was made for; absent where its languages have theirs. */
   example?: Pick<Refusal, 'phase' | 'text'> & Partial<Refusal>

@@ -26,7 +26,7 @@ const otherNames = new Map(
 /** What ISO-2022-JP begins with (RFC 1468), declared or not. */
 const toJapanese = ['\x1b$B', '\x1b$@']
 
-function decodeText(bytes: Uint8Array, charset: string | null): string {
+function decodeText(bytes: Buffer, charset: string | null): string {
   const label = (charset ?? '').trim().toLowerCase()
   if (guessed.has(label)) return utf8OrLatin1(bytes)
   try {
@@ -37,24 +37,18 @@ function decodeText(bytes: Uint8Array, charset: string | null): string {
 }
 
 /** Line by line where it has to be: a report quotes replies of several hosts as they came. */
-function utf8OrLatin1(bytes: Uint8Array): string {
-  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
-  if (toJapanese.some((escape) => buffer.includes(escape))) return new TextDecoder('iso-2022-jp').decode(bytes)
-  try {
-    // Cut in the middle of a character it is UTF-8 still.
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true })
-  } catch {
-    // A character for each byte.
-    const lines = new TextDecoder('windows-1252').decode(buffer).split('\n')
-    let next = 0
-    return lines
-      .map((line) => {
-        const own = buffer.subarray(next, next + line.length)
-        next += line.length + 1
-        return isUtf8(own) ? own.toString('utf8') : line
-      })
-      .join('\n')
-  }
+function utf8OrLatin1(bytes: Buffer): string {
+  if (toJapanese.some((escape) => bytes.includes(escape))) return new TextDecoder('iso-2022-jp').decode(bytes)
+  if (isUtf8(bytes)) return bytes.toString('utf8')
+  let next = 0
+  // A character for each byte.
+  const lines = new TextDecoder('windows-1252').decode(bytes).split('\n')
+  const decoded = lines.map((line) => {
+    const own = bytes.subarray(next, next + line.length)
+    next += line.length + 1
+    return isUtf8(own) ? own.toString('utf8') : line
+  })
+  return decoded.join('\n')
 }
 
 const withLineFeeds = (text: string): string => text.replace(/\r\n?/g, '\n')

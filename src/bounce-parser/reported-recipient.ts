@@ -1,7 +1,7 @@
 import { domainOf } from '../smtp/address.ts'
 import { isGeneric, parseDiagnostic, statusCodeOf, type Diagnostic } from './diagnostic.ts'
 import { longestReason, type DeliveryAction, type ReportedRecipient } from './feedback.ts'
-import { judgeReported, type ReportedRefusal } from './judge-reported.ts'
+import { refusedRecipient, type ReportedRefusal } from './refused-recipient.ts'
 import { reportedAddress } from './reported-address.ts'
 import type { BounceRules } from './bounce-rules.ts'
 import type { PhaseText } from './reported-phase.ts'
@@ -25,18 +25,15 @@ export function reportedRecipient(fields: StatusFields, text: PhaseText, rules: 
     address,
     isFinding: isOwnFinding(fields, diagnostic),
   }
-  const { category, hard, inWords } = judgeReported(refusal, rules)
+  const refused = refusedRecipient(refusal, action, rules)
+  // What may succeed later, but was given up (RFC 3463 2), has taken too long.
+  const isExpired = refused.category === 'other' && action === 'failed' && isTransient(refusal)
   return {
-    address,
+    ...refused,
     originalAddress: reportedAddress(first(fields, 'original-recipient') ?? ''),
-    action,
-    hard: hard && action === 'failed',
     status: status ?? enhancedCode,
-    // What may succeed later, but was given up (RFC 3463 2), has taken too long.
-    category: category === 'other' && action === 'failed' && isTransient(refusal) ? 'expired' : category,
-    inWords,
-    smtpCode: diagnostic.code,
-    reason: (diagnostic.text || first(fields, 'status') || '').slice(0, longestReason),
+    category: isExpired ? 'expired' : refused.category,
+    reason: refused.reason || (first(fields, 'status') ?? '').slice(0, longestReason),
   }
 }
 

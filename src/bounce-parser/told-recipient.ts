@@ -1,9 +1,8 @@
 import { domainOf } from '../smtp/address.ts'
-import { parseDiagnostic, type Diagnostic } from './diagnostic.ts'
-import { longestReason, type ReportedRecipient } from './feedback.ts'
-import { judgeReported, type ReportedRefusal } from './judge-reported.ts'
+import { parseDiagnostic } from './diagnostic.ts'
+import type { ReportedRecipient } from './feedback.ts'
 import type { NamedRecipient } from './named-recipients.ts'
-import type { Judgement } from './refusal.ts'
+import { refusedRecipient, type ReportedRefusal } from './refused-recipient.ts'
 import { saidAction } from './report-phrases.ts'
 import type { PhaseText } from './reported-phase.ts'
 import type { Vocabulary } from './returned-message.ts'
@@ -23,33 +22,22 @@ const ownLine = /(?:^|\| )[45]\d\d (?:[45]\.\d{1,3}\.\d{1,3} )?<?[^\s<>@]{1,64}@
 
 /** What a report tells of one recipient in words. What is said of nobody in particular is said of the only one. */
 export function toldRecipient(named: NamedRecipient, report: ReportWords): ReportedRecipient {
-  const own = understand(named, report)
-  const isOfAll = report.isOnly && own.judgement.category === 'other'
-  const { said, judgement } = isOfAll ? understand({ ...named, reason: `${named.reason}\n${report.text}` }, report) : own
   const isDelivered = saidAction(report.vocabulary.phrases.saidIn(named.reason)) === 'delivered'
-  const action = isDelivered ? 'delivered' : report.action
-  return {
-    address: named.address,
-    action,
-    hard: judgement.hard && action === 'failed',
-    status: said.enhancedCode,
-    category: judgement.category,
-    inWords: judgement.inWords,
-    smtpCode: said.code,
-    reason: said.text.slice(0, longestReason),
-  }
+  const words = isDelivered ? { ...report, action: 'delivered' as const } : report
+  const own = understand(named, words)
+  if (!report.isOnly || own.category !== 'other') return own
+  return understand({ ...named, reason: `${named.reason}\n${report.text}` }, words)
 }
 
 /** What a reply says counts; what introduces it only where the reply says nothing. */
-function understand({ address, reason }: NamedRecipient, report: ReportWords): { said: Diagnostic; judgement: Judgement } {
+function understand({ address, reason }: NamedRecipient, { phase, action, vocabulary: { rules } }: ReportWords): ReportedRecipient {
   const said = parseDiagnostic(reason)
-  const { rules } = report.vocabulary
-  const remoteHost = domainOf(address ?? '').toLowerCase()
   // Where no reply is quoted, the reporting system found this out itself.
   const isFinding = said.code === null || (ownLine.test(said.text) && !/<<< |>>> |\bsaid\b/i.test(reason))
-  const refusal: ReportedRefusal = { ...said, remoteHost, phase: report.phase.of(said.text), address, isFinding }
-  const whole = judgeReported(refusal, rules)
-  if (isFinding) return { said, judgement: whole }
-  const reply = judgeReported({ ...refusal, text: said.text.slice(said.text.indexOf(String(said.code))) }, rules)
-  return { said, judgement: reply.category === 'other' ? whole : reply }
+  const remoteHost = domainOf(address ?? '').toLowerCase()
+  const refusal: ReportedRefusal = { ...said, remoteHost, phase: phase.of(said.text), address, isFinding }
+  const whole = refusedRecipient(refusal, action, rules)
+  if (isFinding) return whole
+  const reply = refusedRecipient({ ...refusal, text: said.text.slice(said.text.indexOf(String(said.code))) }, action, rules)
+  return reply.category === 'other' ? whole : { ...reply, reason: whole.reason }
 }

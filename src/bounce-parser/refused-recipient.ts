@@ -1,5 +1,6 @@
 import { domainOf } from '../smtp/address.ts'
 import { judgementOf, type BounceRules } from './bounce-rules.ts'
+import { longestReason, type DeliveryAction, type ReportedRecipient } from './feedback.ts'
 import type { Judgement, Refusal } from './refusal.ts'
 
 /** A refusal that a report tells of. */
@@ -10,13 +11,20 @@ export interface ReportedRefusal extends Refusal {
   isFinding: boolean
 }
 
+/** What a report says of whom was refused so. */
+export function refusedRecipient(refusal: ReportedRefusal, action: DeliveryAction, rules: BounceRules): ReportedRecipient {
+  const { address, enhancedCode: status, code: smtpCode, text } = refusal
+  const { category, hard, inWords } = judgeReported(refusal, rules)
+  return { address, action, hard: hard && action === 'failed', status, category, inWords, smtpCode, reason: text.slice(0, longestReason) }
+}
+
 /**
  * What a refusal means that a report tells of. A report is second-hand, and not every refusal in it was of the address: it is
  * at RCPT that a server says whether there is one, and what it calls an unknown user after the data is often a filter's
  * word. So where the words alone say so, they are believed only if the report shows that they were said at RCPT, or if a
  * code about the address (RFC 3463 3.2) stands with them; of a domain, one about the route does too.
  */
-export function judgeReported(refusal: ReportedRefusal, rules: BounceRules): Judgement {
+function judgeReported(refusal: ReportedRefusal, rules: BounceRules): Judgement {
   const deciding = rules.deciding(refusal)
   const judgement = judgementOf(deciding, refusal)
   const shown = 'shown' in deciding ? deciding.shown : undefined

@@ -4,12 +4,6 @@ import type { HeaderField } from './returned-message.ts'
 /** The fields of one block, by name in lower case; of a field that stands there twice all values in their order. */
 export type StatusFields = Map<string, string[]>
 
-const statusFieldNames = new Set(
-  (
-    'original-envelope-id reporting-mta dsn-gateway received-from-mta arrival-date original-recipient final-recipient action status ' +
-    'remote-mta diagnostic-code localized-diagnostic last-attempt-date final-log-id will-retry-until x-actual-recipient'
-  ).split(' '),
-)
 const recipientFields = ['final-recipient', 'original-recipient', 'x-actual-recipient']
 const outcomeFields = ['action', 'status', 'diagnostic-code']
 
@@ -21,9 +15,8 @@ const headerField = '(?:received|return-path|message-id|dkim-signature):'
 /** Where text stops to be a status: a delimiter of MIME, or the header of the message that came back. */
 const behindStatus = new RegExp(`\\n(?:--\\S|${headerField})[^]*`, 'i')
 
-/** In a reply, the words before a colon are no field unless they are one of a status. */
-const begins = (name: string, before: string | undefined): boolean =>
-  statusFieldNames.has(name) || name.startsWith('x-') || before !== 'diagnostic-code'
+/** In a reply that goes on, a word before a colon is no field; those of a status have hyphens, but for two. */
+const begins = (name: string, before: string | undefined): boolean => before !== 'diagnostic-code' || /-|^(?:action|status)$/.test(name)
 
 const has = (fields: readonly HeaderField[], names: readonly string[]): boolean => fields.some(({ name }) => names.includes(name))
 

@@ -128,7 +128,7 @@ export const targets: Record<string, Target> = {
   dsn: messageTarget((message) => ofRecipients(parseDsn(message))),
   arf: messageTarget((message) => {
     const complaint = parseComplaint(message)
-    return `${complaint?.feedbackType.slice(0, 12)} ${complaint?.addresses.length} ${complaint?.reversePath === null}`
+    return `${complaint?.complaint.feedbackType.slice(0, 12)} ${complaint?.addresses.length} ${complaint?.reversePath === null}`
   }),
   text: messageTarget((message) => ofRecipients(parseBounceText(message))),
   classify: {

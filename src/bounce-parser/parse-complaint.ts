@@ -5,7 +5,8 @@ import { reportedAddress, reportedAddresses } from './reported-address.ts'
 import { valuesOf, type ReturnedMessage } from './returned-message.ts'
 
 /** What a complaint says, as far as it says it. */
-interface ParsedComplaint extends Complaint {
+interface ParsedComplaint {
+  complaint: Complaint
   /** As the report has them: a redacted address is one too. */
   addresses: string[]
   /** Of the message complained of, as the report has it beside its header. */
@@ -41,8 +42,10 @@ function reportComplaint(content: string, original: OriginalMessage): ParsedComp
   const addresses = reportedAddresses(values).filter(isAddress)
   const [type = 'abuse'] = valuesOf('feedbacktype')
   return {
-    feedbackType: /^[a-z0-9-]{1,40}/.exec(type.toLowerCase())?.[0] ?? 'other',
-    reportedBy: valuesOf('useragent')[0]?.slice(0, 200) ?? null,
+    complaint: {
+      feedbackType: /^[a-z0-9-]{1,40}/.exec(type.toLowerCase())?.[0] ?? 'other',
+      reportedBy: valuesOf('useragent')[0]?.slice(0, 200) ?? null,
+    },
     addresses: addresses.length > 0 ? addresses : recipientsOf(original),
     reversePath: reportedAddress(valuesOf('originalmailfrom')[0] ?? ''),
   }
@@ -64,8 +67,7 @@ function recipientsOf({ headers }: OriginalMessage): string[] {
 
 /** Apple Mail writes so for its user, to the mailbox of List-Unsubscribe. */
 const clientOptOut = ({ headers }: ReturnedMessage): ParsedComplaint => ({
-  feedbackType: 'opt-out',
-  reportedBy: null,
+  complaint: { feedbackType: 'opt-out', reportedBy: null },
   addresses: reportedAddresses(valuesOf(headers, 'from')),
   reversePath: null,
 })
@@ -90,5 +92,5 @@ function isOlderForm(message: ReturnedMessage): boolean {
 
 function olderComplaint(message: ReturnedMessage): ParsedComplaint {
   const reportedBy = reportedAddress(message.field('from'))
-  return { feedbackType: 'abuse', reportedBy, addresses: recipientsOf(originalMessage(message)), reversePath: null }
+  return { complaint: { feedbackType: 'abuse', reportedBy }, addresses: recipientsOf(originalMessage(message)), reversePath: null }
 }

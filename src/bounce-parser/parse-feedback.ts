@@ -16,12 +16,11 @@ import { valuesOf, type ReturnedMessage } from './returned-message.ts'
  * 3834 5); what a person's mailbox answers by itself is no bounce, whatever it quotes; only then do words count.
  */
 export function parseFeedback(message: ReturnedMessage, about: ProvenRecipient | null = null): Feedback {
-  const complaint = parseComplaint(message)
-  if (complaint) {
-    const { feedbackType, reportedBy, addresses, reversePath } = complaint
-    const feedback = feedbackOf(message, 'complaint', addresses.map(complained))
-    const original = { ...feedback.original, reversePath: feedback.original.reversePath ?? reversePath }
-    return { ...feedback, complaint: { feedbackType, reportedBy }, original }
+  const complained = parseComplaint(message)
+  if (complained) {
+    const { complaint, addresses, reversePath } = complained
+    const feedback = feedbackOf(message, 'complaint', addresses.map(whoComplained))
+    return { ...feedback, complaint, original: { ...feedback.original, reversePath: feedback.original.reversePath ?? reversePath } }
   }
   const notification = parseSesNotification(message)
   if (notification) return { ...feedbackOf(message, notification.class), ...notification }
@@ -87,7 +86,7 @@ const classOf = (recipients: readonly ReportedRecipient[]): FeedbackClass =>
 const unexplained = { hard: false, status: null, category: 'other', smtpCode: null, reason: '' } as const
 
 /** Whoever complains has got the message. */
-const complained = (address: string): ReportedRecipient => ({ address, action: 'delivered', ...unexplained })
+const whoComplained = (address: string): ReportedRecipient => ({ address, action: 'delivered', ...unexplained })
 
 function feedbackOf(message: ReturnedMessage, feedbackClass: FeedbackClass, recipients: ReportedRecipient[] = []): Feedback {
   const { headers: _, ...original } = originalMessage(message)

@@ -79,21 +79,17 @@ function forwardedReport(header: ReturnedMessage, leaves: readonly MimeLeaf[]): 
   )
   if (!wrapped || more.length > 0) return undefined
   const others = leaves.filter((leaf) => leaf !== wrapped && leaf.content.toString('latin1', 0, 4096).trim() !== '')
-  const isWrapping = others.length === 0 || (isBySystem(header) && others.every(({ contentType }) => contentType.startsWith('text/')))
+  const isText = others.every(({ contentType }) => contentType.startsWith('text/'))
+  const isWrapping = others.length === 0 || (isText && isBySystem(header))
   return isWrapping ? wrapped.content : undefined
 }
 
-/** True of mail that a system sent, by its header. */
-function isBySystem(header: ReturnedMessage): boolean {
-  if (startsAsReport.test(`content-type: ${header.field('content-type')}`)) return false
-  return isFromMailSystem(header) || isAutomatic(header) || hasNullReversePath(header)
-}
+/** True of mail that a system sent and that is no report itself, by its header. */
+const isBySystem = (header: ReturnedMessage): boolean =>
+  !/^multipart\/report\b/i.test(header.field('content-type')) &&
+  (isFromMailSystem(header) || isAutomatic(header) || hasNullReversePath(header))
 
-function headerOf(content: Buffer): string {
-  const text = withLineFeeds(content.toString('latin1', 0, 32 * 1024))
-  const end = text.indexOf('\n\n')
-  return end < 0 ? text : text.slice(0, end)
-}
+const headerOf = (content: Buffer): string => withLineFeeds(content.toString('latin1', 0, 32 * 1024)).split('\n\n', 1)[0] ?? ''
 
 /**
  * Reads a returned message. LF and CRLF are the same to it, and a part may lack its end; text whose charset is wrong or

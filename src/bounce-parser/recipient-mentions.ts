@@ -19,6 +19,8 @@ export interface RecipientMention {
 const localPart = String.raw`(?:"[^"\s@]{1,64}"|[^\s<>()[\]"',:;|=\\：；，、。（）【】「」《》“”]{1,64})`
 const domain = String.raw`(?:[\p{L}\p{N}](?:[\p{L}\p{N}_.-]{0,253}[\p{L}\p{N}])?|\[[0-9a-f.:]{3,45}\])`
 const address = new RegExp(`${localPart}@${domain}`, 'giu')
+/** Addresses that stand together, with commas between them. */
+const row = new RegExp(`${address.source}(?:[>"'\\])]{0,3}\\s?[,;]\\s{0,3}["'<]{0,2}${address.source})*`, 'giu')
 const opening = String.raw`["'<([]{0,3}(?:mailto:|smtp:|rfc822;\s{0,3})?["'<([]{0,3}$`
 const atBeginning = new RegExp(String.raw`^[\s>*•·|#\-–]{0,12}(?:\d{1,3}[.)]\s{1,4})?${opening}`, 'i')
 /** The name of a field right before an address, with its colon. */
@@ -45,19 +47,15 @@ export function isOfAnother(recipients: ReadonlySet<string>): (text: string, add
   }
 }
 
-/** Between two recipients of a row. */
-const continues = /^[>"'\])]{0,3}\s?[,;]\s{0,3}["'<]{0,2}$/
-
 /** Every address in a line that may be a recipient. Those of a row stand as its first does, and what follows it is said of all. */
 export function mentionsIn(line: string, index: number, phrases: ReportPhrases): RecipientMention[] {
-  const found = Array.from(line.matchAll(address), ({ 0: name, index: start }) => ({ name, start, end: start + name.length }))
-  const isInRow = found.map(({ start }, place) => place > 0 && continues.test(line.slice(found[place - 1]?.end, start)))
-  return found.flatMap(({ name }, place) => {
-    const first = found[isInRow.lastIndexOf(false, place)]
-    const next = isInRow.indexOf(false, place + 1)
-    const rest = line.slice(found.at(next < 0 ? -1 : next - 1)?.end)
-    const kind = kindOf({ name, before: line.slice(0, first?.start), rest, line }, phrases)
-    return kind === null ? [] : [{ address: name, line: index, kind, rest }]
+  return Array.from(line.matchAll(row)).flatMap(({ 0: names, index: start }) => {
+    const before = line.slice(0, start)
+    const rest = line.slice(start + names.length)
+    return addressesIn(names).flatMap((name) => {
+      const kind = kindOf({ name, before, rest, line }, phrases)
+      return kind === null ? [] : [{ address: name, line: index, kind, rest }]
+    })
   })
 }
 

@@ -7,7 +7,7 @@ const parse = (...parts: ReturnedPart[]) => parseComplaint(new ReturnedMessage([
 
 it('is read in one pass, also a field of spaces that does not end as a line does', () => {
   const content = `Feedback-Type: abuse\nUser-Agent:${' '.repeat(1_000_000)}\r\nVersion: 1`
-  expect(parse({ contentType: 'message/feedback-report', content })?.feedbackType).toBe('abuse')
+  expect(parse({ contentType: 'message/feedback-report', content })?.complaint.feedbackType).toBe('abuse')
 })
 
 describe('whom it is about', () => {

@@ -3,10 +3,10 @@ import { expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { Accounts } from '../../src/account/accounts.ts'
 import { operation } from '../../src/http/operation.ts'
-import { RateLimitFailures } from '../../src/http/rate-limit-failures.ts'
 import { saveWindow, timesOf } from '../../src/http/rate-limit-store.ts'
 import { RateLimit } from '../../src/http/rate-limit.ts'
 import { silentLog } from '../../src/log.ts'
+import { minuteMs, RateLimiter } from '../../src/rate-limiter.ts'
 import { startApiServer, type ApiAnswer, type ApiServer } from '../support/api-server.ts'
 import { settableClock } from '../support/settable-clock.ts'
 import { testDatabase } from '../support/test-database.ts'
@@ -30,7 +30,7 @@ const endpoint = (path: string, handle: () => Record<string, never>) =>
 
 /** The real limits before a server; `take` is handed on once the server is there. */
 async function startLimited(): Promise<ApiServer> {
-  const limits = {} as { rateLimit: RateLimit; failures: RateLimitFailures }
+  const limits = {} as { rateLimit: RateLimit; failures: RateLimiter }
   const api = await startApiServer(
     () => [
       endpoint('/api/thing', () => ({})),
@@ -40,11 +40,11 @@ async function startLimited(): Promise<ApiServer> {
     ],
     {
       rateLimit: { take: (id) => limits.rateLimit.take(id) },
-      rateLimitFailures: { note: (address) => limits.failures.note(address) },
+      failedAuthentications: { take: (network) => limits.failures.take(network) },
     },
   )
   limits.rateLimit = new RateLimit(api, { plans, defaultPlan: 'free' })
-  limits.failures = new RateLimitFailures(api.clock, 3)
+  limits.failures = new RateLimiter(api.clock, { limit: 3, windowMs: minuteMs })
   return api
 }
 
@@ -100,12 +100,6 @@ test('an address that keeps failing is held up; a valid key from there is not, a
   expect((await fail(await api.token())).status).toBe(200)
   api.clock.advance(40_000)
   expect((await fail()).status).toBe(401)
-
-  const failures = new RateLimitFailures(settableClock(), 2)
-  for (const address of ['2001:db8::1', '2001:db8::2', '2001:db8:0:1::1', '192.0.2.1', '192.0.2.2']) failures.note(address)
-  expect(() => failures.note('2001:db8::3')).toThrow('Too many requests')
-  failures.note('2001:db8:0:1::2')
-  expect(() => new RateLimitFailures(settableClock(), 0).note('192.0.2.1')).not.toThrow()
 })
 
 async function limitsFixture() {

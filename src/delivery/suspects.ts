@@ -31,7 +31,7 @@ interface Waiting {
   done: () => void
 }
 
-/** Recipients that are remembered; beyond that the one that has been one for the longest time is taken for innocent. */
+/** Recipients that are remembered; beyond that the oldest one counts as innocent. */
 const mostSuspects = 10_000
 /** Jobs that wait for their turn here; what comes beyond that comes again later. */
 const mostWaiting = 100

@@ -42,7 +42,7 @@ interface Label {
 interface Scored {
   label: Label
   lineEnds: string
-  report: Feedback | null
+  feedback: Feedback | null
   fault: string | null
   ms: number
 }
@@ -55,10 +55,10 @@ const withCrlf = (document: Buffer): Buffer => Buffer.from(document.toString('la
 async function score(label: Label, lineEnds: string, document: Buffer): Promise<Scored> {
   const start = performance.now()
   try {
-    const report = parseFeedback(await readReturnedMessage(document, bounceVocabulary()))
-    return { label, lineEnds, report, fault: null, ms: performance.now() - start }
+    const feedback = parseFeedback(await readReturnedMessage(document, bounceVocabulary()))
+    return { label, lineEnds, feedback, fault: null, ms: performance.now() - start }
   } catch (error) {
-    return { label, lineEnds, report: null, fault: String(error), ms: performance.now() - start }
+    return { label, lineEnds, feedback: null, fault: String(error), ms: performance.now() - start }
   }
 }
 
@@ -66,31 +66,31 @@ const lower = (address: string | null): string => (address ?? '').toLowerCase()
 
 const labelled = ({ label }: Scored): LabelledRecipient[] => label.recipients.filter(({ address }) => !isUnknown(address))
 
-const found = ({ report }: Scored, address: string | null) => report?.recipients.find((each) => lower(each.address) === lower(address))
+const found = ({ feedback }: Scored, address: string | null) => feedback?.recipients.find((each) => lower(each.address) === lower(address))
 
 const hasRecipients = (scored: Scored): boolean => labelled(scored).every(({ address }) => found(scored, address))
 
 function isRightBounce(scored: Scored): boolean {
   const expected = labelled(scored)
-  const reported = scored.report ? concernedRecipients(scored.report) : []
-  if (scored.report?.class !== 'bounce' || !hasRecipients(scored)) return false
+  const reported = scored.feedback ? concernedRecipients(scored.feedback) : []
+  if (scored.feedback?.class !== 'bounce' || !hasRecipients(scored)) return false
   if (expected.length > 0 && reported.length !== expected.length) return false
   return expected.every(({ address, hard }) => found(scored, address)?.hard === hard)
 }
 
-const actsOnNothing = ({ report }: Scored): boolean =>
-  report !== null && report.class !== 'complaint' && report.recipients.every(({ action }) => action !== 'failed')
+const actsOnNothing = ({ feedback }: Scored): boolean =>
+  feedback !== null && feedback.class !== 'complaint' && feedback.recipients.every(({ action }) => action !== 'failed')
 
 function isRight(scored: Scored): boolean {
-  const { label, report } = scored
+  const { label, feedback } = scored
   if (label.class === 'bounce') return isRightBounce(scored)
-  if (label.class === 'complaint') return report?.class === 'complaint' && hasRecipients(scored)
-  if (label.class === 'delivered') return report?.class === 'delivered' && hasRecipients(scored)
+  if (label.class === 'complaint') return feedback?.class === 'complaint' && hasRecipients(scored)
+  if (label.class === 'delivered') return feedback?.class === 'delivered' && hasRecipients(scored)
   return actsOnNothing(scored)
 }
 
 const falselyHard = (scored: Scored): number =>
-  scored.report?.recipients.filter(
+  scored.feedback?.recipients.filter(
     ({ address, hard }) => hard && !scored.label.recipients.some((each) => each.hard && lower(each.address) === lower(address)),
   ).length ?? 0
 
@@ -120,11 +120,11 @@ function figures(all: Scored[]): string {
 }
 
 function wrongOne(scored: Scored): string {
-  const { label, lineEnds, report, fault } = scored
+  const { label, lineEnds, feedback, fault } = scored
   const shown = (recipients: readonly LabelledRecipient[]): string =>
     recipients.map(({ address, hard }) => `${address} ${hard ? 'hard' : 'soft'}`).join(', ')
-  const got = report ? `${report.class}: ${shown(report.recipients)}` : fault
-  const reasons = report?.recipients.map(({ category, status, reason }) => `      ${category} ${status} ${reason.slice(0, 200)}\n`) ?? []
+  const got = feedback ? `${feedback.class}: ${shown(feedback.recipients)}` : fault
+  const reasons = feedback?.recipients.map(({ category, status, reason }) => `      ${category} ${status} ${reason.slice(0, 200)}\n`) ?? []
   return `${label.id} ${lineEnds} (${label.structure})\n    label ${label.class}: ${shown(label.recipients)}\n    found ${got}\n${reasons.join('')}`
 }
 

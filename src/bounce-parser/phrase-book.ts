@@ -15,7 +15,7 @@ const newPlace = <Name>(): Place<Name> => ({ gap: 0, ends: [] })
 /** The longest gap in a phrase, in words. */
 const longestGap = 6
 
-const pieces = /[(|)…]|\$\w+|[^(|)…$]+/g
+const pieces = /\(([^()$…]*)\)|\$(\w+)|…|[^()|$…]+/g
 const isSimple = /^[a-z ]*$/
 
 /** Most phrases are written as they are read, and need no reading again. */
@@ -57,40 +57,27 @@ export class PhraseBook<Name> {
 
   #endsOf(phrase: string): Place<Name>[] {
     let at = [this.#start]
-    const groups: { start: Place<Name>[]; ends: Place<Name>[] }[] = []
-    let isWhole = true
-    for (const [piece] of phrase.matchAll(pieces)) {
-      const group = groups.at(-1)
-      if (piece === '(') {
-        groups.push({ start: at, ends: [] })
-      } else if (piece === '|' && group) {
-        group.ends.push(...at)
-        at = group.start
-      } else if (piece === ')' && group) {
-        groups.pop()
-        at = [...group.ends, ...at]
-      } else if (piece === '…' && !group) {
-        for (const place of at) place.gap = longestGap
-      } else {
-        isWhole &&= !/^[)|…]$/.test(piece)
-        at = follow(at, piece.startsWith('$') ? this.#termsOf(piece.slice(1)) : [wordsIn(piece)])
-      }
+    for (const [piece, alternatives, terms] of phrase.matchAll(pieces)) {
+      if (piece === '…') for (const place of at) place.gap = longestGap
+      else at = follow(at, alternatives?.split('|') ?? (terms ? this.#termsOf(terms) : [piece]))
     }
-    isWhole &&= groups.length === 0 && this.#start.gap === 0 && at.every((place) => place !== this.#start && place.gap === 0)
-    if (!isWhole) throw new RangeError(`A phrase begins and ends with a word, and its groups end: ${phrase}`)
+    const isBounded = this.#start.gap === 0 && at.every((place) => place !== this.#start && place.gap === 0)
+    if (!isBounded || phrase.replace(pieces, '') !== '')
+      throw new RangeError(`A phrase begins and ends with a word, and has no group within a group: ${phrase}`)
     return at
   }
 
-  #termsOf(name: string): string[][] {
+  #termsOf(name: string): readonly string[] {
     const terms = this.#terms[name]
     if (!terms) throw new RangeError(`No terms are called ${name}.`)
-    return terms.map(wordsIn)
+    return terms
   }
 }
 
-/** Leads from these places over each of some rows of words to one place behind them all. */
-function follow<Name>(from: Place<Name>[], rows: string[][]): Place<Name>[] {
+/** Leads from these places over each of some texts to one place behind them all, which is none behind a text without words. */
+function follow<Name>(from: Place<Name>[], texts: readonly string[]): Place<Name>[] {
   const end = newPlace<Name>()
+  const rows = texts.map(wordsIn)
   for (const words of rows) {
     let at = from
     for (const [index, word] of words.entries()) {
@@ -104,5 +91,6 @@ function follow<Name>(from: Place<Name>[], rows: string[][]): Place<Name>[] {
       at = [place]
     }
   }
-  return rows.some((words) => words.length > 0) ? [end] : from
+  const isOptional = rows.some((words) => words.length === 0)
+  return rows.every((words) => words.length === 0) ? from : [end, ...(isOptional ? from : [])]
 }

@@ -170,7 +170,7 @@ export class ReportRunner {
       } catch (error) {
         if (!(error instanceof ConflictError) || ++conflicts === mostConflicts) throw error
         // The report itself: it is settled. What it is about: another report, or an attempt, was first.
-        if (error.statement === 0) return 'settled'
+        if (error.guard === 'report') return 'settled'
       }
     }
   }

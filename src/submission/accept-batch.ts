@@ -81,7 +81,7 @@ interface Admissions {
 async function admitAll(all: Admissions, parts: AcceptParts, remember: Remember | undefined): Promise<AcceptedBatch> {
   const submissions = all.admissions.map(({ submission }) => submission)
   await all.upload.storeAhead(submissions)
-  const to = { submitter: all.submitter, mail: addressedMail(submissions), before: remember ? 1 : 0, now: parts.clock.now() }
+  const to = { submitter: all.submitter, mail: addressedMail(submissions), now: parts.clock.now() }
   return admitUnsuppressed(to, parts, (terms) => writeAll(all, { remember, ...terms }, parts))
 }
 

@@ -67,7 +67,7 @@ async function admitMessage(entry: Entry, parts: AcceptParts, remember: Remember
   const admission = { ...admissionOf(submission, entry.domain, parts.clock.now()), upload, besides: entry.besides }
   await upload.storeAhead([submission])
   const mail = [{ addresses, topic: submission.unsubscribeTopic }]
-  const to = { submitter: submission.submitter, mail, before: remember ? 1 : 0, now: admission.now }
+  const to = { submitter: submission.submitter, mail, now: admission.now }
   return admitUnsuppressed(to, parts, (terms) => admit(admission, { remember, ...terms }, parts))
 }
 

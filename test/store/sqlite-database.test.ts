@@ -26,6 +26,7 @@ const move = (name: string, from: number): Statement => ({
   sql: 'update cursor set position = position + 1 where name = :name and position = :from',
   params: { name, from },
   expect: 1,
+  guard: 'cursor',
 })
 
 test('a batch is written whole or not at all, and a refused one leaves its neighbours alone', async () => {
@@ -42,7 +43,7 @@ test('a batch is written whole or not at all, and a refused one leaves its neigh
   const reasons = results.map((result) => (result.status === 'rejected' ? result.reason : null))
   expect(reasons[1]).toBeInstanceOf(UniqueError)
   expect(reasons[2]).toBeInstanceOf(ConflictError)
-  expect(reasons[2].statement).toBe(1)
+  expect(reasons[2].guard).toBe('cursor')
   const rows = await db.read<{ name: string }>('select name from cursor order by name')
   expect(rows.map(({ name }) => name)).toEqual(['a1', 'a2', 'e1', 'taken'])
 })

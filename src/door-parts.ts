@@ -1,8 +1,8 @@
 import type { RefusedLogins } from './account/refused-logins.ts'
-import type { Rollup } from './analytics/rollup.ts'
 import type { ConnectionShares } from './connection/open-files.ts'
 import type { Erasures } from './erasure/erasures.ts'
 import type { EventFollower } from './event/event-follower.ts'
+import type { LogReader } from './event/log-reader.ts'
 import type { IncomingReports } from './feedback/incoming-reports.ts'
 import type { EmailComposer } from './http/api/email-composer.ts'
 import type { RateLimit } from './http/rate-limit.ts'
@@ -24,11 +24,10 @@ export type Stop = () => Promise<unknown> | void
 export interface Inside {
   webhooks: Webhooks
   follower: EventFollower
-  eventsWritten(): void
   queue: QueueRunner
   queueAdmin: QueueAdmin
   erasures: Erasures
-  rollup: Rollup
+  rollup: LogReader
   space: FreeSpace
   /** Through which every message gets in. */
   door: AcceptParts

@@ -44,7 +44,6 @@ function emailParts({ config, clock, log, db, accounts }: CoreParts, inside: Ins
       db,
       clock,
       noteWaiting: (destination, dueAt) => inside.queue.noteWaiting(destination, dueAt),
-      eventsWritten: () => inside.eventsWritten(),
     }),
     isSuspended: (accountId) => accounts.isSuspended(accountId),
     accept: (submission) => accept(submission, door),
@@ -118,7 +117,7 @@ function apiParts(core: CoreParts, inside: Inside) {
   const { queue, queueAdmin, erasures, reports, rollup, webhooks, version } = inside
   return {
     ...peopleParts(core, webhooks),
-    ...unsubscribeParts(core, inside),
+    ...unsubscribeParts(core),
     config,
     clock,
     db,
@@ -142,8 +141,8 @@ function apiParts(core: CoreParts, inside: Inside) {
 /** Mail programs send the clicks of many from a few addresses. */
 const unsubscribesPerMinute = 300
 
-const unsubscribeParts = ({ db, clock, secrets, erasedAddress }: CoreParts, { eventsWritten }: Inside): UnsubscribeParts => ({
-  unsubscribeLinks: new UnsubscribeLinks({ db, clock, eventsWritten, erasedAddress, keys: unsubscribeKeys(secrets.deriveKey) }),
+const unsubscribeParts = ({ db, clock, secrets, erasedAddress }: CoreParts): UnsubscribeParts => ({
+  unsubscribeLinks: new UnsubscribeLinks({ db, clock, erasedAddress, keys: unsubscribeKeys(secrets.deriveKey) }),
   unsubscribeLimit: new RateLimitNetworks(clock, unsubscribesPerMinute),
 })
 

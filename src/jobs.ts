@@ -1,23 +1,23 @@
 import type { RefusedLogins } from './account/refused-logins.ts'
-import type { Rollup } from './analytics/rollup.ts'
 import { watchClock } from './clock-watch.ts'
 import type { CoreParts } from './command/core-parts.ts'
 import type { Stop } from './door-parts.ts'
 import { sweepDomainReports } from './domain-report/domain-report-store.ts'
 import type { Erasures } from './erasure/erasures.ts'
+import type { LogReader } from './event/log-reader.ts'
 import type { IncomingReports } from './feedback/incoming-reports.ts'
 import { isoTime } from './iso-time.ts'
 import { Retention } from './message/retention.ts'
 import type { QueueRunner } from './queue/queue-runner.ts'
 import { startScheduler, type Scheduler } from './scheduler.ts'
-import { SearchIndex } from './search/search-index.ts'
+import { searchIndex } from './search/search-index.ts'
 import type { CertificateRenewal } from './smtp-server/certificate-renewal.ts'
 import type { Uploads } from './submission/upload.ts'
 import { sweepSuppressions } from './suppression/suppression-expiry.ts'
 
 /** What the jobs work on. */
 interface JobParts {
-  rollup: Rollup
+  rollup: LogReader
   reports: IncomingReports
   certificate: CertificateRenewal
   refusedLogins: RefusedLogins
@@ -32,9 +32,9 @@ export function startJobs(core: CoreParts, parts: JobParts, stops: Stop[]): Sche
   const cron = '* * * * *'
   const kept = { contentMs: config.contentRetention, eventMs: config.eventRetention }
   const retention = new Retention(db, kept)
-  const searchIndex = new SearchIndex(core)
+  const search = searchIndex(core)
   // What is swept out must have been counted and read for searches: an email may be kept for longer than its events.
-  const readLog = () => Promise.all([rollup.keepUp(), searchIndex.keepUp()])
+  const readLog = () => Promise.all([rollup.keepUp(), search.keepUp()])
   const scheduler = startScheduler(
     [
       { name: 'key use', cron, run: () => apiKeys.flush() },

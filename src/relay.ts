@@ -1,4 +1,4 @@
-import { Rollup } from './analytics/rollup.ts'
+import { analyticsReader } from './analytics/rollup.ts'
 import type { CommandParts } from './command/command-parts.ts'
 import { openCoreParts, type CoreParts, type Outside } from './command/core-parts.ts'
 import type { Config } from './config/settings.ts'
@@ -87,27 +87,22 @@ export async function startRelay(config: Config, outside: Outside & { version: s
     stops.push(() => watch.stop())
     const webhooks = await startWebhooks(core, shares, stops)
     const follower = new EventFollower(core)
-    // What writes to the event log knows none of those who follow it.
-    const followers: { eventsWritten(): void }[] = [webhooks, follower]
-    const eventsWritten = (): void => {
-      for (const each of followers) each.eventsWritten()
-    }
     const certified = new CertifiedNames(config.http.tlsListen.length > 0)
-    const queue = await startQueue(core, { eventsWritten, shares, certified }, stops)
-    const hits = startHits(core, eventsWritten, stops)
+    const queue = await startQueue(core, { shares, certified }, stops)
+    const hits = startHits(core, stops)
     addFigures(core, queue, stops)
-    const rollup = new Rollup(core)
+    const rollup = analyticsReader(core)
     const noteWaiting = (destination: string, dueAt: number): void => queue.noteWaiting(destination, dueAt)
     const tryNow = (destination: string): void => queue.tryNow(destination)
-    const queueAdmin = new QueueAdmin({ db, clock, noteWaiting, tryNow, eventsWritten })
-    const erasures = new Erasures({ ...core, eventsWritten }, { isAlone: false })
+    const queueAdmin = new QueueAdmin({ db, clock, noteWaiting, tryNow })
+    const erasures = new Erasures(core, { isAlone: false })
     stops.push(() => erasures.stop())
-    const { systemMail, ...entry } = await openEntry(core, { queue, eventsWritten }, stops)
-    followers.push(await startNotices(core, systemMail, stops))
+    const { systemMail, ...entry } = await openEntry(core, queue, stops)
+    startNotices(core, systemMail, stops)
     const { storageLimit, complaintSources } = config.returnPath
     const reports = new IncomingReports({ db, clock, budget: new ReportBudget(clock, storageLimit), complaintSources })
     await reports.measure()
-    openFeedback(core, { reports, systemMail, eventsWritten }, stops)
+    openFeedback(core, { reports, systemMail }, stops)
     const inside = {
       ...entry,
       reports,
@@ -119,7 +114,6 @@ export async function startRelay(config: Config, outside: Outside & { version: s
       rollup,
       webhooks,
       follower,
-      eventsWritten,
       shares,
       version: outside.version,
     }
@@ -152,7 +146,7 @@ async function startWebhooks(core: CoreParts, shares: ConnectionShares, stops: S
 
 async function startQueue(
   core: CoreParts,
-  { shares, ...inside }: { eventsWritten(): void; shares: ConnectionShares; certified: CertifiedNames },
+  { shares, ...inside }: { shares: ConnectionShares; certified: CertifiedNames },
   stops: Stop[],
 ): Promise<QueueRunner> {
   const resolverWatch = new ResolverWatch(core)
@@ -173,12 +167,12 @@ async function startQueue(
 }
 
 /** Records what readers and machines fetch by HTTP. */
-function startHits(core: CoreParts, eventsWritten: () => void, stops: Stop[]): HitRecorder {
+function startHits(core: CoreParts, stops: Stop[]): HitRecorder {
   const { settle, readerAddresses, scannerNetworks } = core.config.tracking
   const isOperatorsScanner = networkRule(scannerNetworks)
   const scheme = core.config.baseUrl.startsWith('https:') ? 'https' : 'http'
   const hits = new HitRecorder(
-    { ...core, judge: (message) => judgeHits(message, isOperatorsScanner), eventsWritten },
+    { ...core, judge: (message) => judgeHits(message, isOperatorsScanner) },
     { settleMs: settle, addresses: readerAddresses, scheme },
   )
   hits.start()
@@ -198,7 +192,7 @@ function addFigures(core: CoreParts, queue: QueueRunner, stops: Stop[]): void {
 /** The door that every message gets in by, and what the server itself hands in there. */
 async function openEntry(
   core: CoreParts,
-  behind: { queue: QueueRunner; eventsWritten(): void },
+  queue: QueueRunner,
   stops: Stop[],
 ): Promise<Pick<Inside, 'space' | 'door'> & { systemMail: SystemMailer }> {
   const { config, clock, db, metrics, accounts, sendingDomains } = core
@@ -208,7 +202,7 @@ async function openEntry(
   const uploads = new Uploads({ ...core, space })
   await uploads.sweep()
   const door: AcceptParts = {
-    ...behind,
+    queue,
     db,
     clock,
     metrics,
@@ -227,18 +221,17 @@ async function openEntry(
   return { space, door, systemMail }
 }
 
-async function startNotices(core: CoreParts, systemMail: SystemMailer, stops: Stop[]): Promise<NoticeRunner> {
+function startNotices(core: CoreParts, systemMail: SystemMailer, stops: Stop[]): void {
   const { hostname, notices: settings } = core.config
   const notices = new NoticeRunner({ ...core, systemMail }, { hostname, delayAfterMs: settings.delayAfter })
-  await notices.start()
+  notices.start()
   stops.push(() => notices.stop())
-  return notices
 }
 
 /** What comes of the mail that came in by the return path. */
 function openFeedback(
   core: CoreParts,
-  { reports, systemMail, eventsWritten }: { reports: IncomingReports; systemMail: SystemMailer; eventsWritten(): void },
+  { reports, systemMail }: { reports: IncomingReports; systemMail: SystemMailer },
   stops: Stop[],
 ): void {
   const { config, secrets, suppressionPolicies } = core
@@ -250,7 +243,6 @@ function openFeedback(
     {
       ...core,
       reports,
-      eventsWritten,
       tokenKey: secrets.deriveKey('verp'),
       policyFor: (accountId) => suppressionPolicies.policyFor(accountId),
       handlers: { dmarc_report: domainReport, tls_report: domainReport, postmaster: operator, abuse: operator },
@@ -263,12 +255,9 @@ function openFeedback(
 /** A webhook that has had no success for so long is disabled, ms. */
 const disableWebhooksAfterMs = 5 * 24 * 3_600_000
 
-function newQueue(
-  core: CoreParts,
-  inside: { delivery: Delivery; resolverWatch: ResolverWatch; eventsWritten(): void; certified: CertifiedNames },
-): QueueRunner {
+function newQueue(core: CoreParts, inside: { delivery: Delivery; resolverWatch: ResolverWatch; certified: CertifiedNames }): QueueRunner {
   const { config, clock, log, health, metrics, db, secrets, sendingDomains } = core
-  const { delivery, resolverWatch, eventsWritten, certified } = inside
+  const { delivery, resolverWatch, certified } = inside
   const identity = new MessageIdentity({
     tokenKey: secrets.deriveKey('verp'),
     unsubscribe: { keys: unsubscribeKeys(secrets.deriveKey), baseUrl: config.baseUrl },
@@ -288,7 +277,6 @@ function newQueue(
       frameFor: (message) => frames.frameFor(message),
       deliver: (job, onAttempt, supply) => delivery.deliver(job, onAttempt, supply),
       isResolverSuspect: () => resolverWatch.isSuspect,
-      eventsWritten,
       erasedAddress: core.erasedAddress,
       isSuspended: (accountId) => core.accounts.isSuspended(accountId),
       random: Math.random,

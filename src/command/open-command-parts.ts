@@ -18,8 +18,8 @@ export async function openCommandParts(config: Config, log: Log): Promise<{ part
   try {
     const webhooks = new WebhookList({ db, clock, secrets, onEnabled: () => {} }, { allowHttp: config.webhooks.allowHttp })
     await webhooks.load()
-    const queueAdmin = new QueueAdmin({ db, clock, noteWaiting: () => {}, tryNow: () => {}, eventsWritten: () => {} })
-    const erasures = new Erasures({ ...core, eventsWritten: () => {} }, { isAlone: true })
+    const queueAdmin = new QueueAdmin({ db, clock, noteWaiting: () => {}, tryNow: () => {} })
+    const erasures = new Erasures(core, { isAlone: true })
     return { parts: { ...core, webhooks, queueAdmin, erasures }, close }
   } catch (error) {
     await close()

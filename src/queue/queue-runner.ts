@@ -4,6 +4,7 @@ import type { Health } from '../health.ts'
 import { newId } from '../id.ts'
 import type { Database } from '../store/database.ts'
 import { LastingWrites } from '../store/lasting-writes.ts'
+import { retryMs } from '../store/work-loop.ts'
 import type { ErasedAddress } from '../suppression/erased-address.ts'
 import { findSuppressed } from '../suppression/suppression-list.ts'
 import { bringForward, bringHeld } from './bring-forward.ts'
@@ -39,8 +40,6 @@ const destinationLimit = 64
 const totalLimit = 4_000
 /** Destinations that are claimed from at a time: so many may be due at once that others would wait for the store. */
 const claimsAtOnce = 32
-/** When claiming that failed for a reason of ours (a full disk, say) is tried again, ms. */
-const againMs = 1_000
 
 /** How claimed recipients are to be dealt with. */
 interface Way {
@@ -230,7 +229,7 @@ export class QueueRunner {
       }
     } catch (error) {
       log.error({ destination, error }, 'claiming due mail failed')
-      this.#destinations.noteWaiting(destination, clock.now() + againMs)
+      this.#destinations.noteWaiting(destination, clock.now() + retryMs)
     } finally {
       this.#claims--
       this.#destinations.letGo(destination, unclaimed, clock.now())

@@ -48,6 +48,8 @@ export interface Database {
    * @throws BusyError where somebody else kept the database locked for too long: the same
    */
   write(batch: Statement[], options?: { patient?: boolean; onHeld?: (ms: number) => void }): Promise<Written[]>
+  /** Calls `heard`, which must not throw, whenever a batch that adds rows to this table is on disk. Returns what ends that. */
+  onInsert(table: string, heard: () => void): () => void
   /** Copies the database, as it is at one moment, into a new file while work goes on. */
   backup(file: string): Promise<void>
   upkeep: StoreUpkeep

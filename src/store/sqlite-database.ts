@@ -11,6 +11,7 @@ import {
   type Value,
   type Written,
 } from './database.ts'
+import { InsertListeners } from './insert-listeners.ts'
 import { StatementNumbers } from './statement-numbers.ts'
 import { openId, type Answer, type Request, type Requests, type ThreadData, type ThreadError, type UpkeepTask } from './thread-messages.ts'
 import { Turns } from './turns.ts'
@@ -189,6 +190,7 @@ export async function openDatabase({ directory, busyTimeoutMs, sheet, ...hear }:
     return 'is' in answer && answer.is
   }
   const turns = new Turns()
+  const listeners = new InsertListeners()
   return {
     read: (sql, params = {}) => rowsFrom(writer, sql, params),
     report<R extends Row>(sql: string, params: Record<string, Value> = {}) {
@@ -200,8 +202,10 @@ export async function openDatabase({ directory, busyTimeoutMs, sheet, ...hear }:
       const answer = await writer.write(batch, { patient, isTimed: onHeld !== undefined })
       if (!('written' in answer)) return []
       if (answer.ms !== undefined) onHeld?.(answer.ms)
+      listeners.tell(batch)
       return answer.written
     },
+    onInsert: (table, heard) => listeners.add(table, heard),
     async backup(file) {
       await writer.request({ type: 'backup', file })
     },

@@ -97,7 +97,7 @@ function addressedMail(submissions: Submission[]): AddressedMail[] {
 async function writeAll(
   { admissions, errors, upload }: Admissions,
   { remember, conditions, isSuppressed }: Terms & { remember: Remember | undefined },
-  { queue, metrics, giveUpAfterMs, eventsWritten }: AcceptParts,
+  { queue, metrics, giveUpAfterMs }: AcceptParts,
 ): Promise<AcceptedBatch> {
   const emails: Accepted[] = []
   const waiting: NewRecipient[] = []
@@ -118,7 +118,6 @@ async function writeAll(
   await upload.complete(submissions, [...(remember ? [remember(accepted, null)] : []), ...conditions, ...statements])
   for (const [destination, dueAt] of firstDue(waiting)) queue.noteWaiting(destination, dueAt)
   for (const { source } of submissions) metrics.accepted[source].add()
-  eventsWritten()
   return accepted
 }
 

@@ -19,7 +19,6 @@ export interface AcceptParts extends AuthoriseParts {
   idempotencyKeys: IdempotencyKeys
   erasedAddress: ErasedAddress
   metrics: Pick<Metrics, 'accepted'>
-  eventsWritten(): void
   /** How long an undelivered recipient is tried where the submission does not say, ms. */
   giveUpAfterMs: number
 }
@@ -96,7 +95,6 @@ async function admit(
     for (const { destination, dueAt } of waiting) parts.queue.noteWaiting(destination, dueAt ?? now)
   }
   parts.metrics.accepted[submission.source].add()
-  parts.eventsWritten()
   return accepted
 }
 

@@ -2,10 +2,12 @@ import type { CancelTimer, Clock } from '../clock.ts'
 import { newId, timeOfId } from '../id.ts'
 import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics/metrics.ts'
+import type { LogReader } from '../event/log-reader.ts'
 import type { Database, Statement } from '../store/database.ts'
 import { LastingWrites } from '../store/lasting-writes.ts'
+import { retryMs } from '../store/work-loop.ts'
 import { EndpointTurns, type Endpoint } from './endpoint-turns.ts'
-import { createCursor, fanOut } from './fan-out.ts'
+import { fanOutReader } from './fan-out.ts'
 import { isSuccess, type PostResult, type WebhookPoster } from './post-webhook.ts'
 import { webhookHeaders } from './sign-webhook.ts'
 import {
@@ -42,9 +44,6 @@ export interface RunnerSettings {
 
 const disableAfterExhausted = 10
 
-/** When something that failed for a reason of ours (a full disk, say) is tried again, ms. */
-const againMs = 1_000
-
 /**
  * Posts events to webhooks.
  *
@@ -63,34 +62,33 @@ export class WebhookRunner {
   readonly #timers = new Map<string, { at: number; cancel: CancelTimer }>()
   readonly #underWay = new Set<Promise<void>>()
   readonly #outcomes: LastingWrites
+  readonly #log: LogReader
   #running = false
   #brokenOff = false
-  #fanningOut = false
-  #unread = false
-  #cancelRetry: CancelTimer = () => {}
 
   constructor(parts: RunnerParts, settings: RunnerSettings) {
     this.#parts = parts
     this.#settings = settings
     this.#outcomes = new LastingWrites(parts)
+    this.#log = fanOutReader(parts, (webhookId) => this.wake(webhookId))
     this.#turns = new EndpointTurns((endpoint) => this.#run(endpoint), settings.mostConnections)
   }
 
   /** Takes up what the last process left, and from then on posts what is due. */
   async start(): Promise<void> {
     const { db, clock } = this.#parts
-    await db.write([createCursor, ...releaseAttempting(clock.now())])
+    await db.write(releaseAttempting(clock.now()))
     this.#running = true
     for (const { webhook_id: id, due_at: dueAt } of await db.read<{ webhook_id: string; due_at: number | null }>(firstDue)) {
       if (dueAt !== null) this.wake(id, dueAt)
     }
-    this.eventsWritten()
+    this.#log.start()
   }
 
   /** Begins nothing new; waits so long for attempts in hand, then breaks them off: they are due again at the next start. */
   async stop(graceMs: number): Promise<void> {
     this.#running = false
-    this.#cancelRetry()
+    this.#track(this.#log.stop())
     for (const { cancel } of this.#timers.values()) cancel()
     this.#timers.clear()
     const grace = setTimeout(() => {
@@ -102,10 +100,9 @@ export class WebhookRunner {
     clearTimeout(grace)
   }
 
-  /** To be called after events were written; costs nothing while no webhook is enabled. */
-  eventsWritten(): void {
-    this.#unread = true
-    if (this.#running && !this.#fanningOut && this.#parts.list.someEnabled) this.#track(this.#fanOutAll())
+  /** To be called when a webhook is enabled: events may wait for it. */
+  webhookEnabled(): void {
+    this.#log.wake()
   }
 
   /** Says that a webhook has a delivery due at this time (epoch, ms; now if not given). */
@@ -122,28 +119,13 @@ export class WebhookRunner {
     this.#timers.set(webhookId, { at: dueAt, cancel: this.#parts.clock.at(dueAt, fire) })
   }
 
-  async #fanOutAll(): Promise<void> {
-    this.#fanningOut = true
-    try {
-      while (this.#unread && this.#running) {
-        this.#unread = false
-        await fanOut(this.#parts, (webhookId) => this.wake(webhookId))
-      }
-    } catch (error) {
-      this.#parts.log.error({ error }, 'webhook deliveries could not be made from the event log; trying again')
-      this.#cancelRetry = this.#parts.clock.at(this.#parts.clock.now() + againMs, () => this.eventsWritten())
-    } finally {
-      this.#fanningOut = false
-    }
-  }
-
   /** One turn of an endpoint: claims what it may and begins the attempts. */
   #run(endpoint: Endpoint): void {
     if (!this.#running) return
     this.#track(
       this.#claim(endpoint).catch((error: unknown) => {
         this.#parts.log.error({ error, webhookId: endpoint.id }, 'webhook deliveries could not be claimed; trying again')
-        this.wake(endpoint.id, this.#parts.clock.now() + againMs)
+        this.wake(endpoint.id, this.#parts.clock.now() + retryMs)
       }),
     )
   }

@@ -48,6 +48,21 @@ test('a batch is written whole or not at all, and a refused one leaves its neigh
   expect(rows.map(({ name }) => name)).toEqual(['a1', 'a2', 'e1', 'taken'])
 })
 
+test('who waits for rows of a table hears of each batch that has added some, once it is on disk', async () => {
+  const db = await openStore()
+  const heard: string[] = []
+  const end = db.onInsert('cursor', () => heard.push('cursor'))
+  db.onInsert('event', () => heard.push('event'))
+  await db.write([put('one'), put('two')])
+  await db.write([move('one', 0)]).catch(() => {})
+  await db.write([put('one')]).catch(() => {})
+  await db.write([{ sql: 'insert into upload (message_id) values (:id)', params: { id: 'em_1' } }])
+  expect(heard).toEqual(['cursor'])
+  end()
+  await db.write([put('three')])
+  expect(heard).toEqual(['cursor'])
+})
+
 test('groups with and without refused batches follow each other, and each is written as if it were alone', async () => {
   const db = await openStore()
   const expected: string[] = []

@@ -49,7 +49,7 @@ async function startDoor(): Promise<{ db: Database; waiting: [string, number][];
     idempotencyKeys: new IdempotencyKeys({ db: counted, clock }),
     verifiedDomainFor: (_, name) => ({ id: 'dom_1', name, tracking: { opens: false, clicks: false } }),
     metrics: metricsOf(),
-    eventsWritten: () => {},
+
     giveUpAfterMs: 1000,
   }
   return { db, waiting, parts, writes }

@@ -70,7 +70,7 @@ export async function startEmailApi(options: { messageSizeLimit?: number; hold?:
       resend: (messageId, by) => resendFailed(messageId, by, { db, clock, accept: (submission) => accept(submission, door) }),
       messages: new MessageReader(db),
       isSuspended: (accountId) => parts.accounts.isSuspended(accountId),
-      waitingMail: new WaitingMail({ db, clock, eventsWritten: () => {}, noteWaiting: (name, dueAt) => runner.noteWaiting(name, dueAt) }),
+      waitingMail: new WaitingMail({ db, clock, noteWaiting: (name, dueAt) => runner.noteWaiting(name, dueAt) }),
     })
     return [...emails, ...templateOperations({ ...send, templates })]
   }
@@ -102,7 +102,7 @@ const doorParts = ({ db, clock, accounts }: ApiParts, queue: QueueRunner): Accep
   verifiedDomainFor: (_, name) =>
     name === 'sender.example' ? { id: senderDomainId, name, tracking: { opens: false, clicks: false } } : null,
   metrics: metricsOf(),
-  eventsWritten: () => {},
+
   giveUpAfterMs: 48 * 60 * minute,
 })
 
@@ -122,7 +122,7 @@ const queueFor = (
       isResolverSuspect: () => false,
       isSuspended: () => false,
       health: new Health({ clock, log: silentLog }),
-      eventsWritten: () => {},
+
       random: () => 0,
       frameFor: () => ({ ...plainFrame, frameOf: ({ id }) => ({ reversePath: `b${id}@relay.example`, traceFields: '', fields: [] }) }),
       async deliver(job: DeliveryJob, onAttempt: (result: Attempt | Postponed) => void) {

@@ -189,7 +189,6 @@ test('what was posted can be looked up and posted again', async () => {
     clock.now(),
   )
   await db.write([event])
-  webhooks.eventsWritten()
   const eventId = String(event.params?.id)
   const list = async (query: string) => (await call('GET', `${path}/deliveries${query}`)).body.data as { id: string; status: string }[]
   await vi.waitFor(async () => expect(await list('?status=pending')).toMatchObject([{ attempt_count: 1 }]), { timeout: 30_000 })

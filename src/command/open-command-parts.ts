@@ -5,7 +5,7 @@ import type { Log } from '../log.ts'
 import { QueueAdmin } from '../queue/queue-admin.ts'
 import { WebhookList } from '../webhook/webhook-list.ts'
 import type { CommandParts } from './command-parts.ts'
-import { openCoreParts } from './core-parts.ts'
+import { openCoreParts } from '../core.ts'
 
 /**
  * Opens the data directory for a command while no server runs on it.

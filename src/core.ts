@@ -34,8 +34,8 @@ export interface Outside {
   nameServerSockets?: number
 }
 
-/** What a serving process and a command without a server have in common. */
-export interface CoreParts {
+/** What is there before anything is read. */
+interface Opened {
   config: Config
   clock: Clock
   log: Log
@@ -43,9 +43,14 @@ export interface CoreParts {
   metrics: Metrics
   metricsPage: MetricsPage
   db: Database
+  resolver: DnsResolver
+  close(): Promise<void>
+}
+
+/** What a serving process and a command without a server have in common. */
+export interface Core extends Opened {
   upkeep: Upkeep
   secrets: Secrets
-  resolver: DnsResolver
   accounts: Accounts
   apiKeys: ApiKeys
   people: People
@@ -54,14 +59,23 @@ export interface CoreParts {
   templates: TemplateList
   suppressionPolicies: SuppressionPolicies
   erasedAddress: ErasedAddress
-  close(): Promise<void>
 }
 
 /**
  * Opens the data directory and loads what is held in memory.
  * @throws SternaError `configuration` where another process holds it, its database is gone, or the key file is missing or another one
  */
-export async function openCoreParts(config: Config, outside: Outside): Promise<CoreParts> {
+export async function openCore(config: Config, outside: Outside): Promise<Core> {
+  const opened = await open(config, outside)
+  try {
+    return await load(opened)
+  } catch (error) {
+    await opened.close()
+    throw error
+  }
+}
+
+async function open(config: Config, outside: Outside): Promise<Opened> {
   const { clock, log, onFatal, busyTimeoutMs, nameServerSockets = Infinity } = outside
   const health = new Health({ clock, log })
   const metricsPage = new MetricsPage({ clock, log })
@@ -74,24 +88,24 @@ export async function openCoreParts(config: Config, outside: Outside): Promise<C
     resolver.close()
     await db.close()
   }
-  try {
-    const secrets = await openSecrets(db, health, config)
-    const accounts = new Accounts({ db, clock })
-    const sandboxOnly = config.mode === 'sandbox'
-    const apiKeys = new ApiKeys({ db, clock, accounts, sandboxOnly })
-    const audit = new AuditLog({ db, clock })
-    const sendingDomains = new SendingDomains({ db, secrets, resolver, clock, log, audit, settings: domainSettings(config) })
-    const suppressionPolicies = new SuppressionPolicies(db, config.suppression)
-    for (const part of [accounts, apiKeys, sendingDomains, suppressionPolicies]) await part.load()
-    const people = await openPeople({ db, clock, secrets, accounts }, { issuer: config.hostname, sandboxOnly })
-    const upkeep = new Upkeep(db.upkeep)
-    const erasedAddress = erasedAddressBy(secrets.deriveKey('erased address'))
-    const parts = { config, clock, log, health, db, upkeep, secrets, resolver, accounts, apiKeys, people, audit, sendingDomains }
-    return { ...parts, templates: new TemplateList({ db, clock }), metrics, metricsPage, suppressionPolicies, erasedAddress, close }
-  } catch (error) {
-    await close()
-    throw error
-  }
+  return { config, clock, log, health, metrics, metricsPage, db, resolver, close }
+}
+
+async function load(opened: Opened): Promise<Core> {
+  const { config, clock, log, health, db, resolver } = opened
+  const sandboxOnly = config.mode === 'sandbox'
+  const upkeep = new Upkeep(db.upkeep)
+  const secrets = await openSecrets(db, health, config)
+  const accounts = new Accounts({ db, clock })
+  const apiKeys = new ApiKeys({ db, clock, accounts, sandboxOnly })
+  const audit = new AuditLog({ db, clock })
+  const sendingDomains = new SendingDomains({ db, secrets, resolver, clock, log, audit, settings: domainSettings(config) })
+  const suppressionPolicies = new SuppressionPolicies(db, config.suppression)
+  for (const part of [accounts, apiKeys, sendingDomains, suppressionPolicies]) await part.load()
+  const people = await openPeople({ db, clock, secrets, accounts }, { issuer: config.hostname, sandboxOnly })
+  const templates = new TemplateList({ db, clock })
+  const erasedAddress = erasedAddressBy(secrets.deriveKey('erased address'))
+  return { upkeep, secrets, accounts, apiKeys, people, audit, sendingDomains, templates, suppressionPolicies, erasedAddress, ...opened }
 }
 
 function domainSettings({ hostname, baseUrl, returnPath, delivery }: Config): SendingDomainSettings {

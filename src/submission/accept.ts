@@ -27,7 +27,7 @@ export interface AcceptParts extends AuthoriseParts {
 export type Accept = (submission: Submission, besides?: Statement[]) => Promise<Accepted>
 
 /** Reads a submission to its end, with an upload for what memory is not to hold of it. */
-type Arrive = (upload: Pick<Upload, 'store'>) => Promise<Submission>
+export type Arrive = (upload: Pick<Upload, 'store'>) => Promise<Submission>
 
 /** The door for a message that is still arriving. */
 export type AcceptArriving = (arrive: Arrive) => Promise<Accepted>

@@ -6,6 +6,7 @@ import type { LogReader } from '../event/log-reader.ts'
 import type { Database, Statement } from '../store/database.ts'
 import { LastingWrites } from '../store/lasting-writes.ts'
 import { retryMs } from '../store/work-loop.ts'
+import { UnderWay } from '../under-way.ts'
 import { EndpointTurns, type Endpoint } from './endpoint-turns.ts'
 import { fanOutReader } from './fan-out.ts'
 import { isSuccess, type PostResult, type WebhookPoster } from './post-webhook.ts'
@@ -60,7 +61,7 @@ export class WebhookRunner {
   readonly #settings: RunnerSettings
   readonly #turns: EndpointTurns
   readonly #timers = new Map<string, { at: number; cancel: CancelTimer }>()
-  readonly #underWay = new Set<Promise<void>>()
+  readonly #underWay: UnderWay
   readonly #outcomes: LastingWrites
   readonly #log: LogReader
   #running = false
@@ -69,6 +70,7 @@ export class WebhookRunner {
   constructor(parts: RunnerParts, settings: RunnerSettings) {
     this.#parts = parts
     this.#settings = settings
+    this.#underWay = new UnderWay((error) => parts.log.error({ error }, 'webhooks failed'))
     this.#outcomes = new LastingWrites(parts)
     this.#log = fanOutReader(parts, (webhookId) => this.wake(webhookId))
     this.#turns = new EndpointTurns((endpoint) => this.#run(endpoint), settings.mostConnections)
@@ -88,7 +90,7 @@ export class WebhookRunner {
   /** Begins nothing new; waits so long for attempts in hand, then breaks them off: they are due again at the next start. */
   async stop(graceMs: number): Promise<void> {
     this.#running = false
-    this.#track(this.#log.stop())
+    this.#underWay.track(this.#log.stop())
     for (const { cancel } of this.#timers.values()) cancel()
     this.#timers.clear()
     const grace = setTimeout(() => {
@@ -96,7 +98,7 @@ export class WebhookRunner {
       this.#parts.poster.breakOff()
       this.#outcomes.stop()
     }, graceMs)
-    while (this.#underWay.size > 0) await Promise.all(this.#underWay)
+    await this.#underWay.ended()
     clearTimeout(grace)
   }
 
@@ -122,7 +124,7 @@ export class WebhookRunner {
   /** One turn of an endpoint: claims what it may and begins the attempts. */
   #run(endpoint: Endpoint): void {
     if (!this.#running) return
-    this.#track(
+    this.#underWay.track(
       this.#claim(endpoint).catch((error: unknown) => {
         this.#parts.log.error({ error, webhookId: endpoint.id }, 'webhook deliveries could not be claimed; trying again')
         this.wake(endpoint.id, this.#parts.clock.now() + retryMs)
@@ -140,7 +142,7 @@ export class WebhookRunner {
     } finally {
       this.#turns.claimed(endpoint, wanted - claimed.length)
     }
-    for (const delivery of claimed) this.#track(this.#attempt(endpoint, delivery))
+    for (const delivery of claimed) this.#underWay.track(this.#attempt(endpoint, delivery))
     if (claimed.length === wanted) return this.wake(endpoint.id)
     const [next] = await db.read<{ due_at: number | null }>(firstDueOf, { webhookId: endpoint.id })
     if (next && next.due_at !== null) this.wake(endpoint.id, next.due_at)
@@ -157,7 +159,7 @@ export class WebhookRunner {
       // Broken off by our own end: the attempt does not count, and the next start makes it again.
       if (this.#brokenOff && result.statusCode === null) return
       succeeded = isSuccess(result)
-      this.#track(this.#settle(webhook, delivery, { sentAt, result }))
+      this.#underWay.track(this.#settle(webhook, delivery, { sentAt, result }))
     } catch (error) {
       log.error({ error, webhookId: endpoint.id, deliveryId: delivery.id }, 'a webhook attempt failed for a reason of our own')
     } finally {
@@ -223,11 +225,6 @@ export class WebhookRunner {
     if (!exhausted || disableAfterMs === null) return [failure, cancelIfDisabled(webhookId)]
     const limits = { failingBefore: now - disableAfterMs, exhausted: disableAfterExhausted }
     return [failure, disableFailing(webhookId, limits, now), cancelIfDisabled(webhookId)]
-  }
-
-  #track(work: Promise<void>): void {
-    this.#underWay.add(work)
-    work.finally(() => this.#underWay.delete(work))
   }
 }
 

@@ -44,13 +44,13 @@ interface Opened {
   metricsPage: MetricsPage
   db: Database
   resolver: DnsResolver
+  secrets: Secrets
   close(): Promise<void>
 }
 
 /** What a serving process and a command without a server have in common. */
 export interface Core extends Opened {
   upkeep: Upkeep
-  secrets: Secrets
   accounts: Accounts
   apiKeys: ApiKeys
   people: People
@@ -68,14 +68,14 @@ export interface Core extends Opened {
 export async function openCore(config: Config, outside: Outside): Promise<Core> {
   const opened = await open(config, outside)
   try {
-    return await load(opened)
+    return await loadCore({ secrets: await openSecrets(opened.db, opened.health, config), ...opened })
   } catch (error) {
     await opened.close()
     throw error
   }
 }
 
-async function open(config: Config, outside: Outside): Promise<Opened> {
+async function open(config: Config, outside: Outside): Promise<Omit<Opened, 'secrets'>> {
   const { clock, log, onFatal, busyTimeoutMs, nameServerSockets = Infinity } = outside
   const health = new Health({ clock, log })
   const metricsPage = new MetricsPage({ clock, log })
@@ -91,11 +91,11 @@ async function open(config: Config, outside: Outside): Promise<Opened> {
   return { config, clock, log, health, metrics, metricsPage, db, resolver, close }
 }
 
-async function load(opened: Opened): Promise<Core> {
-  const { config, clock, log, health, db, resolver } = opened
+/** Loads what is held in memory from a database that is open. */
+export async function loadCore(opened: Opened): Promise<Core> {
+  const { config, clock, log, db, resolver, secrets } = opened
   const sandboxOnly = config.mode === 'sandbox'
   const upkeep = new Upkeep(db.upkeep)
-  const secrets = await openSecrets(db, health, config)
   const accounts = new Accounts({ db, clock })
   const apiKeys = new ApiKeys({ db, clock, accounts, sandboxOnly })
   const audit = new AuditLog({ db, clock })
@@ -105,7 +105,7 @@ async function load(opened: Opened): Promise<Core> {
   const people = await openPeople({ db, clock, secrets, accounts }, { issuer: config.hostname, sandboxOnly })
   const templates = new TemplateList({ db, clock })
   const erasedAddress = erasedAddressBy(secrets.deriveKey('erased address'))
-  return { upkeep, secrets, accounts, apiKeys, people, audit, sendingDomains, templates, suppressionPolicies, erasedAddress, ...opened }
+  return { upkeep, accounts, apiKeys, people, audit, sendingDomains, templates, suppressionPolicies, erasedAddress, ...opened }
 }
 
 function domainSettings({ hostname, baseUrl, returnPath, delivery }: Config): SendingDomainSettings {

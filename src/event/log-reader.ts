@@ -62,7 +62,7 @@ export class LogReader {
   /** Of the next step. */
   #events: number
   #running: Promise<void> | undefined
-  #unfollow = (): void => {}
+  #unfollow: (() => void) | null = null
   #isHurried = false
   #isStopped = false
 
@@ -84,15 +84,15 @@ export class LogReader {
     this.wake(0)
   }
 
-  /** Has it look at the log, and call `atEnd`. */
+  /** Has it look at the log, and call `atEnd`; does nothing before `start`. */
   wake(waitMs?: number): void {
-    this.#loop.wake(waitMs)
+    if (this.#unfollow) this.#loop.wake(waitMs)
   }
 
   /** Ends after the step under way. */
   async stop(): Promise<void> {
     this.#isStopped = true
-    this.#unfollow()
+    this.#unfollow?.()
     await this.#loop.stop()
   }
 

@@ -149,10 +149,8 @@ export class QueueRunner {
   clockSetBack(): void {
     const { db, clock } = this.#parts
     const now = clock.now()
-    const bring = async (): Promise<void> => {
-      for (const destination of await bringForward(db, { now, longestWaitMs: this.#longestWaitMs })) this.noteWaiting(destination, now)
-    }
-    this.#underWay.track(bring())
+    const limits = { now, longestWaitMs: this.#longestWaitMs }
+    this.#underWay.track(bringForward(db, limits, (destination) => this.noteWaiting(destination, now)))
   }
 
   /** To be called when an account is active again: what was held meanwhile is due. */

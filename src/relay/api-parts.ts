@@ -8,9 +8,9 @@ import { ReportList } from '../feedback/report-list.ts'
 import type { ApiParts } from '../http/api/operations.ts'
 import { BodyRoom } from '../http/body-room.ts'
 import type { EventStreams } from '../http/event-streams.ts'
-import { RateLimitNetworks } from '../http/rate-limit-networks.ts'
 import { SessionEntry } from '../http/session-entry.ts'
 import { MessageReader } from '../message/message-reader.ts'
+import { minuteMs, RateLimiter } from '../rate-limiter.ts'
 import { WaitingMail } from '../queue/waiting-mail.ts'
 import { SuppressionEntries } from '../suppression/suppression-entries.ts'
 import { UnsubscribeLinks } from '../suppression/unsubscribe-links.ts'
@@ -60,7 +60,7 @@ export function apiPartsOf(
     reportList: new ReportList(db),
     suppressions: new SuppressionEntries(core),
     unsubscribeLinks: unsubscribeLinksOf(core),
-    unsubscribeLimit: new RateLimitNetworks(clock, unsubscribesPerMinute),
+    unsubscribeLimit: new RateLimiter(clock, { limit: unsubscribesPerMinute, windowMs: minuteMs }),
     examineServer: () => examination(core),
     ownAddresses: () => ownAddresses(core),
     explain: (address) => explainAddress(address, explainParts),

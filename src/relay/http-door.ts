@@ -2,9 +2,9 @@ import { EventFeed } from '../event/event-feed.ts'
 import { apiOperations } from '../http/api/operations.ts'
 import { compatDoors } from '../http/compat/compat-doors.ts'
 import { EventStreams } from '../http/event-streams.ts'
-import { RateLimitFailures } from '../http/rate-limit-failures.ts'
 import { startHttpServer, type HttpServer } from '../http/server.ts'
 import { TrackingDoor } from '../http/tracking-door.ts'
+import { minuteMs, RateLimiter } from '../rate-limiter.ts'
 import { trackingKeys } from '../tracking/tracking-token.ts'
 import { apiPartsOf } from './api-parts.ts'
 import type { DoorTools } from './door-tools.ts'
@@ -34,7 +34,7 @@ export function openHttp(services: Services, tools: DoorTools, stops: Stop[]): P
     baseUrl,
     sessions: people.sessions,
     rateLimit: tools.rateLimit,
-    rateLimitFailures: new RateLimitFailures(clock, config.http.failedAuthenticationsPerMinute),
+    failedAuthentications: new RateLimiter(clock, { limit: config.http.failedAuthenticationsPerMinute, windowMs: minuteMs }),
     maxConnections: shares.http,
     listen: config.http.listen,
     tlsListen: config.http.tlsListen,

@@ -3,11 +3,11 @@ import { onTestFinished } from 'vitest'
 import type { NewApiKey } from '../../src/account/api-keys.ts'
 import type { Sessions } from '../../src/account/sessions.ts'
 import type { Operation } from '../../src/http/operation.ts'
-import { RateLimitFailures } from '../../src/http/rate-limit-failures.ts'
 import { RateLimit } from '../../src/http/rate-limit.ts'
 import { openApiDocument } from '../../src/http/openapi.ts'
 import { serverOperations } from '../../src/http/server-operations.ts'
 import { startHttpServer, type HttpServer, type HttpServerParts } from '../../src/http/server.ts'
+import { minuteMs, RateLimiter } from '../../src/rate-limiter.ts'
 import { answerCheck } from './answer-check.ts'
 import { testCore, type TestCore } from './test-core.ts'
 
@@ -54,7 +54,7 @@ export async function startApiServer(
     ...about,
     trackingDoor: { answer: () => false },
     rateLimit: new RateLimit(parts, { plans: { free: 100_000 }, defaultPlan: 'free' }),
-    rateLimitFailures: new RateLimitFailures(clock, 0),
+    failedAuthentications: new RateLimiter(clock, { limit: 0, windowMs: minuteMs }),
     listen: [{ host: '127.0.0.1', port: 0 }],
     tlsListen: [],
     maxConnections: 1_000,

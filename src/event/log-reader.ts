@@ -77,7 +77,8 @@ export class LogReader {
   }
 
   /** Reads what is there, and from then on what comes. */
-  start(): void {
+  async start(): Promise<void> {
+    await this.#db.write([this.#createCursor])
     this.#unfollow = this.#db.onInsert('event', () => {
       if (this.#reading.isWanted?.() ?? true) this.wake()
     })

@@ -84,9 +84,9 @@ export class NoticeRunner {
   }
 
   /** Takes up what the last process left. */
-  start(): void {
+  async start(): Promise<void> {
     this.#isRunning = true
-    this.#log.start()
+    await this.#log.start()
   }
 
   /** Begins nothing new and waits for what is under way. */

@@ -80,7 +80,7 @@ export async function startServices(core: Core, given: Given, stops: Stop[]): Pr
   await uploads.sweep()
   const intake = intakeOf(core, { queue, uploads })
   const systemMail = await openSystemMail(core, intake)
-  startNotices(core, systemMail, stops)
+  await startNotices(core, systemMail, stops)
   const reports = await openFeedback(core, systemMail, stops)
   const follower = new EventFollower(core)
   const rollup = analyticsReader(core)
@@ -148,9 +148,13 @@ async function openSystemMail({ config, clock, sendingDomains }: Core, { accept 
   )
 }
 
-function startNotices({ config, db, clock, log, accounts, sendingDomains }: Core, systemMail: SystemMailer, stops: Stop[]): void {
+async function startNotices(
+  { config, db, clock, log, accounts, sendingDomains }: Core,
+  systemMail: SystemMailer,
+  stops: Stop[],
+): Promise<void> {
   const settings = { hostname: config.hostname, delayAfterMs: config.notices.delayAfter }
   const notices = new NoticeRunner({ db, clock, log, accounts, sendingDomains, systemMail }, settings)
-  notices.start()
+  await notices.start()
   stops.push(() => notices.stop())
 }

@@ -84,7 +84,7 @@ export class WebhookRunner {
     for (const { webhook_id: id, due_at: dueAt } of await db.read<{ webhook_id: string; due_at: number | null }>(firstDue)) {
       if (dueAt !== null) this.wake(id, dueAt)
     }
-    this.#log.start()
+    await this.#log.start()
   }
 
   /** Begins nothing new; waits so long for attempts in hand, then breaks them off: they are due again at the next start. */

@@ -31,10 +31,10 @@ const reading = (changes: Partial<Reading> = {}): Reading => ({
   ...changes,
 })
 
-function started(db: Database, changes: Partial<Reading> = {}): LogReader {
+async function started(db: Database, changes: Partial<Reading> = {}): Promise<LogReader> {
   const reader = new LogReader({ db, log: silentLog }, reading(changes))
   onTestFinished(() => reader.stop())
-  reader.start()
+  await reader.start()
   return reader
 }
 
@@ -42,7 +42,7 @@ test('takes what is there and what is written from then on, each event once, in 
   const db = await testDatabase()
   const steps: number[] = []
   await write(db, 20)
-  started(db, {
+  await started(db, {
     async take(step) {
       steps.push(step.to - step.from)
       return { statements: rowsOf(step) }
@@ -59,7 +59,7 @@ test('a step that fails is taken again, and what was written of it is not lost',
   await write(db, 5)
   let failures = 2
   const told: number[] = []
-  started(db, {
+  await started(db, {
     take: async (step) =>
       failures-- > 0 ? Promise.reject(new Error('no')) : { statements: rowsOf(step), written: () => told.push(step.to) },
   })
@@ -89,7 +89,7 @@ test('nothing is read of events that concern nobody, nor woken for', async () =>
   await write(db, 4)
   let isWanted = false
   const ends: number[] = []
-  const reader = started(db, {
+  const reader = await started(db, {
     since: "select min(position) from cursor where name = 'since'",
     isWanted: () => isWanted,
     atEnd: async () => void ends.push(ends.length),

@@ -16,7 +16,7 @@ import { linksOfTemplate } from '../src/analytics/link-report.ts'
 import { countedMetrics } from '../src/analytics/metric.ts'
 import type { Granularity } from '../src/analytics/period.ts'
 import { readReport, type Dimension } from '../src/analytics/report.ts'
-import { Rollup } from '../src/analytics/rollup.ts'
+import { analyticsReader } from '../src/analytics/rollup.ts'
 import { spans } from '../src/analytics/span.ts'
 import { idFloor } from '../src/id.ts'
 import { silentLog } from '../src/log.ts'
@@ -151,7 +151,7 @@ async function count(db: Database): Promise<void> {
   let [longest, held] = [0, 0]
   const write: Database['write'] = (batch, options = {}) =>
     db.write(batch, { ...options, onHeld: (ms) => (options.onHeld?.(ms), (held += ms), (longest = Math.max(longest, ms))) })
-  await new Rollup({ db: { ...db, write }, log: silentLog }).catchUp()
+  await analyticsReader({ db: { ...db, write }, log: silentLog }).catchUp()
   const { user, system } = process.cpuUsage(cpu)
   const per1000 = (ms: number): string => ((ms / messages) * 1_000).toFixed(2)
   console.log(

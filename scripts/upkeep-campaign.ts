@@ -13,7 +13,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { AuditLog } from '../src/account/audit-log.ts'
 import { secretsFrom } from '../src/account/key-file.ts'
-import { Rollup } from '../src/analytics/rollup.ts'
+import { analyticsReader } from '../src/analytics/rollup.ts'
 import { sweepDomainReports } from '../src/domain-report/domain-report-store.ts'
 import { Erasures } from '../src/erasure/erasures.ts'
 import { IncomingReports } from '../src/feedback/incoming-reports.ts'
@@ -25,7 +25,7 @@ import { databaseFile } from '../src/store/data-directory.ts'
 import { Upkeep } from '../src/store/upkeep.ts'
 import { erasedAddressBy } from '../src/suppression/erased-address.ts'
 import { sweepSuppressions } from '../src/suppression/suppression-expiry.ts'
-import { createCursor, fanOut } from '../src/webhook/fan-out.ts'
+import { fanOutReader } from '../src/webhook/fan-out.ts'
 import { makeHistory } from './campaign/long-history.ts'
 import { timedStore } from './campaign/timed-store.ts'
 
@@ -96,9 +96,13 @@ await measure('a minute in which nothing is old', async () => {
   await upkeep.run()
 })
 await measure('20,000 events are counted, and fanned out to a webhook', async () => {
-  await db.write([createCursor, { sql: 'update cursor set position = (select max(seq) - 20000 from event)' }])
-  await new Rollup({ db, log: silentLog }).keepUp()
-  await fanOut({ db, clock }, () => {})
+  for (const name of ['analytics', 'webhook']) {
+    const sql = `insert into cursor (name, position) select :name, max(seq) - 20000 from event where 1 = 1
+                 on conflict (name) do update set position = excluded.position`
+    await db.write([{ sql, params: { name } }])
+  }
+  await analyticsReader({ db, log: silentLog }).keepUp()
+  await fanOutReader({ db, clock, log: silentLog, list: { someEnabled: true } }, () => {}).keepUp()
 })
 await measure('a quarter of all is removed, and content after a week', async () => {
   await new Retention(db, { contentMs: 7 * day, eventMs: 75 * day }).sweep(now)
@@ -117,7 +121,6 @@ await measure('somebody is erased', async () => {
       secrets: secretsFrom(Buffer.alloc(32)),
       upkeep,
       erasedAddress: erasedAddressBy(Buffer.alloc(32)),
-      eventsWritten: () => {},
     },
     { isAlone: false },
   )

@@ -79,7 +79,7 @@ async function runAlone(request: { argv: string[]; cwd: string }, config: Config
 async function serve(config: Config, log: Log): Promise<CommandResult> {
   const stopSignal = nextSignal(log)
   // Commands, which use none of it, start in half the time without it.
-  const { startRelay } = await import('./relay.ts')
+  const { startRelay } = await import('./relay/relay.ts')
   const onFatal = (error: Error): void => {
     log.error({ error }, 'the database cannot be trusted any more; what is acknowledged is found again at the next start')
     process.exit(1)

@@ -62,6 +62,7 @@ export function timedStore(directory: string): TimedStore {
       onHeld?.(result.ms)
       return result.written
     },
+    onInsert: () => () => {},
     backup: () => Promise.reject(new Error('not here')),
     upkeep: {
       shrink: () => timed('upkeep: shrink', () => upkeep.shrink()),

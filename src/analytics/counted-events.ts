@@ -1,15 +1,10 @@
+import type { LogStep } from '../event/log-reader.ts'
 import type { Database, Row } from '../store/database.ts'
 import { otherValue } from './known-values.ts'
 import { latencyBucket } from './latency.ts'
 import { linkName } from './link-name.ts'
 import { repeatedTypes, type RepeatedEvent } from './recipient-counts.ts'
 import { quarterMs } from './span.ts'
-
-/** A piece of the log: the events behind `from` up to `to`, places in it. */
-export interface Step {
-  from: number
-  to: number
-}
 
 /** So many events of live mail that are counted alike. */
 export interface CountedEvents extends Row {
@@ -69,7 +64,7 @@ export interface HistoryRow extends Row {
 }
 
 /** What a step counts, and by recipient what has happened more than once up to its end. */
-export interface ReadStep extends Step {
+export interface ReadStep extends LogStep {
   events: CountedEvents[]
   histories: Map<string, RepeatedEvent[]>
 }
@@ -77,7 +72,7 @@ export interface ReadStep extends Step {
 const nameOfLink = (link: string): string => linkName(link) ?? otherValue
 
 /** Reads what a step counts, beside those who write. */
-export async function readStep(db: Pick<Database, 'report'>, { from, to }: Step): Promise<ReadStep> {
+export async function readStep(db: Pick<Database, 'report'>, { from, to }: LogStep): Promise<ReadStep> {
   const events = await db.report<CountedEvents>(eventsOf, { from, to })
   const isRepeated = events.some(({ type }) => (repeatedTypes as readonly string[]).includes(type))
   const rows = isRepeated ? await db.report<HistoryRow>(historiesOf, { from, to }) : []

@@ -4,8 +4,8 @@ import { Erasures } from '../erasure/erasures.ts'
 import type { Log } from '../log.ts'
 import { QueueAdmin } from '../queue/queue-admin.ts'
 import { WebhookList } from '../webhook/webhook-list.ts'
-import type { CommandParts } from './command-parts.ts'
-import { openCoreParts } from './core-parts.ts'
+import { commandPartsOf, type CommandParts } from './command-parts.ts'
+import { openCore } from '../core.ts'
 
 /**
  * Opens the data directory for a command while no server runs on it.
@@ -13,14 +13,14 @@ import { openCoreParts } from './core-parts.ts'
  */
 export async function openCommandParts(config: Config, log: Log): Promise<{ parts: CommandParts; close(): Promise<void> }> {
   const onFatal = (error: Error): void => log.error({ error }, 'the store has failed')
-  const core = await openCoreParts(config, { clock: systemClock, log, onFatal })
+  const core = await openCore(config, { clock: systemClock, log, onFatal })
   const { db, clock, secrets, close } = core
   try {
     const webhooks = new WebhookList({ db, clock, secrets, onEnabled: () => {} }, { allowHttp: config.webhooks.allowHttp })
     await webhooks.load()
-    const queueAdmin = new QueueAdmin({ db, clock, noteWaiting: () => {}, tryNow: () => {}, eventsWritten: () => {} })
-    const erasures = new Erasures({ ...core, eventsWritten: () => {} }, { isAlone: true })
-    return { parts: { ...core, webhooks, queueAdmin, erasures }, close }
+    const queueAdmin = new QueueAdmin({ db, clock, noteWaiting: () => {}, tryNow: () => {} })
+    const erasures = new Erasures(core, { isAlone: true })
+    return { parts: commandPartsOf(core, { webhooks, queueAdmin, erasures }), close }
   } catch (error) {
     await close()
     throw error

@@ -2,7 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { CancelTimer, Clock } from '../clock.ts'
 import { newId } from '../id.ts'
 import type { Log } from '../log.ts'
-import { BusyError, ConflictError, StorageFullError, type Database, type Statement } from '../store/database.ts'
+import { ConflictError, type Database, type Statement } from '../store/database.ts'
+import { isPassing, WorkLoop } from '../store/work-loop.ts'
 import { isErasedAddress } from '../suppression/erased-address.ts'
 import type { Hit, HitMessage, Verdict } from '../tracking/hit.ts'
 import type { AddressKeeping, ReaderHit } from './reader-hit.ts'
@@ -26,8 +27,6 @@ interface HitRecorderParts {
   clock: Clock
   log: Log
   judge(message: HitMessage): Verdict[]
-  /** Called after events were written. */
-  eventsWritten(): void
 }
 
 interface HitRecorderSettings {
@@ -41,8 +40,6 @@ interface HitRecorderSettings {
 /** What is to be done about a recipient. */
 interface Step {
   statements: Statement[]
-  /** Whether there is an event among them. */
-  tells: boolean
   /** To be called once they are written. */
   remember(): void
 }
@@ -64,7 +61,6 @@ const turnMs = 3
 /** How long a hit is remembered, since later ones may say more of it, ms. */
 const memoryMs = 15 * 60_000
 const settledAtOnce = 100
-const againMs = 1_000
 
 /**
  * Writes down what readers and machines fetched, after the request was answered. A hit is stored and counted at once, with the verdict
@@ -76,20 +72,19 @@ export class HitRecorder {
   readonly #settings: HitRecorderSettings
   readonly #waiting: ReaderHit[] = []
   readonly #recent = new RecentHits()
-  #working: Promise<void> | null = null
-  /** Whether work arrived while other work was in progress. */
-  #isAskedAgain = false
+  readonly #loop: WorkLoop
   #cancelTimer: CancelTimer = () => {}
   #isStopped = false
 
   constructor(parts: HitRecorderParts, settings: HitRecorderSettings) {
     this.#parts = parts
     this.#settings = settings
+    this.#loop = new WorkLoop(parts.log, { run: () => this.#work(), fault: 'opens and clicks cannot be recorded', gatherMs })
   }
 
   /** Settles what was left over by the process before. */
   start(): void {
-    this.#wake()
+    this.#loop.wake()
   }
 
   /** False where a hit of this recipient would not be recorded. */
@@ -101,43 +96,25 @@ export class HitRecorder {
   record(hit: ReaderHit): void {
     if (!this.takes(hit.recipientId)) return
     this.#waiting.push(hit)
-    this.#wake()
+    this.#loop.wake()
   }
 
   /** Writes what waits. */
   async stop(): Promise<void> {
     this.#isStopped = true
     this.#cancelTimer()
-    await this.#working
-    if (this.#waiting.length > 0) await this.#work()
-  }
-
-  #wake(): void {
-    if (this.#working) {
-      this.#isAskedAgain = true
-      return
-    }
-    this.#working = this.#work().finally(() => {
-      this.#working = null
-      const hasMore = this.#isAskedAgain || this.#waiting.length > 0
-      this.#isAskedAgain = false
-      if (hasMore && !this.#isStopped) this.#wake()
-    })
+    await this.#loop.stop()
+    if (this.#waiting.length > 0)
+      await this.#work().catch((error: unknown) => this.#parts.log.error({ error }, 'the last opens and clicks are lost'))
   }
 
   async #work(): Promise<void> {
     try {
-      if (!this.#isStopped) await pause(gatherMs)
       while (this.#waiting.length > 0) await this.#rested(() => this.#writeSome())
       while (!this.#isStopped && (await this.#settleSome())) await pause(0)
-    } catch (error) {
-      // A full disk and a lock are told of elsewhere, and end.
-      if (!isPassing(error)) this.#parts.log.error({ error }, 'opens and clicks cannot be recorded')
-      if (this.#isStopped) return void this.#waiting.splice(0)
-      this.#isAskedAgain = true
-      await pause(againMs, undefined, { ref: false })
+    } finally {
+      this.#recent.forgetBefore(this.#parts.clock.now() - memoryMs)
     }
-    this.#recent.forgetBefore(this.#parts.clock.now() - memoryMs)
   }
 
   async #rested(act: () => Promise<void>): Promise<void> {
@@ -174,7 +151,6 @@ export class HitRecorder {
     if (batch.length > 0 && !(await this.#written(batch))) return
     for (const { remember } of steps) remember()
     this.#waiting.splice(0, hits.length)
-    if (steps.some(({ tells }) => tells)) this.#parts.eventsWritten()
   }
 
   /** What to write about a recipient's new hits, and about earlier ones that they cast in a new light. */
@@ -200,7 +176,6 @@ export class HitRecorder {
     if (statements.length > 0) statements.push(recount(subject))
     return {
       statements,
-      tells: changed.some(({ hit }) => hit.eventId !== null),
       remember: () => {
         for (const { hit, stored } of changed) hit.stored = stored
         for (const hit of added) this.#recent.add(hit)
@@ -225,14 +200,13 @@ export class HitRecorder {
 
   /** True where there may be more. */
   async #settleSome(): Promise<boolean> {
-    const { db, clock, eventsWritten } = this.#parts
+    const { db, clock } = this.#parts
     const now = clock.now()
     const rows = await readUnsettled(db, now - this.#settings.settleMs, settledAtOnce)
     const settled = rows.map((row) => ({ row, ...settleHit(row, now) }))
     if (settled.length > 0) {
       if (!(await this.#written(settled.flatMap(({ statements }) => statements)))) return true
       for (const { row, eventId } of settled) this.#noteEvent(row.recipient_id, row.id, eventId)
-      eventsWritten()
     }
     if (rows.length === settledAtOnce) return true
     // Whenever it happened: the clock may have been set back.
@@ -262,11 +236,9 @@ export class HitRecorder {
     if (this.#isStopped || (at === undefined && this.#recent.isEmpty)) return
     const { clock } = this.#parts
     this.#cancelTimer()
-    this.#cancelTimer = clock.at(at === undefined ? clock.now() + memoryMs : at + this.#settings.settleMs, () => this.#wake())
+    this.#cancelTimer = clock.at(at === undefined ? clock.now() + memoryMs : at + this.#settings.settleMs, () => this.#loop.wake())
   }
 }
-
-const isPassing = (error: unknown): boolean => error instanceof StorageFullError || error instanceof BusyError
 
 /**
  * Suspicion only grows, since not all earlier hits are judged again; a told event is corrected only where it was taken for a

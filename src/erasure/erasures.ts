@@ -7,6 +7,7 @@ import type { Log } from '../log.ts'
 import { parseAddress, type Address } from '../smtp/address.ts'
 import type { Database, Row } from '../store/database.ts'
 import { pageClause, type Page } from '../store/page-clause.ts'
+import { retryMs } from '../store/work-loop.ts'
 import { removeInPieces } from '../store/remove-in-pieces.ts'
 import { tableWindows } from '../store/table-windows.ts'
 import type { Upkeep } from '../store/upkeep.ts'
@@ -23,8 +24,6 @@ interface ErasuresParts {
   secrets: Pick<Secrets, 'seal' | 'open'>
   upkeep: Pick<Upkeep, 'overwriteAll'>
   erasedAddress: ErasedAddress
-  /** Called after events were written. */
-  eventsWritten(): void
 }
 
 /** What was asked for, and what has been done about it. It does not tell the address. */
@@ -50,8 +49,6 @@ interface ErasureRow extends Row {
 
 /** Erasures of one account that may be under way: each goes over everything. */
 const mostUnderWay = 100
-/** When something that somebody had in hand is looked at again, ms. */
-const againMs = 1_000
 
 const columns = 'id, account_id, sandbox, address, counts, created_at, finished_at'
 
@@ -160,7 +157,7 @@ export class Erasures {
   }
 
   async #run(id: string): Promise<void> {
-    const { db, clock, log, secrets, upkeep, erasedAddress, eventsWritten } = this.#parts
+    const { db, clock, log, secrets, upkeep, erasedAddress } = this.#parts
     const [row] = await db.read<ErasureRow>(`select ${columns} from erasure where id = :id and finished_at is null`, { id })
     if (!row?.address || this.#isStopped) return
     const address = parseAddress(Buffer.from(secrets.open(row.address, contextOf(id))).toString())
@@ -178,10 +175,9 @@ export class Erasures {
     for (let isClean = false; !isClean;) {
       const round = await erasure.round()
       await db.write([{ sql: 'update erasure set counts = :counts where id = :id', params: { id, counts: JSON.stringify(counts) } }])
-      if (counts.canceled_recipients > 0) eventsWritten()
       isClean = round.isClean && !round.isInHand
       if (this.#isStopped) return
-      if (round.isInHand) await pause(againMs)
+      if (round.isInHand) await pause(retryMs)
     }
     await upkeep.overwriteAll()
     await db.write([{ sql: 'update erasure set address = null, finished_at = :now where id = :id', params: { id, now: clock.now() } }])

@@ -1,5 +1,6 @@
 import type { Statement } from '../store/database.ts'
 import { publicEventTypes } from './event-type.ts'
+import type { LogStep } from './log-reader.ts'
 
 /** Places of the log in one block; stands in the migration of the table event_block too. */
 export const blockSize = 1024
@@ -7,11 +8,11 @@ export const blockSize = 1024
 /** As the index event_feed has it, so that it is used. */
 export const isPublic = `type in (${publicEventTypes.map((type) => `'${type}'`).join(', ')})`
 
-/** Notes in which blocks the events behind `after` up to `upTo` are, places in the log. Does no harm twice. */
-export const noteBlocks = (step: { after: number; upTo: number }): Statement => ({
+/** Notes in which blocks the events of a step are. Does no harm twice. */
+export const noteBlocks = (step: LogStep): Statement => ({
   sql: `insert into event_block (account_id, sandbox, type, block, oldest, newest)
         select account_id, sandbox, type, seq / ${blockSize}, min(created_at), max(created_at) from event
-         where seq > :after and seq <= :upTo and ${isPublic}
+         where seq > :from and seq <= :to and ${isPublic}
          group by account_id, sandbox, type, seq / ${blockSize}
         on conflict (account_id, sandbox, type, block) do update
            set oldest = case when excluded.oldest < event_block.oldest then excluded.oldest else event_block.oldest end,

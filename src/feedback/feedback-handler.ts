@@ -65,7 +65,6 @@ async function outcomeOf(
   const changed = (result: ReportOutcome['result'], statements: Statement[]): ReportOutcome => ({
     ...withoutEffect(result, summary, about),
     statements,
-    hasEvents: true,
   })
   const complained = (complaint: Complaint) => changed('complained', settleComplaint(subject, complaint, policy, now))
   switch (consequence.type) {

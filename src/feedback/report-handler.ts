@@ -11,8 +11,6 @@ export interface ReportOutcome {
   about: { accountId: string; messageId: string | null; recipientId: string | null } | null
   /** Written with it, behind the statement that settles the report; a conflict in them brings the report back to its handler. */
   statements: Statement[]
-  /** True where there are events among the statements. */
-  hasEvents: boolean
   /** True where a look in a while may tell something else: this is written when nothing did for minutes. */
   isProvisional: boolean
 }
@@ -30,6 +28,5 @@ export const withoutEffect = (result: ReportResult, summary: unknown = null, abo
   summary,
   about,
   statements: [],
-  hasEvents: false,
   isProvisional: false,
 })

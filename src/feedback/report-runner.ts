@@ -3,7 +3,8 @@ import { SternaError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import { ByteBudget } from '../queue/byte-budget.ts'
-import { BusyError, ConflictError, StorageFullError, type Database } from '../store/database.ts'
+import { ConflictError, type Database } from '../store/database.ts'
+import { isPassing, retryMs } from '../store/work-loop.ts'
 import { ReaderKilledError } from '../untrusted-reader.ts'
 import type { IncomingReport, IncomingReports, ReportPurpose } from './incoming-reports.ts'
 import { withoutEffect, type ReportHandler, type ReportOutcome } from './report-handler.ts'
@@ -19,8 +20,6 @@ interface ReportRunnerParts {
   /** Which reports it takes. */
   purpose: ReportPurpose
   handler: ReportHandler
-  /** Called after events were written. */
-  eventsWritten(): void
 }
 
 /** Reports that one source gets taken in a turn, and how long a turn goes on, ms: its last reports may take it beyond that. */
@@ -39,8 +38,6 @@ const mostLooks = 8
 const longestWaitMs = 600_000
 /** When a look that failed is taken again, ms. */
 const unreadMs = 10_000
-/** When an outcome that found the disk full, or the database locked, is written again, ms. */
-const unwrittenMs = 1_000
 /** Of attempts to write an outcome that somebody else's change came before. */
 const mostConflicts = 10
 
@@ -170,18 +167,17 @@ export class ReportRunner {
       } catch (error) {
         if (!(error instanceof ConflictError) || ++conflicts === mostConflicts) throw error
         // The report itself: it is settled. What it is about: another report, or an attempt, was first.
-        if (error.statement === 0) return 'settled'
+        if (error.guard === 'report') return 'settled'
       }
     }
   }
 
   async #write(report: IncomingReport, outcome: ReportOutcome): Promise<void> {
-    const { db, clock, metrics, eventsWritten } = this.#parts
+    const { db, clock, metrics } = this.#parts
     const batch = [settleReport(report, outcome, clock.now()), ...outcome.statements]
     while (!(await this.#isWritten(db.write(batch, { patient: true }))))
-      await new Promise((resolve) => setTimeout(resolve, unwrittenMs).unref())
+      await new Promise((resolve) => setTimeout(resolve, retryMs).unref())
     metrics.reportsSettled[outcome.result].add()
-    if (outcome.hasEvents) eventsWritten()
   }
 
   /** A full disk is waited out, and so is a lock: of anything else the report itself may be the cause, and others must not wait for it. */
@@ -190,8 +186,7 @@ export class ReportRunner {
       await writing
       return true
     } catch (error) {
-      const willPass = error instanceof StorageFullError || error instanceof BusyError
-      if (!willPass || this.#isStopped) throw error
+      if (!isPassing(error) || this.#isStopped) throw error
       return false
     }
   }

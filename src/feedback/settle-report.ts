@@ -10,7 +10,7 @@ import type { ReportOutcome } from './report-handler.ts'
 import type { ReportSubject } from './report-subject.ts'
 
 /**
- * Settles a report. Stands first in its batch: where it is settled already, nothing of the batch is written.
+ * Settles a report. Where it is settled already, nothing of the batch is written.
  * `now`: epoch, ms
  */
 export const settleReport = ({ id }: Pick<IncomingReport, 'id'>, { result, summary, about }: ReportOutcome, now: number): Statement => ({
@@ -28,6 +28,7 @@ export const settleReport = ({ id }: Pick<IncomingReport, 'id'>, { result, summa
     now,
   },
   expect: 1,
+  guard: 'report',
 })
 
 /** What is to be written of a late bounce: the recipient's move, its event, the suppression. */

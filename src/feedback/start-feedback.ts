@@ -27,7 +27,6 @@ interface FeedbackParts {
   policyFor(accountId: string): SuppressionPolicy
   /** What takes the reports that are not about one recipient. */
   handlers: Record<Exclude<ReportPurpose, RecipientPurpose>, ReportHandler>
-  eventsWritten(): void
 }
 
 /** Takes what has come in by the return path, and what comes from now on. `complaintSources`: networks; none: anybody. */

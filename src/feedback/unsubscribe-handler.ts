@@ -20,8 +20,6 @@ export const unsubscribeHandler =
     const about = { accountId, messageId, recipientId }
     const statements = endSubscription(subscription, 'mailto', clock.now())
     const outcome =
-      statements.length === 0
-        ? withoutEffect('duplicate', null, about)
-        : { ...withoutEffect('unsubscribed', null, about), statements, hasEvents: subscription.event !== null }
+      statements.length === 0 ? withoutEffect('duplicate', null, about) : { ...withoutEffect('unsubscribed', null, about), statements }
     return keptOutcome(outcome, report, address)
   }

@@ -81,12 +81,12 @@ export const messageTerms = (ids: string): string =>
   `select ${partOf('m.id')}, m.account_id, m.sandbox, ${ofMessage}, m.id
      from message m cross join (select 1 as kind union all select 2 union all select 3) k where m.id in (${ids})`
 
-/** What it is to say after the events behind `:after` up to `:upTo`, places in the log. */
+/** What it is to say after the events behind `:from` up to `:to`, places in the log. */
 export const loggedTerms = `
   select ${partOf('m.id')}, m.account_id, m.sandbox, case k.kind when 0 then 'to:' || lower(r.forward_path) else ${ofMessage} end, m.id
     from event e join message m on m.id = e.message_id join recipient r on r.id = e.recipient_id
          cross join (select 0 as kind union all select 1 union all select 2 union all select 3) k
-   where e.seq > :after and e.seq <= :upTo
+   where e.seq > :from and e.seq <= :to
      and ((e.type = 'email.queued' and (k.kind = 0 or (k.kind = 1 and m.author is not null) or (k.kind = 2 and m.domain_id is not null)))
        or (e.type = 'email.delivered' and k.kind = 3))`
 

@@ -1,9 +1,11 @@
 import type { Accounts } from '../account/accounts.ts'
 import type { CancelTimer, Clock } from '../clock.ts'
+import { LogReader } from '../event/log-reader.ts'
 import type { Log } from '../log.ts'
 import type { SendingDomains } from '../sending-domain/sending-domains.ts'
 import { domainOf } from '../smtp/address.ts'
-import { BusyError, StorageFullError, type Database, type Statement } from '../store/database.ts'
+import type { Database, Statement } from '../store/database.ts'
+import { isPassing } from '../store/work-loop.ts'
 import type { SystemMailer } from '../submission/system-mail.ts'
 import { askedFor } from './asked-for.ts'
 import { composeNotice } from './compose-notice.ts'
@@ -11,17 +13,14 @@ import type { NoticeAction } from './notice.ts'
 import { bounceOf, noticeOf, type Told } from './notice-of.ts'
 import {
   alreadyTold,
-  createCursor,
   dropWarning,
   dueWarnings,
   firstChunk,
   firstWarningAt,
   insertNotice,
   lastAttempts,
-  moveCursor,
   newsBetween,
   planWarning,
-  readPositions,
   settleWarning,
   type NewsRow,
   type ToldRow,
@@ -46,8 +45,6 @@ interface NoticeSettings {
 const stepSize = 500
 /** What comes to pass within so long goes into one notice, ms. */
 const gatherMs = 300
-/** When something that failed for a reason of ours (a full disk, say) is tried again, ms. */
-const againMs = 1_000
 
 /** Recipients of one message that share a notice. */
 interface Group {
@@ -66,83 +63,37 @@ interface Group {
 export class NoticeRunner {
   readonly #parts: NoticeParts
   readonly #settings: NoticeSettings
-  #timer: NodeJS.Timeout | undefined
+  readonly #log: LogReader
   #cancelWarnings: CancelTimer = () => {}
-  #work: Promise<void> | null = null
-  #isUnread = false
   #isRunning = false
 
   constructor(parts: NoticeParts, settings: NoticeSettings) {
     this.#parts = parts
     this.#settings = settings
+    this.#log = new LogReader(parts, {
+      cursor: 'notice',
+      fault: 'delivery notices could not be made',
+      // Up to where the first account has turned notices on nothing concerns anybody.
+      since: 'select min(notices_after) from account where notices_after is not null',
+      mostEvents: stepSize,
+      gatherMs,
+      isWanted: () => parts.accounts.someWantNotices,
+      take: async (step) => ({ statements: await this.#tell(await newsBetween(parts.db, step)) }),
+      atEnd: () => this.#warn(),
+    })
   }
 
   /** Takes up what the last process left. */
   async start(): Promise<void> {
-    await this.#parts.db.write([createCursor])
     this.#isRunning = true
-    this.#wake(0)
+    await this.#log.start()
   }
 
   /** Begins nothing new and waits for what is under way. */
   async stop(): Promise<void> {
     this.#isRunning = false
-    clearTimeout(this.#timer)
     this.#cancelWarnings()
-    await this.#work
-  }
-
-  /** To be called after events were written; costs nothing while no account wants notices. */
-  eventsWritten(): void {
-    if (this.#parts.accounts.someWantNotices) this.#wake(gatherMs)
-  }
-
-  #wake(ms: number): void {
-    this.#isUnread = true
-    if (!this.#isRunning || this.#work || this.#timer) return
-    this.#timer = setTimeout(() => {
-      this.#timer = undefined
-      this.#work = this.#run().finally(() => {
-        this.#work = null
-        if (this.#isUnread) this.#wake(gatherMs)
-      })
-    }, ms).unref()
-  }
-
-  async #run(): Promise<void> {
-    this.#isUnread = false
-    try {
-      await this.#readLog()
-      await this.#warn()
-      await this.#arm()
-    } catch (error) {
-      this.#parts.log.error({ error }, 'delivery notices could not be made; trying again')
-      this.#cancelWarnings()
-      this.#cancelWarnings = this.#parts.clock.at(this.#parts.clock.now() + againMs, () => this.#wake(0))
-    }
-  }
-
-  /** When the next warning is due. */
-  async #arm(): Promise<void> {
-    this.#cancelWarnings()
-    const dueAt = await firstWarningAt(this.#parts.db)
-    if (dueAt !== null && this.#isRunning) this.#cancelWarnings = this.#parts.clock.at(dueAt, () => this.#wake(0))
-  }
-
-  async #readLog(): Promise<void> {
-    const { db } = this.#parts
-    const found = await readPositions(db)
-    if (!found || found.after === null) return
-    let { position } = found
-    // Up to where the first account has turned notices on nothing concerns anybody.
-    for (let from = Math.max(position, found.after); from < found.newest && this.#isRunning;) {
-      const to = Math.min(found.newest, from + stepSize)
-      const warnings = await this.#tell(await newsBetween(db, from, to))
-      if (!warnings) return
-      await db.write([moveCursor(position, to), ...warnings], { patient: true })
-      position = to
-      from = to
-    }
+    await this.#log.stop()
   }
 
   /** Sends what is to be told at once; gives the statements that plan the warnings, or null where it was stopped before the end. */
@@ -175,7 +126,16 @@ export class NoticeRunner {
     )
   }
 
+  /** Sends the warnings that are due, and comes back for the next one. */
   async #warn(): Promise<void> {
+    this.#cancelWarnings()
+    await this.#sendWarnings()
+    const { db, clock } = this.#parts
+    const dueAt = await firstWarningAt(db)
+    if (dueAt !== null && this.#isRunning) this.#cancelWarnings = clock.at(dueAt, () => this.#log.wake(0))
+  }
+
+  async #sendWarnings(): Promise<void> {
     const { db, clock } = this.#parts
     for (let due = stepSize; due === stepSize && this.#isRunning;) {
       const rows = await dueWarnings(db, clock.now(), stepSize)
@@ -218,7 +178,7 @@ export class NoticeRunner {
       log.debug({ messageId, noticeMessageId: id, action, recipients: told.length }, 'delivery notice accepted')
       return true
     } catch (error) {
-      if (error instanceof StorageFullError || error instanceof BusyError) throw error
+      if (isPassing(error)) throw error
       // One that cannot be made must not keep the others from being told.
       log.error({ messageId, action, error }, 'a delivery notice could not be accepted')
       return false

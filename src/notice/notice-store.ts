@@ -1,18 +1,8 @@
 import type { EventType } from '../event/event-type.ts'
+import type { LogStep } from '../event/log-reader.ts'
 import type { RecipientState } from '../queue/recipient-state.ts'
 import type { Database, Row, Statement } from '../store/database.ts'
 import type { NoticeAction } from './notice.ts'
-
-const cursorName = 'notice'
-
-interface Positions extends Row {
-  /** How far the log has been read. */
-  position: number
-  /** The last event. */
-  newest: number
-  /** Nobody wants a notice of an event up to here; null where nobody wants any. */
-  after: number | null
-}
 
 /** A recipient with its message, as notices need them. */
 export interface ToldRow extends Row {
@@ -51,36 +41,15 @@ interface DueWarningRow extends ToldRow {
   notices_after: number | null
 }
 
-/** The cursor in the event log; written once, harmless after that. */
-export const createCursor: Statement = {
-  sql: `insert into cursor (name, position) values ('${cursorName}', 0) on conflict (name) do nothing`,
-}
-
-/** Where the reading stands. Asked at every start, so not over the connection for reports: it would stay open for nothing. */
-export async function readPositions(db: Database): Promise<Positions | undefined> {
-  const [found] = await db.read<Positions>(
-    `select position, (select coalesce(max(seq), 0) from event) as newest,
-            (select min(notices_after) from account where notices_after is not null) as after
-       from cursor where name = '${cursorName}'`,
-  )
-  return found
-}
-
-export const moveCursor = (from: number, to: number): Statement => ({
-  sql: `update cursor set position = :to where name = '${cursorName}' and position = :from`,
-  params: { from, to },
-  expect: 1,
-})
-
 const toldColumns = `r.id as recipient_id, r.forward_path, r.state, r.notify, r.orcpt, r.expires_at, r.last_response, r.smtp_code,
   r.enhanced_status, r.delivered_at, m.id as message_id, m.account_id, m.reverse_path, m.subject, m.message_id_header, m.size, m.smtputf8, m.envid, m.ret,
   m.created_at, m.scheduled_at`
 
 /**
- * The events behind `from`, up to `to`, that concern mail submitted by SMTP with a reverse-path, of accounts that want
+ * The events of a step that concern mail submitted by SMTP with a reverse-path, of accounts that want
  * notices. Success is looked at only where it was asked for: hardly anybody does.
  */
-export const newsBetween = (db: Database, from: number, to: number): Promise<NewsRow[]> =>
+export const newsBetween = (db: Database, { from, to }: LogStep): Promise<NewsRow[]> =>
   db.report<NewsRow>(
     `select e.seq, e.type, e.data, ${toldColumns}
        from event e

@@ -34,18 +34,13 @@ const held = `
  * Ends what waits for a destination, a soft bounce with an event each, held or not; what is being tried or scheduled for
  * later goes on. Answers how many recipients it were: `most` where there may be more.
  */
-export async function bounceWaiting(
-  { db, clock, eventsWritten }: { db: Database; clock: Clock; eventsWritten(): void },
-  destination: string,
-  most: number,
-): Promise<number> {
+export async function bounceWaiting({ db, clock }: { db: Database; clock: Clock }, destination: string, most: number): Promise<number> {
   let ended = 0
   for (const sql of [held, free]) {
     while (ended < most) {
       const rows = await db.report<WaitingRow>(sql, { destination, limit: Math.min(stepSize, most - ended) })
       const done = await Promise.all(rows.map((row) => bounce(db, row, clock.now())))
       const count = done.filter(Boolean).length
-      if (count > 0) eventsWritten()
       ended += count
       // Where all were taken in hand meanwhile, there is nothing left to end.
       if (count === 0) break

@@ -32,8 +32,6 @@ export interface DispatchParts {
   frameFor(message: QueuedMessage): JobFrame | null
   /** True where what the name servers say is not to be believed. */
   isResolverSuspect(): boolean
-  /** Called after events were written. */
-  eventsWritten(): void
   metrics: Metrics
   random(): number
 }
@@ -229,7 +227,6 @@ export class Dispatch {
 
   async #settle(recipient: QueuedRecipient, { batch, dueAt, result }: Settlement): Promise<void> {
     await this.#write(recipient, batch)
-    this.#parts.eventsWritten()
     if (result) this.#counts.ended(result)
     this.#parts.settled(recipient, dueAt, true)
   }

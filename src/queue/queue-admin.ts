@@ -14,8 +14,6 @@ interface QueueAdminParts {
   noteWaiting(destination: string, dueAt: number): void
   /** Has the running queue try a host now that rests; does nothing where none runs. */
   tryNow(destination: string): void
-  /** Called after events were written. */
-  eventsWritten(): void
 }
 
 /** Recipients that one call ends at most: it must answer before its caller loses patience. */

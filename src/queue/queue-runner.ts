@@ -4,8 +4,8 @@ import type { Health } from '../health.ts'
 import { newId } from '../id.ts'
 import type { Database } from '../store/database.ts'
 import { LastingWrites } from '../store/lasting-writes.ts'
-import type { ErasedAddress } from '../suppression/erased-address.ts'
-import { findSuppressed } from '../suppression/suppression-list.ts'
+import { retryMs } from '../store/work-loop.ts'
+import { UnderWay } from '../under-way.ts'
 import { bringForward, bringHeld } from './bring-forward.ts'
 import { ContentRoom, goesAlong, type QueuedContent } from './content-room.ts'
 import { DestinationDirectory } from './destination-directory.ts'
@@ -23,15 +23,14 @@ import {
   type QueuedMessage,
   type QueuedRecipient,
 } from './queue-store.ts'
-import { queuedRecipientOf, readContent, readMessage } from './queued-mail.ts'
+import { queuedRecipientOf, readContent } from './queued-mail.ts'
 import { RestingExpiry } from './resting-expiry.ts'
-import { isOver, longestWaitMs } from './retry-schedule.ts'
+import { longestWaitMs } from './retry-schedule.ts'
+import { StoredMail, type StoredMailParts, type Way } from './stored-mail.ts'
 
-interface QueueRunnerParts extends DispatchParts {
+interface QueueRunnerParts extends DispatchParts, Pick<StoredMailParts, 'erasedAddress' | 'isSuspended'> {
   db: Database
   health: Pick<Health, 'set'>
-  erasedAddress: ErasedAddress
-  isSuspended(accountId: string): boolean
 }
 
 /** Recipients that may be in hand: of one destination, and in all. */
@@ -39,16 +38,6 @@ const destinationLimit = 64
 const totalLimit = 4_000
 /** Destinations that are claimed from at a time: so many may be due at once that others would wait for the store. */
 const claimsAtOnce = 32
-/** When claiming that failed for a reason of ours (a full disk, say) is tried again, ms. */
-const againMs = 1_000
-
-/** How claimed recipients are to be dealt with. */
-interface Way {
-  /** True where it is to be found out whether a host is up again. */
-  isProbe: boolean
-  /** Why none of them was tried until its time was over; undefined where they are to be tried. */
-  expiredBecause?: string
-}
 
 /**
  * Brings what is due to delivery and writes down what came of it. Fresh mail comes straight from acceptance; what
@@ -59,6 +48,7 @@ export class QueueRunner {
   readonly owner: string
   readonly #parts: QueueRunnerParts
   readonly #dispatch: Dispatch
+  readonly #stored: StoredMail
   readonly #outcomes: LastingWrites
   readonly #watch: QueueWatch
   readonly #expiry: RestingExpiry
@@ -66,7 +56,7 @@ export class QueueRunner {
   readonly #destinations = new DestinationDirectory(destinationLimit, totalLimit)
   readonly #slots = new FreshSlots()
   readonly #content = new ContentRoom()
-  readonly #underWay = new Set<Promise<void>>()
+  readonly #underWay: UnderWay
   /** Each has its room, until it is settled. */
   readonly #inHand = new Set<QueuedRecipient>()
   #cancelTimer: CancelTimer = () => {}
@@ -77,6 +67,7 @@ export class QueueRunner {
   constructor(parts: QueueRunnerParts, settings: DispatchSettings) {
     this.#parts = parts
     this.owner = `boot_${newId('att', parts.clock.now()).slice(4)}`
+    this.#underWay = new UnderWay((error) => parts.log.error({ error }, 'the queue failed'))
     this.#outcomes = new LastingWrites(parts)
     this.#longestWaitMs = longestWaitMs(settings.retrySchedule)
     const settled = (recipient: QueuedRecipient, dueAt: number | null, isTried: boolean) => this.#settled(recipient, dueAt, isTried)
@@ -85,6 +76,12 @@ export class QueueRunner {
       { ...parts, owner: this.owner, outcomes: this.#outcomes, contentRoom: this.#content, settled, heard },
       settings,
     )
+    this.#stored = new StoredMail({
+      ...parts,
+      dispatch: this.#dispatch,
+      contentRoom: this.#content,
+      untried: (destination) => this.tryNow(destination),
+    })
     this.#expiry = new RestingExpiry({
       clock: parts.clock,
       resting: () => this.#destinations.resting,
@@ -150,23 +147,17 @@ export class QueueRunner {
 
   /** To be called when the time of day was set back: mail that waits must not wait for that time to come again. */
   clockSetBack(): void {
-    this.#track(this.#bringForward())
+    const { db, clock } = this.#parts
+    const now = clock.now()
+    const limits = { now, longestWaitMs: this.#longestWaitMs }
+    this.#underWay.track(bringForward(db, limits, (destination) => this.noteWaiting(destination, now)))
   }
 
   /** To be called when an account is active again: what was held meanwhile is due. */
   accountResumed(accountId: string): void {
-    this.#track(this.#bringHeld(accountId))
-  }
-
-  async #bringHeld(accountId: string): Promise<void> {
-    const now = this.#parts.clock.now()
-    await bringHeld(this.#parts.db, { accountId, now }, (destination) => this.noteWaiting(destination, now))
-  }
-
-  async #bringForward(): Promise<void> {
     const { db, clock } = this.#parts
     const now = clock.now()
-    for (const destination of await bringForward(db, { now, longestWaitMs: this.#longestWaitMs })) this.noteWaiting(destination, now)
+    this.#underWay.track(bringHeld(db, { accountId, now }, (destination) => this.noteWaiting(destination, now)))
   }
 
   /** Claims no more, waits at most so long for what is in hand, and gives the rest back. */
@@ -175,14 +166,7 @@ export class QueueRunner {
     this.#cancelTimer()
     this.#expiry.stop()
     this.#watch.stop()
-    let isLate = false
-    const late = new Promise<void>((resolve) => {
-      setTimeout(() => {
-        isLate = true
-        resolve()
-      }, graceMs).unref()
-    })
-    while (this.#underWay.size > 0 && !isLate) await Promise.race([Promise.allSettled(this.#underWay), late])
+    await this.#underWay.ended(graceMs)
     // Whose outcome could not be written yet goes before: what was delivered must not be given back as if it were not.
     this.#outcomes.stop()
     await this.#parts.db.write([releaseAll(this.owner)])
@@ -195,7 +179,7 @@ export class QueueRunner {
       const turn = this.#destinations.next(now)
       if (!turn) break
       const { name, room, isProbe } = turn
-      this.#track(this.#claim(name, room, claimDue, { isProbe }))
+      this.#underWay.track(this.#claim(name, room, claimDue, { isProbe }))
     }
     this.#arm(this.#destinations.nextLookAt(now))
   }
@@ -226,63 +210,17 @@ export class QueueRunner {
       for (const [messageId, ofMessage] of Map.groupBy(rows, (row) => row.message_id)) {
         const recipients = ofMessage.map((row) => queuedRecipientOf(row, destination))
         unclaimed -= recipients.length
-        this.#work(messageId, recipients, () => this.#deliverStored(messageId, recipients, way))
+        this.#work(messageId, recipients, () => this.#stored.deliver(messageId, recipients, way))
       }
     } catch (error) {
       log.error({ destination, error }, 'claiming due mail failed')
-      this.#destinations.noteWaiting(destination, clock.now() + againMs)
+      this.#destinations.noteWaiting(destination, clock.now() + retryMs)
     } finally {
       this.#claims--
       this.#destinations.letGo(destination, unclaimed, clock.now())
       this.#claimWhatIsDue()
     }
     return room - unclaimed
-  }
-
-  async #deliverStored(messageId: string, recipients: QueuedRecipient[], way: Way): Promise<void> {
-    const message = await this.#readMessage(messageId, recipients)
-    const open = await this.#stillOpen(message, recipients, way)
-    const [first] = open
-    if (first) return this.#content.inTurn(first.destination, message.size, () => this.#deliverOpen(message, open, way))
-    // Nothing was learnt about its host.
-    for (const { destination } of way.isProbe ? recipients : []) this.tryNow(destination)
-  }
-
-  /** Settles the recipients that need no content: given up, or held while the account is suspended. The others are for delivery. */
-  async #stillOpen(message: QueuedMessage, recipients: QueuedRecipient[], { expiredBecause }: Way): Promise<QueuedRecipient[]> {
-    const now = this.#parts.clock.now()
-    const isHeld = message.isScheduled && this.#parts.isSuspended(message.accountId)
-    const open: QueuedRecipient[] = []
-    for (const recipient of recipients) {
-      if (expiredBecause !== undefined) {
-        Object.assign(recipient, { lastResponse: expiredBecause, smtpCode: null, enhancedStatus: null })
-        await this.#dispatch.giveUp(message, recipient)
-      } else if (recipient.suppressed || isOver(recipient, message.neverLate, now)) await this.#dispatch.giveUp(message, recipient)
-      else if (isHeld && recipient.attempts === 0) await this.#dispatch.holdSuspended(recipient)
-      else open.push(recipient)
-    }
-    return open
-  }
-
-  async #deliverOpen(message: QueuedMessage, open: QueuedRecipient[], { isProbe }: Way): Promise<void> {
-    const read = () => readContent(this.#parts.db, message.id)
-    const along = goesAlong(message.size) ? await read().catch((error: unknown) => this.#dispatch.defer(message, open, error)) : null
-    if (along !== undefined) await this.#dispatch.deliver(message, open, { content: { size: message.size, along, read }, isProbe })
-  }
-
-  /** The message, and which of its recipients came onto the suppression list while they waited. */
-  async #readMessage(messageId: string, recipients: QueuedRecipient[]): Promise<QueuedMessage> {
-    const { db, clock, erasedAddress } = this.#parts
-    const message = await readMessage(db, messageId)
-    const { accountId, sandbox, unsubscribeTopic } = message
-    const asked = { accountId, sandbox, erasedAddress, now: clock.now() }
-    const isSuppressed = await findSuppressed(
-      db,
-      asked,
-      recipients.map(({ forwardPath }) => forwardPath),
-    )
-    for (const recipient of recipients) recipient.suppressed = isSuppressed(recipient.forwardPath, unsubscribeTopic)
-    return message
   }
 
   /** Has work done on recipients that have room. Whatever becomes of it, none of them is in hand when it is over. */
@@ -295,7 +233,7 @@ export class QueueRunner {
         this.#settled(recipient, null, false)
       }
     }
-    this.#track(work().catch(failed).then(putBack))
+    this.#underWay.track(work().catch(failed).then(putBack))
   }
 
   #settled(recipient: QueuedRecipient, dueAt: number | null, isTried: boolean): void {
@@ -323,14 +261,5 @@ export class QueueRunner {
     for (let claimed = destinationLimit; expired && claimed === destinationLimit && this.#running;) {
       claimed = await this.#claim(destination, destinationLimit, claimExpired, { isProbe: false, expiredBecause: reason })
     }
-  }
-
-  #track(work: Promise<unknown>): void {
-    const tracked = work.then(
-      () => {},
-      (error: unknown) => this.#parts.log.error({ error }, 'the queue failed'),
-    )
-    this.#underWay.add(tracked)
-    void tracked.finally(() => this.#underWay.delete(tracked))
   }
 }

@@ -10,8 +10,6 @@ interface WaitingMailParts {
   clock: Clock
   /** Tells the running queue that mail for this destination is due at another time. */
   noteWaiting(destination: string, dueAt: number): void
-  /** Called after events were written. */
-  eventsWritten(): void
 }
 
 /** A message whose submitter wants it stopped. */
@@ -68,7 +66,6 @@ export class WaitingMail {
       },
       ...waiting.map((recipient) => recordCanceled(message, recipient, now)),
     ])
-    this.#parts.eventsWritten()
   }
 
   /**

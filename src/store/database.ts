@@ -11,7 +11,12 @@ export interface Statement {
   params?: Record<string, Value>
   /** How many rows it must change or return; any other number refuses the whole batch with a `ConflictError`. */
   expect?: number
+  /** Names `expect` for callers that act on which one was not met. */
+  guard?: Guard
 }
+
+/** What a statement with `expect` protects: where somebody else was first there, the caller does something of its own. */
+export type Guard = 'cursor' | 'idempotency' | 'report' | 'suppression'
 
 /** What one statement of a written batch did: the rows of its `returning`, and how many rows it changed. */
 export interface Written {
@@ -20,8 +25,8 @@ export interface Written {
 }
 
 /**
- * The seam to the database. There is no interactive transaction: conditions live in SQL, and the guarded statement
- * stands first in its batch with the row count that it must change.
+ * The seam to the database. There is no interactive transaction: conditions live in SQL, and a guarded statement says how
+ * many rows it must change.
  */
 export interface Database {
   /** A short read that sees every batch written before it. For look-ups on the hot path, by index. */
@@ -43,6 +48,8 @@ export interface Database {
    * @throws BusyError where somebody else kept the database locked for too long: the same
    */
   write(batch: Statement[], options?: { patient?: boolean; onHeld?: (ms: number) => void }): Promise<Written[]>
+  /** Calls `heard`, which must not throw, whenever a batch that adds rows to this table is on disk. Returns what ends that. */
+  onInsert(table: string, heard: () => void): () => void
   /** Copies the database, as it is at one moment, into a new file while work goes on. */
   backup(file: string): Promise<void>
   upkeep: StoreUpkeep
@@ -67,12 +74,12 @@ export interface StoreUpkeep {
 
 /** A statement changed another number of rows than it had to: somebody else was first. */
 export class ConflictError extends Error {
-  /** The place in the batch of the statement that was not met. */
-  readonly statement: number
-  constructor(statement: number) {
-    super(`statement ${statement} of the batch did not change the rows it had to`)
+  /** Of the statement that was not met; undefined where it has no name. */
+  readonly guard: Guard | undefined
+  constructor(guard?: Guard) {
+    super(`the ${guard ?? 'expected'} rows were changed by somebody else first`)
     this.name = 'ConflictError'
-    this.statement = statement
+    this.guard = guard
   }
 }
 

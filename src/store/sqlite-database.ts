@@ -11,6 +11,7 @@ import {
   type Value,
   type Written,
 } from './database.ts'
+import { InsertListeners } from './insert-listeners.ts'
 import { StatementNumbers } from './statement-numbers.ts'
 import { openId, type Answer, type Request, type Requests, type ThreadData, type ThreadError, type UpkeepTask } from './thread-messages.ts'
 import { Turns } from './turns.ts'
@@ -22,7 +23,7 @@ const patienceMs = 20
 const unwritten = new Set<ThreadError['kind']>(['full', 'busy', 'unwritten'])
 
 type Unnumbered<T> = T extends { id: number } ? Omit<T, 'id'> : never
-type Settled = { resolve: (answer: Answer) => void; reject: (error: Error) => void }
+type Settled = { resolve: (answer: Answer) => void; reject: (error: Error) => void; batch: Statement[] }
 
 interface Hear {
   /** Called once when the database can no longer be trusted (I/O error, corruption). */
@@ -50,7 +51,7 @@ class StoreThread {
   constructor(data: ThreadData, hear: Hear) {
     this.#hear = hear
     this.#worker = new Worker(new URL('./sqlite-thread.ts', import.meta.url), { workerData: data })
-    this.opened = new Promise((resolve, reject) => this.#settle.set(openId, { resolve: () => resolve(), reject }))
+    this.opened = new Promise((resolve, reject) => this.#settle.set(openId, { resolve: () => resolve(), reject, batch: [] }))
     void this.opened.then(
       () => (this.#isOpen = true),
       () => {},
@@ -60,11 +61,18 @@ class StoreThread {
     this.#worker.on('exit', () => this.#end(new Error('the store is closed')))
   }
 
-  request(request: Unnumbered<Request>, patient = false): Promise<Answer> {
+  /** @throws ConflictError and the other errors of `Database` */
+  write(batch: Statement[], { patient, isTimed }: { patient: boolean; isTimed: boolean }): Promise<Answer> {
+    const numbered = batch.map((each) => this.statements.numbered(each))
+    return this.request({ type: 'write', batch: numbered, ...(isTimed ? { isTimed } : {}) }, { patient, batch })
+  }
+
+  /** `batch`: what a write holds, so that its conflict can be named. */
+  request(request: Unnumbered<Request>, { patient = false, batch = [] }: { patient?: boolean; batch?: Statement[] } = {}): Promise<Answer> {
     if (this.#ended) return Promise.reject(this.#ended)
     const id = ++this.#lastId
     const { promise, resolve, reject } = Promise.withResolvers<Answer>()
-    this.#settle.set(id, { resolve, reject })
+    this.#settle.set(id, { resolve, reject, batch })
     if (patient) this.#wait({ ...request, id } as Request)
     else this.#post({ ...request, id } as Request)
     return promise
@@ -101,7 +109,7 @@ class StoreThread {
     this.#settle.delete(answer.id)
     this.#noteWriting(answer)
     if (!('error' in answer)) return settle?.resolve(answer)
-    settle?.reject(errorOf(answer.error))
+    settle?.reject(errorOf(answer.error, settle.batch))
     if (answer.error.kind === 'fatal' && answer.id !== openId) this.#die(errorOf(answer.error))
   }
 
@@ -127,10 +135,10 @@ class StoreThread {
   }
 }
 
-function errorOf({ kind, message, statement }: ThreadError): Error {
+function errorOf({ kind, message, statement }: ThreadError, batch: Statement[] = []): Error {
   switch (kind) {
     case 'conflict':
-      return new ConflictError(statement)
+      return new ConflictError(batch[statement]?.guard)
     case 'unique':
       return new UniqueError(message)
     case 'full':
@@ -182,6 +190,7 @@ export async function openDatabase({ directory, busyTimeoutMs, sheet, ...hear }:
     return 'is' in answer && answer.is
   }
   const turns = new Turns()
+  const listeners = new InsertListeners()
   return {
     read: (sql, params = {}) => rowsFrom(writer, sql, params),
     report<R extends Row>(sql: string, params: Record<string, Value> = {}) {
@@ -190,12 +199,13 @@ export async function openDatabase({ directory, busyTimeoutMs, sheet, ...hear }:
       return typeof owner === 'string' ? turns.take(owner, ask) : ask()
     },
     async write(batch: Statement[], { patient = false, onHeld } = {}): Promise<Written[]> {
-      const numbered = batch.map((each) => writer.statements.numbered(each))
-      const answer = await writer.request({ type: 'write', batch: numbered, ...(onHeld ? { isTimed: true } : {}) }, patient)
+      const answer = await writer.write(batch, { patient, isTimed: onHeld !== undefined })
       if (!('written' in answer)) return []
       if (answer.ms !== undefined) onHeld?.(answer.ms)
+      listeners.tell(batch)
       return answer.written
     },
+    onInsert: (table, heard) => listeners.add(table, heard),
     async backup(file) {
       await writer.request({ type: 'backup', file })
     },

@@ -81,7 +81,7 @@ interface Admissions {
 async function admitAll(all: Admissions, parts: AcceptParts, remember: Remember | undefined): Promise<AcceptedBatch> {
   const submissions = all.admissions.map(({ submission }) => submission)
   await all.upload.storeAhead(submissions)
-  const to = { submitter: all.submitter, mail: addressedMail(submissions), before: remember ? 1 : 0, now: parts.clock.now() }
+  const to = { submitter: all.submitter, mail: addressedMail(submissions), now: parts.clock.now() }
   return admitUnsuppressed(to, parts, (terms) => writeAll(all, { remember, ...terms }, parts))
 }
 
@@ -97,7 +97,7 @@ function addressedMail(submissions: Submission[]): AddressedMail[] {
 async function writeAll(
   { admissions, errors, upload }: Admissions,
   { remember, conditions, isSuppressed }: Terms & { remember: Remember | undefined },
-  { queue, metrics, giveUpAfterMs, eventsWritten }: AcceptParts,
+  { queue, metrics, giveUpAfterMs }: AcceptParts,
 ): Promise<AcceptedBatch> {
   const emails: Accepted[] = []
   const waiting: NewRecipient[] = []
@@ -118,7 +118,6 @@ async function writeAll(
   await upload.complete(submissions, [...(remember ? [remember(accepted, null)] : []), ...conditions, ...statements])
   for (const [destination, dueAt] of firstDue(waiting)) queue.noteWaiting(destination, dueAt)
   for (const { source } of submissions) metrics.accepted[source].add()
-  eventsWritten()
   return accepted
 }
 

@@ -19,7 +19,6 @@ export interface AcceptParts extends AuthoriseParts {
   idempotencyKeys: IdempotencyKeys
   erasedAddress: ErasedAddress
   metrics: Pick<Metrics, 'accepted'>
-  eventsWritten(): void
   /** How long an undelivered recipient is tried where the submission does not say, ms. */
   giveUpAfterMs: number
 }
@@ -28,7 +27,7 @@ export interface AcceptParts extends AuthoriseParts {
 export type Accept = (submission: Submission, besides?: Statement[]) => Promise<Accepted>
 
 /** Reads a submission to its end, with an upload for what memory is not to hold of it. */
-type Arrive = (upload: Pick<Upload, 'store'>) => Promise<Submission>
+export type Arrive = (upload: Pick<Upload, 'store'>) => Promise<Submission>
 
 /** The door for a message that is still arriving. */
 export type AcceptArriving = (arrive: Arrive) => Promise<Accepted>
@@ -67,7 +66,7 @@ async function admitMessage(entry: Entry, parts: AcceptParts, remember: Remember
   const admission = { ...admissionOf(submission, entry.domain, parts.clock.now()), upload, besides: entry.besides }
   await upload.storeAhead([submission])
   const mail = [{ addresses, topic: submission.unsubscribeTopic }]
-  const to = { submitter: submission.submitter, mail, before: remember ? 1 : 0, now: admission.now }
+  const to = { submitter: submission.submitter, mail, now: admission.now }
   return admitUnsuppressed(to, parts, (terms) => admit(admission, { remember, ...terms }, parts))
 }
 
@@ -96,7 +95,6 @@ async function admit(
     for (const { destination, dueAt } of waiting) parts.queue.noteWaiting(destination, dueAt ?? now)
   }
   parts.metrics.accepted[submission.source].add()
-  parts.eventsWritten()
   return accepted
 }
 

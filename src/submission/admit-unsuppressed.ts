@@ -12,21 +12,20 @@ export interface Terms {
 
 /**
  * Hardly anybody is on the suppression list: `admit` writes under the condition that none of the addresses is, and the
- * list is read only where that is refused. In its batch so many statements stand `before` the conditions.
+ * list is read only where that is refused.
  */
 export async function admitUnsuppressed<T>(
-  to: { submitter: Submitter; mail: AddressedMail[]; before: number; now: number },
+  to: { submitter: Submitter; mail: AddressedMail[]; now: number },
   { db, erasedAddress }: { db: Database; erasedAddress: ErasedAddress },
   admit: (terms: Terms) => Promise<T>,
 ): Promise<T> {
-  const { submitter, mail, before, now } = to
+  const { submitter, mail, now } = to
   const asked = { accountId: submitter.accountId, sandbox: submitter.sandbox, erasedAddress, now }
   const conditions = noneSuppressed(asked, mail)
   try {
     return await admit({ conditions, isSuppressed: () => false })
   } catch (error) {
-    const isSuppression = error instanceof ConflictError && error.statement >= before && error.statement < before + conditions.length
-    if (!isSuppression) throw error
+    if (!(error instanceof ConflictError && error.guard === 'suppression')) throw error
     const addresses = [...new Set(mail.flatMap(({ addresses }) => addresses))]
     return admit({ conditions: [], isSuppressed: await findSuppressed(db, asked, addresses) })
   }

@@ -7,7 +7,7 @@ import { ConflictError, type Database, type Row, type Statement } from '../store
 const keptMs = 24 * 3_600_000
 
 /**
- * The statement that remembers an answer under its key; stands first in the batch that makes the answer true.
+ * The statement that remembers an answer under its key, for the batch that makes the answer true.
  * `messageId` is null where the answer is about several messages.
  */
 export type Remember = (answer: object, messageId: string | null) => Statement
@@ -50,7 +50,7 @@ export class IdempotencyKeys {
       if (known) return { ...(JSON.parse(known.response) as T), replayed: true }
       return await submit((answer, messageId) => this.#remember(accountId, idempotency, answer, messageId))
     } catch (error) {
-      if (error instanceof ConflictError && error.statement === 0) throw concurrent()
+      if (error instanceof ConflictError && error.guard === 'idempotency') throw concurrent()
       throw error
     } finally {
       this.#running.delete(place)
@@ -82,6 +82,7 @@ export class IdempotencyKeys {
               where idempotency.expires_at <= :now`,
       params: { accountId, ...idempotency, response: JSON.stringify(answer), messageId, now, expiresAt: now + keptMs },
       expect: 1,
+      guard: 'idempotency',
     }
   }
 }

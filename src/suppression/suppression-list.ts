@@ -73,6 +73,7 @@ export const noneSuppressed = (asked: Asked, mail: AddressedMail[]): Statement[]
         sql: `select cast(1 as bigint) as free where not exists (select 1 ${from} and (origin <> 'unsubscribe' or topic = :topic))`,
         params: { ...params, topic },
         expect: 1,
+        guard: 'suppression' as const,
       }
     }),
   )

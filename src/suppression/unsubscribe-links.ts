@@ -9,8 +9,6 @@ interface UnsubscribeLinksParts {
   clock: Clock
   keys: UnsubscribeKeys
   erasedAddress: ErasedAddress
-  /** Called after events were written. */
-  eventsWritten(): void
 }
 
 /** Links to unsubscribe: what they say, and what follows of using one. */
@@ -28,14 +26,13 @@ export class UnsubscribeLinks {
 
   /** Works also where the message is kept no more. Done again, it changes nothing and costs no write. */
   async use(target: UnsubscribeTarget, method: UnsubscribeMethod): Promise<void> {
-    const { db, clock, eventsWritten } = this.#parts
+    const { db, clock } = this.#parts
     for (;;) {
       const subscription = await subscriptionOf(target, this.#parts)
       const batch = subscription ? endSubscription(subscription, method, clock.now()) : []
       if (batch.length === 0) return
       try {
         await db.write(batch)
-        if (subscription?.event) eventsWritten()
         return
       } catch (error) {
         // Of two at once one is first; what is left for the other shows when it looks again.

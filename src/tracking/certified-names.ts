@@ -11,7 +11,7 @@ export class CertifiedNames {
   }
 
   /** Browsers do not trust a certificate that the server made for itself. */
-  use({ cert, origin }: { cert: string; origin: string }): void {
+  useCertificate({ cert, origin }: { cert: string; origin: string }): void {
     this.#certificate = this.#isForBrowsers && origin === 'configured' ? new X509Certificate(cert) : null
   }
 

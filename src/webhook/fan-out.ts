@@ -1,6 +1,8 @@
 import type { Clock } from '../clock.ts'
 import { newId } from '../id.ts'
 import { publicEventTypes } from '../event/event-type.ts'
+import { LogReader, type LogStep } from '../event/log-reader.ts'
+import type { Log } from '../log.ts'
 import type { Database, Row, Statement } from '../store/database.ts'
 import { extendedData, standardData, webhookBody, type ExtendedData } from './webhook-body.ts'
 import { insertDelivery } from './webhook-delivery-store.ts'
@@ -8,17 +10,6 @@ import type { PayloadKind } from './webhook-store.ts'
 
 /** Events of one step: it bounds what is in memory and how long one commit takes. */
 const stepSize = 500
-
-const cursorName = 'webhook'
-
-interface Positions extends Row {
-  /** How far deliveries have been made. */
-  position: number
-  /** The last event. */
-  newest: number
-  /** No enabled webhook wants an event up to here; null where none is enabled. */
-  after: number | null
-}
 
 interface DueEvent extends Row {
   seq: number
@@ -40,49 +31,36 @@ interface ExtensionRow extends Row {
   type: string | null
 }
 
-/** The cursor in the event log; written once, harmless after that. */
-export const createCursor: Statement = {
-  sql: `insert into cursor (name, position) values ('${cursorName}', 0) on conflict (name) do nothing`,
-}
-
 /**
- * Makes the deliveries that the events written since the last call ask for: one per event and webhook, with the bytes
- * to be sent. The cursor moves in the same batch, so an event is fanned out exactly once whatever happens in between.
- * One caller at a time; `onDue` hears of each webhook that has something to do.
- * @throws ConflictError where somebody else moved the cursor
+ * Makes the deliveries that the events in the log ask for: one per event and webhook, with the bytes to be sent. `onDue` hears
+ * of each webhook that has something to do.
  */
-export async function fanOut({ db, clock }: { db: Database; clock: Clock }, onDue: (webhookId: string) => void): Promise<void> {
-  const [found] = await db.read<Positions>(
-    `select position, (select coalesce(max(seq), 0) from event) as newest,
-            (select min(after_seq) from webhook where status = 'enabled') as after
-       from cursor where name = '${cursorName}'`,
-  )
-  if (!found || found.after === null) return
-  let { position } = found
-  // While no webhook was enabled the cursor stood still; what came to pass meanwhile concerns nobody.
-  for (let from = Math.max(position, found.after); from < found.newest;) {
-    const to = Math.min(found.newest, from + stepSize)
-    const events = await eventsBetween(db, from, to)
-    const now = clock.now()
-    const inserts: Statement[] = []
-    for (const event of events) inserts.push(insertDelivery(await deliveryOf(event, db, now), now))
-    await db.write([moveCursor(position, to), ...inserts], { patient: true })
-    new Set(events.map((event) => event.webhook_id)).forEach(onDue)
-    position = to
-    from = to
-  }
+export function fanOutReader(
+  parts: { db: Database; clock: Clock; log: Log; list: { someEnabled: boolean } },
+  onDue: (webhookId: string) => void,
+): LogReader {
+  const { db, clock, list } = parts
+  return new LogReader(parts, {
+    cursor: 'webhook',
+    fault: 'webhook deliveries could not be made from the event log',
+    // While no webhook is enabled the cursor stands still: what comes to pass meanwhile concerns nobody.
+    since: "select min(after_seq) from webhook where status = 'enabled'",
+    mostEvents: stepSize,
+    isWanted: () => list.someEnabled,
+    async take(step) {
+      const events = await eventsBetween(db, step)
+      const now = clock.now()
+      const statements: Statement[] = []
+      for (const event of events) statements.push(insertDelivery(await deliveryOf(event, db, now), now))
+      return { statements, written: () => new Set(events.map((event) => event.webhook_id)).forEach(onDue) }
+    },
+  })
 }
-
-const moveCursor = (from: number, to: number): Statement => ({
-  sql: `update cursor set position = :to where name = '${cursorName}' and position = :from`,
-  params: { from, to },
-  expect: 1,
-})
 
 const publicTypes = publicEventTypes.map((type) => `'${type}'`).join(', ')
 
 /** A row for each event and each webhook that wants it. */
-const eventsBetween = (db: Database, from: number, to: number): Promise<DueEvent[]> =>
+const eventsBetween = (db: Database, { from, to }: LogStep): Promise<DueEvent[]> =>
   db.read<DueEvent>(
     `select e.seq, e.id, e.type, e.message_id, e.recipient_id, e.created_at, e.data, w.id as webhook_id, w.payload
        from event e join webhook w on w.account_id = e.account_id and w.sandbox = e.sandbox

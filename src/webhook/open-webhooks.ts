@@ -33,8 +33,6 @@ export interface Webhooks {
   history: DeliveryHistory
   /** Posts a sample to the webhook at once, whatever its status; nothing is written down and nothing tried again. */
   sendSample(webhook: Webhook, type: PublicEventType): Promise<PostResult>
-  /** To be called after events were written. */
-  eventsWritten(): void
   /** Takes up what the last process left, and from then on posts what is due. */
   start(): Promise<void>
   /** Waits at most so long for what is in hand; the rest is posted after the next start. */
@@ -45,14 +43,13 @@ export interface Webhooks {
 export async function openWebhooks(parts: WebhookParts, settings: WebhookSettings): Promise<Webhooks> {
   const { db, clock, log, metrics } = parts
   const poster = new WebhookPoster(parts, settings)
-  const list: WebhookList = new WebhookList({ ...parts, onEnabled: () => runner.eventsWritten() }, settings)
+  const list: WebhookList = new WebhookList({ ...parts, onEnabled: () => runner.webhookEnabled() }, settings)
   const runner: WebhookRunner = new WebhookRunner({ db, clock, log, metrics, list, poster }, settings)
   await list.load()
   return {
     list,
     history: new DeliveryHistory({ db, clock, wake: (webhookId) => runner.wake(webhookId) }),
     sendSample: (webhook, type) => sendSample(webhook, type, { poster, clock }),
-    eventsWritten: () => runner.eventsWritten(),
     start: () => runner.start(),
     async stop(graceMs) {
       await runner.stop(graceMs)

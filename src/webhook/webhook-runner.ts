@@ -2,10 +2,13 @@ import type { CancelTimer, Clock } from '../clock.ts'
 import { newId, timeOfId } from '../id.ts'
 import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics/metrics.ts'
+import type { LogReader } from '../event/log-reader.ts'
 import type { Database, Statement } from '../store/database.ts'
 import { LastingWrites } from '../store/lasting-writes.ts'
+import { retryMs } from '../store/work-loop.ts'
+import { UnderWay } from '../under-way.ts'
 import { EndpointTurns, type Endpoint } from './endpoint-turns.ts'
-import { createCursor, fanOut } from './fan-out.ts'
+import { fanOutReader } from './fan-out.ts'
 import { isSuccess, type PostResult, type WebhookPoster } from './post-webhook.ts'
 import { webhookHeaders } from './sign-webhook.ts'
 import {
@@ -42,9 +45,6 @@ export interface RunnerSettings {
 
 const disableAfterExhausted = 10
 
-/** When something that failed for a reason of ours (a full disk, say) is tried again, ms. */
-const againMs = 1_000
-
 /**
  * Posts events to webhooks.
  *
@@ -61,36 +61,36 @@ export class WebhookRunner {
   readonly #settings: RunnerSettings
   readonly #turns: EndpointTurns
   readonly #timers = new Map<string, { at: number; cancel: CancelTimer }>()
-  readonly #underWay = new Set<Promise<void>>()
+  readonly #underWay: UnderWay
   readonly #outcomes: LastingWrites
+  readonly #log: LogReader
   #running = false
   #brokenOff = false
-  #fanningOut = false
-  #unread = false
-  #cancelRetry: CancelTimer = () => {}
 
   constructor(parts: RunnerParts, settings: RunnerSettings) {
     this.#parts = parts
     this.#settings = settings
+    this.#underWay = new UnderWay((error) => parts.log.error({ error }, 'webhooks failed'))
     this.#outcomes = new LastingWrites(parts)
+    this.#log = fanOutReader(parts, (webhookId) => this.wake(webhookId))
     this.#turns = new EndpointTurns((endpoint) => this.#run(endpoint), settings.mostConnections)
   }
 
   /** Takes up what the last process left, and from then on posts what is due. */
   async start(): Promise<void> {
     const { db, clock } = this.#parts
-    await db.write([createCursor, ...releaseAttempting(clock.now())])
+    await db.write(releaseAttempting(clock.now()))
     this.#running = true
     for (const { webhook_id: id, due_at: dueAt } of await db.read<{ webhook_id: string; due_at: number | null }>(firstDue)) {
       if (dueAt !== null) this.wake(id, dueAt)
     }
-    this.eventsWritten()
+    await this.#log.start()
   }
 
   /** Begins nothing new; waits so long for attempts in hand, then breaks them off: they are due again at the next start. */
   async stop(graceMs: number): Promise<void> {
     this.#running = false
-    this.#cancelRetry()
+    this.#underWay.track(this.#log.stop())
     for (const { cancel } of this.#timers.values()) cancel()
     this.#timers.clear()
     const grace = setTimeout(() => {
@@ -98,14 +98,13 @@ export class WebhookRunner {
       this.#parts.poster.breakOff()
       this.#outcomes.stop()
     }, graceMs)
-    while (this.#underWay.size > 0) await Promise.all(this.#underWay)
+    await this.#underWay.ended()
     clearTimeout(grace)
   }
 
-  /** To be called after events were written; costs nothing while no webhook is enabled. */
-  eventsWritten(): void {
-    this.#unread = true
-    if (this.#running && !this.#fanningOut && this.#parts.list.someEnabled) this.#track(this.#fanOutAll())
+  /** To be called when a webhook is enabled: events may wait for it. */
+  webhookEnabled(): void {
+    this.#log.wake()
   }
 
   /** Says that a webhook has a delivery due at this time (epoch, ms; now if not given). */
@@ -122,28 +121,13 @@ export class WebhookRunner {
     this.#timers.set(webhookId, { at: dueAt, cancel: this.#parts.clock.at(dueAt, fire) })
   }
 
-  async #fanOutAll(): Promise<void> {
-    this.#fanningOut = true
-    try {
-      while (this.#unread && this.#running) {
-        this.#unread = false
-        await fanOut(this.#parts, (webhookId) => this.wake(webhookId))
-      }
-    } catch (error) {
-      this.#parts.log.error({ error }, 'webhook deliveries could not be made from the event log; trying again')
-      this.#cancelRetry = this.#parts.clock.at(this.#parts.clock.now() + againMs, () => this.eventsWritten())
-    } finally {
-      this.#fanningOut = false
-    }
-  }
-
   /** One turn of an endpoint: claims what it may and begins the attempts. */
   #run(endpoint: Endpoint): void {
     if (!this.#running) return
-    this.#track(
+    this.#underWay.track(
       this.#claim(endpoint).catch((error: unknown) => {
         this.#parts.log.error({ error, webhookId: endpoint.id }, 'webhook deliveries could not be claimed; trying again')
-        this.wake(endpoint.id, this.#parts.clock.now() + againMs)
+        this.wake(endpoint.id, this.#parts.clock.now() + retryMs)
       }),
     )
   }
@@ -158,7 +142,7 @@ export class WebhookRunner {
     } finally {
       this.#turns.claimed(endpoint, wanted - claimed.length)
     }
-    for (const delivery of claimed) this.#track(this.#attempt(endpoint, delivery))
+    for (const delivery of claimed) this.#underWay.track(this.#attempt(endpoint, delivery))
     if (claimed.length === wanted) return this.wake(endpoint.id)
     const [next] = await db.read<{ due_at: number | null }>(firstDueOf, { webhookId: endpoint.id })
     if (next && next.due_at !== null) this.wake(endpoint.id, next.due_at)
@@ -175,7 +159,7 @@ export class WebhookRunner {
       // Broken off by our own end: the attempt does not count, and the next start makes it again.
       if (this.#brokenOff && result.statusCode === null) return
       succeeded = isSuccess(result)
-      this.#track(this.#settle(webhook, delivery, { sentAt, result }))
+      this.#underWay.track(this.#settle(webhook, delivery, { sentAt, result }))
     } catch (error) {
       log.error({ error, webhookId: endpoint.id, deliveryId: delivery.id }, 'a webhook attempt failed for a reason of our own')
     } finally {
@@ -241,11 +225,6 @@ export class WebhookRunner {
     if (!exhausted || disableAfterMs === null) return [failure, cancelIfDisabled(webhookId)]
     const limits = { failingBefore: now - disableAfterMs, exhausted: disableAfterExhausted }
     return [failure, disableFailing(webhookId, limits, now), cancelIfDisabled(webhookId)]
-  }
-
-  #track(work: Promise<void>): void {
-    this.#underWay.add(work)
-    work.finally(() => this.#underWay.delete(work))
   }
 }
 

@@ -6,7 +6,7 @@ import { TimeZone } from '../../src/analytics/local-time.ts'
 import { countedMetrics } from '../../src/analytics/metric.ts'
 import type { Granularity } from '../../src/analytics/period.ts'
 import { readReport, valueDimensions, type CountTable, type Dimension, type ReportRow } from '../../src/analytics/report.ts'
-import { Rollup } from '../../src/analytics/rollup.ts'
+import { analyticsReader } from '../../src/analytics/rollup.ts'
 import { silentLog } from '../../src/log.ts'
 import type { Database } from '../../src/store/database.ts'
 import {
@@ -167,7 +167,7 @@ interface Crash {
 async function countUntil(
   db: Database,
   { writes, isWritten }: Crash,
-  pace: NonNullable<ConstructorParameters<typeof Rollup>[1]>,
+  pace: NonNullable<Parameters<typeof analyticsReader>[1]>,
 ): Promise<void> {
   let left = writes
   const write: Database['write'] = async (...args) => {
@@ -175,7 +175,7 @@ async function countUntil(
     if (isWritten) await db.write(...args)
     throw new Error('the process has ended')
   }
-  await new Rollup({ db: { ...db, write }, log: silentLog }, { ...pace, firstEvents: pace.mostEvents ?? 1 }).keepUp()
+  await analyticsReader({ db: { ...db, write }, log: silentLog }, { ...pace, firstEvents: pace.mostEvents ?? 1 }).keepUp()
 }
 
 const arbitraryRun = fc.record({
@@ -208,7 +208,7 @@ test(
             log = logOf(told, log)
             await writeLog(db, log.slice(before))
             await countUntil(db, crash, pace)
-            const [one, other] = [new Rollup({ db, log: silentLog }), new Rollup({ db, log: silentLog }, { firstEvents: 3 })]
+            const [one, other] = [analyticsReader({ db, log: silentLog }), analyticsReader({ db, log: silentLog }, { firstEvents: 3 })]
             await Promise.all([one.catchUp(), other.keepUp(), one.catchUp()])
           }
           for (const { zone, granularity, by: frame, value, span } of asked) {
@@ -259,7 +259,7 @@ test('many events are counted in steps, each once', async () => {
     hit: 0,
   }))
   await writeLog(db, logOf(many, []))
-  await new Rollup({ db, log: silentLog }).catchUp()
+  await analyticsReader({ db, log: silentLog }).catchUp()
   const rows = await db.read(
     `select value, sum(delivered) as delivered from rollup where span = ${quarter} and breakdown in ('', 'tag') group by value order by value`,
   )
@@ -276,7 +276,7 @@ test('a person’s hit that was a machine’s makes the next one count, in its o
   const hit = (kind: 'opened' | 'clicked', at: number) => ({ kind, message: 1, recipient: 0, at: start + at, bot: false, link: 0, hit: 0 })
   const written = logOf([hit('opened', 0), hit('clicked', 5 * quarter), hit('opened', 9 * quarter)], [])
   await writeLog(db, written)
-  await new Rollup({ db, log: silentLog }).catchUp()
+  await analyticsReader({ db, log: silentLog }).catchUp()
   const uniques = () =>
     db.read(
       `select start, unique_opened, unique_clicked, bot_opened, bot_clicked from rollup where span = ${quarter} and breakdown = 'template' order by start`,
@@ -291,7 +291,7 @@ test('a person’s hit that was a machine’s makes the next one count, in its o
   // The same verdict twice is one.
   const later = logOf([rejudged(0), rejudged(0)], written).slice(written.length)
   await writeLog(db, later)
-  await new Rollup({ db, log: silentLog }).catchUp()
+  await analyticsReader({ db, log: silentLog }).catchUp()
   expect(await uniques()).toEqual([
     { start: first, unique_opened: 0, unique_clicked: 0, bot_opened: 1, bot_clicked: 0 },
     { start: second, unique_opened: 1, unique_clicked: 1, bot_opened: 0, bot_clicked: 0 },
@@ -322,7 +322,7 @@ test('values beyond the most of a day count as others, after a restart too, and 
   await writeLog(db, logOf(sent, [], messages))
   const pace = { firstEvents: 7, mostEvents: 7, mostValues: { breakdown: 10, link: 2 } }
   await countUntil(db, { writes: 4, isWritten: true }, pace)
-  await new Rollup({ db, log: silentLog }, pace).catchUp()
+  await analyticsReader({ db, log: silentLog }, pace).catchUp()
   const rows = await db.read<{ value: string; sent: number }>(
     `select value, sent from rollup where breakdown = 'tag' and span = ${day} order by value`,
   )

@@ -54,7 +54,7 @@ async function start({
   }
   const log = createLog('info', (line) => state.logged.push(line))
   const open = (): HitRecorder => {
-    const recorder = new HitRecorder({ db, clock, log, judge, eventsWritten: () => {} }, { settleMs: 30_000, addresses, scheme: 'https' })
+    const recorder = new HitRecorder({ db, clock, log, judge }, { settleMs: 30_000, addresses, scheme: 'https' })
     recorder.start()
     onTestFinished(() => recorder.stop())
     return recorder

@@ -30,7 +30,6 @@ function start(handler: ReportHandler, parts: Partial<RunnerParts> = {}): Report
     reports,
     purpose: 'abuse',
     handler,
-    eventsWritten() {},
     ...parts,
   })
   reports.onArrival(() => runner.reportArrived())
@@ -256,19 +255,6 @@ test('where somebody else was first, what follows is decided anew', async () => 
   }))
   const id = await arrive()
   await settledAs({ [id]: 'duplicate' })
-})
-
-test('those who read events hear of new ones', async () => {
-  let heard = 0
-  start(async (_, content) => ({ ...withoutEffect('bounced'), hasEvents: Buffer.from(content).toString() === 'loud' }), {
-    eventsWritten: () => void heard++,
-  })
-  const quiet = await arrive('quiet')
-  await settledAs({ [quiet]: 'bounced' })
-  expect(heard).toBe(0)
-  const loud = await arrive('loud')
-  await settledAs({ [quiet]: 'bounced', [loud]: 'bounced' })
-  await expect.poll(() => heard).toBe(1)
 })
 
 test('one whose content is kept no more is not understood', async () => {

@@ -61,7 +61,6 @@ function dispatchOver(deliver: Deliver = takeAll, frameFor: DispatchParts['frame
         deliver(job, onAttempt, supply)
       },
       isResolverSuspect: () => false,
-      eventsWritten: () => {},
       random: () => 0,
       owner,
       outcomes: new LastingWrites({ db, log: silentLog }),

@@ -42,7 +42,7 @@ beforeEach(async () => {
 })
 
 /** What the parts around the queue do; those that are given may throw. */
-interface Around extends Partial<Pick<DispatchParts, 'frameFor' | 'deliver' | 'eventsWritten' | 'random'>> {
+interface Around extends Partial<Pick<DispatchParts, 'frameFor' | 'deliver' | 'random'>> {
   isSuspended?: (accountId: string) => boolean
   suppressionPolicyFor?: (accountId: string) => SuppressionPolicy
 }
@@ -61,7 +61,7 @@ async function startQueue(around: Around = {}): Promise<QueueRunner> {
       isResolverSuspect: () => false,
       isSuspended: () => false,
       erasedAddress,
-      eventsWritten: () => {},
+
       random: () => 0,
       ...parts,
     },
@@ -131,7 +131,6 @@ test.each<[string, (isFaulty: () => boolean) => Around, string]>([
   ],
   ['its outcome cannot be settled', (isFaulty) => ({ suppressionPolicyFor: () => (isFaulty() ? fail() : suppressAtOnce) }), 'deferred'],
   ['neither its outcome nor a deferral can be settled', (isFaulty) => ({ random: () => (isFaulty() ? fail() : 0) }), 'queued'],
-  ['those who follow events fail', (isFaulty) => ({ eventsWritten: () => (isFaulty() ? fail() : undefined) }), 'delivered'],
 ])('mail keeps no room where %s', async (_, around, state) => {
   let isFaulty = true
   for (let i = 0; i < many; i++) await waiting()

@@ -30,7 +30,6 @@ function waitingMail(meanwhile?: () => Promise<unknown>): WaitingMail {
     db: { ...db, write },
     clock,
     noteWaiting: (destination, dueAt) => noted.push([destination, dueAt]),
-    eventsWritten: () => {},
   })
 }
 

@@ -129,11 +129,11 @@ describe.each(doors)('%s leaves nothing behind', (name, send) => {
   })
 
   test('where the message itself cannot be written', async () => {
-    for (const error of [new StorageFullError(), new Error('nobody knows'), new ConflictError(99)]) {
+    for (const error of [new StorageFullError(), new Error('nobody knows'), new ConflictError()]) {
       failing(makesMessage, error)
       await refused()
     }
-    failing(makesMessage, new ConflictError(0))
+    failing(makesMessage, new ConflictError('idempotency'))
     await refused({ idempotencyKey: crypto.randomUUID() })
   })
 

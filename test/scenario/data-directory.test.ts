@@ -65,7 +65,7 @@ test('/healthz tells that the server would not start again for want of its key f
 test('lists are answered by a thread that has been there since the start, when no file can be opened any more', () => {
   const script = `
     import { openSync } from 'node:fs'
-    const { startRelay } = await source('relay.ts')
+    const { startRelay } = await source('relay/relay.ts')
     const { loadConfig } = await source('config/load-config.ts')
     const { silentLog } = await source('log.ts')
     const { systemClock } = await source('clock.ts')

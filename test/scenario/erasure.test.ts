@@ -5,7 +5,7 @@ import { openCommandParts } from '../../src/command/open-command-parts.ts'
 import { columnsIn, storedTables } from '../../src/erasure/stored-data.ts'
 import { silentLog } from '../../src/log.ts'
 import { Retention } from '../../src/message/retention.ts'
-import { SearchIndex } from '../../src/search/search-index.ts'
+import { searchIndex } from '../../src/search/search-index.ts'
 import type { Database } from '../../src/store/database.ts'
 import { databaseFile } from '../../src/store/data-directory.ts'
 import { Upkeep } from '../../src/store/upkeep.ts'
@@ -112,7 +112,7 @@ test('after an erasure neither the database nor its log nor a backup has a fragm
   ]
   // Of most of her mail the entries for searches are there, of the last not yet.
   const { db } = relay.relay.parts
-  await new SearchIndex({ db, log: silentLog }).keepUp()
+  await searchIndex({ db, log: silentLog }).keepUp()
   const last = await relay.send(ann, { ...later, text: 'Words to come' })
   expect((await traces(relay, hers)).length).toBeGreaterThanOrEqual(2 * hers.length)
 
@@ -124,7 +124,7 @@ test('after an erasure neither the database nor its log nor a backup has a fragm
   })
   for (const thing of ['emails', 'contents', 'events', 'attempts', 'webhook_deliveries', 'reports'])
     expect(erasure.erased[thing], thing).toBeGreaterThan(0)
-  await new SearchIndex({ db, log: silentLog }).keepUp()
+  await searchIndex({ db, log: silentLog }).keepUp()
   expect(await traces(relay, hers)).toEqual([])
   const found = async (address: string): Promise<string[]> =>
     (await relay.call('GET', `/api/emails?to=${address}`)).body.data.map(({ id }: { id: string }) => id)

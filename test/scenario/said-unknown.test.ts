@@ -1,7 +1,7 @@
 import { simpleParser } from 'mailparser'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { silentLog } from '../../src/log.ts'
-import { SearchIndex } from '../../src/search/search-index.ts'
+import { searchIndex } from '../../src/search/search-index.ts'
 import { startFakeMx, type FakeMx } from '../support/fake-mx.ts'
 import { composeDsn, headerOf, returnMail } from '../support/returned-mail.ts'
 import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
@@ -91,7 +91,7 @@ const suppression = async (auth: Record<string, string> = {}): Promise<{ origin:
 const bounceOf = async (id: string): Promise<Record<string, unknown>> =>
   (await relay.call('GET', `/api/events?email_id=${id}&type=email.bounced`)).body.data[0].data
 
-const indexed = () => new SearchIndex({ db: relay.relay.parts.db, log: silentLog }).keepUp()
+const indexed = () => searchIndex({ db: relay.relay.parts.db, log: silentLog }).keepUp()
 
 test.each([
   ['two reports', fails, fails],

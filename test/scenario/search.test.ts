@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { silentLog } from '../../src/log.ts'
-import { SearchIndex } from '../../src/search/search-index.ts'
+import { searchIndex } from '../../src/search/search-index.ts'
 import { startTestRelay } from '../support/start-relay.ts'
 
 test('mail is found by recipient, author, status and events at once, and after the log was read for searches', async () => {
@@ -16,7 +16,7 @@ test('mail is found by recipient, author, status and events at once, and after t
   const first = await relay.send('delivered@simulator.test')
   await isQuiet()
   // What is read for searches comes between two emails, so that one is found by it and the other behind it.
-  await new SearchIndex({ db, log: silentLog }).keepUp()
+  await searchIndex({ db, log: silentLog }).keepUp()
   const later = new Date(relay.clock.now() + 3_600_000).toISOString()
   const second = await relay.send(['Delivered@Simulator.test', 'softbounced@simulator.test'])
   const third = await relay.send('bounced@simulator.test')
@@ -38,6 +38,6 @@ test('mail is found by recipient, author, status and events at once, and after t
     expect(await types('type=email.bounced&to=bounced@simulator.test')).toEqual(['email.bounced'])
     expect(await types('type=email.complained')).toEqual([])
     expect(await types('to=delivered@simulator.test&order=asc&type=email.delivered')).toHaveLength(2)
-    await new SearchIndex({ db, log: silentLog }).keepUp()
+    await searchIndex({ db, log: silentLog }).keepUp()
   }
 })

@@ -167,7 +167,7 @@ test('the other lists do', async () => {
       for (const origin of [null, 'manual' as const])
         await new SuppressionEntries({ db, clock, erasedAddress: () => '' }).page(scope, origin, page)
     }
-    const queue = new QueueAdmin({ db, clock, noteWaiting: () => {}, tryNow: () => {}, eventsWritten: () => {} })
+    const queue = new QueueAdmin({ db, clock, noteWaiting: () => {}, tryNow: () => {} })
     await queue.list()
     await queue.page({ limit: 20, after: null, before: null })
   })

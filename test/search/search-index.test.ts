@@ -6,7 +6,7 @@ import { silentLog } from '../../src/log.ts'
 import type { MessageFilter } from '../../src/message/message-filter.ts'
 import { searchMessages } from '../../src/message/message-search.ts'
 import { Retention } from '../../src/message/retention.ts'
-import { SearchIndex } from '../../src/search/search-index.ts'
+import { searchIndex } from '../../src/search/search-index.ts'
 import type { Database } from '../../src/store/database.ts'
 import type { Page } from '../../src/store/page-clause.ts'
 import {
@@ -25,7 +25,7 @@ import { testDatabase } from '../support/test-database.ts'
 async function readLog(db: Database, writes = Infinity, mostEvents = 2_400): Promise<void> {
   let left = writes
   const write: Database['write'] = (...args) => (left-- > 0 ? db.write(...args) : Promise.reject(new Error('the process has ended')))
-  await new SearchIndex(
+  await searchIndex(
     { db: { ...db, write }, log: silentLog },
     { firstEvents: mostEvents, mostEvents, partSize: 4_000, restFactor: 0 },
   ).keepUp()

@@ -34,7 +34,7 @@ test.each([new BusyError(), new StorageFullError(), new Error('nobody knows')])(
 
 test('a conflict ends it', async () => {
   const { state, writes } = start()
-  state.error = new ConflictError(0)
+  state.error = new ConflictError()
   await expect(writes.write([])).rejects.toThrow(ConflictError)
   expect(state).toMatchObject({ tries: 1, lines: [] })
 })

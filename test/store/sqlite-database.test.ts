@@ -26,6 +26,7 @@ const move = (name: string, from: number): Statement => ({
   sql: 'update cursor set position = position + 1 where name = :name and position = :from',
   params: { name, from },
   expect: 1,
+  guard: 'cursor',
 })
 
 test('a batch is written whole or not at all, and a refused one leaves its neighbours alone', async () => {
@@ -42,9 +43,24 @@ test('a batch is written whole or not at all, and a refused one leaves its neigh
   const reasons = results.map((result) => (result.status === 'rejected' ? result.reason : null))
   expect(reasons[1]).toBeInstanceOf(UniqueError)
   expect(reasons[2]).toBeInstanceOf(ConflictError)
-  expect(reasons[2].statement).toBe(1)
+  expect(reasons[2].guard).toBe('cursor')
   const rows = await db.read<{ name: string }>('select name from cursor order by name')
   expect(rows.map(({ name }) => name)).toEqual(['a1', 'a2', 'e1', 'taken'])
+})
+
+test('who waits for rows of a table hears of each batch that has added some, once it is on disk', async () => {
+  const db = await openStore()
+  const heard: string[] = []
+  const end = db.onInsert('cursor', () => heard.push('cursor'))
+  db.onInsert('event', () => heard.push('event'))
+  await db.write([put('one'), put('two')])
+  await db.write([move('one', 0)]).catch(() => {})
+  await db.write([put('one')]).catch(() => {})
+  await db.write([{ sql: 'insert into upload (message_id) values (:id)', params: { id: 'em_1' } }])
+  expect(heard).toEqual(['cursor'])
+  end()
+  await db.write([put('three')])
+  expect(heard).toEqual(['cursor'])
 })
 
 test('groups with and without refused batches follow each other, and each is written as if it were alone', async () => {

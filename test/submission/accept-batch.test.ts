@@ -49,7 +49,7 @@ async function startDoor(): Promise<{ db: Database; waiting: [string, number][];
     idempotencyKeys: new IdempotencyKeys({ db: counted, clock }),
     verifiedDomainFor: (_, name) => ({ id: 'dom_1', name, tracking: { opens: false, clicks: false } }),
     metrics: metricsOf(),
-    eventsWritten: () => {},
+
     giveUpAfterMs: 1000,
   }
   return { db, waiting, parts, writes }
@@ -81,7 +81,7 @@ test('each commit holds a bounded piece of the content, and the last one all mes
 })
 
 test('what was stored ahead is removed where the batch is refused in the end', async () => {
-  for (const error of [new SternaError('service_unavailable', 'no'), new ConflictError(0), new StorageFullError()]) {
+  for (const error of [new SternaError('service_unavailable', 'no'), new ConflictError('idempotency'), new StorageFullError()]) {
     const { db, parts } = await startDoor()
     const write: Database['write'] = (batch, options) =>
       batch.some(({ sql }) => sql.includes('into message')) ? Promise.reject(error) : db.write(batch, options)

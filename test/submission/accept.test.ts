@@ -75,7 +75,7 @@ async function startQueue(db: Database): Promise<Relay> {
         health: new Health({ clock, log: silentLog }),
         isResolverSuspect: () => false,
         isSuspended: () => false,
-        eventsWritten: () => {},
+
         random: () => 0,
         frameFor: ({ createdAt }) => ({
           ...plainFrame,
@@ -97,7 +97,7 @@ async function startQueue(db: Database): Promise<Relay> {
     },
     verifiedDomainFor: (_, name) => (name === 'sender.example' ? { id: 'dom_1', name, tracking: { opens: false, clicks: false } } : null),
     metrics: metricsOf(),
-    eventsWritten: () => {},
+
     giveUpAfterMs: 48 * 60 * minute,
   }
   await parts.queue.start()

@@ -1,32 +1,18 @@
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
-import { Accounts } from '../../src/account/accounts.ts'
-import { ApiKeys, type NewApiKey } from '../../src/account/api-keys.ts'
-import { AuditLog } from '../../src/account/audit-log.ts'
-import { secretsFrom } from '../../src/account/key-file.ts'
-import { openPeople, type People } from '../../src/account/people.ts'
+import type { NewApiKey } from '../../src/account/api-keys.ts'
+import type { Sessions } from '../../src/account/sessions.ts'
 import type { Operation } from '../../src/http/operation.ts'
 import { RateLimit } from '../../src/http/rate-limit.ts'
 import { openApiDocument } from '../../src/http/openapi.ts'
 import { serverOperations } from '../../src/http/server-operations.ts'
 import { startHttpServer, type HttpServer, type HttpServerParts } from '../../src/http/server.ts'
-import { createLog, type Log } from '../../src/log.ts'
-import { metricsOf } from '../../src/metrics/metrics.ts'
 import { minuteMs, RateLimiter } from '../../src/rate-limiter.ts'
-import type { Database } from '../../src/store/database.ts'
 import { answerCheck } from './answer-check.ts'
-import { settableClock, type SettableClock } from './settable-clock.ts'
-import { testDatabase } from './test-database.ts'
+import { testCore, type TestCore } from './test-core.ts'
 
-export interface ApiParts {
-  db: Database
-  clock: SettableClock
-  log: Log
-  accounts: Accounts
-  apiKeys: ApiKeys
-  audit: AuditLog
-  people: People
-  sessions: People['sessions']
+export interface ApiParts extends TestCore {
+  sessions: Sessions
 }
 
 export interface ApiAnswer {
@@ -40,7 +26,6 @@ export interface ApiAnswer {
 export interface ApiServer extends ApiParts {
   server: HttpServer
   url: string
-  logged: string[]
   /** Makes a key of the account `acme`, made when first needed, or of another. */
   token(wanted?: Partial<Omit<NewApiKey, 'accountId'>> & { account?: string }): Promise<string>
   /** Sends a request; an object as body travels as JSON. The answer must be one that the OpenAPI document promises. */
@@ -58,23 +43,16 @@ export async function startApiServer(
   operations: (parts: ApiParts) => Operation[],
   overrides: Partial<HttpServerParts> = {},
 ): Promise<ApiServer> {
-  const logged: string[] = []
-  const db = await testDatabase()
-  const clock = settableClock()
-  const accounts = new Accounts({ db, clock })
-  const apiKeys = new ApiKeys({ db, clock, accounts })
-  const log = createLog('debug', (line) => logged.push(line))
-  const secrets = secretsFrom(Buffer.alloc(32))
-  const people = await openPeople({ db, clock, secrets, accounts }, { issuer: 'mail.example.com', sandboxOnly: false })
-  const parts: ApiParts = { db, clock, log, accounts, apiKeys, audit: new AuditLog({ db, clock }), people, sessions: people.sessions }
+  const core = await testCore()
+  const { accounts, apiKeys, clock, people } = core
+  const parts: ApiParts = { sessions: people.sessions, ...core }
   const declared = operations(parts)
   const about = { version: '1.2.3', baseUrl: 'https://mail.example.com', docs: true, health: { faults: [] } }
   const check = answerCheck(openApiDocument([...declared, ...serverOperations(about, () => [])], about))
   const server = await startHttpServer({
-    ...about,
     ...parts,
+    ...about,
     trackingDoor: { answer: () => false },
-    metrics: metricsOf(),
     rateLimit: new RateLimit(parts, { plans: { free: 100_000 }, defaultPlan: 'free' }),
     failedAuthentications: new RateLimiter(clock, { limit: 0, windowMs: minuteMs }),
     listen: [{ host: '127.0.0.1', port: 0 }],
@@ -91,7 +69,6 @@ export async function startApiServer(
     ...parts,
     server,
     url,
-    logged,
     async token({ account = 'acme', ...wanted } = {}) {
       const { id } = accounts.findAccount(account) ?? (await accounts.create(account, 'free'))
       return (await apiKeys.create({ accountId: id, name: 'test', permission: 'full_access', ...wanted })).token

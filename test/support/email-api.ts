@@ -6,18 +6,12 @@ import { BodyRoom } from '../../src/http/body-room.ts'
 import type { Operation } from '../../src/http/operation.ts'
 import type { SendParts } from '../../src/http/api/send-emails.ts'
 import { templateOperations } from '../../src/http/api/templates.ts'
-import { Health } from '../../src/health.ts'
 import { silentLog } from '../../src/log.ts'
 import { MessageReader } from '../../src/message/message-reader.ts'
-import { metricsOf } from '../../src/metrics/metrics.ts'
 import { QueueRunner } from '../../src/queue/queue-runner.ts'
 import { WaitingMail } from '../../src/queue/waiting-mail.ts'
-import { acceptBatch } from '../../src/submission/accept-batch.ts'
-import { accept, type AcceptParts } from '../../src/submission/accept.ts'
-import { IdempotencyKeys } from '../../src/submission/idempotency-keys.ts'
-import { resendFailed } from '../../src/submission/resend-failed.ts'
+import { openIntake, type Intake } from '../../src/submission/intake.ts'
 import { Uploads } from '../../src/submission/upload.ts'
-import { TemplateList } from '../../src/template/template-list.ts'
 import { startApiServer, type ApiAnswer, type ApiParts, type ApiServer, type RequestOptions } from './api-server.ts'
 import { fileMessageParser } from './file-message-parser.ts'
 import { suppressAtOnce } from './suppress-at-once.ts'
@@ -53,24 +47,23 @@ export async function startEmailApi(options: { messageSizeLimit?: number; hold?:
   const delivered: DeliveryJob[] = []
   let queue: QueueRunner | undefined
   const operations = (parts: ApiParts): Operation[] => {
-    const { db, clock } = parts
+    const { db, clock, templates } = parts
     const runner = (queue = queueFor(parts, outcomes, delivered, options.hold))
-    const door = doorParts(parts, runner)
+    const intake = intakeOf(parts, runner)
     const messageSizeLimit = options.messageSizeLimit ?? 25 * 1024 * 1024
-    const templates = new TemplateList(parts)
     const composer = new EmailComposer({ clock, templates: templates.live, messageSizeLimit, unsubscribe: unsubscribeFrame })
     onTestFinished(() => composer.stop())
-    const send: SendParts = { composer, accept: (submission) => accept(submission, door), acceptBatch: (batch) => acceptBatch(batch, door) }
+    const send: SendParts = { composer, accept: intake.accept, acceptBatch: intake.acceptBatch }
     const emails = emailOperations({
       ...parts,
       ...send,
       messageParser: fileMessageParser(),
       baseUrl: 'https://mail.example.com',
       bodyRoom: new BodyRoom(),
-      resend: (messageId, by) => resendFailed(messageId, by, { db, clock, accept: (submission) => accept(submission, door) }),
+      resend: intake.resend,
       messages: new MessageReader(db),
       isSuspended: (accountId) => parts.accounts.isSuspended(accountId),
-      waitingMail: new WaitingMail({ db, clock, eventsWritten: () => {}, noteWaiting: (name, dueAt) => runner.noteWaiting(name, dueAt) }),
+      waitingMail: new WaitingMail({ db, clock, noteWaiting: (name, dueAt) => runner.noteWaiting(name, dueAt) }),
     })
     return [...emails, ...templateOperations({ ...send, templates })]
   }
@@ -91,23 +84,22 @@ export async function startEmailApi(options: { messageSizeLimit?: number; hold?:
   }
 }
 
-const doorParts = ({ db, clock, accounts }: ApiParts, queue: QueueRunner): AcceptParts => ({
-  db,
-  clock,
-  queue,
-  accounts,
-  erasedAddress,
-  uploads: new Uploads({ db, log: silentLog, space: { require: () => {} } }),
-  idempotencyKeys: new IdempotencyKeys({ db, clock }),
-  verifiedDomainFor: (_, name) =>
-    name === 'sender.example' ? { id: senderDomainId, name, tracking: { opens: false, clicks: false } } : null,
-  metrics: metricsOf(),
-  eventsWritten: () => {},
-  giveUpAfterMs: 48 * 60 * minute,
-})
+const intakeOf = ({ db, clock, accounts, metrics }: ApiParts, queue: QueueRunner): Intake =>
+  openIntake({
+    db,
+    clock,
+    queue,
+    accounts,
+    metrics,
+    erasedAddress,
+    uploads: new Uploads({ db, log: silentLog, space: { require: () => {} } }),
+    verifiedDomainFor: (_, name) =>
+      name === 'sender.example' ? { id: senderDomainId, name, tracking: { opens: false, clicks: false } } : null,
+    giveUpAfterMs: 48 * 60 * minute,
+  })
 
 const queueFor = (
-  { db, clock }: ApiParts,
+  { db, clock, health, metrics }: ApiParts,
   outcomes: Map<string, Outcome[]>,
   delivered: DeliveryJob[],
   hold = async () => {},
@@ -117,12 +109,12 @@ const queueFor = (
       db,
       clock,
       log: silentLog,
-      metrics: metricsOf(),
+      metrics,
       erasedAddress,
       isResolverSuspect: () => false,
       isSuspended: () => false,
-      health: new Health({ clock, log: silentLog }),
-      eventsWritten: () => {},
+      health,
+
       random: () => 0,
       frameFor: () => ({ ...plainFrame, frameOf: ({ id }) => ({ reversePath: `b${id}@relay.example`, traceFields: '', fields: [] }) }),
       async deliver(job: DeliveryJob, onAttempt: (result: Attempt | Postponed) => void) {

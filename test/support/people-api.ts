@@ -1,6 +1,5 @@
 import { RefusedLogins } from '../../src/account/refused-logins.ts'
 import { randomBytes } from 'node:crypto'
-import { secretsFrom } from '../../src/account/key-file.ts'
 import type { Role } from '../../src/account/permission.ts'
 import type { User } from '../../src/account/user.ts'
 import { accountOperations } from '../../src/http/api/account-operations.ts'
@@ -11,16 +10,12 @@ import { passwordOperations } from '../../src/http/api/password-operations.ts'
 import { sessionOperations } from '../../src/http/api/session-operations.ts'
 import { userOperations } from '../../src/http/api/user-operations.ts'
 import { SessionEntry } from '../../src/http/session-entry.ts'
-import { silentLog } from '../../src/log.ts'
-import { SendingDomains } from '../../src/sending-domain/sending-domains.ts'
 import { WebhookList } from '../../src/webhook/webhook-list.ts'
-import { startApiServer, type ApiAnswer, type ApiParts, type ApiServer } from './api-server.ts'
-import { fakeResolver } from './fake-resolver.ts'
+import { startApiServer, type ApiAnswer, type ApiServer } from './api-server.ts'
 
 export const plans = { byName: { free: 100, starter: 500 }, standard: 'free' }
 
 export interface PeopleApi extends ApiServer {
-  sendingDomains: SendingDomains
   webhooks: WebhookList
   /** Adds a user of the account `acme`, made when first needed, or of another. */
   addUser(wanted?: { role?: Role; operator?: boolean; account?: string; email?: string }): Promise<User & { password: string }>
@@ -32,12 +27,12 @@ export interface PeopleApi extends ApiServer {
 
 /** The endpoints for accounts, keys, users and sessions, over a real store. */
 export async function startPeopleApi(baseUrl = 'https://mail.example.com'): Promise<PeopleApi> {
-  const made: { sendingDomains?: SendingDomains; webhooks?: WebhookList } = {}
+  let webhooks: WebhookList | undefined
   const api = await startApiServer((parts) => {
-    const { sendingDomains, webhooks } = Object.assign(made, ownersOfThings(parts))
+    webhooks = new WebhookList({ ...parts, onEnabled: () => {} }, { allowHttp: true })
     const entry = new SessionEntry({ baseUrl, sessions: parts.people.sessions, audit: parts.audit })
-    const removal = { ...parts, sendingDomains, webhooks }
-    const all = { ...parts, ...parts.people, refusedLogins: new RefusedLogins(parts.log), entry, baseUrl, plans, removal, sendingDomains }
+    const removal = { ...parts, webhooks }
+    const all = { ...parts, ...parts.people, refusedLogins: new RefusedLogins(parts.log), entry, baseUrl, plans, removal }
     const resources = [
       apiKeyOperations,
       accountOperations,
@@ -49,22 +44,7 @@ export async function startPeopleApi(baseUrl = 'https://mail.example.com'): Prom
     ]
     return resources.flatMap((operations) => operations(all))
   })
-  return { ...api, ...(made as Required<typeof made>), ...logins(api) }
-}
-
-function ownersOfThings({ db, clock, audit }: ApiParts) {
-  const secrets = secretsFrom(Buffer.alloc(32, 1))
-  const settings = {
-    hostname: 'mail.example.com',
-    trackingHost: 'mail.example.com',
-    returnPathDomain: 'mail.example.com',
-    takesReports: true,
-    keepOldKeysMs: 1,
-  }
-  return {
-    sendingDomains: new SendingDomains({ db, clock, audit, secrets, log: silentLog, resolver: fakeResolver({}), settings }),
-    webhooks: new WebhookList({ db, clock, secrets, onEnabled: () => {} }, { allowHttp: true }),
-  }
+  return { ...api, webhooks: webhooks as WebhookList, ...logins(api) }
 }
 
 function logins({ accounts, people, request }: ApiServer): Pick<PeopleApi, 'addUser' | 'login' | 'tokenOf'> {

@@ -3,7 +3,7 @@ import { silentLog } from '../../src/log.ts'
 import { emailStatuses } from '../../src/message/email-status.ts'
 import type { MessageFilter } from '../../src/message/message-filter.ts'
 import { searchMessages } from '../../src/message/message-search.ts'
-import { SearchIndex } from '../../src/search/search-index.ts'
+import { searchIndex } from '../../src/search/search-index.ts'
 import type { Database } from '../../src/store/database.ts'
 import type { Page } from '../../src/store/page-clause.ts'
 import { searchDeliveries, type DeliveryFilter } from '../../src/webhook/delivery-search.ts'
@@ -47,7 +47,7 @@ const pages: Page[] = [
 
 /** The log is read for searches, in parts, and all is searched for, in every way. */
 export async function search(db: Database, { accountId, webhookId }: { accountId: string; webhookId: string }): Promise<void> {
-  await new SearchIndex({ db, log: silentLog }, { firstEvents: 30, mostEvents: 30, partSize: 40, restFactor: 0 }).keepUp()
+  await searchIndex({ db, log: silentLog }, { firstEvents: 30, mostEvents: 30, partSize: 40, restFactor: 0 }).keepUp()
   const scope = { accountId, sandbox: false }
   for (const way of ways) {
     for (const page of pages) {

@@ -22,16 +22,25 @@ export async function testDatabase(): Promise<Database> {
   const store = free.pop() ?? (await openStore())
   const { db } = store
   let closed: Promise<void> | undefined
+  const unfollow: (() => void)[] = []
   const whileOpen = <T>(use: () => Promise<T>): Promise<T> => (closed ? Promise.reject(new Error('the store is closed')) : use())
   const lent: Database = {
     read: (sql, params) => whileOpen(() => db.read(sql, params)),
     report: (sql, params) => whileOpen(() => db.report(sql, params)),
     write: (batch, options) => whileOpen(() => db.write(batch, options)),
     backup: (file) => whileOpen(() => db.backup(file)),
+    onInsert(table, heard) {
+      const end = db.onInsert(table, heard)
+      unfollow.push(end)
+      return end
+    },
     upkeep: db.upkeep,
-    close: () => (closed ??= giveBack(store)),
+    close() {
+      for (const end of unfollow) end()
+      return (closed ??= giveBack(store))
+    },
   }
-  onTestFinished(lent.close)
+  onTestFinished(() => lent.close())
   return lent
 }
 

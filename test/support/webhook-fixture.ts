@@ -1,16 +1,11 @@
 import { onTestFinished } from 'vitest'
-import { secretsFrom } from '../../src/account/key-file.ts'
 import { recordEvent } from '../../src/event/event-log.ts'
 import { publicEventTypes, type EventType } from '../../src/event/event-type.ts'
 import { newId } from '../../src/id.ts'
-import { silentLog } from '../../src/log.ts'
-import { metricsOf } from '../../src/metrics/metrics.ts'
-import type { Database } from '../../src/store/database.ts'
 import { openWebhooks, type WebhookSettings } from '../../src/webhook/open-webhooks.ts'
 import type { DeliveryRow } from '../../src/webhook/delivery-history.ts'
 import type { WebhookFields } from '../../src/webhook/webhook-list.ts'
-import { settableClock } from './settable-clock.ts'
-import { testDatabase } from './test-database.ts'
+import { testCore } from './test-core.ts'
 
 export const minute = 60_000
 export const hour = 60 * minute
@@ -24,17 +19,12 @@ const settings: WebhookSettings = {
   disableAfterMs: 5 * 24 * hour,
 }
 
-/** No name is looked up: receivers are at literal addresses. */
-const none = () => Promise.resolve({ status: 'nxdomain' as const, records: [], ttl: 0, secure: false })
-const resolver = { mx: none, a: none, aaaa: none, txt: none, cname: none, ns: none }
-
 /** A database with two accounts, and webhooks over it; `restart()` gives what the next process would have. */
 export async function webhookFixture(own: Partial<WebhookSettings> = {}, now?: number) {
-  const db: Database = await testDatabase()
-  const clock = settableClock(now)
-  const secrets = secretsFrom(Buffer.alloc(32, 7))
+  const core = await testCore({ now })
+  const { db, clock } = core
   const open = async () => {
-    const webhooks = await openWebhooks({ db, clock, log: silentLog, metrics: metricsOf(), resolver, secrets }, { ...settings, ...own })
+    const webhooks = await openWebhooks(core, { ...settings, ...own })
     onTestFinished(() => webhooks.stop(0))
     return webhooks
   }

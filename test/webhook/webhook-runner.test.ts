@@ -20,7 +20,6 @@ test('an event is posted at once, signed for every kind of receiver', async () =
   const webhook = await add(receiver.url)
   await webhooks.start()
   const id = await write('email.delivered')
-  webhooks.eventsWritten()
   await stateIs(fixture, webhook.id, { state: 'success', attempts: 1, next_attempt_at: null })
   expect(receiver.posts).toHaveLength(1)
   expect(isGenuine(receiver, webhook.secret)).toBe(true)
@@ -50,7 +49,6 @@ test('whoever fails gets six attempts at the published times, and a healthy endp
     // A millisecond early nothing happens, but to the healthy one.
     if (wait > 0) clock.advance(wait - 1)
     await write('email.sent')
-    webhooks.eventsWritten()
     await eventually(() => expect(healthy.posts).toHaveLength(attempts + 1))
     if (wait > 0) for (const { posts } of failing) expect(posts).toHaveLength(attempts)
     clock.advance(wait > 0 ? 1 : 0)
@@ -78,7 +76,6 @@ test('whoever fails gets six attempts at the published times, and a healthy endp
   expect(elsewhere.posts).toEqual([])
   clock.advance(1_000 * hour)
   await write('email.sent')
-  webhooks.eventsWritten()
   await eventually(() => expect(healthy.posts).toHaveLength(7))
   for (const { posts } of failing) expect(posts).toHaveLength(6)
 })
@@ -89,12 +86,10 @@ test('endpoints that hang with a long backlog do not delay another', async () =>
   for (let i = 0; i < 40; i++) await add(`${hanging.url}&n=${i}`, { events: ['email.bounced'] })
   await webhooks.start()
   await Promise.all(Array.from({ length: 20 }, () => write('email.bounced')))
-  webhooks.eventsWritten()
   await eventually(() => expect(hanging.posts).toHaveLength(40 * 5))
   const healthy = await startReceiver(status(200))
   await add(healthy.url, { events: ['email.sent'] })
   await write('email.sent')
-  webhooks.eventsWritten()
   await eventually(() => expect(healthy.posts).toHaveLength(1))
   expect(hanging.posts).toHaveLength(40 * 5)
 })
@@ -105,7 +100,6 @@ test('a busy endpoint gets everything once', async () => {
   await add(receiver.url)
   await webhooks.start()
   const ids = await Promise.all(Array.from({ length: 800 }, () => write('email.sent')))
-  webhooks.eventsWritten()
   await eventually(() => expect(receiver.posts.length).toBeGreaterThanOrEqual(800))
   expect(receiver.posts.map(({ headers }) => headers['webhook-id']).toSorted()).toEqual(ids.toSorted())
   await eventually(async () =>
@@ -122,7 +116,6 @@ test('the next process takes up what was in hand, and keeps to the schedule of w
   const waiting = await add(failing.url)
   await webhooks.start()
   const id = await write('email.sent')
-  webhooks.eventsWritten()
   await eventually(() => expect(hanging.posts).toHaveLength(1))
   await stateIs(fixture, waiting.id, { state: 'pending', attempts: 1 })
   await webhooks.stop(0)
@@ -149,7 +142,6 @@ test('a stop lets what is in hand come to its end', async () => {
   const webhook = await add(receiver.url)
   await webhooks.start()
   await write('email.sent')
-  webhooks.eventsWritten()
   let finish = () => {}
   receiver.behave = (res) => (finish = () => void res.writeHead(200).end())
   await eventually(() => expect(receiver.posts).toHaveLength(1))
@@ -167,7 +159,6 @@ test('after a rotation both secrets sign until the overlap ends', async () => {
   const postOne = async () => {
     receiver.posts = []
     await write('email.sent')
-    webhooks.eventsWritten()
     await eventually(() => expect(receiver.posts).toHaveLength(1))
   }
   const { secret } = await webhooks.list.rotateSecret(scope, id, { overlapMs: hour, force: false })
@@ -194,7 +185,6 @@ test('a replay has the same id and the same bytes, and a schedule of its own', a
   const webhook = await add(receiver.url)
   await webhooks.start()
   await write('email.delivered')
-  webhooks.eventsWritten()
   await stateIs(fixture, webhook.id, { state: 'pending', attempts: 1 })
   const [first] = await deliveries(webhook.id)
   if (!first) throw new Error('no delivery')
@@ -227,7 +217,6 @@ test('a webhook disabled or deleted gets nothing more', async () => {
   const [one, two] = [await add(receiver.url), await add(receiver.url)]
   await webhooks.start()
   await write('email.sent')
-  webhooks.eventsWritten()
   for (const { id } of [one, two]) await stateIs(fixture, id, { state: 'pending', attempts: 1 })
   await webhooks.list.change(scope, one.id, { status: 'disabled' })
   await webhooks.list.remove(scope, two.id)
@@ -237,7 +226,6 @@ test('a webhook disabled or deleted gets nothing more', async () => {
   await add(healthy.url)
   clock.advance(hour)
   await write('email.sent')
-  webhooks.eventsWritten()
   await eventually(() => expect(healthy.posts).toHaveLength(1))
   expect(receiver.posts).toHaveLength(2)
 })
@@ -251,7 +239,6 @@ test('five days without a success and ten deliveries given up disable a webhook'
   const fail = async (count: number) => {
     const [{ before } = { before: 0 }] = await db.read<{ before: number }>('select count(*) as before from webhook_attempt')
     await Promise.all(Array.from({ length: count }, () => write('email.sent')))
-    webhooks.eventsWritten()
     await eventually(async () => expect(await db.read('select count(*) as n from webhook_attempt')).toEqual([{ n: before + count }]))
   }
   const webhook = () => webhooks.list.findWebhook(id)

@@ -2,9 +2,9 @@ import { z } from 'zod'
 import { TimeZone } from '../../analytics/local-time.ts'
 import { dayMs, granularities, mostPeriods, type Granularity } from '../../analytics/period.ts'
 import { mostRows, valueDimensions, type Dimension, type ReportRequest } from '../../analytics/report.ts'
-import type { Rollup } from '../../analytics/rollup.ts'
 import type { Clock } from '../../clock.ts'
 import { SternaError } from '../../errors.ts'
+import type { LogReader } from '../../event/log-reader.ts'
 import { isoTime, parseIsoTime } from '../../iso-time.ts'
 import type { Database } from '../../store/database.ts'
 import { formatParameter } from '../csv.ts'
@@ -13,7 +13,7 @@ import { choiceParameter, listParameter, textParameter } from '../query.ts'
 export interface AnalyticsParts {
   db: Database
   clock: Clock
-  rollup: Pick<Rollup, 'catchUp'>
+  rollup: Pick<LogReader, 'catchUp'>
 }
 
 /** Days in a report where no beginning is given, the last one included. */

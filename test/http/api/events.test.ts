@@ -10,15 +10,15 @@ import { silentLog } from '../../../src/log.ts'
 import { startApiServer } from '../../support/api-server.ts'
 
 async function startApi() {
-  const made: { follower?: EventFollower; streams?: EventStreams } = {}
+  const made: { streams?: EventStreams } = {}
   const api = await startApiServer((parts) => {
     const eventFeed = new EventFeed(parts.db)
     const follower = new EventFollower({ db: parts.db, log: silentLog })
     const eventStreams = new EventStreams({ feed: eventFeed, follower, clock: parts.clock })
-    Object.assign(made, { follower, streams: eventStreams })
+    Object.assign(made, { streams: eventStreams })
     return eventOperations({ ...parts, eventFeed, eventStreams })
   })
-  const { follower, streams } = made as Required<typeof made>
+  const { streams } = made as Required<typeof made>
   onTestFinished(() => streams.stop())
   const key = await api.token()
   const { id: accountId } = api.accounts.getAccount('acme')
@@ -32,7 +32,6 @@ async function startApi() {
       const at = api.clock.now()
       const own = type === 'email.delivered' ? { delivered_at: new Date(at).toISOString() } : { queued_at: new Date(at).toISOString() }
       await api.db.write(numbers.map((number) => recordEvent({ ...about, messageId: `em_${number}`, ...changes }, type, own, at)))
-      follower.eventsWritten()
     },
     get: (query = '', token = key) => api.request('GET', `/api/events${query}`, { token }),
     /** The numbers of a list. */

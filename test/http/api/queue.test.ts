@@ -25,7 +25,7 @@ const route = { resolver, guard, ownNames: [], port: 25, smarthost: null, random
 
 async function startApi() {
   const api = await startApiServer((parts: ApiParts) => {
-    const queueAdmin = new QueueAdmin({ ...parts, noteWaiting: () => {}, tryNow: () => {}, eventsWritten: () => {} })
+    const queueAdmin = new QueueAdmin({ ...parts, noteWaiting: () => {}, tryNow: () => {} })
     return [
       ...queueOperations({ queueAdmin, queue: { overdueMs: 61_500 } }),
       ...settingOperations({ config }),

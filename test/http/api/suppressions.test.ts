@@ -3,10 +3,9 @@ import { suppressionOperations } from '../../../src/http/api/suppressions.ts'
 import { insertSuppression } from '../../../src/suppression/insert-suppression.ts'
 import { SuppressionEntries } from '../../../src/suppression/suppression-entries.ts'
 import { startApiServer } from '../../support/api-server.ts'
-import { erasedAddress } from '../../support/erased-address.ts'
 
 async function startApi() {
-  const api = await startApiServer((parts) => suppressionOperations({ suppressions: new SuppressionEntries({ ...parts, erasedAddress }) }))
+  const api = await startApiServer((parts) => suppressionOperations({ suppressions: new SuppressionEntries(parts) }))
   const token = await api.token()
   const { id: accountId } = api.accounts.getAccount('acme')
   const call = (method: string, path: string, body?: unknown, key = token) =>

@@ -1,10 +1,9 @@
 import { expect, test } from 'vitest'
 import { templateOperations, type TemplateParts } from '../../../src/http/api/templates.ts'
-import { TemplateList } from '../../../src/template/template-list.ts'
 import { startApiServer } from '../../support/api-server.ts'
 
 async function startApi() {
-  const api = await startApiServer((parts) => templateOperations({ templates: new TemplateList(parts) } as TemplateParts))
+  const api = await startApiServer((parts) => templateOperations({ templates: parts.templates } as TemplateParts))
   const apiToken = await api.token()
   const call = (method: string, path: string, body?: unknown, token = apiToken) =>
     api.request(method, `/api${path}`, { token, ...(body === undefined ? {} : { body }) })

@@ -1,24 +1,21 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { secretsFrom } from '../../../src/account/key-file.ts'
 import { recordEvent } from '../../../src/event/event-log.ts'
 import { publicEventTypes } from '../../../src/event/event-type.ts'
 import { webhookOperations } from '../../../src/http/api/webhooks.ts'
-import { silentLog } from '../../../src/log.ts'
-import { metricsOf } from '../../../src/metrics/metrics.ts'
 import { openWebhooks, type Webhooks } from '../../../src/webhook/open-webhooks.ts'
 import { startApiServer } from '../../support/api-server.ts'
 import { startReceiver, status } from '../../support/webhook-receiver.ts'
 
-const none = () => Promise.resolve({ status: 'nxdomain' as const, records: [], ttl: 0, secure: false })
-const resolver = { mx: none, a: none, aaaa: none, txt: none, cname: none, ns: none }
-
 async function startApi() {
   const parts = {} as { webhooks: Webhooks }
   const api = await startApiServer(() => webhookOperations(parts))
-  const webhooks = await openWebhooks(
-    { db: api.db, clock: api.clock, log: silentLog, metrics: metricsOf(), resolver, secrets: secretsFrom(Buffer.alloc(32, 1)) },
-    { allowHttp: true, allowPrivateAddresses: true, timeoutMs: 5_000, retrySchedule: [60_000], disableAfterMs: null },
-  )
+  const webhooks = await openWebhooks(api, {
+    allowHttp: true,
+    allowPrivateAddresses: true,
+    timeoutMs: 5_000,
+    retrySchedule: [60_000],
+    disableAfterMs: null,
+  })
   parts.webhooks = webhooks
   onTestFinished(() => webhooks.stop(0))
   const token = await api.token()
@@ -189,7 +186,6 @@ test('what was posted can be looked up and posted again', async () => {
     clock.now(),
   )
   await db.write([event])
-  webhooks.eventsWritten()
   const eventId = String(event.params?.id)
   const list = async (query: string) => (await call('GET', `${path}/deliveries${query}`)).body.data as { id: string; status: string }[]
   await vi.waitFor(async () => expect(await list('?status=pending')).toMatchObject([{ attempt_count: 1 }]), { timeout: 30_000 })

@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest'
-import { AuditLog } from '../src/account/audit-log.ts'
-import { Rollup } from '../src/analytics/rollup.ts'
-import { sweepDomainReports } from '../src/domain-report/domain-report-store.ts'
-import { IncomingReports } from '../src/feedback/incoming-reports.ts'
-import { ReportBudget } from '../src/feedback/report-budget.ts'
-import { silentLog } from '../src/log.ts'
-import { Retention } from '../src/message/retention.ts'
-import { sweepSuppressions } from '../src/suppression/suppression-expiry.ts'
-import { settableClock } from './support/settable-clock.ts'
-import { statementRecorder } from './support/statement-recorder.ts'
-import { testDatabase } from './support/test-database.ts'
+import { AuditLog } from '../../src/account/audit-log.ts'
+import { analyticsReader } from '../../src/analytics/rollup.ts'
+import { sweepDomainReports } from '../../src/domain-report/domain-report-store.ts'
+import { IncomingReports } from '../../src/feedback/incoming-reports.ts'
+import { ReportBudget } from '../../src/feedback/report-budget.ts'
+import { silentLog } from '../../src/log.ts'
+import { Retention } from '../../src/message/retention.ts'
+import { sweepSuppressions } from '../../src/suppression/suppression-expiry.ts'
+import { settableClock } from '../support/settable-clock.ts'
+import { statementRecorder } from '../support/statement-recorder.ts'
+import { testDatabase } from '../support/test-database.ts'
 
 const day = 86_400_000
 
@@ -24,7 +24,7 @@ test('what runs every minute looks through no table', async () => {
             values ('evt_1', 'acc_1', 'em_1', 'email.sent', 0, 0, '{}')`,
     },
   ])
-  await new Rollup({ db, log: silentLog }).keepUp()
+  await analyticsReader({ db, log: silentLog }).keepUp()
   await new Retention(db, { contentMs: day, eventMs: day }).sweep(clock.now())
   await new IncomingReports({ db, clock, budget: new ReportBudget(clock, 1_000_000) }).sweep({ contentMs: day, eventMs: day })
   await sweepDomainReports(db, clock.now())

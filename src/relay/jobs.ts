@@ -1,40 +1,24 @@
-import type { RefusedLogins } from './account/refused-logins.ts'
-import type { Rollup } from './analytics/rollup.ts'
-import { watchClock } from './clock-watch.ts'
-import type { CoreParts } from './command/core-parts.ts'
-import type { Stop } from './door-parts.ts'
-import { sweepDomainReports } from './domain-report/domain-report-store.ts'
-import type { Erasures } from './erasure/erasures.ts'
-import type { IncomingReports } from './feedback/incoming-reports.ts'
-import { isoTime } from './iso-time.ts'
-import { Retention } from './message/retention.ts'
-import type { QueueRunner } from './queue/queue-runner.ts'
-import { startScheduler, type Scheduler } from './scheduler.ts'
-import { SearchIndex } from './search/search-index.ts'
-import type { CertificateRenewal } from './smtp-server/certificate-renewal.ts'
-import type { Uploads } from './submission/upload.ts'
-import { sweepSuppressions } from './suppression/suppression-expiry.ts'
-
-/** What the jobs work on. */
-interface JobParts {
-  rollup: Rollup
-  reports: IncomingReports
-  certificate: CertificateRenewal
-  refusedLogins: RefusedLogins
-  erasures: Erasures
-  uploads: Uploads
-}
+import { watchClock } from '../clock-watch.ts'
+import { sweepDomainReports } from '../domain-report/domain-report-store.ts'
+import { isoTime } from '../iso-time.ts'
+import { Retention } from '../message/retention.ts'
+import { startScheduler, type Scheduler } from '../scheduler.ts'
+import { searchIndex } from '../search/search-index.ts'
+import { sweepSuppressions } from '../suppression/suppression-expiry.ts'
+import type { Doors } from './doors.ts'
+import type { Services } from './services.ts'
+import type { Stop } from './stop.ts'
 
 /** Starts what is done every minute. */
-export function startJobs(core: CoreParts, parts: JobParts, stops: Stop[]): Scheduler {
-  const { rollup, reports, certificate, refusedLogins, erasures, uploads } = parts
+export function startJobs(services: Services, { certificate, refusedLogins }: Doors, stops: Stop[]): Scheduler {
+  const { core, rollup, reports, erasures, uploads } = services
   const { config, clock, log, db, upkeep, apiKeys, audit, people, sendingDomains } = core
   const cron = '* * * * *'
   const kept = { contentMs: config.contentRetention, eventMs: config.eventRetention }
   const retention = new Retention(db, kept)
-  const searchIndex = new SearchIndex(core)
+  const search = searchIndex(core)
   // What is swept out must have been counted and read for searches: an email may be kept for longer than its events.
-  const readLog = () => Promise.all([rollup.keepUp(), searchIndex.keepUp()])
+  const readLog = () => Promise.all([rollup.keepUp(), search.keepUp()])
   const scheduler = startScheduler(
     [
       { name: 'key use', cron, run: () => apiKeys.flush() },
@@ -62,11 +46,7 @@ export function startJobs(core: CoreParts, parts: JobParts, stops: Stop[]): Sche
 }
 
 /** Keeps mail and jobs from waiting for a time to come again that a wrong clock has seen. */
-export function keepWatchOfClock(
-  { clock, log }: CoreParts,
-  { scheduler, queue }: { scheduler: Scheduler; queue: QueueRunner },
-  stops: Stop[],
-): void {
+export function keepWatchOfClock({ core: { clock, log }, queue }: Services, scheduler: Scheduler, stops: Stop[]): void {
   const watch = watchClock(clock, ({ from, to }) => {
     log.warn({ from: isoTime(from), to: isoTime(to) }, 'the clock was set, or the machine slept')
     scheduler.clockSet()

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { beforeEach, expect, test } from 'vitest'
 import { fingerprintOf, openKeyFile } from '../../src/account/key-file.ts'
-import { openCoreParts, type CoreParts } from '../../src/command/core-parts.ts'
+import { openCore, type Core } from '../../src/core.ts'
 import { loadConfig } from '../../src/config/load-config.ts'
 import type { Config } from '../../src/config/settings.ts'
 import { examineKeyFile } from '../../src/doctor/examine-key-file.ts'
@@ -20,8 +20,8 @@ beforeEach(() => {
   })
 })
 
-async function started<T>(use: (core: CoreParts) => Promise<T> | T): Promise<T> {
-  const core = await openCoreParts(config, { clock: settableClock(), log: silentLog, onFatal() {} })
+async function started<T>(use: (core: Core) => Promise<T> | T): Promise<T> {
+  const core = await openCore(config, { clock: settableClock(), log: silentLog, onFatal() {} })
   try {
     return await use(core)
   } finally {

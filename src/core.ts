@@ -1,0 +1,121 @@
+import { isIP } from 'node:net'
+import { Accounts } from './account/accounts.ts'
+import { AuditLog } from './account/audit-log.ts'
+import { ApiKeys } from './account/api-keys.ts'
+import type { Secrets } from './account/key-file.ts'
+import { openPeople, type People } from './account/people.ts'
+import type { Clock } from './clock.ts'
+import type { Config } from './config/settings.ts'
+import { signatureLifetimeMs } from './delivery/dkim-sign.ts'
+import { dnsResolver, type DnsResolver } from './dns/dns-resolver.ts'
+import { Health } from './health.ts'
+import type { Log } from './log.ts'
+import { MetricsPage } from './metrics/metrics-page.ts'
+import type { Metrics } from './metrics/metrics.ts'
+import { SendingDomains, type SendingDomainSettings } from './sending-domain/sending-domains.ts'
+import { isFullName } from './smtp/domain-name.ts'
+import type { Database } from './store/database.ts'
+import { openDatabase } from './store/sqlite-database.ts'
+import { Upkeep } from './store/upkeep.ts'
+import { erasedAddressBy, type ErasedAddress } from './suppression/erased-address.ts'
+import { SuppressionPolicies } from './suppression/suppression-policies.ts'
+import { TemplateList } from './template/template-list.ts'
+import { openSecrets } from './account/open-secrets.ts'
+
+/** What the world outside gives to a process. */
+export interface Outside {
+  clock: Clock
+  log: Log
+  /** Called once when the database can no longer be trusted: the process must end, and exit with a failure. */
+  onFatal(error: Error): void
+  /** How long a lock on the database that another process has is waited for, ms; 5 s unless given. */
+  busyTimeoutMs?: number | undefined
+  /** How many questions to name servers may be open at a time; any number unless given. */
+  nameServerSockets?: number
+}
+
+/** What is there before anything is read. */
+interface Opened {
+  config: Config
+  clock: Clock
+  log: Log
+  health: Health
+  metrics: Metrics
+  metricsPage: MetricsPage
+  db: Database
+  resolver: DnsResolver
+  secrets: Secrets
+  close(): Promise<void>
+}
+
+/** What a serving process and a command without a server have in common. */
+export interface Core extends Opened {
+  upkeep: Upkeep
+  accounts: Accounts
+  apiKeys: ApiKeys
+  people: People
+  audit: AuditLog
+  sendingDomains: SendingDomains
+  templates: TemplateList
+  suppressionPolicies: SuppressionPolicies
+  erasedAddress: ErasedAddress
+}
+
+/**
+ * Opens the data directory and loads what is held in memory.
+ * @throws SternaError `configuration` where another process holds it, its database is gone, or the key file is missing or another one
+ */
+export async function openCore(config: Config, outside: Outside): Promise<Core> {
+  const opened = await open(config, outside)
+  try {
+    return await loadCore({ secrets: await openSecrets(opened.db, opened.health, config), ...opened })
+  } catch (error) {
+    await opened.close()
+    throw error
+  }
+}
+
+async function open(config: Config, outside: Outside): Promise<Omit<Opened, 'secrets'>> {
+  const { clock, log, onFatal, busyTimeoutMs, nameServerSockets = Infinity } = outside
+  const health = new Health({ clock, log })
+  const metricsPage = new MetricsPage({ clock, log })
+  const { metrics } = metricsPage
+  const onWriting = (fault: string | null): void => health.set('writing', fault !== null, { fault })
+  const db = await openDatabase({ directory: config.dataDir, busyTimeoutMs, onFatal, onWriting, sheet: metricsPage.sheet() })
+  const noteLookUp = (result: keyof Metrics['lookUps']): void => metrics.lookUps[result].add()
+  const resolver = dnsResolver({ servers: config.dns.servers, maxSockets: nameServerSockets, noteLookUp })
+  const close = async (): Promise<void> => {
+    resolver.close()
+    await db.close()
+  }
+  return { config, clock, log, health, metrics, metricsPage, db, resolver, close }
+}
+
+/** Loads what is held in memory from a database that is open. */
+export async function loadCore(opened: Opened): Promise<Core> {
+  const { config, clock, log, db, resolver, secrets } = opened
+  const sandboxOnly = config.mode === 'sandbox'
+  const upkeep = new Upkeep(db.upkeep)
+  const accounts = new Accounts({ db, clock })
+  const apiKeys = new ApiKeys({ db, clock, accounts, sandboxOnly })
+  const audit = new AuditLog({ db, clock })
+  const sendingDomains = new SendingDomains({ db, secrets, resolver, clock, log, audit, settings: domainSettings(config) })
+  const suppressionPolicies = new SuppressionPolicies(db, config.suppression)
+  for (const part of [accounts, apiKeys, sendingDomains, suppressionPolicies]) await part.load()
+  const people = await openPeople({ db, clock, secrets, accounts }, { issuer: config.hostname, sandboxOnly })
+  const templates = new TemplateList({ db, clock })
+  const erasedAddress = erasedAddressBy(secrets.deriveKey('erased address'))
+  return { upkeep, accounts, apiKeys, people, audit, sendingDomains, templates, suppressionPolicies, erasedAddress, ...opened }
+}
+
+function domainSettings({ hostname, baseUrl, returnPath, delivery }: Config): SendingDomainSettings {
+  const webHost = new URL(baseUrl).hostname
+  return {
+    hostname,
+    trackingHost: isFullName(webHost) && isIP(webHost) === 0 ? webHost : hostname,
+    returnPathDomain: returnPath.domain,
+    takesReports: returnPath.listen.length > 0,
+    // A receiver may queue what it was given last for as long as we would, and verify it at the end.
+    keepOldKeysMs: delivery.giveUpAfter + signatureLifetimeMs,
+  }
+}

@@ -1,0 +1,81 @@
+import type { Clock } from '../clock.ts'
+import type { Database } from '../store/database.ts'
+import type { ErasedAddress } from '../suppression/erased-address.ts'
+import { findSuppressed } from '../suppression/suppression-list.ts'
+import { goesAlong, type ContentRoom } from './content-room.ts'
+import type { Dispatch } from './dispatch.ts'
+import type { QueuedMessage, QueuedRecipient } from './queue-store.ts'
+import { readContent, readMessage } from './queued-mail.ts'
+import { isOver } from './retry-schedule.ts'
+
+export interface StoredMailParts {
+  db: Database
+  clock: Clock
+  erasedAddress: ErasedAddress
+  isSuspended(accountId: string): boolean
+  dispatch: Dispatch
+  contentRoom: ContentRoom
+  /** Called when a probe of this destination was not made after all. */
+  untried(destination: string): void
+}
+
+/** How claimed recipients are to be dealt with. */
+export interface Way {
+  /** True to find out whether a host is up again. */
+  isProbe: boolean
+  /** Why none of them was tried until its time was over; undefined where they are to be tried. */
+  expiredBecause?: string
+}
+
+/** Mail that was claimed from the store: read, sorted out, and handed to dispatch once there is room for its content. */
+export class StoredMail {
+  readonly #parts: StoredMailParts
+
+  constructor(parts: StoredMailParts) {
+    this.#parts = parts
+  }
+
+  async deliver(messageId: string, recipients: QueuedRecipient[], way: Way): Promise<void> {
+    const message = await this.#readMessage(messageId, recipients)
+    const open = await this.#stillOpen(message, recipients, way)
+    const [first] = open
+    if (first) return this.#parts.contentRoom.inTurn(first.destination, message.size, () => this.#deliverOpen(message, open, way))
+    for (const { destination } of way.isProbe ? recipients : []) this.#parts.untried(destination)
+  }
+
+  /** The message, and which of its recipients came onto the suppression list while they waited. */
+  async #readMessage(messageId: string, recipients: QueuedRecipient[]): Promise<QueuedMessage> {
+    const { db, clock, erasedAddress } = this.#parts
+    const message = await readMessage(db, messageId)
+    const { accountId, sandbox, unsubscribeTopic } = message
+    const asked = { accountId, sandbox, erasedAddress, now: clock.now() }
+    const addresses = recipients.map(({ forwardPath }) => forwardPath)
+    const isSuppressed = await findSuppressed(db, asked, addresses)
+    for (const recipient of recipients) recipient.suppressed = isSuppressed(recipient.forwardPath, unsubscribeTopic)
+    return message
+  }
+
+  /** Settles the recipients that need no content: given up, or held while the account is suspended. The others are for delivery. */
+  async #stillOpen(message: QueuedMessage, recipients: QueuedRecipient[], { expiredBecause }: Way): Promise<QueuedRecipient[]> {
+    const { clock, dispatch, isSuspended } = this.#parts
+    const now = clock.now()
+    const isHeld = message.isScheduled && isSuspended(message.accountId)
+    const open: QueuedRecipient[] = []
+    for (const recipient of recipients) {
+      if (expiredBecause !== undefined) {
+        Object.assign(recipient, { lastResponse: expiredBecause, smtpCode: null, enhancedStatus: null })
+        await dispatch.giveUp(message, recipient)
+      } else if (recipient.suppressed || isOver(recipient, message.neverLate, now)) await dispatch.giveUp(message, recipient)
+      else if (isHeld && recipient.attempts === 0) await dispatch.holdSuspended(recipient)
+      else open.push(recipient)
+    }
+    return open
+  }
+
+  async #deliverOpen(message: QueuedMessage, open: QueuedRecipient[], { isProbe }: Way): Promise<void> {
+    const { db, dispatch } = this.#parts
+    const read = () => readContent(db, message.id)
+    const along = goesAlong(message.size) ? await read().catch((error: unknown) => dispatch.defer(message, open, error)) : null
+    if (along !== undefined) await dispatch.deliver(message, open, { content: { size: message.size, along, read }, isProbe })
+  }
+}

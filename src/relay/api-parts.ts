@@ -1,0 +1,80 @@
+import type { Core } from '../core.ts'
+import { deliveryOptions } from '../delivery/delivery-options.ts'
+import { examination } from '../doctor/examination.ts'
+import { explainAddress, type ExplainParts } from '../doctor/explain-address.ts'
+import { ownAddresses } from '../doctor/own-addresses.ts'
+import type { EventFeed } from '../event/event-feed.ts'
+import { ReportList } from '../feedback/report-list.ts'
+import type { ApiParts } from '../http/api/operations.ts'
+import { BodyRoom } from '../http/body-room.ts'
+import type { EventStreams } from '../http/event-streams.ts'
+import { SessionEntry } from '../http/session-entry.ts'
+import { MessageReader } from '../message/message-reader.ts'
+import { minuteMs, RateLimiter } from '../rate-limiter.ts'
+import { WaitingMail } from '../queue/waiting-mail.ts'
+import { SuppressionEntries } from '../suppression/suppression-entries.ts'
+import { UnsubscribeLinks } from '../suppression/unsubscribe-links.ts'
+import { unsubscribeKeys } from '../suppression/unsubscribe-token.ts'
+import type { DoorTools } from './door-tools.ts'
+import type { Services } from './services.ts'
+
+/** Mail programs send the clicks of many from a few addresses. */
+const unsubscribesPerMinute = 300
+
+/** What the endpoints work on. What comes from the core stands last: TypeScript then refuses a name that is there already. */
+export function apiPartsOf(
+  services: Services,
+  { composer, messageParser, refusedLogins }: DoorTools,
+  { eventFeed, eventStreams }: { eventFeed: EventFeed; eventStreams: EventStreams },
+): ApiParts {
+  const { core, queue, queueAdmin, erasures, reports, rollup, webhooks, intake, version } = services
+  const { config, clock, db, accounts, audit, people } = core
+  const explainParts = explainPartsOf(services)
+  return {
+    version,
+    eventFeed,
+    eventStreams,
+    queue,
+    queueAdmin,
+    erasures,
+    reports,
+    rollup,
+    webhooks,
+    composer,
+    messageParser,
+    refusedLogins,
+    baseUrl: config.baseUrl,
+    accept: intake.accept,
+    acceptBatch: intake.acceptBatch,
+    resend: intake.resend,
+    isSuspended: (accountId) => accounts.isSuspended(accountId),
+    bodyRoom: new BodyRoom(),
+    messages: new MessageReader(db),
+    waitingMail: new WaitingMail({ db, clock, noteWaiting: (destination, dueAt) => queue.noteWaiting(destination, dueAt) }),
+    users: people.users,
+    sessions: people.sessions,
+    login: people.login,
+    entry: new SessionEntry({ baseUrl: config.baseUrl, sessions: people.sessions, audit }),
+    plans: { byName: config.plans, standard: config.accounts.defaultPlan },
+    removal: { webhooks: webhooks.list, ...core },
+    reportList: new ReportList(db),
+    suppressions: new SuppressionEntries(core),
+    unsubscribeLinks: unsubscribeLinksOf(core),
+    unsubscribeLimit: new RateLimiter(clock, { limit: unsubscribesPerMinute, windowMs: minuteMs }),
+    examineServer: () => examination(core),
+    ownAddresses: () => ownAddresses(core),
+    explain: (address) => explainAddress(address, explainParts),
+    ...core,
+  }
+}
+
+const unsubscribeLinksOf = ({ db, clock, secrets, erasedAddress }: Core): UnsubscribeLinks =>
+  new UnsubscribeLinks({ db, clock, erasedAddress, keys: unsubscribeKeys(secrets.deriveKey) })
+
+/** Routes as delivery finds them. */
+function explainPartsOf({ core, queueAdmin }: Services): ExplainParts {
+  const { db, clock, config, resolver, erasedAddress } = core
+  const { hostname, port, smarthost, ...guard } = deliveryOptions(config)
+  const route = { resolver, guard, ownNames: [hostname.toLowerCase()], port, smarthost, random: Math.random }
+  return { db, clock, queueAdmin, erasedAddress, route }
+}

@@ -1,0 +1,89 @@
+import type { AddressInfo } from 'node:net'
+import type { RefusedLogins } from '../account/refused-logins.ts'
+import { connectionFigures } from '../connection/connection-figures.ts'
+import { startReturnPathServer } from '../feedback/return-path-server.ts'
+import { startMetricsListener, type MetricsListener } from '../http/metrics-listener.ts'
+import { CertificateRenewal } from '../smtp-server/certificate-renewal.ts'
+import type { SmtpServer } from '../smtp-server/open-smtp-ports.ts'
+import { startSubmissionServer } from '../submission/submission-server.ts'
+import type { Certificate } from '../smtp-server/self-signed-certificate.ts'
+import { certificateFor, startTools, type DoorTools } from './door-tools.ts'
+import { openHttp } from './http-door.ts'
+import type { Services } from './services.ts'
+import type { Stop } from './stop.ts'
+
+/** How long requests that are under way may take when the relay stops, ms. */
+const graceMs = 3_000
+
+/** Where the relay listens. */
+export interface DoorAddresses {
+  http: AddressInfo[]
+  submission: AddressInfo[]
+  returnPath: AddressInfo[]
+  metrics: AddressInfo[]
+}
+
+export interface Doors {
+  addresses: DoorAddresses
+  certificate: CertificateRenewal
+  refusedLogins: RefusedLogins
+}
+
+/** Opens SMTP submission, the return path and HTTP. */
+export async function openDoors(services: Services, stops: Stop[]): Promise<Doors> {
+  const { core, certified } = services
+  const tools = await startTools(core, stops)
+  const { tls, refusedLogins } = tools
+  const doors: { useCertificate(tls: Certificate): void; stop(graceMs: number): Promise<void> }[] = []
+  stops.push(() => Promise.all(doors.map((door) => door.stop(graceMs))))
+  const submission = await openSubmission(services, tools)
+  doors.push(submission)
+  const returnPath = await openReturnPath(services, tools)
+  doors.push(returnPath)
+  const http = await openHttp(services, tools, stops)
+  doors.push(http)
+  certified.useCertificate(tls)
+  core.metricsPage.add(connectionFigures(core.metrics, { http, submission, return_path: returnPath }))
+  const metrics = await openMetrics(services)
+  stops.push(() => metrics.stop())
+  const certificate = new CertificateRenewal(tls, {
+    load: () => certificateFor(core),
+    use(renewed) {
+      for (const door of [...doors, certified]) door.useCertificate(renewed)
+    },
+    log: core.log,
+  })
+  const addresses = { http: http.addresses, submission: submission.addresses, returnPath: returnPath.addresses, metrics: metrics.addresses }
+  return { addresses, certificate, refusedLogins }
+}
+
+const openMetrics = ({ core: { config, log, metricsPage }, version }: Services): Promise<MetricsListener> =>
+  startMetricsListener({
+    listen: config.metrics.listen,
+    trustedProxies: config.trustedProxies,
+    log,
+    text: () => metricsPage.text(version),
+  })
+
+function openSubmission({ core, intake, space, shares }: Services, { tls, refusedLogins }: DoorTools): Promise<SmtpServer> {
+  const { config, clock, log, metrics, apiKeys } = core
+  return startSubmissionServer(
+    { clock, log, metrics, tls, space, accept: intake.accept, apiKeys, refusedLogins },
+    {
+      hostname: config.hostname,
+      maxMessageBytes: config.messageSizeLimit,
+      maxConnections: shares.submission,
+      trustedProxies: config.trustedProxies,
+      ...config.submission,
+    },
+  )
+}
+
+function openReturnPath({ core, space, reports, shares }: Services, { tls }: DoorTools): Promise<SmtpServer> {
+  const { config, clock, log, metrics, secrets, sendingDomains } = core
+  const ownNames = new Set([config.hostname, config.returnPath.domain])
+  const isOurs = (domain: string): boolean => ownNames.has(domain) || sendingDomains.isReturnPath(domain)
+  const parts = { clock, log, metrics, tls, space, reports, isOurs, tokenKey: secrets.deriveKey('verp') }
+  const { hostname, trustedProxies } = config
+  return startReturnPathServer(parts, { hostname, maxConnections: shares.returnPath, trustedProxies, ...config.returnPath })
+}

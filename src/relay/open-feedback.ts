@@ -1,0 +1,40 @@
+import type { Core } from '../core.ts'
+import { startDomainReportReader } from '../domain-report/domain-report-reader.ts'
+import { domainReportHandler } from '../feedback/domain-report-handler.ts'
+import { IncomingReports } from '../feedback/incoming-reports.ts'
+import { operatorHandler } from '../feedback/operator-handler.ts'
+import { ReportBudget } from '../feedback/report-budget.ts'
+import { startFeedback } from '../feedback/start-feedback.ts'
+import type { SystemMailer } from '../submission/system-mail.ts'
+import type { Stop } from './stop.ts'
+
+/** How long reports, which are taken again after the next start, may take when the relay stops, ms. */
+const graceMs = 1_000
+
+/** Opens what comes in by the return path, and starts to settle it. */
+export async function openFeedback(core: Core, systemMail: SystemMailer, stops: Stop[]): Promise<IncomingReports> {
+  const { config, clock, db, log, metrics, erasedAddress, secrets, sendingDomains, suppressionPolicies } = core
+  const { storageLimit, complaintSources } = config.returnPath
+  const reports = new IncomingReports({ db, clock, budget: new ReportBudget(clock, storageLimit), complaintSources })
+  await reports.measure()
+  const operator = operatorHandler({ clock, log, systemMail }, config)
+  const reader = startDomainReportReader()
+  stops.push(() => reader.stop())
+  const domainReport = domainReportHandler({ db, sendingDomains, reader })
+  const feedback = startFeedback(
+    {
+      db,
+      clock,
+      log,
+      metrics,
+      erasedAddress,
+      reports,
+      tokenKey: secrets.deriveKey('verp'),
+      policyFor: (accountId) => suppressionPolicies.policyFor(accountId),
+      handlers: { dmarc_report: domainReport, tls_report: domainReport, postmaster: operator, abuse: operator },
+    },
+    { complaintSources },
+  )
+  stops.push(() => feedback.stop(graceMs))
+  return reports
+}

@@ -1,0 +1,53 @@
+import { commandPartsOf, type CommandParts } from '../command/command-parts.ts'
+import type { Config } from '../config/settings.ts'
+import { connectionShares, judgeOpenFiles, openFileLimit, type ConnectionShares } from '../connection/open-files.ts'
+import { openCore, type Outside } from '../core.ts'
+import { SternaError } from '../errors.ts'
+import { openDoors, type DoorAddresses } from './doors.ts'
+import { keepWatchOfClock, startJobs } from './jobs.ts'
+import { startServices } from './services.ts'
+import { stopAll, type Stop } from './stop.ts'
+
+/** A running relay. */
+export interface Relay {
+  parts: CommandParts
+  addresses: DoorAddresses
+  /**
+   * Takes no more, lets what is under way end within seconds, and leaves the rest to the next start. Parts end one after the
+   * other, each within its grace: nine seconds in all, of the ten that a container has.
+   */
+  stop(): Promise<void>
+}
+
+/**
+ * Builds every part and starts them from the end of a message's way, so that nothing is accepted before it can be delivered
+ * and told of.
+ * @throws SternaError `configuration` where a setting does not work out on this machine
+ */
+export async function startRelay(config: Config, outside: Outside & { version: string }): Promise<Relay> {
+  const shares = sharesOf(openFileLimit(), config, outside)
+  const core = await openCore(config, { ...outside, nameServerSockets: shares.nameServers })
+  const stops: Stop[] = [() => core.close()]
+  const stop = (): Promise<void> => stopAll(stops, outside.log)
+  try {
+    // The thread for lists starts now: later there may be no file descriptor left for it.
+    await core.db.report("select 'open' as reader")
+    const services = await startServices(core, { shares, version: outside.version }, stops)
+    const doors = await openDoors(services, stops)
+    const scheduler = startJobs(services, doors, stops)
+    keepWatchOfClock(services, scheduler, stops)
+    const { webhooks, queueAdmin, erasures } = services
+    return { parts: commandPartsOf(core, { webhooks: webhooks.list, queueAdmin, erasures }), addresses: doors.addresses, stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+/** @throws SternaError `configuration` where the limit of open files is too low */
+function sharesOf(limit: number, { delivery }: Config, { log }: Pick<Outside, 'log'>): ConnectionShares {
+  const { status, what, advice } = judgeOpenFiles(limit)
+  if (status === 'failed') throw new SternaError('configuration', `${what} ${advice}`)
+  if (status === 'warning') log.warn({ openFiles: limit }, `${what} ${advice}`)
+  return connectionShares(limit, delivery.threads)
+}

@@ -1,0 +1,160 @@
+import { analyticsReader } from '../analytics/rollup.ts'
+import type { ConnectionShares } from '../connection/open-files.ts'
+import type { Core } from '../core.ts'
+import { DataWatch } from '../data-watch.ts'
+import { HitRecorder } from '../engagement/hit-recorder.ts'
+import { Erasures } from '../erasure/erasures.ts'
+import { EventFollower } from '../event/event-follower.ts'
+import type { LogReader } from '../event/log-reader.ts'
+import type { IncomingReports } from '../feedback/incoming-reports.ts'
+import { reportFigures } from '../feedback/report-figures.ts'
+import { networkRule } from '../ip-address.ts'
+import { watchProcess } from '../metrics/process-figures.ts'
+import { NoticeRunner } from '../notice/notice-runner.ts'
+import { healthFigures } from '../queue/health-figures.ts'
+import { QueueAdmin } from '../queue/queue-admin.ts'
+import { queueFigures } from '../queue/queue-figures.ts'
+import type { QueueRunner } from '../queue/queue-runner.ts'
+import { diskFigures } from '../store/disk-figures.ts'
+import { FreeSpace } from '../submission/free-space.ts'
+import { openIntake, type Intake } from '../submission/intake.ts'
+import { SystemMailer } from '../submission/system-mail.ts'
+import { Uploads } from '../submission/upload.ts'
+import { CertifiedNames } from '../tracking/certified-names.ts'
+import { judgeHits } from '../tracking/judge-hits.ts'
+import { openWebhooks, type Webhooks } from '../webhook/open-webhooks.ts'
+import { webhookFigures } from '../webhook/webhook-figures.ts'
+import { openFeedback } from './open-feedback.ts'
+import { startQueue } from './start-queue.ts'
+import type { Stop } from './stop.ts'
+
+/** How long posts to webhooks, which are repeated after the next start, may take when the relay stops, ms. */
+const webhookGraceMs = 1_000
+/** A webhook that has had no success for so long is disabled, ms. */
+const disableWebhooksAfterMs = 5 * 24 * 3_600_000
+
+/** What is known before anything is started. */
+interface Given {
+  shares: ConnectionShares
+  version: string
+}
+
+/** What runs behind the doors, each part by its name. */
+export interface Services extends Given {
+  core: Core
+  webhooks: Webhooks
+  follower: EventFollower
+  rollup: LogReader
+  queue: QueueRunner
+  queueAdmin: QueueAdmin
+  erasures: Erasures
+  hits: HitRecorder
+  /** Of the names that browsers find a valid certificate for. */
+  certified: CertifiedNames
+  space: FreeSpace
+  uploads: Uploads
+  intake: Intake
+  /** What comes back by mail. */
+  reports: IncomingReports
+}
+
+/** Builds what runs behind the doors in the order in which it must be there: what follows an event before what makes it. */
+export async function startServices(core: Core, given: Given, stops: Stop[]): Promise<Services> {
+  const { config, db, clock } = core
+  const watch = new DataWatch(core)
+  await watch.start()
+  stops.push(() => watch.stop())
+  const webhooks = await startWebhooks(core, given.shares, stops)
+  const certified = new CertifiedNames(config.http.tlsListen.length > 0)
+  const queue = await startQueue(core, { shares: given.shares, certified }, stops)
+  const hits = startHits(core, stops)
+  addFigures(core, queue, stops)
+  const noteWaiting = (destination: string, dueAt: number): void => queue.noteWaiting(destination, dueAt)
+  const queueAdmin = new QueueAdmin({ db, clock, noteWaiting, tryNow: (destination) => queue.tryNow(destination) })
+  const erasures = new Erasures(core, { isAlone: false })
+  stops.push(() => erasures.stop())
+  const space = new FreeSpace(config.dataDir, config.storage.reserve, core.health)
+  await space.start()
+  stops.push(() => space.stop())
+  const uploads = new Uploads({ db, log: core.log, space })
+  await uploads.sweep()
+  const intake = intakeOf(core, { queue, uploads })
+  const systemMail = await openSystemMail(core, intake)
+  await startNotices(core, systemMail, stops)
+  const reports = await openFeedback(core, systemMail, stops)
+  const follower = new EventFollower(core)
+  const rollup = analyticsReader(core)
+  return { core, ...given, webhooks, follower, rollup, queue, queueAdmin, erasures, hits, certified, space, uploads, intake, reports }
+}
+
+async function startWebhooks(core: Core, shares: ConnectionShares, stops: Stop[]): Promise<Webhooks> {
+  const { timeout, ...settings } = core.config.webhooks
+  const webhooks = await openWebhooks(core, {
+    timeoutMs: timeout,
+    disableAfterMs: disableWebhooksAfterMs,
+    mostConnections: shares.webhooks,
+    ...settings,
+  })
+  await webhooks.start()
+  stops.push(() => webhooks.stop(webhookGraceMs))
+  return webhooks
+}
+
+/** Records what readers and machines fetch by HTTP. */
+function startHits({ config, db, clock, log }: Core, stops: Stop[]): HitRecorder {
+  const { settle, readerAddresses, scannerNetworks } = config.tracking
+  const isOperatorsScanner = networkRule(scannerNetworks)
+  const scheme = config.baseUrl.startsWith('https:') ? 'https' : 'http'
+  const hits = new HitRecorder(
+    { db, clock, log, judge: (message) => judgeHits(message, isOperatorsScanner) },
+    { settleMs: settle, addresses: readerAddresses, scheme },
+  )
+  hits.start()
+  stops.push(() => hits.stop())
+  return hits
+}
+
+/** What is read when somebody asks for the metrics. */
+function addFigures(core: Core, queue: QueueRunner, stops: Stop[]): void {
+  const { config, health, metrics, metricsPage } = core
+  const watched = watchProcess(metrics)
+  stops.push(() => watched.stop())
+  const ofDisk = diskFigures(config.dataDir, metrics)
+  const ofHealth = healthFigures({ health, metrics, queue })
+  metricsPage.add(ofHealth, queueFigures(core), webhookFigures(core), reportFigures(core), ofDisk, watched.figures)
+}
+
+function intakeOf(core: Core, { queue, uploads }: { queue: QueueRunner; uploads: Uploads }): Intake {
+  const { db, clock, metrics, accounts, erasedAddress, sendingDomains, config } = core
+  return openIntake({
+    db,
+    clock,
+    metrics,
+    accounts,
+    erasedAddress,
+    queue,
+    uploads,
+    verifiedDomainFor: (accountId, name) => sendingDomains.verifiedDomainFor(accountId, name),
+    giveUpAfterMs: config.delivery.giveUpAfter,
+  })
+}
+
+/** What the server itself sends, by the same way in as everybody. */
+async function openSystemMail({ config, clock, sendingDomains }: Core, { accept }: Intake): Promise<SystemMailer> {
+  await sendingDomains.keepSystemDomain()
+  return new SystemMailer(
+    { clock, accept, systemDomain: () => sendingDomains.systemDomain() },
+    { hostname: config.hostname, sandboxOnly: config.mode === 'sandbox' },
+  )
+}
+
+async function startNotices(
+  { config, db, clock, log, accounts, sendingDomains }: Core,
+  systemMail: SystemMailer,
+  stops: Stop[],
+): Promise<void> {
+  const settings = { hostname: config.hostname, delayAfterMs: config.notices.delayAfter }
+  const notices = new NoticeRunner({ db, clock, log, accounts, sendingDomains, systemMail }, settings)
+  await notices.start()
+  stops.push(() => notices.stop())
+}

@@ -1,0 +1,91 @@
+import type { ConnectionShares } from '../connection/open-files.ts'
+import type { Core } from '../core.ts'
+import { deliveryOptions } from '../delivery/delivery-options.ts'
+import { startDelivery, type Delivery } from '../delivery/delivery-threads.ts'
+import { JobFrames } from '../delivery/job-frames.ts'
+import { MessageIdentity } from '../delivery/message-identity.ts'
+import { ResolverWatch } from '../delivery/resolver-watch.ts'
+import { isClockBehind } from '../event/newest-time.ts'
+import { QueueRunner } from '../queue/queue-runner.ts'
+import { unsubscribeKeys } from '../suppression/unsubscribe-token.ts'
+import type { CertifiedNames } from '../tracking/certified-names.ts'
+import { TrackingLinks } from '../tracking/tracking-links.ts'
+import { trackingKeys } from '../tracking/tracking-token.ts'
+import type { Stop } from './stop.ts'
+
+/** How long attempts may take when the relay stops, ms. */
+const graceMs = 4_000
+
+/** Starts the threads that deliver, and the queue before them. */
+export async function startQueue(
+  core: Core,
+  { shares, certified }: { shares: ConnectionShares; certified: CertifiedNames },
+  stops: Stop[],
+): Promise<QueueRunner> {
+  const { config, health, log, metrics, metricsPage } = core
+  const resolverWatch = new ResolverWatch(core)
+  metrics.deliveryConnectionsLimit.set(shares.delivery * config.delivery.threads)
+  const delivery = startDelivery(
+    {
+      maxConnections: shares.delivery,
+      maxNameServerSockets: shares.nameServers,
+      newSheet: () => metricsPage.sheet(),
+      ...deliveryOptions(config),
+    },
+    log,
+    {
+      lookUp: (lookUp) => resolverWatch.note(lookUp),
+      login: (reason) => health.set('smarthost_login', reason !== null, { reason }),
+    },
+  )
+  const queue = newQueue(core, { delivery, resolverWatch, frames: jobFrames(core, { delivery, certified }) })
+  // Before it writes anything.
+  const isBehind = await isClockBehind(core)
+  core.accounts.onResumed((accountId) => queue.accountResumed(accountId))
+  await queue.start()
+  if (isBehind) queue.clockSetBack()
+  stops.push(() => Promise.all([delivery.stop(graceMs), queue.stop(graceMs)]))
+  return queue
+}
+
+/** What delivery needs to know of a message beside what the queue has. */
+function jobFrames(
+  { config, secrets, sendingDomains }: Core,
+  { delivery, certified }: { delivery: Delivery; certified: CertifiedNames },
+): JobFrames {
+  const { baseUrl, tracking } = config
+  const identity = new MessageIdentity({
+    tokenKey: secrets.deriveKey('verp'),
+    unsubscribe: { keys: unsubscribeKeys(secrets.deriveKey), baseUrl },
+    feedbackSender: config.delivery.feedbackSender,
+  })
+  const isCertified = (host: string): boolean => tracking.hosts === 'always' || certified.covers(host)
+  const links = new TrackingLinks({ keys: trackingKeys(secrets.deriveKey), baseUrl, hiddenLink: tracking.hiddenLink, isCertified })
+  return new JobFrames({ identity, sendingDomains, delivery, tracking: links })
+}
+
+function newQueue(
+  { config, clock, log, health, metrics, db, accounts, erasedAddress, suppressionPolicies }: Core,
+  { delivery, resolverWatch, frames }: { delivery: Delivery; resolverWatch: ResolverWatch; frames: JobFrames },
+): QueueRunner {
+  return new QueueRunner(
+    {
+      db,
+      clock,
+      log,
+      health,
+      metrics,
+      erasedAddress,
+      frameFor: (message) => frames.frameFor(message),
+      deliver: (job, onAttempt, supply) => delivery.deliver(job, onAttempt, supply),
+      isResolverSuspect: () => resolverWatch.isSuspect,
+      isSuspended: (accountId) => accounts.isSuspended(accountId),
+      random: Math.random,
+    },
+    {
+      retrySchedule: config.delivery.retrySchedule,
+      viaSmarthost: config.delivery.smarthost !== null,
+      suppressionPolicyFor: (accountId) => suppressionPolicies.policyFor(accountId),
+    },
+  )
+}

@@ -1,0 +1,24 @@
+import type { Statement } from './database.ts'
+
+/** Who wants to know of rows that are added to a table. */
+export class InsertListeners {
+  readonly #byTable = new Map<string, { insert: RegExp; heard: Set<() => void> }>()
+
+  /** @returns what ends it */
+  add(table: string, heard: () => void): () => void {
+    const listeners = this.#byTable.get(table) ?? { insert: new RegExp(`^\\s*insert into ${table}\\b`, 'i'), heard: new Set() }
+    this.#byTable.set(table, listeners)
+    listeners.heard.add(heard)
+    return () => {
+      listeners.heard.delete(heard)
+      if (listeners.heard.size === 0 && this.#byTable.get(table) === listeners) this.#byTable.delete(table)
+    }
+  }
+
+  /** To be called when a batch is on disk. */
+  tell(batch: Statement[]): void {
+    for (const { insert, heard } of this.#byTable.values()) {
+      if (batch.some(({ sql }) => insert.test(sql))) for (const each of heard) each()
+    }
+  }
+}

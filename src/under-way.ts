@@ -1,0 +1,24 @@
+/** Work that is under way, so that whoever ends can wait for it. */
+export class UnderWay {
+  readonly #work = new Set<Promise<void>>()
+  readonly #failed: (error: unknown) => void
+
+  /** @param failed called for work that rejects */
+  constructor(failed: (error: unknown) => void) {
+    this.#failed = failed
+  }
+
+  track(work: Promise<unknown>): void {
+    const tracked = work.then(() => {}, this.#failed).finally(() => this.#work.delete(tracked))
+    this.#work.add(tracked)
+  }
+
+  /** Waits for all of it, and for what begins meanwhile, but at most this long, ms. */
+  async ended(mostMs = Infinity): Promise<void> {
+    let isLate = false
+    const late = Promise.withResolvers<void>()
+    const timer = mostMs === Infinity ? undefined : setTimeout(() => late.resolve(void (isLate = true)), mostMs).unref()
+    while (this.#work.size > 0 && !isLate) await Promise.race([Promise.all(this.#work), late.promise])
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,32 @@
+import { loadConfig } from '../../src/config/load-config.ts'
+import { loadCore, type Core } from '../../src/core.ts'
+import { secretsFrom } from '../../src/account/key-file.ts'
+import { Health } from '../../src/health.ts'
+import { createLog } from '../../src/log.ts'
+import { MetricsPage } from '../../src/metrics/metrics-page.ts'
+import { fakeResolver } from './fake-resolver.ts'
+import { settableClock, type SettableClock } from './settable-clock.ts'
+import { testDatabase } from './test-database.ts'
+
+export interface TestCore extends Core {
+  clock: SettableClock
+  /** What was logged, a line each. */
+  logged: string[]
+}
+
+/** The core as the relay loads it, over a database that ends with the test; nothing is in the DNS. `now`: of its clock, epoch ms. */
+export async function testCore({ now }: { now?: number | undefined } = {}): Promise<TestCore> {
+  const config = loadConfig({ env: { STERNA_HOSTNAME: 'mail.example.com', STERNA_BASE_URL: 'https://mail.example.com' } })
+  const clock = settableClock(now)
+  const logged: string[] = []
+  const log = createLog('debug', (line) => logged.push(line))
+  const db = await testDatabase()
+  const metricsPage = new MetricsPage({ clock, log })
+  const { metrics } = metricsPage
+  const none = async () => ({ status: 'nxdomain' as const, records: [], ttl: 0, secure: false })
+  const resolver = { ptr: none, eachServer: [], close() {}, ...fakeResolver({}) }
+  const secrets = secretsFrom(Buffer.alloc(32))
+  const health = new Health({ clock, log })
+  const core = await loadCore({ config, clock, log, health, metrics, metricsPage, db, resolver, secrets, close: () => db.close() })
+  return Object.assign(core, { clock, logged })
+}

@@ -1,11 +1,11 @@
 import { z } from 'zod'
+import { errorNames, errorTable } from '../error-table.ts'
 import { SternaError } from '../errors.ts'
 import type { Health } from '../health.ts'
-import { errorCatalogue, errorNames } from './error-catalogue.ts'
 import { catalogueTable } from './openapi-problem.ts'
 import { openApiDocument, type DocumentFrame } from './openapi.ts'
 import { operation, type Operation } from './operation.ts'
-import { statusOf, titleOf } from './problem.ts'
+import { titleOf } from './problem.ts'
 import { answerFile, answerReferencePage, referenceFile, staticFile, type StaticFile } from './reference-page.ts'
 
 /** What the server's own endpoints need; `version` is that of this program. */
@@ -64,8 +64,7 @@ const errorOperation = (): Operation =>
     (ctx) => {
       const name = errorNames.find((known) => known === ctx.params.name)
       if (name === undefined) throw new SternaError('not_found', 'There is no error of this name.')
-      const { meaning, remedy } = errorCatalogue[name]
-      const status = statusOf[name]
+      const { status, meaning, remedy } = errorTable[name]
       answerFile(ctx, staticFile('text/plain; charset=utf-8', `${name}\n${status} ${titleOf[status]}\n\n${meaning}\n\n${remedy}\n`))
     },
   )

@@ -9,7 +9,7 @@ import { StorageFullError } from '../../src/store/database.ts'
 import { refusalReason } from '../../src/submission/count-refusals.ts'
 
 test('what may be refused for the domain it is from is a submission, and nothing else of the API is', () => {
-  const wrong = apiOperations({} as ApiParts).flatMap(({ method, path, aliases = [], refuses }) =>
+  const wrong = apiOperations({} as ApiParts).flatMap(({ method, path, aliases = [], refuses = [] }) =>
     [path, ...aliases]
       .map((each) => each.replace(/\{\w+\}/g, 'em_1'))
       .filter((each) => (submissionDoor({ method, path: each }) === 'api') !== refuses.includes('domain_not_verified'))

@@ -47,126 +47,107 @@ const ownAccountChanges = z.object({ delivery_notices: deliveryNotices })
 export const accountOperations = (parts: AccountParts): Operation[] => [...ownAccountOperations(parts), ...everyAccountOperations(parts)]
 
 const ownAccountOperations = (parts: AccountParts): Operation[] => [
-  operation(
-    {
-      id: 'account.get',
-      method: 'GET',
-      path: '/api/account',
-      tag: 'Account',
-      summary: 'Read the account that the key belongs to',
-      permission: null,
-      answers: [{ status: 200, description: 'The account.', schema: accountAnswer }],
-      refuses: [],
-    },
-    (ctx) => accountObject(parts.accounts.getAccount(ctx.state.submitter.accountId), parts),
-  ),
-  operation(
-    {
-      id: 'account.update',
-      method: 'PATCH',
-      path: '/api/account',
-      tag: 'Account',
-      summary: 'Change the settings of the account that the key belongs to',
-      permission: 'full_access',
-      body: { schema: ownAccountChanges, example: { delivery_notices: true } },
-      answers: [{ status: 200, description: 'The account.', schema: accountAnswer }],
-      refuses: ['validation_error'],
-    },
-    async (ctx, { body }) => accountObject(await parts.accounts.change(ctx.state.submitter.accountId, changesIn(body)), parts),
-  ),
+  operation({
+    id: 'account.get',
+    method: 'GET',
+    path: '/api/account',
+    tag: 'Account',
+    summary: 'Read the account that the key belongs to',
+    permission: null,
+    answers: [{ status: 200, description: 'The account.', schema: accountAnswer }],
+    handle: (ctx) => accountObject(parts.accounts.getAccount(ctx.state.submitter.accountId), parts),
+  }),
+  operation({
+    id: 'account.update',
+    method: 'PATCH',
+    path: '/api/account',
+    tag: 'Account',
+    summary: 'Change the settings of the account that the key belongs to',
+    permission: 'full_access',
+    body: { schema: ownAccountChanges, example: { delivery_notices: true } },
+    answers: [{ status: 200, description: 'The account.', schema: accountAnswer }],
+    handle: async (ctx, { body }) => accountObject(await parts.accounts.change(ctx.state.submitter.accountId, changesIn(body)), parts),
+  }),
 ]
 
 const everyAccountOperations = (parts: AccountParts): Operation[] => [
-  operation(
-    {
-      id: 'accounts.list',
-      method: 'GET',
-      path: '/api/accounts',
-      tag: 'Accounts',
-      summary: 'List accounts',
-      permission: 'operator',
-      query: pageParameters,
-      answers: [{ status: 200, description: 'The accounts, the newest first.', schema: listOf(accountAnswer) }],
-      refuses: [],
-    },
-    (_, { query }) => {
+  operation({
+    id: 'accounts.list',
+    method: 'GET',
+    path: '/api/accounts',
+    tag: 'Accounts',
+    summary: 'List accounts',
+    permission: 'operator',
+    query: pageParameters,
+    answers: [{ status: 200, description: 'The accounts, the newest first.', schema: listOf(accountAnswer) }],
+    handle: (_, { query }) => {
       const page = pageOf(query)
       return listBody(pageFrom(parts.accounts.list(), page), page, (account) => accountObject(account, parts))
     },
-  ),
-  operation(
-    {
-      id: 'accounts.create',
-      method: 'POST',
-      path: '/api/accounts',
-      tag: 'Accounts',
-      summary: 'Create an account',
-      permission: 'operator',
-      body: { schema: newAccount, example: { name: 'shop', plan: 'starter' } },
-      answers: [{ status: 201, description: 'The account.', schema: accountAnswer }],
-      refuses: ['validation_error', 'account_exists'],
-    },
-    async (_, { body }) => {
+  }),
+  operation({
+    id: 'accounts.create',
+    method: 'POST',
+    path: '/api/accounts',
+    tag: 'Accounts',
+    summary: 'Create an account',
+    permission: 'operator',
+    body: { schema: newAccount, example: { name: 'shop', plan: 'starter' } },
+    answers: [{ status: 201, description: 'The account.', schema: accountAnswer }],
+    refuses: ['account_exists'],
+    handle: async (_, { body }) => {
       const plan = checkedPlan(body.plan ?? parts.plans.standard, parts.plans.byName)
       return accountObject(await parts.accounts.create(body.name, plan), parts)
     },
-  ),
+  }),
   ...oneAccountOperations(parts),
 ]
 
 const oneAccountOperations = (parts: AccountParts): Operation[] => [
-  operation(
-    {
-      id: 'accounts.get',
-      method: 'GET',
-      path: '/api/accounts/{id}',
-      tag: 'Accounts',
-      summary: 'Read an account',
-      permission: 'operator',
-      answers: [{ status: 200, description: 'The account.', schema: accountAnswer }],
-      refuses: ['not_found'],
-    },
-    (ctx) => accountObject(accountOf(ctx, parts), parts),
-  ),
-  operation(
-    {
-      id: 'accounts.update',
-      method: 'PATCH',
-      path: '/api/accounts/{id}',
-      tag: 'Accounts',
-      summary: 'Change the plan or the settings of an account, suspend it or resume it',
-      description: 'Suspended, it sends no more from this moment on, in open SMTP sessions too. What was accepted is still delivered.',
-      permission: 'operator',
-      body: { schema: accountChanges, example: { status: 'suspended' } },
-      answers: [{ status: 200, description: 'The account.', schema: accountAnswer }],
-      refuses: ['not_found', 'validation_error'],
-    },
-    async (ctx, { body }) => {
+  operation({
+    id: 'accounts.get',
+    method: 'GET',
+    path: '/api/accounts/{id}',
+    tag: 'Accounts',
+    summary: 'Read an account',
+    permission: 'operator',
+    answers: [{ status: 200, description: 'The account.', schema: accountAnswer }],
+    handle: (ctx) => accountObject(accountOf(ctx, parts), parts),
+  }),
+  operation({
+    id: 'accounts.update',
+    method: 'PATCH',
+    path: '/api/accounts/{id}',
+    tag: 'Accounts',
+    summary: 'Change the plan or the settings of an account, suspend it or resume it',
+    description: 'Suspended, it sends no more from this moment on, in open SMTP sessions too. What was accepted is still delivered.',
+    permission: 'operator',
+    body: { schema: accountChanges, example: { status: 'suspended' } },
+    answers: [{ status: 200, description: 'The account.', schema: accountAnswer }],
+    handle: async (ctx, { body }) => {
       const { id } = accountOf(ctx, parts)
       if (body.plan !== undefined) checkedPlan(body.plan, parts.plans.byName)
       return accountObject(await parts.accounts.change(id, changesIn(body)), parts)
     },
-  ),
-  operation(
-    {
-      id: 'accounts.delete',
-      method: 'DELETE',
-      path: '/api/accounts/{id}',
-      tag: 'Accounts',
-      summary: 'Delete an account',
-      description:
-        'Its keys, users, webhooks, domains, templates and suppressions go at once. What it has sent stays until its retention is over. Refused while mail of it is queued.',
-      permission: 'operator',
-      answers: [{ status: 200, description: 'It is deleted.', schema: deletedAnswer }],
-      refuses: ['not_found', 'invalid_state'],
-    },
-    async (ctx) => {
+  }),
+  operation({
+    id: 'accounts.delete',
+    method: 'DELETE',
+    path: '/api/accounts/{id}',
+    tag: 'Accounts',
+    summary: 'Delete an account',
+    description:
+      'Its keys, users, webhooks, domains, templates and suppressions go at once. What it has sent stays until its retention is over. Refused while mail of it is queued.',
+    permission: 'operator',
+    answers: [{ status: 200, description: 'It is deleted.', schema: deletedAnswer }],
+    refuses: ['invalid_state'],
+    handle: async (ctx) => {
       const { id } = accountOf(ctx, parts)
       if (id === ctx.state.submitter.accountId) throw new SternaError('invalid_state', 'This is the account that you are in.')
       await removeAccount(id, parts.removal)
       return { object: 'account' as const, id, deleted: true as const }
     },
-  ),
+  }),
 ]
 
 /**

@@ -51,30 +51,27 @@ const timesIn = (counts: readonly number[]) => ({
 
 /** `/api/analytics/latency` */
 export const latencyOperation = (parts: AnalyticsParts): Operation =>
-  operation(
-    {
-      id: 'analytics.latency',
-      method: 'GET',
-      path: '/api/analytics/latency',
-      tag: 'Analytics',
-      summary: 'See how long deliveries take',
-      description:
-        'How long live mail took from its acceptance, or from when it was scheduled for, until the server of the recipient had taken it, ' +
-        'by the provider of that server. Percentiles come from a histogram whose buckets are at most 28 % wide: they ' +
-        'are off by less than that.',
-      permission: 'read_access',
-      query,
-      csv: ({ dimensions: by, data }: z.input<typeof latencyAnswer>) => ({
-        name: 'latency',
-        columns: by
-          .flatMap((dimension): string[] => (dimension === 'domain' ? ['domain_id', 'domain_name'] : [dimension]))
-          .concat(Object.keys(times)),
-        rows: data,
-      }),
-      answers: [{ status: 200, description: 'The times.', schema: latencyAnswer }],
-      refuses: ['invalid_parameter'],
-    },
-    async (ctx, { query: asked }) => {
+  operation({
+    id: 'analytics.latency',
+    method: 'GET',
+    path: '/api/analytics/latency',
+    tag: 'Analytics',
+    summary: 'See how long deliveries take',
+    description:
+      'How long live mail took from its acceptance, or from when it was scheduled for, until the server of the recipient had taken it, ' +
+      'by the provider of that server. Percentiles come from a histogram whose buckets are at most 28 % wide: they ' +
+      'are off by less than that.',
+    permission: 'read_access',
+    query,
+    csv: ({ dimensions: by, data }: z.input<typeof latencyAnswer>) => ({
+      name: 'latency',
+      columns: by
+        .flatMap((dimension): string[] => (dimension === 'domain' ? ['domain_id', 'domain_name'] : [dimension]))
+        .concat(Object.keys(times)),
+      rows: data,
+    }),
+    answers: [{ status: 200, description: 'The times.', schema: latencyAnswer }],
+    handle: async (ctx, { query: asked }) => {
       const { accountId } = ctx.state.submitter
       const now = parts.clock.now()
       const by = asked.dimensions ?? ['provider' as const]
@@ -97,4 +94,4 @@ export const latencyOperation = (parts: AnalyticsParts): Operation =>
         })),
       }
     },
-  )
+  })

@@ -31,21 +31,19 @@ const query = {
 
 /** `/api/analytics/links` */
 export const linksOperation = (parts: AnalyticsParts): Operation =>
-  operation(
-    {
-      id: 'analytics.links',
-      method: 'GET',
-      path: '/api/analytics/links',
-      tag: 'Analytics',
-      summary: 'Count clicks by link',
-      description: 'Which links of an email or a template were clicked, the most clicked first. Kept as long as events are.',
-      permission: 'read_access',
-      query,
-      csv: ({ data }: z.input<typeof linksAnswer>) => ({ name: 'links', columns: Object.keys(linkColumns), rows: data }),
-      answers: [{ status: 200, description: 'The links.', schema: linksAnswer }],
-      refuses: ['invalid_parameter', 'not_found'],
-    },
-    async (ctx, { query: asked }) => {
+  operation({
+    id: 'analytics.links',
+    method: 'GET',
+    path: '/api/analytics/links',
+    tag: 'Analytics',
+    summary: 'Count clicks by link',
+    description: 'Which links of an email or a template were clicked, the most clicked first. Kept as long as events are.',
+    permission: 'read_access',
+    query,
+    csv: ({ data }: z.input<typeof linksAnswer>) => ({ name: 'links', columns: Object.keys(linkColumns), rows: data }),
+    answers: [{ status: 200, description: 'The links.', schema: linksAnswer }],
+    refuses: ['not_found'],
+    handle: async (ctx, { query: asked }) => {
       const { accountId, sandbox } = ctx.state.submitter
       const { email_id: messageId, template_id: templateId } = asked
       if (messageId !== null && templateId === null) {
@@ -61,4 +59,4 @@ export const linksOperation = (parts: AnalyticsParts): Operation =>
       const data = await linksOfTemplate(parts.db, { accountId, templateId, ...rangeOf(asked, parts.clock.now()) })
       return { object: 'list' as const, data }
     },
-  )
+  })

@@ -79,30 +79,27 @@ const metricsAnswer = z
 
 /** `/api/analytics`. Its second path must stand before `/api/emails/{id}`. */
 export const analyticsOperations = (parts: AnalyticsParts): Operation[] => [
-  operation(
-    {
-      id: 'analytics.read',
-      method: 'GET',
-      path: '/api/analytics',
-      aliases: ['/api/emails/metrics'],
-      tag: 'Analytics',
-      summary: 'Count what became of mail',
-      description:
-        'Live mail, by recipient, at the time at which something happened to it, to the quarter of an hour. ' +
-        'What sandbox keys send is not counted. `opened` and `clicked` count every hit; `bot_opened` and `bot_clicked` are those of them ' +
-        'that machines made, also where that turned out later. `unique_opened` are the recipients of whom a person opened or clicked, ' +
-        '`unique_clicked` those of whom one clicked. Rates leave machines out.',
-      permission: 'read_access',
-      query,
-      csv: ({ dimensions: by, metrics: wanted, totals, data }: z.input<typeof metricsAnswer>) => ({
-        name: 'analytics',
-        columns: [...by.flatMap((dimension) => Object.keys(rowNames[dimension])), ...wanted],
-        rows: data ?? [totals],
-      }),
-      answers: [{ status: 200, description: 'The counts.', schema: metricsAnswer }],
-      refuses: ['invalid_parameter'],
-    },
-    async (ctx, { query: asked }) => {
+  operation({
+    id: 'analytics.read',
+    method: 'GET',
+    path: '/api/analytics',
+    aliases: ['/api/emails/metrics'],
+    tag: 'Analytics',
+    summary: 'Count what became of mail',
+    description:
+      'Live mail, by recipient, at the time at which something happened to it, to the quarter of an hour. ' +
+      'What sandbox keys send is not counted. `opened` and `clicked` count every hit; `bot_opened` and `bot_clicked` are those of them ' +
+      'that machines made, also where that turned out later. `unique_opened` are the recipients of whom a person opened or clicked, ' +
+      '`unique_clicked` those of whom one clicked. Rates leave machines out.',
+    permission: 'read_access',
+    query,
+    csv: ({ dimensions: by, metrics: wanted, totals, data }: z.input<typeof metricsAnswer>) => ({
+      name: 'analytics',
+      columns: [...by.flatMap((dimension) => Object.keys(rowNames[dimension])), ...wanted],
+      rows: data ?? [totals],
+    }),
+    answers: [{ status: 200, description: 'The counts.', schema: metricsAnswer }],
+    handle: async (ctx, { query: asked }) => {
       const { accountId } = ctx.state.submitter
       const now = parts.clock.now()
       const by = asked.dimensions ?? []
@@ -124,7 +121,7 @@ export const analyticsOperations = (parts: AnalyticsParts): Operation[] => [
         ...(by.length === 0 ? {} : { data }),
       }
     },
-  ),
+  }),
   latencyOperation(parts),
   linksOperation(parts),
 ]

@@ -56,23 +56,20 @@ const rotation = z.object({
 
 /** `/api/api-keys`. A sandbox key sees and makes sandbox keys only. */
 export const apiKeyOperations = (parts: ApiKeyParts): Operation[] => [
-  operation(
-    {
-      id: 'api_keys.create',
-      method: 'POST',
-      path: '/api/api-keys',
-      tag: 'API keys',
-      summary: 'Make an API key',
-      description: 'A key can make keys that hold no more than itself.',
-      permission: 'full_access',
-      sandbox: true,
-      body: { schema: newKey, example: { name: 'shop', permission: 'sending_access' } },
-      answers: [
-        { status: 201, description: 'The key, with its token.', schema: reference.extend({ token }).meta({ id: 'ApiKeyWithToken' }) },
-      ],
-      refuses: ['validation_error', 'missing_required_field'],
-    },
-    async (ctx, { body }) => {
+  operation({
+    id: 'api_keys.create',
+    method: 'POST',
+    path: '/api/api-keys',
+    tag: 'API keys',
+    summary: 'Make an API key',
+    description: 'A key can make keys that hold no more than itself.',
+    permission: 'full_access',
+    sandbox: true,
+    body: { schema: newKey, example: { name: 'shop', permission: 'sending_access' } },
+    answers: [
+      { status: 201, description: 'The key, with its token.', schema: reference.extend({ token }).meta({ id: 'ApiKeyWithToken' }) },
+    ],
+    handle: async (ctx, { body }) => {
       const { accountId, confined } = ctx.state.submitter
       const permission = body.permission ?? (body.domain_id ? 'sending_access' : 'full_access')
       if (permission === 'operator' || permission === 'metrics') requirePermission(ctx, 'operator')
@@ -88,103 +85,92 @@ export const apiKeyOperations = (parts: ApiKeyParts): Operation[] => [
       })
       return { object: 'api_key' as const, ...made }
     },
-  ),
-  operation(
-    {
-      id: 'api_keys.list',
-      method: 'GET',
-      path: '/api/api-keys',
-      tag: 'API keys',
-      summary: 'List API keys',
-      permission: 'full_access',
-      query: pageParameters,
-      answers: [{ status: 200, description: 'The keys in force, the newest first.', schema: listOf(keyAnswer) }],
-      refuses: [],
-    },
-    (ctx, { query }) => {
+  }),
+  operation({
+    id: 'api_keys.list',
+    method: 'GET',
+    path: '/api/api-keys',
+    tag: 'API keys',
+    summary: 'List API keys',
+    permission: 'full_access',
+    query: pageParameters,
+    answers: [{ status: 200, description: 'The keys in force, the newest first.', schema: listOf(keyAnswer) }],
+    handle: (ctx, { query }) => {
       const page = pageOf(query)
       const { accountId, confined } = ctx.state.submitter
       const seen = parts.apiKeys.list(accountId).filter((key) => key.confined || !confined)
       return listBody(pageFrom(seen, page), page, keyObject)
     },
-  ),
+  }),
   ...oneKeyOperations(parts),
 ]
 
 const oneKeyOperations = (parts: ApiKeyParts): Operation[] => [
-  operation(
-    {
-      id: 'api_keys.update',
-      method: 'PATCH',
-      path: '/api/api-keys/{id}',
-      tag: 'API keys',
-      summary: 'Rename an API key',
-      permission: 'full_access',
-      sandbox: true,
-      body: { schema: z.object({ name: keyName }), example: { name: 'shop' } },
-      answers: [{ status: 200, description: 'The key.', schema: reference.meta({ id: 'ApiKeyReference' }) }],
-      refuses: ['not_found', 'validation_error'],
-    },
-    async (ctx, { body }) => {
+  operation({
+    id: 'api_keys.update',
+    method: 'PATCH',
+    path: '/api/api-keys/{id}',
+    tag: 'API keys',
+    summary: 'Rename an API key',
+    permission: 'full_access',
+    sandbox: true,
+    body: { schema: z.object({ name: keyName }), example: { name: 'shop' } },
+    answers: [{ status: 200, description: 'The key.', schema: reference.meta({ id: 'ApiKeyReference' }) }],
+    handle: async (ctx, { body }) => {
       const { id } = keyOf(ctx, parts)
       await parts.apiKeys.rename(id, body.name)
       return { object: 'api_key' as const, id }
     },
-  ),
-  operation(
-    {
-      id: 'api_keys.rotate',
-      method: 'POST',
-      path: '/api/api-keys/{id}/rotate',
-      tag: 'API keys',
-      summary: 'Give an API key a new token',
-      permission: 'full_access',
-      sandbox: true,
-      body: { schema: rotation, optional: true },
-      answers: [
-        {
-          status: 200,
-          description: 'The key, with its new token.',
-          schema: reference
-            .extend({ token, previous_expires_at: timeAnswer.describe('Until then the token before works.') })
-            .meta({ id: 'RotatedApiKey' }),
-        },
-      ],
-      refuses: ['not_found', 'rotation_in_progress'],
-    },
-    async (ctx, { body }) => {
+  }),
+  operation({
+    id: 'api_keys.rotate',
+    method: 'POST',
+    path: '/api/api-keys/{id}/rotate',
+    tag: 'API keys',
+    summary: 'Give an API key a new token',
+    permission: 'full_access',
+    sandbox: true,
+    body: { schema: rotation, optional: true },
+    answers: [
+      {
+        status: 200,
+        description: 'The key, with its new token.',
+        schema: reference
+          .extend({ token, previous_expires_at: timeAnswer.describe('Until then the token before works.') })
+          .meta({ id: 'RotatedApiKey' }),
+      },
+    ],
+    refuses: ['rotation_in_progress'],
+    handle: async (ctx, { body }) => {
       const { id, expiresAt } = keyOf(ctx, parts)
       requireExpiry(ctx, expiresAt, parts)
       const rotated = await parts.apiKeys.rotate(id, { overlapMs: body.overlap_seconds * 1000, force: body.force })
       const previous = isoTime(rotated.previousExpiresAt)
       return { object: 'api_key' as const, id, token: rotated.token, previous_expires_at: previous }
     },
-  ),
-  operation(
-    {
-      id: 'api_keys.delete',
-      method: 'DELETE',
-      path: '/api/api-keys/{id}',
-      tag: 'API keys',
-      summary: 'Revoke an API key',
-      description: 'At once, in open SMTP sessions too.',
-      permission: 'full_access',
-      sandbox: true,
-      answers: [
-        {
-          status: 200,
-          description: 'It is revoked.',
-          schema: reference.extend({ deleted: z.literal(true) }).meta({ id: 'DeletedApiKey' }),
-        },
-      ],
-      refuses: ['not_found'],
-    },
-    async (ctx) => {
+  }),
+  operation({
+    id: 'api_keys.delete',
+    method: 'DELETE',
+    path: '/api/api-keys/{id}',
+    tag: 'API keys',
+    summary: 'Revoke an API key',
+    description: 'At once, in open SMTP sessions too.',
+    permission: 'full_access',
+    sandbox: true,
+    answers: [
+      {
+        status: 200,
+        description: 'It is revoked.',
+        schema: reference.extend({ deleted: z.literal(true) }).meta({ id: 'DeletedApiKey' }),
+      },
+    ],
+    handle: async (ctx) => {
       const { id } = keyOf(ctx, parts)
       await parts.apiKeys.revoke(id)
       return { object: 'api_key' as const, id, deleted: true as const }
     },
-  ),
+  }),
 ]
 
 /**

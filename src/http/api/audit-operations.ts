@@ -23,32 +23,29 @@ const changeAnswer = z
 
 /** `/api/audit` */
 export const auditOperations = ({ audit }: { audit: Pick<AuditLog, 'page'> }): Operation[] => [
-  operation(
-    {
-      id: 'audit.list',
-      method: 'GET',
-      path: '/api/audit',
-      tag: 'Audit',
-      summary: 'List changes',
-      description: 'Who changed what, and from where, on the command line too. Sending is told by the emails themselves.',
-      permission: 'operator',
-      query: {
-        ...pageParameters,
-        account_id: textParameter,
-        actor: textParameter.meta({ description: 'The id of a key or of a user, or `command`.' }),
-        action: textParameter.meta({ description: 'Such as `api_keys.create`.' }),
-        since: timeParameter,
-        until: timeParameter,
-      },
-      answers: [{ status: 200, description: 'The changes, the newest first.', schema: listOf(changeAnswer) }],
-      refuses: [],
+  operation({
+    id: 'audit.list',
+    method: 'GET',
+    path: '/api/audit',
+    tag: 'Audit',
+    summary: 'List changes',
+    description: 'Who changed what, and from where, on the command line too. Sending is told by the emails themselves.',
+    permission: 'operator',
+    query: {
+      ...pageParameters,
+      account_id: textParameter,
+      actor: textParameter.meta({ description: 'The id of a key or of a user, or `command`.' }),
+      action: textParameter.meta({ description: 'Such as `api_keys.create`.' }),
+      since: timeParameter,
+      until: timeParameter,
     },
-    async (_, { query }) => {
+    answers: [{ status: 200, description: 'The changes, the newest first.', schema: listOf(changeAnswer) }],
+    handle: async (_, { query }) => {
       const page = pageOf(query)
       const filter = { ...query, accountId: query.account_id, operation: query.action }
       return listBody(await audit.page(filter, page), page, changeObject)
     },
-  ),
+  }),
 ]
 
 const changeObject = (row: AuditRow) => ({

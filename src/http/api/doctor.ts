@@ -30,24 +30,21 @@ const report = z.object({
 /** `/api/doctor` */
 export function doctorOperations(parts: DoctorOperationsParts): Operation[] {
   return [
-    operation(
-      {
-        id: 'doctor.examine',
-        method: 'GET',
-        path: '/api/doctor',
-        tag: 'Operation',
-        summary: 'Check what a mail server needs',
-        description:
-          'Port 25, names and reverse names of the sending addresses, SPF, DKIM and DMARC of every domain, certificate, clock, ' +
-          'disk, blocklists and resolver, each with what to do about it. Takes up to half a minute.',
-        permission: 'operator',
-        answers: [{ status: 200, description: 'What was found.', schema: report }],
-        refuses: [],
-      },
-      async () => {
+    operation({
+      id: 'doctor.examine',
+      method: 'GET',
+      path: '/api/doctor',
+      tag: 'Operation',
+      summary: 'Check what a mail server needs',
+      description:
+        'Port 25, names and reverse names of the sending addresses, SPF, DKIM and DMARC of every domain, certificate, clock, ' +
+        'disk, blocklists and resolver, each with what to do about it. Takes up to half a minute.',
+      permission: 'operator',
+      answers: [{ status: 200, description: 'What was found.', schema: report }],
+      handle: async () => {
         const findings = await parts.examineServer()
         return { object: 'doctor' as const, status: worstOf(findings), checked_at: isoTime(parts.clock.now()), findings }
       },
-    ),
+    }),
   ]
 }

@@ -34,99 +34,84 @@ const standardPeriodMs = 30 * 86_400_000
 
 /** What receivers report about a domain. */
 export const domainReportOperations = (parts: DomainReportParts): Operation[] => [
-  operation(
-    {
-      id: 'domains.reports',
-      method: 'GET',
-      path: `${path}/reports`,
-      tag,
-      summary: 'List what was reported about a domain',
-      description:
-        'DMARC aggregate reports and TLS reports that receivers sent to this server. Anybody can send one, so they are for ' +
-        'information only. Of a domain that is not verified none are shown.',
-      permission: 'read_access',
-      query: reportParameters,
-      answers: [{ status: 200, description: 'A page of reports, the newest first.', schema: listOf(domainReportAnswer) }],
-      refuses: ['not_found', 'invalid_parameter'],
-    },
-    async (ctx, { query }) => {
+  operation({
+    id: 'domains.reports',
+    method: 'GET',
+    path: `${path}/reports`,
+    tag,
+    summary: 'List what was reported about a domain',
+    description:
+      'DMARC aggregate reports and TLS reports that receivers sent to this server. Anybody can send one, so they are for ' +
+      'information only. Of a domain that is not verified none are shown.',
+    permission: 'read_access',
+    query: reportParameters,
+    answers: [{ status: 200, description: 'A page of reports, the newest first.', schema: listOf(domainReportAnswer) }],
+    handle: async (ctx, { query }) => {
       const { kind, since, until, ...asked } = query
       const page = pageOf(asked)
       return listBody(await listDomainReports(parts.db, domainIn(ctx, parts), { kind, since, until }, page), page, reportObject)
     },
-  ),
-  operation(
-    {
-      id: 'domains.report',
-      method: 'GET',
-      path: `${path}/reports/{id}`,
-      tag,
-      summary: 'Read one report about a domain',
-      permission: 'read_access',
-      answers: [{ status: 200, description: 'The report, without its rows.', schema: domainReportAnswer }],
-      refuses: ['not_found'],
-    },
-    async (ctx) => reportObject(await reportIn(ctx, parts)),
-  ),
-  operation(
-    {
-      id: 'domains.report_rows',
-      method: 'GET',
-      path: `${path}/reports/{id}/rows`,
-      tag,
-      summary: 'List the rows of a report about a domain',
-      description: 'Of a DMARC report what became of the messages from each address, of a TLS report the results of sessions.',
-      permission: 'read_access',
-      query: rowParameters,
-      answers: [{ status: 200, description: 'A page of rows.', schema: listOf(domainReportRowAnswer) }],
-      refuses: ['not_found', 'invalid_parameter'],
-    },
-    async (ctx, { query }) => {
+  }),
+  operation({
+    id: 'domains.report',
+    method: 'GET',
+    path: `${path}/reports/{id}`,
+    tag,
+    summary: 'Read one report about a domain',
+    permission: 'read_access',
+    answers: [{ status: 200, description: 'The report, without its rows.', schema: domainReportAnswer }],
+    handle: async (ctx) => reportObject(await reportIn(ctx, parts)),
+  }),
+  operation({
+    id: 'domains.report_rows',
+    method: 'GET',
+    path: `${path}/reports/{id}/rows`,
+    tag,
+    summary: 'List the rows of a report about a domain',
+    description: 'Of a DMARC report what became of the messages from each address, of a TLS report the results of sessions.',
+    permission: 'read_access',
+    query: rowParameters,
+    answers: [{ status: 200, description: 'A page of rows.', schema: listOf(domainReportRowAnswer) }],
+    handle: async (ctx, { query }) => {
       const page = pageOf(query)
       const { id, kind } = await reportIn(ctx, parts)
       if (kind === 'dmarc') return listBody(await readDmarcRows(parts.db, id, page), page, dmarcRowObject)
       return listBody(await readTlsRows(parts.db, id, page), page, tlsRowObject)
     },
-  ),
-  operation(
-    {
-      id: 'domains.dmarc',
-      method: 'GET',
-      path: `${path}/dmarc`,
-      tag,
-      summary: 'Read what receivers report about the mail of a domain',
-      description: 'Sums of the DMARC reports of a period, and whether the domain is ready for a stricter policy.',
-      permission: 'read_access',
-      query: periodParameters,
-      answers: [{ status: 200, description: 'The summary.', schema: dmarcSummaryAnswer }],
-      refuses: ['not_found', 'invalid_parameter'],
-    },
-    async (ctx, { query }) => {
+  }),
+  operation({
+    id: 'domains.dmarc',
+    method: 'GET',
+    path: `${path}/dmarc`,
+    tag,
+    summary: 'Read what receivers report about the mail of a domain',
+    description: 'Sums of the DMARC reports of a period, and whether the domain is ready for a stricter policy.',
+    permission: 'read_access',
+    query: periodParameters,
+    answers: [{ status: 200, description: 'The summary.', schema: dmarcSummaryAnswer }],
+    handle: async (ctx, { query }) => {
       const domain = domainIn(ctx, parts)
       const period = periodOf(query, parts.clock.now())
       const [summary, ownAddresses] = await Promise.all([readDmarcSummary(parts.db, domain, period), parts.ownAddresses()])
       return dmarcSummaryObject(domain, period, summary, { ownAddresses, firstRecord: parts.sendingDomains.firstDmarcRecord(domain) })
     },
-  ),
-  operation(
-    {
-      id: 'domains.tls',
-      method: 'GET',
-      path: `${path}/tls`,
-      tag,
-      summary: 'Read what senders report about TLS with the hosts of a domain',
-      description: 'Sums of the TLS reports (RFC 8460) of a period, about mail to the domain and to its return path.',
-      permission: 'read_access',
-      query: periodParameters,
-      answers: [{ status: 200, description: 'The summary.', schema: tlsSummaryAnswer }],
-      refuses: ['not_found', 'invalid_parameter'],
-    },
-    async (ctx, { query }) => {
+  }),
+  operation({
+    id: 'domains.tls',
+    method: 'GET',
+    path: `${path}/tls`,
+    tag,
+    summary: 'Read what senders report about TLS with the hosts of a domain',
+    description: 'Sums of the TLS reports (RFC 8460) of a period, about mail to the domain and to its return path.',
+    permission: 'read_access',
+    query: periodParameters,
+    answers: [{ status: 200, description: 'The summary.', schema: tlsSummaryAnswer }],
+    handle: async (ctx, { query }) => {
       const domain = domainIn(ctx, parts)
       const period = periodOf(query, parts.clock.now())
       return tlsSummaryObject(domain, period, await readTlsSummary(parts.db, domain, period), parts.sendingDomains.tlsReportRecord(domain))
     },
-  ),
+  }),
 ]
 
 /** Of the caller's own account; of anybody else's as if it did not exist. */

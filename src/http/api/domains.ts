@@ -22,20 +22,18 @@ const path = '/api/domains/{idOrName}'
 
 function resourceOperations(parts: DomainOperationsParts): Operation[] {
   return [
-    operation(
-      {
-        id: 'domains.create',
-        method: 'POST',
-        path: '/api/domains',
-        tag,
-        summary: 'Add a domain to send from',
-        description: 'Publish the `records` of the answer in the DNS of the domain, then ask for its verification.',
-        permission: 'full_access',
-        body: { schema: newDomain, example: { name: 'example.com' } },
-        answers: [{ status: 201, description: 'The domain with the DNS records to publish.', schema: domainSchema }],
-        refuses: ['validation_error', 'missing_required_field', 'domain_exists'],
-      },
-      async (ctx, { body }) => {
+    operation({
+      id: 'domains.create',
+      method: 'POST',
+      path: '/api/domains',
+      tag,
+      summary: 'Add a domain to send from',
+      description: 'Publish the `records` of the answer in the DNS of the domain, then ask for its verification.',
+      permission: 'full_access',
+      body: { schema: newDomain, example: { name: 'example.com' } },
+      answers: [{ status: 201, description: 'The domain with the DNS records to publish.', schema: domainSchema }],
+      refuses: ['domain_exists'],
+      handle: async (ctx, { body }) => {
         const domain = await parts.sendingDomains.add(ctx.state.submitter.accountId, body.name, {
           returnPathLabel: body.custom_return_path,
           ...settingsIn(body),
@@ -43,119 +41,102 @@ function resourceOperations(parts: DomainOperationsParts): Operation[] {
         })
         return objectOf(parts, domain)
       },
-    ),
-    operation(
-      {
-        id: 'domains.list',
-        method: 'GET',
-        path: '/api/domains',
-        tag,
-        summary: 'List domains',
-        permission: 'read_access',
-        query: pageParameters,
-        answers: [{ status: 200, description: 'A page of domains, the newest first.', schema: listOf(domainSchema) }],
-        refuses: ['invalid_parameter'],
-      },
-      (ctx, { query }) => {
+    }),
+    operation({
+      id: 'domains.list',
+      method: 'GET',
+      path: '/api/domains',
+      tag,
+      summary: 'List domains',
+      permission: 'read_access',
+      query: pageParameters,
+      answers: [{ status: 200, description: 'A page of domains, the newest first.', schema: listOf(domainSchema) }],
+      handle: (ctx, { query }) => {
         const page = pageOf(query as { limit: number | null; after: string | null; before: string | null })
         const domains = parts.sendingDomains.list(ctx.state.submitter.accountId)
         return listBody(rowsOf(domains, page), page, (domain) => objectOf(parts, domain))
       },
-    ),
-    operation(
-      {
-        id: 'domains.get',
-        method: 'GET',
-        path,
-        tag,
-        summary: 'Retrieve a domain',
-        permission: 'read_access',
-        answers: [{ status: 200, description: 'The domain.', schema: domainSchema }],
-        refuses: ['not_found'],
-      },
-      (ctx) => objectOf(parts, domainIn(ctx, parts)),
-    ),
-    operation(
-      {
-        id: 'domains.update',
-        method: 'PATCH',
-        path,
-        tag,
-        summary: 'Change the settings of a domain',
-        permission: 'full_access',
-        body: { schema: domainChanges, example: { tls: 'enforced' } },
-        answers: [{ status: 200, description: 'It is changed.', schema: domainReference }],
-        refuses: ['not_found', 'validation_error'],
-      },
-      async (ctx, { body }) => {
+    }),
+    operation({
+      id: 'domains.get',
+      method: 'GET',
+      path,
+      tag,
+      summary: 'Retrieve a domain',
+      permission: 'read_access',
+      answers: [{ status: 200, description: 'The domain.', schema: domainSchema }],
+      handle: (ctx) => objectOf(parts, domainIn(ctx, parts)),
+    }),
+    operation({
+      id: 'domains.update',
+      method: 'PATCH',
+      path,
+      tag,
+      summary: 'Change the settings of a domain',
+      permission: 'full_access',
+      body: { schema: domainChanges, example: { tls: 'enforced' } },
+      answers: [{ status: 200, description: 'It is changed.', schema: domainReference }],
+      handle: async (ctx, { body }) => {
         const { id } = await parts.sendingDomains.update(domainIn(ctx, parts).id, settingsIn(body))
         return { object: 'domain' as const, id }
       },
-    ),
-    operation(
-      {
-        id: 'domains.delete',
-        method: 'DELETE',
-        path,
-        tag,
-        summary: 'Remove a domain',
-        description:
-          'Nothing more is accepted from it, and API keys that are limited to it no longer send. Mail that was accepted ' +
-          'before is still delivered, signed with its keys: leave its DNS records in place until then.',
-        permission: 'full_access',
-        answers: [{ status: 200, description: 'It is removed.', schema: domainReference.extend({ deleted: z.literal(true) }) }],
-        refuses: ['not_found'],
-      },
-      async (ctx) => {
+    }),
+    operation({
+      id: 'domains.delete',
+      method: 'DELETE',
+      path,
+      tag,
+      summary: 'Remove a domain',
+      description:
+        'Nothing more is accepted from it, and API keys that are limited to it no longer send. Mail that was accepted ' +
+        'before is still delivered, signed with its keys: leave its DNS records in place until then.',
+      permission: 'full_access',
+      answers: [{ status: 200, description: 'It is removed.', schema: domainReference.extend({ deleted: z.literal(true) }) }],
+      handle: async (ctx) => {
         const { id } = domainIn(ctx, parts)
         await parts.sendingDomains.remove(id)
         return { object: 'domain' as const, id, deleted: true as const }
       },
-    ),
+    }),
   ]
 }
 
 function checkOperations(parts: DomainOperationsParts): Operation[] {
   return [
-    operation(
-      {
-        id: 'domains.verify',
-        method: 'POST',
-        path: `${path}/verify`,
-        tag,
-        summary: 'Look for the DNS records of a domain',
-        description: 'The check goes on behind the answer; retrieve the domain to see what was found. Once in ten seconds.',
-        permission: 'full_access',
-        body: { schema: z.object({}), optional: true },
-        answers: [{ status: 200, description: 'The check has begun.', schema: domainReference }],
-        refuses: ['not_found', 'rate_limit_exceeded'],
-      },
-      async (ctx) => {
+    operation({
+      id: 'domains.verify',
+      method: 'POST',
+      path: `${path}/verify`,
+      tag,
+      summary: 'Look for the DNS records of a domain',
+      description: 'The check goes on behind the answer; retrieve the domain to see what was found. Once in ten seconds.',
+      permission: 'full_access',
+      body: { schema: z.object({}), optional: true },
+      answers: [{ status: 200, description: 'The check has begun.', schema: domainReference }],
+      handle: async (ctx) => {
         const { id } = domainIn(ctx, parts)
         await parts.sendingDomains.beginVerification(id)
         return { object: 'domain' as const, id }
       },
-    ),
-    operation(
-      {
-        id: 'domains.rotate_dkim',
-        method: 'POST',
-        path: `${path}/dkim/rotate`,
-        tag,
-        summary: 'Make new DKIM keys',
-        description:
-          'The records of the new keys are among those of the answer. Publish them: mail is signed with the new keys once ' +
-          'they have been seen. The records of the old ones must stay until their `keep_until`.',
-        permission: 'full_access',
-        body: { schema: rotation, optional: true, example: { dkim_selector: 's2027' } },
-        answers: [{ status: 200, description: 'The domain with the records of old and new keys.', schema: domainSchema }],
-        refuses: ['not_found', 'rotation_in_progress', 'validation_error'],
-      },
-      async (ctx, { body }) => {
+    }),
+    operation({
+      id: 'domains.rotate_dkim',
+      method: 'POST',
+      path: `${path}/dkim/rotate`,
+      tag,
+      summary: 'Make new DKIM keys',
+      description:
+        'The records of the new keys are among those of the answer. Publish them: mail is signed with the new keys once ' +
+        'they have been seen. The records of the old ones must stay until their `keep_until`.',
+      permission: 'full_access',
+      body: { schema: rotation, optional: true, example: { dkim_selector: 's2027' } },
+      answers: [{ status: 200, description: 'The domain with the records of old and new keys.', schema: domainSchema }],
+      refuses: ['rotation_in_progress'],
+      handle: async (ctx, { body }) => {
         const wanted = { ...keyWishesIn(body), force: body.force ?? false }
         return objectOf(parts, await parts.sendingDomains.rotateKeys(domainIn(ctx, parts).id, wanted))
       },
-    ),
+    }),
   ]
 }
 

@@ -16,19 +16,17 @@ export interface EmailAttachmentParts {
 
 /** The files in an email, read out of the stored message in the parser's process. */
 export const emailAttachmentOperations = (parts: EmailAttachmentParts): Operation[] => [
-  operation(
-    {
-      id: 'emails.attachments',
-      method: 'GET',
-      path: '/api/emails/{id}/attachments',
-      tag: 'Emails',
-      summary: 'List the attachments of an email',
-      description: 'All of them, in the order in which they stand in the message; none once the content is no longer kept.',
-      permission: 'read_access',
-      answers: [{ status: 200, description: 'The attachments.', schema: listOf(attachmentAnswer) }],
-      refuses: ['not_found', 'invalid_message'],
-    },
-    async (ctx) => {
+  operation({
+    id: 'emails.attachments',
+    method: 'GET',
+    path: '/api/emails/{id}/attachments',
+    tag: 'Emails',
+    summary: 'List the attachments of an email',
+    description: 'All of them, in the order in which they stand in the message; none once the content is no longer kept.',
+    permission: 'read_access',
+    answers: [{ status: 200, description: 'The attachments.', schema: listOf(attachmentAnswer) }],
+    refuses: ['invalid_message'],
+    handle: async (ctx) => {
       const message = await findMessage(ctx, parts.messages)
       const attachments = await attachmentsOf(message, parts)
       return {
@@ -37,45 +35,41 @@ export const emailAttachmentOperations = (parts: EmailAttachmentParts): Operatio
         data: attachments.map((attachment, place) => attachmentObject(attachment, { message, place }, parts)),
       }
     },
-  ),
-  operation(
-    {
-      id: 'emails.attachment',
-      method: 'GET',
-      path: '/api/emails/{id}/attachments/{attachment_id}',
-      tag: 'Emails',
-      summary: 'Read about an attachment',
-      permission: 'read_access',
-      answers: [{ status: 200, description: 'The attachment without its content.', schema: attachmentAnswer }],
-      refuses: ['not_found', 'invalid_message'],
-    },
-    async (ctx) => {
+  }),
+  operation({
+    id: 'emails.attachment',
+    method: 'GET',
+    path: '/api/emails/{id}/attachments/{attachment_id}',
+    tag: 'Emails',
+    summary: 'Read about an attachment',
+    permission: 'read_access',
+    answers: [{ status: 200, description: 'The attachment without its content.', schema: attachmentAnswer }],
+    refuses: ['invalid_message'],
+    handle: async (ctx) => {
       const message = await findMessage(ctx, parts.messages)
       const place = placeOf(ctx)
       const attachment = (await attachmentsOf(message, parts))[place]
       if (!attachment) throw noAttachment()
       return attachmentObject(attachment, { message, place }, parts)
     },
-  ),
-  operation(
-    {
-      id: 'emails.attachment_content',
-      method: 'GET',
-      path: '/api/emails/{id}/attachments/{attachment_id}/content',
-      tag: 'Emails',
-      summary: 'Download an attachment',
-      permission: 'read_access',
-      answers: [
-        {
-          status: 200,
-          description: 'The content, as a file to be kept and not to be shown.',
-          schema: null,
-          mediaType: 'application/octet-stream',
-        },
-      ],
-      refuses: ['not_found', 'invalid_message'],
-    },
-    async (ctx) => {
+  }),
+  operation({
+    id: 'emails.attachment_content',
+    method: 'GET',
+    path: '/api/emails/{id}/attachments/{attachment_id}/content',
+    tag: 'Emails',
+    summary: 'Download an attachment',
+    permission: 'read_access',
+    answers: [
+      {
+        status: 200,
+        description: 'The content, as a file to be kept and not to be shown.',
+        schema: null,
+        mediaType: 'application/octet-stream',
+      },
+    ],
+    refuses: ['invalid_message'],
+    handle: async (ctx) => {
       const { id } = await findMessage(ctx, parts.messages)
       const place = placeOf(ctx)
       const load = () => parts.messages.content(id)
@@ -85,7 +79,7 @@ export const emailAttachmentOperations = (parts: EmailAttachmentParts): Operatio
       sendAsFile(ctx, parsed?.attachments[place]?.filename ?? null)
       return Buffer.concat(pieces)
     },
-  ),
+  }),
 ]
 
 async function attachmentsOf({ id }: MessageRow, { messages, messageParser }: EmailAttachmentParts): Promise<ParsedAttachment[]> {

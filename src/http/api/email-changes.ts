@@ -30,70 +30,64 @@ const rescheduleRequest = z.object({
 
 /** What can be done with an email under `/api/emails` once it was taken. */
 export const emailChangeOperations = (parts: EmailChangeParts): Operation[] => [
-  operation(
-    {
-      id: 'emails.update',
-      method: 'PATCH',
-      path: '/api/emails/{id}',
-      tag: 'Emails',
-      summary: 'Move a scheduled email to another time',
-      permission: 'sending_access',
-      sandbox: true,
-      body: { schema: rescheduleRequest, example: { scheduled_at: '2026-12-01T08:00:00Z' } },
-      answers: [{ status: 200, description: 'The email has the new time.', schema: changedEmailAnswer }],
-      refuses: ['not_found', 'invalid_state', 'account_suspended'],
-    },
-    async (ctx, { body }) => {
+  operation({
+    id: 'emails.update',
+    method: 'PATCH',
+    path: '/api/emails/{id}',
+    tag: 'Emails',
+    summary: 'Move a scheduled email to another time',
+    permission: 'sending_access',
+    sandbox: true,
+    body: { schema: rescheduleRequest, example: { scheduled_at: '2026-12-01T08:00:00Z' } },
+    answers: [{ status: 200, description: 'The email has the new time.', schema: changedEmailAnswer }],
+    refuses: ['invalid_state', 'account_suspended'],
+    handle: async (ctx, { body }) => {
       const { id } = await findOwnMessage(ctx, parts.messages)
       // A time gone by would send it.
       if (parts.isSuspended(ctx.state.submitter.accountId)) throw accountSuspended()
       await parts.waitingMail.reschedule(id, scheduleOf(body.scheduled_at, parts.clock.now()))
       return { object: 'email' as const, id }
     },
-  ),
-  operation(
-    {
-      id: 'emails.cancel',
-      method: 'POST',
-      path: '/api/emails/{id}/cancel',
-      tag: 'Emails',
-      summary: 'Cancel an email',
-      description:
-        'While it is scheduled, or while it is queued for all of its recipients and none of them is being sent to. One that is canceled already stays so.',
-      permission: 'sending_access',
-      sandbox: true,
-      answers: [{ status: 200, description: 'The email is canceled for all of its recipients.', schema: changedEmailAnswer }],
-      refuses: ['not_found', 'invalid_state'],
-    },
-    async (ctx) => {
+  }),
+  operation({
+    id: 'emails.cancel',
+    method: 'POST',
+    path: '/api/emails/{id}/cancel',
+    tag: 'Emails',
+    summary: 'Cancel an email',
+    description:
+      'While it is scheduled, or while it is queued for all of its recipients and none of them is being sent to. One that is canceled already stays so.',
+    permission: 'sending_access',
+    sandbox: true,
+    answers: [{ status: 200, description: 'The email is canceled for all of its recipients.', schema: changedEmailAnswer }],
+    refuses: ['invalid_state'],
+    handle: async (ctx) => {
       const { id, subject } = await findOwnMessage(ctx, parts.messages)
       const { accountId, sandbox } = ctx.state.submitter
       await parts.waitingMail.cancel({ id, subject, accountId, sandbox })
       return { object: 'email' as const, id }
     },
-  ),
-  operation(
-    {
-      id: 'emails.resend',
-      method: 'POST',
-      path: '/api/emails/{id}/resend',
-      tag: 'Emails',
-      summary: 'Send an email again to those whom it did not reach',
-      description:
-        'Makes a new email of the stored content, for the recipients that bounced, failed or were suppressed. Those who are on the suppression list still are left out again. An `Idempotency-Key` counts as for sending.',
-      permission: 'sending_access',
-      sandbox: true,
-      answers: [{ status: 200, description: 'The new email is queued.', schema: sentEmailAnswer }],
-      refuses: ['not_found', 'invalid_state', ...sendingRefusals],
-    },
-    async (ctx) => {
+  }),
+  operation({
+    id: 'emails.resend',
+    method: 'POST',
+    path: '/api/emails/{id}/resend',
+    tag: 'Emails',
+    summary: 'Send an email again to those whom it did not reach',
+    description:
+      'Makes a new email of the stored content, for the recipients that bounced, failed or were suppressed. Those who are on the suppression list still are left out again. An `Idempotency-Key` counts as for sending.',
+    permission: 'sending_access',
+    sandbox: true,
+    answers: [{ status: 200, description: 'The new email is queued.', schema: sentEmailAnswer }],
+    refuses: ['invalid_state', ...sendingRefusals],
+    handle: async (ctx) => {
       const idempotency = resendIdempotency(ctx)
       const { id } = await findMessage(ctx, parts.messages)
       const accepted = await parts.resend(id, { submitter: submitterOf(ctx), idempotency })
       if (accepted.replayed) ctx.set('Idempotency-Replayed', 'true')
       return sentEmailObject(accepted)
     },
-  ),
+  }),
 ]
 
 /**

@@ -51,19 +51,16 @@ const filterParameters = {
 
 /** What is told of emails under `/api/emails`. */
 export const emailReadingOperations = (parts: EmailReadingParts): Operation[] => [
-  operation(
-    {
-      id: 'emails.list',
-      method: 'GET',
-      path: '/api/emails',
-      tag: 'Emails',
-      summary: 'List emails',
-      permission: 'read_access',
-      query: { ...pageParameters, ...filterParameters },
-      answers: [{ status: 200, description: 'The emails, the newest first.', schema: listOf(emailItemAnswer) }],
-      refuses: [],
-    },
-    async (ctx, { query }) => {
+  operation({
+    id: 'emails.list',
+    method: 'GET',
+    path: '/api/emails',
+    tag: 'Emails',
+    summary: 'List emails',
+    permission: 'read_access',
+    query: { ...pageParameters, ...filterParameters },
+    answers: [{ status: 200, description: 'The emails, the newest first.', schema: listOf(emailItemAnswer) }],
+    handle: async (ctx, { query }) => {
       const { domain_id: domainId, limit, after, before, ...rest } = query
       const page = pageOf({ limit, after, before })
       const filter: MessageFilter = { domainId, ...rest }
@@ -71,57 +68,48 @@ export const emailReadingOperations = (parts: EmailReadingParts): Operation[] =>
       const related = await relatedTo(parts.messages, rows.slice(0, page.limit))
       return listBody(rows, page, (row) => emailItem(row, related(row.id)))
     },
-  ),
-  operation(
-    {
-      id: 'emails.get',
-      method: 'GET',
-      path: '/api/emails/{id}',
-      tag: 'Emails',
-      summary: 'Read an email',
-      permission: 'read_access',
-      answers: [{ status: 200, description: 'The email, and what became of it for each recipient.', schema: emailAnswer }],
-      refuses: ['not_found'],
-    },
-    async (ctx) => {
+  }),
+  operation({
+    id: 'emails.get',
+    method: 'GET',
+    path: '/api/emails/{id}',
+    tag: 'Emails',
+    summary: 'Read an email',
+    permission: 'read_access',
+    answers: [{ status: 200, description: 'The email, and what became of it for each recipient.', schema: emailAnswer }],
+    handle: async (ctx) => {
       const message = await findMessage(ctx, parts.messages)
       const [related, bodies] = await Promise.all([relatedTo(parts.messages, [message]), bodiesOf(message.id, parts)])
       return emailObject(message, related(message.id), bodies)
     },
-  ),
-  operation(
-    {
-      id: 'emails.attempts',
-      method: 'GET',
-      path: '/api/emails/{id}/attempts',
-      tag: 'Emails',
-      summary: 'List the attempts to deliver an email',
-      description: 'Each with the SMTP dialogue, and with what it means in plain words.',
-      permission: 'read_access',
-      query: pageParameters,
-      answers: [{ status: 200, description: 'The attempts, the newest first.', schema: listOf(attemptAnswer) }],
-      refuses: ['not_found'],
-    },
-    async (ctx, { query }) => {
+  }),
+  operation({
+    id: 'emails.attempts',
+    method: 'GET',
+    path: '/api/emails/{id}/attempts',
+    tag: 'Emails',
+    summary: 'List the attempts to deliver an email',
+    description: 'Each with the SMTP dialogue, and with what it means in plain words.',
+    permission: 'read_access',
+    query: pageParameters,
+    answers: [{ status: 200, description: 'The attempts, the newest first.', schema: listOf(attemptAnswer) }],
+    handle: async (ctx, { query }) => {
       const page = pageOf(query)
       const { id } = await findMessage(ctx, parts.messages)
       return listBody(await parts.messages.attempts(id, page), page, attemptObject)
     },
-  ),
-  operation(
-    {
-      id: 'emails.events',
-      method: 'GET',
-      path: '/api/emails/{id}/events',
-      tag: 'Emails',
-      summary: 'List the events of an email',
-      description: 'Those that webhooks receive, and those that only the log has.',
-      permission: 'read_access',
-      query: pageParameters,
-      answers: [{ status: 200, description: 'The events, the newest first.', schema: listOf(eventSchema) }],
-      refuses: ['not_found'],
-    },
-    async (ctx, { query }) => {
+  }),
+  operation({
+    id: 'emails.events',
+    method: 'GET',
+    path: '/api/emails/{id}/events',
+    tag: 'Emails',
+    summary: 'List the events of an email',
+    description: 'Those that webhooks receive, and those that only the log has.',
+    permission: 'read_access',
+    query: pageParameters,
+    answers: [{ status: 200, description: 'The events, the newest first.', schema: listOf(eventSchema) }],
+    handle: async (ctx, { query }) => {
       const page = pageOf(query)
       const { id } = await findMessage(ctx, parts.messages)
       const [after, before] = await Promise.all([page.after, page.before].map((edge) => placeOf(edge, id, parts.messages)))
@@ -131,7 +119,7 @@ export const emailReadingOperations = (parts: EmailReadingParts): Operation[] =>
         eventObject,
       )
     },
-  ),
+  }),
 ]
 
 /**

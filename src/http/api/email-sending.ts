@@ -49,47 +49,43 @@ const example = { from: 'App <app@example.com>', to: 'user@example.net', subject
 
 /** The ways to send emails under `/api`. */
 export const emailSendingOperations = (parts: EmailSendingParts): Operation[] => [
-  operation(
-    {
-      id: 'emails.send',
-      method: 'POST',
-      path: '/api/emails',
-      aliases: ['/api/send'],
-      tag: 'Emails',
-      summary: 'Send an email',
-      description:
-        '200 means that it is on disk and will be delivered. With an `Idempotency-Key`, a repeated request gets the first answer again for 24 hours.',
-      permission: 'sending_access',
-      sandbox: true,
-      query: strictParameter,
-      body: { schema: emailSchema, raw: true, example },
-      answers: [{ status: 200, description: 'The email is queued.', schema: sentEmailAnswer }],
-      refuses: [...emailRefusals],
-    },
-    async (ctx, { query }) =>
+  operation({
+    id: 'emails.send',
+    method: 'POST',
+    path: '/api/emails',
+    aliases: ['/api/send'],
+    tag: 'Emails',
+    summary: 'Send an email',
+    description:
+      '200 means that it is on disk and will be delivered. With an `Idempotency-Key`, a repeated request gets the first answer again for 24 hours.',
+    permission: 'sending_access',
+    sandbox: true,
+    query: strictParameter,
+    body: { schema: emailSchema, raw: true, example },
+    answers: [{ status: 200, description: 'The email is queued.', schema: sentEmailAnswer }],
+    refuses: emailRefusals,
+    handle: async (ctx, { query }) =>
       sentEmailObject(marked(ctx, await withBody(ctx, parts.bodyRoom, (body) => sendEmail(body, requestOf(ctx, query.strict), parts)))),
-  ),
-  operation(
-    {
-      id: 'emails.send_batch',
-      method: 'POST',
-      path: '/api/emails/batch',
-      tag: 'Emails',
-      summary: 'Send several emails',
-      description: `An array of 1 to ${mostEmails} emails, or \`{"emails": [...]}\`. All or none are taken, and each fault names its email by its place from 0: \`3.to\`. With the header \`x-batch-validation: permissive\` those that can be are taken, and \`errors\` tells of the others. An \`Idempotency-Key\` covers the batch as a whole.`,
-      permission: 'sending_access',
-      sandbox: true,
-      query: strictParameter,
-      body: { schema: batchSchema, raw: true, example: [example, { ...example, to: 'other@example.net' }] },
-      answers: [{ status: 200, description: 'The emails are queued.', schema: sentBatchAnswer }],
-      refuses: [...emailRefusals],
-    },
-    async (ctx, { query }) => {
+  }),
+  operation({
+    id: 'emails.send_batch',
+    method: 'POST',
+    path: '/api/emails/batch',
+    tag: 'Emails',
+    summary: 'Send several emails',
+    description: `An array of 1 to ${mostEmails} emails, or \`{"emails": [...]}\`. All or none are taken, and each fault names its email by its place from 0: \`3.to\`. With the header \`x-batch-validation: permissive\` those that can be are taken, and \`errors\` tells of the others. An \`Idempotency-Key\` covers the batch as a whole.`,
+    permission: 'sending_access',
+    sandbox: true,
+    query: strictParameter,
+    body: { schema: batchSchema, raw: true, example: [example, { ...example, to: 'other@example.net' }] },
+    answers: [{ status: 200, description: 'The emails are queued.', schema: sentBatchAnswer }],
+    refuses: emailRefusals,
+    handle: async (ctx, { query }) => {
       const mode = batchMode(ctx)
       const send = (body: Buffer) => sendBatch(body, { ...requestOf(ctx, query.strict), mode }, parts)
       return sentBatchObject(marked(ctx, await withBody(ctx, parts.bodyRoom, send)), mode)
     },
-  ),
+  }),
 ]
 
 const emails = z.array(emailSchema).min(1).max(mostEmails)

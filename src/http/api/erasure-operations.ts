@@ -51,61 +51,52 @@ Backups are not touched.`
 
 /** `/api/erasures` */
 export const erasureOperations = (parts: ErasureParts): Operation[] => [
-  operation(
-    {
-      id: 'erasures.create',
-      method: 'POST',
-      path: '/api/erasures',
-      tag: 'Erasures',
-      summary: 'Erase an address',
-      description: whatItDoes,
-      permission: 'full_access',
-      sandbox: true,
-      body: { schema: erasureRequest, example: { email: 'ann@example.com' } },
-      answers: [{ status: 202, description: 'It is under way.', schema: erasureAnswer }],
-      refuses: ['missing_required_field', 'validation_error'],
-    },
-    async (ctx, { body: { email, everywhere = false } }) => {
+  operation({
+    id: 'erasures.create',
+    method: 'POST',
+    path: '/api/erasures',
+    tag: 'Erasures',
+    summary: 'Erase an address',
+    description: whatItDoes,
+    permission: 'full_access',
+    sandbox: true,
+    body: { schema: erasureRequest, example: { email: 'ann@example.com' } },
+    answers: [{ status: 202, description: 'It is under way.', schema: erasureAnswer }],
+    handle: async (ctx, { body: { email, everywhere = false } }) => {
       if (everywhere) requirePermission(ctx, 'operator')
       const { accountId, sandbox } = ctx.state.submitter
       return erasureObject(await parts.erasures.begin(email, { accountId: everywhere ? null : accountId, sandboxOnly: sandbox }))
     },
-  ),
-  operation(
-    {
-      id: 'erasures.list',
-      method: 'GET',
-      path: '/api/erasures',
-      tag: 'Erasures',
-      summary: 'List erasures',
-      description: 'With the permission `operator` all of them, else those of the account. They do not tell the addresses.',
-      permission: 'full_access',
-      query: pageParameters,
-      answers: [{ status: 200, description: 'A page, newest first.', schema: listOf(erasureAnswer) }],
-      refuses: ['invalid_parameter'],
-    },
-    async (ctx, { query }) => {
+  }),
+  operation({
+    id: 'erasures.list',
+    method: 'GET',
+    path: '/api/erasures',
+    tag: 'Erasures',
+    summary: 'List erasures',
+    description: 'With the permission `operator` all of them, else those of the account. They do not tell the addresses.',
+    permission: 'full_access',
+    query: pageParameters,
+    answers: [{ status: 200, description: 'A page, newest first.', schema: listOf(erasureAnswer) }],
+    handle: async (ctx, { query }) => {
       const page = pageOf(query)
       return listBody(await parts.erasures.page(accountIn(ctx), page), page, erasureObject)
     },
-  ),
-  operation(
-    {
-      id: 'erasures.get',
-      method: 'GET',
-      path: '/api/erasures/{id}',
-      tag: 'Erasures',
-      summary: 'Read an erasure',
-      permission: 'full_access',
-      answers: [{ status: 200, description: 'What has been erased so far.', schema: erasureAnswer }],
-      refuses: ['not_found'],
-    },
-    async (ctx) => {
+  }),
+  operation({
+    id: 'erasures.get',
+    method: 'GET',
+    path: '/api/erasures/{id}',
+    tag: 'Erasures',
+    summary: 'Read an erasure',
+    permission: 'full_access',
+    answers: [{ status: 200, description: 'What has been erased so far.', schema: erasureAnswer }],
+    handle: async (ctx) => {
       const erasure = await parts.erasures.find(ctx.params['id'] ?? '', accountIn(ctx))
       if (erasure) return erasureObject(erasure)
       throw new SternaError('not_found', 'There is no such erasure.')
     },
-  ),
+  }),
 ]
 
 /** Whose erasures are shown; null: everybody's. */

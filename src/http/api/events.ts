@@ -30,31 +30,28 @@ const orderParameter = choiceParameter(['asc', 'desc']).meta({
 export const eventOperations = (parts: EventParts): Operation[] => [listOperation(parts), streamOperation(parts), getOperation(parts)]
 
 const listOperation = (parts: EventParts): Operation =>
-  operation(
-    {
-      id: 'events.list',
-      method: 'GET',
-      path: '/api/events',
-      tag: 'Events',
-      summary: 'List events',
-      description:
-        'The same objects that webhooks receive, in the order in which they were recorded. With `order=asc` this is a feed ' +
-        'without gaps: ask with `after` the last event that you have, for ever. An event that is no longer kept cannot be ' +
-        'continued from: that is 422 `invalid_parameter`.',
-      permission: 'read_access',
-      query: {
-        ...pageParameters,
-        order: orderParameter,
-        type: choiceParameter(publicEventTypes),
-        email_id: textParameter.meta({ description: 'Of this email only.' }),
-        to: textParameter.meta({ description: 'Of this recipient only, a bare address.' }),
-        since: timeParameter,
-        until: timeParameter,
-      },
-      answers: [{ status: 200, description: 'A page.', schema: listOf(eventAnswer) }],
-      refuses: ['invalid_parameter'],
+  operation({
+    id: 'events.list',
+    method: 'GET',
+    path: '/api/events',
+    tag: 'Events',
+    summary: 'List events',
+    description:
+      'The same objects that webhooks receive, in the order in which they were recorded. With `order=asc` this is a feed ' +
+      'without gaps: ask with `after` the last event that you have, for ever. An event that is no longer kept cannot be ' +
+      'continued from: that is 422 `invalid_parameter`.',
+    permission: 'read_access',
+    query: {
+      ...pageParameters,
+      order: orderParameter,
+      type: choiceParameter(publicEventTypes),
+      email_id: textParameter.meta({ description: 'Of this email only.' }),
+      to: textParameter.meta({ description: 'Of this recipient only, a bare address.' }),
+      since: timeParameter,
+      until: timeParameter,
     },
-    async (ctx, { query }) => {
+    answers: [{ status: 200, description: 'A page.', schema: listOf(eventAnswer) }],
+    handle: async (ctx, { query }) => {
       const scope = ctx.state.submitter
       const { limit, after, before } = pageOf(query)
       const page: FeedPage = {
@@ -67,52 +64,46 @@ const listOperation = (parts: EventParts): Operation =>
       const rows = await parts.eventFeed.page(scope, page, { type, messageId: query.email_id, to, since, until })
       return listBody(rows, { limit, after, before }, eventObject)
     },
-  )
+  })
 
 const getOperation = (parts: EventParts): Operation =>
-  operation(
-    {
-      id: 'events.get',
-      method: 'GET',
-      path: '/api/events/{id}',
-      tag: 'Events',
-      summary: 'Read an event',
-      permission: 'read_access',
-      answers: [{ status: 200, description: 'The event.', schema: eventAnswer }],
-      refuses: ['not_found'],
-    },
-    async (ctx) => {
+  operation({
+    id: 'events.get',
+    method: 'GET',
+    path: '/api/events/{id}',
+    tag: 'Events',
+    summary: 'Read an event',
+    permission: 'read_access',
+    answers: [{ status: 200, description: 'The event.', schema: eventAnswer }],
+    handle: async (ctx) => {
       const row = await parts.eventFeed.find(ctx.state.submitter, ctx.params.id ?? '')
       if (!row) throw new SternaError('not_found', 'There is no event with this id, or no longer.')
       return eventObject(row)
     },
-  )
+  })
 
 const streamOperation = (parts: EventParts): Operation =>
-  operation(
-    {
-      id: 'events.stream',
-      method: 'GET',
-      path: '/api/events/stream',
-      tag: 'Events',
-      summary: 'Follow events as they happen',
-      description:
-        'Server-sent events: `id` is the id of the event, `event` its type, `data` the object that webhooks receive. It begins ' +
-        'behind the event named by the header `Last-Event-ID`, which browsers send when they connect again, or by `after`; ' +
-        'without either, now. None is left out and none comes twice.',
-      permission: 'read_access',
-      query: { after: textParameter.meta({ description: 'Begins behind this event; the header `Last-Event-ID` comes before it.' }) },
-      answers: [{ status: 200, description: 'A stream that does not end by itself.', schema: null, mediaType: 'text/event-stream' }],
-      refuses: ['invalid_parameter', 'rate_limit_exceeded', 'service_unavailable'],
-    },
-    async (ctx, { query }) => {
+  operation({
+    id: 'events.stream',
+    method: 'GET',
+    path: '/api/events/stream',
+    tag: 'Events',
+    summary: 'Follow events as they happen',
+    description:
+      'Server-sent events: `id` is the id of the event, `event` its type, `data` the object that webhooks receive. It begins ' +
+      'behind the event named by the header `Last-Event-ID`, which browsers send when they connect again, or by `after`; ' +
+      'without either, now. None is left out and none comes twice.',
+    permission: 'read_access',
+    query: { after: textParameter.meta({ description: 'Begins behind this event; the header `Last-Event-ID` comes before it.' }) },
+    answers: [{ status: 200, description: 'A stream that does not end by itself.', schema: null, mediaType: 'text/event-stream' }],
+    handle: async (ctx, { query }) => {
       const { accountId, sandbox } = ctx.state.submitter
       const scope = { accountId, sandbox }
       const lastId = ctx.get('Last-Event-ID') || query.after
       const after = (await placeOf(parts, scope, lastId)) ?? (await parts.eventFeed.end())
       answerWith(ctx, await parts.eventStreams.open({ scope, after, isAllowed: () => isInForce(ctx, parts) }))
     },
-  )
+  })
 
 function answerWith(ctx: ApiContext, stream: EventStream): void {
   // The client may have left meanwhile.

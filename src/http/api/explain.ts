@@ -47,20 +47,17 @@ const explanation = z
 
 /** `/api/explain` */
 export const explainOperations = (parts: ExplainOperationParts): Operation[] => [
-  operation(
-    {
-      id: 'explain.address',
-      method: 'GET',
-      path: '/api/explain',
-      tag: 'Operation',
-      summary: 'Tell what would happen to mail for an address',
-      description: 'Names are looked up, but nobody is connected to.',
-      permission: 'operator',
-      query: { to: textParameter.meta({ description: 'The address.', required: true }) },
-      answers: [{ status: 200, description: 'Where it would go, and what stands in its way.', schema: explanation }],
-      refuses: ['invalid_parameter'],
-    },
-    async (_, { query: { to } }) => {
+  operation({
+    id: 'explain.address',
+    method: 'GET',
+    path: '/api/explain',
+    tag: 'Operation',
+    summary: 'Tell what would happen to mail for an address',
+    description: 'Names are looked up, but nobody is connected to.',
+    permission: 'operator',
+    query: { to: textParameter.meta({ description: 'The address.', required: true }) },
+    answers: [{ status: 200, description: 'Where it would go, and what stands in its way.', schema: explanation }],
+    handle: async (_, { query: { to } }) => {
       const parsed = parseAddress(to ?? '')
       if (!parsed.ok) throw new SternaError('invalid_parameter', `The parameter to must be an address. ${parsed.fault}`)
       const { next, reason, hosts, viaSmarthost, tlsEnforcedBy, suppressions, queue } = await parts.explain(parsed)
@@ -83,5 +80,5 @@ export const explainOperations = (parts: ExplainOperationParts): Operation[] => 
         queue: queue && destinationObject(queue),
       }
     },
-  ),
+  }),
 ]

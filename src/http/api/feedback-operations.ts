@@ -75,59 +75,50 @@ const detailAnswer = reportAnswer
 
 /** `/api/feedback`: what came back by mail, and what came of it. */
 export const feedbackOperations = (parts: FeedbackOperationParts): Operation[] => [
-  operation(
-    {
-      id: 'feedback.list',
-      method: 'GET',
-      path: '/api/feedback',
-      tag: 'Feedback',
-      summary: 'List what came back by mail',
-      description:
-        'Bounces, complaints and other reports. With the permission `operator` all of them, else those that are about email of the account.',
-      permission: 'read_access',
-      query: {
-        ...pageParameters,
-        purpose: choiceParameter(reportPurposes),
-        result: choiceParameter(reportResults),
-        email_id: textParameter.meta({ description: 'Only what is about this email.' }),
-      },
-      answers: [{ status: 200, description: 'A page, newest first.', schema: listOf(reportAnswer) }],
-      refuses: ['invalid_parameter'],
+  operation({
+    id: 'feedback.list',
+    method: 'GET',
+    path: '/api/feedback',
+    tag: 'Feedback',
+    summary: 'List what came back by mail',
+    description:
+      'Bounces, complaints and other reports. With the permission `operator` all of them, else those that are about email of the account.',
+    permission: 'read_access',
+    query: {
+      ...pageParameters,
+      purpose: choiceParameter(reportPurposes),
+      result: choiceParameter(reportResults),
+      email_id: textParameter.meta({ description: 'Only what is about this email.' }),
     },
-    async (ctx, { query }) => {
+    answers: [{ status: 200, description: 'A page, newest first.', schema: listOf(reportAnswer) }],
+    handle: async (ctx, { query }) => {
       const page = pageOf(query)
       const { purpose, result, email_id: messageId } = query
       const rows = await parts.reportList.page({ accountId: accountIn(ctx), purpose, result, messageId }, page)
       return listBody(rows, page, reportObject)
     },
-  ),
-  operation(
-    {
-      id: 'feedback.get',
-      method: 'GET',
-      path: '/api/feedback/{id}',
-      tag: 'Feedback',
-      summary: 'Read what came back by mail, and what it says',
-      permission: 'read_access',
-      answers: [{ status: 200, description: 'The report.', schema: detailAnswer }],
-      refuses: ['not_found'],
-    },
-    async (ctx) => reportDetailObject(await findReport(ctx, parts)),
-  ),
-  operation(
-    {
-      id: 'feedback.content',
-      method: 'GET',
-      path: '/api/feedback/{id}/content',
-      tag: 'Feedback',
-      summary: 'Download what came back by mail, as it came',
-      permission: 'operator',
-      answers: [
-        { status: 200, description: 'The message, as a file to be kept and not to be shown.', schema: null, mediaType: 'message/rfc822' },
-      ],
-      refuses: ['not_found'],
-    },
-    async (ctx) => {
+  }),
+  operation({
+    id: 'feedback.get',
+    method: 'GET',
+    path: '/api/feedback/{id}',
+    tag: 'Feedback',
+    summary: 'Read what came back by mail, and what it says',
+    permission: 'read_access',
+    answers: [{ status: 200, description: 'The report.', schema: detailAnswer }],
+    handle: async (ctx) => reportDetailObject(await findReport(ctx, parts)),
+  }),
+  operation({
+    id: 'feedback.content',
+    method: 'GET',
+    path: '/api/feedback/{id}/content',
+    tag: 'Feedback',
+    summary: 'Download what came back by mail, as it came',
+    permission: 'operator',
+    answers: [
+      { status: 200, description: 'The message, as a file to be kept and not to be shown.', schema: null, mediaType: 'message/rfc822' },
+    ],
+    handle: async (ctx) => {
       const { id } = await findReport(ctx, parts)
       const content = await parts.reports.content(id)
       if (!content) throw new SternaError('not_found', 'The content of this report is no longer kept.')
@@ -139,7 +130,7 @@ export const feedbackOperations = (parts: FeedbackOperationParts): Operation[] =
       })
       return Buffer.from(content)
     },
-  ),
+  }),
 ]
 
 /** Whose reports are shown; null: everybody's. */

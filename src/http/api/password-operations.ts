@@ -27,22 +27,20 @@ const refuses = ['invalid_session', 'foreign_origin', 'invalid_credentials', 'ra
 
 /** What people change about how they log in. */
 export const passwordOperations = ({ people, entry }: PasswordParts): Operation[] => [
-  operation(
-    {
-      ...shared,
-      id: 'session.password',
-      path: '/session/password',
-      summary: 'Change your password',
-      description: 'Your other sessions end.',
-      body: {
-        schema: z.object({ password, new_password: z.string().max(1000) }),
-        limit: smallBodyLimit,
-        example: { password: 'correct horse battery', new_password: 'another horse staple' },
-      },
-      answers: [{ status: 200, description: 'You.', schema: userAnswer }],
-      refuses: [...refuses, 'validation_error'],
+  operation({
+    ...shared,
+    id: 'session.password',
+    path: '/session/password',
+    summary: 'Change your password',
+    description: 'Your other sessions end.',
+    body: {
+      schema: z.object({ password, new_password: z.string().max(1000) }),
+      limit: smallBodyLimit,
+      example: { password: 'correct horse battery', new_password: 'another horse staple' },
     },
-    async (ctx, { body }) => {
+    answers: [{ status: 200, description: 'You.', schema: userAnswer }],
+    refuses: refuses,
+    handle: async (ctx, { body }) => {
       entry.checkOrigin(ctx)
       const { session, user } = entry.current(ctx)
       const shown = await people.login.confirm(user.id, body.password, ctx.state.clientAddress)
@@ -51,58 +49,52 @@ export const passwordOperations = ({ people, entry }: PasswordParts): Operation[
       await entry.record(ctx, user, { operation: 'session.password', objectId: user.id })
       return userObject(people.users.get(user.id))
     },
-  ),
-  operation(
-    {
-      ...shared,
-      id: 'session.totp_begin',
-      path: '/session/totp',
-      summary: 'Begin with a second factor',
-      description: 'It is asked for once a code of it was confirmed.',
-      body: { schema: z.object({ password }), limit: smallBodyLimit, example: { password: 'correct horse battery' } },
-      answers: [{ status: 200, description: 'The secret for the app.', schema: secretAnswer }],
-      refuses: [...refuses, 'invalid_state'],
-    },
-    async (ctx, { body }) => {
+  }),
+  operation({
+    ...shared,
+    id: 'session.totp_begin',
+    path: '/session/totp',
+    summary: 'Begin with a second factor',
+    description: 'It is asked for once a code of it was confirmed.',
+    body: { schema: z.object({ password }), limit: smallBodyLimit, example: { password: 'correct horse battery' } },
+    answers: [{ status: 200, description: 'The secret for the app.', schema: secretAnswer }],
+    refuses: [...refuses, 'invalid_state'],
+    handle: async (ctx, { body }) => {
       entry.checkOrigin(ctx)
       const { user } = entry.current(ctx)
       await people.login.confirm(user.id, body.password, ctx.state.clientAddress)
       return { object: 'totp' as const, ...(await people.secondFactors.begin(user.id)) }
     },
-  ),
-  operation(
-    {
-      ...shared,
-      id: 'session.totp_confirm',
-      path: '/session/totp/confirm',
-      summary: 'Turn the second factor on',
-      body: {
-        schema: z.object({ code: z.string().max(100).describe('As the app shows it.') }),
-        limit: smallBodyLimit,
-        example: { code: '123456' },
-      },
-      answers: [{ status: 200, description: 'Recovery codes for when the app is lost.', schema: codesAnswer }],
-      refuses: [...refuses, 'invalid_state'],
+  }),
+  operation({
+    ...shared,
+    id: 'session.totp_confirm',
+    path: '/session/totp/confirm',
+    summary: 'Turn the second factor on',
+    body: {
+      schema: z.object({ code: z.string().max(100).describe('As the app shows it.') }),
+      limit: smallBodyLimit,
+      example: { code: '123456' },
     },
-    async (ctx, { body }) => {
+    answers: [{ status: 200, description: 'Recovery codes for when the app is lost.', schema: codesAnswer }],
+    refuses: [...refuses, 'invalid_state'],
+    handle: async (ctx, { body }) => {
       entry.checkOrigin(ctx)
       const { user } = entry.current(ctx)
       const codes = await people.secondFactors.confirm(user.id, body.code)
       await entry.record(ctx, user, { operation: 'session.totp_confirm', objectId: user.id })
       return { object: 'totp' as const, recovery_codes: codes }
     },
-  ),
-  operation(
-    {
-      ...shared,
-      id: 'session.totp_remove',
-      path: '/session/totp/remove',
-      summary: 'Turn the second factor off',
-      body: { schema: z.object({ password }), limit: smallBodyLimit, example: { password: 'correct horse battery' } },
-      answers: [{ status: 200, description: 'You.', schema: userAnswer }],
-      refuses: [...refuses],
-    },
-    async (ctx, { body }) => {
+  }),
+  operation({
+    ...shared,
+    id: 'session.totp_remove',
+    path: '/session/totp/remove',
+    summary: 'Turn the second factor off',
+    body: { schema: z.object({ password }), limit: smallBodyLimit, example: { password: 'correct horse battery' } },
+    answers: [{ status: 200, description: 'You.', schema: userAnswer }],
+    refuses: refuses,
+    handle: async (ctx, { body }) => {
       entry.checkOrigin(ctx)
       const { user } = entry.current(ctx)
       await people.login.confirm(user.id, body.password, ctx.state.clientAddress)
@@ -110,5 +102,5 @@ export const passwordOperations = ({ people, entry }: PasswordParts): Operation[
       await entry.record(ctx, user, { operation: 'session.totp_remove', objectId: user.id })
       return userObject(people.users.get(user.id))
     },
-  ),
+  }),
 ]

@@ -88,47 +88,41 @@ const recipientObject = (entry: QueueEntry) => ({
 export const queueOperations = (parts: QueueParts): Operation[] => [...readOperations(parts), ...changeOperations(parts)]
 
 const readOperations = (parts: QueueParts): Operation[] => [
-  operation(
-    {
-      id: 'queue.list',
-      method: 'GET',
-      path: '/api/queue',
-      tag: 'Operation',
-      summary: 'List what waits, by destination',
-      permission: 'operator',
-      query: {
-        limit: pageParameters.limit,
-        after: textParameter.meta({ description: 'Continues behind this domain.' }),
-        before: textParameter.meta({ description: 'The page that ends before this domain.' }),
-      },
-      answers: [{ status: 200, description: 'The destinations by name.', schema: overviewAnswer }],
-      refuses: ['invalid_parameter'],
+  operation({
+    id: 'queue.list',
+    method: 'GET',
+    path: '/api/queue',
+    tag: 'Operation',
+    summary: 'List what waits, by destination',
+    permission: 'operator',
+    query: {
+      limit: pageParameters.limit,
+      after: textParameter.meta({ description: 'Continues behind this domain.' }),
+      before: textParameter.meta({ description: 'The page that ends before this domain.' }),
     },
-    async (_, { query }) => {
+    answers: [{ status: 200, description: 'The destinations by name.', schema: overviewAnswer }],
+    handle: async (_, { query }) => {
       const page = pageOf(query)
       const list = listBody(await parts.queueAdmin.page(page), page, destinationObject)
       return { ...list, overdue_seconds: Math.floor(parts.queue.overdueMs / 1000) }
     },
-  ),
-  operation(
-    {
-      id: 'queue.get',
-      method: 'GET',
-      path: '/api/queue/{domain}',
-      tag: 'Operation',
-      summary: 'Read what waits for a destination',
-      permission: 'operator',
-      answers: [{ status: 200, description: 'The destination with its first recipients.', schema: detailAnswer }],
-      refuses: ['not_found'],
-    },
-    async (ctx) => {
+  }),
+  operation({
+    id: 'queue.get',
+    method: 'GET',
+    path: '/api/queue/{domain}',
+    tag: 'Operation',
+    summary: 'Read what waits for a destination',
+    permission: 'operator',
+    answers: [{ status: 200, description: 'The destination with its first recipients.', schema: detailAnswer }],
+    handle: async (ctx) => {
       const domain = domainIn(ctx)
       const queue = await parts.queueAdmin.destination(domain)
       if (!queue) throw new SternaError('not_found', `Nothing waits for "${domain}".`)
       const recipients = await parts.queueAdmin.show(domain)
       return { ...destinationObject(queue), recipients: recipients.map(recipientObject) }
     },
-  ),
+  }),
 ]
 
 const changes = [
@@ -139,50 +133,45 @@ const changes = [
 
 const changeOperations = (parts: QueueParts): Operation[] => [
   ...changes.map(([verb, summary, description]) =>
-    operation(
-      {
-        id: `queue.${verb}`,
-        method: 'POST',
-        path: `/api/queue/{domain}/${verb}`,
-        tag: 'Operation',
-        summary,
-        description,
-        permission: 'operator',
-        answers: [{ status: 200, description: 'It is so.', schema: changeAnswer }],
-        refuses: ['not_found', 'invalid_state'],
-      },
-      async (ctx) => {
+    operation({
+      id: `queue.${verb}`,
+      method: 'POST',
+      path: `/api/queue/{domain}/${verb}`,
+      tag: 'Operation',
+      summary,
+      description,
+      permission: 'operator',
+      answers: [{ status: 200, description: 'It is so.', schema: changeAnswer }],
+      refuses: ['invalid_state'],
+      handle: async (ctx) => {
         const destination = domainIn(ctx)
         return { object: 'queue_change' as const, destination, recipients: await parts.queueAdmin[verb](destination) }
       },
-    ),
+    }),
   ),
-  operation(
-    {
-      id: 'queue.bounce',
-      method: 'POST',
-      path: '/api/queue/{domain}/bounce',
-      tag: 'Operation',
-      summary: 'Give up what waits',
-      description: 'A soft bounce for each recipient, held or not. What is being tried or scheduled for later goes on.',
-      permission: 'operator',
-      answers: [
-        {
-          status: 200,
-          description: 'It is given up.',
-          schema: changeAnswer
-            .extend({ has_more: z.boolean().describe('True where more may wait: send the request again.') })
-            .meta({ id: 'QueueBounce' }),
-        },
-      ],
-      refuses: ['not_found'],
-    },
-    async (ctx) => {
+  operation({
+    id: 'queue.bounce',
+    method: 'POST',
+    path: '/api/queue/{domain}/bounce',
+    tag: 'Operation',
+    summary: 'Give up what waits',
+    description: 'A soft bounce for each recipient, held or not. What is being tried or scheduled for later goes on.',
+    permission: 'operator',
+    answers: [
+      {
+        status: 200,
+        description: 'It is given up.',
+        schema: changeAnswer
+          .extend({ has_more: z.boolean().describe('True where more may wait: send the request again.') })
+          .meta({ id: 'QueueBounce' }),
+      },
+    ],
+    handle: async (ctx) => {
       const destination = domainIn(ctx)
       const { recipients, hasMore } = await parts.queueAdmin.bounce(destination)
       return { object: 'queue_change' as const, destination, recipients, has_more: hasMore }
     },
-  ),
+  }),
 ]
 
 /** @throws SternaError `not_found`; an id of an email would be understood further in, and mean something else than it says */

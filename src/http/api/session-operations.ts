@@ -52,26 +52,17 @@ const shared = { tag: 'Session', permission: null } as const
  * exchanged for.
  */
 export const sessionOperations = (parts: SessionParts): Operation[] => [
-  operation(
-    {
-      ...shared,
-      id: 'session.create',
-      method: 'POST',
-      path: '/session',
-      summary: 'Log in',
-      description: 'The answer sets the cookie of the session.',
-      body: { schema: credentials, limit: smallBodyLimit, example: { email: 'ann@example.com', password: 'correct horse battery' } },
-      answers: [{ status: 200, description: 'The session.', schema: sessionAnswer }],
-      refuses: [
-        'invalid_credentials',
-        'invalid_session',
-        'second_factor_required',
-        'foreign_origin',
-        'rate_limit_exceeded',
-        'service_unavailable',
-      ],
-    },
-    async (ctx, { body }) => {
+  operation({
+    ...shared,
+    id: 'session.create',
+    method: 'POST',
+    path: '/session',
+    summary: 'Log in',
+    description: 'The answer sets the cookie of the session.',
+    body: { schema: credentials, limit: smallBodyLimit, example: { email: 'ann@example.com', password: 'correct horse battery' } },
+    answers: [{ status: 200, description: 'The session.', schema: sessionAnswer }],
+    refuses: ['invalid_credentials', 'invalid_session', 'second_factor_required', 'foreign_origin', 'rate_limit_exceeded'],
+    handle: async (ctx, { body }) => {
       const { entry, login, refusedLogins } = parts
       entry.checkOrigin(ctx)
       ctx.set('Cache-Control', 'no-store')
@@ -85,91 +76,81 @@ export const sessionOperations = (parts: SessionParts): Operation[] => [
       await entry.record(ctx, user, { operation: 'session.create', objectId: session.id })
       return sessionObject(session, user)
     },
-  ),
-  operation(
-    {
-      ...shared,
-      id: 'session.get',
-      method: 'GET',
-      path: '/session',
-      summary: 'Tell who is logged in',
-      answers: [{ status: 200, description: 'The session.', schema: sessionAnswer }],
-      refuses: ['invalid_session'],
-    },
-    (ctx) => {
+  }),
+  operation({
+    ...shared,
+    id: 'session.get',
+    method: 'GET',
+    path: '/session',
+    summary: 'Tell who is logged in',
+    answers: [{ status: 200, description: 'The session.', schema: sessionAnswer }],
+    refuses: ['invalid_session'],
+    handle: (ctx) => {
       const { session, user } = parts.entry.current(ctx)
       return sessionObject(session, user)
     },
-  ),
-  operation(
-    {
-      ...shared,
-      id: 'session.token',
-      method: 'POST',
-      path: '/session/token',
-      summary: 'Get a token for the API',
-      description: 'It works for 15 minutes, as `Authorization: Bearer`, with the rights of the user.',
-      body: { schema: tokenWish, limit: smallBodyLimit, optional: true },
-      answers: [{ status: 200, description: 'The token.', schema: tokenAnswer }],
-      refuses: ['invalid_session', 'foreign_origin'],
-    },
-    async (ctx, { body }) => {
+  }),
+  operation({
+    ...shared,
+    id: 'session.token',
+    method: 'POST',
+    path: '/session/token',
+    summary: 'Get a token for the API',
+    description: 'It works for 15 minutes, as `Authorization: Bearer`, with the rights of the user.',
+    body: { schema: tokenWish, limit: smallBodyLimit, optional: true },
+    answers: [{ status: 200, description: 'The token.', schema: tokenAnswer }],
+    refuses: ['invalid_session', 'foreign_origin'],
+    handle: async (ctx, { body }) => {
       parts.entry.checkOrigin(ctx)
       const { session } = parts.entry.current(ctx)
       const { token, sandbox, expiresAt } = await parts.sessions.exchange(session, body)
       return { object: 'session_token' as const, token, sandbox, expires_at: isoTime(expiresAt) }
     },
-  ),
+  }),
   ...endingOperations(parts),
 ]
 
 const endingOperations = (parts: SessionParts): Operation[] => [
-  operation(
-    {
-      ...shared,
-      id: 'session.delete',
-      method: 'DELETE',
-      path: '/session',
-      summary: 'Log out',
-      description: 'The tokens of the session end with it.',
-      answers: [{ status: 200, description: 'The session has ended.', schema: endedAnswer }],
-      refuses: ['invalid_session', 'foreign_origin'],
-    },
-    async (ctx) => {
+  operation({
+    ...shared,
+    id: 'session.delete',
+    method: 'DELETE',
+    path: '/session',
+    summary: 'Log out',
+    description: 'The tokens of the session end with it.',
+    answers: [{ status: 200, description: 'The session has ended.', schema: endedAnswer }],
+    refuses: ['invalid_session', 'foreign_origin'],
+    handle: async (ctx) => {
       parts.entry.checkOrigin(ctx)
       const { session, user } = parts.entry.current(ctx)
       await parts.entry.end(ctx, session)
       await parts.entry.record(ctx, user, { operation: 'session.delete', objectId: session.id })
       return { object: 'session' as const, id: session.id, deleted: true as const }
     },
-  ),
-  operation(
-    {
-      ...shared,
-      id: 'session.list',
-      method: 'GET',
-      path: '/session/all',
-      summary: 'List your sessions',
-      answers: [{ status: 200, description: 'All of them, the oldest first.', schema: listOf(sessionItem) }],
-      refuses: ['invalid_session'],
-    },
-    (ctx) => {
+  }),
+  operation({
+    ...shared,
+    id: 'session.list',
+    method: 'GET',
+    path: '/session/all',
+    summary: 'List your sessions',
+    answers: [{ status: 200, description: 'All of them, the oldest first.', schema: listOf(sessionItem) }],
+    refuses: ['invalid_session'],
+    handle: (ctx) => {
       const { session: own, user } = parts.entry.current(ctx)
       const data = parts.sessions.list(user.id).map((session) => ({ ...fieldsOf(session), current: session.id === own.id }))
       return { object: 'list' as const, has_more: false, data }
     },
-  ),
-  operation(
-    {
-      ...shared,
-      id: 'session.revoke',
-      method: 'DELETE',
-      path: '/session/all/{id}',
-      summary: 'End one of your sessions',
-      answers: [{ status: 200, description: 'The session has ended.', schema: endedAnswer }],
-      refuses: ['invalid_session', 'foreign_origin', 'not_found'],
-    },
-    async (ctx) => {
+  }),
+  operation({
+    ...shared,
+    id: 'session.revoke',
+    method: 'DELETE',
+    path: '/session/all/{id}',
+    summary: 'End one of your sessions',
+    answers: [{ status: 200, description: 'The session has ended.', schema: endedAnswer }],
+    refuses: ['invalid_session', 'foreign_origin', 'not_found'],
+    handle: async (ctx) => {
       parts.entry.checkOrigin(ctx)
       const { user } = parts.entry.current(ctx)
       const session = parts.sessions.list(user.id).find(({ id }) => id === ctx.params['id'])
@@ -178,7 +159,7 @@ const endingOperations = (parts: SessionParts): Operation[] => [
       await parts.entry.record(ctx, user, { operation: 'session.revoke', objectId: session.id })
       return { object: 'session' as const, id: session.id, deleted: true as const }
     },
-  ),
+  }),
 ]
 
 const fieldsOf = (session: Session) => ({

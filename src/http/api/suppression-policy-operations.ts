@@ -40,38 +40,32 @@ const policyChanges = z.object({
 
 /** `/api/accounts/{id}/suppression-policy`: what an account has in place of the settings. */
 export const suppressionPolicyOperations = (parts: SuppressionPolicyParts): Operation[] => [
-  operation(
-    {
-      id: 'suppression_policy.get',
-      method: 'GET',
-      path: '/api/accounts/{id}/suppression-policy',
-      tag: 'Accounts',
-      summary: 'Read what puts an address on the suppression list of an account',
-      permission: 'operator',
-      answers: [{ status: 200, description: 'What holds for the account.', schema: policyAnswer }],
-      refuses: ['not_found'],
-    },
-    (ctx) => policyObject(accountOf(ctx, parts).id, parts),
-  ),
-  operation(
-    {
-      id: 'suppression_policy.update',
-      method: 'PATCH',
-      path: '/api/accounts/{id}/suppression-policy',
-      tag: 'Accounts',
-      summary: 'Change what puts an address on the suppression list of an account',
-      description: 'It holds for what happens from then on; entries that are there stay as they are.',
-      permission: 'operator',
-      body: { schema: policyChanges, example: { soft_bounces: 5, expiry_seconds: 7_776_000 } },
-      answers: [{ status: 200, description: 'What holds for the account.', schema: policyAnswer }],
-      refuses: ['not_found', 'validation_error'],
-    },
-    async (ctx, { body }) => {
+  operation({
+    id: 'suppression_policy.get',
+    method: 'GET',
+    path: '/api/accounts/{id}/suppression-policy',
+    tag: 'Accounts',
+    summary: 'Read what puts an address on the suppression list of an account',
+    permission: 'operator',
+    answers: [{ status: 200, description: 'What holds for the account.', schema: policyAnswer }],
+    handle: (ctx) => policyObject(accountOf(ctx, parts).id, parts),
+  }),
+  operation({
+    id: 'suppression_policy.update',
+    method: 'PATCH',
+    path: '/api/accounts/{id}/suppression-policy',
+    tag: 'Accounts',
+    summary: 'Change what puts an address on the suppression list of an account',
+    description: 'It holds for what happens from then on; entries that are there stay as they are.',
+    permission: 'operator',
+    body: { schema: policyChanges, example: { soft_bounces: 5, expiry_seconds: 7_776_000 } },
+    answers: [{ status: 200, description: 'What holds for the account.', schema: policyAnswer }],
+    handle: async (ctx, { body }) => {
       const { id: accountId } = accountOf(ctx, parts)
       await parts.suppressionPolicies.change(accountId, changesIn(body))
       return policyObject(accountId, parts)
     },
-  ),
+  }),
 ]
 
 function changesIn({ hard_bounces, complaints, soft_bounces, expiry_seconds }: z.output<typeof policyChanges>) {

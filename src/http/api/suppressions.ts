@@ -76,125 +76,107 @@ export const suppressionOperations = (parts: SuppressionParts): Operation[] => [
 ]
 
 const additionOperations = (parts: SuppressionParts): Operation[] => [
-  operation(
-    {
-      id: 'suppressions.create',
-      method: 'POST',
-      path: '/api/suppressions',
-      tag: 'Suppressions',
-      summary: 'Suppress an address, or several',
-      description: 'Mail to it is accepted, but not sent: its recipient is `suppressed`. To add an address again changes nothing.',
-      permission: 'full_access',
-      sandbox: true,
-      body: { schema: additionRequest, example: { email: 'ann@example.com' } },
-      answers: [
-        { status: 201, description: 'The entry; with `emails` one for each, in the same order.', schema: z.union([reference, references]) },
-      ],
-      refuses: ['missing_required_field', 'validation_error'],
-    },
-    async (ctx, { body }) => {
+  operation({
+    id: 'suppressions.create',
+    method: 'POST',
+    path: '/api/suppressions',
+    tag: 'Suppressions',
+    summary: 'Suppress an address, or several',
+    description: 'Mail to it is accepted, but not sent: its recipient is `suppressed`. To add an address again changes nothing.',
+    permission: 'full_access',
+    sandbox: true,
+    body: { schema: additionRequest, example: { email: 'ann@example.com' } },
+    answers: [
+      { status: 201, description: 'The entry; with `emails` one for each, in the same order.', schema: z.union([reference, references]) },
+    ],
+    handle: async (ctx, { body }) => {
       const wanted = body.emails ?? [body.email!]
       const data = (await parts.suppressions.add(ctx.state.submitter, wanted, body.reason ?? null)).map(referenceTo)
       return body.emails ? { data } : data[0]!
     },
-  ),
-  operation(
-    {
-      id: 'suppressions.create_batch',
-      method: 'POST',
-      path: '/api/suppressions/batch/add',
-      tag: 'Suppressions',
-      summary: 'Suppress many addresses',
-      permission: 'full_access',
-      sandbox: true,
-      body: { schema: batchAdditionRequest, example: { emails: ['ann@example.com', 'bob@example.com'] } },
-      answers: [{ status: 201, description: 'An entry for each address, in the same order.', schema: references }],
-      refuses: ['missing_required_field', 'validation_error'],
-    },
-    async (ctx, { body }) => ({
+  }),
+  operation({
+    id: 'suppressions.create_batch',
+    method: 'POST',
+    path: '/api/suppressions/batch/add',
+    tag: 'Suppressions',
+    summary: 'Suppress many addresses',
+    permission: 'full_access',
+    sandbox: true,
+    body: { schema: batchAdditionRequest, example: { emails: ['ann@example.com', 'bob@example.com'] } },
+    answers: [{ status: 201, description: 'An entry for each address, in the same order.', schema: references }],
+    handle: async (ctx, { body }) => ({
       data: (await parts.suppressions.add(ctx.state.submitter, body.emails, body.reason ?? null)).map(referenceTo),
     }),
-  ),
+  }),
 ]
 
 const readingOperations = (parts: SuppressionParts): Operation[] => [
-  operation(
-    {
-      id: 'suppressions.list',
-      method: 'GET',
-      path: '/api/suppressions',
-      tag: 'Suppressions',
-      summary: 'List suppressions',
-      permission: 'read_access',
-      query: { ...pageParameters, origin: choiceParameter(suppressionOrigins) },
-      answers: [{ status: 200, description: 'A page, newest first.', schema: listOf(suppressionAnswer) }],
-      refuses: ['invalid_parameter'],
-    },
-    async (ctx, { query }) => {
+  operation({
+    id: 'suppressions.list',
+    method: 'GET',
+    path: '/api/suppressions',
+    tag: 'Suppressions',
+    summary: 'List suppressions',
+    permission: 'read_access',
+    query: { ...pageParameters, origin: choiceParameter(suppressionOrigins) },
+    answers: [{ status: 200, description: 'A page, newest first.', schema: listOf(suppressionAnswer) }],
+    handle: async (ctx, { query }) => {
       const page = pageOf(query)
       return listBody(await parts.suppressions.page(ctx.state.submitter, query.origin, page), page, suppressionObject)
     },
-  ),
-  operation(
-    {
-      id: 'suppressions.get',
-      method: 'GET',
-      path: '/api/suppressions/{idOrEmail}',
-      tag: 'Suppressions',
-      summary: 'Read a suppression',
-      description: 'By its id or its address. Of an address that is on the list for several reasons, the one that stops most.',
-      permission: 'read_access',
-      answers: [{ status: 200, description: 'The entry.', schema: suppressionAnswer }],
-      refuses: ['not_found'],
-    },
-    async (ctx) => {
+  }),
+  operation({
+    id: 'suppressions.get',
+    method: 'GET',
+    path: '/api/suppressions/{idOrEmail}',
+    tag: 'Suppressions',
+    summary: 'Read a suppression',
+    description: 'By its id or its address. Of an address that is on the list for several reasons, the one that stops most.',
+    permission: 'read_access',
+    answers: [{ status: 200, description: 'The entry.', schema: suppressionAnswer }],
+    handle: async (ctx) => {
       const row = await parts.suppressions.find(ctx.state.submitter, ctx.params.idOrEmail ?? '')
       if (!row) throw notListed()
       return suppressionObject(row)
     },
-  ),
+  }),
 ]
 
 const removalOperations = (parts: SuppressionParts): Operation[] => [
-  operation(
-    {
-      id: 'suppressions.delete',
-      method: 'DELETE',
-      path: '/api/suppressions/{idOrEmail}',
-      tag: 'Suppressions',
-      summary: 'Remove a suppression',
-      description: 'By its id, or by address all that there is of it: from then on mail is sent to it again.',
-      permission: 'full_access',
-      sandbox: true,
-      answers: [{ status: 200, description: 'It is removed.', schema: removed }],
-      refuses: ['not_found'],
-    },
-    async (ctx) => {
+  operation({
+    id: 'suppressions.delete',
+    method: 'DELETE',
+    path: '/api/suppressions/{idOrEmail}',
+    tag: 'Suppressions',
+    summary: 'Remove a suppression',
+    description: 'By its id, or by address all that there is of it: from then on mail is sent to it again.',
+    permission: 'full_access',
+    sandbox: true,
+    answers: [{ status: 200, description: 'It is removed.', schema: removed }],
+    handle: async (ctx) => {
       const id = await parts.suppressions.remove(ctx.state.submitter, ctx.params.idOrEmail ?? '')
       if (id === undefined) throw notListed()
       return removedObject(id)
     },
-  ),
-  operation(
-    {
-      id: 'suppressions.delete_batch',
-      method: 'POST',
-      path: '/api/suppressions/batch/remove',
-      tag: 'Suppressions',
-      summary: 'Remove many suppressions',
-      description: 'By address or by id. What is not on the list is left out of the answer.',
-      permission: 'full_access',
-      sandbox: true,
-      body: { schema: batchRemovalRequest, example: { emails: ['ann@example.com'] } },
-      answers: [{ status: 200, description: 'Every entry that was removed.', schema: z.object({ data: z.array(removed) }) }],
-      refuses: ['missing_required_field', 'validation_error'],
-    },
-    async (ctx, { body }) => ({
+  }),
+  operation({
+    id: 'suppressions.delete_batch',
+    method: 'POST',
+    path: '/api/suppressions/batch/remove',
+    tag: 'Suppressions',
+    summary: 'Remove many suppressions',
+    description: 'By address or by id. What is not on the list is left out of the answer.',
+    permission: 'full_access',
+    sandbox: true,
+    body: { schema: batchRemovalRequest, example: { emails: ['ann@example.com'] } },
+    answers: [{ status: 200, description: 'Every entry that was removed.', schema: z.object({ data: z.array(removed) }) }],
+    handle: async (ctx, { body }) => ({
       data: (await parts.suppressions.removeAll(ctx.state.submitter, body.emails ?? body.ids!.filter((id) => isId('sup', id)))).map(
         removedObject,
       ),
     }),
-  ),
+  }),
 ]
 
 const notListed = (): SternaError => new SternaError('not_found', 'There is no suppression with this id or address.')

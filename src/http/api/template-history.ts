@@ -32,122 +32,106 @@ const bodyLimit = 512 * 1024
 
 /** Publishing, and what was published of a template. */
 export const templateHistoryOperations = ({ templates }: HistoryParts): Operation[] => [
-  operation(
-    {
-      id: 'templates.publish',
-      method: 'POST',
-      path: `${path}/publish`,
-      tag,
-      summary: 'Publish a template',
-      description:
-        'From now on the newest version is what is sent, with its layout and partials as they are published now. Where ' +
-        'it is that already, nothing changes.',
-      permission: 'full_access',
-      body: { schema: publishSchema, optional: true, limit: bodyLimit, example: { version: 'draft' } },
-      answers: [{ status: 200, description: 'It is published.', schema: publishedAnswer }],
-      refuses: ['not_found', 'validation_error', 'template_not_published', 'payload_too_large'],
-    },
-    async (ctx, { body }) => {
+  operation({
+    id: 'templates.publish',
+    method: 'POST',
+    path: `${path}/publish`,
+    tag,
+    summary: 'Publish a template',
+    description:
+      'From now on the newest version is what is sent, with its layout and partials as they are published now. Where ' +
+      'it is that already, nothing changes.',
+    permission: 'full_access',
+    body: { schema: publishSchema, optional: true, limit: bodyLimit, example: { version: 'draft' } },
+    answers: [{ status: 200, description: 'It is published.', schema: publishedAnswer }],
+    refuses: ['template_not_published'],
+    handle: async (ctx, { body }) => {
       const how = { by: ctx.state.submitter.actor, from: body.version ?? ('draft' as const) }
       return publishedObject(await templates.versions.publish(...named(ctx), how), templates)
     },
-  ),
-  operation(
-    {
-      id: 'templates.versions.list',
-      method: 'GET',
-      path: `${path}/versions`,
-      tag,
-      summary: 'List what was published',
-      description: `The newest ${versionsKept} published versions of a template, newest first.`,
-      permission: 'read_access',
-      answers: [{ status: 200, description: 'All that are kept.', schema: listOf(versionItemAnswer) }],
-      refuses: ['not_found'],
-    },
-    async (ctx) => {
+  }),
+  operation({
+    id: 'templates.versions.list',
+    method: 'GET',
+    path: `${path}/versions`,
+    tag,
+    summary: 'List what was published',
+    description: `The newest ${versionsKept} published versions of a template, newest first.`,
+    permission: 'read_access',
+    answers: [{ status: 200, description: 'All that are kept.', schema: listOf(versionItemAnswer) }],
+    handle: async (ctx) => {
       const template = await templates.get(...named(ctx))
       return wholeList((await templates.versions.list(template)).map((row) => versionItem(row, template.liveNumber)))
     },
-  ),
-  operation(
-    {
-      id: 'templates.versions.get',
-      method: 'GET',
-      path: `${path}/versions/{number}`,
-      tag,
-      summary: 'Read a published version',
-      permission: 'read_access',
-      answers: [{ status: 200, description: 'The version.', schema: versionAnswer }],
-      refuses: ['not_found'],
-    },
-    async (ctx) => {
+  }),
+  operation({
+    id: 'templates.versions.get',
+    method: 'GET',
+    path: `${path}/versions/{number}`,
+    tag,
+    summary: 'Read a published version',
+    permission: 'read_access',
+    answers: [{ status: 200, description: 'The version.', schema: versionAnswer }],
+    handle: async (ctx) => {
       const template = await templates.get(...named(ctx))
       return versionObject(await templates.versions.get(template, numberIn(ctx.params.number)), template.liveNumber)
     },
-  ),
-  operation(
-    {
-      id: 'templates.versions.restore',
-      method: 'POST',
-      path: `${path}/versions/{number}/restore`,
-      tag,
-      summary: 'Go back to a published version',
-      description:
-        'Publishes it again, as a new version: what is sent is exactly what was sent then, with the layout and the ' +
-        'partials of that time. A draft that is not published stays.',
-      permission: 'full_access',
-      answers: [{ status: 200, description: 'It is sent again.', schema: publishedAnswer }],
-      refuses: ['not_found'],
-    },
-    async (ctx) => {
+  }),
+  operation({
+    id: 'templates.versions.restore',
+    method: 'POST',
+    path: `${path}/versions/{number}/restore`,
+    tag,
+    summary: 'Go back to a published version',
+    description:
+      'Publishes it again, as a new version: what is sent is exactly what was sent then, with the layout and the ' +
+      'partials of that time. A draft that is not published stays.',
+    permission: 'full_access',
+    answers: [{ status: 200, description: 'It is sent again.', schema: publishedAnswer }],
+    handle: async (ctx) => {
       const restored = await templates.versions.restore(...named(ctx), numberIn(ctx.params.number), ctx.state.submitter.actor)
       return publishedObject(restored, templates)
     },
-  ),
-  operation(
-    {
-      id: 'templates.diff',
-      method: 'GET',
-      path: `${path}/diff`,
-      tag,
-      summary: 'Compare two versions',
-      description:
-        'By lines, as unified diffs of those parts that differ. Between very different texts of megabytes they are ' +
-        'right, though not the shortest.',
-      permission: 'read_access',
-      query: {
-        from: textParameter.meta({ description: '`published` if not given, or `draft`, or the number of a version.' }),
-        to: textParameter.meta({ description: '`draft` if not given.' }),
-        view: choiceParameter(['source', 'sent']).meta({
-          description: '`source` if not given: as it is written. `sent`: with layouts and partials in their places.',
-        }),
-      },
-      answers: [{ status: 200, description: 'What differs.', schema: diffAnswer }],
-      refuses: ['not_found', 'invalid_parameter', 'template_not_published', 'validation_error'],
+  }),
+  operation({
+    id: 'templates.diff',
+    method: 'GET',
+    path: `${path}/diff`,
+    tag,
+    summary: 'Compare two versions',
+    description:
+      'By lines, as unified diffs of those parts that differ. Between very different texts of megabytes they are ' +
+      'right, though not the shortest.',
+    permission: 'read_access',
+    query: {
+      from: textParameter.meta({ description: '`published` if not given, or `draft`, or the number of a version.' }),
+      to: textParameter.meta({ description: '`draft` if not given.' }),
+      view: choiceParameter(['source', 'sent']).meta({
+        description: '`source` if not given: as it is written. `sent`: with layouts and partials in their places.',
+      }),
     },
-    async (ctx, { query }) => {
+    answers: [{ status: 200, description: 'What differs.', schema: diffAnswer }],
+    refuses: ['template_not_published', 'validation_error'],
+    handle: async (ctx, { query }) => {
       const template = await templates.get(...named(ctx))
       const from = await compared(template, query.from ?? 'published', { templates, isSent: query.view === 'sent' })
       const to = await compared(template, query.to ?? 'draft', { templates, isSent: query.view === 'sent' })
       return diffObject(from.name, to.name, diffTemplates(from.content, to.content))
     },
-  ),
-  operation(
-    {
-      id: 'templates.dependents',
-      method: 'GET',
-      path: `${path}/dependents`,
-      tag,
-      summary: 'List the templates that hold this one',
-      description:
-        'Those whose published version has it as its layout or as a partial. What they send changes when they are ' +
-        'published again, and not before.',
-      permission: 'read_access',
-      answers: [{ status: 200, description: 'All of them.', schema: listOf(dependentAnswer) }],
-      refuses: ['not_found'],
-    },
-    async (ctx) => wholeList((await templates.versions.dependents(await templates.get(...named(ctx)))).map(dependentObject)),
-  ),
+  }),
+  operation({
+    id: 'templates.dependents',
+    method: 'GET',
+    path: `${path}/dependents`,
+    tag,
+    summary: 'List the templates that hold this one',
+    description:
+      'Those whose published version has it as its layout or as a partial. What they send changes when they are ' +
+      'published again, and not before.',
+    permission: 'read_access',
+    answers: [{ status: 200, description: 'All of them.', schema: listOf(dependentAnswer) }],
+    handle: async (ctx) => wholeList((await templates.versions.dependents(await templates.get(...named(ctx)))).map(dependentObject)),
+  }),
 ]
 
 /** Whose, and which. */

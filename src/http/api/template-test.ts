@@ -22,36 +22,25 @@ const testTag = 'template_test'
 
 /** A template sent to somebody who wants to see it. */
 export const templateTestOperations = (parts: TemplateTestParts): Operation[] => [
-  operation(
-    {
-      id: 'templates.test',
-      method: 'POST',
-      path: '/api/templates/{idOrAlias}/test',
-      tag: 'Templates',
-      summary: 'Send a test',
-      description:
-        'Sends the newest version, published or not, to one address: an ordinary email in every way, with the tag ' +
-        `\`${testTag}\`, which names the template, and without its \`template_id\`.`,
-      permission: 'full_access',
-      sandbox: true,
-      body: {
-        schema: testSchema,
-        limit: bodyLimit,
-        example: { to: 'user@example.net', from: 'App <app@example.com>', variables: { name: 'Ann' }, version: 'draft' },
-      },
-      answers: [{ status: 200, description: 'The email is queued.', schema: sentEmailAnswer }],
-      refuses: [
-        ...sendingRefusals,
-        'not_found',
-        'validation_error',
-        'missing_required_field',
-        'payload_too_large',
-        'invalid_from_address',
-        'template_not_published',
-        'missing_template_variable',
-      ],
+  operation({
+    id: 'templates.test',
+    method: 'POST',
+    path: '/api/templates/{idOrAlias}/test',
+    tag: 'Templates',
+    summary: 'Send a test',
+    description:
+      'Sends the newest version, published or not, to one address: an ordinary email in every way, with the tag ' +
+      `\`${testTag}\`, which names the template, and without its \`template_id\`.`,
+    permission: 'full_access',
+    sandbox: true,
+    body: {
+      schema: testSchema,
+      limit: bodyLimit,
+      example: { to: 'user@example.net', from: 'App <app@example.com>', variables: { name: 'Ann' }, version: 'draft' },
     },
-    async (ctx, { body }) => {
+    answers: [{ status: 200, description: 'The email is queued.', schema: sentEmailAnswer }],
+    refuses: [...sendingRefusals, 'invalid_from_address', 'template_not_published', 'missing_template_variable'],
+    handle: async (ctx, { body }) => {
       const { versions } = parts.templates
       const template = await parts.templates.get(ctx.state.submitter.accountId, ctx.params.idOrAlias ?? '')
       const version = body.version === 'published' ? await versions.live(template) : null
@@ -74,5 +63,5 @@ export const templateTestOperations = (parts: TemplateTestParts): Operation[] =>
       if (accepted.replayed) ctx.set('Idempotency-Replayed', 'true')
       return sentEmailObject(accepted)
     },
-  ),
+  }),
 ]

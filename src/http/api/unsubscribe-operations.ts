@@ -26,45 +26,39 @@ const body = {
 
 /** `/u/…`: where the links of List-Unsubscribe fields lead. Programs that look at links change nothing by it. */
 export const unsubscribeOperations = (parts: UnsubscribeParts): Operation[] => [
-  operation(
-    {
-      ...shared,
-      id: 'unsubscribe.page',
-      method: 'GET',
-      summary: 'Show a page with a button to unsubscribe',
-      description: 'Looking at it changes nothing.',
-      answers: [
-        { status: 200, description: 'The page.', schema: null, mediaType },
-        { status: 404, description: 'A page that says that the link is none of this server.', schema: null, mediaType },
-      ],
-      refuses: [],
-    },
-    (ctx) => {
+  operation({
+    ...shared,
+    id: 'unsubscribe.page',
+    method: 'GET',
+    summary: 'Show a page with a button to unsubscribe',
+    description: 'Looking at it changes nothing.',
+    answers: [
+      { status: 200, description: 'The page.', schema: null, mediaType },
+      { status: 404, description: 'A page that says that the link is none of this server.', schema: null, mediaType },
+    ],
+    handle: (ctx) => {
       const target = targetOf(ctx, parts)
       if (target) answerEntryPage(ctx, 200, questionTo(target))
       else answerUnknown(ctx)
     },
-  ),
-  operation(
-    {
-      ...shared,
-      id: 'unsubscribe.use',
-      method: 'POST',
-      summary: 'Unsubscribe',
-      description:
-        'One click of a mail program (RFC 8058), or the button of the page. Whoever unsubscribes gets no more mail that this ' +
-        'account sends with `unsubscribe` and the same topic, and all other mail. Doing it again changes nothing.',
-      body,
-      answers: [
-        { status: 200, description: 'A page that says that it is done.', schema: null, mediaType },
-        { status: 404, description: 'A page that says that the link is none of this server.', schema: null, mediaType },
-        { status: 413, description: 'The form is too large.', schema: null, mediaType },
-        { status: 422, description: 'The page, since the form did not say what to do.', schema: null, mediaType },
-        { status: 429, description: 'Too many from one address; Retry-After says when to come again.', schema: null, mediaType },
-      ],
-      refuses: [],
-    },
-    async (ctx) => {
+  }),
+  operation({
+    ...shared,
+    id: 'unsubscribe.use',
+    method: 'POST',
+    summary: 'Unsubscribe',
+    description:
+      'One click of a mail program (RFC 8058), or the button of the page. Whoever unsubscribes gets no more mail that this ' +
+      'account sends with `unsubscribe` and the same topic, and all other mail. Doing it again changes nothing.',
+    body,
+    answers: [
+      { status: 200, description: 'A page that says that it is done.', schema: null, mediaType },
+      { status: 404, description: 'A page that says that the link is none of this server.', schema: null, mediaType },
+      { status: 413, description: 'The form is too large.', schema: null, mediaType },
+      { status: 422, description: 'The page, since the form did not say what to do.', schema: null, mediaType },
+      { status: 429, description: 'Too many from one address; Retry-After says when to come again.', schema: null, mediaType },
+    ],
+    handle: async (ctx) => {
       const target = targetOf(ctx, parts)
       if (!target) return answerUnknown(ctx)
       try {
@@ -80,7 +74,7 @@ export const unsubscribeOperations = (parts: UnsubscribeParts): Operation[] => [
         answerRefusal(ctx, error, { ...questionTo(target), fault: error.message })
       }
     },
-  ),
+  }),
 ]
 
 const targetOf = (ctx: ApiContext, { unsubscribeLinks }: UnsubscribeParts): UnsubscribeTarget | null =>

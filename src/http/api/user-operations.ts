@@ -53,97 +53,85 @@ const shared = { tag: 'Users', permission: 'user_management' } as const
  * at home: it takes somebody who is logged in, or an operator.
  */
 export const userOperations = (parts: UserParts): Operation[] => [
-  operation(
-    {
-      ...shared,
-      id: 'users.list',
-      method: 'GET',
-      path: '/api/users',
-      summary: 'List users',
-      query: { ...pageParameters, account_id: textParameter.meta({ description: 'Of one account; operators see all accounts.' }) },
-      answers: [{ status: 200, description: 'The users, the newest first.', schema: listOf(userAnswer) }],
-      refuses: [],
-    },
-    (ctx, { query }) => {
+  operation({
+    ...shared,
+    id: 'users.list',
+    method: 'GET',
+    path: '/api/users',
+    summary: 'List users',
+    query: { ...pageParameters, account_id: textParameter.meta({ description: 'Of one account; operators see all accounts.' }) },
+    answers: [{ status: 200, description: 'The users, the newest first.', schema: listOf(userAnswer) }],
+    handle: (ctx, { query }) => {
       const page = pageOf(query)
       const seen = parts.users.list(query.account_id ?? undefined).filter((user) => isSeen(ctx, user))
       return listBody(pageFrom(seen, page), page, userObject)
     },
-  ),
-  operation(
-    {
-      ...shared,
-      id: 'users.invite',
-      method: 'POST',
-      path: '/api/users',
-      summary: 'Invite a user',
-      body: { schema: newUser, example: { email: 'ann@example.com', role: 'member' } },
-      answers: [{ status: 201, description: 'The user, with the link to pass on.', schema: invitedAnswer }],
-      refuses: ['validation_error', 'user_exists', 'not_found'],
-    },
-    async (ctx, { body }) => {
+  }),
+  operation({
+    ...shared,
+    id: 'users.invite',
+    method: 'POST',
+    path: '/api/users',
+    summary: 'Invite a user',
+    body: { schema: newUser, example: { email: 'ann@example.com', role: 'member' } },
+    answers: [{ status: 201, description: 'The user, with the link to pass on.', schema: invitedAnswer }],
+    refuses: ['user_exists', 'not_found'],
+    handle: async (ctx, { body }) => {
       const { accountId } = ctx.state.submitter
       if (body.account_id !== undefined && body.account_id !== accountId && !mayDo(ctx, 'operator')) throw noUser()
       checkGrant(ctx, body, parts)
       const wanted = { email: body.email, role: body.role, operator: body.operator, accountId: body.account_id ?? accountId }
       return invitedObject(await parts.users.invite(wanted), parts)
     },
-  ),
+  }),
   ...oneUserOperations(parts),
 ]
 
 const oneUserOperations = (parts: UserParts): Operation[] => [
-  operation(
-    {
-      ...shared,
-      id: 'users.update',
-      method: 'PATCH',
-      path: '/api/users/{id}',
-      summary: 'Change the role of a user',
-      description: 'Effective with the next request of that user. There is always an owner of the account, and an operator of the server.',
-      body: { schema: userChanges, example: { role: 'admin' } },
-      answers: [{ status: 200, description: 'The user.', schema: userAnswer }],
-      refuses: ['not_found', 'invalid_state'],
-    },
-    async (ctx, { body }) => {
+  operation({
+    ...shared,
+    id: 'users.update',
+    method: 'PATCH',
+    path: '/api/users/{id}',
+    summary: 'Change the role of a user',
+    description: 'Effective with the next request of that user. There is always an owner of the account, and an operator of the server.',
+    body: { schema: userChanges, example: { role: 'admin' } },
+    answers: [{ status: 200, description: 'The user.', schema: userAnswer }],
+    refuses: ['invalid_state'],
+    handle: async (ctx, { body }) => {
       const user = userOf(ctx, parts)
       checkGrant(ctx, body, parts)
       return userObject(await parts.users.change(user.id, body))
     },
-  ),
-  operation(
-    {
-      ...shared,
-      id: 'users.invite_again',
-      method: 'POST',
-      path: '/api/users/{id}/invitation',
-      summary: 'Invite a user again',
-      description:
-        'A new link in place of the one before. For somebody who is lost without password or second factor too: ' +
-        'the old ones, and all sessions, end when it is used.',
-      answers: [{ status: 200, description: 'The user, with the link to pass on.', schema: invitedAnswer }],
-      refuses: ['not_found'],
-    },
-    async (ctx) => invitedObject(await parts.users.inviteAgain(userOf(ctx, parts).id), parts),
-  ),
-  operation(
-    {
-      ...shared,
-      id: 'users.delete',
-      method: 'DELETE',
-      path: '/api/users/{id}',
-      summary: 'Remove a user',
-      description: 'At once, with all sessions.',
-      answers: [{ status: 200, description: 'The user is gone.', schema: deletedAnswer }],
-      refuses: ['not_found', 'invalid_state'],
-    },
-    async (ctx) => {
+  }),
+  operation({
+    ...shared,
+    id: 'users.invite_again',
+    method: 'POST',
+    path: '/api/users/{id}/invitation',
+    summary: 'Invite a user again',
+    description:
+      'A new link in place of the one before. For somebody who is lost without password or second factor too: ' +
+      'the old ones, and all sessions, end when it is used.',
+    answers: [{ status: 200, description: 'The user, with the link to pass on.', schema: invitedAnswer }],
+    handle: async (ctx) => invitedObject(await parts.users.inviteAgain(userOf(ctx, parts).id), parts),
+  }),
+  operation({
+    ...shared,
+    id: 'users.delete',
+    method: 'DELETE',
+    path: '/api/users/{id}',
+    summary: 'Remove a user',
+    description: 'At once, with all sessions.',
+    answers: [{ status: 200, description: 'The user is gone.', schema: deletedAnswer }],
+    refuses: ['invalid_state'],
+    handle: async (ctx) => {
       const { id } = userOf(ctx, parts)
       await parts.users.remove(id)
       await parts.sessions.endAll(id)
       return { object: 'user' as const, id, deleted: true as const }
     },
-  ),
+  }),
 ]
 
 const isSeen = (ctx: ApiContext, user: User): boolean => mayDo(ctx, 'operator') || user.accountId === ctx.state.submitter.accountId

@@ -39,95 +39,80 @@ const filterOf = ({ status, type, event_id: eventId }: Filters): DeliveryFilter 
 
 /** What was posted to a webhook, by delivery and by event. */
 export const webhookDeliveryOperations = (parts: { webhooks: Webhooks }): Operation[] => [
-  operation(
-    {
-      id: 'webhooks.deliveries.list',
-      method: 'GET',
-      path: '/api/webhooks/{id}/deliveries',
-      tag: 'Webhooks',
-      summary: 'List deliveries',
-      permission: 'read_access',
-      query: { ...pageParameters, ...filters },
-      answers: [{ status: 200, description: 'The deliveries, the newest first.', schema: listOf(deliveryAnswer) }],
-      refuses: ['not_found', 'invalid_parameter'],
-    },
-    async (ctx, { query }) => {
+  operation({
+    id: 'webhooks.deliveries.list',
+    method: 'GET',
+    path: '/api/webhooks/{id}/deliveries',
+    tag: 'Webhooks',
+    summary: 'List deliveries',
+    permission: 'read_access',
+    query: { ...pageParameters, ...filters },
+    answers: [{ status: 200, description: 'The deliveries, the newest first.', schema: listOf(deliveryAnswer) }],
+    handle: async (ctx, { query }) => {
       const page = pageOf(query)
       return listBody(await parts.webhooks.history.deliveries(webhookOf(ctx, parts).id, filterOf(query), page), page, deliveryObject)
     },
-  ),
-  operation(
-    {
-      id: 'webhooks.deliveries.get',
-      method: 'GET',
-      path: '/api/webhooks/{id}/deliveries/{delivery_id}',
-      tag: 'Webhooks',
-      summary: 'Read a delivery with its attempts',
-      permission: 'read_access',
-      answers: [{ status: 200, description: 'The delivery.', schema: deliveryDetailAnswer }],
-      refuses: ['not_found'],
-    },
-    async (ctx) => {
+  }),
+  operation({
+    id: 'webhooks.deliveries.get',
+    method: 'GET',
+    path: '/api/webhooks/{id}/deliveries/{delivery_id}',
+    tag: 'Webhooks',
+    summary: 'Read a delivery with its attempts',
+    permission: 'read_access',
+    answers: [{ status: 200, description: 'The delivery.', schema: deliveryDetailAnswer }],
+    handle: async (ctx) => {
       const { history } = parts.webhooks
       const delivery = await history.getDelivery(webhookOf(ctx, parts).id, param(ctx, 'delivery_id'))
       return { ...deliveryObject(delivery), ...detailsOf(delivery, await history.attempts(delivery.id)) }
     },
-  ),
-  operation(
-    {
-      id: 'webhooks.events.list',
-      method: 'GET',
-      path: '/api/webhooks/{id}/events',
-      tag: 'Webhooks',
-      summary: 'List events of a webhook',
-      description: 'The last delivery of each event counts.',
-      permission: 'read_access',
-      query: { ...pageParameters, ...filters },
-      answers: [{ status: 200, description: 'The events, the newest first.', schema: listOf(eventAnswer) }],
-      refuses: ['not_found', 'invalid_parameter'],
-    },
-    async (ctx, { query }) => {
+  }),
+  operation({
+    id: 'webhooks.events.list',
+    method: 'GET',
+    path: '/api/webhooks/{id}/events',
+    tag: 'Webhooks',
+    summary: 'List events of a webhook',
+    description: 'The last delivery of each event counts.',
+    permission: 'read_access',
+    query: { ...pageParameters, ...filters },
+    answers: [{ status: 200, description: 'The events, the newest first.', schema: listOf(eventAnswer) }],
+    handle: async (ctx, { query }) => {
       const page = pageOf(query)
       return listBody(await parts.webhooks.history.events(webhookOf(ctx, parts).id, filterOf(query), page), page, eventObject)
     },
-  ),
-  operation(
-    {
-      id: 'webhooks.events.get',
-      method: 'GET',
-      path: '/api/webhooks/{id}/events/{event_id}',
-      tag: 'Webhooks',
-      summary: 'Read an event of a webhook with its attempts',
-      permission: 'read_access',
-      answers: [{ status: 200, description: 'The event.', schema: eventDetailAnswer }],
-      refuses: ['not_found'],
-    },
-    async (ctx) => {
+  }),
+  operation({
+    id: 'webhooks.events.get',
+    method: 'GET',
+    path: '/api/webhooks/{id}/events/{event_id}',
+    tag: 'Webhooks',
+    summary: 'Read an event of a webhook with its attempts',
+    permission: 'read_access',
+    answers: [{ status: 200, description: 'The event.', schema: eventDetailAnswer }],
+    handle: async (ctx) => {
       const { history } = parts.webhooks
       const delivery = await history.getEventDelivery(webhookOf(ctx, parts).id, param(ctx, 'event_id'))
       return { object: 'webhook_event' as const, ...eventObject(delivery), ...detailsOf(delivery, await history.attempts(delivery.id)) }
     },
-  ),
-  operation(
-    {
-      id: 'webhooks.events.attempts',
-      method: 'GET',
-      path: '/api/webhooks/{id}/events/{event_id}/attempts',
-      tag: 'Webhooks',
-      summary: 'List attempts to post an event',
-      permission: 'read_access',
-      query: pageParameters,
-      answers: [{ status: 200, description: 'The attempts of all its deliveries, the newest first.', schema: listOf(attemptAnswer) }],
-      refuses: ['not_found', 'invalid_parameter'],
-    },
-    async (ctx, { query }) => {
+  }),
+  operation({
+    id: 'webhooks.events.attempts',
+    method: 'GET',
+    path: '/api/webhooks/{id}/events/{event_id}/attempts',
+    tag: 'Webhooks',
+    summary: 'List attempts to post an event',
+    permission: 'read_access',
+    query: pageParameters,
+    answers: [{ status: 200, description: 'The attempts of all its deliveries, the newest first.', schema: listOf(attemptAnswer) }],
+    handle: async (ctx, { query }) => {
       const { history } = parts.webhooks
       const { id } = webhookOf(ctx, parts)
       const page = pageOf(query)
       const { event_id: eventId } = await history.getEventDelivery(id, param(ctx, 'event_id'))
       return listBody(await history.eventAttempts(id, eventId, page), page, attemptObject)
     },
-  ),
+  }),
 ]
 
 const replayRequest = z.object({
@@ -153,65 +138,59 @@ export function webhookReplayOperations(parts: { webhooks: Webhooks }): Operatio
   })
   const same = 'The same event id and bytes with a new signature, and the whole retry schedule from its beginning.'
   return [
-    operation(
-      {
-        id: 'webhooks.deliveries.replay',
-        method: 'POST',
-        path: '/api/webhooks/{id}/deliveries/{delivery_id}/replay',
-        tag: 'Webhooks',
-        summary: 'Post a delivery again',
-        description: same,
-        permission: 'full_access',
-        sandbox: true,
-        answers: [{ status: 200, description: 'A new delivery waits to be posted.', schema: replayAnswer }],
-        refuses: ['not_found', 'invalid_state'],
-      },
-      async (ctx) => {
+    operation({
+      id: 'webhooks.deliveries.replay',
+      method: 'POST',
+      path: '/api/webhooks/{id}/deliveries/{delivery_id}/replay',
+      tag: 'Webhooks',
+      summary: 'Post a delivery again',
+      description: same,
+      permission: 'full_access',
+      sandbox: true,
+      answers: [{ status: 200, description: 'A new delivery waits to be posted.', schema: replayAnswer }],
+      refuses: ['invalid_state'],
+      handle: async (ctx) => {
         const webhook = webhookOf(ctx, parts)
         return replay(webhook, await parts.webhooks.history.getDelivery(webhook.id, param(ctx, 'delivery_id')))
       },
-    ),
-    operation(
-      {
-        id: 'webhooks.events.replay',
-        method: 'POST',
-        path: '/api/webhooks/{id}/events/{event_id}/replay',
-        tag: 'Webhooks',
-        summary: 'Post an event again',
-        description: same,
-        permission: 'full_access',
-        sandbox: true,
-        answers: [{ status: 200, description: 'A new delivery waits to be posted.', schema: replayAnswer }],
-        refuses: ['not_found', 'invalid_state'],
-      },
-      async (ctx) => {
+    }),
+    operation({
+      id: 'webhooks.events.replay',
+      method: 'POST',
+      path: '/api/webhooks/{id}/events/{event_id}/replay',
+      tag: 'Webhooks',
+      summary: 'Post an event again',
+      description: same,
+      permission: 'full_access',
+      sandbox: true,
+      answers: [{ status: 200, description: 'A new delivery waits to be posted.', schema: replayAnswer }],
+      refuses: ['invalid_state'],
+      handle: async (ctx) => {
         const webhook = webhookOf(ctx, parts)
         return replay(webhook, await parts.webhooks.history.getEventDelivery(webhook.id, param(ctx, 'event_id')))
       },
-    ),
-    operation(
-      {
-        id: 'webhooks.replay',
-        method: 'POST',
-        path: '/api/webhooks/{id}/replay',
-        tag: 'Webhooks',
-        summary: 'Post again all that failed in a period',
-        permission: 'full_access',
-        sandbox: true,
-        body: { schema: replayRequest, example: { since: '2026-11-20T00:00:00Z', status: 'failed' } },
-        answers: [
-          {
-            status: 200,
-            description: 'So many deliveries wait to be posted.',
-            schema: z.object({ object: z.literal('replay'), count: z.int() }).meta({ id: 'WebhookReplayCount' }),
-          },
-        ],
-        refuses: ['not_found', 'invalid_state', 'missing_required_field', 'validation_error'],
-      },
-      async (ctx, { body: { since, until = Number.MAX_SAFE_INTEGER, status } }) => {
+    }),
+    operation({
+      id: 'webhooks.replay',
+      method: 'POST',
+      path: '/api/webhooks/{id}/replay',
+      tag: 'Webhooks',
+      summary: 'Post again all that failed in a period',
+      permission: 'full_access',
+      sandbox: true,
+      body: { schema: replayRequest, example: { since: '2026-11-20T00:00:00Z', status: 'failed' } },
+      answers: [
+        {
+          status: 200,
+          description: 'So many deliveries wait to be posted.',
+          schema: z.object({ object: z.literal('replay'), count: z.int() }).meta({ id: 'WebhookReplayCount' }),
+        },
+      ],
+      refuses: ['invalid_state'],
+      handle: async (ctx, { body: { since, until = Number.MAX_SAFE_INTEGER, status } }) => {
         const count = await parts.webhooks.history.replayAll(webhookOf(ctx, parts), { state: status, since, until })
         return { object: 'replay' as const, count }
       },
-    ),
+    }),
   ]
 }

@@ -64,139 +64,124 @@ export const webhookOperations = (parts: WebhookParts): Operation[] => [
 ]
 
 const endpointOperations = (parts: WebhookParts): Operation[] => [
-  operation(
-    {
-      id: 'webhooks.create',
-      method: 'POST',
-      path: '/api/webhooks',
-      tag: 'Webhooks',
-      summary: 'Add a webhook',
-      permission: 'full_access',
-      sandbox: true,
-      body: {
-        schema: webhookRequest,
-        example: { url: 'https://app.example.com/hooks/mail', events: ['email.delivered', 'email.bounced'] },
-      },
-      answers: [{ status: 201, description: 'The webhook, with its secret.', schema: webhookWithSecret }],
-      refuses: ['missing_required_field', 'validation_error', 'invalid_event_type'],
+  operation({
+    id: 'webhooks.create',
+    method: 'POST',
+    path: '/api/webhooks',
+    tag: 'Webhooks',
+    summary: 'Add a webhook',
+    permission: 'full_access',
+    sandbox: true,
+    body: {
+      schema: webhookRequest,
+      example: { url: 'https://app.example.com/hooks/mail', events: ['email.delivered', 'email.bounced'] },
     },
-    async (ctx, { body }) => {
+    answers: [{ status: 201, description: 'The webhook, with its secret.', schema: webhookWithSecret }],
+    refuses: ['invalid_event_type'],
+    handle: async (ctx, { body }) => {
       const given = { events: subscribedEvents(null), ...changesIn(body) }
       if (given.url === undefined) throw missingUrl()
       const defaults = { description: null, payload: 'standard', includeBots: false, status: 'enabled' } as const
       const webhook = await parts.webhooks.list.create(ctx.state.submitter, { ...defaults, ...given, url: given.url })
       return { ...webhookObject(webhook), signing_secret: webhook.secret }
     },
-  ),
-  operation(
-    {
-      id: 'webhooks.list',
-      method: 'GET',
-      path: '/api/webhooks',
-      tag: 'Webhooks',
-      summary: 'List webhooks',
-      permission: 'read_access',
-      query: pageParameters,
-      answers: [{ status: 200, description: 'The webhooks, the newest first.', schema: listOf(webhookAnswer) }],
-      refuses: ['invalid_parameter'],
-    },
-    async (ctx, { query }) => {
+  }),
+  operation({
+    id: 'webhooks.list',
+    method: 'GET',
+    path: '/api/webhooks',
+    tag: 'Webhooks',
+    summary: 'List webhooks',
+    permission: 'read_access',
+    query: pageParameters,
+    answers: [{ status: 200, description: 'The webhooks, the newest first.', schema: listOf(webhookAnswer) }],
+    handle: async (ctx, { query }) => {
       const page = pageOf(query)
       return listBody(await parts.webhooks.list.page(ctx.state.submitter, page), page, webhookObject)
     },
-  ),
-  operation(
-    {
-      id: 'webhooks.get',
-      method: 'GET',
-      path: '/api/webhooks/{id}',
-      tag: 'Webhooks',
-      summary: 'Read a webhook',
-      description: 'The secret is shown to keys with full access only.',
-      permission: 'read_access',
-      answers: [{ status: 200, description: 'The webhook.', schema: z.union([webhookWithSecret, webhookAnswer]) }],
-      refuses: ['not_found'],
-    },
-    (ctx) => {
+  }),
+  operation({
+    id: 'webhooks.get',
+    method: 'GET',
+    path: '/api/webhooks/{id}',
+    tag: 'Webhooks',
+    summary: 'Read a webhook',
+    description: 'The secret is shown to keys with full access only.',
+    permission: 'read_access',
+    answers: [{ status: 200, description: 'The webhook.', schema: z.union([webhookWithSecret, webhookAnswer]) }],
+    handle: (ctx) => {
       const webhook = webhookOf(ctx, parts)
       return maySeeSecret(ctx) ? { ...webhookObject(webhook), signing_secret: webhook.secret } : webhookObject(webhook)
     },
-  ),
-  operation(
-    {
-      id: 'webhooks.update',
-      method: 'PATCH',
-      path: '/api/webhooks/{id}',
-      tag: 'Webhooks',
-      summary: 'Change a webhook',
-      description: 'Disabling cancels the deliveries that wait; enabling again does not bring them back.',
-      permission: 'full_access',
-      sandbox: true,
-      body: { schema: webhookRequest, example: { status: 'disabled' } },
-      answers: [{ status: 200, description: 'The webhook.', schema: webhookAnswer }],
-      refuses: ['not_found', 'validation_error', 'invalid_event_type'],
-    },
-    async (ctx, { body }) => {
+  }),
+  operation({
+    id: 'webhooks.update',
+    method: 'PATCH',
+    path: '/api/webhooks/{id}',
+    tag: 'Webhooks',
+    summary: 'Change a webhook',
+    description: 'Disabling cancels the deliveries that wait; enabling again does not bring them back.',
+    permission: 'full_access',
+    sandbox: true,
+    body: { schema: webhookRequest, example: { status: 'disabled' } },
+    answers: [{ status: 200, description: 'The webhook.', schema: webhookAnswer }],
+    refuses: ['invalid_event_type'],
+    handle: async (ctx, { body }) => {
       const { id } = webhookOf(ctx, parts)
       return webhookObject(await parts.webhooks.list.change(ctx.state.submitter, id, changesIn(body)))
     },
-  ),
-  operation(
-    {
-      id: 'webhooks.delete',
-      method: 'DELETE',
-      path: '/api/webhooks/{id}',
-      tag: 'Webhooks',
-      summary: 'Delete a webhook',
-      description: 'Deliveries that wait are canceled.',
-      permission: 'full_access',
-      sandbox: true,
-      answers: [
-        {
-          status: 200,
-          description: 'It is gone.',
-          schema: z.object({ object: z.literal('webhook'), id: z.string(), deleted: z.literal(true) }).meta({ id: 'DeletedWebhook' }),
-        },
-      ],
-      refuses: ['not_found'],
-    },
-    async (ctx) => {
+  }),
+  operation({
+    id: 'webhooks.delete',
+    method: 'DELETE',
+    path: '/api/webhooks/{id}',
+    tag: 'Webhooks',
+    summary: 'Delete a webhook',
+    description: 'Deliveries that wait are canceled.',
+    permission: 'full_access',
+    sandbox: true,
+    answers: [
+      {
+        status: 200,
+        description: 'It is gone.',
+        schema: z.object({ object: z.literal('webhook'), id: z.string(), deleted: z.literal(true) }).meta({ id: 'DeletedWebhook' }),
+      },
+    ],
+    handle: async (ctx) => {
       const { id } = webhookOf(ctx, parts)
       await parts.webhooks.list.remove(ctx.state.submitter, id)
       return { object: 'webhook' as const, id, deleted: true as const }
     },
-  ),
+  }),
 ]
 
 const secretOperations = (parts: WebhookParts): Operation[] => [
-  operation(
-    {
-      id: 'webhooks.rotateSecret',
-      method: 'POST',
-      path: '/api/webhooks/{id}/signing-secret/rotate',
-      aliases: ['/api/webhooks/{id}/rotate-secret'],
-      tag: 'Webhooks',
-      summary: 'Give a webhook a new secret',
-      permission: 'full_access',
-      sandbox: true,
-      body: { schema: rotationRequest, optional: true },
-      answers: [
-        {
-          status: 200,
-          description: 'The new secret, in force at once.',
-          schema: z
-            .object({
-              object: z.literal('webhook'),
-              id: z.string(),
-              signing_secret: z.string(),
-              previous_expires_at: timeAnswer.nullable(),
-            })
-            .meta({ id: 'RotatedSecret' }),
-        },
-      ],
-      refuses: ['not_found', 'rotation_in_progress', 'validation_error'],
-    },
-    async (ctx, { body: { overlap_seconds: seconds, force } }) => {
+  operation({
+    id: 'webhooks.rotateSecret',
+    method: 'POST',
+    path: '/api/webhooks/{id}/signing-secret/rotate',
+    aliases: ['/api/webhooks/{id}/rotate-secret'],
+    tag: 'Webhooks',
+    summary: 'Give a webhook a new secret',
+    permission: 'full_access',
+    sandbox: true,
+    body: { schema: rotationRequest, optional: true },
+    answers: [
+      {
+        status: 200,
+        description: 'The new secret, in force at once.',
+        schema: z
+          .object({
+            object: z.literal('webhook'),
+            id: z.string(),
+            signing_secret: z.string(),
+            previous_expires_at: timeAnswer.nullable(),
+          })
+          .meta({ id: 'RotatedSecret' }),
+      },
+    ],
+    refuses: ['rotation_in_progress'],
+    handle: async (ctx, { body: { overlap_seconds: seconds, force } }) => {
       const { id } = webhookOf(ctx, parts)
       const rotated = await parts.webhooks.list.rotateSecret(ctx.state.submitter, id, { overlapMs: seconds * 1000, force })
       const { secret, previousExpiresAt } = rotated
@@ -207,37 +192,35 @@ const secretOperations = (parts: WebhookParts): Operation[] => [
         previous_expires_at: isoTimeOrNull(previousExpiresAt),
       }
     },
-  ),
-  operation(
-    {
-      id: 'webhooks.test',
-      method: 'POST',
-      path: '/api/webhooks/{id}/test',
-      tag: 'Webhooks',
-      summary: 'Post a sample to a webhook',
-      description: 'At once and without a retry, with the header `x-service-test: true`.',
-      permission: 'full_access',
-      sandbox: true,
-      body: { schema: testRequest, optional: true },
-      answers: [
-        {
-          status: 200,
-          description: 'What came of it.',
-          schema: z
-            .object({
-              object: z.literal('webhook_test'),
-              delivered: z.boolean(),
-              http_status_code: z.int().nullable(),
-              duration_ms: z.int(),
-              response: z.string().nullable(),
-              error: z.string().nullable(),
-            })
-            .meta({ id: 'WebhookTest' }),
-        },
-      ],
-      refuses: ['not_found', 'invalid_event_type', 'validation_error'],
-    },
-    async (ctx, { body: { type } }) => {
+  }),
+  operation({
+    id: 'webhooks.test',
+    method: 'POST',
+    path: '/api/webhooks/{id}/test',
+    tag: 'Webhooks',
+    summary: 'Post a sample to a webhook',
+    description: 'At once and without a retry, with the header `x-service-test: true`.',
+    permission: 'full_access',
+    sandbox: true,
+    body: { schema: testRequest, optional: true },
+    answers: [
+      {
+        status: 200,
+        description: 'What came of it.',
+        schema: z
+          .object({
+            object: z.literal('webhook_test'),
+            delivered: z.boolean(),
+            http_status_code: z.int().nullable(),
+            duration_ms: z.int(),
+            response: z.string().nullable(),
+            error: z.string().nullable(),
+          })
+          .meta({ id: 'WebhookTest' }),
+      },
+    ],
+    refuses: ['invalid_event_type'],
+    handle: async (ctx, { body: { type } }) => {
       const result = await parts.webhooks.sendSample(webhookOf(ctx, parts), type)
       return {
         object: 'webhook_test' as const,
@@ -248,7 +231,7 @@ const secretOperations = (parts: WebhookParts): Operation[] => [
         error: result.error,
       }
     },
-  ),
+  }),
 ]
 
 /** What a body says of a webhook, as far as it says anything. */

@@ -117,3 +117,9 @@ export const flag = (description?: string): Conversion<number, z.ZodBoolean> => 
 
 /** What an operation answers that changes something and has nothing to show of it. */
 export const referenceTo = <const Kind extends string>(kind: Kind) => z.object({ object: z.literal(kind), id: z.string() })
+
+/** What an operation answers that has deleted something. */
+export const deletedAnswer = <const Kind extends string>(kind: Kind, name: string) =>
+  referenceTo(kind)
+    .extend({ deleted: z.literal(true) })
+    .meta({ id: name })

@@ -3,11 +3,13 @@ import type { ApiKey } from '../../account/api-key.ts'
 import type { ApiKeys } from '../../account/api-keys.ts'
 import { permissions } from '../../account/permission.ts'
 import { SternaError } from '../../errors.ts'
-import { isoTime, isoTimeOrNull } from '../../iso-time.ts'
+import { isoTime } from '../../iso-time.ts'
 import type { SendingDomains } from '../../sending-domain/sending-domains.ts'
 import { requirePermission, type ApiContext } from '../api-state.ts'
+import { listOperation } from '../list-operation.ts'
 import { operation, type Operation } from '../operation.ts'
-import { listBody, listOf, pageFrom, pageOf, pageParameters } from '../page.ts'
+import { pageFrom } from '../page.ts'
+import { deletedAnswer, referenceTo, resource, time, timeOrNull } from '../resource.ts'
 import { timeAnswer, timeField } from '../time-field.ts'
 
 export interface ApiKeyParts {
@@ -15,22 +17,20 @@ export interface ApiKeyParts {
   sendingDomains: Pick<SendingDomains, 'get'>
 }
 
-const keyAnswer = z
-  .object({
-    object: z.literal('api_key'),
-    id: z.string(),
-    name: z.string(),
-    permission: z.enum(permissions),
-    domain_id: z.string().nullable().describe('The only domain it may send from; null means all of the account.'),
-    sandbox: z.boolean(),
-    prefix: z.string().describe('How its token begins.'),
-    created_at: timeAnswer,
-    last_used_at: timeAnswer.nullable(),
-    expires_at: timeAnswer.nullable(),
-  })
-  .meta({ id: 'ApiKey' })
+const apiKey = resource<ApiKey>('ApiKey')({
+  object: 'api_key',
+  id: z.string(),
+  name: z.string(),
+  permission: z.enum(permissions),
+  domain_id: z.string().nullable().describe('The only domain it may send from; null means all of the account.'),
+  sandbox: z.boolean(),
+  prefix: z.string().describe('How its token begins.'),
+  created_at: time(),
+  last_used_at: timeOrNull(),
+  expires_at: timeOrNull(),
+})
 const token = z.string().describe('Shown this once: only its SHA-256 is kept.')
-const reference = z.object({ object: z.literal('api_key'), id: z.string() })
+const reference = referenceTo('api_key')
 
 const daySeconds = 86_400
 const keyName = z.string().trim().min(1).max(100)
@@ -86,20 +86,18 @@ export const apiKeyOperations = (parts: ApiKeyParts): Operation[] => [
       return { object: 'api_key' as const, ...made }
     },
   }),
-  operation({
+  listOperation({
     id: 'api_keys.list',
-    method: 'GET',
     path: '/api/api-keys',
     tag: 'API keys',
     summary: 'List API keys',
     permission: 'full_access',
-    query: pageParameters,
-    answers: [{ status: 200, description: 'The keys in force, the newest first.', schema: listOf(keyAnswer) }],
-    handle: (ctx, { query }) => {
-      const page = pageOf(query)
+    of: apiKey,
+    answer: 'The keys in force, the newest first.',
+    rows: (ctx, page) => {
       const { accountId, confined } = ctx.state.submitter
       const seen = parts.apiKeys.list(accountId).filter((key) => key.confined || !confined)
-      return listBody(pageFrom(seen, page), page, keyObject)
+      return pageFrom(seen, page)
     },
   }),
   ...oneKeyOperations(parts),
@@ -162,7 +160,7 @@ const oneKeyOperations = (parts: ApiKeyParts): Operation[] => [
       {
         status: 200,
         description: 'It is revoked.',
-        schema: reference.extend({ deleted: z.literal(true) }).meta({ id: 'DeletedApiKey' }),
+        schema: deletedAnswer('api_key', 'DeletedApiKey'),
       },
     ],
     handle: async (ctx) => {
@@ -210,16 +208,3 @@ function ownDomain({ sendingDomains }: ApiKeyParts, accountId: string, idOrName:
     throw new SternaError('validation_error', message, { faults: [{ field: 'domain_id', code: 'unknown_domain', message, help: null }] })
   }
 }
-
-const keyObject = (key: ApiKey) => ({
-  object: 'api_key' as const,
-  id: key.id,
-  name: key.name,
-  permission: key.permission,
-  domain_id: key.domainId,
-  sandbox: key.sandbox,
-  prefix: key.prefix,
-  created_at: isoTime(key.createdAt),
-  last_used_at: isoTimeOrNull(key.lastUsedAt),
-  expires_at: isoTimeOrNull(key.expiresAt),
-})

@@ -2,12 +2,13 @@ import { z } from 'zod'
 import { SternaError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import { emailStatuses } from '../../message/email-status.ts'
-import type { MessageParser } from '../../message/message-parser.ts'
 import type { MessageFilter } from '../../message/message-filter.ts'
+import type { MessageParser } from '../../message/message-parser.ts'
 import type { MessageReader, MessageRow } from '../../message/message-reader.ts'
 import { parseAddress } from '../../smtp/address.ts'
 import type { ApiContext } from '../api-state.ts'
 import { eventSchema } from '../event-schema.ts'
+import { listOperation } from '../list-operation.ts'
 import { operation, type Operation } from '../operation.ts'
 import { listBody, listOf, pageOf, pageParameters } from '../page.ts'
 import { choiceParameter, timeParameter } from '../query.ts'
@@ -83,41 +84,33 @@ export const emailReadingOperations = (parts: EmailReadingParts): Operation[] =>
       return emailObject(message, related(message.id), bodies)
     },
   }),
-  operation({
+  listOperation({
     id: 'emails.attempts',
-    method: 'GET',
     path: '/api/emails/{id}/attempts',
     tag: 'Emails',
     summary: 'List the attempts to deliver an email',
     description: 'Each with the SMTP dialogue, and with what it means in plain words.',
     permission: 'read_access',
-    query: pageParameters,
-    answers: [{ status: 200, description: 'The attempts, the newest first.', schema: listOf(attemptAnswer) }],
-    handle: async (ctx, { query }) => {
-      const page = pageOf(query)
+    of: { schema: attemptAnswer, answer: attemptObject },
+    answer: 'The attempts, the newest first.',
+    rows: async (ctx, page) => {
       const { id } = await findMessage(ctx, parts.messages)
-      return listBody(await parts.messages.attempts(id, page), page, attemptObject)
+      return parts.messages.attempts(id, page)
     },
   }),
-  operation({
+  listOperation({
     id: 'emails.events',
-    method: 'GET',
     path: '/api/emails/{id}/events',
     tag: 'Emails',
     summary: 'List the events of an email',
     description: 'Those that webhooks receive, and those that only the log has.',
     permission: 'read_access',
-    query: pageParameters,
-    answers: [{ status: 200, description: 'The events, the newest first.', schema: listOf(eventSchema) }],
-    handle: async (ctx, { query }) => {
-      const page = pageOf(query)
+    of: { schema: eventSchema, answer: eventObject },
+    answer: 'The events, the newest first.',
+    rows: async (ctx, page) => {
       const { id } = await findMessage(ctx, parts.messages)
       const [after, before] = await Promise.all([page.after, page.before].map((edge) => placeOf(edge, id, parts.messages)))
-      return listBody(
-        await parts.messages.events(id, { limit: page.limit, after: after ?? null, before: before ?? null }),
-        page,
-        eventObject,
-      )
+      return parts.messages.events(id, { limit: page.limit, after: after ?? null, before: before ?? null })
     },
   }),
 ]

@@ -6,7 +6,7 @@ import { parseAddress, type Address } from '../../smtp/address.ts'
 import { operation, type Operation } from '../operation.ts'
 import { textParameter } from '../query.ts'
 import { timeAnswer } from '../time-field.ts'
-import { destinationAnswer, destinationObject } from './queue.ts'
+import { queueDestination } from './queue.ts'
 
 export interface ExplainOperationParts {
   explain(address: Address): Promise<Explanation>
@@ -41,7 +41,7 @@ const explanation = z
         created_at: timeAnswer,
       }),
     ),
-    queue: destinationAnswer.nullable().describe('What waits for the destination.'),
+    queue: queueDestination.schema.nullable().describe('What waits for the destination.'),
   })
   .meta({ id: 'Explanation' })
 
@@ -77,7 +77,7 @@ export const explainOperations = (parts: ExplainOperationParts): Operation[] => 
           reason: entry.reason,
           created_at: isoTime(entry.created_at),
         })),
-        queue: queue && destinationObject(queue),
+        queue: queue && queueDestination.answer(queue),
       }
     },
   }),

@@ -6,8 +6,8 @@ import type { ReportList, ReportListRow } from '../../feedback/report-list.ts'
 import { reportDetailObject, reportObject } from '../../feedback/report-object.ts'
 import { reportResults } from '../../feedback/report-result.ts'
 import { mayDo, type ApiContext } from '../api-state.ts'
+import { listOperation } from '../list-operation.ts'
 import { operation, type Operation } from '../operation.ts'
-import { listBody, listOf, pageOf, pageParameters } from '../page.ts'
 import { choiceParameter, textParameter } from '../query.ts'
 import { timeAnswer } from '../time-field.ts'
 
@@ -75,9 +75,8 @@ const detailAnswer = reportAnswer
 
 /** `/api/feedback`: what came back by mail, and what came of it. */
 export const feedbackOperations = (parts: FeedbackOperationParts): Operation[] => [
-  operation({
+  listOperation({
     id: 'feedback.list',
-    method: 'GET',
     path: '/api/feedback',
     tag: 'Feedback',
     summary: 'List what came back by mail',
@@ -85,17 +84,16 @@ export const feedbackOperations = (parts: FeedbackOperationParts): Operation[] =
       'Bounces, complaints and other reports. With the permission `operator` all of them, else those that are about email of the account.',
     permission: 'read_access',
     query: {
-      ...pageParameters,
       purpose: choiceParameter(reportPurposes),
       result: choiceParameter(reportResults),
       email_id: textParameter.meta({ description: 'Only what is about this email.' }),
     },
-    answers: [{ status: 200, description: 'A page, newest first.', schema: listOf(reportAnswer) }],
-    handle: async (ctx, { query }) => {
-      const page = pageOf(query)
+    of: { schema: reportAnswer, answer: reportObject },
+    answer: 'A page, newest first.',
+    rows: async (ctx, page, query) => {
       const { purpose, result, email_id: messageId } = query
       const rows = await parts.reportList.page({ accountId: accountIn(ctx), purpose, result, messageId }, page)
-      return listBody(rows, page, reportObject)
+      return rows
     },
   }),
   operation({

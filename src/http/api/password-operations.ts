@@ -3,7 +3,7 @@ import type { People } from '../../account/people.ts'
 import { smallBodyLimit } from '../json-body.ts'
 import { operation, type Operation } from '../operation.ts'
 import type { SessionEntry } from '../session-entry.ts'
-import { userAnswer, userObject } from './user-operations.ts'
+import { userResource } from './user-operations.ts'
 
 export interface PasswordParts {
   people: People
@@ -38,7 +38,7 @@ export const passwordOperations = ({ people, entry }: PasswordParts): Operation[
       limit: smallBodyLimit,
       example: { password: 'correct horse battery', new_password: 'another horse staple' },
     },
-    answers: [{ status: 200, description: 'You.', schema: userAnswer }],
+    answers: [{ status: 200, description: 'You.', schema: userResource.schema }],
     refuses: refuses,
     handle: async (ctx, { body }) => {
       entry.checkOrigin(ctx)
@@ -47,7 +47,7 @@ export const passwordOperations = ({ people, entry }: PasswordParts): Operation[
       await people.users.setPasswordHash(user.id, await people.passwords.hash(body.new_password), { shown })
       await people.sessions.endAll(user.id, session.id)
       await entry.record(ctx, user, { operation: 'session.password', objectId: user.id })
-      return userObject(people.users.get(user.id))
+      return userResource.answer(people.users.get(user.id))
     },
   }),
   operation({
@@ -92,7 +92,7 @@ export const passwordOperations = ({ people, entry }: PasswordParts): Operation[
     path: '/session/totp/remove',
     summary: 'Turn the second factor off',
     body: { schema: z.object({ password }), limit: smallBodyLimit, example: { password: 'correct horse battery' } },
-    answers: [{ status: 200, description: 'You.', schema: userAnswer }],
+    answers: [{ status: 200, description: 'You.', schema: userResource.schema }],
     refuses: refuses,
     handle: async (ctx, { body }) => {
       entry.checkOrigin(ctx)
@@ -100,7 +100,7 @@ export const passwordOperations = ({ people, entry }: PasswordParts): Operation[
       await people.login.confirm(user.id, body.password, ctx.state.clientAddress)
       await people.secondFactors.remove(user.id)
       await entry.record(ctx, user, { operation: 'session.totp_remove', objectId: user.id })
-      return userObject(people.users.get(user.id))
+      return userResource.answer(people.users.get(user.id))
     },
   }),
 ]

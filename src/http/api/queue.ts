@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { SternaError } from '../../errors.ts'
 import { isId } from '../../id.ts'
-import { isoTime, isoTimeOrNull } from '../../iso-time.ts'
+import { isoTimeOrNull } from '../../iso-time.ts'
 import type { QueueAdmin, QueueEntry } from '../../queue/queue-admin.ts'
 import type { DestinationQueue } from '../../queue/queue-overview.ts'
 import type { QueueRunner } from '../../queue/queue-runner.ts'
@@ -9,6 +9,7 @@ import type { ApiContext } from '../api-state.ts'
 import { operation, type Operation } from '../operation.ts'
 import { listBody, listOf, pageOf, pageParameters } from '../page.ts'
 import { textParameter } from '../query.ts'
+import { flag, resource, time, timeOrNull } from '../resource.ts'
 import { timeAnswer } from '../time-field.ts'
 
 export interface QueueParts {
@@ -16,73 +17,43 @@ export interface QueueParts {
   queue: Pick<QueueRunner, 'overdueMs'>
 }
 
-export const destinationAnswer = z
-  .object({
-    object: z.literal('queue_destination'),
-    destination: z.string().describe('The domain of the recipients.'),
-    waiting: z.int().describe('Recipients that are not final, the following all among them.'),
-    due: z.int().describe('That could be tried now.'),
-    in_hand: z.int().describe('That are being tried.'),
-    held: z.int(),
-    oldest_at: timeAnswer.describe('When the oldest of them was accepted.'),
-    next_attempt_at: timeAnswer.nullable(),
-    last_response: z.string().nullable().describe('What the last attempt came to.'),
-  })
-  .meta({ id: 'QueueDestination' })
+export const queueDestination = resource<DestinationQueue>('QueueDestination')({
+  object: 'queue_destination',
+  destination: z.string().describe('The domain of the recipients.'),
+  waiting: z.int().describe('Recipients that are not final, the following all among them.'),
+  due: z.int().describe('That could be tried now.'),
+  in_hand: z.int().describe('That are being tried.'),
+  held: z.int(),
+  oldest_at: time('When the oldest of them was accepted.'),
+  next_attempt_at: timeOrNull(),
+  last_response: z.string().nullable().describe('What the last attempt came to.'),
+})
 
-const overviewAnswer = listOf(destinationAnswer).extend({
+const overviewAnswer = listOf(queueDestination.schema).extend({
   overdue_seconds: z.int().describe('For how long the oldest mail has been due that is neither held nor being tried; 0 where none is.'),
 })
 
-const recipientAnswer = z
-  .object({
-    id: z.string(),
-    email_id: z.string(),
-    account_id: z.string(),
-    to: z.string(),
-    status: z.string(),
-    attempts: z.int(),
-    held: z.boolean(),
-    in_hand: z.boolean(),
-    next_attempt_at: timeAnswer.nullable(),
-    expires_at: timeAnswer,
-    last_response: z.string().nullable(),
-  })
-  .meta({ id: 'QueuedRecipient' })
+const queuedRecipient = resource<QueueEntry>('QueuedRecipient')({
+  id: z.string(),
+  email_id: [z.string(), 'message_id'],
+  account_id: z.string(),
+  to: [z.string(), 'forward_path'],
+  status: [z.string(), 'state'],
+  attempts: z.int(),
+  held: flag(),
+  in_hand: [z.boolean(), ({ owner }) => owner !== null],
+  next_attempt_at: [timeAnswer.nullable(), ({ due_at: dueAt }) => isoTimeOrNull(dueAt)],
+  expires_at: time(),
+  last_response: z.string().nullable(),
+})
 
-const detailAnswer = destinationAnswer
-  .extend({ recipients: z.array(recipientAnswer).describe('The first hundred.') })
+const detailAnswer = queueDestination.schema
+  .extend({ recipients: z.array(queuedRecipient.schema).describe('The first hundred.') })
   .meta({ id: 'QueueDestinationDetail' })
 
 const changeAnswer = z
   .object({ object: z.literal('queue_change'), destination: z.string(), recipients: z.int().describe('How many were changed.') })
   .meta({ id: 'QueueChange' })
-
-export const destinationObject = (queue: DestinationQueue) => ({
-  object: 'queue_destination' as const,
-  destination: queue.destination,
-  waiting: queue.waiting,
-  due: queue.due,
-  in_hand: queue.inHand,
-  held: queue.held,
-  oldest_at: isoTime(queue.oldestAt),
-  next_attempt_at: isoTimeOrNull(queue.nextAttemptAt),
-  last_response: queue.lastResponse,
-})
-
-const recipientObject = (entry: QueueEntry) => ({
-  id: entry.id,
-  email_id: entry.message_id,
-  account_id: entry.account_id,
-  to: entry.forward_path,
-  status: entry.state,
-  attempts: entry.attempts,
-  held: entry.held === 1,
-  in_hand: entry.owner !== null,
-  next_attempt_at: isoTimeOrNull(entry.due_at),
-  expires_at: isoTime(entry.expires_at),
-  last_response: entry.last_response,
-})
 
 /** `/api/queue`: what waits, by the domain that it waits for. */
 export const queueOperations = (parts: QueueParts): Operation[] => [...readOperations(parts), ...changeOperations(parts)]
@@ -103,7 +74,7 @@ const readOperations = (parts: QueueParts): Operation[] => [
     answers: [{ status: 200, description: 'The destinations by name.', schema: overviewAnswer }],
     handle: async (_, { query }) => {
       const page = pageOf(query)
-      const list = listBody(await parts.queueAdmin.page(page), page, destinationObject)
+      const list = listBody(await parts.queueAdmin.page(page), page, queueDestination.answer)
       return { ...list, overdue_seconds: Math.floor(parts.queue.overdueMs / 1000) }
     },
   }),
@@ -120,7 +91,7 @@ const readOperations = (parts: QueueParts): Operation[] => [
       const queue = await parts.queueAdmin.destination(domain)
       if (!queue) throw new SternaError('not_found', `Nothing waits for "${domain}".`)
       const recipients = await parts.queueAdmin.show(domain)
-      return { ...destinationObject(queue), recipients: recipients.map(recipientObject) }
+      return { ...queueDestination.answer(queue), recipients: recipients.map(queuedRecipient.answer) }
     },
   }),
 ]

@@ -8,9 +8,10 @@ import { isoTime } from '../../iso-time.ts'
 import { smallBodyLimit } from '../json-body.ts'
 import { operation, type Operation } from '../operation.ts'
 import { listOf } from '../page.ts'
+import { deletedAnswer, resource, time } from '../resource.ts'
 import type { SessionEntry } from '../session-entry.ts'
 import { timeAnswer } from '../time-field.ts'
-import { userAnswer, userObject } from './user-operations.ts'
+import { userResource } from './user-operations.ts'
 
 export interface SessionParts {
   refusedLogins: Pick<RefusedLogins, 'note'>
@@ -19,22 +20,26 @@ export interface SessionParts {
   entry: SessionEntry
 }
 
-const sessionFields = z.object({
-  object: z.literal('session'),
+const sessionFields = {
+  object: 'session',
   id: z.string(),
   address: z.string().describe('Where the login came from.'),
   user_agent: z.string(),
-  created_at: timeAnswer,
-  last_seen_at: timeAnswer.describe('When it was last exchanged for a token.'),
+  created_at: time(),
+  last_seen_at: time('When it was last exchanged for a token.'),
+} as const
+const sessionResource = resource<Session & { user: User }>('Session')({
+  ...sessionFields,
+  user: [userResource.schema, ({ user }) => userResource.answer(user)],
 })
-const sessionAnswer = sessionFields.extend({ user: userAnswer }).meta({ id: 'Session' })
-const sessionItem = sessionFields
-  .extend({ current: z.boolean().describe('Whether it is the one of this request.') })
-  .meta({ id: 'SessionItem' })
+const sessionItem = resource<Session & { current: boolean }>('SessionItem')({
+  ...sessionFields,
+  current: z.boolean().describe('Whether it is the one of this request.'),
+})
 const tokenAnswer = z
   .object({ object: z.literal('session_token'), token: z.string(), sandbox: z.boolean(), expires_at: timeAnswer })
   .meta({ id: 'SessionToken' })
-const endedAnswer = z.object({ object: z.literal('session'), id: z.string(), deleted: z.literal(true) }).meta({ id: 'EndedSession' })
+const endedAnswer = deletedAnswer('session', 'EndedSession')
 
 const credentials = z.object({
   email: z.string().max(320),
@@ -60,7 +65,7 @@ export const sessionOperations = (parts: SessionParts): Operation[] => [
     summary: 'Log in',
     description: 'The answer sets the cookie of the session.',
     body: { schema: credentials, limit: smallBodyLimit, example: { email: 'ann@example.com', password: 'correct horse battery' } },
-    answers: [{ status: 200, description: 'The session.', schema: sessionAnswer }],
+    answers: [{ status: 200, description: 'The session.', schema: sessionResource.schema }],
     refuses: ['invalid_credentials', 'invalid_session', 'second_factor_required', 'foreign_origin', 'rate_limit_exceeded'],
     handle: async (ctx, { body }) => {
       const { entry, login, refusedLogins } = parts
@@ -74,7 +79,7 @@ export const sessionOperations = (parts: SessionParts): Operation[] => [
       })
       const session = await entry.begin(ctx, user)
       await entry.record(ctx, user, { operation: 'session.create', objectId: session.id })
-      return sessionObject(session, user)
+      return sessionResource.answer({ ...session, user })
     },
   }),
   operation({
@@ -83,11 +88,11 @@ export const sessionOperations = (parts: SessionParts): Operation[] => [
     method: 'GET',
     path: '/session',
     summary: 'Tell who is logged in',
-    answers: [{ status: 200, description: 'The session.', schema: sessionAnswer }],
+    answers: [{ status: 200, description: 'The session.', schema: sessionResource.schema }],
     refuses: ['invalid_session'],
     handle: (ctx) => {
       const { session, user } = parts.entry.current(ctx)
-      return sessionObject(session, user)
+      return sessionResource.answer({ ...session, user })
     },
   }),
   operation({
@@ -134,11 +139,11 @@ const endingOperations = (parts: SessionParts): Operation[] => [
     method: 'GET',
     path: '/session/all',
     summary: 'List your sessions',
-    answers: [{ status: 200, description: 'All of them, the oldest first.', schema: listOf(sessionItem) }],
+    answers: [{ status: 200, description: 'All of them, the oldest first.', schema: listOf(sessionItem.schema) }],
     refuses: ['invalid_session'],
     handle: (ctx) => {
       const { session: own, user } = parts.entry.current(ctx)
-      const data = parts.sessions.list(user.id).map((session) => ({ ...fieldsOf(session), current: session.id === own.id }))
+      const data = parts.sessions.list(user.id).map((session) => sessionItem.answer({ ...session, current: session.id === own.id }))
       return { object: 'list' as const, has_more: false, data }
     },
   }),
@@ -161,14 +166,3 @@ const endingOperations = (parts: SessionParts): Operation[] => [
     },
   }),
 ]
-
-const fieldsOf = (session: Session) => ({
-  object: 'session' as const,
-  id: session.id,
-  address: session.address,
-  user_agent: session.userAgent,
-  created_at: isoTime(session.createdAt),
-  last_seen_at: isoTime(session.lastSeenAt),
-})
-
-const sessionObject = (session: Session, user: User) => ({ ...fieldsOf(session), user: userObject(user) })

@@ -1,14 +1,13 @@
 import { z } from 'zod'
 import { SternaError } from '../../errors.ts'
 import { isId } from '../../id.ts'
-import { isoTime, isoTimeOrNull } from '../../iso-time.ts'
 import { parseAddress } from '../../smtp/address.ts'
-import { suppressionOrigins } from '../../suppression/suppression-origin.ts'
 import type { SuppressionRow, SuppressionEntries } from '../../suppression/suppression-entries.ts'
+import { suppressionOrigins } from '../../suppression/suppression-origin.ts'
+import { listOperation } from '../list-operation.ts'
 import { operation, type Operation } from '../operation.ts'
-import { listBody, listOf, pageOf, pageParameters } from '../page.ts'
 import { choiceParameter } from '../query.ts'
-import { timeAnswer } from '../time-field.ts'
+import { referenceTo, resource, time, timeOrNull } from '../resource.ts'
 import type { CheckParams } from '../validate.ts'
 
 interface SuppressionParts {
@@ -48,23 +47,24 @@ const batchRemovalRequest = z
   .object({ emails: addresses.optional(), ids: z.array(z.string().max(100)).min(1).max(mostAtOnce).optional() })
   .superRefine((given, ctx) => void oneOf(given, ['emails', 'ids'], ctx))
 
-const suppressionAnswer = z
-  .object({
-    object: z.literal('suppression'),
-    id: z.string(),
-    email: z.string().describe('In lower case.'),
-    origin: z
-      .enum(suppressionOrigins)
-      .describe('`unsubscribe` stops only mail that was sent with `unsubscribe`, the others stop every message.'),
-    topic: z.string().nullable().describe('Of `unsubscribe`: the topic whose mail it stops; null where it is mail without one.'),
-    source_id: z.string().nullable().describe('The email that it came of.'),
-    reason: z.string().nullable(),
-    created_at: timeAnswer,
-    expires_at: timeAnswer.nullable().describe('From then on it counts no more; null: until it is removed.'),
-  })
-  .meta({ id: 'Suppression' })
+const suppression = resource<SuppressionRow>('Suppression')({
+  object: 'suppression',
+  id: z.string(),
+  email: [z.string().describe('In lower case.'), 'address'],
+  origin: z
+    .enum(suppressionOrigins)
+    .describe('`unsubscribe` stops only mail that was sent with `unsubscribe`, the others stop every message.'),
+  topic: [
+    z.string().nullable().describe('Of `unsubscribe`: the topic whose mail it stops; null where it is mail without one.'),
+    ({ topic }) => (topic === '' ? null : topic),
+  ],
+  source_id: z.string().nullable().describe('The email that it came of.'),
+  reason: z.string().nullable(),
+  created_at: time(),
+  expires_at: timeOrNull('From then on it counts no more; null: until it is removed.'),
+})
 
-const reference = z.object({ object: z.literal('suppression'), id: z.string() }).meta({ id: 'SuppressionReference' })
+const reference = referenceTo('suppression').meta({ id: 'SuppressionReference' })
 const references = z.object({ data: z.array(reference) }).meta({ id: 'SuppressionReferences' })
 const removed = reference.extend({ deleted: z.boolean() }).meta({ id: 'RemovedSuppression' })
 
@@ -91,7 +91,7 @@ const additionOperations = (parts: SuppressionParts): Operation[] => [
     ],
     handle: async (ctx, { body }) => {
       const wanted = body.emails ?? [body.email!]
-      const data = (await parts.suppressions.add(ctx.state.submitter, wanted, body.reason ?? null)).map(referenceTo)
+      const data = (await parts.suppressions.add(ctx.state.submitter, wanted, body.reason ?? null)).map(referenceOf)
       return body.emails ? { data } : data[0]!
     },
   }),
@@ -106,25 +106,22 @@ const additionOperations = (parts: SuppressionParts): Operation[] => [
     body: { schema: batchAdditionRequest, example: { emails: ['ann@example.com', 'bob@example.com'] } },
     answers: [{ status: 201, description: 'An entry for each address, in the same order.', schema: references }],
     handle: async (ctx, { body }) => ({
-      data: (await parts.suppressions.add(ctx.state.submitter, body.emails, body.reason ?? null)).map(referenceTo),
+      data: (await parts.suppressions.add(ctx.state.submitter, body.emails, body.reason ?? null)).map(referenceOf),
     }),
   }),
 ]
 
 const readingOperations = (parts: SuppressionParts): Operation[] => [
-  operation({
+  listOperation({
     id: 'suppressions.list',
-    method: 'GET',
     path: '/api/suppressions',
     tag: 'Suppressions',
     summary: 'List suppressions',
     permission: 'read_access',
-    query: { ...pageParameters, origin: choiceParameter(suppressionOrigins) },
-    answers: [{ status: 200, description: 'A page, newest first.', schema: listOf(suppressionAnswer) }],
-    handle: async (ctx, { query }) => {
-      const page = pageOf(query)
-      return listBody(await parts.suppressions.page(ctx.state.submitter, query.origin, page), page, suppressionObject)
-    },
+    query: { origin: choiceParameter(suppressionOrigins) },
+    of: suppression,
+    answer: 'A page, newest first.',
+    rows: (ctx, page, query) => parts.suppressions.page(ctx.state.submitter, query.origin, page),
   }),
   operation({
     id: 'suppressions.get',
@@ -134,11 +131,11 @@ const readingOperations = (parts: SuppressionParts): Operation[] => [
     summary: 'Read a suppression',
     description: 'By its id or its address. Of an address that is on the list for several reasons, the one that stops most.',
     permission: 'read_access',
-    answers: [{ status: 200, description: 'The entry.', schema: suppressionAnswer }],
+    answers: [{ status: 200, description: 'The entry.', schema: suppression.schema }],
     handle: async (ctx) => {
       const row = await parts.suppressions.find(ctx.state.submitter, ctx.params.idOrEmail ?? '')
       if (!row) throw notListed()
-      return suppressionObject(row)
+      return suppression.answer(row)
     },
   }),
 ]
@@ -181,17 +178,6 @@ const removalOperations = (parts: SuppressionParts): Operation[] => [
 
 const notListed = (): SternaError => new SternaError('not_found', 'There is no suppression with this id or address.')
 
-const referenceTo = (id: string) => ({ object: 'suppression' as const, id })
+const referenceOf = (id: string) => ({ object: 'suppression' as const, id })
 
-const removedObject = (id: string) => ({ ...referenceTo(id), deleted: true })
-
-const suppressionObject = (row: SuppressionRow) => ({
-  ...referenceTo(row.id),
-  email: row.address,
-  origin: row.origin,
-  topic: row.topic === '' ? null : row.topic,
-  source_id: row.source_id,
-  reason: row.reason,
-  created_at: isoTime(row.created_at),
-  expires_at: isoTimeOrNull(row.expires_at),
-})
+const removedObject = (id: string) => ({ ...referenceOf(id), deleted: true })

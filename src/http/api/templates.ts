@@ -1,11 +1,12 @@
 import { renderTemplate } from '../../template/render-template.ts'
 import { parseContent } from '../../template/template-content.ts'
 import { asSent } from '../../template/template-diff.ts'
-import type { Template } from '../../template/template-store.ts'
 import type { TemplateList } from '../../template/template-list.ts'
+import type { Template } from '../../template/template-store.ts'
 import type { ApiContext } from '../api-state.ts'
+import { listOperation } from '../list-operation.ts'
 import { operation, type Operation } from '../operation.ts'
-import { listBody, listOf, pageOf, pageParameters } from '../page.ts'
+import { templateHistoryOperations } from './template-history.ts'
 import {
   deletedTemplate,
   renderedAnswer,
@@ -15,9 +16,8 @@ import {
   templateObject,
   templateReference,
 } from './template-object.ts'
-import { templateHistoryOperations } from './template-history.ts'
-import { templateTestOperations, type TemplateTestParts } from './template-test.ts'
 import { changedTemplateFields, newTemplateFields, newTemplateSchema, renderSchema, templateChangesSchema } from './template-schema.ts'
+import { templateTestOperations, type TemplateTestParts } from './template-test.ts'
 
 export interface TemplateParts extends TemplateTestParts {
   templates: TemplateList
@@ -46,19 +46,15 @@ const named = (ctx: ApiContext): [accountId: string, idOrAlias: string] => [ctx.
 const referenceTo = ({ id }: Template) => ({ object: 'template' as const, id })
 
 const readingOperations = (parts: TemplateParts): Operation[] => [
-  operation({
+  listOperation({
     id: 'templates.list',
-    method: 'GET',
     path: '/api/templates',
     tag,
     summary: 'List templates',
     permission: 'read_access',
-    query: pageParameters,
-    answers: [{ status: 200, description: 'A page, newest first.', schema: listOf(templateItemAnswer) }],
-    handle: async (ctx, { query }) => {
-      const page = pageOf(query)
-      return listBody(await parts.templates.page(ctx.state.submitter.accountId, page), page, templateItem)
-    },
+    of: { schema: templateItemAnswer, answer: templateItem },
+    answer: 'A page, newest first.',
+    rows: (ctx, page) => parts.templates.page(ctx.state.submitter.accountId, page),
   }),
   operation({
     id: 'templates.get',

@@ -6,21 +6,12 @@ import type { Webhooks } from '../../webhook/open-webhooks.ts'
 import { deliveryStates, type DeliveryState } from '../../webhook/webhook-delivery-store.ts'
 import type { Webhook } from '../../webhook/webhook-store.ts'
 import type { ApiContext } from '../api-state.ts'
+import { listOperation } from '../list-operation.ts'
 import { operation, type Operation } from '../operation.ts'
 import { listBody, listOf, pageOf, pageParameters } from '../page.ts'
 import { choiceParameter, textParameter } from '../query.ts'
 import { timeField } from '../time-field.ts'
-import {
-  attemptAnswer,
-  attemptObject,
-  deliveryAnswer,
-  deliveryDetailAnswer,
-  deliveryObject,
-  detailsOf,
-  eventAnswer,
-  eventDetailAnswer,
-  eventObject,
-} from './webhook-object.ts'
+import { webhookAttempt, webhookDelivery, webhookDeliveryDetail, webhookEvent, webhookEventDetail } from './webhook-object.ts'
 
 const param = (ctx: ApiContext, name: string): string => ctx.params[name] ?? ''
 
@@ -39,19 +30,16 @@ const filterOf = ({ status, type, event_id: eventId }: Filters): DeliveryFilter 
 
 /** What was posted to a webhook, by delivery and by event. */
 export const webhookDeliveryOperations = (parts: { webhooks: Webhooks }): Operation[] => [
-  operation({
+  listOperation({
     id: 'webhooks.deliveries.list',
-    method: 'GET',
     path: '/api/webhooks/{id}/deliveries',
     tag: 'Webhooks',
     summary: 'List deliveries',
     permission: 'read_access',
-    query: { ...pageParameters, ...filters },
-    answers: [{ status: 200, description: 'The deliveries, the newest first.', schema: listOf(deliveryAnswer) }],
-    handle: async (ctx, { query }) => {
-      const page = pageOf(query)
-      return listBody(await parts.webhooks.history.deliveries(webhookOf(ctx, parts).id, filterOf(query), page), page, deliveryObject)
-    },
+    query: { ...filters },
+    of: webhookDelivery,
+    answer: 'The deliveries, the newest first.',
+    rows: (ctx, page, query) => parts.webhooks.history.deliveries(webhookOf(ctx, parts).id, filterOf(query), page),
   }),
   operation({
     id: 'webhooks.deliveries.get',
@@ -60,27 +48,24 @@ export const webhookDeliveryOperations = (parts: { webhooks: Webhooks }): Operat
     tag: 'Webhooks',
     summary: 'Read a delivery with its attempts',
     permission: 'read_access',
-    answers: [{ status: 200, description: 'The delivery.', schema: deliveryDetailAnswer }],
+    answers: [{ status: 200, description: 'The delivery.', schema: webhookDeliveryDetail.schema }],
     handle: async (ctx) => {
       const { history } = parts.webhooks
       const delivery = await history.getDelivery(webhookOf(ctx, parts).id, param(ctx, 'delivery_id'))
-      return { ...deliveryObject(delivery), ...detailsOf(delivery, await history.attempts(delivery.id)) }
+      return webhookDeliveryDetail.answer({ ...delivery, made: await history.attempts(delivery.id) })
     },
   }),
-  operation({
+  listOperation({
     id: 'webhooks.events.list',
-    method: 'GET',
     path: '/api/webhooks/{id}/events',
     tag: 'Webhooks',
     summary: 'List events of a webhook',
     description: 'The last delivery of each event counts.',
     permission: 'read_access',
-    query: { ...pageParameters, ...filters },
-    answers: [{ status: 200, description: 'The events, the newest first.', schema: listOf(eventAnswer) }],
-    handle: async (ctx, { query }) => {
-      const page = pageOf(query)
-      return listBody(await parts.webhooks.history.events(webhookOf(ctx, parts).id, filterOf(query), page), page, eventObject)
-    },
+    query: { ...filters },
+    of: webhookEvent,
+    answer: 'The events, the newest first.',
+    rows: (ctx, page, query) => parts.webhooks.history.events(webhookOf(ctx, parts).id, filterOf(query), page),
   }),
   operation({
     id: 'webhooks.events.get',
@@ -89,11 +74,11 @@ export const webhookDeliveryOperations = (parts: { webhooks: Webhooks }): Operat
     tag: 'Webhooks',
     summary: 'Read an event of a webhook with its attempts',
     permission: 'read_access',
-    answers: [{ status: 200, description: 'The event.', schema: eventDetailAnswer }],
+    answers: [{ status: 200, description: 'The event.', schema: webhookEventDetail.schema }],
     handle: async (ctx) => {
       const { history } = parts.webhooks
       const delivery = await history.getEventDelivery(webhookOf(ctx, parts).id, param(ctx, 'event_id'))
-      return { object: 'webhook_event' as const, ...eventObject(delivery), ...detailsOf(delivery, await history.attempts(delivery.id)) }
+      return webhookEventDetail.answer({ ...delivery, made: await history.attempts(delivery.id) })
     },
   }),
   operation({
@@ -104,13 +89,13 @@ export const webhookDeliveryOperations = (parts: { webhooks: Webhooks }): Operat
     summary: 'List attempts to post an event',
     permission: 'read_access',
     query: pageParameters,
-    answers: [{ status: 200, description: 'The attempts of all its deliveries, the newest first.', schema: listOf(attemptAnswer) }],
+    answers: [{ status: 200, description: 'The attempts of all its deliveries, the newest first.', schema: listOf(webhookAttempt.schema) }],
     handle: async (ctx, { query }) => {
       const { history } = parts.webhooks
       const { id } = webhookOf(ctx, parts)
       const page = pageOf(query)
       const { event_id: eventId } = await history.getEventDelivery(id, param(ctx, 'event_id'))
-      return listBody(await history.eventAttempts(id, eventId, page), page, attemptObject)
+      return listBody(await history.eventAttempts(id, eventId, page), page, webhookAttempt.answer)
     },
   }),
 ]

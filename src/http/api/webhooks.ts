@@ -7,12 +7,13 @@ import type { Webhooks } from '../../webhook/open-webhooks.ts'
 import { isSuccess } from '../../webhook/post-webhook.ts'
 import type { WebhookFields } from '../../webhook/webhook-list.ts'
 import { mayDo, type ApiContext } from '../api-state.ts'
+import { listOperation } from '../list-operation.ts'
 import { operation, type Operation } from '../operation.ts'
-import { listBody, listOf, pageOf, pageParameters } from '../page.ts'
+import { deletedAnswer } from '../resource.ts'
 import { timeAnswer } from '../time-field.ts'
 import type { CheckParams } from '../validate.ts'
 import { webhookDeliveryOperations, webhookOf, webhookReplayOperations } from './webhook-deliveries.ts'
-import { webhookAnswer, webhookObject, webhookWithSecret } from './webhook-object.ts'
+import { webhookResource, webhookWithSecret } from './webhook-object.ts'
 
 interface WebhookParts {
   webhooks: Webhooks
@@ -76,29 +77,25 @@ const endpointOperations = (parts: WebhookParts): Operation[] => [
       schema: webhookRequest,
       example: { url: 'https://app.example.com/hooks/mail', events: ['email.delivered', 'email.bounced'] },
     },
-    answers: [{ status: 201, description: 'The webhook, with its secret.', schema: webhookWithSecret }],
+    answers: [{ status: 201, description: 'The webhook, with its secret.', schema: webhookWithSecret.schema }],
     refuses: ['invalid_event_type'],
     handle: async (ctx, { body }) => {
       const given = { events: subscribedEvents(null), ...changesIn(body) }
       if (given.url === undefined) throw missingUrl()
       const defaults = { description: null, payload: 'standard', includeBots: false, status: 'enabled' } as const
       const webhook = await parts.webhooks.list.create(ctx.state.submitter, { ...defaults, ...given, url: given.url })
-      return { ...webhookObject(webhook), signing_secret: webhook.secret }
+      return webhookWithSecret.answer(webhook)
     },
   }),
-  operation({
+  listOperation({
     id: 'webhooks.list',
-    method: 'GET',
     path: '/api/webhooks',
     tag: 'Webhooks',
     summary: 'List webhooks',
     permission: 'read_access',
-    query: pageParameters,
-    answers: [{ status: 200, description: 'The webhooks, the newest first.', schema: listOf(webhookAnswer) }],
-    handle: async (ctx, { query }) => {
-      const page = pageOf(query)
-      return listBody(await parts.webhooks.list.page(ctx.state.submitter, page), page, webhookObject)
-    },
+    of: webhookResource,
+    answer: 'The webhooks, the newest first.',
+    rows: (ctx, page) => parts.webhooks.list.page(ctx.state.submitter, page),
   }),
   operation({
     id: 'webhooks.get',
@@ -108,10 +105,10 @@ const endpointOperations = (parts: WebhookParts): Operation[] => [
     summary: 'Read a webhook',
     description: 'The secret is shown to keys with full access only.',
     permission: 'read_access',
-    answers: [{ status: 200, description: 'The webhook.', schema: z.union([webhookWithSecret, webhookAnswer]) }],
+    answers: [{ status: 200, description: 'The webhook.', schema: z.union([webhookWithSecret.schema, webhookResource.schema]) }],
     handle: (ctx) => {
       const webhook = webhookOf(ctx, parts)
-      return maySeeSecret(ctx) ? { ...webhookObject(webhook), signing_secret: webhook.secret } : webhookObject(webhook)
+      return (maySeeSecret(ctx) ? webhookWithSecret : webhookResource).answer(webhook)
     },
   }),
   operation({
@@ -124,11 +121,11 @@ const endpointOperations = (parts: WebhookParts): Operation[] => [
     permission: 'full_access',
     sandbox: true,
     body: { schema: webhookRequest, example: { status: 'disabled' } },
-    answers: [{ status: 200, description: 'The webhook.', schema: webhookAnswer }],
+    answers: [{ status: 200, description: 'The webhook.', schema: webhookResource.schema }],
     refuses: ['invalid_event_type'],
     handle: async (ctx, { body }) => {
       const { id } = webhookOf(ctx, parts)
-      return webhookObject(await parts.webhooks.list.change(ctx.state.submitter, id, changesIn(body)))
+      return webhookResource.answer(await parts.webhooks.list.change(ctx.state.submitter, id, changesIn(body)))
     },
   }),
   operation({
@@ -144,7 +141,7 @@ const endpointOperations = (parts: WebhookParts): Operation[] => [
       {
         status: 200,
         description: 'It is gone.',
-        schema: z.object({ object: z.literal('webhook'), id: z.string(), deleted: z.literal(true) }).meta({ id: 'DeletedWebhook' }),
+        schema: deletedAnswer('webhook', 'DeletedWebhook'),
       },
     ],
     handle: async (ctx) => {

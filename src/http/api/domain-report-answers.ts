@@ -1,11 +1,11 @@
 import { adviseDmarc, type DmarcAdvice } from '../../domain-report/dmarc-advice.ts'
 import { withPolicy } from '../../domain-report/dmarc-record.ts'
-import type { DomainReportRow, ReportPeriod } from '../../domain-report/domain-report-list.ts'
-import type { DmarcRowRow, TlsRowRow } from '../../domain-report/domain-report-rows.ts'
-import type { DmarcSummary, ReporterLine, ReportTotals, SourceLine, TlsSummary } from '../../domain-report/domain-report-summary.ts'
+import type { ReportPeriod } from '../../domain-report/domain-report-list.ts'
+import type { DmarcSummary, ReportTotals, TlsSummary } from '../../domain-report/domain-report-summary.ts'
 import { observeDomain, originOf, type PublishedPolicy } from '../../domain-report/observe-domain.ts'
 import { isoTime } from '../../iso-time.ts'
 import type { Domain } from '../../sending-domain/domain.ts'
+import { dmarcSource, domainReporter, tlsResult } from './domain-report-schema.ts'
 
 /** A record for the domain's owner to publish. */
 interface TextRecord {
@@ -13,53 +13,6 @@ interface TextRecord {
   type: 'TXT'
   value: string
 }
-
-export const reportObject = (row: DomainReportRow) => ({
-  object: 'domain_report' as const,
-  id: row.id,
-  kind: row.kind,
-  domain: row.domain,
-  reporter: row.reporter,
-  contact: row.contact,
-  report_id: row.report_id,
-  start_date: isoTime(row.begin_at),
-  end_date: isoTime(row.end_at),
-  received_at: isoTime(row.received_at),
-  policy: row.policy,
-  total: row.total,
-  failed: row.failed,
-  rows_left_out: row.rows_left_out,
-  reverse_path: row.reverse_path,
-  remote_address: row.remote_address,
-})
-
-export const dmarcRowObject = (row: DmarcRowRow) => ({
-  object: 'dmarc_row' as const,
-  place: row.place,
-  ip_address: row.source_ip,
-  messages: row.messages,
-  disposition: row.disposition,
-  dkim_aligned: row.dkim_aligned === 1,
-  spf_aligned: row.spf_aligned === 1,
-  overrides: row.overrides === '' ? [] : row.overrides.split(', '),
-  header_from: row.header_from,
-  envelope_from: row.envelope_from,
-  dkim: row.dkim,
-  spf: row.spf,
-  signed_here: row.signed_here === 1,
-})
-
-export const tlsRowObject = (row: TlsRowRow) => ({
-  object: 'tls_row' as const,
-  place: row.place,
-  policy_type: row.policy_type,
-  result_type: row.result_type,
-  sessions: row.sessions,
-  sending_mta: row.sending_mta,
-  receiving_mx: row.receiving_mx,
-  receiving_ip: row.receiving_ip,
-  reason: row.reason,
-})
 
 /**
  * @param ownAddresses those that this server's mail leaves from
@@ -86,8 +39,8 @@ export function dmarcSummaryObject(
     messages: total,
     passed: total - failed,
     pass_rate: rateOf(total - failed, total),
-    reporters: summary.reporters.map(reporterObject),
-    sources: summary.lines.map((line) => sourceObject(line, own)),
+    reporters: summary.reporters.map(domainReporter.answer),
+    sources: summary.lines.map((line) => dmarcSource.answer({ ...line, origin: originOf(line, own) })),
     advice: {
       step: advice.step,
       policy: advice.policy,
@@ -119,8 +72,8 @@ export function tlsSummaryObject(
     sessions: total,
     failed,
     success_rate: rateOf(total - failed, total),
-    reporters: reporters.map(reporterObject),
-    results: lines.map(({ policy_type, result_type, receiving_mx, sessions }) => ({ policy_type, result_type, receiving_mx, sessions })),
+    reporters: reporters.map(domainReporter.answer),
+    results: lines.map(tlsResult.answer),
     record,
   }
 }
@@ -135,19 +88,3 @@ const frameOf = ({ id, name }: Domain, { since, until }: ReportPeriod, { reports
 
 /** To four places; 0 of nothing. */
 const rateOf = (part: number, whole: number): number => (whole === 0 ? 0 : Math.round((part / whole) * 10_000) / 10_000)
-
-const reporterObject = ({ reporter, reports, total, failed }: ReporterLine) => ({ name: reporter, reports, total, failed })
-
-const sourceObject = (line: SourceLine, own: ReadonlySet<string>) => ({
-  ip_address: line.source_ip,
-  origin: originOf(line, own),
-  messages: line.messages,
-  failed: line.failed,
-  dkim_aligned: line.dkim_aligned,
-  spf_aligned: line.spf_aligned,
-  quarantined: line.quarantined,
-  rejected: line.rejected,
-  header_from: line.header_from,
-  dkim: line.dkim,
-  spf: line.spf,
-})

@@ -1,9 +1,13 @@
 import { z } from 'zod'
-import { adviceSteps, sourceOrigins } from '../../domain-report/dmarc-advice.ts'
+import { adviceSteps, sourceOrigins, type SourceOrigin } from '../../domain-report/dmarc-advice.ts'
+import type { DomainReportRow } from '../../domain-report/domain-report-list.ts'
+import type { DmarcRowRow, TlsRowRow } from '../../domain-report/domain-report-rows.ts'
+import { mostLines, type ReporterLine, type SourceLine, type TlsSummary } from '../../domain-report/domain-report-summary.ts'
 import { dmarcPolicies, domainReportKinds, mostRows } from '../../domain-report/domain-report.ts'
-import { mostLines } from '../../domain-report/domain-report-summary.ts'
+import { isoTime } from '../../iso-time.ts'
 import { pageParameters } from '../page.ts'
 import { choiceParameter, numberParameter, timeParameter } from '../query.ts'
+import { flag, resource, time } from '../resource.ts'
 import { timeAnswer } from '../time-field.ts'
 
 export const periodParameters = {
@@ -18,26 +22,24 @@ export const reportParameters = {
   until: timeParameter.meta({ description: 'A time or a date: reports that begin earlier.' }),
 }
 
-export const domainReportAnswer = z
-  .object({
-    object: z.literal('domain_report'),
-    id: z.string(),
-    kind: z.enum(domainReportKinds),
-    domain: z.string().describe('What is reported about: the domain, or its return path.'),
-    reporter: z.string().describe('Who reports, as they call themselves: nobody has proved it.'),
-    contact: z.string().nullable(),
-    report_id: z.string().describe("The reporter's own id."),
-    start_date: timeAnswer,
-    end_date: timeAnswer,
-    received_at: timeAnswer,
-    policy: z.enum(dmarcPolicies).nullable().describe('Of a DMARC report: the policy that the reporter found.'),
-    total: z.int().describe('Messages of a DMARC report, sessions of a TLS report.'),
-    failed: z.int().describe('Those of them that did not pass.'),
-    rows_left_out: z.int().describe('What the report had beyond the rows that are kept; the totals count it.'),
-    reverse_path: z.string().nullable().describe('Of the mail that brought it; not proved.'),
-    remote_address: z.string().describe('Of the host that handed that mail over.'),
-  })
-  .meta({ id: 'DomainReport' })
+export const domainReport = resource<DomainReportRow>('DomainReport')({
+  object: 'domain_report',
+  id: z.string(),
+  kind: z.enum(domainReportKinds),
+  domain: z.string().describe('What is reported about: the domain, or its return path.'),
+  reporter: z.string().describe('Who reports, as they call themselves: nobody has proved it.'),
+  contact: z.string().nullable(),
+  report_id: z.string().describe("The reporter's own id."),
+  start_date: [timeAnswer, (row) => isoTime(row.begin_at)],
+  end_date: [timeAnswer, (row) => isoTime(row.end_at)],
+  received_at: time(),
+  policy: z.enum(dmarcPolicies).nullable().describe('Of a DMARC report: the policy that the reporter found.'),
+  total: z.int().describe('Messages of a DMARC report, sessions of a TLS report.'),
+  failed: z.int().describe('Those of them that did not pass.'),
+  rows_left_out: z.int().describe('What the report had beyond the rows that are kept; the totals count it.'),
+  reverse_path: z.string().nullable().describe('Of the mail that brought it; not proved.'),
+  remote_address: z.string().describe('Of the host that handed that mail over.'),
+})
 
 /** Rows have places for ids: they are few, and stay in their order. */
 export const rowParameters = {
@@ -58,44 +60,47 @@ const resultType = z
   .string()
   .describe('`success`, or what went wrong in the words of RFC 8460 4.3; `unspecified` where the report does not say.')
 
-const dmarcRow = z
-  .object({
-    object: z.literal('dmarc_row'),
-    place,
-    ip_address: z.string().describe('Where the messages came from.'),
-    messages: z.int(),
-    disposition: z.enum(dmarcPolicies).describe('What the receiver did with them.'),
-    dkim_aligned: z.boolean().describe('DKIM passed for a domain that is aligned with the one of the From field.'),
-    spf_aligned: z.boolean().describe('So did SPF.'),
-    overrides: z.array(z.string()).describe('Why the receiver did otherwise than the policy asks for: `forwarded`, `mailing_list` …'),
-    header_from: z.string().describe('The domain of the From field.'),
-    envelope_from: z.string().nullable(),
-    ...authResults,
-    signed_here: z.boolean().describe('A signature, good or broken, has a selector of this server.'),
-  })
-  .meta({ id: 'DmarcRow' })
+export const dmarcRow = resource<DmarcRowRow>('DmarcRow')({
+  object: 'dmarc_row',
+  place,
+  ip_address: [z.string().describe('Where the messages came from.'), 'source_ip'],
+  messages: z.int(),
+  disposition: z.enum(dmarcPolicies).describe('What the receiver did with them.'),
+  dkim_aligned: flag('DKIM passed for a domain that is aligned with the one of the From field.'),
+  spf_aligned: flag('So did SPF.'),
+  overrides: [
+    z.array(z.string()).describe('Why the receiver did otherwise than the policy asks for: `forwarded`, `mailing_list` …'),
+    ({ overrides }) => (overrides === '' ? [] : overrides.split(', ')),
+  ],
+  header_from: z.string().describe('The domain of the From field.'),
+  envelope_from: z.string().nullable(),
+  ...authResults,
+  signed_here: flag('A signature, good or broken, has a selector of this server.'),
+})
 
-const tlsRow = z
-  .object({
-    object: z.literal('tls_row'),
-    place,
-    policy_type: policyType,
-    result_type: resultType,
-    sessions: z.int(),
-    sending_mta: z.string().nullable(),
-    receiving_mx: z.string().nullable(),
-    receiving_ip: z.string().nullable(),
-    reason: z.string().nullable(),
-  })
-  .meta({ id: 'TlsRow' })
+export const tlsRow = resource<TlsRowRow>('TlsRow')({
+  object: 'tls_row',
+  place,
+  policy_type: policyType,
+  result_type: resultType,
+  sessions: z.int(),
+  sending_mta: z.string().nullable(),
+  receiving_mx: z.string().nullable(),
+  receiving_ip: z.string().nullable(),
+  reason: z.string().nullable(),
+})
 
-export const domainReportRowAnswer = z.discriminatedUnion('object', [dmarcRow, tlsRow])
+export const domainReportRow = z.discriminatedUnion('object', [dmarcRow.schema, tlsRow.schema])
 
 const textRecord = z.object({ name: z.string(), type: z.literal('TXT'), value: z.string() }).meta({ id: 'TextRecord' })
 
-const reporters = z
-  .array(z.object({ name: z.string(), reports: z.int(), total: z.int(), failed: z.int() }).meta({ id: 'DomainReporter' }))
-  .describe('Who reported, as they call themselves.')
+export const domainReporter = resource<ReporterLine>('DomainReporter')({
+  name: [z.string(), 'reporter'],
+  reports: z.int(),
+  total: z.int(),
+  failed: z.int(),
+})
+const reporters = z.array(domainReporter.schema).describe('Who reported, as they call themselves.')
 
 const frame = {
   domain_id: z.string(),
@@ -105,24 +110,22 @@ const frame = {
   reports: z.int(),
 }
 
-const source = z
-  .object({
-    ip_address: z.string(),
-    origin: z
-      .enum(sourceOrigins)
-      .describe(
-        '`ours`: an address of this server; `forwarder`: it passes on mail that was signed here; `other`: its mail bears no mark of this server.',
-      ),
-    messages: z.int(),
-    failed: z.int().describe('Passed DMARC neither by DKIM nor by SPF.'),
-    dkim_aligned: z.int(),
-    spf_aligned: z.int(),
-    quarantined: z.int(),
-    rejected: z.int(),
-    header_from: z.string().describe('The domain of the From field, of a message that failed if there is one; so are `dkim` and `spf`.'),
-    ...authResults,
-  })
-  .meta({ id: 'DmarcSource' })
+export const dmarcSource = resource<SourceLine & { origin: SourceOrigin }>('DmarcSource')({
+  ip_address: [z.string(), 'source_ip'],
+  origin: z
+    .enum(sourceOrigins)
+    .describe(
+      '`ours`: an address of this server; `forwarder`: it passes on mail that was signed here; `other`: its mail bears no mark of this server.',
+    ),
+  messages: z.int(),
+  failed: z.int().describe('Passed DMARC neither by DKIM nor by SPF.'),
+  dkim_aligned: z.int(),
+  spf_aligned: z.int(),
+  quarantined: z.int(),
+  rejected: z.int(),
+  header_from: z.string().describe('The domain of the From field, of a message that failed if there is one; so are `dkim` and `spf`.'),
+  ...authResults,
+})
 
 const advice = z
   .object({
@@ -146,10 +149,17 @@ export const dmarcSummaryAnswer = z
     passed: z.int(),
     pass_rate: z.number(),
     reporters,
-    sources: z.array(source).describe(`The ${mostLines} with the most failures, and then those with the most messages.`),
+    sources: z.array(dmarcSource.schema).describe(`The ${mostLines} with the most failures, and then those with the most messages.`),
     advice,
   })
   .meta({ id: 'DmarcSummary' })
+
+export const tlsResult = resource<TlsSummary['lines'][number]>('TlsResult')({
+  policy_type: policyType,
+  result_type: resultType,
+  receiving_mx: z.string().nullable(),
+  sessions: z.int(),
+})
 
 export const tlsSummaryAnswer = z
   .object({
@@ -159,18 +169,7 @@ export const tlsSummaryAnswer = z
     failed: z.int(),
     success_rate: z.number(),
     reporters,
-    results: z
-      .array(
-        z
-          .object({
-            policy_type: policyType,
-            result_type: resultType,
-            receiving_mx: z.string().nullable(),
-            sessions: z.int(),
-          })
-          .meta({ id: 'TlsResult' }),
-      )
-      .describe('Failures first.'),
+    results: z.array(tlsResult.schema).describe('Failures first.'),
     record: textRecord.nullable().describe('What has such reports sent to this server; null where it takes none.'),
   })
   .meta({ id: 'TlsSummary' })

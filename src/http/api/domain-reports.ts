@@ -9,11 +9,13 @@ import type { Database } from '../../store/database.ts'
 import type { ApiContext } from '../api-state.ts'
 import { type Operation, operation } from '../operation.ts'
 import { listBody, listOf, pageOf } from '../page.ts'
-import { dmarcRowObject, dmarcSummaryObject, reportObject, tlsRowObject, tlsSummaryObject } from './domain-report-answers.ts'
+import { dmarcSummaryObject, tlsSummaryObject } from './domain-report-answers.ts'
 import {
   dmarcSummaryAnswer,
-  domainReportAnswer,
-  domainReportRowAnswer,
+  dmarcRow,
+  domainReport,
+  domainReportRow,
+  tlsRow,
   tlsSummaryAnswer,
   periodParameters,
   reportParameters,
@@ -45,11 +47,11 @@ export const domainReportOperations = (parts: DomainReportParts): Operation[] =>
       'information only. Of a domain that is not verified none are shown.',
     permission: 'read_access',
     query: reportParameters,
-    answers: [{ status: 200, description: 'A page of reports, the newest first.', schema: listOf(domainReportAnswer) }],
+    answers: [{ status: 200, description: 'A page of reports, the newest first.', schema: listOf(domainReport.schema) }],
     handle: async (ctx, { query }) => {
       const { kind, since, until, ...asked } = query
       const page = pageOf(asked)
-      return listBody(await listDomainReports(parts.db, domainIn(ctx, parts), { kind, since, until }, page), page, reportObject)
+      return listBody(await listDomainReports(parts.db, domainIn(ctx, parts), { kind, since, until }, page), page, domainReport.answer)
     },
   }),
   operation({
@@ -59,8 +61,8 @@ export const domainReportOperations = (parts: DomainReportParts): Operation[] =>
     tag,
     summary: 'Read one report about a domain',
     permission: 'read_access',
-    answers: [{ status: 200, description: 'The report, without its rows.', schema: domainReportAnswer }],
-    handle: async (ctx) => reportObject(await reportIn(ctx, parts)),
+    answers: [{ status: 200, description: 'The report, without its rows.', schema: domainReport.schema }],
+    handle: async (ctx) => domainReport.answer(await reportIn(ctx, parts)),
   }),
   operation({
     id: 'domains.report_rows',
@@ -71,12 +73,12 @@ export const domainReportOperations = (parts: DomainReportParts): Operation[] =>
     description: 'Of a DMARC report what became of the messages from each address, of a TLS report the results of sessions.',
     permission: 'read_access',
     query: rowParameters,
-    answers: [{ status: 200, description: 'A page of rows.', schema: listOf(domainReportRowAnswer) }],
+    answers: [{ status: 200, description: 'A page of rows.', schema: listOf(domainReportRow) }],
     handle: async (ctx, { query }) => {
       const page = pageOf(query)
       const { id, kind } = await reportIn(ctx, parts)
-      if (kind === 'dmarc') return listBody(await readDmarcRows(parts.db, id, page), page, dmarcRowObject)
-      return listBody(await readTlsRows(parts.db, id, page), page, tlsRowObject)
+      if (kind === 'dmarc') return listBody(await readDmarcRows(parts.db, id, page), page, dmarcRow.answer)
+      return listBody(await readTlsRows(parts.db, id, page), page, tlsRow.answer)
     },
   }),
   operation({

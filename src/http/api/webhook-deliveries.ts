@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { publicEventTypes } from '../../event/event-type.ts'
-import type { DeliveryRow } from '../../webhook/delivery-history.ts'
+import type { DeliveryHistory, DeliveryRow } from '../../webhook/delivery-history.ts'
 import type { DeliveryFilter } from '../../webhook/delivery-search.ts'
 import type { Webhooks } from '../../webhook/open-webhooks.ts'
 import { deliveryStates, type DeliveryState } from '../../webhook/webhook-delivery-store.ts'
@@ -11,7 +11,7 @@ import { operation, type Operation } from '../operation.ts'
 import { listBody, listOf, pageOf, pageParameters } from '../page.ts'
 import { choiceParameter, textParameter } from '../query.ts'
 import { timeField } from '../time-field.ts'
-import { webhookAttempt, webhookDelivery, webhookDeliveryDetail, webhookEvent, webhookEventDetail } from './webhook-object.ts'
+import { postedDetails, webhookAttempt, webhookDelivery, webhookEvent } from './webhook-object.ts'
 
 const param = (ctx: ApiContext, name: string): string => ctx.params[name] ?? ''
 
@@ -27,6 +27,14 @@ const filters = {
 
 type Filters = { status: DeliveryState | null; type: string | null; event_id: string | null }
 const filterOf = ({ status, type, event_id: eventId }: Filters): DeliveryFilter => ({ state: status, type, eventId })
+
+const deliveryDetail = webhookDelivery.schema.extend(postedDetails.schema.shape).meta({ id: 'WebhookDeliveryDetail' })
+const eventDetail = webhookEvent.schema
+  .extend({ object: z.literal('webhook_event'), ...postedDetails.schema.shape })
+  .meta({ id: 'WebhookEventDetail' })
+
+const detailsOf = async (delivery: DeliveryRow, history: DeliveryHistory) =>
+  postedDetails.answer({ delivery, attempts: await history.attempts(delivery.id) })
 
 /** What was posted to a webhook, by delivery and by event. */
 export const webhookDeliveryOperations = (parts: { webhooks: Webhooks }): Operation[] => [
@@ -48,11 +56,11 @@ export const webhookDeliveryOperations = (parts: { webhooks: Webhooks }): Operat
     tag: 'Webhooks',
     summary: 'Read a delivery with its attempts',
     permission: 'read_access',
-    answers: [{ status: 200, description: 'The delivery.', schema: webhookDeliveryDetail.schema }],
+    answers: [{ status: 200, description: 'The delivery.', schema: deliveryDetail }],
     handle: async (ctx) => {
       const { history } = parts.webhooks
       const delivery = await history.getDelivery(webhookOf(ctx, parts).id, param(ctx, 'delivery_id'))
-      return webhookDeliveryDetail.answer({ ...delivery, made: await history.attempts(delivery.id) })
+      return { ...webhookDelivery.answer(delivery), ...(await detailsOf(delivery, history)) }
     },
   }),
   listOperation({
@@ -74,11 +82,11 @@ export const webhookDeliveryOperations = (parts: { webhooks: Webhooks }): Operat
     tag: 'Webhooks',
     summary: 'Read an event of a webhook with its attempts',
     permission: 'read_access',
-    answers: [{ status: 200, description: 'The event.', schema: webhookEventDetail.schema }],
+    answers: [{ status: 200, description: 'The event.', schema: eventDetail }],
     handle: async (ctx) => {
       const { history } = parts.webhooks
       const delivery = await history.getEventDelivery(webhookOf(ctx, parts).id, param(ctx, 'event_id'))
-      return webhookEventDetail.answer({ ...delivery, made: await history.attempts(delivery.id) })
+      return { object: 'webhook_event' as const, ...webhookEvent.answer(delivery), ...(await detailsOf(delivery, history)) }
     },
   }),
   operation({

@@ -1,9 +1,11 @@
 import { z } from 'zod'
 import { publicEventTypes } from '../../event/event-type.ts'
+import { isoTimeOrNull } from '../../iso-time.ts'
 import type { AttemptRow, DeliveryRow } from '../../webhook/delivery-history.ts'
 import { deliveryStates } from '../../webhook/webhook-delivery-store.ts'
 import type { Webhook } from '../../webhook/webhook-store.ts'
-import { resource, time, timeOrNull } from '../resource.ts'
+import { resource, time } from '../resource.ts'
+import { timeAnswer } from '../time-field.ts'
 
 export const webhookResource = resource<Webhook>('Webhook')({
   object: 'webhook',
@@ -45,19 +47,15 @@ export const webhookAttempt = resource<AttemptRow>('WebhookAttempt')({
   error: z.string().nullable().describe('Why there was no answer.'),
 })
 
-/** A delivery with its attempts. */
-type Posted = DeliveryRow & { made: AttemptRow[] }
-
-const detailFields = {
-  next_attempt_at: timeOrNull(),
+/** What is shown of a single delivery besides. */
+export const postedDetails = resource<{ delivery: DeliveryRow; attempts: AttemptRow[] }>(null)({
+  next_attempt_at: [timeAnswer.nullable(), ({ delivery }) => isoTimeOrNull(delivery.next_attempt_at)],
   payload: [
     z.record(z.string(), z.unknown()).describe('The body that is posted.'),
-    ({ body }: Posted) => JSON.parse(body) as Record<string, unknown>,
+    ({ delivery }) => JSON.parse(delivery.body) as Record<string, unknown>,
   ],
-  attempts: [z.array(webhookAttempt.schema), ({ made }: Posted) => made.map(webhookAttempt.answer)],
-} as const
-
-export const webhookDeliveryDetail = resource<Posted>('WebhookDeliveryDetail')({ ...webhookDelivery.fields, ...detailFields })
+  attempts: [z.array(webhookAttempt.schema), ({ attempts }) => attempts.map(webhookAttempt.answer)],
+})
 
 /** An event as a webhook has it: the view that other services offer. */
 export const webhookEvent = resource<DeliveryRow>('WebhookEvent')({
@@ -65,10 +63,4 @@ export const webhookEvent = resource<DeliveryRow>('WebhookEvent')({
   type: [z.enum(publicEventTypes), 'event_type'],
   created_at: time(),
   status: [z.enum(deliveryStates), 'state'],
-})
-
-export const webhookEventDetail = resource<Posted>('WebhookEventDetail')({
-  ...webhookEvent.fields,
-  object: 'webhook_event',
-  ...detailFields,
 })

@@ -1,8 +1,14 @@
 import { z } from 'zod'
-import { emailStatuses } from '../../message/email-status.ts'
-import { recipientStates } from '../../queue/recipient-state.ts'
+import type { TlsUsed } from '../../delivery/attempt.ts'
+import { isoTime, isoTimeOrNull } from '../../iso-time.ts'
+import { deriveStatus, emailStatuses, lastEventOf, type NewestEvent } from '../../message/email-status.ts'
+import type { AttemptRow, MessageRow, RecipientRow } from '../../message/message-reader.ts'
+import type { Tag } from '../../message/submission.ts'
+import { storedTracking } from '../../message/tracking-options.ts'
+import { recipientStates, type RecipientState } from '../../queue/recipient-state.ts'
+import { referenceTo, resource, time, timeOrNull } from '../resource.ts'
 import { timeAnswer } from '../time-field.ts'
-import { explanationOwners } from './explain-attempt.ts'
+import { explainAttempt, explanationOwners } from './explain-attempt.ts'
 
 const recipientType = z.enum(['to', 'cc', 'bcc'])
 const mailboxes = z.array(z.string()).describe('Each `a@b.example` or `Name <a@b.example>`.')
@@ -42,93 +48,129 @@ export const sentBatchAnswer = z
   })
   .meta({ id: 'SentBatch' })
 
-export const emailItemAnswer = z
-  .object({
-    object: z.literal('email'),
-    id: z.string(),
-    message_id: z.string().describe('The Message-ID field, with its angle brackets.'),
-    from: z.string(),
-    to: mailboxes,
-    cc: mailboxes.nullable(),
-    bcc: z.array(z.string()).nullable().describe('Bare addresses.'),
-    reply_to: mailboxes.nullable(),
-    subject: z.string(),
-    metadata: z.record(z.string(), z.string()),
-    template_id: z.string().nullable(),
-    domain_id: z.string().nullable().describe('The domain that signed it; null in the sandbox.'),
-    source: z.enum(['api', 'smtp', 'compat']),
-    status: z.enum(emailStatuses).describe('Derived from the recipients.'),
-    last_event: z.string().describe('The newest event in the words of other services, such as `delivery_delayed`.'),
-    scheduled_at: timeAnswer.nullable(),
-    created_at: timeAnswer,
-  })
-  .meta({ id: 'EmailItem' })
+/** A message with what belongs to it beside its own row. */
+interface EmailParts {
+  message: MessageRow
+  recipients: RecipientRow[]
+  newestEvent: NewestEvent | undefined
+}
 
-const recipientAnswer = z
-  .object({
-    email: z.string(),
-    type: recipientType,
-    status: z.enum(recipientStates),
-    attempts: z.int(),
-    next_attempt_at: timeAnswer.nullable(),
-    last_response: z.string().nullable().describe("The receiving server's last words, or why there were none."),
-    smtp_code: z.int().nullable(),
-    enhanced_status: z.string().nullable().describe('Of RFC 3463, such as 5.1.1.'),
-    delivered_at: timeAnswer.nullable(),
-    bounced_at: timeAnswer.nullable(),
-    opened_at: timeAnswer.nullable(),
-    open_count: z.int(),
-    clicked_at: timeAnswer.nullable(),
-    click_count: z.int(),
-    complained_at: timeAnswer.nullable(),
-    unsubscribed_at: timeAnswer.nullable(),
-  })
-  .meta({ id: 'EmailRecipient' })
+const statusOf = ({ recipients }: EmailParts) => deriveStatus(recipients.map(({ state }) => state))
 
-export const emailAnswer = emailItemAnswer
-  .extend({
-    html: z.string().nullable().describe('Null where there is none, and once the content is no longer kept.'),
-    text: z.string().nullable().describe('As `html`.'),
-    tags: z.array(z.object({ name: z.string(), value: z.string() })),
-    tracking: z
+/** A list in JSON; null where it is empty. */
+const listOrNull = (json: string): string[] | null => orNull(JSON.parse(json) as string[])
+
+const orNull = <T>(list: T[]): T[] | null => (list.length === 0 ? null : list)
+
+/** An email in a list. */
+export const emailItem = resource<EmailParts>('EmailItem')({
+  object: 'email',
+  id: [z.string(), ({ message }) => message.id],
+  message_id: [z.string().describe('The Message-ID field, with its angle brackets.'), ({ message }) => message.message_id_header],
+  from: [z.string(), ({ message }) => message.header_from],
+  to: [mailboxes, ({ message }) => JSON.parse(message.header_to) as string[]],
+  cc: [mailboxes.nullable(), ({ message }) => listOrNull(message.header_cc)],
+  bcc: [
+    z.array(z.string()).nullable().describe('Bare addresses.'),
+    ({ recipients }) => orNull(recipients.filter(({ type }) => type === 'bcc').map((row) => row.forward_path)),
+  ],
+  reply_to: [mailboxes.nullable(), ({ message }) => listOrNull(message.reply_to)],
+  subject: [z.string(), ({ message }) => message.subject],
+  metadata: [z.record(z.string(), z.string()), ({ message }) => JSON.parse(message.metadata) as Record<string, string>],
+  template_id: [z.string().nullable(), ({ message }) => message.template_id],
+  domain_id: [z.string().nullable().describe('The domain that signed it; null in the sandbox.'), ({ message }) => message.domain_id],
+  source: [z.enum(['api', 'smtp', 'compat']), ({ message }) => message.source],
+  status: [z.enum(emailStatuses).describe('Derived from the recipients.'), statusOf],
+  last_event: [
+    z.string().describe('The newest event in the words of other services, such as `delivery_delayed`.'),
+    (email) => lastEventOf(email.newestEvent, statusOf(email)),
+  ],
+  scheduled_at: [timeAnswer.nullable(), ({ message }) => isoTimeOrNull(message.scheduled_at)],
+  created_at: [timeAnswer, ({ message }) => isoTime(message.created_at)],
+})
+
+const emailRecipient = resource<RecipientRow>('EmailRecipient')({
+  email: [z.string(), 'forward_path'],
+  type: recipientType,
+  status: [z.enum(recipientStates), ({ state }) => state as RecipientState],
+  attempts: z.int(),
+  next_attempt_at: [timeAnswer.nullable(), ({ due_at: dueAt }) => isoTimeOrNull(dueAt)],
+  last_response: z.string().nullable().describe("The receiving server's last words, or why there were none."),
+  smtp_code: z.int().nullable(),
+  enhanced_status: z.string().nullable().describe('Of RFC 3463, such as 5.1.1.'),
+  delivered_at: timeOrNull(),
+  bounced_at: timeOrNull(),
+  opened_at: timeOrNull(),
+  open_count: z.int(),
+  clicked_at: timeOrNull(),
+  click_count: z.int(),
+  complained_at: timeOrNull(),
+  unsubscribed_at: timeOrNull(),
+})
+
+const noTracking = { opens: false, clicks: false, anonymous: false }
+
+/** An email with all that is known of it. */
+export const emailResource = resource<EmailParts & { bodies: { html: string | null; text: string | null } }>('Email')({
+  ...emailItem.fields,
+  html: [z.string().nullable().describe('Null where there is none, and once the content is no longer kept.'), ({ bodies }) => bodies.html],
+  text: [z.string().nullable().describe('As `html`.'), ({ bodies }) => bodies.text],
+  tags: [z.array(z.object({ name: z.string(), value: z.string() })), ({ message }) => JSON.parse(message.tags) as Tag[]],
+  tracking: [
+    z
       .object({ opens: z.boolean(), clicks: z.boolean(), anonymous: z.boolean() })
       .describe('What holds for it: what it asked for, else its domain.'),
-    recipients: z.array(recipientAnswer),
-  })
-  .meta({ id: 'Email' })
+    ({ message }) => storedTracking(message.tracking) ?? noTracking,
+  ],
+  recipients: [z.array(emailRecipient.schema), ({ recipients }) => recipients.map(emailRecipient.answer)],
+})
 
 /** What a change of an email is answered. */
-export const changedEmailAnswer = z.object({ object: z.literal('email'), id: z.string() }).meta({ id: 'ChangedEmail' })
+export const changedEmailAnswer = referenceTo('email').meta({ id: 'ChangedEmail' })
 
-export const attemptAnswer = z
-  .object({
-    object: z.literal('attempt'),
-    id: z.string(),
-    email_id: z.string(),
-    recipient: z.string(),
-    started_at: timeAnswer,
-    duration_ms: z.int(),
-    outcome: z.enum(['delivered', 'deferred', 'bounced']),
-    mx_host: z.string().nullable(),
-    address: z.string().nullable().describe('The IP address that was connected to.'),
-    tls: z
+/** One attempt to deliver, with the dialogue and what it means. */
+export const attemptResource = resource<AttemptRow>('Attempt')({
+  object: 'attempt',
+  id: z.string(),
+  email_id: [z.string(), 'message_id'],
+  recipient: [z.string(), 'forward_path'],
+  started_at: time(),
+  duration_ms: z.int(),
+  outcome: z.enum(['delivered', 'deferred', 'bounced']),
+  mx_host: z.string().nullable(),
+  address: z.string().nullable().describe('The IP address that was connected to.'),
+  tls: [
+    z
       .object({ version: z.string(), cipher: z.string(), verified: z.boolean().describe('Whether the certificate is valid for the host.') })
       .nullable()
       .describe('Null without TLS.'),
-    dkim_selectors: z.array(z.string()),
-    reply: z.string().nullable(),
-    smtp_code: z.int().nullable(),
-    enhanced_status: z.string().nullable(),
-    transcript: z
+    ({ tls }) => (tls === null ? null : (JSON.parse(tls) as TlsUsed)),
+  ],
+  dkim_selectors: [z.array(z.string()), ({ selectors }) => (selectors === null || selectors === '' ? [] : selectors.split(','))],
+  reply: z.string().nullable(),
+  smtp_code: z.int().nullable(),
+  enhanced_status: z.string().nullable(),
+  transcript: [
+    z
       .array(z.object({ ms: z.int().describe('Since the attempt began.'), side: z.enum(['client', 'server']), line: z.string() }))
       .describe('The SMTP dialogue without the message.'),
-    explanation: z.object({
+    ({ transcript }) =>
+      (JSON.parse(transcript) as [number, 'c' | 's', string][]).map(([ms, side, line]) => ({
+        ms,
+        side: side === 'c' ? ('client' as const) : ('server' as const),
+        line,
+      })),
+  ],
+  explanation: [
+    z.object({
       cause: z.string(),
       owner: z.enum(explanationOwners).describe('Who can do something about it; `us` is this server and its operator.'),
       advice: z.string(),
     }),
-  })
-  .meta({ id: 'Attempt' })
+    ({ outcome, smtp_code: smtpCode, enhanced_status: enhancedStatus, reply }) =>
+      explainAttempt({ outcome, smtpCode, enhancedStatus, reply }),
+  ],
+})
 
 export const attachmentAnswer = z
   .object({

@@ -12,8 +12,8 @@ import { listOperation } from '../list-operation.ts'
 import { operation, type Operation } from '../operation.ts'
 import { listBody, listOf, pageOf, pageParameters } from '../page.ts'
 import { choiceParameter, timeParameter } from '../query.ts'
-import { attemptAnswer, emailAnswer, emailItemAnswer } from './email-answers.ts'
-import { attemptObject, emailItem, emailObject, eventObject } from './email-object.ts'
+import { attemptResource, emailItem, emailResource } from './email-answers.ts'
+import { eventObject } from './email-object.ts'
 
 export interface EmailReadingParts {
   messages: MessageReader
@@ -60,14 +60,14 @@ export const emailReadingOperations = (parts: EmailReadingParts): Operation[] =>
     summary: 'List emails',
     permission: 'read_access',
     query: { ...pageParameters, ...filterParameters },
-    answers: [{ status: 200, description: 'The emails, the newest first.', schema: listOf(emailItemAnswer) }],
+    answers: [{ status: 200, description: 'The emails, the newest first.', schema: listOf(emailItem.schema) }],
     handle: async (ctx, { query }) => {
       const { domain_id: domainId, limit, after, before, ...rest } = query
       const page = pageOf({ limit, after, before })
       const filter: MessageFilter = { domainId, ...rest }
       const rows = await parts.messages.list(ctx.state.submitter, filter, page)
       const related = await relatedTo(parts.messages, rows.slice(0, page.limit))
-      return listBody(rows, page, (row) => emailItem(row, related(row.id)))
+      return listBody(rows, page, (row) => emailItem.answer({ message: row, ...related(row.id) }))
     },
   }),
   operation({
@@ -77,11 +77,11 @@ export const emailReadingOperations = (parts: EmailReadingParts): Operation[] =>
     tag: 'Emails',
     summary: 'Read an email',
     permission: 'read_access',
-    answers: [{ status: 200, description: 'The email, and what became of it for each recipient.', schema: emailAnswer }],
+    answers: [{ status: 200, description: 'The email, and what became of it for each recipient.', schema: emailResource.schema }],
     handle: async (ctx) => {
       const message = await findMessage(ctx, parts.messages)
       const [related, bodies] = await Promise.all([relatedTo(parts.messages, [message]), bodiesOf(message.id, parts)])
-      return emailObject(message, related(message.id), bodies)
+      return emailResource.answer({ message, ...related(message.id), bodies })
     },
   }),
   listOperation({
@@ -91,7 +91,7 @@ export const emailReadingOperations = (parts: EmailReadingParts): Operation[] =>
     summary: 'List the attempts to deliver an email',
     description: 'Each with the SMTP dialogue, and with what it means in plain words.',
     permission: 'read_access',
-    of: { schema: attemptAnswer, answer: attemptObject },
+    of: attemptResource,
     answer: 'The attempts, the newest first.',
     rows: async (ctx, page) => {
       const { id } = await findMessage(ctx, parts.messages)

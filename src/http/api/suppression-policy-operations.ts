@@ -1,7 +1,9 @@
 import { z } from 'zod'
 import type { Accounts } from '../../account/accounts.ts'
 import type { SuppressionPolicies } from '../../suppression/suppression-policies.ts'
+import type { SuppressionPolicy } from '../../suppression/suppression-policy.ts'
 import { operation, type Operation } from '../operation.ts'
+import { resource } from '../resource.ts'
 import { accountOf } from './account-operations.ts'
 
 export interface SuppressionPolicyParts {
@@ -19,16 +21,17 @@ const complaints = z.boolean().describe('Whether a complaint suppresses its addr
 const softBounces = z.int().min(0).max(1000).describe('So many soft bounces without a delivery between them suppress; 0: never.')
 const expirySeconds = z.int().min(0).max(longestExpiry).describe('How long a suppression after bounces counts; 0: until it is removed.')
 
-const policyAnswer = z
-  .object({
-    object: z.literal('suppression_policy'),
-    account_id: z.string(),
-    hard_bounces: hardBounces,
-    complaints,
-    soft_bounces: softBounces,
-    expiry_seconds: expirySeconds,
-  })
-  .meta({ id: 'SuppressionPolicy', description: 'What puts an address on the suppression list of an account.' })
+const suppressionPolicy = resource<SuppressionPolicy & { accountId: string }>(
+  'SuppressionPolicy',
+  'What puts an address on the suppression list of an account.',
+)({
+  object: 'suppression_policy',
+  account_id: z.string(),
+  hard_bounces: hardBounces,
+  complaints,
+  soft_bounces: softBounces,
+  expiry_seconds: [expirySeconds, ({ expiry }) => Math.floor(expiry / 1000)],
+})
 
 const asSet = ' null: as the settings of the server say.'
 const policyChanges = z.object({
@@ -47,7 +50,7 @@ export const suppressionPolicyOperations = (parts: SuppressionPolicyParts): Oper
     tag: 'Accounts',
     summary: 'Read what puts an address on the suppression list of an account',
     permission: 'operator',
-    answers: [{ status: 200, description: 'What holds for the account.', schema: policyAnswer }],
+    answers: [{ status: 200, description: 'What holds for the account.', schema: suppressionPolicy.schema }],
     handle: (ctx) => policyObject(accountOf(ctx, parts).id, parts),
   }),
   operation({
@@ -59,7 +62,7 @@ export const suppressionPolicyOperations = (parts: SuppressionPolicyParts): Oper
     description: 'It holds for what happens from then on; entries that are there stay as they are.',
     permission: 'operator',
     body: { schema: policyChanges, example: { soft_bounces: 5, expiry_seconds: 7_776_000 } },
-    answers: [{ status: 200, description: 'What holds for the account.', schema: policyAnswer }],
+    answers: [{ status: 200, description: 'What holds for the account.', schema: suppressionPolicy.schema }],
     handle: async (ctx, { body }) => {
       const { id: accountId } = accountOf(ctx, parts)
       await parts.suppressionPolicies.change(accountId, changesIn(body))
@@ -77,14 +80,5 @@ function changesIn({ hard_bounces, complaints, soft_bounces, expiry_seconds }: z
   }
 }
 
-function policyObject(accountId: string, { suppressionPolicies }: SuppressionPolicyParts) {
-  const { hardBounces, complaints, softBounces, expiry } = suppressionPolicies.policyFor(accountId)
-  return {
-    object: 'suppression_policy' as const,
-    account_id: accountId,
-    hard_bounces: hardBounces,
-    complaints,
-    soft_bounces: softBounces,
-    expiry_seconds: Math.floor(expiry / 1000),
-  }
-}
+const policyObject = (accountId: string, { suppressionPolicies }: SuppressionPolicyParts) =>
+  suppressionPolicy.answer({ accountId, ...suppressionPolicies.policyFor(accountId) })

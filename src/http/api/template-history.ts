@@ -1,6 +1,6 @@
 import { SternaError } from '../../errors.ts'
-import { asSent, diffTemplates } from '../../template/template-diff.ts'
 import type { WrittenTemplate } from '../../template/template-content.ts'
+import { asSent, diffTemplates } from '../../template/template-diff.ts'
 import type { TemplateList } from '../../template/template-list.ts'
 import type { Template } from '../../template/template-store.ts'
 import { versionsKept } from '../../template/template-versions.ts'
@@ -10,15 +10,12 @@ import { listOf } from '../page.ts'
 import { choiceParameter, textParameter } from '../query.ts'
 import { publishSchema } from './template-schema.ts'
 import {
-  dependentAnswer,
   diffAnswer,
-  publishedAnswer,
-  versionAnswer,
-  versionItemAnswer,
-  dependentObject,
   diffObject,
-  versionItem,
-  versionObject,
+  publishedAnswer,
+  templateDependent,
+  templateVersion,
+  templateVersionItem,
 } from './template-version-object.ts'
 
 interface HistoryParts {
@@ -58,10 +55,14 @@ export const templateHistoryOperations = ({ templates }: HistoryParts): Operatio
     summary: 'List what was published',
     description: `The newest ${versionsKept} published versions of a template, newest first.`,
     permission: 'read_access',
-    answers: [{ status: 200, description: 'All that are kept.', schema: listOf(versionItemAnswer) }],
+    answers: [{ status: 200, description: 'All that are kept.', schema: listOf(templateVersionItem.schema) }],
     handle: async (ctx) => {
       const template = await templates.get(...named(ctx))
-      return wholeList((await templates.versions.list(template)).map((row) => versionItem(row, template.liveNumber)))
+      return wholeList(
+        (await templates.versions.list(template)).map((row) =>
+          templateVersionItem.answer({ ...row, is_sent: row.number === template.liveNumber ? 1 : 0 }),
+        ),
+      )
     },
   }),
   operation({
@@ -71,10 +72,11 @@ export const templateHistoryOperations = ({ templates }: HistoryParts): Operatio
     tag,
     summary: 'Read a published version',
     permission: 'read_access',
-    answers: [{ status: 200, description: 'The version.', schema: versionAnswer }],
+    answers: [{ status: 200, description: 'The version.', schema: templateVersion.schema }],
     handle: async (ctx) => {
       const template = await templates.get(...named(ctx))
-      return versionObject(await templates.versions.get(template, numberIn(ctx.params.number)), template.liveNumber)
+      const version = await templates.versions.get(template, numberIn(ctx.params.number))
+      return templateVersion.answer({ ...version, isSent: version.number === template.liveNumber })
     },
   }),
   operation({
@@ -129,8 +131,9 @@ export const templateHistoryOperations = ({ templates }: HistoryParts): Operatio
       'Those whose published version has it as its layout or as a partial. What they send changes when they are ' +
       'published again, and not before.',
     permission: 'read_access',
-    answers: [{ status: 200, description: 'All of them.', schema: listOf(dependentAnswer) }],
-    handle: async (ctx) => wholeList((await templates.versions.dependents(await templates.get(...named(ctx)))).map(dependentObject)),
+    answers: [{ status: 200, description: 'All of them.', schema: listOf(templateDependent.schema) }],
+    handle: async (ctx) =>
+      wholeList((await templates.versions.dependents(await templates.get(...named(ctx)))).map(templateDependent.answer)),
   }),
 ]
 
@@ -143,7 +146,7 @@ const numberIn = (text: string | undefined): number => (/^[1-9]\d{0,8}$/.test(te
 const wholeList = <T>(data: T[]) => ({ object: 'list' as const, has_more: false, data })
 
 async function publishedObject(template: Template, { versions }: TemplateList) {
-  const dependents = (await versions.dependents(template)).map(dependentObject)
+  const dependents = (await versions.dependents(template)).map(templateDependent.answer)
   return {
     object: 'template' as const,
     id: template.id,

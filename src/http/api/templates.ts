@@ -7,15 +7,7 @@ import type { ApiContext } from '../api-state.ts'
 import { listOperation } from '../list-operation.ts'
 import { operation, type Operation } from '../operation.ts'
 import { templateHistoryOperations } from './template-history.ts'
-import {
-  deletedTemplate,
-  renderedAnswer,
-  templateAnswer,
-  templateItem,
-  templateItemAnswer,
-  templateObject,
-  templateReference,
-} from './template-object.ts'
+import { deletedTemplate, renderedAnswer, templateItem, templateReference, templateResource } from './template-object.ts'
 import { changedTemplateFields, newTemplateFields, newTemplateSchema, renderSchema, templateChangesSchema } from './template-schema.ts'
 import { templateTestOperations, type TemplateTestParts } from './template-test.ts'
 
@@ -52,7 +44,7 @@ const readingOperations = (parts: TemplateParts): Operation[] => [
     tag,
     summary: 'List templates',
     permission: 'read_access',
-    of: { schema: templateItemAnswer, answer: templateItem },
+    of: templateItem,
     answer: 'A page, newest first.',
     rows: (ctx, page) => parts.templates.page(ctx.state.submitter.accountId, page),
   }),
@@ -64,8 +56,8 @@ const readingOperations = (parts: TemplateParts): Operation[] => [
     summary: 'Read a template',
     description: 'By its id or its alias, with its newest version: the draft, while it differs from what is sent.',
     permission: 'read_access',
-    answers: [{ status: 200, description: 'The template.', schema: templateAnswer }],
-    handle: async (ctx) => templateObject(await parts.templates.get(...named(ctx))),
+    answers: [{ status: 200, description: 'The template.', schema: templateResource.schema }],
+    handle: async (ctx) => templateResource.answer(await parts.templates.get(...named(ctx))),
   }),
   operation({
     id: 'templates.render',

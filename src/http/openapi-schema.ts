@@ -1,6 +1,13 @@
 import { z } from 'zod'
 
 export type JsonSchema = Record<string, unknown>
+/** An object whose members are all there. */
+export const recordSchema = (properties: Record<string, JsonSchema>): JsonSchema => ({
+  type: 'object',
+  properties,
+  required: Object.keys(properties),
+})
+
 /** Of a schema with defaults or transformations: what is taken, or what comes of it. */
 type Side = 'input' | 'output'
 

@@ -3,7 +3,6 @@ import { findDomainReport, listDomainReports, type DomainReportRow, type ReportP
 import { readDmarcRows, readTlsRows } from '../../domain-report/domain-report-rows.ts'
 import { readDmarcSummary, readTlsSummary } from '../../domain-report/domain-report-summary.ts'
 import { SternaError } from '../../errors.ts'
-import type { Domain } from '../../sending-domain/domain.ts'
 import type { SendingDomains } from '../../sending-domain/sending-domains.ts'
 import type { Database } from '../../store/database.ts'
 import type { ApiContext } from '../api-state.ts'
@@ -21,6 +20,7 @@ import {
   reportParameters,
   rowParameters,
 } from './domain-report-schema.ts'
+import { domainIn } from './domains.ts'
 
 export interface DomainReportParts {
   db: Database
@@ -115,10 +115,6 @@ export const domainReportOperations = (parts: DomainReportParts): Operation[] =>
     },
   }),
 ]
-
-/** Of the caller's own account; of anybody else's as if it did not exist. */
-const domainIn = (ctx: ApiContext, { sendingDomains }: DomainReportParts): Domain =>
-  sendingDomains.get(ctx.state.submitter.accountId, ctx.params['idOrName'] ?? '')
 
 /** @throws SternaError `not_found` where the domain's account sees no such report */
 async function reportIn(ctx: ApiContext, parts: DomainReportParts): Promise<DomainReportRow> {

@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import type { Domain } from '../../sending-domain/domain.ts'
 import type { DomainObject } from '../../sending-domain/domain-object.ts'
+import type { Domain } from '../../sending-domain/domain.ts'
 import type { SendingDomains } from '../../sending-domain/sending-domains.ts'
-import type { Page } from '../../store/page-clause.ts'
 import type { ApiContext } from '../api-state.ts'
+import { listOperation } from '../list-operation.ts'
 import { type Operation, operation } from '../operation.ts'
-import { listBody, listOf, pageOf, pageParameters } from '../page.ts'
+import { pageFrom } from '../page.ts'
 import { domainChanges, domainReference, domainSchema, newDomain, rotation } from './domain-schema.ts'
 
 interface DomainOperationsParts {
@@ -42,20 +42,15 @@ function resourceOperations(parts: DomainOperationsParts): Operation[] {
         return objectOf(parts, domain)
       },
     }),
-    operation({
+    listOperation({
       id: 'domains.list',
-      method: 'GET',
       path: '/api/domains',
       tag,
       summary: 'List domains',
       permission: 'read_access',
-      query: pageParameters,
-      answers: [{ status: 200, description: 'A page of domains, the newest first.', schema: listOf(domainSchema) }],
-      handle: (ctx, { query }) => {
-        const page = pageOf(query as { limit: number | null; after: string | null; before: string | null })
-        const domains = parts.sendingDomains.list(ctx.state.submitter.accountId)
-        return listBody(rowsOf(domains, page), page, (domain) => objectOf(parts, domain))
-      },
+      of: { schema: domainSchema, answer: (domain: Domain) => objectOf(parts, domain) },
+      answer: 'A page of domains, the newest first.',
+      rows: (ctx, page) => pageFrom(parts.sendingDomains.list(ctx.state.submitter.accountId), page),
     }),
     operation({
       id: 'domains.get',
@@ -141,7 +136,7 @@ function checkOperations(parts: DomainOperationsParts): Operation[] {
 }
 
 /** Of the caller's own account; of anybody else's as if it did not exist. */
-const domainIn = (ctx: ApiContext, { sendingDomains }: DomainOperationsParts): Domain =>
+export const domainIn = (ctx: ApiContext, { sendingDomains }: DomainOperationsParts): Domain =>
   sendingDomains.get(ctx.state.submitter.accountId, ctx.params['idOrName'] ?? '')
 
 const objectOf = ({ sendingDomains }: DomainOperationsParts, domain: Domain): DomainObject => sendingDomains.toObject(domain)
@@ -167,12 +162,3 @@ const jsonByFile = (files: Record<string, unknown>): Record<string, string> =>
 
 type OwnKey = Pick<z.output<typeof newDomain>, 'dkim_selector' | 'dkim_private_key'>
 const keyWishesIn = ({ dkim_selector: dkimSelector, dkim_private_key: dkimPrivateKey }: OwnKey) => ({ dkimSelector, dkimPrivateKey })
-
-/** What `listBody` takes: one row more than asked for, and with `before` the oldest first. */
-function rowsOf(oldestFirst: Domain[], { limit, after, before }: Page): Domain[] {
-  if (before !== null) return oldestFirst.filter(({ id }) => id > before).slice(0, limit + 1)
-  return oldestFirst
-    .filter(({ id }) => after === null || id < after)
-    .toReversed()
-    .slice(0, limit + 1)
-}

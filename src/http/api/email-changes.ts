@@ -14,7 +14,7 @@ import { refusal } from '../validate.ts'
 import { changedEmailAnswer, sentEmailAnswer } from './email-answers.ts'
 import { sentEmailObject } from './email-object.ts'
 import { findMessage } from './email-reading.ts'
-import { idempotencyKeyOf, sendingRefusals, submitterOf } from './email-sending.ts'
+import { idempotencyKeyOf, marked, sendingRefusals, submitterOf } from './email-sending.ts'
 
 export interface EmailChangeParts {
   clock: Clock
@@ -83,9 +83,7 @@ export const emailChangeOperations = (parts: EmailChangeParts): Operation[] => [
     handle: async (ctx) => {
       const idempotency = resendIdempotency(ctx)
       const { id } = await findMessage(ctx, parts.messages)
-      const accepted = await parts.resend(id, { submitter: submitterOf(ctx), idempotency })
-      if (accepted.replayed) ctx.set('Idempotency-Replayed', 'true')
-      return sentEmailObject(accepted)
+      return sentEmailObject(marked(ctx, await parts.resend(id, { submitter: submitterOf(ctx), idempotency })))
     },
   }),
 ]

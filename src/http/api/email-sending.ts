@@ -100,7 +100,8 @@ async function withBody<T>(ctx: ApiContext, room: BodyRoom, use: (body: Buffer) 
   }
 }
 
-function marked<T extends { replayed: boolean }>(ctx: ApiContext, accepted: T): T {
+/** Tells that it was accepted earlier, by the same `Idempotency-Key`. */
+export function marked<T extends { replayed: boolean }>(ctx: ApiContext, accepted: T): T {
   if (accepted.replayed) ctx.set('Idempotency-Replayed', 'true')
   return accepted
 }

@@ -3,10 +3,9 @@ import type { People } from '../../account/people.ts'
 import type { StoredUser } from '../../account/user.ts'
 import { SternaError } from '../../errors.ts'
 import type { ApiContext } from '../api-state.ts'
-import { answerEntryPage, type EntryPage } from '../entry-page.ts'
+import { answerEntryPage, refuseOnPage, type EntryPage } from '../entry-page.ts'
 import { formBody } from '../form-body.ts'
 import { operation, type Operation } from '../operation.ts'
-import { problemOf } from '../problem.ts'
 import type { SessionEntry } from '../session-entry.ts'
 
 interface EntryParts {
@@ -126,15 +125,8 @@ async function showingFaults(ctx: ApiContext, page: (() => Promise<EntryPage>) |
     const { message } = error
     // Where the link is over too, that is what is told.
     if (page !== null && error.code !== 'not_found') {
-      return showingFaults(ctx, null, async () => refuse(ctx, error, { ...(await page()), fault: message }))
+      return showingFaults(ctx, null, async () => refuseOnPage(ctx, error, { ...(await page()), fault: message }))
     }
-    refuse(ctx, error, { title: 'This link does not work any more', text: message })
+    refuseOnPage(ctx, error, { title: 'This link does not work any more', text: message })
   }
-}
-
-function refuse(ctx: ApiContext, error: SternaError, page: EntryPage): void {
-  const { status, headers } = problemOf(error)
-  answerEntryPage(ctx, status, page)
-  ctx.set(headers)
-  if (!ctx.req.complete) ctx.req.resume()
 }

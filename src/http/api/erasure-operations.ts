@@ -2,29 +2,18 @@ import { z } from 'zod'
 import { erasedThings } from '../../erasure/erasing.ts'
 import type { Erasure, Erasures } from '../../erasure/erasures.ts'
 import { SternaError } from '../../errors.ts'
-import { parseAddress } from '../../smtp/address.ts'
-import { mayDo, requirePermission, type ApiContext } from '../api-state.ts'
+import { addressField } from '../address-field.ts'
+import { requirePermission, visibleAccount } from '../api-state.ts'
 import { listOperation } from '../list-operation.ts'
 import { operation, type Operation } from '../operation.ts'
 import { resource, time, timeOrNull } from '../resource.ts'
-import type { CheckParams } from '../validate.ts'
 
 export interface ErasureParts {
   erasures: Erasures
 }
 
 const erasureRequest = z.object({
-  email: z
-    .string()
-    .max(512)
-    .meta({ description: 'A bare address. Its letters may be capitals or not.' })
-    .transform((text, ctx) => {
-      const parsed = parseAddress(text)
-      if (parsed.ok) return parsed
-      const params: CheckParams = { code: 'invalid_email', help: parsed.fault }
-      ctx.addIssue({ code: 'custom', message: 'is not a valid email address', params })
-      return z.NEVER
-    }),
+  email: addressField.meta({ description: 'A bare address. Its letters may be capitals or not.' }),
   everywhere: z.boolean().optional().describe("In the data of all accounts, and in the server's own; takes the permission `operator`."),
 })
 
@@ -77,7 +66,7 @@ export const erasureOperations = (parts: ErasureParts): Operation[] => [
     permission: 'full_access',
     of: erasure,
     answer: 'A page, newest first.',
-    rows: (ctx, page) => parts.erasures.page(accountIn(ctx), page),
+    rows: (ctx, page) => parts.erasures.page(visibleAccount(ctx), page),
   }),
   operation({
     id: 'erasures.get',
@@ -88,12 +77,9 @@ export const erasureOperations = (parts: ErasureParts): Operation[] => [
     permission: 'full_access',
     answers: [{ status: 200, description: 'What has been erased so far.', schema: erasure.schema }],
     handle: async (ctx) => {
-      const found = await parts.erasures.find(ctx.params['id'] ?? '', accountIn(ctx))
+      const found = await parts.erasures.find(ctx.params['id'] ?? '', visibleAccount(ctx))
       if (found) return erasure.answer(found)
       throw new SternaError('not_found', 'There is no such erasure.')
     },
   }),
 ]
-
-/** Whose erasures are shown; null: everybody's. */
-const accountIn = (ctx: ApiContext): string | null => (mayDo(ctx, 'operator') ? null : ctx.state.submitter.accountId)

@@ -5,7 +5,7 @@ import { reportPurposes, type IncomingReports } from '../../feedback/incoming-re
 import type { ReportList, ReportListRow } from '../../feedback/report-list.ts'
 import { reportDetailObject, reportObject } from '../../feedback/report-object.ts'
 import { reportResults } from '../../feedback/report-result.ts'
-import { mayDo, type ApiContext } from '../api-state.ts'
+import { type ApiContext, visibleAccount } from '../api-state.ts'
 import { listOperation } from '../list-operation.ts'
 import { operation, type Operation } from '../operation.ts'
 import { choiceParameter, textParameter } from '../query.ts'
@@ -92,7 +92,7 @@ export const feedbackOperations = (parts: FeedbackOperationParts): Operation[] =
     answer: 'A page, newest first.',
     rows: async (ctx, page, query) => {
       const { purpose, result, email_id: messageId } = query
-      const rows = await parts.reportList.page({ accountId: accountIn(ctx), purpose, result, messageId }, page)
+      const rows = await parts.reportList.page({ accountId: visibleAccount(ctx), purpose, result, messageId }, page)
       return rows
     },
   }),
@@ -131,11 +131,8 @@ export const feedbackOperations = (parts: FeedbackOperationParts): Operation[] =
   }),
 ]
 
-/** Whose reports are shown; null: everybody's. */
-const accountIn = (ctx: ApiContext): string | null => (mayDo(ctx, 'operator') ? null : ctx.state.submitter.accountId)
-
 async function findReport(ctx: ApiContext, { reportList }: FeedbackOperationParts): Promise<ReportListRow> {
-  const row = await reportList.find(ctx.params['id'] ?? '', accountIn(ctx))
+  const row = await reportList.find(ctx.params['id'] ?? '', visibleAccount(ctx))
   if (row) return row
   throw new SternaError('not_found', 'There is no such report.')
 }

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { Accounts } from '../../account/accounts.ts'
 import type { SuppressionPolicies } from '../../suppression/suppression-policies.ts'
 import type { SuppressionPolicy } from '../../suppression/suppression-policy.ts'
+import { given } from '../given.ts'
 import { operation, type Operation } from '../operation.ts'
 import { resource } from '../resource.ts'
 import { accountOf } from './account-operations.ts'
@@ -71,14 +72,13 @@ export const suppressionPolicyOperations = (parts: SuppressionPolicyParts): Oper
   }),
 ]
 
-function changesIn({ hard_bounces, complaints, soft_bounces, expiry_seconds }: z.output<typeof policyChanges>) {
-  return {
-    ...(hard_bounces === undefined ? {} : { hardBounces: hard_bounces }),
-    ...(complaints === undefined ? {} : { complaints }),
-    ...(soft_bounces === undefined ? {} : { softBounces: soft_bounces }),
-    ...(expiry_seconds === undefined ? {} : { expiry: expiry_seconds === null ? null : expiry_seconds * 1000 }),
-  }
-}
+const changesIn = ({ hard_bounces, complaints, soft_bounces, expiry_seconds }: z.output<typeof policyChanges>) =>
+  given({
+    hardBounces: hard_bounces,
+    complaints,
+    softBounces: soft_bounces,
+    expiry: typeof expiry_seconds === 'number' ? expiry_seconds * 1000 : expiry_seconds,
+  })
 
 const policyObject = (accountId: string, { suppressionPolicies }: SuppressionPolicyParts) =>
   suppressionPolicy.answer({ accountId, ...suppressionPolicies.policyFor(accountId) })

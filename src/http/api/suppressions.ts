@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { SternaError } from '../../errors.ts'
 import { isId } from '../../id.ts'
-import { parseAddress } from '../../smtp/address.ts'
 import type { SuppressionRow, SuppressionEntries } from '../../suppression/suppression-entries.ts'
 import { suppressionOrigins } from '../../suppression/suppression-origin.ts'
+import { addressField } from '../address-field.ts'
 import { listOperation } from '../list-operation.ts'
 import { operation, type Operation } from '../operation.ts'
 import { choiceParameter } from '../query.ts'
@@ -17,17 +17,7 @@ interface SuppressionParts {
 /** Entries that one request adds or removes. */
 const mostAtOnce = 1000
 
-const address = z
-  .string()
-  .max(512)
-  .meta({ description: 'A bare address. It is compared in lower case.' })
-  .transform((text, ctx) => {
-    const parsed = parseAddress(text)
-    if (parsed.ok) return parsed.address
-    const params: CheckParams = { code: 'invalid_email', help: parsed.fault }
-    ctx.addIssue({ code: 'custom', message: 'is not a valid email address', params })
-    return z.NEVER
-  })
+const address = addressField.transform((parsed) => parsed.address).meta({ description: 'A bare address. It is compared in lower case.' })
 
 const addresses = z.array(address).min(1).max(mostAtOnce)
 const reason = z.string().max(1000).nullish().describe('For people: why nobody shall write to this address.')

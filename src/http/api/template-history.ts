@@ -138,7 +138,10 @@ export const templateHistoryOperations = ({ templates }: HistoryParts): Operatio
 ]
 
 /** Whose, and which. */
-const named = (ctx: ApiContext): [accountId: string, idOrAlias: string] => [ctx.state.submitter.accountId, ctx.params.idOrAlias ?? '']
+export const named = (ctx: ApiContext): [accountId: string, idOrAlias: string] => [
+  ctx.state.submitter.accountId,
+  ctx.params.idOrAlias ?? '',
+]
 
 /** A number that no version has where it is none. */
 const numberIn = (text: string | undefined): number => (/^[1-9]\d{0,8}$/.test(text ?? '') ? Number(text) : 0)

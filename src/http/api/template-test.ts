@@ -5,7 +5,7 @@ import type { TemplateList } from '../../template/template-list.ts'
 import { operation, type Operation } from '../operation.ts'
 import { sentEmailAnswer } from './email-answers.ts'
 import { sentEmailObject } from './email-object.ts'
-import { idempotencyKeyOf, sendingRefusals, submitterOf } from './email-sending.ts'
+import { idempotencyKeyOf, marked, sendingRefusals, submitterOf } from './email-sending.ts'
 import { sendEmail, type SendParts } from './send-emails.ts'
 import { testSchema } from './template-schema.ts'
 import { linkVariable } from './unsubscribe-link.ts'
@@ -59,9 +59,7 @@ export const templateTestOperations = (parts: TemplateTestParts): Operation[] =>
         unsubscribe: body.unsubscribe,
       }
       const request = { submitter: submitterOf(ctx), source: 'api' as const, isStrict: false, idempotencyKey: idempotencyKeyOf(ctx) }
-      const accepted = await sendEmail(email, request, parts)
-      if (accepted.replayed) ctx.set('Idempotency-Replayed', 'true')
-      return sentEmailObject(accepted)
+      return sentEmailObject(marked(ctx, await sendEmail(email, request, parts)))
     },
   }),
 ]

@@ -3,10 +3,9 @@ import { parseContent } from '../../template/template-content.ts'
 import { asSent } from '../../template/template-diff.ts'
 import type { TemplateList } from '../../template/template-list.ts'
 import type { Template } from '../../template/template-store.ts'
-import type { ApiContext } from '../api-state.ts'
 import { listOperation } from '../list-operation.ts'
 import { operation, type Operation } from '../operation.ts'
-import { templateHistoryOperations } from './template-history.ts'
+import { named, templateHistoryOperations } from './template-history.ts'
 import { deletedTemplate, renderedAnswer, templateItem, templateReference, templateResource } from './template-object.ts'
 import { changedTemplateFields, newTemplateFields, newTemplateSchema, renderSchema, templateChangesSchema } from './template-schema.ts'
 import { templateTestOperations, type TemplateTestParts } from './template-test.ts'
@@ -31,9 +30,6 @@ const tag = 'Templates'
 const contentLimit = 16 * 1024 * 1024
 /** bytes */
 const variablesLimit = 512 * 1024
-
-/** Whose, and which. */
-const named = (ctx: ApiContext): [accountId: string, idOrAlias: string] => [ctx.state.submitter.accountId, ctx.params.idOrAlias ?? '']
 
 const referenceTo = ({ id }: Template) => ({ object: 'template' as const, id })
 

@@ -3,9 +3,8 @@ import { SternaError } from '../../errors.ts'
 import type { UnsubscribeLinks } from '../../suppression/unsubscribe-links.ts'
 import type { UnsubscribeTarget } from '../../suppression/unsubscribe-token.ts'
 import type { ApiContext } from '../api-state.ts'
-import { answerEntryPage, type EntryPage } from '../entry-page.ts'
+import { answerEntryPage, refuseOnPage, type EntryPage } from '../entry-page.ts'
 import { operation, type Operation } from '../operation.ts'
-import { problemOf } from '../problem.ts'
 import type { RateLimitNetworks } from '../rate-limit-networks.ts'
 import { unsubscribeButton, unsubscribeForm } from '../unsubscribe-form.ts'
 
@@ -71,7 +70,7 @@ export const unsubscribeOperations = (parts: UnsubscribeParts): Operation[] => [
         answerEntryPage(ctx, 200, answerTo(target))
       } catch (error) {
         if (!(error instanceof SternaError)) throw error
-        answerRefusal(ctx, error, { ...questionTo(target), fault: error.message })
+        refuseOnPage(ctx, error, { ...questionTo(target), fault: error.message })
       }
     },
   }),
@@ -95,12 +94,5 @@ const answerTo = (target: UnsubscribeTarget): EntryPage => ({
 
 function answerUnknown(ctx: ApiContext): void {
   const text = 'This link to unsubscribe is not complete, or not of this server. Please use the one in the mail.'
-  answerRefusal(ctx, new SternaError('not_found', text), { title: 'This link does not work', text })
-}
-
-function answerRefusal(ctx: ApiContext, error: SternaError, page: EntryPage): void {
-  const { status, headers } = problemOf(error)
-  answerEntryPage(ctx, status, page)
-  ctx.set(headers)
-  if (!ctx.req.complete) ctx.req.resume()
+  refuseOnPage(ctx, new SternaError('not_found', text), { title: 'This link does not work', text })
 }

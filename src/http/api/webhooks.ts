@@ -1,60 +1,21 @@
 import { z } from 'zod'
 import { SternaError } from '../../errors.ts'
-import { publicEventTypes } from '../../event/event-type.ts'
 import { isoTimeOrNull } from '../../iso-time.ts'
-import { isPublicEventType, subscribedEvents } from '../../webhook/event-subscription.ts'
+import { subscribedEvents } from '../../webhook/event-subscription.ts'
 import type { Webhooks } from '../../webhook/open-webhooks.ts'
 import { isSuccess } from '../../webhook/post-webhook.ts'
-import type { WebhookFields } from '../../webhook/webhook-list.ts'
 import { mayDo, type ApiContext } from '../api-state.ts'
 import { listOperation } from '../list-operation.ts'
 import { operation, type Operation } from '../operation.ts'
 import { deletedAnswer } from '../resource.ts'
 import { timeAnswer } from '../time-field.ts'
-import type { CheckParams } from '../validate.ts'
 import { webhookDeliveryOperations, webhookOf, webhookReplayOperations } from './webhook-deliveries.ts'
 import { webhookResource, webhookWithSecret } from './webhook-object.ts'
+import { rotationRequest, testRequest, webhookChanges, webhookRequest } from './webhook-schema.ts'
 
 interface WebhookParts {
   webhooks: Webhooks
 }
-
-const webhookRequest = z.object({
-  url: z.string().optional().describe('Absolute, http or https.'),
-  endpoint: z.string().optional().describe('Another name for `url`; where both are given, `url` counts.'),
-  events: z
-    .array(z.string().meta({ enum: publicEventTypes }))
-    .max(100)
-    .meta({ minItems: 1 })
-    .nullish()
-    .describe('All of them if left out or null.'),
-  description: z.string().max(500).nullish(),
-  status: z.enum(['enabled', 'disabled']).optional(),
-  payload: z.enum(['standard', 'extended']).optional(),
-  include_bots: z.boolean().optional().describe('Whether opens and clicks by machines are posted too; false if left out.'),
-})
-
-const daySeconds = 86_400
-const rotationRequest = z.object({
-  overlap_seconds: z
-    .int()
-    .min(0)
-    .max(7 * daySeconds)
-    .default(daySeconds)
-    .describe('For so long `webhook-signature` is made with the old secret too.'),
-  force: z.boolean().default(false).describe('Also while the overlap of an earlier rotation is open.'),
-})
-
-const eventType = z
-  .string()
-  .meta({ enum: publicEventTypes })
-  .transform((name, ctx) => {
-    if (isPublicEventType(name)) return name
-    const params: CheckParams = { code: 'invalid_event_type', error: 'invalid_event_type' }
-    ctx.addIssue({ code: 'custom', message: `must be one of ${publicEventTypes.join(', ')}`, params })
-    return z.NEVER
-  })
-const testRequest = z.object({ type: eventType.default('email.delivered').describe('`email.delivered` if left out.') })
 
 /** `/api/webhooks` with their deliveries. */
 export const webhookOperations = (parts: WebhookParts): Operation[] => [
@@ -80,7 +41,7 @@ const endpointOperations = (parts: WebhookParts): Operation[] => [
     answers: [{ status: 201, description: 'The webhook, with its secret.', schema: webhookWithSecret.schema }],
     refuses: ['invalid_event_type'],
     handle: async (ctx, { body }) => {
-      const given = { events: subscribedEvents(null), ...changesIn(body) }
+      const given = { events: subscribedEvents(null), ...webhookChanges(body) }
       if (given.url === undefined) throw missingUrl()
       const defaults = { description: null, payload: 'standard', includeBots: false, status: 'enabled' } as const
       const webhook = await parts.webhooks.list.create(ctx.state.submitter, { ...defaults, ...given, url: given.url })
@@ -125,7 +86,7 @@ const endpointOperations = (parts: WebhookParts): Operation[] => [
     refuses: ['invalid_event_type'],
     handle: async (ctx, { body }) => {
       const { id } = webhookOf(ctx, parts)
-      return webhookResource.answer(await parts.webhooks.list.change(ctx.state.submitter, id, changesIn(body)))
+      return webhookResource.answer(await parts.webhooks.list.change(ctx.state.submitter, id, webhookChanges(body)))
     },
   }),
   operation({
@@ -230,27 +191,6 @@ const secretOperations = (parts: WebhookParts): Operation[] => [
     },
   }),
 ]
-
-/** What a body says of a webhook, as far as it says anything. */
-function changesIn({
-  url,
-  endpoint,
-  events,
-  description,
-  status,
-  payload,
-  include_bots: includeBots,
-}: z.output<typeof webhookRequest>): Partial<WebhookFields> {
-  const address = url ?? endpoint
-  return {
-    ...(address === undefined ? {} : { url: address }),
-    ...(events === undefined ? {} : { events: subscribedEvents(events) }),
-    ...(description === undefined ? {} : { description }),
-    ...(status === undefined ? {} : { status }),
-    ...(payload === undefined ? {} : { payload }),
-    ...(includeBots === undefined ? {} : { includeBots }),
-  }
-}
 
 function missingUrl(): SternaError {
   const message = 'The `url` field is missing: it says where events are to be posted.'

@@ -2,10 +2,13 @@ import { z } from 'zod'
 import type { TlsUsed } from '../../delivery/attempt.ts'
 import { isoTime, isoTimeOrNull } from '../../iso-time.ts'
 import { deriveStatus, emailStatuses, lastEventOf, type NewestEvent } from '../../message/email-status.ts'
-import type { AttemptRow, MessageRow, RecipientRow } from '../../message/message-reader.ts'
+import type { AttemptRow, EventRow, MessageRow, RecipientRow } from '../../message/message-reader.ts'
 import type { Tag } from '../../message/submission.ts'
 import { storedTracking } from '../../message/tracking-options.ts'
 import { recipientStates, type RecipientState } from '../../queue/recipient-state.ts'
+import type { AcceptedBatch } from '../../submission/accept-batch.ts'
+import type { Accepted } from '../../submission/admission.ts'
+import type { eventSchema } from '../event-schema.ts'
 import { referenceTo, resource, time, timeOrNull } from '../resource.ts'
 import { timeAnswer } from '../time-field.ts'
 import { explainAttempt, explanationOwners } from './explain-attempt.ts'
@@ -13,23 +16,29 @@ import { explainAttempt, explanationOwners } from './explain-attempt.ts'
 const recipientType = z.enum(['to', 'cc', 'bcc'])
 const mailboxes = z.array(z.string()).describe('Each `a@b.example` or `Name <a@b.example>`.')
 
-/** What a request to send is answered. */
-export const sentEmailAnswer = z
-  .object({
-    object: z.literal('email'),
-    id: z.string(),
-    status: z.enum(['queued', 'scheduled', 'suppressed']),
-    created_at: timeAnswer,
-    to: z.array(z.string()).describe('Bare addresses.'),
-    recipients: z.array(
+const sentStatus = z.enum(['queued', 'scheduled', 'suppressed'])
+
+/** What a request to send is answered; a replay builds the same from what was kept. */
+export const sentEmail = resource<Accepted>('SentEmail')({
+  object: 'email',
+  id: [z.string(), 'messageId'],
+  status: sentStatus,
+  created_at: time(),
+  to: [
+    z.array(z.string()).describe('Bare addresses.'),
+    ({ recipients }) => recipients.filter(({ type }) => type === 'to').map(({ address }) => address),
+  ],
+  recipients: [
+    z.array(
       z.object({
         email: z.string(),
         type: recipientType,
-        status: z.enum(['queued', 'scheduled', 'suppressed']).describe('suppressed: on the suppression list, so nothing is sent to it.'),
+        status: sentStatus.describe('suppressed: on the suppression list, so nothing is sent to it.'),
       }),
     ),
-  })
-  .meta({ id: 'SentEmail' })
+    ({ recipients }) => recipients.map(({ address, type, state }) => ({ email: address, type, status: state })),
+  ],
+})
 
 /** What a request to send several is answered. */
 export const sentBatchAnswer = z
@@ -184,3 +193,13 @@ export const attachmentAnswer = z
     download_url: z.string().describe('Gives the content to whoever sends an API key with the request.'),
   })
   .meta({ id: 'Attachment' })
+
+/** An event as webhooks carry it; the log also shows those that webhooks do not. */
+export const eventObject = (row: EventRow) =>
+  ({ id: row.id, type: row.type, created_at: isoTime(row.created_at), data: JSON.parse(row.data) }) as z.input<typeof eventSchema>
+
+/** What a batch is answered; strict ones have no `errors`. */
+export const sentBatchObject = ({ emails, errors }: AcceptedBatch, mode: 'strict' | 'permissive') => ({
+  data: emails.map(({ messageId }) => ({ id: messageId })),
+  ...(mode === 'strict' ? {} : { errors: errors.map(({ index, code, message }) => ({ index, message, name: code })) }),
+})

@@ -11,8 +11,7 @@ import type { Resend } from '../../submission/resend-failed.ts'
 import type { ApiContext } from '../api-state.ts'
 import { operation, type Operation } from '../operation.ts'
 import { refusal } from '../validate.ts'
-import { changedEmailAnswer, sentEmailAnswer } from './email-answers.ts'
-import { sentEmailObject } from './email-object.ts'
+import { changedEmailAnswer, sentEmail } from './email-answers.ts'
 import { findMessage } from './email-reading.ts'
 import { idempotencyKeyOf, marked, sendingRefusals, submitterOf } from './email-sending.ts'
 
@@ -78,12 +77,12 @@ export const emailChangeOperations = (parts: EmailChangeParts): Operation[] => [
       'Makes a new email of the stored content, for the recipients that bounced, failed or were suppressed. Those who are on the suppression list still are left out again. An `Idempotency-Key` counts as for sending.',
     permission: 'sending_access',
     sandbox: true,
-    answers: [{ status: 200, description: 'The new email is queued.', schema: sentEmailAnswer }],
+    answers: [{ status: 200, description: 'The new email is queued.', schema: sentEmail.schema }],
     refuses: ['invalid_state', ...sendingRefusals],
     handle: async (ctx) => {
       const idempotency = resendIdempotency(ctx)
       const { id } = await findMessage(ctx, parts.messages)
-      return sentEmailObject(marked(ctx, await parts.resend(id, { submitter: submitterOf(ctx), idempotency })))
+      return sentEmail.answer(marked(ctx, await parts.resend(id, { submitter: submitterOf(ctx), idempotency })))
     },
   }),
 ]

@@ -6,9 +6,8 @@ import type { BodyRoom } from '../body-room.ts'
 import { jsonBytes } from '../json-body.ts'
 import { operation, type Operation } from '../operation.ts'
 import { choiceParameter } from '../query.ts'
-import { sentBatchAnswer, sentEmailAnswer } from './email-answers.ts'
+import { sentBatchAnswer, sentBatchObject, sentEmail } from './email-answers.ts'
 import { mostEmails } from './email-list.ts'
-import { sentBatchObject, sentEmailObject } from './email-object.ts'
 import type { EmailRequest } from './email-request.ts'
 import { emailSchema } from './email-schema.ts'
 import { sendBatch, sendEmail, type SendParts } from './send-emails.ts'
@@ -62,10 +61,10 @@ export const emailSendingOperations = (parts: EmailSendingParts): Operation[] =>
     sandbox: true,
     query: strictParameter,
     body: { schema: emailSchema, raw: true, example },
-    answers: [{ status: 200, description: 'The email is queued.', schema: sentEmailAnswer }],
+    answers: [{ status: 200, description: 'The email is queued.', schema: sentEmail.schema }],
     refuses: emailRefusals,
     handle: async (ctx, { query }) =>
-      sentEmailObject(marked(ctx, await withBody(ctx, parts.bodyRoom, (body) => sendEmail(body, requestOf(ctx, query.strict), parts)))),
+      sentEmail.answer(marked(ctx, await withBody(ctx, parts.bodyRoom, (body) => sendEmail(body, requestOf(ctx, query.strict), parts)))),
   }),
   operation({
     id: 'emails.send_batch',

@@ -3,8 +3,7 @@ import { parseContent } from '../../template/template-content.ts'
 import { asSent } from '../../template/template-diff.ts'
 import type { TemplateList } from '../../template/template-list.ts'
 import { operation, type Operation } from '../operation.ts'
-import { sentEmailAnswer } from './email-answers.ts'
-import { sentEmailObject } from './email-object.ts'
+import { sentEmail } from './email-answers.ts'
 import { idempotencyKeyOf, marked, sendingRefusals, submitterOf } from './email-sending.ts'
 import { sendEmail, type SendParts } from './send-emails.ts'
 import { testSchema } from './template-schema.ts'
@@ -38,7 +37,7 @@ export const templateTestOperations = (parts: TemplateTestParts): Operation[] =>
       limit: bodyLimit,
       example: { to: 'user@example.net', from: 'App <app@example.com>', variables: { name: 'Ann' }, version: 'draft' },
     },
-    answers: [{ status: 200, description: 'The email is queued.', schema: sentEmailAnswer }],
+    answers: [{ status: 200, description: 'The email is queued.', schema: sentEmail.schema }],
     refuses: [...sendingRefusals, 'invalid_from_address', 'template_not_published', 'missing_template_variable'],
     handle: async (ctx, { body }) => {
       const { versions } = parts.templates
@@ -59,7 +58,7 @@ export const templateTestOperations = (parts: TemplateTestParts): Operation[] =>
         unsubscribe: body.unsubscribe,
       }
       const request = { submitter: submitterOf(ctx), source: 'api' as const, isStrict: false, idempotencyKey: idempotencyKeyOf(ctx) }
-      return sentEmailObject(marked(ctx, await sendEmail(email, request, parts)))
+      return sentEmail.answer(marked(ctx, await sendEmail(email, request, parts)))
     },
   }),
 ]

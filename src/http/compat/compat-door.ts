@@ -1,7 +1,7 @@
 import type { Accepted } from '../../submission/admission.ts'
 import { requirePermission, type ApiContext, type ApiRouter, type RefusalForm } from '../api-state.ts'
 import type { EmailRequest } from '../api/email-request.ts'
-import { idempotencyKeyOf, submitterOf } from '../api/email-sending.ts'
+import { idempotencyKeyOf, submitterOf } from '../api/email-sending-operations.ts'
 import type { SendParts } from '../api/send-emails.ts'
 import type { BodyRoom } from '../body-room.ts'
 import { jsonBytes, jsonText, parseJsonText } from '../json-body.ts'

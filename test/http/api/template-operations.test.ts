@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { templateOperations, type TemplateParts } from '../../../src/http/api/templates.ts'
+import { templateOperations, type TemplateParts } from '../../../src/http/api/template-operations.ts'
 import { TemplateList } from '../../../src/template/template-list.ts'
 import { startApiServer } from '../../support/api-server.ts'
 

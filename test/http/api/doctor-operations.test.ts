@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { doctorOperations } from '../../../src/http/api/doctor.ts'
+import { doctorOperations } from '../../../src/http/api/doctor-operations.ts'
 import { startApiServer } from '../../support/api-server.ts'
 
 test('an operator is told what is wrong with the server, nobody else is', async () => {

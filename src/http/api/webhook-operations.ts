@@ -9,8 +9,8 @@ import { listOperation } from '../list-operation.ts'
 import { operation, type Operation } from '../operation.ts'
 import { deletedAnswer } from '../resource.ts'
 import { timeAnswer } from '../time-field.ts'
-import { webhookDeliveryOperations, webhookOf, webhookReplayOperations } from './webhook-deliveries.ts'
-import { webhookResource, webhookWithSecret } from './webhook-object.ts'
+import { webhookDeliveryOperations, webhookOf, webhookReplayOperations } from './webhook-delivery-operations.ts'
+import { webhookResource, webhookWithSecret } from './webhook-resource.ts'
 import { rotationRequest, testRequest, webhookChanges, webhookRequest } from './webhook-schema.ts'
 
 interface WebhookParts {

@@ -8,7 +8,7 @@ import type { Database } from '../../store/database.ts'
 import type { ApiContext } from '../api-state.ts'
 import { type Operation, operation } from '../operation.ts'
 import { listBody, listOf, pageOf } from '../page.ts'
-import { dmarcSummaryObject, tlsSummaryObject } from './domain-report-answers.ts'
+import { domainIn } from './domain-operations.ts'
 import {
   dmarcSummaryAnswer,
   dmarcRow,
@@ -19,8 +19,8 @@ import {
   periodParameters,
   reportParameters,
   rowParameters,
-} from './domain-report-schema.ts'
-import { domainIn } from './domains.ts'
+} from './domain-report-resource.ts'
+import { dmarcSummaryObject, tlsSummaryObject } from './domain-report-summary-answers.ts'
 
 export interface DomainReportParts {
   db: Database

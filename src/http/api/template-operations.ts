@@ -5,10 +5,10 @@ import type { TemplateList } from '../../template/template-list.ts'
 import type { Template } from '../../template/template-store.ts'
 import { listOperation } from '../list-operation.ts'
 import { operation, type Operation } from '../operation.ts'
-import { named, templateHistoryOperations } from './template-history.ts'
-import { deletedTemplate, renderedAnswer, templateItem, templateReference, templateResource } from './template-object.ts'
+import { named, templateHistoryOperations } from './template-history-operations.ts'
+import { deletedTemplate, renderedAnswer, templateItem, templateReference, templateResource } from './template-resource.ts'
 import { changedTemplateFields, newTemplateFields, newTemplateSchema, renderSchema, templateChangesSchema } from './template-schema.ts'
-import { templateTestOperations, type TemplateTestParts } from './template-test.ts'
+import { templateTestOperations, type TemplateTestParts } from './template-test-operations.ts'
 
 export interface TemplateParts extends TemplateTestParts {
   templates: TemplateList

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { Outcome } from '../../../src/delivery/attempt.ts'
 import { recipientStates } from '../../../src/queue/recipient-state.ts'
-import { senderDomainId, startEmailApi, type EmailApi } from '../../support/email-api.ts'
 import type { ApiAnswer } from '../../support/api-server.ts'
+import { senderDomainId, startEmailApi, type EmailApi } from '../../support/email-api.ts'
 
 const plain = { from: 'App <app@sender.example>', to: 'user@recipient.example', subject: 'Hello', html: '<p>Hi</p>' }
 const hour = 3_600_000

@@ -4,8 +4,8 @@ import type { MessageReader, MessageRow } from '../../message/message-reader.ts'
 import type { ApiContext } from '../api-state.ts'
 import { operation, type Operation } from '../operation.ts'
 import { listOf } from '../page.ts'
-import { attachmentAnswer } from './email-answers.ts'
-import { findMessage } from './email-reading.ts'
+import { findMessage } from './email-reading-operations.ts'
+import { attachmentAnswer } from './email-resource.ts'
 
 export interface EmailAttachmentParts {
   messages: MessageReader

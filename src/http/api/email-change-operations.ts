@@ -11,9 +11,9 @@ import type { Resend } from '../../submission/resend-failed.ts'
 import type { ApiContext } from '../api-state.ts'
 import { operation, type Operation } from '../operation.ts'
 import { refusal } from '../validate.ts'
-import { changedEmailAnswer, sentEmail } from './email-answers.ts'
-import { findMessage } from './email-reading.ts'
-import { idempotencyKeyOf, marked, sendingRefusals, submitterOf } from './email-sending.ts'
+import { findMessage } from './email-reading-operations.ts'
+import { changedEmailAnswer, sentEmail } from './email-resource.ts'
+import { idempotencyKeyOf, marked, sendingRefusals, submitterOf } from './email-sending-operations.ts'
 
 export interface EmailChangeParts {
   clock: Clock

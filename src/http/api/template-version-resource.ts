@@ -4,7 +4,7 @@ import type { DiffedPart } from '../../template/template-diff.ts'
 import { publisherOf, type TemplateVersion, type VersionRow } from '../../template/template-version-store.ts'
 import type { Dependent } from '../../template/template-versions.ts'
 import { resource, time } from '../resource.ts'
-import { templateContent, templateReference } from './template-object.ts'
+import { templateContent, templateReference } from './template-resource.ts'
 
 const actorAnswer = z.object({ type: z.enum(actorTypes), id: z.string().nullable(), name: z.string() })
 

@@ -6,7 +6,7 @@ import { parseAddress, type Address } from '../../smtp/address.ts'
 import { operation, type Operation } from '../operation.ts'
 import { textParameter } from '../query.ts'
 import { timeAnswer } from '../time-field.ts'
-import { queueDestination } from './queue.ts'
+import { queueDestination } from './queue-operations.ts'
 
 export interface ExplainOperationParts {
   explain(address: Address): Promise<Explanation>

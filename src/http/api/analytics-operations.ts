@@ -5,8 +5,8 @@ import { granularities } from '../../analytics/period.ts'
 import { dimensions, readReport, valueDimensions, type Dimension, type ReportRow } from '../../analytics/report.ts'
 import { operation, type Operation } from '../operation.ts'
 import { timeAnswer } from '../time-field.ts'
-import { latencyOperation } from './analytics-latency.ts'
-import { linksOperation } from './analytics-links.ts'
+import { latencyOperation } from './analytics-latency-operations.ts'
+import { linksOperation } from './analytics-link-operations.ts'
 import { namesOf, reportQuery, reportRequest, timesOf, tooManyRows, wordsOf, type AnalyticsParts } from './analytics-query.ts'
 
 const query = {

@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest'
 import { loadConfig } from '../../../src/config/load-config.ts'
 import { explainAddress } from '../../../src/doctor/explain-address.ts'
-import { explainOperations } from '../../../src/http/api/explain.ts'
-import { queueOperations } from '../../../src/http/api/queue.ts'
+import { explainOperations } from '../../../src/http/api/explain-operations.ts'
+import { queueOperations } from '../../../src/http/api/queue-operations.ts'
 import { settingOperations } from '../../../src/http/api/setting-operations.ts'
 import { newId } from '../../../src/id.ts'
 import { QueueAdmin } from '../../../src/queue/queue-admin.ts'
 import { insertRecipient } from '../../../src/queue/queue-store.ts'
 import { insertSuppression } from '../../../src/suppression/insert-suppression.ts'
 import { startApiServer, type ApiParts } from '../../support/api-server.ts'
-import { fakeResolver } from '../../support/fake-resolver.ts'
 import { erasedAddress } from '../../support/erased-address.ts'
+import { fakeResolver } from '../../support/fake-resolver.ts'
 
 const minute = 60_000
 

@@ -16,7 +16,7 @@ import {
   templateDependent,
   templateVersion,
   templateVersionItem,
-} from './template-version-object.ts'
+} from './template-version-resource.ts'
 
 interface HistoryParts {
   templates: TemplateList

@@ -1,9 +1,9 @@
-import { request as httpRequest } from 'node:http'
 import { simpleParser, type Attachment } from 'mailparser'
+import { request as httpRequest } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import type { Outcome } from '../../../src/delivery/attempt.ts'
-import { senderDomainId, startEmailApi, type EmailApi } from '../../support/email-api.ts'
 import type { ApiAnswer } from '../../support/api-server.ts'
+import { senderDomainId, startEmailApi, type EmailApi } from '../../support/email-api.ts'
 
 const plain = { from: 'App <app@sender.example>', to: 'user@recipient.example', subject: 'Hello', html: '<p>Hi</p>' }
 const busy: Outcome = {

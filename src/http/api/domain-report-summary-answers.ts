@@ -5,7 +5,7 @@ import type { DmarcSummary, ReportTotals, TlsSummary } from '../../domain-report
 import { observeDomain, originOf, type PublishedPolicy } from '../../domain-report/observe-domain.ts'
 import { isoTime } from '../../iso-time.ts'
 import type { Domain } from '../../sending-domain/domain.ts'
-import { dmarcSource, domainReporter, tlsResult } from './domain-report-schema.ts'
+import { dmarcSource, domainReporter, tlsResult } from './domain-report-resource.ts'
 
 /** A record for the domain's owner to publish. */
 interface TextRecord {

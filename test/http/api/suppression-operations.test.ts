@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { suppressionOperations } from '../../../src/http/api/suppressions.ts'
+import { suppressionOperations } from '../../../src/http/api/suppression-operations.ts'
 import { insertSuppression } from '../../../src/suppression/insert-suppression.ts'
 import { SuppressionEntries } from '../../../src/suppression/suppression-entries.ts'
 import { startApiServer } from '../../support/api-server.ts'

@@ -11,7 +11,7 @@ import { operation, type Operation } from '../operation.ts'
 import { listBody, listOf, pageOf, pageParameters } from '../page.ts'
 import { choiceParameter, textParameter } from '../query.ts'
 import { timeField } from '../time-field.ts'
-import { postedDetails, webhookAttempt, webhookDelivery, webhookEvent } from './webhook-object.ts'
+import { postedDetails, webhookAttempt, webhookDelivery, webhookEvent } from './webhook-resource.ts'
 
 const param = (ctx: ApiContext, name: string): string => ctx.params[name] ?? ''
 

@@ -12,7 +12,7 @@ import { listOperation } from '../list-operation.ts'
 import { operation, type Operation } from '../operation.ts'
 import { listBody, listOf, pageOf, pageParameters } from '../page.ts'
 import { choiceParameter, timeParameter } from '../query.ts'
-import { attemptResource, emailItem, emailResource, eventObject } from './email-answers.ts'
+import { attemptResource, emailItem, emailResource, eventObject } from './email-resource.ts'
 
 export interface EmailReadingParts {
   messages: MessageReader

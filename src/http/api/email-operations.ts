@@ -1,8 +1,8 @@
 import type { Operation } from '../operation.ts'
-import { emailAttachmentOperations, type EmailAttachmentParts } from './email-attachments.ts'
-import { emailChangeOperations, type EmailChangeParts } from './email-changes.ts'
-import { emailReadingOperations, type EmailReadingParts } from './email-reading.ts'
-import { emailSendingOperations, type EmailSendingParts } from './email-sending.ts'
+import { emailAttachmentOperations, type EmailAttachmentParts } from './email-attachment-operations.ts'
+import { emailChangeOperations, type EmailChangeParts } from './email-change-operations.ts'
+import { emailReadingOperations, type EmailReadingParts } from './email-reading-operations.ts'
+import { emailSendingOperations, type EmailSendingParts } from './email-sending-operations.ts'
 
 export type EmailParts = EmailSendingParts & EmailReadingParts & EmailChangeParts & EmailAttachmentParts
 

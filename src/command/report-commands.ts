@@ -1,7 +1,7 @@
 import { SternaError } from '../errors.ts'
 import { ReportList } from '../feedback/report-list.ts'
-import { reportDetailObject } from '../feedback/report-object.ts'
 import { reportResults, type ReportResult } from '../feedback/report-result.ts'
+import { feedbackReportDetail } from '../http/api/feedback-resource.ts'
 import { argument, printable, shownTime, table, textOption, type Command } from './command.ts'
 
 const everybodys = null
@@ -41,7 +41,7 @@ export const reportCommands: Command[] = [
     async run(input, { db }) {
       const row = await new ReportList(db).find(argument(input, 0), everybodys)
       if (!row) throw new SternaError('not_found', `There is no report "${argument(input, 0)}".`)
-      return { stdout: `${JSON.stringify(reportDetailObject(row), null, 2)}\n` }
+      return { stdout: `${JSON.stringify(feedbackReportDetail.answer(row), null, 2)}\n` }
     },
   },
 ]

@@ -34,6 +34,9 @@ export type ApiRouter = Router<ApiState>
 /** True where the request's holder may do this. */
 export const mayDo = (ctx: ApiContext, right: Right): boolean => ctx.state.submitter.rights.has(right)
 
+/** The account whose things the request's holder sees; null for operators, who see everybody's. */
+export const visibleAccount = (ctx: ApiContext): string | null => (mayDo(ctx, 'operator') ? null : ctx.state.submitter.accountId)
+
 /**
  * Demands that the request's holder may do this.
  * @throws SternaError `restricted_api_key`

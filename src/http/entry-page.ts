@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
 import { leastPasswordLength, mostPasswordLength } from '../account/password-hash.ts'
+import type { SternaError } from '../errors.ts'
 import type { ApiContext } from './api-state.ts'
+import { problemOf } from './problem.ts'
 
 const style = `:root{color-scheme:light dark}
 body{font:16px/1.5 system-ui,sans-serif;max-width:26rem;margin:10vh auto;padding:0 1rem;color:#1d2733;background:#fff}
@@ -64,3 +66,11 @@ const buttonOf = ({ text, name }: NonNullable<EntryPage['button']>): string =>
   `<form method="post"><button name="${escaped(name)}" value="yes">${escaped(text)}</button></form>\n`
 
 const escaped = (text: string): string => text.replace(/[&<>"']/g, (character) => `&#${character.codePointAt(0)};`)
+
+/** Tells a person of a refusal on this page, with its status and headers. */
+export function refuseOnPage(ctx: ApiContext, error: SternaError, page: EntryPage): void {
+  const { status, headers } = problemOf(error)
+  answerEntryPage(ctx, status, page)
+  ctx.set(headers)
+  if (!ctx.req.complete) ctx.req.resume()
+}

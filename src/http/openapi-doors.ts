@@ -1,82 +1,29 @@
+import type { CompatDoor, DoorRoute } from './compat/compat-door.ts'
 import { headerReferences } from './openapi-headers.ts'
 import type { JsonSchema } from './openapi-schema.ts'
 
-const text: JsonSchema = { type: 'string' }
-const textOrNull: JsonSchema = { type: ['string', 'null'] }
-const record = (properties: JsonSchema): JsonSchema => ({ type: 'object', properties, required: Object.keys(properties) })
 const parameter = {
   name: 'domain',
   in: 'path',
   required: true,
   description: 'The domain to send from, verified for the account.',
-  schema: text,
+  schema: { type: 'string' },
 }
 
-interface Door {
-  prefix: string
-  service: string
-  /** The name of its security scheme. */
-  scheme: string
-  mediaType: string
-  refusal: JsonSchema
-  /** The answers by the path below `prefix`. */
-  routes: Record<string, Record<string, JsonSchema | null>>
-}
-
-const postmarkAnswer = record({ ErrorCode: { type: 'integer' }, Message: text })
-
-const doors: Door[] = [
-  {
-    prefix: '/compat/sendgrid',
-    service: 'SendGrid',
-    scheme: 'bearer',
-    mediaType: 'application/json',
-    refusal: record({ errors: { type: 'array', items: record({ message: text, field: textOrNull, help: textOrNull }) } }),
-    routes: { '/v3/mail/send': { 202: null, 200: null } },
-  },
-  {
-    prefix: '/compat/postmark',
-    service: 'Postmark',
-    scheme: 'postmark',
-    mediaType: 'application/json',
-    refusal: postmarkAnswer,
-    routes: {
-      '/email': { 200: postmarkAnswer },
-      '/email/withTemplate': { 200: postmarkAnswer },
-      '/email/batch': { 200: { type: 'array', items: postmarkAnswer } },
-      '/email/batchWithTemplates': { 200: { type: 'array', items: postmarkAnswer } },
-    },
-  },
-  {
-    prefix: '/compat/mailgun',
-    service: 'Mailgun',
-    scheme: 'mailgun',
-    mediaType: 'multipart/form-data',
-    refusal: record({ message: text }),
-    routes: {
-      '/v3/{domain}/messages': { 200: record({ id: text, message: text }) },
-      '/v3/{domain}/messages.mime': { 200: record({ id: text, message: text }) },
-    },
-  },
-]
+const schemeOf = ({ prefix, security }: CompatDoor): string => (security ? prefix.replace(/.*\//, '') : 'bearer')
 
 /** How the clients of these services show the API key, as it belongs under `components.securitySchemes`. */
-export const doorSecurity: Record<string, JsonSchema> = {
-  postmark: { type: 'apiKey', in: 'header', name: 'X-Postmark-Server-Token', description: 'An API key, as the Postmark client sends it.' },
-  mailgun: { type: 'http', scheme: 'basic', description: 'The user `api` with an API key as password, as the Mailgun client sends it.' },
-}
+export const doorSecurity = (doors: readonly CompatDoor[]): Record<string, JsonSchema> =>
+  Object.fromEntries(doors.flatMap((door) => (door.security ? [[schemeOf(door), door.security]] : [])))
 
-/** The paths of the doors for the clients of other services, of those that are open. */
-export const doorPaths = (prefixes: readonly string[]): Record<string, { post: JsonSchema }> =>
+/** The paths of the doors for the clients of other services. */
+export const doorPaths = (doors: readonly CompatDoor[]): Record<string, { post: JsonSchema }> =>
   Object.fromEntries(
-    doors
-      .filter(({ prefix }) => prefixes.includes(prefix))
-      .flatMap((door) =>
-        Object.entries(door.routes).map(([path, answers]) => [`${door.prefix}${path}`, { post: doorOperation(door, path, answers) }]),
-      ),
+    doors.flatMap((door) => door.routes.map((route) => [`${door.prefix}${route.path}`, { post: doorOperation(door, route) }])),
   )
 
-function doorOperation({ prefix, service, scheme, mediaType, refusal }: Door, path: string, answers: Door['routes'][string]): JsonSchema {
+function doorOperation(door: CompatDoor, { path, answers }: DoorRoute): JsonSchema {
+  const { prefix, service, mediaType, refusal } = door
   const json = (schema: JsonSchema | null) => (schema === null ? {} : { content: { 'application/json': { schema } } })
   return {
     operationId: `compat.${`${prefix}${path}`.slice('/compat/'.length).replace(/[^A-Za-z0-9.]+/g, '_')}`,
@@ -85,7 +32,7 @@ function doorOperation({ prefix, service, scheme, mediaType, refusal }: Door, pa
     description:
       `For clients that were written for ${service}: the body is what its documentation says, and so is the answer. ` +
       'What cannot be honoured is refused. Needs a key with `sending_access` or `full_access`.',
-    security: [{ [scheme]: [] }],
+    security: [{ [schemeOf(door)]: [] }],
     ...(path.includes('{domain}') ? { parameters: [parameter] } : {}),
     requestBody: {
       required: true,

@@ -29,7 +29,7 @@ export function operationObject(declared: Operation, path: string, frame: Operat
 /** The cookie of a session works outside `/api/` alone. */
 function securityOf(declared: Operation): JsonSchema[] {
   if (needsKey(declared)) return [{ bearer: [] }]
-  return declared.refuses.includes('invalid_session') ? [{ session: [] }] : []
+  return declared.refuses?.includes('invalid_session') ? [{ session: [] }] : []
 }
 
 const permissionText: Record<string, string> = {
@@ -84,7 +84,8 @@ function queryParameters({ query }: Operation, { components }: OperationFrame): 
   })
 }
 
-const headerParameters = ({ refuses }: Operation): JsonSchema[] => (refuses.includes('invalid_idempotency_key') ? [idempotencyKey] : [])
+const headerParameters = ({ refuses = [] }: Operation): JsonSchema[] =>
+  refuses.includes('invalid_idempotency_key') ? [idempotencyKey] : []
 
 const idempotencyKey: JsonSchema = {
   name: 'Idempotency-Key',

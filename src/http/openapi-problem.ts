@@ -1,9 +1,9 @@
 import { z } from 'zod'
+import { errorNames, errorTable } from '../error-table.ts'
 import type { ErrorCode } from '../errors.ts'
-import { errorCatalogue, errorNames } from './error-catalogue.ts'
 import { headerReferences, rateLimitHeaders } from './openapi-headers.ts'
 import type { JsonSchema, SchemaComponents } from './openapi-schema.ts'
-import { statusOf, titleOf } from './problem.ts'
+import { titleOf } from './problem.ts'
 
 const fault = z
   .object({
@@ -55,7 +55,7 @@ export class ProblemResponses {
   of(names: readonly ErrorCode[], carriesKey: boolean): Record<string, JsonSchema> {
     const byStatus = Map.groupBy(
       names.filter((found) => found !== 'configuration'),
-      (found) => statusOf[found],
+      (found) => errorTable[found].status,
     )
     return Object.fromEntries(
       [...byStatus]
@@ -87,7 +87,7 @@ export class ProblemResponses {
   #response(status: number, names: ErrorCode[], carriesKey: boolean): JsonSchema {
     const named = { type: 'object', properties: { name: { enum: names } } }
     return {
-      description: names.map((found) => `\`${found}\`: ${errorCatalogue[found].meaning}`).join('\n\n'),
+      description: names.map((found) => `\`${found}\`: ${errorTable[found].meaning}`).join('\n\n'),
       headers: headerReferences([...(carriesKey && status !== 401 ? rateLimitHeaders : []), ...(headersAt[status] ?? [])]),
       content: {
         'application/json': {
@@ -112,11 +112,11 @@ export const errorExamples = (): Record<string, JsonSchema> =>
     errorNames.map((found) => [
       found,
       {
-        summary: errorCatalogue[found].meaning,
+        summary: errorTable[found].meaning,
         value: {
-          statusCode: statusOf[found],
+          statusCode: errorTable[found].status,
           name: found,
-          message: errorCatalogue[found].meaning,
+          message: errorTable[found].meaning,
           request_id: 'req_01kahk3yq4x8v5t2n7m9b6c1d0',
         },
       },
@@ -129,6 +129,6 @@ export const catalogueTable = (): string =>
     '| name | status | meaning | what to do |',
     '|---|---|---|---|',
     ...errorNames.map(
-      (found) => `| \`${found}\` | ${statusOf[found]} | ${errorCatalogue[found].meaning} | ${errorCatalogue[found].remedy} |`,
+      (found) => `| \`${found}\` | ${errorTable[found].status} | ${errorTable[found].meaning} | ${errorTable[found].remedy} |`,
     ),
   ].join('\n')

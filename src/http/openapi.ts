@@ -1,3 +1,4 @@
+import type { CompatDoor } from './compat/compat-door.ts'
 import { doorPaths, doorSecurity } from './openapi-doors.ts'
 import { responseHeaders } from './openapi-headers.ts'
 import { operationObject } from './openapi-operation.ts'
@@ -20,7 +21,7 @@ export interface DocumentFrame {
   version: string
   baseUrl: string
   /** The open doors for the clients of other services. */
-  doors?: readonly { prefix: string }[]
+  doors?: readonly CompatDoor[]
 }
 
 /** The OpenAPI 3.1 document of these endpoints. It takes tens of milliseconds: make it once. */
@@ -47,25 +48,26 @@ export function openApiDocument(operations: readonly Operation[], { version, bas
     },
     servers: [{ url: baseUrl }],
     tags: tagsOf([...operations.map(({ tag }) => tag), ...(doors.length > 0 ? ['Compatibility'] : [])]),
-    paths: { ...paths, ...doorPaths(doors.map(({ prefix }) => prefix)) },
+    paths: { ...paths, ...doorPaths(doors) },
     webhooks,
     components: {
-      securitySchemes: {
-        bearer: { type: 'http', scheme: 'bearer', description: 'An API key: `Authorization: Bearer <API_KEY>`.' },
-        session: {
-          type: 'apiKey',
-          in: 'cookie',
-          name: 'sterna_session',
-          description: 'Of somebody who has logged in; with https its name begins with `__Host-`.',
-        },
-        ...(doors.length > 0 ? doorSecurity : {}),
-      },
+      securitySchemes: { ...ownSecurity, ...doorSecurity(doors) },
       headers: responseHeaders,
       examples: errorExamples(),
       responses: problems.responses,
       schemas: components.schemas,
     },
   }
+}
+
+const ownSecurity: Record<string, JsonSchema> = {
+  bearer: { type: 'http', scheme: 'bearer', description: 'An API key: `Authorization: Bearer <API_KEY>`.' },
+  session: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: 'sterna_session',
+    description: 'Of somebody who has logged in; with https its name begins with `__Host-`.',
+  },
 }
 
 /** In the order in which the reference shows them: what apps need first, what operators need last. */

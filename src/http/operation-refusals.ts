@@ -3,7 +3,7 @@ import { changesLive, needsKey, type Operation } from './operation.ts'
 
 /** Every error that an endpoint may answer: those it declares, and those that come of what it demands and takes. */
 export function refusalsOf(declared: Omit<Operation, 'handle'>): ErrorCode[] {
-  return [...new Set<ErrorCode>([...commonTo(declared), ...declared.refuses])]
+  return [...new Set<ErrorCode>([...commonTo(declared), ...(declared.refuses ?? [])])]
 }
 
 function commonTo(declared: Omit<Operation, 'handle'>): ErrorCode[] {
@@ -12,6 +12,7 @@ function commonTo(declared: Omit<Operation, 'handle'>): ErrorCode[] {
       ? (['missing_api_key', 'invalid_api_key', 'expired_api_key', 'invalid_session', 'rate_limit_exceeded'] as const)
       : []),
     ...(needsKey(declared) && (declared.permission !== null || changesLive(declared)) ? (['restricted_api_key'] as const) : []),
+    ...(needsKey(declared) && declared.path.includes('{') ? (['not_found'] as const) : []),
     ...(declared.query && Object.keys(declared.query).length > 0 ? (['invalid_parameter'] as const) : []),
     ...(declared.body ? bodyRefusals : []),
     ...(declared.method === 'GET' ? [] : (['insufficient_storage'] as const)),

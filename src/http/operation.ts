@@ -19,6 +19,20 @@ export interface Answer {
   mediaType?: string
 }
 
+/** What a request brings. */
+interface Body {
+  schema: z.ZodType
+  /** True where a request without a body is the same as `{}`. */
+  optional?: boolean
+  /** bytes, where it is to be far less than an email with attachments. */
+  limit?: number
+  /** True where the handler reads the body by itself. */
+  raw?: boolean
+  /** `application/json` where not given. */
+  mediaType?: string
+  example?: unknown
+}
+
 /**
  * An endpoint as it is declared: what it demands, takes, answers and may refuse. Its route, its entry in the OpenAPI
  * document and its tests are all made of this.
@@ -45,23 +59,12 @@ export interface Operation {
    */
   sandbox?: true
   query?: QueryShape
-  body?: {
-    schema: z.ZodType
-    /** True where a request without a body is the same as `{}`. */
-    optional?: boolean
-    /** bytes, where it is to be far less than an email with attachments. */
-    limit?: number
-    /** True where the handler reads the body by itself. */
-    raw?: boolean
-    /** `application/json` where not given. */
-    mediaType?: string
-    example?: unknown
-  }
-  answers: [Answer, ...Answer[]]
+  body?: Body
+  answers: readonly [Answer, ...Answer[]]
   /** What the first answer is as CSV, where it may be asked for so; `query` has the parameter `format` then. */
-  csv?: (answer: never) => Table
-  /** Beside what any request may meet: a bad key, too little permission, a rate limit, a fault of ours. */
-  refuses: ErrorCode[]
+  csv?(answer: never): Table
+  /** Beside what any request may meet, and what comes of its path, query and body: see `refusalsOf`. */
+  refuses?: readonly ErrorCode[]
   handle(ctx: ApiContext, input: { query: never; body: never }): unknown
 }
 
@@ -74,21 +77,33 @@ export const needsKey = ({ path }: Pick<Operation, 'path'>): boolean => keyed.te
 export const changesLive = (declared: Omit<Operation, 'handle'>): boolean =>
   needsKey(declared) && declared.method !== 'GET' && !declared.sandbox
 
-type QueryOf<O> = O extends { query: infer Q extends QueryShape } ? { [K in keyof Q]: z.output<Q[K]> | null } : Record<never, never>
-type BodyOf<O> = O extends { body: { raw: true } }
-  ? undefined
-  : O extends { body: { schema: infer B extends z.ZodType } }
-    ? z.output<B>
-    : undefined
-type Result<O> = O extends { answers: [{ schema: infer A extends z.ZodType }, ...unknown[]] } ? z.input<A> : unknown
+/** The parameters of a query as a handler is given them. */
+export type QueryValues<Q> = { [Name in keyof Q]: Q[Name] extends z.ZodType ? z.output<Q[Name]> | null : never }
+
+type Shown<A> = A extends z.ZodType ? z.input<A> : unknown
+
+/** An operation whose handler is given and returns what the schemas say. */
+interface TypedOperation<Q, B, A> extends Omit<Operation, 'query' | 'body' | 'answers' | 'handle'> {
+  query?: Q
+  body?: Omit<Body, 'schema' | 'raw'> & ({ schema: B & z.ZodType; raw?: never } | { schema: z.ZodType; raw: true })
+  answers: readonly [Omit<Answer, 'schema'> & { schema: A }, ...Answer[]]
+  handle(
+    ctx: ApiContext,
+    input: {
+      query: QueryValues<Q>
+      body: B extends z.ZodType ? z.output<B> : undefined
+    },
+  ): Shown<A> | Promise<Shown<A>>
+}
 
 /** Declares an endpoint; what its handler is given and returns is typed by the schemas. */
-export function operation<const O extends Omit<Operation, 'handle'>>(
-  declared: O,
-  handle: (ctx: ApiContext, input: { query: QueryOf<O>; body: BodyOf<O> }) => Result<O> | Promise<Result<O>>,
-): Operation {
-  return { ...(declared as Omit<Operation, 'handle'>), handle: handle as Operation['handle'] }
-}
+export const operation = <
+  Q extends QueryShape = Record<never, never>,
+  B extends z.ZodType | undefined = undefined,
+  A extends z.ZodType | null = null,
+>(
+  declared: TypedOperation<Q, B, A>,
+): Operation => declared as unknown as Operation
 
 /** Adds the routes of an endpoint. Every change that needs more than the permission to send is recorded in `audit`. */
 export function addRoutes(router: ApiRouter, declared: Operation, audit: Pick<AuditLog, 'record'>): void {

@@ -1,11 +1,11 @@
 import { z } from 'zod'
+import { errorNames, errorTable } from '../error-table.ts'
 import { SternaError } from '../errors.ts'
 import type { Health } from '../health.ts'
-import { errorCatalogue, errorNames } from './error-catalogue.ts'
 import { catalogueTable } from './openapi-problem.ts'
 import { openApiDocument, type DocumentFrame } from './openapi.ts'
 import { operation, type Operation } from './operation.ts'
-import { statusOf, titleOf } from './problem.ts'
+import { titleOf } from './problem.ts'
 import { answerFile, answerReferencePage, referenceFile, staticFile, type StaticFile } from './reference-page.ts'
 
 /** What the server's own endpoints need; `version` is that of this program. */
@@ -30,86 +30,72 @@ const healthSchema = z
   .meta({ id: 'Health' })
 
 const healthOperation = ({ health, version }: ServerOperationParts): Operation =>
-  operation(
-    {
-      ...open,
-      id: 'server.health',
-      path: '/healthz',
-      summary: 'Tell whether mail is taken and delivered',
-      answers: [
-        { status: 200, description: 'Nothing is wrong.', schema: healthSchema },
-        { status: 503, description: '`faults` tells what keeps mail from being taken or delivered, and what to do.', schema: healthSchema },
-      ],
-      refuses: [],
-    },
-    (ctx) => {
+  operation({
+    ...open,
+    id: 'server.health',
+    path: '/healthz',
+    summary: 'Tell whether mail is taken and delivered',
+    answers: [
+      { status: 200, description: 'Nothing is wrong.', schema: healthSchema },
+      { status: 503, description: '`faults` tells what keeps mail from being taken or delivered, and what to do.', schema: healthSchema },
+    ],
+    handle: (ctx) => {
       const { faults } = health
       ctx.status = faults.length === 0 ? 200 : 503
       ctx.body = { status: faults.length === 0 ? 'ok' : 'unavailable', version, faults }
       return undefined as never
     },
-  )
+  })
 
 const errorOperation = (): Operation =>
-  operation(
-    {
-      ...open,
-      id: 'server.error',
-      path: '/errors/{name}',
-      summary: 'Explain an error',
-      description: `Where the \`type\` of an RFC 9457 answer leads.\n\n${catalogueTable()}`,
-      answers: [{ status: 200, description: 'What the error means and what to do.', schema: null, mediaType: 'text/plain' }, unchanged],
-      refuses: ['not_found'],
-    },
-    (ctx) => {
+  operation({
+    ...open,
+    id: 'server.error',
+    path: '/errors/{name}',
+    summary: 'Explain an error',
+    description: `Where the \`type\` of an RFC 9457 answer leads.\n\n${catalogueTable()}`,
+    answers: [{ status: 200, description: 'What the error means and what to do.', schema: null, mediaType: 'text/plain' }, unchanged],
+    refuses: ['not_found'],
+    handle: (ctx) => {
       const name = errorNames.find((known) => known === ctx.params.name)
       if (name === undefined) throw new SternaError('not_found', 'There is no error of this name.')
-      const { meaning, remedy } = errorCatalogue[name]
-      const status = statusOf[name]
+      const { status, meaning, remedy } = errorTable[name]
       answerFile(ctx, staticFile('text/plain; charset=utf-8', `${name}\n${status} ${titleOf[status]}\n\n${meaning}\n\n${remedy}\n`))
     },
-  )
+  })
 
 function documentOperations(parts: ServerOperationParts, operations: () => readonly Operation[]): Operation[] {
   let made: StaticFile | null = null
   const document = (): StaticFile => (made ??= staticFile('application/json', JSON.stringify(openApiDocument(operations(), parts))))
   return [
-    operation(
-      {
-        ...open,
-        id: 'server.openapi',
-        path: '/openapi.json',
-        summary: 'Get this document',
-        answers: [{ status: 200, description: 'OpenAPI 3.1.', schema: documentSchema }, unchanged],
-        refuses: [],
-      },
-      (ctx) => answerFile(ctx, document()) as never,
-    ),
-    operation(
-      {
-        ...open,
-        id: 'server.docs',
-        path: '/docs',
-        summary: 'Show the reference of the API',
-        answers: [{ status: 200, description: 'A page for people.', schema: null, mediaType: 'text/html' }, unchanged],
-        refuses: [],
-      },
-      (ctx) => answerReferencePage(ctx),
-    ),
-    operation(
-      {
-        ...open,
-        id: 'server.docs_file',
-        path: '/docs/{file}',
-        summary: 'Get a file of that page',
-        answers: [{ status: 200, description: 'A script, a style sheet or an image.', schema: null, mediaType: '*/*' }, unchanged],
-        refuses: ['not_found'],
-      },
-      async (ctx) => {
+    operation({
+      ...open,
+      id: 'server.openapi',
+      path: '/openapi.json',
+      summary: 'Get this document',
+      answers: [{ status: 200, description: 'OpenAPI 3.1.', schema: documentSchema }, unchanged],
+      handle: (ctx) => answerFile(ctx, document()) as never,
+    }),
+    operation({
+      ...open,
+      id: 'server.docs',
+      path: '/docs',
+      summary: 'Show the reference of the API',
+      answers: [{ status: 200, description: 'A page for people.', schema: null, mediaType: 'text/html' }, unchanged],
+      handle: (ctx) => answerReferencePage(ctx),
+    }),
+    operation({
+      ...open,
+      id: 'server.docs_file',
+      path: '/docs/{file}',
+      summary: 'Get a file of that page',
+      answers: [{ status: 200, description: 'A script, a style sheet or an image.', schema: null, mediaType: '*/*' }, unchanged],
+      refuses: ['not_found'],
+      handle: async (ctx) => {
         const file = await referenceFile(ctx.params.file ?? '')
         if (!file) throw new SternaError('not_found', 'The page has no such file.')
         answerFile(ctx, file)
       },
-    ),
+    }),
   ]
 }

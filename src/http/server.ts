@@ -4,13 +4,13 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import { Server as TlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import type { AuditLog } from '../account/audit-log.ts'
-import type { SeatFigures } from '../connection/connection-seats.ts'
 import type { HostPort } from '../config/setting-types.ts'
+import type { SeatFigures } from '../connection/connection-seats.ts'
 import { SternaError } from '../errors.ts'
 import { answer, type AnswerParts } from './answer.ts'
 import type { ApiContext, ApiRouter, ApiState } from './api-state.ts'
 import { authenticate, authenticateKey, type AuthenticateParts } from './authenticate.ts'
-import { doorFor, type CompatDoor } from './compat/compat-door.ts'
+import { addDoorRoutes, doorFor, type CompatDoor } from './compat/compat-door.ts'
 import { HttpConnections } from './http-connections.ts'
 import { listen } from './listen.ts'
 import { addRoutes, needsKey, type Operation } from './operation.ts'
@@ -130,7 +130,7 @@ function application(parts: HttpServerParts, connections: HttpConnections, isSto
   operations.push(...serverOperations(parts, () => operations))
   for (const declared of operations) addRoutes(router, declared, parts.audit)
   const doors = parts.doors ?? []
-  for (const door of doors) door.addRoutes(router)
+  for (const door of doors) addDoorRoutes(router, door)
   app.on('error', (error: Error & { code?: unknown }, ctx?: Koa.Context) => {
     // Clients come and go as they like.
     if (lostConnection.has(error.code) || (ctx && (ctx.res.destroyed || !ctx.req.complete)))

@@ -2,14 +2,14 @@ import { expect, test } from 'vitest'
 import { SternaError, type ErrorCode } from '../../src/errors.ts'
 import { apiOperations, type ApiParts } from '../../src/http/api/operations.ts'
 import { countAnswer, reasonOfStatus, submissionDoor } from '../../src/http/count-answer.ts'
-import { statusOf } from '../../src/http/problem.ts'
+import { errorTable } from '../../src/error-table.ts'
 import { metricsOf, newSheet } from '../../src/metrics/metrics.ts'
 import { refusalFor } from '../../src/smtp-server/smtp-refusal.ts'
 import { StorageFullError } from '../../src/store/database.ts'
 import { refusalReason } from '../../src/submission/count-refusals.ts'
 
 test('what may be refused for the domain it is from is a submission, and nothing else of the API is', () => {
-  const wrong = apiOperations({} as ApiParts).flatMap(({ method, path, aliases = [], refuses }) =>
+  const wrong = apiOperations({} as ApiParts).flatMap(({ method, path, aliases = [], refuses = [] }) =>
     [path, ...aliases]
       .map((each) => each.replace(/\{\w+\}/g, 'em_1'))
       .filter((each) => (submissionDoor({ method, path: each }) === 'api') !== refuses.includes('domain_not_verified'))
@@ -36,7 +36,7 @@ test('a refusal is of the same kind over HTTP and over SMTP', () => {
     'invalid_idempotent_request',
     'concurrent_idempotent_requests',
   ] as const) {
-    expect([code, refusalReason(refusalFor(new SternaError(code, 'x')))]).toEqual([code, reasonOfStatus(statusOf[code])])
+    expect([code, refusalReason(refusalFor(new SternaError(code, 'x')))]).toEqual([code, reasonOfStatus(errorTable[code].status)])
   }
   expect(refusalReason(refusalFor(new StorageFullError()))).toBe(reasonOfStatus(507))
   expect(refusalReason({ code: 535, enhancedCode: '5.7.8', text: '' })).toBe(reasonOfStatus(401))

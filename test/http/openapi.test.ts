@@ -1,13 +1,14 @@
 import { Router } from '@koa/router'
 import { expect, test } from 'vitest'
+import { errorNames } from '../../src/error-table.ts'
 import { publicEventTypes } from '../../src/event/event-type.ts'
 import type { ApiState } from '../../src/http/api-state.ts'
 import { apiOperations, type ApiParts } from '../../src/http/api/operations.ts'
+import { addDoorRoutes } from '../../src/http/compat/compat-door.ts'
 import { compatDoors, type CompatDoorParts } from '../../src/http/compat/compat-doors.ts'
-import { errorNames } from '../../src/http/error-catalogue.ts'
 import { openApiDocument } from '../../src/http/openapi.ts'
-import { addRoutes } from '../../src/http/operation.ts'
 import { refusalsOf } from '../../src/http/operation-refusals.ts'
+import { addRoutes } from '../../src/http/operation.ts'
 import { serverOperations } from '../../src/http/server-operations.ts'
 import { startApiServer } from '../support/api-server.ts'
 
@@ -34,7 +35,7 @@ function* schemasIn(json: unknown, place = ''): Generator<[string, Json]> {
 test('the document has every route of the router, and no other', () => {
   const router = new Router<ApiState>()
   for (const declared of operations) addRoutes(router, declared, { record: async () => {} })
-  for (const door of doors) door.addRoutes(router)
+  for (const door of doors) addDoorRoutes(router, door)
   const routes = router.stack.map(({ path, methods }) => `${methods.at(-1)} ${String(path).replace(/:(\w+)/g, '{$1}')}`)
   const documented = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),

@@ -7,40 +7,34 @@ import { startApiServer } from '../support/api-server.ts'
 
 const cake = z.object({ id: z.string(), layers: z.int() })
 
-const createCake = operation(
-  {
-    id: 'cakes.create',
-    method: 'POST',
-    path: '/api/cakes',
-    aliases: ['/api/cakes/bake'],
-    tag: 'Cakes',
-    summary: 'Bake a cake',
-    permission: 'full_access',
-    body: { schema: z.object({ layers: z.int().min(1).default(2) }), optional: true },
-    answers: [{ status: 201, description: 'The cake.', schema: cake }],
-    refuses: [],
-  },
-  (_, { body }) => ({ id: 'cake_1', layers: body.layers }),
-)
+const createCake = operation({
+  id: 'cakes.create',
+  method: 'POST',
+  path: '/api/cakes',
+  aliases: ['/api/cakes/bake'],
+  tag: 'Cakes',
+  summary: 'Bake a cake',
+  permission: 'full_access',
+  body: { schema: z.object({ layers: z.int().min(1).default(2) }), optional: true },
+  answers: [{ status: 201, description: 'The cake.', schema: cake }],
+  handle: (_, { body }) => ({ id: 'cake_1', layers: body.layers }),
+})
 
-const listCakes = operation(
-  {
-    id: 'cakes.list',
-    method: 'GET',
-    path: '/api/cakes/of/{baker}',
-    tag: 'Cakes',
-    summary: 'List cakes',
-    permission: 'read_access',
-    query: { ...pageParameters, since: timeParameter },
-    answers: [{ status: 200, description: 'A page.', schema: listOf(cake) }],
-    refuses: ['invalid_parameter'],
-  },
-  (ctx, { query }) => ({
+const listCakes = operation({
+  id: 'cakes.list',
+  method: 'GET',
+  path: '/api/cakes/of/{baker}',
+  tag: 'Cakes',
+  summary: 'List cakes',
+  permission: 'read_access',
+  query: { ...pageParameters, since: timeParameter },
+  answers: [{ status: 200, description: 'A page.', schema: listOf(cake) }],
+  handle: (ctx, { query }) => ({
     object: 'list' as const,
     has_more: false,
     data: [{ id: `${ctx.params.baker} since ${query.since}`, layers: pageOf(query).limit }],
   }),
-)
+})
 
 const start = () => startApiServer(() => [createCake, listCakes])
 

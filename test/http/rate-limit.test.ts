@@ -14,19 +14,16 @@ import { testDatabase } from '../support/test-database.ts'
 const plans = { free: 3, starter: 5 }
 
 const endpoint = (path: string, handle: () => Record<string, never>) =>
-  operation(
-    {
-      id: path,
-      method: 'GET',
-      path,
-      tag: 'Test',
-      summary: 'Test',
-      permission: null,
-      answers: [{ status: 200, description: '', schema: z.object({}) }],
-      refuses: [],
-    },
-    handle,
-  )
+  operation({
+    id: path,
+    method: 'GET',
+    path,
+    tag: 'Test',
+    summary: 'Test',
+    permission: null,
+    answers: [{ status: 200, description: '', schema: z.object({}) }],
+    handle: handle,
+  })
 
 /** The real limits before a server; `take` is handed on once the server is there. */
 async function startLimited(): Promise<ApiServer> {

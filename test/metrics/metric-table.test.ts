@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { reportPurposes } from '../../src/feedback/incoming-reports.ts'
 import { reportResults } from '../../src/feedback/report-result.ts'
 import { faultNames } from '../../src/health.ts'
-import { statusOf } from '../../src/http/problem.ts'
+import { errorTable } from '../../src/error-table.ts'
 import type { MetricDeclaration } from '../../src/metrics/metric-declaration.ts'
 import { metricTable } from '../../src/metrics/metric-table.ts'
 import { seriesOf } from '../../src/metrics/metrics.ts'
@@ -30,7 +30,9 @@ test('labels have the values that there are', () => {
   expect(valuesOf('sterna_fault', 'name')).toEqual(faultNames)
   expect(valuesOf('sterna_reports_received_total', 'purpose')).toEqual(reportPurposes)
   expect(valuesOf('sterna_reports_settled_total', 'result')).toEqual(reportResults)
-  expect(valuesOf('sterna_http_requests_total', 'status')).toEqual(expect.arrayContaining(Object.values(statusOf).map(String)))
+  expect(valuesOf('sterna_http_requests_total', 'status')).toEqual(
+    expect.arrayContaining(Object.values(errorTable).map(({ status }) => String(status))),
+  )
 })
 
 test('there are few enough series to be scraped every few seconds', () => {

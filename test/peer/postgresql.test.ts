@@ -93,8 +93,8 @@ test('text sorts and folds as in SQLite', async () => {
 /** Every statement by a name of its own. */
 const prepared = () => Array.from(recorder.statements, (source, place) => ({ source, name: `s${place}`, ...postgresStatement(source) }))
 
-/** Of rows that are equal in order, SQLite takes those that were inserted first; PostgreSQL takes any. */
-const tiesById = (sql: string): string => sql.replace(/(order by (?:due_at|expires_at)) (limit\b)/g, '$1, id $2')
+/** Of recipients that are due at the same time, SQLite takes those that were inserted first; PostgreSQL takes any. */
+const tiesById = (sql: string): string => sql.replace(/(\bupdate recipient\b.*order by (?:due_at|expires_at)) (limit\b)/s, '$1, id $2')
 
 /** A row as psql prints it with these separators. */
 const line = (row: Row): string => Object.values(row).map(printed).join('\x1f')

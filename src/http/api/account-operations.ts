@@ -3,11 +3,11 @@ import { removeAccount, type AccountRemovalParts } from '../../account-removal.t
 import type { Account, Accounts } from '../../account/accounts.ts'
 import { checkedPlan, type Plans } from '../../account/plan.ts'
 import { SternaError } from '../../errors.ts'
-import { isoTime } from '../../iso-time.ts'
 import type { ApiContext } from '../api-state.ts'
+import { listOperation } from '../list-operation.ts'
 import { operation, type Operation } from '../operation.ts'
-import { listBody, listOf, pageFrom, pageOf, pageParameters } from '../page.ts'
-import { timeAnswer } from '../time-field.ts'
+import { pageFrom } from '../page.ts'
+import { deletedAnswer, resource, time } from '../resource.ts'
 
 export interface AccountParts {
   accounts: Accounts
@@ -15,21 +15,22 @@ export interface AccountParts {
   removal: AccountRemovalParts
 }
 
-const accountAnswer = z
-  .object({
-    object: z.literal('account'),
-    id: z.string(),
-    name: z.string(),
-    plan: z.string(),
-    status: z.enum(['active', 'suspended']).describe('A suspended account reads, but nothing is sent for it.'),
-    delivery_notices: z
-      .boolean()
-      .describe('Whether whoever submits by SMTP gets a mail (RFC 3464) when a message fails or is late, at its MAIL FROM address.'),
-    rate_limit: z.object({ limit: z.int(), window_seconds: z.int() }).describe('Requests in any such window, over all keys.'),
-    created_at: timeAnswer,
-  })
-  .meta({ id: 'Account' })
-const deletedAnswer = z.object({ object: z.literal('account'), id: z.string(), deleted: z.literal(true) }).meta({ id: 'DeletedAccount' })
+const accountResource = resource<Account & { limit: number }>('Account')({
+  object: 'account',
+  id: z.string(),
+  name: z.string(),
+  plan: z.string(),
+  status: z.enum(['active', 'suspended']).describe('A suspended account reads, but nothing is sent for it.'),
+  delivery_notices: z
+    .boolean()
+    .describe('Whether whoever submits by SMTP gets a mail (RFC 3464) when a message fails or is late, at its MAIL FROM address.'),
+  rate_limit: [
+    z.object({ limit: z.int(), window_seconds: z.int() }).describe('Requests in any such window, over all keys.'),
+    ({ limit }) => ({ limit, window_seconds: windowSeconds }),
+  ],
+  created_at: time(),
+})
+const deleted = deletedAnswer('account', 'DeletedAccount')
 
 const newAccount = z.object({
   name: z.string().describe('1 to 100 characters, unique on this server.'),
@@ -47,126 +48,103 @@ const ownAccountChanges = z.object({ delivery_notices: deliveryNotices })
 export const accountOperations = (parts: AccountParts): Operation[] => [...ownAccountOperations(parts), ...everyAccountOperations(parts)]
 
 const ownAccountOperations = (parts: AccountParts): Operation[] => [
-  operation(
-    {
-      id: 'account.get',
-      method: 'GET',
-      path: '/api/account',
-      tag: 'Account',
-      summary: 'Read the account that the key belongs to',
-      permission: null,
-      answers: [{ status: 200, description: 'The account.', schema: accountAnswer }],
-      refuses: [],
-    },
-    (ctx) => accountObject(parts.accounts.getAccount(ctx.state.submitter.accountId), parts),
-  ),
-  operation(
-    {
-      id: 'account.update',
-      method: 'PATCH',
-      path: '/api/account',
-      tag: 'Account',
-      summary: 'Change the settings of the account that the key belongs to',
-      permission: 'full_access',
-      body: { schema: ownAccountChanges, example: { delivery_notices: true } },
-      answers: [{ status: 200, description: 'The account.', schema: accountAnswer }],
-      refuses: ['validation_error'],
-    },
-    async (ctx, { body }) => accountObject(await parts.accounts.change(ctx.state.submitter.accountId, changesIn(body)), parts),
-  ),
+  operation({
+    id: 'account.get',
+    method: 'GET',
+    path: '/api/account',
+    tag: 'Account',
+    summary: 'Read the account that the key belongs to',
+    permission: null,
+    answers: [{ status: 200, description: 'The account.', schema: accountResource.schema }],
+    handle: (ctx) => accountObject(parts.accounts.getAccount(ctx.state.submitter.accountId), parts),
+  }),
+  operation({
+    id: 'account.update',
+    method: 'PATCH',
+    path: '/api/account',
+    tag: 'Account',
+    summary: 'Change the settings of the account that the key belongs to',
+    permission: 'full_access',
+    body: { schema: ownAccountChanges, example: { delivery_notices: true } },
+    answers: [{ status: 200, description: 'The account.', schema: accountResource.schema }],
+    handle: async (ctx, { body }) => accountObject(await parts.accounts.change(ctx.state.submitter.accountId, changesIn(body)), parts),
+  }),
 ]
 
 const everyAccountOperations = (parts: AccountParts): Operation[] => [
-  operation(
-    {
-      id: 'accounts.list',
-      method: 'GET',
-      path: '/api/accounts',
-      tag: 'Accounts',
-      summary: 'List accounts',
-      permission: 'operator',
-      query: pageParameters,
-      answers: [{ status: 200, description: 'The accounts, the newest first.', schema: listOf(accountAnswer) }],
-      refuses: [],
-    },
-    (_, { query }) => {
-      const page = pageOf(query)
-      return listBody(pageFrom(parts.accounts.list(), page), page, (account) => accountObject(account, parts))
-    },
-  ),
-  operation(
-    {
-      id: 'accounts.create',
-      method: 'POST',
-      path: '/api/accounts',
-      tag: 'Accounts',
-      summary: 'Create an account',
-      permission: 'operator',
-      body: { schema: newAccount, example: { name: 'shop', plan: 'starter' } },
-      answers: [{ status: 201, description: 'The account.', schema: accountAnswer }],
-      refuses: ['validation_error', 'account_exists'],
-    },
-    async (_, { body }) => {
+  listOperation({
+    id: 'accounts.list',
+    path: '/api/accounts',
+    tag: 'Accounts',
+    summary: 'List accounts',
+    permission: 'operator',
+    of: { schema: accountResource.schema, answer: (account: Account) => accountObject(account, parts) },
+    answer: 'The accounts, the newest first.',
+    rows: (_, page) => pageFrom(parts.accounts.list(), page),
+  }),
+  operation({
+    id: 'accounts.create',
+    method: 'POST',
+    path: '/api/accounts',
+    tag: 'Accounts',
+    summary: 'Create an account',
+    permission: 'operator',
+    body: { schema: newAccount, example: { name: 'shop', plan: 'starter' } },
+    answers: [{ status: 201, description: 'The account.', schema: accountResource.schema }],
+    refuses: ['account_exists'],
+    handle: async (_, { body }) => {
       const plan = checkedPlan(body.plan ?? parts.plans.standard, parts.plans.byName)
       return accountObject(await parts.accounts.create(body.name, plan), parts)
     },
-  ),
+  }),
   ...oneAccountOperations(parts),
 ]
 
 const oneAccountOperations = (parts: AccountParts): Operation[] => [
-  operation(
-    {
-      id: 'accounts.get',
-      method: 'GET',
-      path: '/api/accounts/{id}',
-      tag: 'Accounts',
-      summary: 'Read an account',
-      permission: 'operator',
-      answers: [{ status: 200, description: 'The account.', schema: accountAnswer }],
-      refuses: ['not_found'],
-    },
-    (ctx) => accountObject(accountOf(ctx, parts), parts),
-  ),
-  operation(
-    {
-      id: 'accounts.update',
-      method: 'PATCH',
-      path: '/api/accounts/{id}',
-      tag: 'Accounts',
-      summary: 'Change the plan or the settings of an account, suspend it or resume it',
-      description: 'Suspended, it sends no more from this moment on, in open SMTP sessions too. What was accepted is still delivered.',
-      permission: 'operator',
-      body: { schema: accountChanges, example: { status: 'suspended' } },
-      answers: [{ status: 200, description: 'The account.', schema: accountAnswer }],
-      refuses: ['not_found', 'validation_error'],
-    },
-    async (ctx, { body }) => {
+  operation({
+    id: 'accounts.get',
+    method: 'GET',
+    path: '/api/accounts/{id}',
+    tag: 'Accounts',
+    summary: 'Read an account',
+    permission: 'operator',
+    answers: [{ status: 200, description: 'The account.', schema: accountResource.schema }],
+    handle: (ctx) => accountObject(accountOf(ctx, parts), parts),
+  }),
+  operation({
+    id: 'accounts.update',
+    method: 'PATCH',
+    path: '/api/accounts/{id}',
+    tag: 'Accounts',
+    summary: 'Change the plan or the settings of an account, suspend it or resume it',
+    description: 'Suspended, it sends no more from this moment on, in open SMTP sessions too. What was accepted is still delivered.',
+    permission: 'operator',
+    body: { schema: accountChanges, example: { status: 'suspended' } },
+    answers: [{ status: 200, description: 'The account.', schema: accountResource.schema }],
+    handle: async (ctx, { body }) => {
       const { id } = accountOf(ctx, parts)
       if (body.plan !== undefined) checkedPlan(body.plan, parts.plans.byName)
       return accountObject(await parts.accounts.change(id, changesIn(body)), parts)
     },
-  ),
-  operation(
-    {
-      id: 'accounts.delete',
-      method: 'DELETE',
-      path: '/api/accounts/{id}',
-      tag: 'Accounts',
-      summary: 'Delete an account',
-      description:
-        'Its keys, users, webhooks, domains, templates and suppressions go at once. What it has sent stays until its retention is over. Refused while mail of it is queued.',
-      permission: 'operator',
-      answers: [{ status: 200, description: 'It is deleted.', schema: deletedAnswer }],
-      refuses: ['not_found', 'invalid_state'],
-    },
-    async (ctx) => {
+  }),
+  operation({
+    id: 'accounts.delete',
+    method: 'DELETE',
+    path: '/api/accounts/{id}',
+    tag: 'Accounts',
+    summary: 'Delete an account',
+    description:
+      'Its keys, users, webhooks, domains, templates and suppressions go at once. What it has sent stays until its retention is over. Refused while mail of it is queued.',
+    permission: 'operator',
+    answers: [{ status: 200, description: 'It is deleted.', schema: deleted }],
+    refuses: ['invalid_state'],
+    handle: async (ctx) => {
       const { id } = accountOf(ctx, parts)
       if (id === ctx.state.submitter.accountId) throw new SternaError('invalid_state', 'This is the account that you are in.')
       await removeAccount(id, parts.removal)
       return { object: 'account' as const, id, deleted: true as const }
     },
-  ),
+  }),
 ]
 
 /**
@@ -183,14 +161,6 @@ const changesIn = ({ delivery_notices: deliveryNotices, ...others }: z.output<ty
 
 const windowSeconds = 60
 
-const accountObject = (account: Account, { plans: { byName, standard } }: AccountParts) => ({
-  object: 'account' as const,
-  id: account.id,
-  name: account.name,
-  plan: account.plan,
-  status: account.status,
-  delivery_notices: account.deliveryNotices,
-  // As the limiter does for an account whose plan is not among the settings any more.
-  rate_limit: { limit: byName[account.plan] ?? byName[standard] ?? 0, window_seconds: windowSeconds },
-  created_at: isoTime(account.createdAt),
-})
+/** As the limiter does for an account whose plan is not among the settings any more. */
+const accountObject = (account: Account, { plans: { byName, standard } }: AccountParts) =>
+  accountResource.answer({ ...account, limit: byName[account.plan] ?? byName[standard] ?? 0 })

@@ -3,11 +3,13 @@ import type { ApiKey } from '../../account/api-key.ts'
 import type { ApiKeys } from '../../account/api-keys.ts'
 import { permissions } from '../../account/permission.ts'
 import { SternaError } from '../../errors.ts'
-import { isoTime, isoTimeOrNull } from '../../iso-time.ts'
+import { isoTime } from '../../iso-time.ts'
 import type { SendingDomains } from '../../sending-domain/sending-domains.ts'
 import { requirePermission, type ApiContext } from '../api-state.ts'
+import { listOperation } from '../list-operation.ts'
 import { operation, type Operation } from '../operation.ts'
-import { listBody, listOf, pageFrom, pageOf, pageParameters } from '../page.ts'
+import { pageFrom } from '../page.ts'
+import { deletedAnswer, referenceTo, resource, time, timeOrNull } from '../resource.ts'
 import { timeAnswer, timeField } from '../time-field.ts'
 
 export interface ApiKeyParts {
@@ -15,22 +17,20 @@ export interface ApiKeyParts {
   sendingDomains: Pick<SendingDomains, 'get'>
 }
 
-const keyAnswer = z
-  .object({
-    object: z.literal('api_key'),
-    id: z.string(),
-    name: z.string(),
-    permission: z.enum(permissions),
-    domain_id: z.string().nullable().describe('The only domain it may send from; null means all of the account.'),
-    sandbox: z.boolean(),
-    prefix: z.string().describe('How its token begins.'),
-    created_at: timeAnswer,
-    last_used_at: timeAnswer.nullable(),
-    expires_at: timeAnswer.nullable(),
-  })
-  .meta({ id: 'ApiKey' })
+const apiKey = resource<ApiKey>('ApiKey')({
+  object: 'api_key',
+  id: z.string(),
+  name: z.string(),
+  permission: z.enum(permissions),
+  domain_id: z.string().nullable().describe('The only domain it may send from; null means all of the account.'),
+  sandbox: z.boolean(),
+  prefix: z.string().describe('How its token begins.'),
+  created_at: time(),
+  last_used_at: timeOrNull(),
+  expires_at: timeOrNull(),
+})
 const token = z.string().describe('Shown this once: only its SHA-256 is kept.')
-const reference = z.object({ object: z.literal('api_key'), id: z.string() })
+const reference = referenceTo('api_key')
 
 const daySeconds = 86_400
 const keyName = z.string().trim().min(1).max(100)
@@ -56,23 +56,20 @@ const rotation = z.object({
 
 /** `/api/api-keys`. A sandbox key sees and makes sandbox keys only. */
 export const apiKeyOperations = (parts: ApiKeyParts): Operation[] => [
-  operation(
-    {
-      id: 'api_keys.create',
-      method: 'POST',
-      path: '/api/api-keys',
-      tag: 'API keys',
-      summary: 'Make an API key',
-      description: 'A key can make keys that hold no more than itself.',
-      permission: 'full_access',
-      sandbox: true,
-      body: { schema: newKey, example: { name: 'shop', permission: 'sending_access' } },
-      answers: [
-        { status: 201, description: 'The key, with its token.', schema: reference.extend({ token }).meta({ id: 'ApiKeyWithToken' }) },
-      ],
-      refuses: ['validation_error', 'missing_required_field'],
-    },
-    async (ctx, { body }) => {
+  operation({
+    id: 'api_keys.create',
+    method: 'POST',
+    path: '/api/api-keys',
+    tag: 'API keys',
+    summary: 'Make an API key',
+    description: 'A key can make keys that hold no more than itself.',
+    permission: 'full_access',
+    sandbox: true,
+    body: { schema: newKey, example: { name: 'shop', permission: 'sending_access' } },
+    answers: [
+      { status: 201, description: 'The key, with its token.', schema: reference.extend({ token }).meta({ id: 'ApiKeyWithToken' }) },
+    ],
+    handle: async (ctx, { body }) => {
       const { accountId, confined } = ctx.state.submitter
       const permission = body.permission ?? (body.domain_id ? 'sending_access' : 'full_access')
       if (permission === 'operator' || permission === 'metrics') requirePermission(ctx, 'operator')
@@ -88,103 +85,90 @@ export const apiKeyOperations = (parts: ApiKeyParts): Operation[] => [
       })
       return { object: 'api_key' as const, ...made }
     },
-  ),
-  operation(
-    {
-      id: 'api_keys.list',
-      method: 'GET',
-      path: '/api/api-keys',
-      tag: 'API keys',
-      summary: 'List API keys',
-      permission: 'full_access',
-      query: pageParameters,
-      answers: [{ status: 200, description: 'The keys in force, the newest first.', schema: listOf(keyAnswer) }],
-      refuses: [],
-    },
-    (ctx, { query }) => {
-      const page = pageOf(query)
+  }),
+  listOperation({
+    id: 'api_keys.list',
+    path: '/api/api-keys',
+    tag: 'API keys',
+    summary: 'List API keys',
+    permission: 'full_access',
+    of: apiKey,
+    answer: 'The keys in force, the newest first.',
+    rows: (ctx, page) => {
       const { accountId, confined } = ctx.state.submitter
       const seen = parts.apiKeys.list(accountId).filter((key) => key.confined || !confined)
-      return listBody(pageFrom(seen, page), page, keyObject)
+      return pageFrom(seen, page)
     },
-  ),
+  }),
   ...oneKeyOperations(parts),
 ]
 
 const oneKeyOperations = (parts: ApiKeyParts): Operation[] => [
-  operation(
-    {
-      id: 'api_keys.update',
-      method: 'PATCH',
-      path: '/api/api-keys/{id}',
-      tag: 'API keys',
-      summary: 'Rename an API key',
-      permission: 'full_access',
-      sandbox: true,
-      body: { schema: z.object({ name: keyName }), example: { name: 'shop' } },
-      answers: [{ status: 200, description: 'The key.', schema: reference.meta({ id: 'ApiKeyReference' }) }],
-      refuses: ['not_found', 'validation_error'],
-    },
-    async (ctx, { body }) => {
+  operation({
+    id: 'api_keys.update',
+    method: 'PATCH',
+    path: '/api/api-keys/{id}',
+    tag: 'API keys',
+    summary: 'Rename an API key',
+    permission: 'full_access',
+    sandbox: true,
+    body: { schema: z.object({ name: keyName }), example: { name: 'shop' } },
+    answers: [{ status: 200, description: 'The key.', schema: reference.meta({ id: 'ApiKeyReference' }) }],
+    handle: async (ctx, { body }) => {
       const { id } = keyOf(ctx, parts)
       await parts.apiKeys.rename(id, body.name)
       return { object: 'api_key' as const, id }
     },
-  ),
-  operation(
-    {
-      id: 'api_keys.rotate',
-      method: 'POST',
-      path: '/api/api-keys/{id}/rotate',
-      tag: 'API keys',
-      summary: 'Give an API key a new token',
-      permission: 'full_access',
-      sandbox: true,
-      body: { schema: rotation, optional: true },
-      answers: [
-        {
-          status: 200,
-          description: 'The key, with its new token.',
-          schema: reference
-            .extend({ token, previous_expires_at: timeAnswer.describe('Until then the token before works.') })
-            .meta({ id: 'RotatedApiKey' }),
-        },
-      ],
-      refuses: ['not_found', 'rotation_in_progress'],
-    },
-    async (ctx, { body }) => {
+  }),
+  operation({
+    id: 'api_keys.rotate',
+    method: 'POST',
+    path: '/api/api-keys/{id}/rotate',
+    tag: 'API keys',
+    summary: 'Give an API key a new token',
+    permission: 'full_access',
+    sandbox: true,
+    body: { schema: rotation, optional: true },
+    answers: [
+      {
+        status: 200,
+        description: 'The key, with its new token.',
+        schema: reference
+          .extend({ token, previous_expires_at: timeAnswer.describe('Until then the token before works.') })
+          .meta({ id: 'RotatedApiKey' }),
+      },
+    ],
+    refuses: ['rotation_in_progress'],
+    handle: async (ctx, { body }) => {
       const { id, expiresAt } = keyOf(ctx, parts)
       requireExpiry(ctx, expiresAt, parts)
       const rotated = await parts.apiKeys.rotate(id, { overlapMs: body.overlap_seconds * 1000, force: body.force })
       const previous = isoTime(rotated.previousExpiresAt)
       return { object: 'api_key' as const, id, token: rotated.token, previous_expires_at: previous }
     },
-  ),
-  operation(
-    {
-      id: 'api_keys.delete',
-      method: 'DELETE',
-      path: '/api/api-keys/{id}',
-      tag: 'API keys',
-      summary: 'Revoke an API key',
-      description: 'At once, in open SMTP sessions too.',
-      permission: 'full_access',
-      sandbox: true,
-      answers: [
-        {
-          status: 200,
-          description: 'It is revoked.',
-          schema: reference.extend({ deleted: z.literal(true) }).meta({ id: 'DeletedApiKey' }),
-        },
-      ],
-      refuses: ['not_found'],
-    },
-    async (ctx) => {
+  }),
+  operation({
+    id: 'api_keys.delete',
+    method: 'DELETE',
+    path: '/api/api-keys/{id}',
+    tag: 'API keys',
+    summary: 'Revoke an API key',
+    description: 'At once, in open SMTP sessions too.',
+    permission: 'full_access',
+    sandbox: true,
+    answers: [
+      {
+        status: 200,
+        description: 'It is revoked.',
+        schema: deletedAnswer('api_key', 'DeletedApiKey'),
+      },
+    ],
+    handle: async (ctx) => {
       const { id } = keyOf(ctx, parts)
       await parts.apiKeys.revoke(id)
       return { object: 'api_key' as const, id, deleted: true as const }
     },
-  ),
+  }),
 ]
 
 /**
@@ -224,16 +208,3 @@ function ownDomain({ sendingDomains }: ApiKeyParts, accountId: string, idOrName:
     throw new SternaError('validation_error', message, { faults: [{ field: 'domain_id', code: 'unknown_domain', message, help: null }] })
   }
 }
-
-const keyObject = (key: ApiKey) => ({
-  object: 'api_key' as const,
-  id: key.id,
-  name: key.name,
-  permission: key.permission,
-  domain_id: key.domainId,
-  sandbox: key.sandbox,
-  prefix: key.prefix,
-  created_at: isoTime(key.createdAt),
-  last_used_at: isoTimeOrNull(key.lastUsedAt),
-  expires_at: isoTimeOrNull(key.expiresAt),
-})

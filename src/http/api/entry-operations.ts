@@ -3,10 +3,9 @@ import type { People } from '../../account/people.ts'
 import type { StoredUser } from '../../account/user.ts'
 import { SternaError } from '../../errors.ts'
 import type { ApiContext } from '../api-state.ts'
-import { answerEntryPage, type EntryPage } from '../entry-page.ts'
+import { answerEntryPage, refuseOnPage, type EntryPage } from '../entry-page.ts'
 import { formBody } from '../form-body.ts'
 import { operation, type Operation } from '../operation.ts'
-import { problemOf } from '../problem.ts'
 import type { SessionEntry } from '../session-entry.ts'
 
 interface EntryParts {
@@ -61,49 +60,43 @@ export const entryOperations = (parts: EntryParts): Operation[] => [
 function linkOperations({ entry }: EntryParts, link: EntryLink): Operation[] {
   const shared = { path: link.path, tag: 'Session', permission: null } as const
   return [
-    operation(
-      {
-        ...shared,
-        id: `${link.id}.page`,
-        method: 'GET',
-        summary: `Show the page for ${link.summary}`,
-        answers: [
-          { status: 200, description: 'A form.', schema: null, mediaType },
-          { status: 404, description: 'A page that says that the link is over.', schema: null, mediaType },
-        ],
-        refuses: [],
-      },
-      async (ctx) => {
+    operation({
+      ...shared,
+      id: `${link.id}.page`,
+      method: 'GET',
+      summary: `Show the page for ${link.summary}`,
+      answers: [
+        { status: 200, description: 'A form.', schema: null, mediaType },
+        { status: 404, description: 'A page that says that the link is over.', schema: null, mediaType },
+      ],
+      handle: async (ctx) => {
         await showingFaults(ctx, null, async () => answerEntryPage(ctx, 200, await link.page(tokenIn(ctx))))
       },
-    ),
-    operation(
-      {
-        ...shared,
-        id: `${link.id}.use`,
-        method: 'POST',
-        summary: `Take the password of ${link.summary}`,
-        description: 'The link works once. The answer sets the cookie of a session.',
-        body: {
-          schema: formSchema,
-          raw: true,
-          mediaType: 'application/x-www-form-urlencoded',
-          example: { email: 'ann@example.com', password: 'correct horse battery' },
-        },
-        answers: [
-          { status: 200, description: 'A page that says that it is done.', schema: null, mediaType },
-          { status: 401, description: 'The user was removed at this moment.', schema: null, mediaType },
-          { status: 403, description: 'The form came from another web site.', schema: null, mediaType },
-          { status: 404, description: 'A page that says that the link is over.', schema: null, mediaType },
-          { status: 409, description: 'The form, with what is wrong with it.', schema: null, mediaType },
-          { status: 413, description: 'The form is too large.', schema: null, mediaType },
-          { status: 415, description: 'It was not sent as a form.', schema: null, mediaType },
-          { status: 422, description: 'The form, with what is wrong with it.', schema: null, mediaType },
-          { status: 503, description: 'The form, to be sent again.', schema: null, mediaType },
-        ],
-        refuses: [],
+    }),
+    operation({
+      ...shared,
+      id: `${link.id}.use`,
+      method: 'POST',
+      summary: `Take the password of ${link.summary}`,
+      description: 'The link works once. The answer sets the cookie of a session.',
+      body: {
+        schema: formSchema,
+        raw: true,
+        mediaType: 'application/x-www-form-urlencoded',
+        example: { email: 'ann@example.com', password: 'correct horse battery' },
       },
-      async (ctx) => {
+      answers: [
+        { status: 200, description: 'A page that says that it is done.', schema: null, mediaType },
+        { status: 401, description: 'The user was removed at this moment.', schema: null, mediaType },
+        { status: 403, description: 'The form came from another web site.', schema: null, mediaType },
+        { status: 404, description: 'A page that says that the link is over.', schema: null, mediaType },
+        { status: 409, description: 'The form, with what is wrong with it.', schema: null, mediaType },
+        { status: 413, description: 'The form is too large.', schema: null, mediaType },
+        { status: 415, description: 'It was not sent as a form.', schema: null, mediaType },
+        { status: 422, description: 'The form, with what is wrong with it.', schema: null, mediaType },
+        { status: 503, description: 'The form, to be sent again.', schema: null, mediaType },
+      ],
+      handle: async (ctx) => {
         const page = () => link.page(tokenIn(ctx))
         await showingFaults(ctx, page, async () => {
           entry.checkOrigin(ctx)
@@ -114,7 +107,7 @@ function linkOperations({ entry }: EntryParts, link: EntryLink): Operation[] {
           answerEntryPage(ctx, 200, { title: 'Done', text: `You are logged in as ${user.email}. ${whatNext}` })
         })
       },
-    ),
+    }),
   ]
 }
 
@@ -132,15 +125,8 @@ async function showingFaults(ctx: ApiContext, page: (() => Promise<EntryPage>) |
     const { message } = error
     // Where the link is over too, that is what is told.
     if (page !== null && error.code !== 'not_found') {
-      return showingFaults(ctx, null, async () => refuse(ctx, error, { ...(await page()), fault: message }))
+      return showingFaults(ctx, null, async () => refuseOnPage(ctx, error, { ...(await page()), fault: message }))
     }
-    refuse(ctx, error, { title: 'This link does not work any more', text: message })
+    refuseOnPage(ctx, error, { title: 'This link does not work any more', text: message })
   }
-}
-
-function refuse(ctx: ApiContext, error: SternaError, page: EntryPage): void {
-  const { status, headers } = problemOf(error)
-  answerEntryPage(ctx, status, page)
-  ctx.set(headers)
-  if (!ctx.req.complete) ctx.req.resume()
 }

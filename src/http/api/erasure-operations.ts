@@ -1,47 +1,36 @@
 import { z } from 'zod'
-import { SternaError } from '../../errors.ts'
 import { erasedThings } from '../../erasure/erasing.ts'
 import type { Erasure, Erasures } from '../../erasure/erasures.ts'
-import { isoTime, isoTimeOrNull } from '../../iso-time.ts'
-import { parseAddress } from '../../smtp/address.ts'
-import { mayDo, requirePermission, type ApiContext } from '../api-state.ts'
+import { SternaError } from '../../errors.ts'
+import { addressField } from '../address-field.ts'
+import { requirePermission, visibleAccount } from '../api-state.ts'
+import { listOperation } from '../list-operation.ts'
 import { operation, type Operation } from '../operation.ts'
-import { listBody, listOf, pageOf, pageParameters } from '../page.ts'
-import { timeAnswer } from '../time-field.ts'
-import type { CheckParams } from '../validate.ts'
+import { resource, time, timeOrNull } from '../resource.ts'
 
 export interface ErasureParts {
   erasures: Erasures
 }
 
 const erasureRequest = z.object({
-  email: z
-    .string()
-    .max(512)
-    .meta({ description: 'A bare address. Its letters may be capitals or not.' })
-    .transform((text, ctx) => {
-      const parsed = parseAddress(text)
-      if (parsed.ok) return parsed
-      const params: CheckParams = { code: 'invalid_email', help: parsed.fault }
-      ctx.addIssue({ code: 'custom', message: 'is not a valid email address', params })
-      return z.NEVER
-    }),
+  email: addressField.meta({ description: 'A bare address. Its letters may be capitals or not.' }),
   everywhere: z.boolean().optional().describe("In the data of all accounts, and in the server's own; takes the permission `operator`."),
 })
 
-const erasureAnswer = z
-  .object({
-    object: z.literal('erasure'),
-    id: z.string(),
-    status: z.enum(['running', 'done']),
-    account_id: z.string().nullable().describe('Whose data it is about; null: that of all accounts.'),
-    erased: z
+const erasure = resource<Erasure>('Erasure')({
+  object: 'erasure',
+  id: z.string(),
+  status: [z.enum(['running', 'done']), ({ finishedAt }) => (finishedAt === null ? 'running' : 'done')],
+  account_id: z.string().nullable().describe('Whose data it is about; null: that of all accounts.'),
+  erased: [
+    z
       .object(Object.fromEntries(erasedThings.map((thing) => [thing, z.int()])) as Record<(typeof erasedThings)[number], z.ZodInt>)
       .describe('How much of each. `contents_waiting` goes when nobody else waits for those emails any more.'),
-    created_at: timeAnswer,
-    finished_at: timeAnswer.nullable(),
-  })
-  .meta({ id: 'Erasure' })
+    'counts',
+  ],
+  created_at: time(),
+  finished_at: timeOrNull(),
+})
 
 const whatItDoes = `Forgets a recipient in the data of the account. Mail that waits for the address is canceled. Content of emails to it is removed, or, where
 others still wait for the same email, as soon as they do not. Attempts and posts to webhooks are removed; in what stays (emails, recipients,
@@ -51,72 +40,46 @@ Backups are not touched.`
 
 /** `/api/erasures` */
 export const erasureOperations = (parts: ErasureParts): Operation[] => [
-  operation(
-    {
-      id: 'erasures.create',
-      method: 'POST',
-      path: '/api/erasures',
-      tag: 'Erasures',
-      summary: 'Erase an address',
-      description: whatItDoes,
-      permission: 'full_access',
-      sandbox: true,
-      body: { schema: erasureRequest, example: { email: 'ann@example.com' } },
-      answers: [{ status: 202, description: 'It is under way.', schema: erasureAnswer }],
-      refuses: ['missing_required_field', 'validation_error'],
-    },
-    async (ctx, { body: { email, everywhere = false } }) => {
+  operation({
+    id: 'erasures.create',
+    method: 'POST',
+    path: '/api/erasures',
+    tag: 'Erasures',
+    summary: 'Erase an address',
+    description: whatItDoes,
+    permission: 'full_access',
+    sandbox: true,
+    body: { schema: erasureRequest, example: { email: 'ann@example.com' } },
+    answers: [{ status: 202, description: 'It is under way.', schema: erasure.schema }],
+    handle: async (ctx, { body: { email, everywhere = false } }) => {
       if (everywhere) requirePermission(ctx, 'operator')
       const { accountId, sandbox } = ctx.state.submitter
-      return erasureObject(await parts.erasures.begin(email, { accountId: everywhere ? null : accountId, sandboxOnly: sandbox }))
+      return erasure.answer(await parts.erasures.begin(email, { accountId: everywhere ? null : accountId, sandboxOnly: sandbox }))
     },
-  ),
-  operation(
-    {
-      id: 'erasures.list',
-      method: 'GET',
-      path: '/api/erasures',
-      tag: 'Erasures',
-      summary: 'List erasures',
-      description: 'With the permission `operator` all of them, else those of the account. They do not tell the addresses.',
-      permission: 'full_access',
-      query: pageParameters,
-      answers: [{ status: 200, description: 'A page, newest first.', schema: listOf(erasureAnswer) }],
-      refuses: ['invalid_parameter'],
-    },
-    async (ctx, { query }) => {
-      const page = pageOf(query)
-      return listBody(await parts.erasures.page(accountIn(ctx), page), page, erasureObject)
-    },
-  ),
-  operation(
-    {
-      id: 'erasures.get',
-      method: 'GET',
-      path: '/api/erasures/{id}',
-      tag: 'Erasures',
-      summary: 'Read an erasure',
-      permission: 'full_access',
-      answers: [{ status: 200, description: 'What has been erased so far.', schema: erasureAnswer }],
-      refuses: ['not_found'],
-    },
-    async (ctx) => {
-      const erasure = await parts.erasures.find(ctx.params['id'] ?? '', accountIn(ctx))
-      if (erasure) return erasureObject(erasure)
+  }),
+  listOperation({
+    id: 'erasures.list',
+    path: '/api/erasures',
+    tag: 'Erasures',
+    summary: 'List erasures',
+    description: 'With the permission `operator` all of them, else those of the account. They do not tell the addresses.',
+    permission: 'full_access',
+    of: erasure,
+    answer: 'A page, newest first.',
+    rows: (ctx, page) => parts.erasures.page(visibleAccount(ctx), page),
+  }),
+  operation({
+    id: 'erasures.get',
+    method: 'GET',
+    path: '/api/erasures/{id}',
+    tag: 'Erasures',
+    summary: 'Read an erasure',
+    permission: 'full_access',
+    answers: [{ status: 200, description: 'What has been erased so far.', schema: erasure.schema }],
+    handle: async (ctx) => {
+      const found = await parts.erasures.find(ctx.params['id'] ?? '', visibleAccount(ctx))
+      if (found) return erasure.answer(found)
       throw new SternaError('not_found', 'There is no such erasure.')
     },
-  ),
+  }),
 ]
-
-/** Whose erasures are shown; null: everybody's. */
-const accountIn = (ctx: ApiContext): string | null => (mayDo(ctx, 'operator') ? null : ctx.state.submitter.accountId)
-
-const erasureObject = ({ id, accountId, counts, createdAt, finishedAt }: Erasure) => ({
-  object: 'erasure' as const,
-  id,
-  status: finishedAt === null ? ('running' as const) : ('done' as const),
-  account_id: accountId,
-  erased: counts,
-  created_at: isoTime(createdAt),
-  finished_at: isoTimeOrNull(finishedAt),
-})

@@ -3,7 +3,7 @@ import type { People } from '../../account/people.ts'
 import { smallBodyLimit } from '../json-body.ts'
 import { operation, type Operation } from '../operation.ts'
 import type { SessionEntry } from '../session-entry.ts'
-import { userAnswer, userObject } from './user-operations.ts'
+import { userResource } from './user-operations.ts'
 
 export interface PasswordParts {
   people: People
@@ -27,88 +27,80 @@ const refuses = ['invalid_session', 'foreign_origin', 'invalid_credentials', 'ra
 
 /** What people change about how they log in. */
 export const passwordOperations = ({ people, entry }: PasswordParts): Operation[] => [
-  operation(
-    {
-      ...shared,
-      id: 'session.password',
-      path: '/session/password',
-      summary: 'Change your password',
-      description: 'Your other sessions end.',
-      body: {
-        schema: z.object({ password, new_password: z.string().max(1000) }),
-        limit: smallBodyLimit,
-        example: { password: 'correct horse battery', new_password: 'another horse staple' },
-      },
-      answers: [{ status: 200, description: 'You.', schema: userAnswer }],
-      refuses: [...refuses, 'validation_error'],
+  operation({
+    ...shared,
+    id: 'session.password',
+    path: '/session/password',
+    summary: 'Change your password',
+    description: 'Your other sessions end.',
+    body: {
+      schema: z.object({ password, new_password: z.string().max(1000) }),
+      limit: smallBodyLimit,
+      example: { password: 'correct horse battery', new_password: 'another horse staple' },
     },
-    async (ctx, { body }) => {
+    answers: [{ status: 200, description: 'You.', schema: userResource.schema }],
+    refuses: refuses,
+    handle: async (ctx, { body }) => {
       entry.checkOrigin(ctx)
       const { session, user } = entry.current(ctx)
       const shown = await people.login.confirm(user.id, body.password, ctx.state.clientAddress)
       await people.users.setPasswordHash(user.id, await people.passwords.hash(body.new_password), { shown })
       await people.sessions.endAll(user.id, session.id)
       await entry.record(ctx, user, { operation: 'session.password', objectId: user.id })
-      return userObject(people.users.get(user.id))
+      return userResource.answer(people.users.get(user.id))
     },
-  ),
-  operation(
-    {
-      ...shared,
-      id: 'session.totp_begin',
-      path: '/session/totp',
-      summary: 'Begin with a second factor',
-      description: 'It is asked for once a code of it was confirmed.',
-      body: { schema: z.object({ password }), limit: smallBodyLimit, example: { password: 'correct horse battery' } },
-      answers: [{ status: 200, description: 'The secret for the app.', schema: secretAnswer }],
-      refuses: [...refuses, 'invalid_state'],
-    },
-    async (ctx, { body }) => {
+  }),
+  operation({
+    ...shared,
+    id: 'session.totp_begin',
+    path: '/session/totp',
+    summary: 'Begin with a second factor',
+    description: 'It is asked for once a code of it was confirmed.',
+    body: { schema: z.object({ password }), limit: smallBodyLimit, example: { password: 'correct horse battery' } },
+    answers: [{ status: 200, description: 'The secret for the app.', schema: secretAnswer }],
+    refuses: [...refuses, 'invalid_state'],
+    handle: async (ctx, { body }) => {
       entry.checkOrigin(ctx)
       const { user } = entry.current(ctx)
       await people.login.confirm(user.id, body.password, ctx.state.clientAddress)
       return { object: 'totp' as const, ...(await people.secondFactors.begin(user.id)) }
     },
-  ),
-  operation(
-    {
-      ...shared,
-      id: 'session.totp_confirm',
-      path: '/session/totp/confirm',
-      summary: 'Turn the second factor on',
-      body: {
-        schema: z.object({ code: z.string().max(100).describe('As the app shows it.') }),
-        limit: smallBodyLimit,
-        example: { code: '123456' },
-      },
-      answers: [{ status: 200, description: 'Recovery codes for when the app is lost.', schema: codesAnswer }],
-      refuses: [...refuses, 'invalid_state'],
+  }),
+  operation({
+    ...shared,
+    id: 'session.totp_confirm',
+    path: '/session/totp/confirm',
+    summary: 'Turn the second factor on',
+    body: {
+      schema: z.object({ code: z.string().max(100).describe('As the app shows it.') }),
+      limit: smallBodyLimit,
+      example: { code: '123456' },
     },
-    async (ctx, { body }) => {
+    answers: [{ status: 200, description: 'Recovery codes for when the app is lost.', schema: codesAnswer }],
+    refuses: [...refuses, 'invalid_state'],
+    handle: async (ctx, { body }) => {
       entry.checkOrigin(ctx)
       const { user } = entry.current(ctx)
       const codes = await people.secondFactors.confirm(user.id, body.code)
       await entry.record(ctx, user, { operation: 'session.totp_confirm', objectId: user.id })
       return { object: 'totp' as const, recovery_codes: codes }
     },
-  ),
-  operation(
-    {
-      ...shared,
-      id: 'session.totp_remove',
-      path: '/session/totp/remove',
-      summary: 'Turn the second factor off',
-      body: { schema: z.object({ password }), limit: smallBodyLimit, example: { password: 'correct horse battery' } },
-      answers: [{ status: 200, description: 'You.', schema: userAnswer }],
-      refuses: [...refuses],
-    },
-    async (ctx, { body }) => {
+  }),
+  operation({
+    ...shared,
+    id: 'session.totp_remove',
+    path: '/session/totp/remove',
+    summary: 'Turn the second factor off',
+    body: { schema: z.object({ password }), limit: smallBodyLimit, example: { password: 'correct horse battery' } },
+    answers: [{ status: 200, description: 'You.', schema: userResource.schema }],
+    refuses: refuses,
+    handle: async (ctx, { body }) => {
       entry.checkOrigin(ctx)
       const { user } = entry.current(ctx)
       await people.login.confirm(user.id, body.password, ctx.state.clientAddress)
       await people.secondFactors.remove(user.id)
       await entry.record(ctx, user, { operation: 'session.totp_remove', objectId: user.id })
-      return userObject(people.users.get(user.id))
+      return userResource.answer(people.users.get(user.id))
     },
-  ),
+  }),
 ]

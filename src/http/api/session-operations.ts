@@ -8,9 +8,10 @@ import { isoTime } from '../../iso-time.ts'
 import { smallBodyLimit } from '../json-body.ts'
 import { operation, type Operation } from '../operation.ts'
 import { listOf } from '../page.ts'
+import { deletedAnswer, resource, time } from '../resource.ts'
 import type { SessionEntry } from '../session-entry.ts'
 import { timeAnswer } from '../time-field.ts'
-import { userAnswer, userObject } from './user-operations.ts'
+import { userResource } from './user-operations.ts'
 
 export interface SessionParts {
   refusedLogins: Pick<RefusedLogins, 'note'>
@@ -19,22 +20,26 @@ export interface SessionParts {
   entry: SessionEntry
 }
 
-const sessionFields = z.object({
-  object: z.literal('session'),
+const sessionFields = {
+  object: 'session',
   id: z.string(),
   address: z.string().describe('Where the login came from.'),
   user_agent: z.string(),
-  created_at: timeAnswer,
-  last_seen_at: timeAnswer.describe('When it was last exchanged for a token.'),
+  created_at: time(),
+  last_seen_at: time('When it was last exchanged for a token.'),
+} as const
+const sessionResource = resource<Session & { user: User }>('Session')({
+  ...sessionFields,
+  user: [userResource.schema, ({ user }) => userResource.answer(user)],
 })
-const sessionAnswer = sessionFields.extend({ user: userAnswer }).meta({ id: 'Session' })
-const sessionItem = sessionFields
-  .extend({ current: z.boolean().describe('Whether it is the one of this request.') })
-  .meta({ id: 'SessionItem' })
+const sessionItem = resource<Session & { current: boolean }>('SessionItem')({
+  ...sessionFields,
+  current: z.boolean().describe('Whether it is the one of this request.'),
+})
 const tokenAnswer = z
   .object({ object: z.literal('session_token'), token: z.string(), sandbox: z.boolean(), expires_at: timeAnswer })
   .meta({ id: 'SessionToken' })
-const endedAnswer = z.object({ object: z.literal('session'), id: z.string(), deleted: z.literal(true) }).meta({ id: 'EndedSession' })
+const endedAnswer = deletedAnswer('session', 'EndedSession')
 
 const credentials = z.object({
   email: z.string().max(320),
@@ -52,26 +57,17 @@ const shared = { tag: 'Session', permission: null } as const
  * exchanged for.
  */
 export const sessionOperations = (parts: SessionParts): Operation[] => [
-  operation(
-    {
-      ...shared,
-      id: 'session.create',
-      method: 'POST',
-      path: '/session',
-      summary: 'Log in',
-      description: 'The answer sets the cookie of the session.',
-      body: { schema: credentials, limit: smallBodyLimit, example: { email: 'ann@example.com', password: 'correct horse battery' } },
-      answers: [{ status: 200, description: 'The session.', schema: sessionAnswer }],
-      refuses: [
-        'invalid_credentials',
-        'invalid_session',
-        'second_factor_required',
-        'foreign_origin',
-        'rate_limit_exceeded',
-        'service_unavailable',
-      ],
-    },
-    async (ctx, { body }) => {
+  operation({
+    ...shared,
+    id: 'session.create',
+    method: 'POST',
+    path: '/session',
+    summary: 'Log in',
+    description: 'The answer sets the cookie of the session.',
+    body: { schema: credentials, limit: smallBodyLimit, example: { email: 'ann@example.com', password: 'correct horse battery' } },
+    answers: [{ status: 200, description: 'The session.', schema: sessionResource.schema }],
+    refuses: ['invalid_credentials', 'invalid_session', 'second_factor_required', 'foreign_origin', 'rate_limit_exceeded'],
+    handle: async (ctx, { body }) => {
       const { entry, login, refusedLogins } = parts
       entry.checkOrigin(ctx)
       ctx.set('Cache-Control', 'no-store')
@@ -83,93 +79,83 @@ export const sessionOperations = (parts: SessionParts): Operation[] => [
       })
       const session = await entry.begin(ctx, user)
       await entry.record(ctx, user, { operation: 'session.create', objectId: session.id })
-      return sessionObject(session, user)
+      return sessionResource.answer({ ...session, user })
     },
-  ),
-  operation(
-    {
-      ...shared,
-      id: 'session.get',
-      method: 'GET',
-      path: '/session',
-      summary: 'Tell who is logged in',
-      answers: [{ status: 200, description: 'The session.', schema: sessionAnswer }],
-      refuses: ['invalid_session'],
-    },
-    (ctx) => {
+  }),
+  operation({
+    ...shared,
+    id: 'session.get',
+    method: 'GET',
+    path: '/session',
+    summary: 'Tell who is logged in',
+    answers: [{ status: 200, description: 'The session.', schema: sessionResource.schema }],
+    refuses: ['invalid_session'],
+    handle: (ctx) => {
       const { session, user } = parts.entry.current(ctx)
-      return sessionObject(session, user)
+      return sessionResource.answer({ ...session, user })
     },
-  ),
-  operation(
-    {
-      ...shared,
-      id: 'session.token',
-      method: 'POST',
-      path: '/session/token',
-      summary: 'Get a token for the API',
-      description: 'It works for 15 minutes, as `Authorization: Bearer`, with the rights of the user.',
-      body: { schema: tokenWish, limit: smallBodyLimit, optional: true },
-      answers: [{ status: 200, description: 'The token.', schema: tokenAnswer }],
-      refuses: ['invalid_session', 'foreign_origin'],
-    },
-    async (ctx, { body }) => {
+  }),
+  operation({
+    ...shared,
+    id: 'session.token',
+    method: 'POST',
+    path: '/session/token',
+    summary: 'Get a token for the API',
+    description: 'It works for 15 minutes, as `Authorization: Bearer`, with the rights of the user.',
+    body: { schema: tokenWish, limit: smallBodyLimit, optional: true },
+    answers: [{ status: 200, description: 'The token.', schema: tokenAnswer }],
+    refuses: ['invalid_session', 'foreign_origin'],
+    handle: async (ctx, { body }) => {
       parts.entry.checkOrigin(ctx)
       const { session } = parts.entry.current(ctx)
       const { token, sandbox, expiresAt } = await parts.sessions.exchange(session, body)
       return { object: 'session_token' as const, token, sandbox, expires_at: isoTime(expiresAt) }
     },
-  ),
+  }),
   ...endingOperations(parts),
 ]
 
 const endingOperations = (parts: SessionParts): Operation[] => [
-  operation(
-    {
-      ...shared,
-      id: 'session.delete',
-      method: 'DELETE',
-      path: '/session',
-      summary: 'Log out',
-      description: 'The tokens of the session end with it.',
-      answers: [{ status: 200, description: 'The session has ended.', schema: endedAnswer }],
-      refuses: ['invalid_session', 'foreign_origin'],
-    },
-    async (ctx) => {
+  operation({
+    ...shared,
+    id: 'session.delete',
+    method: 'DELETE',
+    path: '/session',
+    summary: 'Log out',
+    description: 'The tokens of the session end with it.',
+    answers: [{ status: 200, description: 'The session has ended.', schema: endedAnswer }],
+    refuses: ['invalid_session', 'foreign_origin'],
+    handle: async (ctx) => {
       parts.entry.checkOrigin(ctx)
       const { session, user } = parts.entry.current(ctx)
       await parts.entry.end(ctx, session)
       await parts.entry.record(ctx, user, { operation: 'session.delete', objectId: session.id })
       return { object: 'session' as const, id: session.id, deleted: true as const }
     },
-  ),
-  operation(
-    {
-      ...shared,
-      id: 'session.list',
-      method: 'GET',
-      path: '/session/all',
-      summary: 'List your sessions',
-      answers: [{ status: 200, description: 'All of them, the oldest first.', schema: listOf(sessionItem) }],
-      refuses: ['invalid_session'],
-    },
-    (ctx) => {
+  }),
+  operation({
+    ...shared,
+    id: 'session.list',
+    method: 'GET',
+    path: '/session/all',
+    summary: 'List your sessions',
+    answers: [{ status: 200, description: 'All of them, the oldest first.', schema: listOf(sessionItem.schema) }],
+    refuses: ['invalid_session'],
+    handle: (ctx) => {
       const { session: own, user } = parts.entry.current(ctx)
-      const data = parts.sessions.list(user.id).map((session) => ({ ...fieldsOf(session), current: session.id === own.id }))
+      const data = parts.sessions.list(user.id).map((session) => sessionItem.answer({ ...session, current: session.id === own.id }))
       return { object: 'list' as const, has_more: false, data }
     },
-  ),
-  operation(
-    {
-      ...shared,
-      id: 'session.revoke',
-      method: 'DELETE',
-      path: '/session/all/{id}',
-      summary: 'End one of your sessions',
-      answers: [{ status: 200, description: 'The session has ended.', schema: endedAnswer }],
-      refuses: ['invalid_session', 'foreign_origin', 'not_found'],
-    },
-    async (ctx) => {
+  }),
+  operation({
+    ...shared,
+    id: 'session.revoke',
+    method: 'DELETE',
+    path: '/session/all/{id}',
+    summary: 'End one of your sessions',
+    answers: [{ status: 200, description: 'The session has ended.', schema: endedAnswer }],
+    refuses: ['invalid_session', 'foreign_origin', 'not_found'],
+    handle: async (ctx) => {
       parts.entry.checkOrigin(ctx)
       const { user } = parts.entry.current(ctx)
       const session = parts.sessions.list(user.id).find(({ id }) => id === ctx.params['id'])
@@ -178,16 +164,5 @@ const endingOperations = (parts: SessionParts): Operation[] => [
       await parts.entry.record(ctx, user, { operation: 'session.revoke', objectId: session.id })
       return { object: 'session' as const, id: session.id, deleted: true as const }
     },
-  ),
+  }),
 ]
-
-const fieldsOf = (session: Session) => ({
-  object: 'session' as const,
-  id: session.id,
-  address: session.address,
-  user_agent: session.userAgent,
-  created_at: isoTime(session.createdAt),
-  last_seen_at: isoTime(session.lastSeenAt),
-})
-
-const sessionObject = (session: Session, user: User) => ({ ...fieldsOf(session), user: userObject(user) })

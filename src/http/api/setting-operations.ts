@@ -18,18 +18,15 @@ const settingAnswer = z
 
 /** `/api/settings`. The one that may hold a secret is not shown; keys and certificates are files that settings name. */
 export const settingOperations = (parts: { config: Config }): Operation[] => [
-  operation(
-    {
-      id: 'settings.list',
-      method: 'GET',
-      path: '/api/settings',
-      tag: 'Operation',
-      summary: 'List the settings in force',
-      permission: 'operator',
-      answers: [{ status: 200, description: 'All of them, always on one page.', schema: listOf(settingAnswer) }],
-      refuses: [],
-    },
-    () => ({
+  operation({
+    id: 'settings.list',
+    method: 'GET',
+    path: '/api/settings',
+    tag: 'Operation',
+    summary: 'List the settings in force',
+    permission: 'operator',
+    answers: [{ status: 200, description: 'All of them, always on one page.', schema: listOf(settingAnswer) }],
+    handle: () => ({
       object: 'list' as const,
       has_more: false,
       data: settingNames.map((name) => {
@@ -46,5 +43,5 @@ export const settingOperations = (parts: { config: Config }): Operation[] => [
         }
       }),
     }),
-  ),
+  }),
 ]

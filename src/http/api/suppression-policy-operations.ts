@@ -1,7 +1,10 @@
 import { z } from 'zod'
 import type { Accounts } from '../../account/accounts.ts'
 import type { SuppressionPolicies } from '../../suppression/suppression-policies.ts'
+import type { SuppressionPolicy } from '../../suppression/suppression-policy.ts'
+import { given } from '../given.ts'
 import { operation, type Operation } from '../operation.ts'
+import { resource } from '../resource.ts'
 import { accountOf } from './account-operations.ts'
 
 export interface SuppressionPolicyParts {
@@ -19,16 +22,17 @@ const complaints = z.boolean().describe('Whether a complaint suppresses its addr
 const softBounces = z.int().min(0).max(1000).describe('So many soft bounces without a delivery between them suppress; 0: never.')
 const expirySeconds = z.int().min(0).max(longestExpiry).describe('How long a suppression after bounces counts; 0: until it is removed.')
 
-const policyAnswer = z
-  .object({
-    object: z.literal('suppression_policy'),
-    account_id: z.string(),
-    hard_bounces: hardBounces,
-    complaints,
-    soft_bounces: softBounces,
-    expiry_seconds: expirySeconds,
-  })
-  .meta({ id: 'SuppressionPolicy', description: 'What puts an address on the suppression list of an account.' })
+const suppressionPolicy = resource<SuppressionPolicy & { accountId: string }>(
+  'SuppressionPolicy',
+  'What puts an address on the suppression list of an account.',
+)({
+  object: 'suppression_policy',
+  account_id: z.string(),
+  hard_bounces: hardBounces,
+  complaints,
+  soft_bounces: softBounces,
+  expiry_seconds: [expirySeconds, ({ expiry }) => Math.floor(expiry / 1000)],
+})
 
 const asSet = ' null: as the settings of the server say.'
 const policyChanges = z.object({
@@ -40,57 +44,41 @@ const policyChanges = z.object({
 
 /** `/api/accounts/{id}/suppression-policy`: what an account has in place of the settings. */
 export const suppressionPolicyOperations = (parts: SuppressionPolicyParts): Operation[] => [
-  operation(
-    {
-      id: 'suppression_policy.get',
-      method: 'GET',
-      path: '/api/accounts/{id}/suppression-policy',
-      tag: 'Accounts',
-      summary: 'Read what puts an address on the suppression list of an account',
-      permission: 'operator',
-      answers: [{ status: 200, description: 'What holds for the account.', schema: policyAnswer }],
-      refuses: ['not_found'],
-    },
-    (ctx) => policyObject(accountOf(ctx, parts).id, parts),
-  ),
-  operation(
-    {
-      id: 'suppression_policy.update',
-      method: 'PATCH',
-      path: '/api/accounts/{id}/suppression-policy',
-      tag: 'Accounts',
-      summary: 'Change what puts an address on the suppression list of an account',
-      description: 'It holds for what happens from then on; entries that are there stay as they are.',
-      permission: 'operator',
-      body: { schema: policyChanges, example: { soft_bounces: 5, expiry_seconds: 7_776_000 } },
-      answers: [{ status: 200, description: 'What holds for the account.', schema: policyAnswer }],
-      refuses: ['not_found', 'validation_error'],
-    },
-    async (ctx, { body }) => {
+  operation({
+    id: 'suppression_policy.get',
+    method: 'GET',
+    path: '/api/accounts/{id}/suppression-policy',
+    tag: 'Accounts',
+    summary: 'Read what puts an address on the suppression list of an account',
+    permission: 'operator',
+    answers: [{ status: 200, description: 'What holds for the account.', schema: suppressionPolicy.schema }],
+    handle: (ctx) => policyObject(accountOf(ctx, parts).id, parts),
+  }),
+  operation({
+    id: 'suppression_policy.update',
+    method: 'PATCH',
+    path: '/api/accounts/{id}/suppression-policy',
+    tag: 'Accounts',
+    summary: 'Change what puts an address on the suppression list of an account',
+    description: 'It holds for what happens from then on; entries that are there stay as they are.',
+    permission: 'operator',
+    body: { schema: policyChanges, example: { soft_bounces: 5, expiry_seconds: 7_776_000 } },
+    answers: [{ status: 200, description: 'What holds for the account.', schema: suppressionPolicy.schema }],
+    handle: async (ctx, { body }) => {
       const { id: accountId } = accountOf(ctx, parts)
       await parts.suppressionPolicies.change(accountId, changesIn(body))
       return policyObject(accountId, parts)
     },
-  ),
+  }),
 ]
 
-function changesIn({ hard_bounces, complaints, soft_bounces, expiry_seconds }: z.output<typeof policyChanges>) {
-  return {
-    ...(hard_bounces === undefined ? {} : { hardBounces: hard_bounces }),
-    ...(complaints === undefined ? {} : { complaints }),
-    ...(soft_bounces === undefined ? {} : { softBounces: soft_bounces }),
-    ...(expiry_seconds === undefined ? {} : { expiry: expiry_seconds === null ? null : expiry_seconds * 1000 }),
-  }
-}
-
-function policyObject(accountId: string, { suppressionPolicies }: SuppressionPolicyParts) {
-  const { hardBounces, complaints, softBounces, expiry } = suppressionPolicies.policyFor(accountId)
-  return {
-    object: 'suppression_policy' as const,
-    account_id: accountId,
-    hard_bounces: hardBounces,
+const changesIn = ({ hard_bounces, complaints, soft_bounces, expiry_seconds }: z.output<typeof policyChanges>) =>
+  given({
+    hardBounces: hard_bounces,
     complaints,
-    soft_bounces: softBounces,
-    expiry_seconds: Math.floor(expiry / 1000),
-  }
-}
+    softBounces: soft_bounces,
+    expiry: typeof expiry_seconds === 'number' ? expiry_seconds * 1000 : expiry_seconds,
+  })
+
+const policyObject = (accountId: string, { suppressionPolicies }: SuppressionPolicyParts) =>
+  suppressionPolicy.answer({ accountId, ...suppressionPolicies.policyFor(accountId) })

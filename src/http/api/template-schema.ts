@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { templateName } from '../../template/parse-template.ts'
 import { mostVariables } from '../../template/template-content.ts'
 import type { TemplateFields } from '../../template/template-list.ts'
+import { given } from '../given.ts'
 import type { CheckParams } from '../validate.ts'
 import { bodyText, line } from './email-schema.ts'
 
@@ -81,7 +82,7 @@ export const testSchema = z.object({
 export const renderSchema = z.object({ variables: z.record(z.string(), z.unknown()).nullish() })
 
 /** What is given, in our words; null and left out are the same for a template that is new. */
-export const newTemplateFields = (given: z.output<typeof newTemplateSchema>): TemplateFields => ({
+export const newTemplateFields = (body: z.output<typeof newTemplateSchema>): TemplateFields => ({
   alias: null,
   subject: null,
   text: null,
@@ -89,15 +90,15 @@ export const newTemplateFields = (given: z.output<typeof newTemplateSchema>): Te
   replyTo: [],
   variables: [],
   layout: null,
-  ...changedTemplateFields(given),
-  name: given.name,
-  html: given.html,
+  ...changedTemplateFields(body),
+  name: body.name,
+  html: body.html,
 })
 
 /** What is given, in our words; what is left out stays as it was, null takes it away. */
-export function changedTemplateFields(given: z.output<typeof templateChangesSchema>): Partial<TemplateFields> {
-  const { reply_to: replyTo, variables: declared, ...rest } = given
-  const fields: Partial<TemplateFields> = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined))
+export function changedTemplateFields(body: z.output<typeof templateChangesSchema>): Partial<TemplateFields> {
+  const { reply_to: replyTo, variables: declared, ...rest } = body
+  const fields: Partial<TemplateFields> = given(rest)
   if (replyTo !== undefined) fields.replyTo = replyTo === null ? [] : [replyTo].flat()
   if (declared !== undefined) {
     fields.variables = (declared ?? []).map(({ key, type, fallback_value: fallback }) => ({ key, type, fallbackValue: fallback ?? null }))

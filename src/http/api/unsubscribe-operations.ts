@@ -5,9 +5,8 @@ import type { RateLimiter } from '../../rate-limiter.ts'
 import type { UnsubscribeLinks } from '../../suppression/unsubscribe-links.ts'
 import type { UnsubscribeTarget } from '../../suppression/unsubscribe-token.ts'
 import type { ApiContext } from '../api-state.ts'
-import { answerEntryPage, type EntryPage } from '../entry-page.ts'
+import { answerEntryPage, refuseOnPage, type EntryPage } from '../entry-page.ts'
 import { operation, type Operation } from '../operation.ts'
-import { problemOf } from '../problem.ts'
 import { unsubscribeButton, unsubscribeForm } from '../unsubscribe-form.ts'
 
 export interface UnsubscribeParts {
@@ -27,45 +26,39 @@ const body = {
 
 /** `/u/…`: where the links of List-Unsubscribe fields lead. Programs that look at links change nothing by it. */
 export const unsubscribeOperations = (parts: UnsubscribeParts): Operation[] => [
-  operation(
-    {
-      ...shared,
-      id: 'unsubscribe.page',
-      method: 'GET',
-      summary: 'Show a page with a button to unsubscribe',
-      description: 'Looking at it changes nothing.',
-      answers: [
-        { status: 200, description: 'The page.', schema: null, mediaType },
-        { status: 404, description: 'A page that says that the link is none of this server.', schema: null, mediaType },
-      ],
-      refuses: [],
-    },
-    (ctx) => {
+  operation({
+    ...shared,
+    id: 'unsubscribe.page',
+    method: 'GET',
+    summary: 'Show a page with a button to unsubscribe',
+    description: 'Looking at it changes nothing.',
+    answers: [
+      { status: 200, description: 'The page.', schema: null, mediaType },
+      { status: 404, description: 'A page that says that the link is none of this server.', schema: null, mediaType },
+    ],
+    handle: (ctx) => {
       const target = targetOf(ctx, parts)
       if (target) answerEntryPage(ctx, 200, questionTo(target))
       else answerUnknown(ctx)
     },
-  ),
-  operation(
-    {
-      ...shared,
-      id: 'unsubscribe.use',
-      method: 'POST',
-      summary: 'Unsubscribe',
-      description:
-        'One click of a mail program (RFC 8058), or the button of the page. Whoever unsubscribes gets no more mail that this ' +
-        'account sends with `unsubscribe` and the same topic, and all other mail. Doing it again changes nothing.',
-      body,
-      answers: [
-        { status: 200, description: 'A page that says that it is done.', schema: null, mediaType },
-        { status: 404, description: 'A page that says that the link is none of this server.', schema: null, mediaType },
-        { status: 413, description: 'The form is too large.', schema: null, mediaType },
-        { status: 422, description: 'The page, since the form did not say what to do.', schema: null, mediaType },
-        { status: 429, description: 'Too many from one address; Retry-After says when to come again.', schema: null, mediaType },
-      ],
-      refuses: [],
-    },
-    async (ctx) => {
+  }),
+  operation({
+    ...shared,
+    id: 'unsubscribe.use',
+    method: 'POST',
+    summary: 'Unsubscribe',
+    description:
+      'One click of a mail program (RFC 8058), or the button of the page. Whoever unsubscribes gets no more mail that this ' +
+      'account sends with `unsubscribe` and the same topic, and all other mail. Doing it again changes nothing.',
+    body,
+    answers: [
+      { status: 200, description: 'A page that says that it is done.', schema: null, mediaType },
+      { status: 404, description: 'A page that says that the link is none of this server.', schema: null, mediaType },
+      { status: 413, description: 'The form is too large.', schema: null, mediaType },
+      { status: 422, description: 'The page, since the form did not say what to do.', schema: null, mediaType },
+      { status: 429, description: 'Too many from one address; Retry-After says when to come again.', schema: null, mediaType },
+    ],
+    handle: async (ctx) => {
       const target = targetOf(ctx, parts)
       if (!target) return answerUnknown(ctx)
       try {
@@ -76,10 +69,10 @@ export const unsubscribeOperations = (parts: UnsubscribeParts): Operation[] => [
         answerEntryPage(ctx, 200, answerTo(target))
       } catch (error) {
         if (!(error instanceof SternaError)) throw error
-        answerRefusal(ctx, error, { ...questionTo(target), fault: error.message })
+        refuseOnPage(ctx, error, { ...questionTo(target), fault: error.message })
       }
     },
-  ),
+  }),
 ]
 
 const targetOf = (ctx: ApiContext, { unsubscribeLinks }: UnsubscribeParts): UnsubscribeTarget | null =>
@@ -107,12 +100,5 @@ const answerTo = (target: UnsubscribeTarget): EntryPage => ({
 
 function answerUnknown(ctx: ApiContext): void {
   const text = 'This link to unsubscribe is not complete, or not of this server. Please use the one in the mail.'
-  answerRefusal(ctx, new SternaError('not_found', text), { title: 'This link does not work', text })
-}
-
-function answerRefusal(ctx: ApiContext, error: SternaError, page: EntryPage): void {
-  const { status, headers } = problemOf(error)
-  answerEntryPage(ctx, status, page)
-  ctx.set(headers)
-  if (!ctx.req.complete) ctx.req.resume()
+  refuseOnPage(ctx, new SternaError('not_found', text), { title: 'This link does not work', text })
 }

@@ -4,11 +4,13 @@ import type { Sessions } from '../../account/sessions.ts'
 import type { User } from '../../account/user.ts'
 import type { Users } from '../../account/users.ts'
 import { SternaError } from '../../errors.ts'
-import { isoTime, isoTimeOrNull } from '../../iso-time.ts'
+import { isoTime } from '../../iso-time.ts'
 import { mayDo, type ApiContext } from '../api-state.ts'
+import { listOperation } from '../list-operation.ts'
 import { operation, type Operation } from '../operation.ts'
-import { listBody, listOf, pageFrom, pageOf, pageParameters } from '../page.ts'
+import { pageFrom } from '../page.ts'
 import { textParameter } from '../query.ts'
+import { deletedAnswer, resource, time, timeOrNull } from '../resource.ts'
 import { timeAnswer } from '../time-field.ts'
 
 export interface UserParts {
@@ -17,26 +19,27 @@ export interface UserParts {
   baseUrl: string
 }
 
-const userFields = z.object({
-  object: z.literal('user'),
+export const userResource = resource<User>('User')({
+  object: 'user',
   id: z.string(),
   account_id: z.string(),
   email: z.string(),
   role: z.enum(roles).describe('Owners and admins do everything in the account, members send and read, viewers read.'),
   operator: z.boolean().describe('Whether the server-wide routes are open too.'),
   status: z.enum(['active', 'invited']).describe('Invited until the user has set a password.'),
-  second_factor: z.boolean().describe('Whether a code is asked for beside the password.'),
-  created_at: timeAnswer,
-  last_login_at: timeAnswer.nullable(),
+  second_factor: [z.boolean().describe('Whether a code is asked for beside the password.'), 'hasSecondFactor'],
+  created_at: time(),
+  last_login_at: timeOrNull(),
 })
-export const userAnswer = userFields.meta({ id: 'User' })
-const invitedAnswer = userFields
-  .extend({
-    invitation_url: z.string().describe('Where the user sets a password; works once. Pass it on: the server sends no mail about it.'),
-    invitation_expires_at: timeAnswer,
-  })
-  .meta({ id: 'InvitedUser' })
-const deletedAnswer = z.object({ object: z.literal('user'), id: z.string(), deleted: z.literal(true) }).meta({ id: 'DeletedUser' })
+const invitedUser = resource<User & { url: string }>('InvitedUser')({
+  ...userResource.fields,
+  invitation_url: [
+    z.string().describe('Where the user sets a password; works once. Pass it on: the server sends no mail about it.'),
+    'url',
+  ],
+  invitation_expires_at: [timeAnswer, (user) => isoTime(user.invitationExpiresAt ?? 0)],
+})
+const deleted = deletedAnswer('user', 'DeletedUser')
 
 const newUser = z.object({
   email: z.string().max(320),
@@ -53,97 +56,84 @@ const shared = { tag: 'Users', permission: 'user_management' } as const
  * at home: it takes somebody who is logged in, or an operator.
  */
 export const userOperations = (parts: UserParts): Operation[] => [
-  operation(
-    {
-      ...shared,
-      id: 'users.list',
-      method: 'GET',
-      path: '/api/users',
-      summary: 'List users',
-      query: { ...pageParameters, account_id: textParameter.meta({ description: 'Of one account; operators see all accounts.' }) },
-      answers: [{ status: 200, description: 'The users, the newest first.', schema: listOf(userAnswer) }],
-      refuses: [],
-    },
-    (ctx, { query }) => {
-      const page = pageOf(query)
+  listOperation({
+    ...shared,
+    id: 'users.list',
+    path: '/api/users',
+    summary: 'List users',
+    query: { account_id: textParameter.meta({ description: 'Of one account; operators see all accounts.' }) },
+    of: userResource,
+    answer: 'The users, the newest first.',
+    rows: (ctx, page, query) => {
       const seen = parts.users.list(query.account_id ?? undefined).filter((user) => isSeen(ctx, user))
-      return listBody(pageFrom(seen, page), page, userObject)
+      return pageFrom(seen, page)
     },
-  ),
-  operation(
-    {
-      ...shared,
-      id: 'users.invite',
-      method: 'POST',
-      path: '/api/users',
-      summary: 'Invite a user',
-      body: { schema: newUser, example: { email: 'ann@example.com', role: 'member' } },
-      answers: [{ status: 201, description: 'The user, with the link to pass on.', schema: invitedAnswer }],
-      refuses: ['validation_error', 'user_exists', 'not_found'],
-    },
-    async (ctx, { body }) => {
+  }),
+  operation({
+    ...shared,
+    id: 'users.invite',
+    method: 'POST',
+    path: '/api/users',
+    summary: 'Invite a user',
+    body: { schema: newUser, example: { email: 'ann@example.com', role: 'member' } },
+    answers: [{ status: 201, description: 'The user, with the link to pass on.', schema: invitedUser.schema }],
+    refuses: ['user_exists', 'not_found'],
+    handle: async (ctx, { body }) => {
       const { accountId } = ctx.state.submitter
       if (body.account_id !== undefined && body.account_id !== accountId && !mayDo(ctx, 'operator')) throw noUser()
       checkGrant(ctx, body, parts)
       const wanted = { email: body.email, role: body.role, operator: body.operator, accountId: body.account_id ?? accountId }
       return invitedObject(await parts.users.invite(wanted), parts)
     },
-  ),
+  }),
   ...oneUserOperations(parts),
 ]
 
 const oneUserOperations = (parts: UserParts): Operation[] => [
-  operation(
-    {
-      ...shared,
-      id: 'users.update',
-      method: 'PATCH',
-      path: '/api/users/{id}',
-      summary: 'Change the role of a user',
-      description: 'Effective with the next request of that user. There is always an owner of the account, and an operator of the server.',
-      body: { schema: userChanges, example: { role: 'admin' } },
-      answers: [{ status: 200, description: 'The user.', schema: userAnswer }],
-      refuses: ['not_found', 'invalid_state'],
-    },
-    async (ctx, { body }) => {
+  operation({
+    ...shared,
+    id: 'users.update',
+    method: 'PATCH',
+    path: '/api/users/{id}',
+    summary: 'Change the role of a user',
+    description: 'Effective with the next request of that user. There is always an owner of the account, and an operator of the server.',
+    body: { schema: userChanges, example: { role: 'admin' } },
+    answers: [{ status: 200, description: 'The user.', schema: userResource.schema }],
+    refuses: ['invalid_state'],
+    handle: async (ctx, { body }) => {
       const user = userOf(ctx, parts)
       checkGrant(ctx, body, parts)
-      return userObject(await parts.users.change(user.id, body))
+      return userResource.answer(await parts.users.change(user.id, body))
     },
-  ),
-  operation(
-    {
-      ...shared,
-      id: 'users.invite_again',
-      method: 'POST',
-      path: '/api/users/{id}/invitation',
-      summary: 'Invite a user again',
-      description:
-        'A new link in place of the one before. For somebody who is lost without password or second factor too: ' +
-        'the old ones, and all sessions, end when it is used.',
-      answers: [{ status: 200, description: 'The user, with the link to pass on.', schema: invitedAnswer }],
-      refuses: ['not_found'],
-    },
-    async (ctx) => invitedObject(await parts.users.inviteAgain(userOf(ctx, parts).id), parts),
-  ),
-  operation(
-    {
-      ...shared,
-      id: 'users.delete',
-      method: 'DELETE',
-      path: '/api/users/{id}',
-      summary: 'Remove a user',
-      description: 'At once, with all sessions.',
-      answers: [{ status: 200, description: 'The user is gone.', schema: deletedAnswer }],
-      refuses: ['not_found', 'invalid_state'],
-    },
-    async (ctx) => {
+  }),
+  operation({
+    ...shared,
+    id: 'users.invite_again',
+    method: 'POST',
+    path: '/api/users/{id}/invitation',
+    summary: 'Invite a user again',
+    description:
+      'A new link in place of the one before. For somebody who is lost without password or second factor too: ' +
+      'the old ones, and all sessions, end when it is used.',
+    answers: [{ status: 200, description: 'The user, with the link to pass on.', schema: invitedUser.schema }],
+    handle: async (ctx) => invitedObject(await parts.users.inviteAgain(userOf(ctx, parts).id), parts),
+  }),
+  operation({
+    ...shared,
+    id: 'users.delete',
+    method: 'DELETE',
+    path: '/api/users/{id}',
+    summary: 'Remove a user',
+    description: 'At once, with all sessions.',
+    answers: [{ status: 200, description: 'The user is gone.', schema: deleted }],
+    refuses: ['invalid_state'],
+    handle: async (ctx) => {
       const { id } = userOf(ctx, parts)
       await parts.users.remove(id)
       await parts.sessions.endAll(id)
       return { object: 'user' as const, id, deleted: true as const }
     },
-  ),
+  }),
 ]
 
 const isSeen = (ctx: ApiContext, user: User): boolean => mayDo(ctx, 'operator') || user.accountId === ctx.state.submitter.accountId
@@ -174,20 +164,5 @@ function checkGrant(
   if (role === 'owner' && self?.role !== 'owner') throw new SternaError('restricted_api_key', 'Only an owner decides about owners.')
 }
 
-function invitedObject({ user, token }: { user: User; token: string }, { baseUrl }: UserParts) {
-  const expiresAt = isoTime(user.invitationExpiresAt ?? 0)
-  return { ...userObject(user), invitation_url: `${baseUrl}/invite/${token}`, invitation_expires_at: expiresAt }
-}
-
-export const userObject = (user: User) => ({
-  object: 'user' as const,
-  id: user.id,
-  account_id: user.accountId,
-  email: user.email,
-  role: user.role,
-  operator: user.operator,
-  status: user.status,
-  second_factor: user.hasSecondFactor,
-  created_at: isoTime(user.createdAt),
-  last_login_at: isoTimeOrNull(user.lastLoginAt),
-})
+const invitedObject = ({ user, token }: { user: User; token: string }, { baseUrl }: UserParts) =>
+  invitedUser.answer({ ...user, url: `${baseUrl}/invite/${token}` })

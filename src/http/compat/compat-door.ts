@@ -1,10 +1,11 @@
 import type { Accepted } from '../../submission/admission.ts'
 import { requirePermission, type ApiContext, type ApiRouter, type RefusalForm } from '../api-state.ts'
 import type { EmailRequest } from '../api/email-request.ts'
-import { idempotencyKeyOf, submitterOf } from '../api/email-sending.ts'
+import { idempotencyKeyOf, submitterOf } from '../api/email-sending-operations.ts'
 import type { SendParts } from '../api/send-emails.ts'
 import type { BodyRoom } from '../body-room.ts'
 import { jsonBytes, jsonText, parseJsonText } from '../json-body.ts'
+import type { JsonSchema } from '../openapi-schema.ts'
 
 /** What the doors take of the server. */
 export interface DoorParts extends SendParts {
@@ -12,48 +13,59 @@ export interface DoorParts extends SendParts {
 }
 
 /**
- * The API of another service, as far as its client sends mail by it. Everything below `prefix` is answered in that
- * service's own form; keys, limits and what may be sent are those of our own API.
+ * The API of another service, as far as its client sends mail by it: its routes and its entries in the OpenAPI document are
+ * made of this. Everything below `prefix` is answered in that service's own form; keys, limits and what may be sent are
+ * those of our own API.
  */
 export interface CompatDoor {
   /** Begins its paths, such as `/compat/postmark`. */
   prefix: string
+  /** Its name, such as `Postmark`. */
+  service: string
+  /** The OpenAPI security scheme by which its client shows the API key; null where that is the API's own. */
+  security: JsonSchema | null
   /** What the request shows as its key; null where it shows none. */
   tokenOf(ctx: ApiContext): string | null
-  /** How the service words a refusal. */
+  /** Whether an `Idempotency-Key` of the request counts: some clients send the header fields of the email there. */
+  takesIdempotencyKey: boolean
+  /** Of a request. */
+  mediaType: 'application/json' | 'multipart/form-data'
+  /** How the service words a refusal, and its schema. */
   refusalForm: RefusalForm
-  addRoutes(router: ApiRouter): void
+  refusal: JsonSchema
+  bodyRoom: BodyRoom
+  routes: DoorRoute[]
+}
+
+/** A path that mail is posted to. */
+export interface DoorRoute {
+  /** Below the prefix, with parameters in braces. */
+  path: string
+  /** The schema of the answer at each status; null where there is no body. */
+  answers: Record<number, JsonSchema | null>
+  /** `request` is what each email of it is sent under. */
+  send(ctx: ApiContext, request: EmailRequest): Promise<void>
 }
 
 /** The door that a path belongs to. */
 export const doorFor = (path: string, doors: readonly CompatDoor[]): CompatDoor | undefined =>
   doors.find(({ prefix }) => path === prefix || path.startsWith(`${prefix}/`))
 
-/**
- * Runs `work` while there is room for the request's body, with what every email of the request is sent under; an
- * `Idempotency-Key` is not read yet.
- * @throws SternaError `restricted_api_key`, `service_unavailable`
- */
-export async function withRequest(
-  ctx: ApiContext,
-  { bodyRoom }: Pick<DoorParts, 'bodyRoom'>,
-  work: (request: EmailRequest) => Promise<void>,
-): Promise<void> {
-  requirePermission(ctx, 'sending_access')
-  const request: EmailRequest = { submitter: submitterOf(ctx), source: 'compat', isStrict: false, idempotencyKey: null }
-  const leave = await bodyRoom.enter(ctx.req)
-  try {
-    await work(request)
-  } finally {
-    leave()
+/** Adds the routes of a door. A request waits until there is room for its body. */
+export function addDoorRoutes(router: ApiRouter, door: CompatDoor): void {
+  for (const { path, send } of door.routes) {
+    router.post(`${door.prefix}${path}`.replace(/\{(\w+)\}/g, ':$1'), async (ctx) => {
+      requirePermission(ctx, 'sending_access')
+      const leave = await door.bodyRoom.enter(ctx.req)
+      try {
+        const idempotencyKey = door.takesIdempotencyKey ? idempotencyKeyOf(ctx) : null
+        await send(ctx, { submitter: submitterOf(ctx), source: 'compat', isStrict: false, idempotencyKey })
+      } finally {
+        leave()
+      }
+    })
   }
 }
-
-/**
- * With the request's `Idempotency-Key`, for services whose clients do not send the header fields of the email there.
- * @throws SternaError `invalid_idempotency_key`
- */
-export const keyed = (ctx: ApiContext, request: EmailRequest): EmailRequest => ({ ...request, idempotencyKey: idempotencyKeyOf(ctx) })
 
 /**
  * The request's JSON. A large body takes a tenth of a second from its last byte to the thread that makes the message of

@@ -6,8 +6,9 @@ import type { AuthoriseParts } from '../../submission/authorise.ts'
 import type { ApiContext } from '../api-state.ts'
 import type { EmailRequest } from '../api/email-request.ts'
 import { sendBatch, sendEmail } from '../api/send-emails.ts'
+import { recordSchema } from '../openapi-schema.ts'
 import type { Problem } from '../problem.ts'
-import { keyed, renamedFields, tellIds, withRequest, type CompatDoor, type DoorParts } from './compat-door.ts'
+import { renamedFields, tellIds, type CompatDoor, type DoorParts } from './compat-door.ts'
 import { fromMailgun, mailgunField } from './mailgun-email.ts'
 import { sendMime, type MimeParts } from './mailgun-mime.ts'
 import { readForm } from './read-form.ts'
@@ -23,22 +24,22 @@ interface MailgunParts extends DoorParts, MimeParts {
  */
 export const mailgunDoor = (parts: MailgunParts): CompatDoor => ({
   prefix: '/compat/mailgun',
+  service: 'Mailgun',
+  security: { type: 'http', scheme: 'basic', description: 'The user `api` with an API key as password, as the Mailgun client sends it.' },
   tokenOf: (ctx) => passwordOf(ctx.req.headers.authorization),
+  takesIdempotencyKey: true,
+  mediaType: 'multipart/form-data',
   refusalForm,
-  addRoutes(router) {
-    const path = '/compat/mailgun/v3/:domain/messages'
-    router.post(path, (ctx) => withRequest(ctx, parts, (request) => sendMessages(ctx, keyed(ctx, request), parts)))
-    router.post(`${path}.mime`, (ctx) =>
-      withRequest(ctx, parts, async (given) => {
-        const request = keyed(ctx, given)
-        const domain = domainIn(ctx, request.submitter, parts)
-        const accepted = await sendMime(await readForm(ctx.req), { domain, request, clientAddress: ctx.state.clientAddress }, parts)
-        tellIds(ctx, [accepted], accepted)
-        ctx.body = queued(accepted)
-      }),
-    )
-  },
+  refusal: recordSchema({ message: text }),
+  bodyRoom: parts.bodyRoom,
+  routes: [
+    { path: '/v3/{domain}/messages', answers: { 200: accepted }, send: (ctx, request) => sendMessages(ctx, request, parts) },
+    { path: '/v3/{domain}/messages.mime', answers: { 200: accepted }, send: (ctx, request) => sendMessage(ctx, request, parts) },
+  ],
 })
+
+const text = { type: 'string' }
+const accepted = recordSchema({ id: text, message: text })
 
 /** The password of Basic authentication (RFC 7617); whatever name stands before it. */
 function passwordOf(field: string | undefined): string | null {
@@ -62,6 +63,13 @@ async function sendMessages(ctx: ApiContext, given: EmailRequest, parts: Mailgun
     tellIds(ctx, batch.emails, batch)
     ctx.body = queued(batch.emails[0] as Accepted)
   }
+}
+
+async function sendMessage(ctx: ApiContext, request: EmailRequest, parts: MailgunParts): Promise<void> {
+  const domain = domainIn(ctx, request.submitter, parts)
+  const sent = await sendMime(await readForm(ctx.req), { domain, request, clientAddress: ctx.state.clientAddress }, parts)
+  tellIds(ctx, [sent], sent)
+  ctx.body = queued(sent)
 }
 
 const queued = ({ messageIdHeader }: Accepted) => ({ id: messageIdHeader, message: 'Queued. Thank you.' })

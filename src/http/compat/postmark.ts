@@ -5,8 +5,9 @@ import type { ApiContext } from '../api-state.ts'
 import { mostEmails } from '../api/email-list.ts'
 import type { EmailRequest } from '../api/email-request.ts'
 import { sendBatch, sendEmail } from '../api/send-emails.ts'
+import { recordSchema } from '../openapi-schema.ts'
 import { problemOf } from '../problem.ts'
-import { doorJson, keyed, tellIds, withRequest, type CompatDoor, type DoorParts } from './compat-door.ts'
+import { doorJson, tellIds, type CompatDoor, type DoorParts, type DoorRoute } from './compat-door.ts'
 import type { NativeEmail, NativeMailbox } from './native-email.ts'
 import { fromPostmark, fromPostmarkTemplate } from './postmark-email.ts'
 import { inactiveRecipients, postmarkError, postmarkRefusal, type PostmarkAnswer } from './postmark-refusal.ts'
@@ -21,21 +22,42 @@ const mostMessages = 500
  * id. An email whose recipients are all suppressed is answered 406 (and on record as suppressed); where only some are,
  * the message beside the `ErrorCode` 0 names them. Of a batch each email has its own answer.
  */
-export const postmarkDoor = (parts: DoorParts): CompatDoor => ({
-  prefix: '/compat/postmark',
-  tokenOf: (ctx) => ctx.get('X-Postmark-Server-Token').trim() || null,
-  refusalForm: postmarkRefusal,
-  addRoutes(router) {
-    const one = (path: string, translate: Translate) =>
-      router.post(path, (ctx) => withRequest(ctx, parts, (request) => sendOne(ctx, { translate, request: keyed(ctx, request) }, parts)))
-    const many = (path: string, translate: Translate) =>
-      router.post(path, (ctx) => withRequest(ctx, parts, (request) => sendMany(ctx, { translate, request: keyed(ctx, request) }, parts)))
-    one('/compat/postmark/email', fromPostmark)
-    one('/compat/postmark/email/withTemplate', fromPostmarkTemplate)
-    many('/compat/postmark/email/batch', fromPostmark)
-    many('/compat/postmark/email/batchWithTemplates', fromPostmarkTemplate)
-  },
-})
+export const postmarkDoor = (parts: DoorParts): CompatDoor => {
+  const one = (path: string, translate: Translate): DoorRoute => ({
+    path,
+    answers: { 200: answerSchema },
+    send: (ctx, request) => sendOne(ctx, { translate, request }, parts),
+  })
+  const many = (path: string, translate: Translate): DoorRoute => ({
+    path,
+    answers: { 200: { type: 'array', items: answerSchema } },
+    send: (ctx, request) => sendMany(ctx, { translate, request }, parts),
+  })
+  return {
+    prefix: '/compat/postmark',
+    service: 'Postmark',
+    security: {
+      type: 'apiKey',
+      in: 'header',
+      name: 'X-Postmark-Server-Token',
+      description: 'An API key, as the Postmark client sends it.',
+    },
+    tokenOf: (ctx) => ctx.get('X-Postmark-Server-Token').trim() || null,
+    takesIdempotencyKey: true,
+    mediaType: 'application/json',
+    refusalForm: postmarkRefusal,
+    refusal: answerSchema,
+    bodyRoom: parts.bodyRoom,
+    routes: [
+      one('/email', fromPostmark),
+      one('/email/withTemplate', fromPostmarkTemplate),
+      many('/email/batch', fromPostmark),
+      many('/email/batchWithTemplates', fromPostmarkTemplate),
+    ],
+  }
+}
+
+const answerSchema = recordSchema({ ErrorCode: { type: 'integer' }, Message: { type: 'string' } })
 
 interface Asked {
   translate: Translate

@@ -49,6 +49,9 @@ function parserFor(req: IncomingMessage, type: string): BusboyInstance | undefin
   }
 }
 
+/** What a part says of its file; the middle one is its encoding, of no use in a form (RFC 7578 4.7). */
+type FileHeader = [filename: string | undefined, encoding: string, contentType: string]
+
 function collected(req: IncomingMessage, parser: BusboyInstance): Promise<Form> {
   const { promise, resolve, reject } = Promise.withResolvers<Form>()
   const form: Form = { fields: [], files: [] }
@@ -67,7 +70,7 @@ function collected(req: IncomingMessage, parser: BusboyInstance): Promise<Form> 
   }
   const tooMany = (): void => refuse(new SternaError('validation_error', 'The form has too many parts.'))
   parser.on('field', (name: string | undefined, value: string) => void form.fields.push([name ?? '', value]))
-  parser.on('file', (field: string | undefined, stream: BusboyFileStream, filename: string | undefined, _: string, contentType: string) => {
+  parser.on('file', (field: string | undefined, stream: BusboyFileStream, ...[filename, , contentType]: FileHeader) => {
     const pieces: Buffer[] = []
     stream.on('data', (piece: Buffer) => pieces.push(piece))
     stream.on('error', () => refuse(broken()))

@@ -3,10 +3,14 @@ import type { ApiContext } from '../api-state.ts'
 import type { EmailRequest } from '../api/email-request.ts'
 import { checkEmail, sendBatch, sendEmail } from '../api/send-emails.ts'
 import { bearerToken } from '../authenticate.ts'
+import { recordSchema } from '../openapi-schema.ts'
 import type { Problem } from '../problem.ts'
-import { doorJson, renamedFields, tellIds, withRequest, type CompatDoor, type DoorParts } from './compat-door.ts'
+import { doorJson, renamedFields, tellIds, type CompatDoor, type DoorParts } from './compat-door.ts'
 import type { NativeEmail } from './native-email.ts'
 import { fromSendGrid, sendGridField } from './sendgrid-email.ts'
+
+const text = { type: 'string' }
+const textOrNull = { type: ['string', 'null'] }
 
 /**
  * `/compat/sendgrid`: `POST /v3/mail/send`, answered with 202, no body and our id in `X-Message-Id`. Several
@@ -16,10 +20,14 @@ import { fromSendGrid, sendGridField } from './sendgrid-email.ts'
 export const sendGridDoor = (parts: DoorParts): CompatDoor => ({
   prefix: '/compat/sendgrid',
   tokenOf: (ctx) => bearerToken(ctx.req.headers.authorization),
+  service: 'SendGrid',
+  security: null,
+  takesIdempotencyKey: false,
+  mediaType: 'application/json',
   refusalForm,
-  addRoutes(router) {
-    router.post('/compat/sendgrid/v3/mail/send', (ctx) => withRequest(ctx, parts, (request) => send(ctx, request, parts)))
-  },
+  refusal: recordSchema({ errors: { type: 'array', items: recordSchema({ message: text, field: textOrNull, help: textOrNull }) } }),
+  bodyRoom: parts.bodyRoom,
+  routes: [{ path: '/v3/mail/send', answers: { 202: null, 200: null }, send: (ctx, request) => send(ctx, request, parts) }],
 })
 
 async function send(ctx: ApiContext, request: EmailRequest, parts: DoorParts): Promise<void> {

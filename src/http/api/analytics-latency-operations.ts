@@ -1,0 +1,97 @@
+import { z } from 'zod'
+import { latencyColumns, percentile } from '../../analytics/latency.ts'
+import { granularities } from '../../analytics/period.ts'
+import { readReport } from '../../analytics/report.ts'
+import { operation, type Operation } from '../operation.ts'
+import { timeAnswer } from '../time-field.ts'
+import { namesOf, reportQuery, reportRequest, timesOf, tooManyRows, wordsOf, type AnalyticsParts } from './analytics-query.ts'
+
+const dimensions = ['period', 'domain', 'provider'] as const
+
+const milliseconds = z.int().nullable().describe('ms; null where nothing was delivered.')
+const times = { delivered: z.int(), p50_ms: milliseconds, p90_ms: milliseconds, p95_ms: milliseconds, p99_ms: milliseconds }
+const shares = { p50_ms: 0.5, p90_ms: 0.9, p95_ms: 0.95, p99_ms: 0.99 } as const
+
+const latencyAnswer = z
+  .object({
+    object: z.literal('latency'),
+    start_date: timeAnswer,
+    end_date: timeAnswer,
+    granularity: z.enum(granularities),
+    dimensions: z.array(z.enum(dimensions)),
+    totals: z.object(times).meta({ id: 'LatencyTotals' }),
+    data: z.array(
+      z
+        .object({
+          period: z.string().optional(),
+          domain_id: z.string().nullable().optional(),
+          domain_name: z.string().nullable().optional(),
+          provider: z.string().nullable().optional().describe('As in the counts.'),
+          ...times,
+        })
+        .meta({ id: 'LatencyRow' }),
+    ),
+  })
+  .meta({ id: 'Latency' })
+
+const query = {
+  ...reportQuery,
+  dimensions: wordsOf(dimensions).meta({
+    description: `Some of ${dimensions.join(', ')}: what \`data\` is broken down by; provider if not given.`,
+  }),
+}
+
+const timesIn = (counts: readonly number[]) => ({
+  delivered: counts.reduce((sum, count) => sum + count, 0),
+  p50_ms: percentile(counts, shares.p50_ms),
+  p90_ms: percentile(counts, shares.p90_ms),
+  p95_ms: percentile(counts, shares.p95_ms),
+  p99_ms: percentile(counts, shares.p99_ms),
+})
+
+/** `/api/analytics/latency` */
+export const latencyOperation = (parts: AnalyticsParts): Operation =>
+  operation({
+    id: 'analytics.latency',
+    method: 'GET',
+    path: '/api/analytics/latency',
+    tag: 'Analytics',
+    summary: 'See how long deliveries take',
+    description:
+      'How long live mail took from its acceptance, or from when it was scheduled for, until the server of the recipient had taken it, ' +
+      'by the provider of that server. Percentiles come from a histogram whose buckets are at most 28 % wide: they ' +
+      'are off by less than that.',
+    permission: 'read_access',
+    query,
+    csv: ({ dimensions: by, data }: z.input<typeof latencyAnswer>) => ({
+      name: 'latency',
+      columns: by
+        .flatMap((dimension): string[] => (dimension === 'domain' ? ['domain_id', 'domain_name'] : [dimension]))
+        .concat(Object.keys(times)),
+      rows: data,
+    }),
+    answers: [{ status: 200, description: 'The times.', schema: latencyAnswer }],
+    handle: async (ctx, { query: asked }) => {
+      const { accountId } = ctx.state.submitter
+      const now = parts.clock.now()
+      const by = asked.dimensions ?? ['provider' as const]
+      const request = reportRequest(accountId, asked, { dimensions: by, now })
+      await parts.rollup.catchUp()
+      const report = await readReport(parts.db, { name: 'rollup_latency', columns: latencyColumns }, request)
+      if (!report) throw tooManyRows()
+      const domains = by.includes('domain') ? await namesOf(parts.db, 'domain', accountId) : new Map<string, string>()
+      return {
+        object: 'latency' as const,
+        ...timesOf(request, asked, now),
+        granularity: request.granularity,
+        dimensions: [...by],
+        totals: timesIn(report.totals),
+        data: report.rows.map(({ period, domainId, value, counts }) => ({
+          ...(period === null ? {} : { period }),
+          ...(domainId === null ? {} : { domain_id: domainId === '' ? null : domainId, domain_name: domains.get(domainId) ?? null }),
+          ...(value === null ? {} : { provider: value === '' ? null : value }),
+          ...timesIn(counts),
+        })),
+      }
+    },
+  })

@@ -1,0 +1,62 @@
+import { z } from 'zod'
+import { linksOfEmail, linksOfTemplate } from '../../analytics/link-report.ts'
+import { SternaError } from '../../errors.ts'
+import { operation, type Operation } from '../operation.ts'
+import { textParameter } from '../query.ts'
+import { rangeOf, timeQuery, type AnalyticsParts } from './analytics-query.ts'
+
+const linkColumns = {
+  link: z.string(),
+  clicked: z.int().describe('All clicks.'),
+  bot_clicked: z.int().describe('Those of them that machines made.'),
+  unique_clicked: z.int().describe('Recipients of whom a person clicked on it.'),
+}
+
+const linksAnswer = z
+  .object({
+    object: z.literal('list'),
+    data: z.array(z.object(linkColumns).meta({ id: 'ClickedLink' })),
+  })
+  .meta({ id: 'ClickedLinks' })
+
+const query = {
+  email_id: textParameter.meta({ description: 'The email whose links are counted, as they stand in it.' }),
+  template_id: textParameter.meta({
+    description:
+      'Or the id of a template: the links of all its emails in that time, in whole days (UTC). They are told without query and fragment, ' +
+      'with `*` in place of what looks like one reader’s own, and `(other)` stands for those behind the first 100 of a day.',
+  }),
+  ...timeQuery,
+}
+
+/** `/api/analytics/links` */
+export const linksOperation = (parts: AnalyticsParts): Operation =>
+  operation({
+    id: 'analytics.links',
+    method: 'GET',
+    path: '/api/analytics/links',
+    tag: 'Analytics',
+    summary: 'Count clicks by link',
+    description: 'Which links of an email or a template were clicked, the most clicked first. Kept as long as events are.',
+    permission: 'read_access',
+    query,
+    csv: ({ data }: z.input<typeof linksAnswer>) => ({ name: 'links', columns: Object.keys(linkColumns), rows: data }),
+    answers: [{ status: 200, description: 'The links.', schema: linksAnswer }],
+    refuses: ['not_found'],
+    handle: async (ctx, { query: asked }) => {
+      const { accountId, sandbox } = ctx.state.submitter
+      const { email_id: messageId, template_id: templateId } = asked
+      if (messageId !== null && templateId === null) {
+        const isTheirs = 'select id from message where id = :messageId and account_id = :accountId and sandbox = :sandbox'
+        const found = await parts.db.report(isTheirs, { messageId, accountId, sandbox: sandbox ? 1 : 0 })
+        if (found.length === 0) throw new SternaError('not_found', 'There is no such email, or it is no longer kept.')
+        return { object: 'list' as const, data: await linksOfEmail(parts.db, accountId, messageId) }
+      }
+      if (templateId === null || messageId !== null) {
+        throw new SternaError('invalid_parameter', 'Give one of the parameters email_id and template_id.')
+      }
+      await parts.rollup.catchUp()
+      const data = await linksOfTemplate(parts.db, { accountId, templateId, ...rangeOf(asked, parts.clock.now()) })
+      return { object: 'list' as const, data }
+    },
+  })

@@ -1,0 +1,151 @@
+import { z } from 'zod'
+import { otherValue } from '../../analytics/known-values.ts'
+import { countedMetrics, metrics, metricsOf, type Counts, type Metric } from '../../analytics/metric.ts'
+import { granularities } from '../../analytics/period.ts'
+import { dimensions, readReport, valueDimensions, type Dimension, type ReportRow } from '../../analytics/report.ts'
+import { operation, type Operation } from '../operation.ts'
+import { timeAnswer } from '../time-field.ts'
+import { latencyOperation } from './analytics-latency-operations.ts'
+import { linksOperation } from './analytics-link-operations.ts'
+import { namesOf, reportQuery, reportRequest, timesOf, tooManyRows, wordsOf, type AnalyticsParts } from './analytics-query.ts'
+
+const query = {
+  ...reportQuery,
+  metrics: wordsOf(metrics).meta({ description: `Some of ${metrics.join(', ')}; all if not given.` }),
+  dimensions: wordsOf(dimensions).meta({
+    description:
+      `Some of ${dimensions.join(', ')}: what \`data\` is broken down by; ` +
+      `one of ${valueDimensions.join(', ')} at a time. None if not given.`,
+  }),
+}
+
+const values = Object.fromEntries(metrics.map((name) => [name, z.number().optional()])) as Record<Metric, z.ZodOptional<z.ZodNumber>>
+const tooMany = `\`${otherValue}\` for those behind the first 1,000 of a day (UTC).`
+
+/** What a row is about, by the dimension that it is told for. */
+const rowNames = {
+  period: { period: z.string().optional().describe('The first day of the period, or the moment at which the hour began.') },
+  domain: {
+    domain_id: z.string().nullable().optional().describe('Null for mail of no domain.'),
+    domain_name: z.string().nullable().optional().describe('Null once the domain was removed.'),
+  },
+  tag: { tag: z.string().optional().describe(`\`name=value\`. Mail with several tags counts at each of them. ${tooMany}`) },
+  template: {
+    template_id: z.string().optional().describe(`Mail without a template is in no row. ${tooMany}`),
+    template_name: z.string().nullable().optional().describe('Null once the template was deleted.'),
+  },
+  provider: {
+    provider: z
+      .string()
+      .nullable()
+      .optional()
+      .describe(
+        'Who runs the server that took or refused the mail, by the name of its MX host: google, microsoft, yahoo, apple, …; other. ' +
+          'Null where none was reached, or that is not known.',
+      ),
+  },
+  campaign: { campaign: z.string().optional().describe('The value of the tag named `campaign`.') },
+  bounce_category: { bounce_category: z.string().optional().describe('Why, as in `email.bounced`; nothing but bounces is counted by it.') },
+} satisfies Record<Dimension, z.ZodRawShape>
+
+const metricsAnswer = z
+  .object({
+    object: z.literal('metrics'),
+    start_date: timeAnswer,
+    end_date: timeAnswer,
+    granularity: z.enum(granularities),
+    metrics: z.array(z.enum(metrics)),
+    dimensions: z.array(z.enum(dimensions)),
+    totals: z.object(values).meta({ id: 'MetricsTotals' }),
+    data: z
+      .array(
+        z
+          .object({
+            ...rowNames.period,
+            ...rowNames.domain,
+            ...rowNames.tag,
+            ...rowNames.template,
+            ...rowNames.provider,
+            ...rowNames.campaign,
+            ...rowNames.bounce_category,
+            ...values,
+          })
+          .meta({ id: 'MetricsRow' }),
+      )
+      .optional()
+      .describe('There if dimensions are asked for.'),
+  })
+  .meta({ id: 'Metrics' })
+
+/** `/api/analytics`. Its second path must stand before `/api/emails/{id}`. */
+export const analyticsOperations = (parts: AnalyticsParts): Operation[] => [
+  operation({
+    id: 'analytics.read',
+    method: 'GET',
+    path: '/api/analytics',
+    aliases: ['/api/emails/metrics'],
+    tag: 'Analytics',
+    summary: 'Count what became of mail',
+    description:
+      'Live mail, by recipient, at the time at which something happened to it, to the quarter of an hour. ' +
+      'What sandbox keys send is not counted. `opened` and `clicked` count every hit; `bot_opened` and `bot_clicked` are those of them ' +
+      'that machines made, also where that turned out later. `unique_opened` are the recipients of whom a person opened or clicked, ' +
+      '`unique_clicked` those of whom one clicked. Rates leave machines out.',
+    permission: 'read_access',
+    query,
+    csv: ({ dimensions: by, metrics: wanted, totals, data }: z.input<typeof metricsAnswer>) => ({
+      name: 'analytics',
+      columns: [...by.flatMap((dimension) => Object.keys(rowNames[dimension])), ...wanted],
+      rows: data ?? [totals],
+    }),
+    answers: [{ status: 200, description: 'The counts.', schema: metricsAnswer }],
+    handle: async (ctx, { query: asked }) => {
+      const { accountId } = ctx.state.submitter
+      const now = parts.clock.now()
+      const by = asked.dimensions ?? []
+      const request = reportRequest(accountId, asked, { dimensions: by, now })
+      await parts.rollup.catchUp()
+      const report = await readReport(parts.db, { name: 'rollup', columns: countedMetrics }, request)
+      if (!report) throw tooManyRows()
+      const wanted = asked.metrics ?? [...metrics]
+      const domains = by.includes('domain') ? await namesOf(parts.db, 'domain', accountId) : none
+      const templates = by.includes('template') ? await namesOf(parts.db, 'template', accountId) : none
+      const data = report.rows.map((row) => ({ ...rowName(row, by, { domains, templates }), ...chosen(row.counts, wanted) }))
+      return {
+        object: 'metrics' as const,
+        ...timesOf(request, asked, now),
+        granularity: request.granularity,
+        metrics: wanted,
+        dimensions: [...by],
+        totals: chosen(report.totals, wanted),
+        ...(by.length === 0 ? {} : { data }),
+      }
+    },
+  }),
+  latencyOperation(parts),
+  linksOperation(parts),
+]
+
+const none: ReadonlyMap<string, string> = new Map()
+
+function chosen(counts: readonly number[], wanted: readonly Metric[]): Partial<Record<Metric, number>> {
+  const all = metricsOf(Object.fromEntries(countedMetrics.map((name, place) => [name, counts[place] ?? 0])) as Counts)
+  return Object.fromEntries(wanted.map((name) => [name, all[name]]))
+}
+
+interface Names {
+  domains: ReadonlyMap<string, string>
+  templates: ReadonlyMap<string, string>
+}
+
+/** What a row of a report is about. */
+function rowName({ period, domainId, value }: ReportRow, by: readonly Dimension[], { domains, templates }: Names) {
+  const dimension = valueDimensions.find((each) => by.includes(each))
+  return {
+    ...(period === null ? {} : { period }),
+    ...(domainId === null ? {} : { domain_id: domainId === '' ? null : domainId, domain_name: domains.get(domainId) ?? null }),
+    ...(dimension === 'template' ? { template_id: value ?? '', template_name: templates.get(value ?? '') ?? null } : {}),
+    ...(dimension === 'provider' ? { provider: value === '' ? null : value } : {}),
+    ...(dimension === 'tag' || dimension === 'campaign' || dimension === 'bounce_category' ? { [dimension]: value ?? '' } : {}),
+  }
+}

@@ -1,0 +1,164 @@
+import { z } from 'zod'
+import type { DomainObject } from '../../sending-domain/domain-object.ts'
+import type { Domain } from '../../sending-domain/domain.ts'
+import type { SendingDomains } from '../../sending-domain/sending-domains.ts'
+import type { ApiContext } from '../api-state.ts'
+import { listOperation } from '../list-operation.ts'
+import { type Operation, operation } from '../operation.ts'
+import { pageFrom } from '../page.ts'
+import { domainChanges, domainReference, domainSchema, newDomain, rotation } from './domain-schema.ts'
+
+interface DomainOperationsParts {
+  sendingDomains: SendingDomains
+}
+
+/** `/api/domains` */
+export function domainOperations(parts: DomainOperationsParts): Operation[] {
+  return [...resourceOperations(parts), ...checkOperations(parts)]
+}
+
+const tag = 'Domains'
+const path = '/api/domains/{idOrName}'
+
+function resourceOperations(parts: DomainOperationsParts): Operation[] {
+  return [
+    operation({
+      id: 'domains.create',
+      method: 'POST',
+      path: '/api/domains',
+      tag,
+      summary: 'Add a domain to send from',
+      description: 'Publish the `records` of the answer in the DNS of the domain, then ask for its verification.',
+      permission: 'full_access',
+      body: { schema: newDomain, example: { name: 'example.com' } },
+      answers: [{ status: 201, description: 'The domain with the DNS records to publish.', schema: domainSchema }],
+      refuses: ['domain_exists'],
+      handle: async (ctx, { body }) => {
+        const domain = await parts.sendingDomains.add(ctx.state.submitter.accountId, body.name, {
+          returnPathLabel: body.custom_return_path,
+          ...settingsIn(body),
+          ...keyWishesIn(body),
+        })
+        return objectOf(parts, domain)
+      },
+    }),
+    listOperation({
+      id: 'domains.list',
+      path: '/api/domains',
+      tag,
+      summary: 'List domains',
+      permission: 'read_access',
+      of: { schema: domainSchema, answer: (domain: Domain) => objectOf(parts, domain) },
+      answer: 'A page of domains, the newest first.',
+      rows: (ctx, page) => pageFrom(parts.sendingDomains.list(ctx.state.submitter.accountId), page),
+    }),
+    operation({
+      id: 'domains.get',
+      method: 'GET',
+      path,
+      tag,
+      summary: 'Retrieve a domain',
+      permission: 'read_access',
+      answers: [{ status: 200, description: 'The domain.', schema: domainSchema }],
+      handle: (ctx) => objectOf(parts, domainIn(ctx, parts)),
+    }),
+    operation({
+      id: 'domains.update',
+      method: 'PATCH',
+      path,
+      tag,
+      summary: 'Change the settings of a domain',
+      permission: 'full_access',
+      body: { schema: domainChanges, example: { tls: 'enforced' } },
+      answers: [{ status: 200, description: 'It is changed.', schema: domainReference }],
+      handle: async (ctx, { body }) => {
+        const { id } = await parts.sendingDomains.update(domainIn(ctx, parts).id, settingsIn(body))
+        return { object: 'domain' as const, id }
+      },
+    }),
+    operation({
+      id: 'domains.delete',
+      method: 'DELETE',
+      path,
+      tag,
+      summary: 'Remove a domain',
+      description:
+        'Nothing more is accepted from it, and API keys that are limited to it no longer send. Mail that was accepted ' +
+        'before is still delivered, signed with its keys: leave its DNS records in place until then.',
+      permission: 'full_access',
+      answers: [{ status: 200, description: 'It is removed.', schema: domainReference.extend({ deleted: z.literal(true) }) }],
+      handle: async (ctx) => {
+        const { id } = domainIn(ctx, parts)
+        await parts.sendingDomains.remove(id)
+        return { object: 'domain' as const, id, deleted: true as const }
+      },
+    }),
+  ]
+}
+
+function checkOperations(parts: DomainOperationsParts): Operation[] {
+  return [
+    operation({
+      id: 'domains.verify',
+      method: 'POST',
+      path: `${path}/verify`,
+      tag,
+      summary: 'Look for the DNS records of a domain',
+      description: 'The check goes on behind the answer; retrieve the domain to see what was found. Once in ten seconds.',
+      permission: 'full_access',
+      body: { schema: z.object({}), optional: true },
+      answers: [{ status: 200, description: 'The check has begun.', schema: domainReference }],
+      handle: async (ctx) => {
+        const { id } = domainIn(ctx, parts)
+        await parts.sendingDomains.beginVerification(id)
+        return { object: 'domain' as const, id }
+      },
+    }),
+    operation({
+      id: 'domains.rotate_dkim',
+      method: 'POST',
+      path: `${path}/dkim/rotate`,
+      tag,
+      summary: 'Make new DKIM keys',
+      description:
+        'The records of the new keys are among those of the answer. Publish them: mail is signed with the new keys once ' +
+        'they have been seen. The records of the old ones must stay until their `keep_until`.',
+      permission: 'full_access',
+      body: { schema: rotation, optional: true, example: { dkim_selector: 's2027' } },
+      answers: [{ status: 200, description: 'The domain with the records of old and new keys.', schema: domainSchema }],
+      refuses: ['rotation_in_progress'],
+      handle: async (ctx, { body }) => {
+        const wanted = { ...keyWishesIn(body), force: body.force ?? false }
+        return objectOf(parts, await parts.sendingDomains.rotateKeys(domainIn(ctx, parts).id, wanted))
+      },
+    }),
+  ]
+}
+
+/** Of the caller's own account; of anybody else's as if it did not exist. */
+export const domainIn = (ctx: ApiContext, { sendingDomains }: DomainOperationsParts): Domain =>
+  sendingDomains.get(ctx.state.submitter.accountId, ctx.params['idOrName'] ?? '')
+
+const objectOf = ({ sendingDomains }: DomainOperationsParts, domain: Domain): DomainObject => sendingDomains.toObject(domain)
+
+type Settings = Pick<
+  z.output<typeof newDomain>,
+  'tls' | 'subdomains' | 'open_tracking' | 'click_tracking' | 'tracking_subdomain' | 'app_links'
+>
+const settingsIn = ({ tls, subdomains, app_links: appLinks, ...tracking }: Settings) => ({
+  tls: tls ?? undefined,
+  subdomains: subdomains ?? undefined,
+  openTracking: tracking.open_tracking ?? undefined,
+  clickTracking: tracking.click_tracking ?? undefined,
+  trackingSubdomain: tracking.tracking_subdomain,
+  appLinks: appLinks ? jsonByFile(appLinks) : undefined,
+})
+
+/** A file that is null is none. */
+const jsonByFile = (files: Record<string, unknown>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(files).flatMap(([file, value]) => (value === null || value === undefined ? [] : [[file, JSON.stringify(value)]])),
+  )
+
+type OwnKey = Pick<z.output<typeof newDomain>, 'dkim_selector' | 'dkim_private_key'>
+const keyWishesIn = ({ dkim_selector: dkimSelector, dkim_private_key: dkimPrivateKey }: OwnKey) => ({ dkimSelector, dkimPrivateKey })

@@ -1,0 +1,132 @@
+import type { Clock } from '../../clock.ts'
+import { findDomainReport, listDomainReports, type DomainReportRow, type ReportPeriod } from '../../domain-report/domain-report-list.ts'
+import { readDmarcRows, readTlsRows } from '../../domain-report/domain-report-rows.ts'
+import { readDmarcSummary, readTlsSummary } from '../../domain-report/domain-report-summary.ts'
+import { SternaError } from '../../errors.ts'
+import type { SendingDomains } from '../../sending-domain/sending-domains.ts'
+import type { Database } from '../../store/database.ts'
+import type { ApiContext } from '../api-state.ts'
+import { type Operation, operation } from '../operation.ts'
+import { listBody, listOf, pageOf } from '../page.ts'
+import { domainIn } from './domain-operations.ts'
+import {
+  dmarcSummaryAnswer,
+  dmarcRow,
+  domainReport,
+  domainReportRow,
+  tlsRow,
+  tlsSummaryAnswer,
+  periodParameters,
+  reportParameters,
+  rowParameters,
+} from './domain-report-resource.ts'
+import { dmarcSummaryObject, tlsSummaryObject } from './domain-report-summary-answers.ts'
+
+export interface DomainReportParts {
+  db: Database
+  clock: Clock
+  sendingDomains: SendingDomains
+  /** Those that this server's mail leaves from; none where that is not known. */
+  ownAddresses(): Promise<string[]>
+}
+
+const path = '/api/domains/{idOrName}'
+const tag = 'Domains'
+const standardPeriodMs = 30 * 86_400_000
+
+/** What receivers report about a domain. */
+export const domainReportOperations = (parts: DomainReportParts): Operation[] => [
+  operation({
+    id: 'domains.reports',
+    method: 'GET',
+    path: `${path}/reports`,
+    tag,
+    summary: 'List what was reported about a domain',
+    description:
+      'DMARC aggregate reports and TLS reports that receivers sent to this server. Anybody can send one, so they are for ' +
+      'information only. Of a domain that is not verified none are shown.',
+    permission: 'read_access',
+    query: reportParameters,
+    answers: [{ status: 200, description: 'A page of reports, the newest first.', schema: listOf(domainReport.schema) }],
+    handle: async (ctx, { query }) => {
+      const { kind, since, until, ...asked } = query
+      const page = pageOf(asked)
+      return listBody(await listDomainReports(parts.db, domainIn(ctx, parts), { kind, since, until }, page), page, domainReport.answer)
+    },
+  }),
+  operation({
+    id: 'domains.report',
+    method: 'GET',
+    path: `${path}/reports/{id}`,
+    tag,
+    summary: 'Read one report about a domain',
+    permission: 'read_access',
+    answers: [{ status: 200, description: 'The report, without its rows.', schema: domainReport.schema }],
+    handle: async (ctx) => domainReport.answer(await reportIn(ctx, parts)),
+  }),
+  operation({
+    id: 'domains.report_rows',
+    method: 'GET',
+    path: `${path}/reports/{id}/rows`,
+    tag,
+    summary: 'List the rows of a report about a domain',
+    description: 'Of a DMARC report what became of the messages from each address, of a TLS report the results of sessions.',
+    permission: 'read_access',
+    query: rowParameters,
+    answers: [{ status: 200, description: 'A page of rows.', schema: listOf(domainReportRow) }],
+    handle: async (ctx, { query }) => {
+      const page = pageOf(query)
+      const { id, kind } = await reportIn(ctx, parts)
+      if (kind === 'dmarc') return listBody(await readDmarcRows(parts.db, id, page), page, dmarcRow.answer)
+      return listBody(await readTlsRows(parts.db, id, page), page, tlsRow.answer)
+    },
+  }),
+  operation({
+    id: 'domains.dmarc',
+    method: 'GET',
+    path: `${path}/dmarc`,
+    tag,
+    summary: 'Read what receivers report about the mail of a domain',
+    description: 'Sums of the DMARC reports of a period, and whether the domain is ready for a stricter policy.',
+    permission: 'read_access',
+    query: periodParameters,
+    answers: [{ status: 200, description: 'The summary.', schema: dmarcSummaryAnswer }],
+    handle: async (ctx, { query }) => {
+      const domain = domainIn(ctx, parts)
+      const period = periodOf(query, parts.clock.now())
+      const [summary, ownAddresses] = await Promise.all([readDmarcSummary(parts.db, domain, period), parts.ownAddresses()])
+      return dmarcSummaryObject(domain, period, summary, { ownAddresses, firstRecord: parts.sendingDomains.firstDmarcRecord(domain) })
+    },
+  }),
+  operation({
+    id: 'domains.tls',
+    method: 'GET',
+    path: `${path}/tls`,
+    tag,
+    summary: 'Read what senders report about TLS with the hosts of a domain',
+    description: 'Sums of the TLS reports (RFC 8460) of a period, about mail to the domain and to its return path.',
+    permission: 'read_access',
+    query: periodParameters,
+    answers: [{ status: 200, description: 'The summary.', schema: tlsSummaryAnswer }],
+    handle: async (ctx, { query }) => {
+      const domain = domainIn(ctx, parts)
+      const period = periodOf(query, parts.clock.now())
+      return tlsSummaryObject(domain, period, await readTlsSummary(parts.db, domain, period), parts.sendingDomains.tlsReportRecord(domain))
+    },
+  }),
+]
+
+/** @throws SternaError `not_found` where the domain's account sees no such report */
+async function reportIn(ctx: ApiContext, parts: DomainReportParts): Promise<DomainReportRow> {
+  const report = await findDomainReport(parts.db, domainIn(ctx, parts), ctx.params['id'] ?? '')
+  if (!report) throw new SternaError('not_found', 'There is no such report.')
+  return report
+}
+
+/** @throws SternaError `invalid_parameter` */
+function periodOf({ since, until }: { since: number | null; until: number | null }, now: number): ReportPeriod {
+  const end = until ?? now
+  const period = { since: since ?? end - standardPeriodMs, until: end }
+  if (period.since < period.until) return period
+  throw new SternaError('invalid_parameter', 'The parameter since must be before until.')
+}

@@ -1,0 +1,175 @@
+import { z } from 'zod'
+import { adviceSteps, sourceOrigins, type SourceOrigin } from '../../domain-report/dmarc-advice.ts'
+import type { DomainReportRow } from '../../domain-report/domain-report-list.ts'
+import type { DmarcRowRow, TlsRowRow } from '../../domain-report/domain-report-rows.ts'
+import { mostLines, type ReporterLine, type SourceLine, type TlsSummary } from '../../domain-report/domain-report-summary.ts'
+import { dmarcPolicies, domainReportKinds, mostRows } from '../../domain-report/domain-report.ts'
+import { isoTime } from '../../iso-time.ts'
+import { pageParameters } from '../page.ts'
+import { choiceParameter, numberParameter, timeParameter } from '../query.ts'
+import { flag, resource, time } from '../resource.ts'
+import { timeAnswer } from '../time-field.ts'
+
+export const periodParameters = {
+  since: timeParameter.meta({ description: 'A time or a date: reports that end later; 30 days ago if not given.' }),
+  until: timeParameter.meta({ description: 'A time or a date: reports that begin earlier; now if not given.' }),
+}
+
+export const reportParameters = {
+  ...pageParameters,
+  kind: choiceParameter(domainReportKinds),
+  since: timeParameter.meta({ description: 'A time or a date: reports that end later.' }),
+  until: timeParameter.meta({ description: 'A time or a date: reports that begin earlier.' }),
+}
+
+export const domainReport = resource<DomainReportRow>('DomainReport')({
+  object: 'domain_report',
+  id: z.string(),
+  kind: z.enum(domainReportKinds),
+  domain: z.string().describe('What is reported about: the domain, or its return path.'),
+  reporter: z.string().describe('Who reports, as they call themselves: nobody has proved it.'),
+  contact: z.string().nullable(),
+  report_id: z.string().describe("The reporter's own id."),
+  start_date: [timeAnswer, (row) => isoTime(row.begin_at)],
+  end_date: [timeAnswer, (row) => isoTime(row.end_at)],
+  received_at: time(),
+  policy: z.enum(dmarcPolicies).nullable().describe('Of a DMARC report: the policy that the reporter found.'),
+  total: z.int().describe('Messages of a DMARC report, sessions of a TLS report.'),
+  failed: z.int().describe('Those of them that did not pass.'),
+  rows_left_out: z.int().describe('What the report had beyond the rows that are kept; the totals count it.'),
+  reverse_path: z.string().nullable().describe('Of the mail that brought it; not proved.'),
+  remote_address: z.string().describe('Of the host that handed that mail over.'),
+})
+
+/** Rows have places for ids: they are few, and stay in their order. */
+export const rowParameters = {
+  limit: pageParameters.limit,
+  after: numberParameter(0, mostRows).meta({ description: 'Continues behind the row with this `place`, the last one of the page before.' }),
+  before: numberParameter(0, mostRows).meta({ description: 'The page that ends before the row with this `place`.' }),
+}
+
+const place = z.int().describe('Which row it is, from 0 on.')
+
+const authResults = {
+  dkim: z.string().describe('What was verified: result, domain and selector of each signature.'),
+  spf: z.string().describe('The result and the domain.'),
+}
+
+const policyType = z.string().describe('`sts`, `tlsa`, `no-policy-found` …')
+const resultType = z
+  .string()
+  .describe('`success`, or what went wrong in the words of RFC 8460 4.3; `unspecified` where the report does not say.')
+
+export const dmarcRow = resource<DmarcRowRow>('DmarcRow')({
+  object: 'dmarc_row',
+  place,
+  ip_address: [z.string().describe('Where the messages came from.'), 'source_ip'],
+  messages: z.int(),
+  disposition: z.enum(dmarcPolicies).describe('What the receiver did with them.'),
+  dkim_aligned: flag('DKIM passed for a domain that is aligned with the one of the From field.'),
+  spf_aligned: flag('So did SPF.'),
+  overrides: [
+    z.array(z.string()).describe('Why the receiver did otherwise than the policy asks for: `forwarded`, `mailing_list` …'),
+    ({ overrides }) => (overrides === '' ? [] : overrides.split(', ')),
+  ],
+  header_from: z.string().describe('The domain of the From field.'),
+  envelope_from: z.string().nullable(),
+  ...authResults,
+  signed_here: flag('A signature, good or broken, has a selector of this server.'),
+})
+
+export const tlsRow = resource<TlsRowRow>('TlsRow')({
+  object: 'tls_row',
+  place,
+  policy_type: policyType,
+  result_type: resultType,
+  sessions: z.int(),
+  sending_mta: z.string().nullable(),
+  receiving_mx: z.string().nullable(),
+  receiving_ip: z.string().nullable(),
+  reason: z.string().nullable(),
+})
+
+export const domainReportRow = z.discriminatedUnion('object', [dmarcRow.schema, tlsRow.schema])
+
+const textRecord = z.object({ name: z.string(), type: z.literal('TXT'), value: z.string() }).meta({ id: 'TextRecord' })
+
+export const domainReporter = resource<ReporterLine>('DomainReporter')({
+  name: [z.string(), 'reporter'],
+  reports: z.int(),
+  total: z.int(),
+  failed: z.int(),
+})
+const reporters = z.array(domainReporter.schema).describe('Who reported, as they call themselves.')
+
+const frame = {
+  domain_id: z.string(),
+  domain: z.string(),
+  start_date: timeAnswer,
+  end_date: timeAnswer,
+  reports: z.int(),
+}
+
+export const dmarcSource = resource<SourceLine & { origin: SourceOrigin }>('DmarcSource')({
+  ip_address: [z.string(), 'source_ip'],
+  origin: z
+    .enum(sourceOrigins)
+    .describe(
+      '`ours`: an address of this server; `forwarder`: it passes on mail that was signed here; `other`: its mail bears no mark of this server.',
+    ),
+  messages: z.int(),
+  failed: z.int().describe('Passed DMARC neither by DKIM nor by SPF.'),
+  dkim_aligned: z.int(),
+  spf_aligned: z.int(),
+  quarantined: z.int(),
+  rejected: z.int(),
+  header_from: z.string().describe('The domain of the From field, of a message that failed if there is one; so are `dkim` and `spf`.'),
+  ...authResults,
+})
+
+const advice = z
+  .object({
+    step: z.enum(adviceSteps).describe('`tighten`: the domain is ready for a stricter policy; `keep`: there is none.'),
+    policy: z.enum(dmarcPolicies).nullable().describe('The policy to publish next.'),
+    record: textRecord
+      .nullable()
+      .describe('The record to publish for it; null where nothing is to change, or the policy is that of the domain above.'),
+    reasons: z.array(z.string()),
+    fix: z.array(z.string()).describe('Addresses of the sources to look at first.'),
+  })
+  .meta({ id: 'DmarcAdvice' })
+
+export const dmarcSummaryAnswer = z
+  .object({
+    object: z.literal('dmarc_summary'),
+    ...frame,
+    policy: z.enum(dmarcPolicies).nullable().describe('As it is published; null where no policy was found.'),
+    record: z.string().nullable().describe('The record at the name of the domain, as the last check found it.'),
+    messages: z.int(),
+    passed: z.int(),
+    pass_rate: z.number(),
+    reporters,
+    sources: z.array(dmarcSource.schema).describe(`The ${mostLines} with the most failures, and then those with the most messages.`),
+    advice,
+  })
+  .meta({ id: 'DmarcSummary' })
+
+export const tlsResult = resource<TlsSummary['lines'][number]>('TlsResult')({
+  policy_type: policyType,
+  result_type: resultType,
+  receiving_mx: z.string().nullable(),
+  sessions: z.int(),
+})
+
+export const tlsSummaryAnswer = z
+  .object({
+    object: z.literal('tls_summary'),
+    ...frame,
+    sessions: z.int(),
+    failed: z.int(),
+    success_rate: z.number(),
+    reporters,
+    results: z.array(tlsResult.schema).describe('Failures first.'),
+    record: textRecord.nullable().describe('What has such reports sent to this server; null where it takes none.'),
+  })
+  .meta({ id: 'TlsSummary' })

@@ -1,0 +1,90 @@
+import { adviseDmarc, type DmarcAdvice } from '../../domain-report/dmarc-advice.ts'
+import { withPolicy } from '../../domain-report/dmarc-record.ts'
+import type { ReportPeriod } from '../../domain-report/domain-report-list.ts'
+import type { DmarcSummary, ReportTotals, TlsSummary } from '../../domain-report/domain-report-summary.ts'
+import { observeDomain, originOf, type PublishedPolicy } from '../../domain-report/observe-domain.ts'
+import { isoTime } from '../../iso-time.ts'
+import type { Domain } from '../../sending-domain/domain.ts'
+import { dmarcSource, domainReporter, tlsResult } from './domain-report-resource.ts'
+
+/** A record for the domain's owner to publish. */
+interface TextRecord {
+  name: string
+  type: 'TXT'
+  value: string
+}
+
+/**
+ * @param ownAddresses those that this server's mail leaves from
+ * @param firstRecord the DMARC record of a domain that has none yet
+ */
+export function dmarcSummaryObject(
+  domain: Domain,
+  period: ReportPeriod,
+  summary: DmarcSummary,
+  { ownAddresses, firstRecord }: { ownAddresses: string[]; firstRecord: string },
+) {
+  const observation = observeDomain(domain, summary, ownAddresses)
+  const { published } = observation
+  const { total, failed } = summary.totals
+  const own = new Set(ownAddresses)
+  const recordOf = (value: string): TextRecord => ({ name: `_dmarc.${domain.name}`, type: 'TXT', value })
+  const advice = adviseDmarc(observation)
+  const text = textFor(advice, published, firstRecord)
+  return {
+    object: 'dmarc_summary' as const,
+    ...frameOf(domain, period, summary.totals),
+    policy: published?.policy ?? null,
+    record: published?.text ?? null,
+    messages: total,
+    passed: total - failed,
+    pass_rate: rateOf(total - failed, total),
+    reporters: summary.reporters.map(domainReporter.answer),
+    sources: summary.lines.map((line) => dmarcSource.answer({ ...line, origin: originOf(line, own) })),
+    advice: {
+      step: advice.step,
+      policy: advice.policy,
+      record: text === null ? null : recordOf(text),
+      reasons: advice.reasons,
+      fix: advice.fix.map(({ sourceIp }) => sourceIp),
+    },
+  }
+}
+
+/** The record with the policy that is advised; null where none is, or it has to change at the domain above. */
+function textFor({ policy }: DmarcAdvice, published: PublishedPolicy | null, firstRecord: string): string | null {
+  if (policy === null) return null
+  if (published === null) return firstRecord
+  return published.text === null ? null : withPolicy(published.text, policy)
+}
+
+/** @param record what has such reports sent to this server */
+export function tlsSummaryObject(
+  domain: Domain,
+  period: ReportPeriod,
+  { totals, reporters, lines }: TlsSummary,
+  record: TextRecord | null,
+) {
+  const { total, failed } = totals
+  return {
+    object: 'tls_summary' as const,
+    ...frameOf(domain, period, totals),
+    sessions: total,
+    failed,
+    success_rate: rateOf(total - failed, total),
+    reporters: reporters.map(domainReporter.answer),
+    results: lines.map(tlsResult.answer),
+    record,
+  }
+}
+
+const frameOf = ({ id, name }: Domain, { since, until }: ReportPeriod, { reports }: ReportTotals) => ({
+  domain_id: id,
+  domain: name,
+  start_date: isoTime(since),
+  end_date: isoTime(until),
+  reports,
+})
+
+/** To four places; 0 of nothing. */
+const rateOf = (part: number, whole: number): number => (whole === 0 ? 0 : Math.round((part / whole) * 10_000) / 10_000)

@@ -1,0 +1,121 @@
+import { SternaError } from '../../errors.ts'
+import type { MessageParser, ParsedAttachment } from '../../message/message-parser.ts'
+import type { MessageReader, MessageRow } from '../../message/message-reader.ts'
+import type { ApiContext } from '../api-state.ts'
+import { operation, type Operation } from '../operation.ts'
+import { listOf } from '../page.ts'
+import { findMessage } from './email-reading-operations.ts'
+import { attachmentAnswer } from './email-resource.ts'
+
+export interface EmailAttachmentParts {
+  messages: MessageReader
+  messageParser: MessageParser
+  /** Where this server is reached from outside, without a final slash. */
+  baseUrl: string
+}
+
+/** The files in an email, read out of the stored message in the parser's process. */
+export const emailAttachmentOperations = (parts: EmailAttachmentParts): Operation[] => [
+  operation({
+    id: 'emails.attachments',
+    method: 'GET',
+    path: '/api/emails/{id}/attachments',
+    tag: 'Emails',
+    summary: 'List the attachments of an email',
+    description: 'All of them, in the order in which they stand in the message; none once the content is no longer kept.',
+    permission: 'read_access',
+    answers: [{ status: 200, description: 'The attachments.', schema: listOf(attachmentAnswer) }],
+    refuses: ['invalid_message'],
+    handle: async (ctx) => {
+      const message = await findMessage(ctx, parts.messages)
+      const attachments = await attachmentsOf(message, parts)
+      return {
+        object: 'list' as const,
+        has_more: false,
+        data: attachments.map((attachment, place) => attachmentObject(attachment, { message, place }, parts)),
+      }
+    },
+  }),
+  operation({
+    id: 'emails.attachment',
+    method: 'GET',
+    path: '/api/emails/{id}/attachments/{attachment_id}',
+    tag: 'Emails',
+    summary: 'Read about an attachment',
+    permission: 'read_access',
+    answers: [{ status: 200, description: 'The attachment without its content.', schema: attachmentAnswer }],
+    refuses: ['invalid_message'],
+    handle: async (ctx) => {
+      const message = await findMessage(ctx, parts.messages)
+      const place = placeOf(ctx)
+      const attachment = (await attachmentsOf(message, parts))[place]
+      if (!attachment) throw noAttachment()
+      return attachmentObject(attachment, { message, place }, parts)
+    },
+  }),
+  operation({
+    id: 'emails.attachment_content',
+    method: 'GET',
+    path: '/api/emails/{id}/attachments/{attachment_id}/content',
+    tag: 'Emails',
+    summary: 'Download an attachment',
+    permission: 'read_access',
+    answers: [
+      {
+        status: 200,
+        description: 'The content, as a file to be kept and not to be shown.',
+        schema: null,
+        mediaType: 'application/octet-stream',
+      },
+    ],
+    refuses: ['invalid_message'],
+    handle: async (ctx) => {
+      const { id } = await findMessage(ctx, parts.messages)
+      const place = placeOf(ctx)
+      const load = () => parts.messages.content(id)
+      const parsed = await parts.messageParser.parse(load)
+      const pieces = parsed?.attachments[place] ? await parts.messageParser.attachment(load, place) : null
+      if (pieces === null) throw noAttachment()
+      sendAsFile(ctx, parsed?.attachments[place]?.filename ?? null)
+      return Buffer.concat(pieces)
+    },
+  }),
+]
+
+async function attachmentsOf({ id }: MessageRow, { messages, messageParser }: EmailAttachmentParts): Promise<ParsedAttachment[]> {
+  return (await messageParser.parse(() => messages.content(id)))?.attachments ?? []
+}
+
+const attachmentObject = (
+  attachment: ParsedAttachment,
+  { message, place }: { message: MessageRow; place: number },
+  { baseUrl }: EmailAttachmentParts,
+) => ({
+  object: 'attachment' as const,
+  id: String(place + 1),
+  filename: attachment.filename,
+  content_type: attachment.contentType,
+  content_disposition: attachment.disposition,
+  content_id: attachment.contentId,
+  size: attachment.size,
+  download_url: `${baseUrl}/api/emails/${message.id}/attachments/${place + 1}/content`,
+})
+
+/** Attachments are named by their places, from 1: a stored message does not change. */
+function placeOf(ctx: ApiContext): number {
+  const id = ctx.params.attachment_id ?? ''
+  if (!/^[1-9]\d{0,3}$/.test(id)) throw noAttachment()
+  return Number(id) - 1
+}
+
+/** Whatever it is, no browser shows or runs it in our name. */
+function sendAsFile(ctx: ApiContext, filename: string | null): void {
+  const name = filename ?? 'attachment'
+  // Clients read bytes above 127 in many ways; those that know RFC 6266 take the name that is encoded beside it.
+  ctx.attachment(name, { fallback: name.replace(/[^\x20-\x7e]/g, '?') })
+  ctx.type = 'application/octet-stream'
+  ctx.set('X-Content-Type-Options', 'nosniff')
+  ctx.set('Content-Security-Policy', "default-src 'none'; sandbox")
+}
+
+const noAttachment = (): SternaError => new SternaError('not_found', 'This email has no such attachment, or its content is no longer kept.')

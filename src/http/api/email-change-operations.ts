@@ -1,0 +1,121 @@
+import { createHash } from 'node:crypto'
+import { z } from 'zod'
+import type { Clock } from '../../clock.ts'
+import { SternaError } from '../../errors.ts'
+import type { MessageReader, MessageRow } from '../../message/message-reader.ts'
+import { parseScheduledAt } from '../../message/send-options.ts'
+import type { Idempotency } from '../../message/submission.ts'
+import type { WaitingMail } from '../../queue/waiting-mail.ts'
+import { accountSuspended } from '../../submission/authorise.ts'
+import type { Resend } from '../../submission/resend-failed.ts'
+import type { ApiContext } from '../api-state.ts'
+import { operation, type Operation } from '../operation.ts'
+import { refusal } from '../validate.ts'
+import { findMessage } from './email-reading-operations.ts'
+import { changedEmailAnswer, sentEmail } from './email-resource.ts'
+import { idempotencyKeyOf, marked, sendingRefusals, submitterOf } from './email-sending-operations.ts'
+
+export interface EmailChangeParts {
+  clock: Clock
+  messages: MessageReader
+  waitingMail: WaitingMail
+  resend: Resend
+  isSuspended(accountId: string): boolean
+}
+
+const rescheduleRequest = z.object({
+  scheduled_at: z.string().max(64).describe('ISO 8601 with a time zone, at most 30 days ahead; a time gone by sends the email at once.'),
+})
+
+/** What can be done with an email under `/api/emails` once it was taken. */
+export const emailChangeOperations = (parts: EmailChangeParts): Operation[] => [
+  operation({
+    id: 'emails.update',
+    method: 'PATCH',
+    path: '/api/emails/{id}',
+    tag: 'Emails',
+    summary: 'Move a scheduled email to another time',
+    permission: 'sending_access',
+    sandbox: true,
+    body: { schema: rescheduleRequest, example: { scheduled_at: '2026-12-01T08:00:00Z' } },
+    answers: [{ status: 200, description: 'The email has the new time.', schema: changedEmailAnswer }],
+    refuses: ['invalid_state', 'account_suspended'],
+    handle: async (ctx, { body }) => {
+      const { id } = await findOwnMessage(ctx, parts.messages)
+      // A time gone by would send it.
+      if (parts.isSuspended(ctx.state.submitter.accountId)) throw accountSuspended()
+      await parts.waitingMail.reschedule(id, scheduleOf(body.scheduled_at, parts.clock.now()))
+      return { object: 'email' as const, id }
+    },
+  }),
+  operation({
+    id: 'emails.cancel',
+    method: 'POST',
+    path: '/api/emails/{id}/cancel',
+    tag: 'Emails',
+    summary: 'Cancel an email',
+    description:
+      'While it is scheduled, or while it is queued for all of its recipients and none of them is being sent to. One that is canceled already stays so.',
+    permission: 'sending_access',
+    sandbox: true,
+    answers: [{ status: 200, description: 'The email is canceled for all of its recipients.', schema: changedEmailAnswer }],
+    refuses: ['invalid_state'],
+    handle: async (ctx) => {
+      const { id, subject } = await findOwnMessage(ctx, parts.messages)
+      const { accountId, sandbox } = ctx.state.submitter
+      await parts.waitingMail.cancel({ id, subject, accountId, sandbox })
+      return { object: 'email' as const, id }
+    },
+  }),
+  operation({
+    id: 'emails.resend',
+    method: 'POST',
+    path: '/api/emails/{id}/resend',
+    tag: 'Emails',
+    summary: 'Send an email again to those whom it did not reach',
+    description:
+      'Makes a new email of the stored content, for the recipients that bounced, failed or were suppressed. Those who are on the suppression list still are left out again. An `Idempotency-Key` counts as for sending.',
+    permission: 'sending_access',
+    sandbox: true,
+    answers: [{ status: 200, description: 'The new email is queued.', schema: sentEmail.schema }],
+    refuses: ['invalid_state', ...sendingRefusals],
+    handle: async (ctx) => {
+      const idempotency = resendIdempotency(ctx)
+      const { id } = await findMessage(ctx, parts.messages)
+      return sentEmail.answer(marked(ctx, await parts.resend(id, { submitter: submitterOf(ctx), idempotency })))
+    },
+  }),
+]
+
+/**
+ * The message of the path; a key of one domain has no say in what another one sends.
+ * @throws SternaError `not_found`, `restricted_api_key`
+ */
+async function findOwnMessage(ctx: ApiContext, messages: MessageReader): Promise<MessageRow> {
+  const message = await findMessage(ctx, messages)
+  const { domainId, sandbox } = ctx.state.submitter
+  if (domainId === null || sandbox || message.domain_id === domainId) return message
+  throw new SternaError('restricted_api_key', 'This API key may not change what another domain sends.')
+}
+
+/** Null: at once. */
+function scheduleOf(text: string, now: number): number | null {
+  const at = parseScheduledAt(text, now)
+  if (at === null || typeof at === 'number') return at
+  throw refusal([{ field: 'scheduled_at', code: at.code, message: `The \`scheduled_at\` field is refused. ${at.fault}`, help: null }])
+}
+
+/** The request has no body: what it is about stands in its path. */
+function resendIdempotency(ctx: ApiContext): Idempotency | null {
+  const key = idempotencyKeyOf(ctx)
+  const operation = ctx.state.submitter.sandbox ? 'sandbox-resend' : 'resend'
+  return key === null
+    ? null
+    : {
+        operation,
+        key,
+        fingerprint: createHash('sha256')
+          .update(ctx.params.id ?? '')
+          .digest('hex'),
+      }
+}

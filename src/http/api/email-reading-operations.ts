@@ -1,0 +1,151 @@
+import { z } from 'zod'
+import { SternaError } from '../../errors.ts'
+import type { Log } from '../../log.ts'
+import { emailStatuses } from '../../message/email-status.ts'
+import type { MessageFilter } from '../../message/message-filter.ts'
+import type { MessageParser } from '../../message/message-parser.ts'
+import type { MessageReader, MessageRow } from '../../message/message-reader.ts'
+import { parseAddress } from '../../smtp/address.ts'
+import type { ApiContext } from '../api-state.ts'
+import { eventSchema } from '../event-schema.ts'
+import { listOperation } from '../list-operation.ts'
+import { operation, type Operation } from '../operation.ts'
+import { listBody, listOf, pageOf, pageParameters } from '../page.ts'
+import { choiceParameter, timeParameter } from '../query.ts'
+import { attemptResource, emailItem, emailResource, eventObject } from './email-resource.ts'
+
+export interface EmailReadingParts {
+  messages: MessageReader
+  messageParser: MessageParser
+  log: Log
+}
+
+const addressParameter = z.string().transform((text, ctx) => {
+  const parsed = parseAddress(text)
+  if (parsed.ok) return parsed.address
+  ctx.addIssue('must be an email address without a name')
+  return z.NEVER
+})
+
+/** `name`, or `name=value` as the header X-Tags has it. */
+const tagParameter = z
+  .string()
+  .regex(/^[A-Za-z0-9_-]{1,256}(?:=[A-Za-z0-9_-]{1,256})?$/, { error: 'must be the name of a tag, or name=value', abort: true })
+  .transform((text) => {
+    const [name = '', value = null] = text.split('=', 2)
+    return { name, value }
+  })
+
+const filterParameters = {
+  status: choiceParameter(emailStatuses),
+  to: addressParameter.meta({ description: 'The address of a recipient: of to, cc or bcc.' }),
+  from: addressParameter.meta({ description: 'The address in From.' }),
+  domain_id: z
+    .string()
+    .regex(/^dom_[0-9a-z]{26}$/, { error: 'must be the id of a domain' })
+    .meta({ description: 'The domain that signed it.' }),
+  tag: tagParameter.meta({ description: 'The name of a tag, or `name=value`.' }),
+  since: timeParameter.meta({ description: 'Accepted at or after this time, such as 2026-11-21T06:00:00Z or a date.' }),
+  until: timeParameter.meta({ description: 'Accepted before this time.' }),
+}
+
+/** What is told of emails under `/api/emails`. */
+export const emailReadingOperations = (parts: EmailReadingParts): Operation[] => [
+  operation({
+    id: 'emails.list',
+    method: 'GET',
+    path: '/api/emails',
+    tag: 'Emails',
+    summary: 'List emails',
+    permission: 'read_access',
+    query: { ...pageParameters, ...filterParameters },
+    answers: [{ status: 200, description: 'The emails, the newest first.', schema: listOf(emailItem.schema) }],
+    handle: async (ctx, { query }) => {
+      const { domain_id: domainId, limit, after, before, ...rest } = query
+      const page = pageOf({ limit, after, before })
+      const filter: MessageFilter = { domainId, ...rest }
+      const rows = await parts.messages.list(ctx.state.submitter, filter, page)
+      const related = await relatedTo(parts.messages, rows.slice(0, page.limit))
+      return listBody(rows, page, (row) => emailItem.answer({ message: row, ...related(row.id) }))
+    },
+  }),
+  operation({
+    id: 'emails.get',
+    method: 'GET',
+    path: '/api/emails/{id}',
+    tag: 'Emails',
+    summary: 'Read an email',
+    permission: 'read_access',
+    answers: [{ status: 200, description: 'The email, and what became of it for each recipient.', schema: emailResource.schema }],
+    handle: async (ctx) => {
+      const message = await findMessage(ctx, parts.messages)
+      const [related, bodies] = await Promise.all([relatedTo(parts.messages, [message]), bodiesOf(message.id, parts)])
+      return emailResource.answer({ message, ...related(message.id), bodies })
+    },
+  }),
+  listOperation({
+    id: 'emails.attempts',
+    path: '/api/emails/{id}/attempts',
+    tag: 'Emails',
+    summary: 'List the attempts to deliver an email',
+    description: 'Each with the SMTP dialogue, and with what it means in plain words.',
+    permission: 'read_access',
+    of: attemptResource,
+    answer: 'The attempts, the newest first.',
+    rows: async (ctx, page) => {
+      const { id } = await findMessage(ctx, parts.messages)
+      return parts.messages.attempts(id, page)
+    },
+  }),
+  listOperation({
+    id: 'emails.events',
+    path: '/api/emails/{id}/events',
+    tag: 'Emails',
+    summary: 'List the events of an email',
+    description: 'Those that webhooks receive, and those that only the log has.',
+    permission: 'read_access',
+    of: { schema: eventSchema, answer: eventObject },
+    answer: 'The events, the newest first.',
+    rows: async (ctx, page) => {
+      const { id } = await findMessage(ctx, parts.messages)
+      const [after, before] = await Promise.all([page.after, page.before].map((edge) => placeOf(edge, id, parts.messages)))
+      return parts.messages.events(id, { limit: page.limit, after: after ?? null, before: before ?? null })
+    },
+  }),
+]
+
+/**
+ * The email that the path names, as far as the caller may know of it.
+ * @throws SternaError `not_found`
+ */
+export async function findMessage(ctx: ApiContext, messages: MessageReader): Promise<MessageRow> {
+  const message = await messages.find(ctx.state.submitter, ctx.params.id ?? '')
+  if (!message) throw new SternaError('not_found', 'There is no email with this id.')
+  return message
+}
+
+/** What was sent is read out of the stored message: there is no second copy of it that could differ. */
+async function bodiesOf(messageId: string, { messages, messageParser, log }: EmailReadingParts) {
+  const none = { html: null, text: null }
+  const parsed = await messageParser
+    .parse(() => messages.content(messageId))
+    .catch((error: unknown) => {
+      log.warn({ messageId, error }, 'a stored message could not be read for the API')
+      return none
+    })
+  return parsed ?? none
+}
+
+async function placeOf(eventId: string | null, messageId: string, messages: MessageReader): Promise<number | null> {
+  if (eventId === null) return null
+  const seq = await messages.placeOfEvent(messageId, eventId)
+  if (seq === undefined) throw new SternaError('invalid_parameter', `This email has no event ${eventId}, or no longer.`)
+  return seq
+}
+
+async function relatedTo(messages: MessageReader, rows: MessageRow[]) {
+  const ids = rows.map(({ id }) => id)
+  const [recipients, newestEvents] = await Promise.all([messages.recipients(ids), messages.newestEvents(ids)])
+  const byMessage = Map.groupBy(recipients, (recipient) => recipient.message_id)
+  return (id: string) => ({ recipients: byMessage.get(id) ?? [], newestEvent: newestEvents.get(id) })
+}

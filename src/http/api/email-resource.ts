@@ -1,0 +1,205 @@
+import { z } from 'zod'
+import type { TlsUsed } from '../../delivery/attempt.ts'
+import { isoTime, isoTimeOrNull } from '../../iso-time.ts'
+import { deriveStatus, emailStatuses, lastEventOf, type NewestEvent } from '../../message/email-status.ts'
+import type { AttemptRow, EventRow, MessageRow, RecipientRow } from '../../message/message-reader.ts'
+import type { Tag } from '../../message/submission.ts'
+import { storedTracking } from '../../message/tracking-options.ts'
+import { recipientStates, type RecipientState } from '../../queue/recipient-state.ts'
+import type { AcceptedBatch } from '../../submission/accept-batch.ts'
+import type { Accepted } from '../../submission/admission.ts'
+import type { eventSchema } from '../event-schema.ts'
+import { referenceTo, resource, time, timeOrNull } from '../resource.ts'
+import { timeAnswer } from '../time-field.ts'
+import { explainAttempt, explanationOwners } from './explain-attempt.ts'
+
+const recipientType = z.enum(['to', 'cc', 'bcc'])
+const mailboxes = z.array(z.string()).describe('Each `a@b.example` or `Name <a@b.example>`.')
+
+const sentStatus = z.enum(['queued', 'scheduled', 'suppressed'])
+
+/** What a request to send is answered; a replay builds the same from what was kept. */
+export const sentEmail = resource<Accepted>('SentEmail')({
+  object: 'email',
+  id: [z.string(), 'messageId'],
+  status: sentStatus,
+  created_at: time(),
+  to: [
+    z.array(z.string()).describe('Bare addresses.'),
+    ({ recipients }) => recipients.filter(({ type }) => type === 'to').map(({ address }) => address),
+  ],
+  recipients: [
+    z.array(
+      z.object({
+        email: z.string(),
+        type: recipientType,
+        status: sentStatus.describe('suppressed: on the suppression list, so nothing is sent to it.'),
+      }),
+    ),
+    ({ recipients }) => recipients.map(({ address, type, state }) => ({ email: address, type, status: state })),
+  ],
+})
+
+/** What a request to send several is answered. */
+export const sentBatchAnswer = z
+  .object({
+    data: z.array(z.object({ id: z.string() })).describe('The emails that were taken, in the order of the request.'),
+    errors: z
+      .array(
+        z.object({
+          index: z.int().describe('The place in the request, from 0.'),
+          message: z.string(),
+          name: z.string().describe('The name of the error.'),
+        }),
+      )
+      .optional()
+      .describe('Those that were not; in permissive mode only.'),
+  })
+  .meta({ id: 'SentBatch' })
+
+/** A message with what belongs to it beside its own row. */
+interface EmailParts {
+  message: MessageRow
+  recipients: RecipientRow[]
+  newestEvent: NewestEvent | undefined
+}
+
+const statusOf = ({ recipients }: EmailParts) => deriveStatus(recipients.map(({ state }) => state))
+
+/** A list in JSON; null where it is empty. */
+const listOrNull = (json: string): string[] | null => orNull(JSON.parse(json) as string[])
+
+const orNull = <T>(list: T[]): T[] | null => (list.length === 0 ? null : list)
+
+/** An email in a list. */
+export const emailItem = resource<EmailParts>('EmailItem')({
+  object: 'email',
+  id: [z.string(), ({ message }) => message.id],
+  message_id: [z.string().describe('The Message-ID field, with its angle brackets.'), ({ message }) => message.message_id_header],
+  from: [z.string(), ({ message }) => message.header_from],
+  to: [mailboxes, ({ message }) => JSON.parse(message.header_to) as string[]],
+  cc: [mailboxes.nullable(), ({ message }) => listOrNull(message.header_cc)],
+  bcc: [
+    z.array(z.string()).nullable().describe('Bare addresses.'),
+    ({ recipients }) => orNull(recipients.filter(({ type }) => type === 'bcc').map((row) => row.forward_path)),
+  ],
+  reply_to: [mailboxes.nullable(), ({ message }) => listOrNull(message.reply_to)],
+  subject: [z.string(), ({ message }) => message.subject],
+  metadata: [z.record(z.string(), z.string()), ({ message }) => JSON.parse(message.metadata) as Record<string, string>],
+  template_id: [z.string().nullable(), ({ message }) => message.template_id],
+  domain_id: [z.string().nullable().describe('The domain that signed it; null in the sandbox.'), ({ message }) => message.domain_id],
+  source: [z.enum(['api', 'smtp', 'compat']), ({ message }) => message.source],
+  status: [z.enum(emailStatuses).describe('Derived from the recipients.'), statusOf],
+  last_event: [
+    z.string().describe('The newest event in the words of other services, such as `delivery_delayed`.'),
+    (email) => lastEventOf(email.newestEvent, statusOf(email)),
+  ],
+  scheduled_at: [timeAnswer.nullable(), ({ message }) => isoTimeOrNull(message.scheduled_at)],
+  created_at: [timeAnswer, ({ message }) => isoTime(message.created_at)],
+})
+
+const emailRecipient = resource<RecipientRow>('EmailRecipient')({
+  email: [z.string(), 'forward_path'],
+  type: recipientType,
+  status: [z.enum(recipientStates), ({ state }) => state as RecipientState],
+  attempts: z.int(),
+  next_attempt_at: [timeAnswer.nullable(), ({ due_at: dueAt }) => isoTimeOrNull(dueAt)],
+  last_response: z.string().nullable().describe("The receiving server's last words, or why there were none."),
+  smtp_code: z.int().nullable(),
+  enhanced_status: z.string().nullable().describe('Of RFC 3463, such as 5.1.1.'),
+  delivered_at: timeOrNull(),
+  bounced_at: timeOrNull(),
+  opened_at: timeOrNull(),
+  open_count: z.int(),
+  clicked_at: timeOrNull(),
+  click_count: z.int(),
+  complained_at: timeOrNull(),
+  unsubscribed_at: timeOrNull(),
+})
+
+const noTracking = { opens: false, clicks: false, anonymous: false }
+
+/** An email with all that is known of it. */
+export const emailResource = resource<EmailParts & { bodies: { html: string | null; text: string | null } }>('Email')({
+  ...emailItem.fields,
+  html: [z.string().nullable().describe('Null where there is none, and once the content is no longer kept.'), ({ bodies }) => bodies.html],
+  text: [z.string().nullable().describe('As `html`.'), ({ bodies }) => bodies.text],
+  tags: [z.array(z.object({ name: z.string(), value: z.string() })), ({ message }) => JSON.parse(message.tags) as Tag[]],
+  tracking: [
+    z
+      .object({ opens: z.boolean(), clicks: z.boolean(), anonymous: z.boolean() })
+      .describe('What holds for it: what it asked for, else its domain.'),
+    ({ message }) => storedTracking(message.tracking) ?? noTracking,
+  ],
+  recipients: [z.array(emailRecipient.schema), ({ recipients }) => recipients.map(emailRecipient.answer)],
+})
+
+/** What a change of an email is answered. */
+export const changedEmailAnswer = referenceTo('email').meta({ id: 'ChangedEmail' })
+
+/** One attempt to deliver, with the dialogue and what it means. */
+export const attemptResource = resource<AttemptRow>('Attempt')({
+  object: 'attempt',
+  id: z.string(),
+  email_id: [z.string(), 'message_id'],
+  recipient: [z.string(), 'forward_path'],
+  started_at: time(),
+  duration_ms: z.int(),
+  outcome: z.enum(['delivered', 'deferred', 'bounced']),
+  mx_host: z.string().nullable(),
+  address: z.string().nullable().describe('The IP address that was connected to.'),
+  tls: [
+    z
+      .object({ version: z.string(), cipher: z.string(), verified: z.boolean().describe('Whether the certificate is valid for the host.') })
+      .nullable()
+      .describe('Null without TLS.'),
+    ({ tls }) => (tls === null ? null : (JSON.parse(tls) as TlsUsed)),
+  ],
+  dkim_selectors: [z.array(z.string()), ({ selectors }) => (selectors === null || selectors === '' ? [] : selectors.split(','))],
+  reply: z.string().nullable(),
+  smtp_code: z.int().nullable(),
+  enhanced_status: z.string().nullable(),
+  transcript: [
+    z
+      .array(z.object({ ms: z.int().describe('Since the attempt began.'), side: z.enum(['client', 'server']), line: z.string() }))
+      .describe('The SMTP dialogue without the message.'),
+    ({ transcript }) =>
+      (JSON.parse(transcript) as [number, 'c' | 's', string][]).map(([ms, side, line]) => ({
+        ms,
+        side: side === 'c' ? ('client' as const) : ('server' as const),
+        line,
+      })),
+  ],
+  explanation: [
+    z.object({
+      cause: z.string(),
+      owner: z.enum(explanationOwners).describe('Who can do something about it; `us` is this server and its operator.'),
+      advice: z.string(),
+    }),
+    ({ outcome, smtp_code: smtpCode, enhanced_status: enhancedStatus, reply }) =>
+      explainAttempt({ outcome, smtpCode, enhancedStatus, reply }),
+  ],
+})
+
+export const attachmentAnswer = z
+  .object({
+    object: z.literal('attachment'),
+    id: z.string(),
+    filename: z.string().nullable(),
+    content_type: z.string(),
+    content_disposition: z.enum(['attachment', 'inline']),
+    content_id: z.string().nullable(),
+    size: z.int().describe('Bytes.'),
+    download_url: z.string().describe('Gives the content to whoever sends an API key with the request.'),
+  })
+  .meta({ id: 'Attachment' })
+
+/** An event as webhooks carry it; the log also shows those that webhooks do not. */
+export const eventObject = (row: EventRow) =>
+  ({ id: row.id, type: row.type, created_at: isoTime(row.created_at), data: JSON.parse(row.data) }) as z.input<typeof eventSchema>
+
+/** What a batch is answered; strict ones have no `errors`. */
+export const sentBatchObject = ({ emails, errors }: AcceptedBatch, mode: 'strict' | 'permissive') => ({
+  data: emails.map(({ messageId }) => ({ id: messageId })),
+  ...(mode === 'strict' ? {} : { errors: errors.map(({ index, code, message }) => ({ index, message, name: code })) }),
+})

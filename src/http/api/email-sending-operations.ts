@@ -1,0 +1,138 @@
+import { z } from 'zod'
+import { SternaError, type ErrorCode } from '../../errors.ts'
+import type { Submitter } from '../../message/submission.ts'
+import type { ApiContext } from '../api-state.ts'
+import type { BodyRoom } from '../body-room.ts'
+import { jsonBytes } from '../json-body.ts'
+import { operation, type Operation } from '../operation.ts'
+import { choiceParameter } from '../query.ts'
+import { mostEmails } from './email-list.ts'
+import type { EmailRequest } from './email-request.ts'
+import { sentBatchAnswer, sentBatchObject, sentEmail } from './email-resource.ts'
+import { emailSchema } from './email-schema.ts'
+import { sendBatch, sendEmail, type SendParts } from './send-emails.ts'
+
+export interface EmailSendingParts extends SendParts {
+  bodyRoom: BodyRoom
+}
+
+const strictParameter = {
+  strict: choiceParameter(['true', 'false']).meta({
+    description: 'Whether unknown fields are refused; the same as `Prefer: handling=strict`.',
+  }),
+}
+
+/** What any way of sending may be refused for. */
+export const sendingRefusals = [
+  'invalid_idempotency_key',
+  'restricted_api_key',
+  'domain_not_verified',
+  'account_suspended',
+  'invalid_idempotent_request',
+  'concurrent_idempotent_requests',
+] as const satisfies ErrorCode[]
+
+const emailRefusals = [
+  ...sendingRefusals,
+  'payload_too_large',
+  'unsupported_field',
+  'invalid_from_address',
+  'invalid_attachment',
+  'too_many_recipients',
+  'template_not_found',
+  'template_not_published',
+  'missing_template_variable',
+] as const satisfies ErrorCode[]
+
+const example = { from: 'App <app@example.com>', to: 'user@example.net', subject: 'Hello', html: '<p>Hello</p>' }
+
+/** The ways to send emails under `/api`. */
+export const emailSendingOperations = (parts: EmailSendingParts): Operation[] => [
+  operation({
+    id: 'emails.send',
+    method: 'POST',
+    path: '/api/emails',
+    aliases: ['/api/send'],
+    tag: 'Emails',
+    summary: 'Send an email',
+    description:
+      '200 means that it is on disk and will be delivered. With an `Idempotency-Key`, a repeated request gets the first answer again for 24 hours.',
+    permission: 'sending_access',
+    sandbox: true,
+    query: strictParameter,
+    body: { schema: emailSchema, raw: true, example },
+    answers: [{ status: 200, description: 'The email is queued.', schema: sentEmail.schema }],
+    refuses: emailRefusals,
+    handle: async (ctx, { query }) =>
+      sentEmail.answer(marked(ctx, await withBody(ctx, parts.bodyRoom, (body) => sendEmail(body, requestOf(ctx, query.strict), parts)))),
+  }),
+  operation({
+    id: 'emails.send_batch',
+    method: 'POST',
+    path: '/api/emails/batch',
+    tag: 'Emails',
+    summary: 'Send several emails',
+    description: `An array of 1 to ${mostEmails} emails, or \`{"emails": [...]}\`. All or none are taken, and each fault names its email by its place from 0: \`3.to\`. With the header \`x-batch-validation: permissive\` those that can be are taken, and \`errors\` tells of the others. An \`Idempotency-Key\` covers the batch as a whole.`,
+    permission: 'sending_access',
+    sandbox: true,
+    query: strictParameter,
+    body: { schema: batchSchema, raw: true, example: [example, { ...example, to: 'other@example.net' }] },
+    answers: [{ status: 200, description: 'The emails are queued.', schema: sentBatchAnswer }],
+    refuses: emailRefusals,
+    handle: async (ctx, { query }) => {
+      const mode = batchMode(ctx)
+      const send = (body: Buffer) => sendBatch(body, { ...requestOf(ctx, query.strict), mode }, parts)
+      return sentBatchObject(marked(ctx, await withBody(ctx, parts.bodyRoom, send)), mode)
+    },
+  }),
+]
+
+const emails = z.array(emailSchema).min(1).max(mostEmails)
+const batchSchema = z.union([emails, z.object({ emails })])
+
+async function withBody<T>(ctx: ApiContext, room: BodyRoom, use: (body: Buffer) => Promise<T>): Promise<T> {
+  const leave = await room.enter(ctx.req)
+  try {
+    return await use(await jsonBytes(ctx))
+  } finally {
+    leave()
+  }
+}
+
+/** Tells that it was accepted earlier, by the same `Idempotency-Key`. */
+export function marked<T extends { replayed: boolean }>(ctx: ApiContext, accepted: T): T {
+  if (accepted.replayed) ctx.set('Idempotency-Replayed', 'true')
+  return accepted
+}
+
+/** RFC 7240 4.4, and a parameter for those who cannot set headers. */
+const requestOf = (ctx: ApiContext, strict: 'true' | 'false' | null): EmailRequest => ({
+  submitter: submitterOf(ctx),
+  source: 'api',
+  isStrict: strict === 'true' || /(?:^|[,;\s])handling=strict(?:$|[,;\s])/.test(ctx.get('Prefer')),
+  idempotencyKey: idempotencyKeyOf(ctx),
+})
+
+/** Who submits, without what only HTTP knows of them: a submission may travel between threads. */
+export function submitterOf(ctx: ApiContext): Submitter {
+  const { accountId, keyId, domainId, sandbox } = ctx.state.submitter
+  return { accountId, keyId, domainId, sandbox }
+}
+
+/**
+ * The header Idempotency-Key; null where there is none.
+ * @throws SternaError `invalid_idempotency_key`
+ */
+export function idempotencyKeyOf(ctx: ApiContext): string | null {
+  const key = ctx.req.headers['idempotency-key']
+  if (key === undefined) return null
+  if (typeof key === 'string' && key.length >= 1 && key.length <= 256) return key
+  throw new SternaError('invalid_idempotency_key', 'The header Idempotency-Key must have 1 to 256 characters.')
+}
+
+function batchMode(ctx: ApiContext): 'strict' | 'permissive' {
+  const mode = ctx.get('x-batch-validation').toLowerCase()
+  if (mode === '' || mode === 'strict') return 'strict'
+  if (mode === 'permissive') return 'permissive'
+  throw new SternaError('invalid_parameter', 'The header x-batch-validation must be strict or permissive.')
+}

@@ -1,0 +1,146 @@
+import { z } from 'zod'
+import type { AccountScope } from '../../account/account-scope.ts'
+import { SternaError } from '../../errors.ts'
+import type { EventFeed, FeedRow } from '../../event/event-feed.ts'
+import type { FeedPage } from '../../event/event-search.ts'
+import { publicEventTypes } from '../../event/event-type.ts'
+import { isoTime } from '../../iso-time.ts'
+import type { ApiContext } from '../api-state.ts'
+import { authenticate, type AuthenticateParts } from '../authenticate.ts'
+import { webhookBodies } from '../event-schema.ts'
+import type { EventStream } from '../event-stream.ts'
+import type { EventStreams } from '../event-streams.ts'
+import { operation, type Operation } from '../operation.ts'
+import { listBody, listOf, pageOf, pageParameters } from '../page.ts'
+import { choiceParameter, textParameter, timeParameter } from '../query.ts'
+
+interface EventParts extends AuthenticateParts {
+  eventFeed: EventFeed
+  eventStreams: EventStreams
+}
+
+const [first, ...others] = webhookBodies.map(({ standard }) => standard)
+const eventAnswer = z.discriminatedUnion('type', [first!, ...others]).meta({ id: 'PublicEvent', description: 'What webhooks receive.' })
+
+const orderParameter = choiceParameter(['asc', 'desc']).meta({
+  description: '`desc`, the default, has the newest first; `asc` the oldest.',
+})
+
+/** `/api/events` */
+export const eventOperations = (parts: EventParts): Operation[] => [listOperation(parts), streamOperation(parts), getOperation(parts)]
+
+const listOperation = (parts: EventParts): Operation =>
+  operation({
+    id: 'events.list',
+    method: 'GET',
+    path: '/api/events',
+    tag: 'Events',
+    summary: 'List events',
+    description:
+      'The same objects that webhooks receive, in the order in which they were recorded. With `order=asc` this is a feed ' +
+      'without gaps: ask with `after` the last event that you have, for ever. An event that is no longer kept cannot be ' +
+      'continued from: that is 422 `invalid_parameter`.',
+    permission: 'read_access',
+    query: {
+      ...pageParameters,
+      order: orderParameter,
+      type: choiceParameter(publicEventTypes),
+      email_id: textParameter.meta({ description: 'Of this email only.' }),
+      to: textParameter.meta({ description: 'Of this recipient only, a bare address.' }),
+      since: timeParameter,
+      until: timeParameter,
+    },
+    answers: [{ status: 200, description: 'A page.', schema: listOf(eventAnswer) }],
+    handle: async (ctx, { query }) => {
+      const scope = ctx.state.submitter
+      const { limit, after, before } = pageOf(query)
+      const page: FeedPage = {
+        limit,
+        order: query.order ?? 'desc',
+        after: await placeOf(parts, scope, after),
+        before: await placeOf(parts, scope, before),
+      }
+      const { type, to, since, until } = query
+      const rows = await parts.eventFeed.page(scope, page, { type, messageId: query.email_id, to, since, until })
+      return listBody(rows, { limit, after, before }, eventObject)
+    },
+  })
+
+const getOperation = (parts: EventParts): Operation =>
+  operation({
+    id: 'events.get',
+    method: 'GET',
+    path: '/api/events/{id}',
+    tag: 'Events',
+    summary: 'Read an event',
+    permission: 'read_access',
+    answers: [{ status: 200, description: 'The event.', schema: eventAnswer }],
+    handle: async (ctx) => {
+      const row = await parts.eventFeed.find(ctx.state.submitter, ctx.params.id ?? '')
+      if (!row) throw new SternaError('not_found', 'There is no event with this id, or no longer.')
+      return eventObject(row)
+    },
+  })
+
+const streamOperation = (parts: EventParts): Operation =>
+  operation({
+    id: 'events.stream',
+    method: 'GET',
+    path: '/api/events/stream',
+    tag: 'Events',
+    summary: 'Follow events as they happen',
+    description:
+      'Server-sent events: `id` is the id of the event, `event` its type, `data` the object that webhooks receive. It begins ' +
+      'behind the event named by the header `Last-Event-ID`, which browsers send when they connect again, or by `after`; ' +
+      'without either, now. None is left out and none comes twice.',
+    permission: 'read_access',
+    query: { after: textParameter.meta({ description: 'Begins behind this event; the header `Last-Event-ID` comes before it.' }) },
+    answers: [{ status: 200, description: 'A stream that does not end by itself.', schema: null, mediaType: 'text/event-stream' }],
+    handle: async (ctx, { query }) => {
+      const { accountId, sandbox } = ctx.state.submitter
+      const scope = { accountId, sandbox }
+      const lastId = ctx.get('Last-Event-ID') || query.after
+      const after = (await placeOf(parts, scope, lastId)) ?? (await parts.eventFeed.end())
+      answerWith(ctx, await parts.eventStreams.open({ scope, after, isAllowed: () => isInForce(ctx, parts) }))
+    },
+  })
+
+function answerWith(ctx: ApiContext, stream: EventStream): void {
+  // The client may have left meanwhile.
+  if (ctx.res.closed) return void stream.destroy()
+  ctx.res.once('close', () => stream.destroy())
+  ctx.status = 200
+  ctx.set({
+    'Content-Type': 'text/event-stream; charset=utf-8',
+    'Cache-Control': 'no-cache, no-transform',
+    // Nginx keeps an answer back until it has a good deal of it.
+    'X-Accel-Buffering': 'no',
+    // Nothing else follows on this connection, so its end is the stream's.
+    Connection: 'close',
+  })
+  stream.once('close', () => {
+    if (!stream.readableEnded) ctx.res.destroy()
+  })
+  ctx.body = stream
+}
+
+/** Whether what the request was authenticated by still is what it was. */
+function isInForce(ctx: ApiContext, parts: EventParts): boolean {
+  try {
+    authenticate(ctx, parts)
+    return true
+  } catch (error) {
+    if (error instanceof SternaError) return false
+    throw error
+  }
+}
+
+async function placeOf({ eventFeed }: EventParts, scope: AccountScope, id: string | null): Promise<number | null> {
+  if (id === null) return null
+  const place = await eventFeed.placeOf(scope, id)
+  if (place !== undefined) return place
+  throw new SternaError('invalid_parameter', `There is no event ${id.slice(0, 100)}, or no longer: begin anew without it.`)
+}
+
+const eventObject = ({ id, type, created_at: at, data }: FeedRow) =>
+  ({ id, type, created_at: isoTime(at), data: JSON.parse(data) }) as z.input<typeof eventAnswer>

@@ -1,0 +1,34 @@
+import { SternaError } from '../../errors.ts'
+import { expositionType } from '../../metrics/exposition.ts'
+import type { MetricsPage } from '../../metrics/metrics-page.ts'
+import { operation, type Operation } from '../operation.ts'
+
+export interface MetricsParts {
+  metricsPage: Pick<MetricsPage, 'text'>
+  version: string
+}
+
+/** `/metrics`, for Prometheus. */
+export const metricsOperations = (parts: MetricsParts): Operation[] => [
+  operation({
+    id: 'metrics.get',
+    method: 'GET',
+    path: '/metrics',
+    tag: 'Operation',
+    summary: 'Read the metrics',
+    description:
+      'In the text format of Prometheus. Sandbox keys are refused. Without a key they are at the addresses of the ' +
+      'setting `metrics.listen`.',
+    permission: 'metrics',
+    answers: [{ status: 200, description: 'The metrics.', schema: null, mediaType: 'text/plain' }],
+    handle: async (ctx) => {
+      if (ctx.state.submitter.confined)
+        throw new SternaError('restricted_api_key', 'The metrics are of live mail: use a live key with the permission metrics.')
+      const text = await parts.metricsPage.text(parts.version)
+      ctx.set({ 'Content-Type': expositionType, 'Cache-Control': 'no-store' })
+      ctx.status = 200
+      ctx.body = text
+      return undefined as never
+    },
+  }),
+]

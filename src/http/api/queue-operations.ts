@@ -1,0 +1,153 @@
+import { z } from 'zod'
+import { SternaError } from '../../errors.ts'
+import { isId } from '../../id.ts'
+import { isoTimeOrNull } from '../../iso-time.ts'
+import type { QueueAdmin, QueueEntry } from '../../queue/queue-admin.ts'
+import type { DestinationQueue } from '../../queue/queue-overview.ts'
+import type { QueueRunner } from '../../queue/queue-runner.ts'
+import type { ApiContext } from '../api-state.ts'
+import { operation, type Operation } from '../operation.ts'
+import { listBody, listOf, pageOf, pageParameters } from '../page.ts'
+import { textParameter } from '../query.ts'
+import { flag, resource, time, timeOrNull } from '../resource.ts'
+import { timeAnswer } from '../time-field.ts'
+
+export interface QueueParts {
+  queueAdmin: QueueAdmin
+  queue: Pick<QueueRunner, 'overdueMs'>
+}
+
+export const queueDestination = resource<DestinationQueue>('QueueDestination')({
+  object: 'queue_destination',
+  destination: z.string().describe('The domain of the recipients.'),
+  waiting: z.int().describe('Recipients that are not final, the following all among them.'),
+  due: z.int().describe('That could be tried now.'),
+  in_hand: z.int().describe('That are being tried.'),
+  held: z.int(),
+  oldest_at: time('When the oldest of them was accepted.'),
+  next_attempt_at: timeOrNull(),
+  last_response: z.string().nullable().describe('What the last attempt came to.'),
+})
+
+const overviewAnswer = listOf(queueDestination.schema).extend({
+  overdue_seconds: z.int().describe('For how long the oldest mail has been due that is neither held nor being tried; 0 where none is.'),
+})
+
+const queuedRecipient = resource<QueueEntry>('QueuedRecipient')({
+  id: z.string(),
+  email_id: [z.string(), 'message_id'],
+  account_id: z.string(),
+  to: [z.string(), 'forward_path'],
+  status: [z.string(), 'state'],
+  attempts: z.int(),
+  held: flag(),
+  in_hand: [z.boolean(), ({ owner }) => owner !== null],
+  next_attempt_at: [timeAnswer.nullable(), ({ due_at: dueAt }) => isoTimeOrNull(dueAt)],
+  expires_at: time(),
+  last_response: z.string().nullable(),
+})
+
+const detailAnswer = queueDestination.schema
+  .extend({ recipients: z.array(queuedRecipient.schema).describe('The first hundred.') })
+  .meta({ id: 'QueueDestinationDetail' })
+
+const changeAnswer = z
+  .object({ object: z.literal('queue_change'), destination: z.string(), recipients: z.int().describe('How many were changed.') })
+  .meta({ id: 'QueueChange' })
+
+/** `/api/queue`: what waits, by the domain that it waits for. */
+export const queueOperations = (parts: QueueParts): Operation[] => [...readOperations(parts), ...changeOperations(parts)]
+
+const readOperations = (parts: QueueParts): Operation[] => [
+  operation({
+    id: 'queue.list',
+    method: 'GET',
+    path: '/api/queue',
+    tag: 'Operation',
+    summary: 'List what waits, by destination',
+    permission: 'operator',
+    query: {
+      limit: pageParameters.limit,
+      after: textParameter.meta({ description: 'Continues behind this domain.' }),
+      before: textParameter.meta({ description: 'The page that ends before this domain.' }),
+    },
+    answers: [{ status: 200, description: 'The destinations by name.', schema: overviewAnswer }],
+    handle: async (_, { query }) => {
+      const page = pageOf(query)
+      const list = listBody(await parts.queueAdmin.page(page), page, queueDestination.answer)
+      return { ...list, overdue_seconds: Math.floor(parts.queue.overdueMs / 1000) }
+    },
+  }),
+  operation({
+    id: 'queue.get',
+    method: 'GET',
+    path: '/api/queue/{domain}',
+    tag: 'Operation',
+    summary: 'Read what waits for a destination',
+    permission: 'operator',
+    answers: [{ status: 200, description: 'The destination with its first recipients.', schema: detailAnswer }],
+    handle: async (ctx) => {
+      const domain = domainIn(ctx)
+      const queue = await parts.queueAdmin.destination(domain)
+      if (!queue) throw new SternaError('not_found', `Nothing waits for "${domain}".`)
+      const recipients = await parts.queueAdmin.show(domain)
+      return { ...queueDestination.answer(queue), recipients: recipients.map(queuedRecipient.answer) }
+    },
+  }),
+]
+
+const changes = [
+  ['hold', 'Keep what waits from being tried', 'An attempt that is being made goes on, and the time of what is held runs on.'],
+  ['release', 'Let what is held be tried again', 'When it is due.'],
+  ['retry', 'Try what waits at once', 'What is held or scheduled for later excepted.'],
+] as const
+
+const changeOperations = (parts: QueueParts): Operation[] => [
+  ...changes.map(([verb, summary, description]) =>
+    operation({
+      id: `queue.${verb}`,
+      method: 'POST',
+      path: `/api/queue/{domain}/${verb}`,
+      tag: 'Operation',
+      summary,
+      description,
+      permission: 'operator',
+      answers: [{ status: 200, description: 'It is so.', schema: changeAnswer }],
+      refuses: ['invalid_state'],
+      handle: async (ctx) => {
+        const destination = domainIn(ctx)
+        return { object: 'queue_change' as const, destination, recipients: await parts.queueAdmin[verb](destination) }
+      },
+    }),
+  ),
+  operation({
+    id: 'queue.bounce',
+    method: 'POST',
+    path: '/api/queue/{domain}/bounce',
+    tag: 'Operation',
+    summary: 'Give up what waits',
+    description: 'A soft bounce for each recipient, held or not. What is being tried or scheduled for later goes on.',
+    permission: 'operator',
+    answers: [
+      {
+        status: 200,
+        description: 'It is given up.',
+        schema: changeAnswer
+          .extend({ has_more: z.boolean().describe('True where more may wait: send the request again.') })
+          .meta({ id: 'QueueBounce' }),
+      },
+    ],
+    handle: async (ctx) => {
+      const destination = domainIn(ctx)
+      const { recipients, hasMore } = await parts.queueAdmin.bounce(destination)
+      return { object: 'queue_change' as const, destination, recipients, has_more: hasMore }
+    },
+  }),
+]
+
+/** @throws SternaError `not_found`; an id of an email would be understood further in, and mean something else than it says */
+function domainIn(ctx: ApiContext): string {
+  const domain = (ctx.params['domain'] ?? '').toLowerCase()
+  if (isId('em', domain) || isId('rcp', domain)) throw new SternaError('not_found', `"${domain}" is not a domain.`)
+  return domain
+}

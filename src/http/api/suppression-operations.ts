@@ -1,0 +1,173 @@
+import { z } from 'zod'
+import { SternaError } from '../../errors.ts'
+import { isId } from '../../id.ts'
+import type { SuppressionRow, SuppressionEntries } from '../../suppression/suppression-entries.ts'
+import { suppressionOrigins } from '../../suppression/suppression-origin.ts'
+import { addressField } from '../address-field.ts'
+import { listOperation } from '../list-operation.ts'
+import { operation, type Operation } from '../operation.ts'
+import { choiceParameter } from '../query.ts'
+import { referenceTo, resource, time, timeOrNull } from '../resource.ts'
+import type { CheckParams } from '../validate.ts'
+
+interface SuppressionParts {
+  suppressions: SuppressionEntries
+}
+
+/** Entries that one request adds or removes. */
+const mostAtOnce = 1000
+
+const address = addressField.transform((parsed) => parsed.address).meta({ description: 'A bare address. It is compared in lower case.' })
+
+const addresses = z.array(address).min(1).max(mostAtOnce)
+const reason = z.string().max(1000).nullish().describe('For people: why nobody shall write to this address.')
+
+const oneOf = (given: Record<string, unknown>, names: [string, string], ctx: z.RefinementCtx): boolean => {
+  if (names.filter((name) => given[name] !== undefined).length === 1) return true
+  const params: CheckParams = { code: 'exactly_one' }
+  ctx.addIssue({ code: 'custom', path: [names[0]], message: `must be given, or \`${names[1]}\`, but not both`, params })
+  return false
+}
+
+const additionRequest = z
+  .object({ email: address.optional(), emails: addresses.optional(), reason })
+  .superRefine((given, ctx) => void oneOf(given, ['email', 'emails'], ctx))
+const batchAdditionRequest = z.object({ emails: addresses, reason })
+const batchRemovalRequest = z
+  .object({ emails: addresses.optional(), ids: z.array(z.string().max(100)).min(1).max(mostAtOnce).optional() })
+  .superRefine((given, ctx) => void oneOf(given, ['emails', 'ids'], ctx))
+
+const suppression = resource<SuppressionRow>('Suppression')({
+  object: 'suppression',
+  id: z.string(),
+  email: [z.string().describe('In lower case.'), 'address'],
+  origin: z
+    .enum(suppressionOrigins)
+    .describe('`unsubscribe` stops only mail that was sent with `unsubscribe`, the others stop every message.'),
+  topic: [
+    z.string().nullable().describe('Of `unsubscribe`: the topic whose mail it stops; null where it is mail without one.'),
+    ({ topic }) => (topic === '' ? null : topic),
+  ],
+  source_id: z.string().nullable().describe('The email that it came of.'),
+  reason: z.string().nullable(),
+  created_at: time(),
+  expires_at: timeOrNull('From then on it counts no more; null: until it is removed.'),
+})
+
+const reference = referenceTo('suppression').meta({ id: 'SuppressionReference' })
+const references = z.object({ data: z.array(reference) }).meta({ id: 'SuppressionReferences' })
+const removed = reference.extend({ deleted: z.boolean() }).meta({ id: 'RemovedSuppression' })
+
+/** `/api/suppressions` */
+export const suppressionOperations = (parts: SuppressionParts): Operation[] => [
+  ...additionOperations(parts),
+  ...readingOperations(parts),
+  ...removalOperations(parts),
+]
+
+const additionOperations = (parts: SuppressionParts): Operation[] => [
+  operation({
+    id: 'suppressions.create',
+    method: 'POST',
+    path: '/api/suppressions',
+    tag: 'Suppressions',
+    summary: 'Suppress an address, or several',
+    description: 'Mail to it is accepted, but not sent: its recipient is `suppressed`. To add an address again changes nothing.',
+    permission: 'full_access',
+    sandbox: true,
+    body: { schema: additionRequest, example: { email: 'ann@example.com' } },
+    answers: [
+      { status: 201, description: 'The entry; with `emails` one for each, in the same order.', schema: z.union([reference, references]) },
+    ],
+    handle: async (ctx, { body }) => {
+      const wanted = body.emails ?? [body.email!]
+      const data = (await parts.suppressions.add(ctx.state.submitter, wanted, body.reason ?? null)).map(referenceOf)
+      return body.emails ? { data } : data[0]!
+    },
+  }),
+  operation({
+    id: 'suppressions.create_batch',
+    method: 'POST',
+    path: '/api/suppressions/batch/add',
+    tag: 'Suppressions',
+    summary: 'Suppress many addresses',
+    permission: 'full_access',
+    sandbox: true,
+    body: { schema: batchAdditionRequest, example: { emails: ['ann@example.com', 'bob@example.com'] } },
+    answers: [{ status: 201, description: 'An entry for each address, in the same order.', schema: references }],
+    handle: async (ctx, { body }) => ({
+      data: (await parts.suppressions.add(ctx.state.submitter, body.emails, body.reason ?? null)).map(referenceOf),
+    }),
+  }),
+]
+
+const readingOperations = (parts: SuppressionParts): Operation[] => [
+  listOperation({
+    id: 'suppressions.list',
+    path: '/api/suppressions',
+    tag: 'Suppressions',
+    summary: 'List suppressions',
+    permission: 'read_access',
+    query: { origin: choiceParameter(suppressionOrigins) },
+    of: suppression,
+    answer: 'A page, newest first.',
+    rows: (ctx, page, query) => parts.suppressions.page(ctx.state.submitter, query.origin, page),
+  }),
+  operation({
+    id: 'suppressions.get',
+    method: 'GET',
+    path: '/api/suppressions/{idOrEmail}',
+    tag: 'Suppressions',
+    summary: 'Read a suppression',
+    description: 'By its id or its address. Of an address that is on the list for several reasons, the one that stops most.',
+    permission: 'read_access',
+    answers: [{ status: 200, description: 'The entry.', schema: suppression.schema }],
+    handle: async (ctx) => {
+      const row = await parts.suppressions.find(ctx.state.submitter, ctx.params.idOrEmail ?? '')
+      if (!row) throw notListed()
+      return suppression.answer(row)
+    },
+  }),
+]
+
+const removalOperations = (parts: SuppressionParts): Operation[] => [
+  operation({
+    id: 'suppressions.delete',
+    method: 'DELETE',
+    path: '/api/suppressions/{idOrEmail}',
+    tag: 'Suppressions',
+    summary: 'Remove a suppression',
+    description: 'By its id, or by address all that there is of it: from then on mail is sent to it again.',
+    permission: 'full_access',
+    sandbox: true,
+    answers: [{ status: 200, description: 'It is removed.', schema: removed }],
+    handle: async (ctx) => {
+      const id = await parts.suppressions.remove(ctx.state.submitter, ctx.params.idOrEmail ?? '')
+      if (id === undefined) throw notListed()
+      return removedObject(id)
+    },
+  }),
+  operation({
+    id: 'suppressions.delete_batch',
+    method: 'POST',
+    path: '/api/suppressions/batch/remove',
+    tag: 'Suppressions',
+    summary: 'Remove many suppressions',
+    description: 'By address or by id. What is not on the list is left out of the answer.',
+    permission: 'full_access',
+    sandbox: true,
+    body: { schema: batchRemovalRequest, example: { emails: ['ann@example.com'] } },
+    answers: [{ status: 200, description: 'Every entry that was removed.', schema: z.object({ data: z.array(removed) }) }],
+    handle: async (ctx, { body }) => ({
+      data: (await parts.suppressions.removeAll(ctx.state.submitter, body.emails ?? body.ids!.filter((id) => isId('sup', id)))).map(
+        removedObject,
+      ),
+    }),
+  }),
+]
+
+const notListed = (): SternaError => new SternaError('not_found', 'There is no suppression with this id or address.')
+
+const referenceOf = (id: string) => ({ object: 'suppression' as const, id })
+
+const removedObject = (id: string) => ({ ...referenceOf(id), deleted: true })

@@ -1,0 +1,145 @@
+import { renderTemplate } from '../../template/render-template.ts'
+import { parseContent } from '../../template/template-content.ts'
+import { asSent } from '../../template/template-diff.ts'
+import type { TemplateList } from '../../template/template-list.ts'
+import type { Template } from '../../template/template-store.ts'
+import { listOperation } from '../list-operation.ts'
+import { operation, type Operation } from '../operation.ts'
+import { named, templateHistoryOperations } from './template-history-operations.ts'
+import { deletedTemplate, renderedAnswer, templateItem, templateReference, templateResource } from './template-resource.ts'
+import { changedTemplateFields, newTemplateFields, newTemplateSchema, renderSchema, templateChangesSchema } from './template-schema.ts'
+import { templateTestOperations, type TemplateTestParts } from './template-test-operations.ts'
+
+export interface TemplateParts extends TemplateTestParts {
+  templates: TemplateList
+}
+
+/** `/api/templates`; both modes of an account have the same. */
+export const templateOperations = (parts: TemplateParts): Operation[] => [
+  ...readingOperations(parts),
+  ...editingOperations(parts),
+  ...copyingOperations(parts),
+  ...templateHistoryOperations(parts),
+  ...templateTestOperations(parts),
+]
+
+const path = '/api/templates/{idOrAlias}'
+const tag = 'Templates'
+
+/** bytes; html and text, and what JSON makes of them */
+const contentLimit = 16 * 1024 * 1024
+/** bytes */
+const variablesLimit = 512 * 1024
+
+const referenceTo = ({ id }: Template) => ({ object: 'template' as const, id })
+
+const readingOperations = (parts: TemplateParts): Operation[] => [
+  listOperation({
+    id: 'templates.list',
+    path: '/api/templates',
+    tag,
+    summary: 'List templates',
+    permission: 'read_access',
+    of: templateItem,
+    answer: 'A page, newest first.',
+    rows: (ctx, page) => parts.templates.page(ctx.state.submitter.accountId, page),
+  }),
+  operation({
+    id: 'templates.get',
+    method: 'GET',
+    path,
+    tag,
+    summary: 'Read a template',
+    description: 'By its id or its alias, with its newest version: the draft, while it differs from what is sent.',
+    permission: 'read_access',
+    answers: [{ status: 200, description: 'The template.', schema: templateResource.schema }],
+    handle: async (ctx) => templateResource.answer(await parts.templates.get(...named(ctx))),
+  }),
+  operation({
+    id: 'templates.render',
+    method: 'POST',
+    path: `${path}/render`,
+    tag,
+    summary: 'Try a template out',
+    description:
+      'Fills the variables into the newest version, published or not, with its layout and partials as they are ' +
+      'published now. Nothing is sent.',
+    permission: 'read_access',
+    sandbox: true,
+    body: { schema: renderSchema, optional: true, limit: variablesLimit, example: { variables: { name: 'Ann' } } },
+    answers: [{ status: 200, description: 'What an email with these variables would hold.', schema: renderedAnswer }],
+    handle: async (ctx, { body }) => {
+      const template = await parts.templates.get(...named(ctx))
+      const content = asSent(template, (await parts.templates.versions.resolve(template, template)).sent)
+      return renderTemplate({ parsed: parseContent(content), variables: content.variables }, body.variables ?? {}, { field: 'variables' })
+    },
+  }),
+]
+
+const editingOperations = (parts: TemplateParts): Operation[] => [
+  operation({
+    id: 'templates.create',
+    method: 'POST',
+    path: '/api/templates',
+    tag,
+    summary: 'Create a template',
+    description: 'It is a draft: publish it before you send with it.',
+    permission: 'full_access',
+    body: {
+      schema: newTemplateSchema,
+      limit: contentLimit,
+      example: {
+        name: 'Welcome',
+        alias: 'welcome',
+        subject: 'Welcome, {{name}}',
+        html: '<p>Hello {{name}}, your plan is {{plan}}.</p>',
+        variables: [{ key: 'plan', type: 'string', fallback_value: 'free' }],
+      },
+    },
+    answers: [{ status: 201, description: 'It is saved.', schema: templateReference }],
+    refuses: ['alias_taken'],
+    handle: async (ctx, { body }) => referenceTo(await parts.templates.create(ctx.state.submitter.accountId, newTemplateFields(body))),
+  }),
+  operation({
+    id: 'templates.update',
+    method: 'PATCH',
+    path,
+    tag,
+    summary: 'Edit a template',
+    description:
+      'Changes what is given; null takes a value away. What is sent stays as it is until the template is published again. A new name or alias holds at once.',
+    permission: 'full_access',
+    body: { schema: templateChangesSchema, limit: contentLimit, example: { subject: 'Welcome to Example, {{name}}' } },
+    answers: [{ status: 200, description: 'It is saved.', schema: templateReference }],
+    refuses: ['alias_taken'],
+    handle: async (ctx, { body }) => referenceTo(await parts.templates.change(...named(ctx), changedTemplateFields(body))),
+  }),
+  operation({
+    id: 'templates.delete',
+    method: 'DELETE',
+    path,
+    tag,
+    summary: 'Delete a template',
+    description:
+      'With all its versions. Emails that were sent with it stay as they are, and so does what is published with it ' +
+      'as a layout or partial.',
+    permission: 'full_access',
+    answers: [{ status: 200, description: 'It is deleted.', schema: deletedTemplate }],
+    handle: async (ctx) => ({ ...referenceTo(await parts.templates.remove(...named(ctx))), deleted: true }),
+  }),
+]
+
+const copyingOperations = (parts: TemplateParts): Operation[] => [
+  operation({
+    id: 'templates.duplicate',
+    method: 'POST',
+    path: `${path}/duplicate`,
+    tag,
+    summary: 'Copy a template',
+    description: 'The copy is an unpublished template of its own, with the newest version and without the alias.',
+    permission: 'full_access',
+    answers: [{ status: 201, description: 'The copy.', schema: templateReference }],
+    refuses: ['validation_error'],
+    handle: async (ctx) => referenceTo(await parts.templates.duplicate(...named(ctx))),
+  }),
+]

@@ -1,0 +1,64 @@
+import { renderComplete } from '../../template/render-template.ts'
+import { parseContent } from '../../template/template-content.ts'
+import { asSent } from '../../template/template-diff.ts'
+import type { TemplateList } from '../../template/template-list.ts'
+import { operation, type Operation } from '../operation.ts'
+import { sentEmail } from './email-resource.ts'
+import { idempotencyKeyOf, marked, sendingRefusals, submitterOf } from './email-sending-operations.ts'
+import { sendEmail, type SendParts } from './send-emails.ts'
+import { testSchema } from './template-schema.ts'
+import { linkVariable } from './unsubscribe-link.ts'
+
+export interface TemplateTestParts extends SendParts {
+  templates: TemplateList
+}
+
+/** bytes; variables, and little more */
+const bodyLimit = 512 * 1024
+
+/** Says of an email that it was a test. */
+const testTag = 'template_test'
+
+/** A template sent to somebody who wants to see it. */
+export const templateTestOperations = (parts: TemplateTestParts): Operation[] => [
+  operation({
+    id: 'templates.test',
+    method: 'POST',
+    path: '/api/templates/{idOrAlias}/test',
+    tag: 'Templates',
+    summary: 'Send a test',
+    description:
+      'Sends the newest version, published or not, to one address: an ordinary email in every way, with the tag ' +
+      `\`${testTag}\`, which names the template, and without its \`template_id\`.`,
+    permission: 'full_access',
+    sandbox: true,
+    body: {
+      schema: testSchema,
+      limit: bodyLimit,
+      example: { to: 'user@example.net', from: 'App <app@example.com>', variables: { name: 'Ann' }, version: 'draft' },
+    },
+    answers: [{ status: 200, description: 'The email is queued.', schema: sentEmail.schema }],
+    refuses: [...sendingRefusals, 'invalid_from_address', 'template_not_published', 'missing_template_variable'],
+    handle: async (ctx, { body }) => {
+      const { versions } = parts.templates
+      const template = await parts.templates.get(ctx.state.submitter.accountId, ctx.params.idOrAlias ?? '')
+      const version = body.version === 'published' ? await versions.live(template) : null
+      const content = version ? asSent(version, version.sent) : asSent(template, (await versions.resolve(template, template)).sent)
+      const parsed = { ...parseContent(content), ...(body.subject ? { subject: null } : {}) }
+      const variables = { ...(body.unsubscribe ? linkVariable : {}), ...body.variables }
+      const rendered = renderComplete({ parsed, variables: content.variables }, variables, { field: 'variables' })
+      const email = {
+        from: body.from ?? content.from ?? undefined,
+        to: body.to,
+        reply_to: content.replyTo,
+        subject: body.subject ?? rendered.subject ?? undefined,
+        html: rendered.html,
+        text: rendered.text,
+        tags: [{ name: testTag, value: template.alias ?? template.id }],
+        unsubscribe: body.unsubscribe,
+      }
+      const request = { submitter: submitterOf(ctx), source: 'api' as const, isStrict: false, idempotencyKey: idempotencyKeyOf(ctx) }
+      return sentEmail.answer(marked(ctx, await sendEmail(email, request, parts)))
+    },
+  }),
+]

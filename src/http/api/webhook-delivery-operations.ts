@@ -1,0 +1,189 @@
+import { z } from 'zod'
+import { publicEventTypes } from '../../event/event-type.ts'
+import type { DeliveryHistory, DeliveryRow } from '../../webhook/delivery-history.ts'
+import type { DeliveryFilter } from '../../webhook/delivery-search.ts'
+import type { Webhooks } from '../../webhook/open-webhooks.ts'
+import { deliveryStates, type DeliveryState } from '../../webhook/webhook-delivery-store.ts'
+import type { Webhook } from '../../webhook/webhook-store.ts'
+import type { ApiContext } from '../api-state.ts'
+import { listOperation } from '../list-operation.ts'
+import { operation, type Operation } from '../operation.ts'
+import { listBody, listOf, pageOf, pageParameters } from '../page.ts'
+import { choiceParameter, textParameter } from '../query.ts'
+import { timeField } from '../time-field.ts'
+import { postedDetails, webhookAttempt, webhookDelivery, webhookEvent } from './webhook-resource.ts'
+
+const param = (ctx: ApiContext, name: string): string => ctx.params[name] ?? ''
+
+/** The webhook that the path names. @throws SternaError `not_found` */
+export const webhookOf = (ctx: ApiContext, { webhooks }: { webhooks: Webhooks }): Webhook =>
+  webhooks.list.getWebhook(ctx.state.submitter, param(ctx, 'id'))
+
+const filters = {
+  status: choiceParameter(deliveryStates),
+  type: choiceParameter(publicEventTypes),
+  event_id: textParameter,
+}
+
+type Filters = { status: DeliveryState | null; type: string | null; event_id: string | null }
+const filterOf = ({ status, type, event_id: eventId }: Filters): DeliveryFilter => ({ state: status, type, eventId })
+
+const deliveryDetail = webhookDelivery.schema.extend(postedDetails.schema.shape).meta({ id: 'WebhookDeliveryDetail' })
+const eventDetail = webhookEvent.schema
+  .extend({ object: z.literal('webhook_event'), ...postedDetails.schema.shape })
+  .meta({ id: 'WebhookEventDetail' })
+
+const detailsOf = async (delivery: DeliveryRow, history: DeliveryHistory) =>
+  postedDetails.answer({ delivery, attempts: await history.attempts(delivery.id) })
+
+/** What was posted to a webhook, by delivery and by event. */
+export const webhookDeliveryOperations = (parts: { webhooks: Webhooks }): Operation[] => [
+  listOperation({
+    id: 'webhooks.deliveries.list',
+    path: '/api/webhooks/{id}/deliveries',
+    tag: 'Webhooks',
+    summary: 'List deliveries',
+    permission: 'read_access',
+    query: { ...filters },
+    of: webhookDelivery,
+    answer: 'The deliveries, the newest first.',
+    rows: (ctx, page, query) => parts.webhooks.history.deliveries(webhookOf(ctx, parts).id, filterOf(query), page),
+  }),
+  operation({
+    id: 'webhooks.deliveries.get',
+    method: 'GET',
+    path: '/api/webhooks/{id}/deliveries/{delivery_id}',
+    tag: 'Webhooks',
+    summary: 'Read a delivery with its attempts',
+    permission: 'read_access',
+    answers: [{ status: 200, description: 'The delivery.', schema: deliveryDetail }],
+    handle: async (ctx) => {
+      const { history } = parts.webhooks
+      const delivery = await history.getDelivery(webhookOf(ctx, parts).id, param(ctx, 'delivery_id'))
+      return { ...webhookDelivery.answer(delivery), ...(await detailsOf(delivery, history)) }
+    },
+  }),
+  listOperation({
+    id: 'webhooks.events.list',
+    path: '/api/webhooks/{id}/events',
+    tag: 'Webhooks',
+    summary: 'List events of a webhook',
+    description: 'The last delivery of each event counts.',
+    permission: 'read_access',
+    query: { ...filters },
+    of: webhookEvent,
+    answer: 'The events, the newest first.',
+    rows: (ctx, page, query) => parts.webhooks.history.events(webhookOf(ctx, parts).id, filterOf(query), page),
+  }),
+  operation({
+    id: 'webhooks.events.get',
+    method: 'GET',
+    path: '/api/webhooks/{id}/events/{event_id}',
+    tag: 'Webhooks',
+    summary: 'Read an event of a webhook with its attempts',
+    permission: 'read_access',
+    answers: [{ status: 200, description: 'The event.', schema: eventDetail }],
+    handle: async (ctx) => {
+      const { history } = parts.webhooks
+      const delivery = await history.getEventDelivery(webhookOf(ctx, parts).id, param(ctx, 'event_id'))
+      return { object: 'webhook_event' as const, ...webhookEvent.answer(delivery), ...(await detailsOf(delivery, history)) }
+    },
+  }),
+  operation({
+    id: 'webhooks.events.attempts',
+    method: 'GET',
+    path: '/api/webhooks/{id}/events/{event_id}/attempts',
+    tag: 'Webhooks',
+    summary: 'List attempts to post an event',
+    permission: 'read_access',
+    query: pageParameters,
+    answers: [{ status: 200, description: 'The attempts of all its deliveries, the newest first.', schema: listOf(webhookAttempt.schema) }],
+    handle: async (ctx, { query }) => {
+      const { history } = parts.webhooks
+      const { id } = webhookOf(ctx, parts)
+      const page = pageOf(query)
+      const { event_id: eventId } = await history.getEventDelivery(id, param(ctx, 'event_id'))
+      return listBody(await history.eventAttempts(id, eventId, page), page, webhookAttempt.answer)
+    },
+  }),
+]
+
+const replayRequest = z.object({
+  since: timeField,
+  until: timeField.optional(),
+  status: z.enum(['failed', 'canceled']).default('failed'),
+})
+
+const replayAnswer = z
+  .object({
+    object: z.literal('webhook_event'),
+    id: z.string().describe('Of the event; it stays the same.'),
+    delivery_id: z.string().describe('Of the new delivery.'),
+  })
+  .meta({ id: 'WebhookReplay' })
+
+/** Posting again what was posted already. */
+export function webhookReplayOperations(parts: { webhooks: Webhooks }): Operation[] {
+  const replay = async (webhook: Webhook, delivery: DeliveryRow) => ({
+    object: 'webhook_event' as const,
+    id: delivery.event_id,
+    delivery_id: await parts.webhooks.history.replay(webhook, delivery),
+  })
+  const same = 'The same event id and bytes with a new signature, and the whole retry schedule from its beginning.'
+  return [
+    operation({
+      id: 'webhooks.deliveries.replay',
+      method: 'POST',
+      path: '/api/webhooks/{id}/deliveries/{delivery_id}/replay',
+      tag: 'Webhooks',
+      summary: 'Post a delivery again',
+      description: same,
+      permission: 'full_access',
+      sandbox: true,
+      answers: [{ status: 200, description: 'A new delivery waits to be posted.', schema: replayAnswer }],
+      refuses: ['invalid_state'],
+      handle: async (ctx) => {
+        const webhook = webhookOf(ctx, parts)
+        return replay(webhook, await parts.webhooks.history.getDelivery(webhook.id, param(ctx, 'delivery_id')))
+      },
+    }),
+    operation({
+      id: 'webhooks.events.replay',
+      method: 'POST',
+      path: '/api/webhooks/{id}/events/{event_id}/replay',
+      tag: 'Webhooks',
+      summary: 'Post an event again',
+      description: same,
+      permission: 'full_access',
+      sandbox: true,
+      answers: [{ status: 200, description: 'A new delivery waits to be posted.', schema: replayAnswer }],
+      refuses: ['invalid_state'],
+      handle: async (ctx) => {
+        const webhook = webhookOf(ctx, parts)
+        return replay(webhook, await parts.webhooks.history.getEventDelivery(webhook.id, param(ctx, 'event_id')))
+      },
+    }),
+    operation({
+      id: 'webhooks.replay',
+      method: 'POST',
+      path: '/api/webhooks/{id}/replay',
+      tag: 'Webhooks',
+      summary: 'Post again all that failed in a period',
+      permission: 'full_access',
+      sandbox: true,
+      body: { schema: replayRequest, example: { since: '2026-11-20T00:00:00Z', status: 'failed' } },
+      answers: [
+        {
+          status: 200,
+          description: 'So many deliveries wait to be posted.',
+          schema: z.object({ object: z.literal('replay'), count: z.int() }).meta({ id: 'WebhookReplayCount' }),
+        },
+      ],
+      refuses: ['invalid_state'],
+      handle: async (ctx, { body: { since, until = Number.MAX_SAFE_INTEGER, status } }) => {
+        const count = await parts.webhooks.history.replayAll(webhookOf(ctx, parts), { state: status, since, until })
+        return { object: 'replay' as const, count }
+      },
+    }),
+  ]
+}

@@ -1,0 +1,200 @@
+import { z } from 'zod'
+import { SternaError } from '../../errors.ts'
+import { isoTimeOrNull } from '../../iso-time.ts'
+import { subscribedEvents } from '../../webhook/event-subscription.ts'
+import type { Webhooks } from '../../webhook/open-webhooks.ts'
+import { isSuccess } from '../../webhook/post-webhook.ts'
+import { mayDo, type ApiContext } from '../api-state.ts'
+import { listOperation } from '../list-operation.ts'
+import { operation, type Operation } from '../operation.ts'
+import { deletedAnswer } from '../resource.ts'
+import { timeAnswer } from '../time-field.ts'
+import { webhookDeliveryOperations, webhookOf, webhookReplayOperations } from './webhook-delivery-operations.ts'
+import { webhookResource, webhookWithSecret } from './webhook-resource.ts'
+import { rotationRequest, testRequest, webhookChanges, webhookRequest } from './webhook-schema.ts'
+
+interface WebhookParts {
+  webhooks: Webhooks
+}
+
+/** `/api/webhooks` with their deliveries. */
+export const webhookOperations = (parts: WebhookParts): Operation[] => [
+  ...endpointOperations(parts),
+  ...secretOperations(parts),
+  ...webhookDeliveryOperations(parts),
+  ...webhookReplayOperations(parts),
+]
+
+const endpointOperations = (parts: WebhookParts): Operation[] => [
+  operation({
+    id: 'webhooks.create',
+    method: 'POST',
+    path: '/api/webhooks',
+    tag: 'Webhooks',
+    summary: 'Add a webhook',
+    permission: 'full_access',
+    sandbox: true,
+    body: {
+      schema: webhookRequest,
+      example: { url: 'https://app.example.com/hooks/mail', events: ['email.delivered', 'email.bounced'] },
+    },
+    answers: [{ status: 201, description: 'The webhook, with its secret.', schema: webhookWithSecret.schema }],
+    refuses: ['invalid_event_type'],
+    handle: async (ctx, { body }) => {
+      const given = { events: subscribedEvents(null), ...webhookChanges(body) }
+      if (given.url === undefined) throw missingUrl()
+      const defaults = { description: null, payload: 'standard', includeBots: false, status: 'enabled' } as const
+      const webhook = await parts.webhooks.list.create(ctx.state.submitter, { ...defaults, ...given, url: given.url })
+      return webhookWithSecret.answer(webhook)
+    },
+  }),
+  listOperation({
+    id: 'webhooks.list',
+    path: '/api/webhooks',
+    tag: 'Webhooks',
+    summary: 'List webhooks',
+    permission: 'read_access',
+    of: webhookResource,
+    answer: 'The webhooks, the newest first.',
+    rows: (ctx, page) => parts.webhooks.list.page(ctx.state.submitter, page),
+  }),
+  operation({
+    id: 'webhooks.get',
+    method: 'GET',
+    path: '/api/webhooks/{id}',
+    tag: 'Webhooks',
+    summary: 'Read a webhook',
+    description: 'The secret is shown to keys with full access only.',
+    permission: 'read_access',
+    answers: [{ status: 200, description: 'The webhook.', schema: z.union([webhookWithSecret.schema, webhookResource.schema]) }],
+    handle: (ctx) => {
+      const webhook = webhookOf(ctx, parts)
+      return (maySeeSecret(ctx) ? webhookWithSecret : webhookResource).answer(webhook)
+    },
+  }),
+  operation({
+    id: 'webhooks.update',
+    method: 'PATCH',
+    path: '/api/webhooks/{id}',
+    tag: 'Webhooks',
+    summary: 'Change a webhook',
+    description: 'Disabling cancels the deliveries that wait; enabling again does not bring them back.',
+    permission: 'full_access',
+    sandbox: true,
+    body: { schema: webhookRequest, example: { status: 'disabled' } },
+    answers: [{ status: 200, description: 'The webhook.', schema: webhookResource.schema }],
+    refuses: ['invalid_event_type'],
+    handle: async (ctx, { body }) => {
+      const { id } = webhookOf(ctx, parts)
+      return webhookResource.answer(await parts.webhooks.list.change(ctx.state.submitter, id, webhookChanges(body)))
+    },
+  }),
+  operation({
+    id: 'webhooks.delete',
+    method: 'DELETE',
+    path: '/api/webhooks/{id}',
+    tag: 'Webhooks',
+    summary: 'Delete a webhook',
+    description: 'Deliveries that wait are canceled.',
+    permission: 'full_access',
+    sandbox: true,
+    answers: [
+      {
+        status: 200,
+        description: 'It is gone.',
+        schema: deletedAnswer('webhook', 'DeletedWebhook'),
+      },
+    ],
+    handle: async (ctx) => {
+      const { id } = webhookOf(ctx, parts)
+      await parts.webhooks.list.remove(ctx.state.submitter, id)
+      return { object: 'webhook' as const, id, deleted: true as const }
+    },
+  }),
+]
+
+const secretOperations = (parts: WebhookParts): Operation[] => [
+  operation({
+    id: 'webhooks.rotateSecret',
+    method: 'POST',
+    path: '/api/webhooks/{id}/signing-secret/rotate',
+    aliases: ['/api/webhooks/{id}/rotate-secret'],
+    tag: 'Webhooks',
+    summary: 'Give a webhook a new secret',
+    permission: 'full_access',
+    sandbox: true,
+    body: { schema: rotationRequest, optional: true },
+    answers: [
+      {
+        status: 200,
+        description: 'The new secret, in force at once.',
+        schema: z
+          .object({
+            object: z.literal('webhook'),
+            id: z.string(),
+            signing_secret: z.string(),
+            previous_expires_at: timeAnswer.nullable(),
+          })
+          .meta({ id: 'RotatedSecret' }),
+      },
+    ],
+    refuses: ['rotation_in_progress'],
+    handle: async (ctx, { body: { overlap_seconds: seconds, force } }) => {
+      const { id } = webhookOf(ctx, parts)
+      const rotated = await parts.webhooks.list.rotateSecret(ctx.state.submitter, id, { overlapMs: seconds * 1000, force })
+      const { secret, previousExpiresAt } = rotated
+      return {
+        object: 'webhook' as const,
+        id,
+        signing_secret: secret,
+        previous_expires_at: isoTimeOrNull(previousExpiresAt),
+      }
+    },
+  }),
+  operation({
+    id: 'webhooks.test',
+    method: 'POST',
+    path: '/api/webhooks/{id}/test',
+    tag: 'Webhooks',
+    summary: 'Post a sample to a webhook',
+    description: 'At once and without a retry, with the header `x-service-test: true`.',
+    permission: 'full_access',
+    sandbox: true,
+    body: { schema: testRequest, optional: true },
+    answers: [
+      {
+        status: 200,
+        description: 'What came of it.',
+        schema: z
+          .object({
+            object: z.literal('webhook_test'),
+            delivered: z.boolean(),
+            http_status_code: z.int().nullable(),
+            duration_ms: z.int(),
+            response: z.string().nullable(),
+            error: z.string().nullable(),
+          })
+          .meta({ id: 'WebhookTest' }),
+      },
+    ],
+    refuses: ['invalid_event_type'],
+    handle: async (ctx, { body: { type } }) => {
+      const result = await parts.webhooks.sendSample(webhookOf(ctx, parts), type)
+      return {
+        object: 'webhook_test' as const,
+        delivered: isSuccess(result),
+        http_status_code: result.statusCode,
+        duration_ms: result.durationMs,
+        response: result.response,
+        error: result.error,
+      }
+    },
+  }),
+]
+
+function missingUrl(): SternaError {
+  const message = 'The `url` field is missing: it says where events are to be posted.'
+  return new SternaError('missing_required_field', message, { faults: [{ field: 'url', code: 'missing', message, help: null }] })
+}
+
+const maySeeSecret = (ctx: ApiContext): boolean => mayDo(ctx, 'full_access')

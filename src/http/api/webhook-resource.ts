@@ -1,0 +1,66 @@
+import { z } from 'zod'
+import { publicEventTypes } from '../../event/event-type.ts'
+import { isoTimeOrNull } from '../../iso-time.ts'
+import type { AttemptRow, DeliveryRow } from '../../webhook/delivery-history.ts'
+import { deliveryStates } from '../../webhook/webhook-delivery-store.ts'
+import type { Webhook } from '../../webhook/webhook-store.ts'
+import { resource, time } from '../resource.ts'
+import { timeAnswer } from '../time-field.ts'
+
+export const webhookResource = resource<Webhook>('Webhook')({
+  object: 'webhook',
+  id: z.string(),
+  url: z.string(),
+  endpoint: [z.string().describe('The same as `url`.'), 'url'],
+  events: z.array(z.enum(publicEventTypes)),
+  description: z.string().nullable(),
+  payload: z.enum(['standard', 'extended']),
+  include_bots: z.boolean().describe('Whether opens and clicks by machines are posted too.'),
+  status: z.enum(['enabled', 'disabled']),
+  disabled_reason: z.enum(['manual', 'failures']).nullable(),
+  created_at: time(),
+  updated_at: time(),
+})
+
+/** With what only its owner sees. */
+export const webhookWithSecret = resource<Webhook>('WebhookWithSecret')({
+  ...webhookResource.fields,
+  signing_secret: [z.string().describe('`whsec_…`; the key of `x-service-signature` is this whole text.'), 'secret'],
+})
+
+export const webhookDelivery = resource<DeliveryRow>('WebhookDelivery')({
+  object: 'webhook_delivery',
+  id: z.string(),
+  event_id: z.string(),
+  type: [z.enum(publicEventTypes), 'event_type'],
+  status: [z.enum(deliveryStates), 'state'],
+  attempt_count: [z.int(), 'attempts'],
+  created_at: time(),
+})
+
+export const webhookAttempt = resource<AttemptRow>('WebhookAttempt')({
+  id: z.string(),
+  http_status_code: z.int().nullable(),
+  response: z.string().nullable().describe('How the body of the answer began.'),
+  sent_at: time(),
+  duration_ms: z.int(),
+  error: z.string().nullable().describe('Why there was no answer.'),
+})
+
+/** What is shown of a single delivery besides. */
+export const postedDetails = resource<{ delivery: DeliveryRow; attempts: AttemptRow[] }>(null)({
+  next_attempt_at: [timeAnswer.nullable(), ({ delivery }) => isoTimeOrNull(delivery.next_attempt_at)],
+  payload: [
+    z.record(z.string(), z.unknown()).describe('The body that is posted.'),
+    ({ delivery }) => JSON.parse(delivery.body) as Record<string, unknown>,
+  ],
+  attempts: [z.array(webhookAttempt.schema), ({ attempts }) => attempts.map(webhookAttempt.answer)],
+})
+
+/** An event as a webhook has it: the view that other services offer. */
+export const webhookEvent = resource<DeliveryRow>('WebhookEvent')({
+  id: [z.string(), 'event_id'],
+  type: [z.enum(publicEventTypes), 'event_type'],
+  created_at: time(),
+  status: [z.enum(deliveryStates), 'state'],
+})

@@ -1,0 +1,5 @@
+type Given<T> = { [Name in keyof T]?: Exclude<T[Name], undefined> }
+
+/** The members that are not undefined: what is left out of a request is to stay as it is. */
+export const given = <T extends object>(members: T): Given<T> =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Given<T>

@@ -1,0 +1,107 @@
+import { expect, test } from 'vitest'
+import { suppressionOperations } from '../../../src/http/api/suppression-operations.ts'
+import { insertSuppression } from '../../../src/suppression/insert-suppression.ts'
+import { SuppressionEntries } from '../../../src/suppression/suppression-entries.ts'
+import { startApiServer } from '../../support/api-server.ts'
+
+async function startApi() {
+  const api = await startApiServer((parts) => suppressionOperations({ suppressions: new SuppressionEntries(parts) }))
+  const token = await api.token()
+  const { id: accountId } = api.accounts.getAccount('acme')
+  const call = (method: string, path: string, body?: unknown, key = token) =>
+    api.request(method, `/api/suppressions${path}`, { token: key, ...(body === undefined ? {} : { body }) })
+  const emails = async (query = '', key = token) =>
+    ((await call('GET', query, undefined, key)).body.data as { email: string }[]).map(({ email }) => email)
+  return { ...api, call, emails, scope: { accountId, sandbox: false } }
+}
+
+test('an address is added, read by id and by address however it is written, and removed', async () => {
+  const { call, emails } = await startApi()
+  const made = await call('POST', '', { email: 'Ann@Example.COM', reason: 'asked by phone' })
+  expect(made).toMatchObject({ status: 201, body: { object: 'suppression', id: expect.stringMatching(/^sup_[0-9a-z]{26}$/) } })
+  const id = String(made.body.id)
+  const entry = {
+    object: 'suppression',
+    id,
+    email: 'ann@example.com',
+    origin: 'manual',
+    topic: null,
+    source_id: null,
+    reason: 'asked by phone',
+    created_at: '2026-11-21T06:00:00.000Z',
+    expires_at: null,
+  }
+  for (const name of [id, 'ann@example.com', 'ANN%40example.com'])
+    expect(await call('GET', `/${name}`)).toMatchObject({ status: 200, body: entry })
+  expect((await call('GET', '')).body).toEqual({ object: 'list', has_more: false, data: [entry] })
+  expect((await call('POST', '', { email: 'ANN@example.com' })).body.id).toBe(id)
+  expect(await call('DELETE', '/ann%40EXAMPLE.com')).toMatchObject({ status: 200, body: { object: 'suppression', id, deleted: true } })
+  expect(await emails()).toEqual([])
+  for (const method of ['GET', 'DELETE']) expect(await call(method, `/${id}`)).toMatchObject({ status: 404, body: { name: 'not_found' } })
+})
+
+test('many are added and removed at once, by address or by id', async () => {
+  const { call, emails } = await startApi()
+  const many = Array.from({ length: 1000 }, (_, i) => `u${i}@example.com`)
+  const { status, body } = await call('POST', '/batch/add', { emails: many })
+  const added = body.data as { id: string }[]
+  expect([status, added.length]).toEqual([201, 1000])
+  expect(await emails('?limit=2')).toEqual(['u999@example.com', 'u998@example.com'])
+  expect((await call('POST', '', { emails: ['u5@example.com', 'new@example.com'] })).body.data).toMatchObject([added[5], {}])
+  const byId = await call('POST', '/batch/remove', { ids: [added[0]?.id, `sup_${'0'.repeat(26)}`, 'u2@example.com'] })
+  expect(byId.body).toEqual({ data: [{ object: 'suppression', id: added[0]?.id, deleted: true }] })
+  const byAddress = await call('POST', '/batch/remove', {
+    emails: ['new@example.com', ...many.slice(1).map((address) => address.toUpperCase())],
+  })
+  expect(byAddress.body.data).toHaveLength(1000)
+  expect(await emails()).toEqual([])
+})
+
+test('an address that is there for several reasons is one to whoever names it', async () => {
+  const { call, emails, db, scope } = await startApi()
+  await db.write([
+    insertSuppression(scope, { address: 'Ann@example.com', origin: 'bounce', sourceId: 'em_1', reason: '550 gone', createdAt: 1000 }),
+    insertSuppression(scope, { address: 'ann@example.com', origin: 'unsubscribe', sourceId: null, reason: null, createdAt: 2000 }),
+  ])
+  expect((await call('GET', '/ann@example.com')).body).toMatchObject({ origin: 'bounce', source_id: 'em_1', reason: '550 gone' })
+  expect(await emails('?origin=unsubscribe')).toEqual(['ann@example.com'])
+  expect(await emails('?origin=complaint')).toEqual([])
+  await call('DELETE', '/ann@example.com')
+  expect(await emails()).toEqual([])
+})
+
+test('the sandbox and every account have lists of their own', async () => {
+  const { call, emails, token } = await startApi()
+  const others = [await token({ sandbox: true }), await token({ account: 'other' })]
+  const { id } = (await call('POST', '', { email: 'ann@example.com' })).body
+  for (const key of others) {
+    expect(await emails('', key)).toEqual([])
+    for (const name of [id, 'ann@example.com']) {
+      expect((await call('GET', `/${name}`, undefined, key)).status).toBe(404)
+      expect((await call('DELETE', `/${name}`, undefined, key)).status).toBe(404)
+    }
+    await call('POST', '/batch/remove', { emails: ['ann@example.com'] }, key)
+    await call('POST', '/batch/remove', { ids: [id] }, key)
+  }
+  expect(await emails()).toEqual(['ann@example.com'])
+})
+
+test.each([
+  ['', {}, 'email'],
+  ['', { email: 'ann@example.com', emails: ['bob@example.com'] }, 'email'],
+  ['', { email: 'Ann <ann@example.com>' }, 'email'],
+  ['', { email: 'ann@localhost..' }, 'email'],
+  ['', { email: 7 }, 'email'],
+  ['', { email: 'ann@example.com', reason: 'x'.repeat(1001) }, 'reason'],
+  ['', { emails: [] }, 'emails'],
+  ['/batch/add', { emails: ['ann@example.com', 'ann'] }, 'emails.1'],
+  ['/batch/add', { emails: Array.from({ length: 1001 }, () => 'ann@example.com') }, 'emails'],
+  ['/batch/remove', {}, 'emails'],
+  ['/batch/remove', { ids: ['x'], emails: ['ann@example.com'] }, 'emails'],
+])('%s %j is refused and changes nothing', async (path, body, field) => {
+  const { call, emails } = await startApi()
+  const answer = await call('POST', path, body)
+  expect(answer.status).toBe(422)
+  expect(answer.body.errors?.[0]?.field).toBe(field)
+  expect(await emails()).toEqual([])
+})

@@ -29,8 +29,8 @@ export interface QueuedMessage {
   isScheduled: boolean
   /** True where its submitter said how long it is of use: it does not leave after that. */
   neverLate: boolean
-  /** When it was to leave first, epoch ms: tokens of its recipients count their time from then. */
-  createdAt: number
+  /** When it was first due, epoch ms: its recipients' tokens expire counted from then. */
+  firstDueAt: number
 }
 
 /** A recipient in the hands of this process. */

@@ -57,7 +57,7 @@ const queuedMessageOf = (row: MessageRow): QueuedMessage => ({
   tracking: storedTracking(row.tracking),
   isScheduled: row.scheduled_at !== null,
   neverLate: row.expires_in !== null,
-  createdAt: row.first_due_at,
+  firstDueAt: row.first_due_at,
 })
 
 /** A recipient as it was claimed; whether it is suppressed is looked up with its message. */

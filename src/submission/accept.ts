@@ -122,7 +122,7 @@ const queuedMessage = ({ submission, domainId, tracking, now }: Admission): Queu
   tracking,
   isScheduled: submission.scheduledAt !== null,
   neverLate: submission.expiresIn !== null,
-  createdAt: now,
+  firstDueAt: now,
 })
 
 const queuedRecipient = ({ id, forwardPath, destination, dueAt, expiresAt }: NewRecipient): QueuedRecipient => ({

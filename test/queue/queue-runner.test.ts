@@ -78,7 +78,7 @@ const resultsOf =
   async (job: DeliveryJob, onAttempt: (result: Attempt | Postponed) => void): Promise<void> => {
     for (const { id, forwardPath } of job.recipients) {
       const result = of(forwardPath)
-      onAttempt(result === 'postponed' ? { recipientId: id, postponed: true } : unconnectedAttempt(id, result, clock.now()))
+      onAttempt(result === 'postponed' ? { recipientId: id, postponed: true } : unconnectedAttempt(id, result))
     }
   }
 
@@ -300,8 +300,7 @@ test('mail that is of no more use does not take the place of the one that finds 
   let isDown = true
   const rest = { key: 'mx', forMs: 5_000, reason: 'refused' }
   const deliver = async (job: DeliveryJob, onAttempt: (result: Attempt | Postponed) => void): Promise<void> => {
-    for (const { id } of job.recipients)
-      onAttempt(isDown ? { recipientId: id, postponed: true, rest } : unconnectedAttempt(id, taken, clock.now()))
+    for (const { id } of job.recipients) onAttempt(isDown ? { recipientId: id, postponed: true, rest } : unconnectedAttempt(id, taken))
   }
   await waiting()
   const queue = await startQueue({ deliver })

@@ -53,7 +53,6 @@ async function startQueue(db: Database): Promise<Relay> {
       onAttempt({
         recipientId: id,
         outcome,
-        startedAt: clock.now(),
         durationMs: 5,
         mxHost: 'mx.example',
         address: '192.0.2.1',
@@ -77,9 +76,9 @@ async function startQueue(db: Database): Promise<Relay> {
         isSuspended: () => false,
         eventsWritten: () => {},
         random: () => 0,
-        frameFor: ({ createdAt }) => ({
+        frameFor: ({ firstDueAt }) => ({
           ...plainFrame,
-          frameOf: () => ({ reversePath: `b${createdAt}@relay.example`, traceFields: '', fields: [] }),
+          frameOf: () => ({ reversePath: `b${firstDueAt}@relay.example`, traceFields: '', fields: [] }),
         }),
       },
       { retrySchedule: [minute, 5 * minute], viaSmarthost: false, suppressionPolicyFor: () => suppressAtOnce },

@@ -3,7 +3,7 @@ import { domainOf, type Mailbox, mailboxText, parseMailboxList } from '../smtp/a
 import { decodeHeaderText } from '../smtp/encoded-word.ts'
 import { foldLong, formatDate, formatMailboxes, formatTextField } from './format-field.ts'
 import { fieldsNamed, type HeaderField, headerBytesOf, parseHeaderBlock } from './header-block.ts'
-import { readOptionFields, type OptionFields, optionFieldNames } from './option-fields.ts'
+import { readOptionFields, type OptionFields, optionFieldNames } from './send-options.ts'
 import { cameSigned } from './mime-structure.ts'
 import { randomText } from './random-text.ts'
 import { mustStay } from './seven-bit.ts'

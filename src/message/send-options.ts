@@ -1,67 +1,132 @@
-import { parseIsoTime } from '../iso-time.ts'
+import { decodeHeaderText } from '../smtp/encoded-word.ts'
+import { fieldsNamed, type HeaderField } from './header-block.ts'
+import { expiresInFault, idempotencyKeyFault, metadataFault, parseScheduledAt, tagsFault, topicFault } from './send-limits.ts'
 import type { Tag } from './submission.ts'
+import type { TrackingWish } from './tracking-options.ts'
 
-// The options of a send that both doors know, HTTP as JSON members and SMTP as header fields.
+/** What a submitter over SMTP tells us by header fields. */
+export interface OptionFields {
+  tags: Tag[]
+  metadata: Record<string, string>
+  idempotencyKey: string | null
+  /** Epoch, ms; null: at once. */
+  scheduledAt: number | null
+  /** Seconds. */
+  expiresIn: number | null
+  /** What its readers can unsubscribe from: '' where it has no topic, null where they cannot. */
+  unsubscribeTopic: string | null
+  tracking: TrackingWish
+}
 
-/** What both doors allow; lengths in characters, times in seconds. */
-export const sendLimits = { tags: 20, metadataKeys: 20, metadataKey: 64, metadataValue: 500, shortestExpiry: 60, longestExpiry: 432_000 }
+/** Lower case. These fields never leave. */
+export const optionFieldNames = ['x-tags', 'x-metadata', 'idempotency-key', 'x-scheduled-at', 'x-expires-in', 'x-unsubscribe', 'x-tracking']
 
-/** Names and values of tags. */
-export const tagText = /^[A-Za-z0-9_-]{1,256}$/
+type Fault = { fault: string }
 
-/** Why these tags are refused; null where they are fine. */
-export function tagsFault(tags: readonly Tag[]): string | null {
-  if (tags.length > sendLimits.tags) return `An email has at most ${sendLimits.tags} tags.`
-  const seen = new Set<string>()
-  for (const { name, value } of tags) {
-    if (!tagText.test(name) || !tagText.test(value)) {
-      return 'Names and values of tags are 1 to 256 characters of A-Z, a-z, 0-9, _ and -.'
-    }
-    if (seen.has(name)) return `The tag ${name} is given twice.`
-    seen.add(name)
+function tagsOf(value: string): Tag[] | Fault {
+  const tags = value.split(',').map((part) => {
+    const equals = part.indexOf('=')
+    const name = (equals < 0 ? part : part.slice(0, equals)).trim()
+    return { name, value: equals < 0 ? '' : part.slice(equals + 1).trim() }
+  })
+  const fault = tagsFault(tags)
+  return fault === null ? tags : { fault: `X-Tags: ${fault} Write name=value, name=value.` }
+}
+
+function metadataOf(value: string): { metadata: Record<string, string> } | Fault {
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(value)
+  } catch {
+    return { fault: 'X-Metadata is not valid JSON.' }
   }
-  return null
-}
-
-/** Why this is no topic that one can unsubscribe from; null where it is. */
-export const topicFault = (topic: string): string | null =>
-  /^(?!(?:true|false)$)[A-Za-z0-9_-]{1,64}$/i.test(topic)
-    ? null
-    : 'A topic is 1 to 64 characters of A-Z, a-z, 0-9, _ and -, and neither true nor false.'
-
-/** Why this metadata is refused; null where it is fine. */
-export function metadataFault(metadata: Record<string, string>): string | null {
-  const entries = Object.entries(metadata)
-  if (entries.length > sendLimits.metadataKeys) return `Metadata has at most ${sendLimits.metadataKeys} keys.`
-  for (const [key, value] of entries) {
-    if (key === '' || key.length > sendLimits.metadataKey) return `A metadata key has 1 to ${sendLimits.metadataKey} characters.`
-    if (value.length > sendLimits.metadataValue) {
-      return `The metadata value of ${JSON.stringify(key)} has more than ${sendLimits.metadataValue} characters.`
-    }
-    if (!key.isWellFormed() || !value.isWellFormed()) return 'Metadata must be valid Unicode.'
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
+    return { fault: 'X-Metadata must be a JSON object.' }
   }
-  return null
+  const entries: [string, string][] = []
+  for (const [key, text] of Object.entries(parsed)) {
+    if (typeof text !== 'string') return { fault: `X-Metadata: the value of ${JSON.stringify(key)} is not a string.` }
+    entries.push([key, text])
+  }
+  const metadata = Object.fromEntries(entries)
+  const fault = metadataFault(metadata)
+  return fault === null ? { metadata } : { fault: `X-Metadata: ${fault}` }
 }
 
-const maxAheadMs = 30 * 24 * 3600_000
-
-/** Epoch ms, null where the time has come already (send at once), or a fault. `t`, a space for it and `+0100` are understood. */
-export function parseScheduledAt(text: string, now: number): number | null | { fault: string; code: 'invalid_format' | 'too_large' } {
-  const usual = text
-    .replace(' ', 'T')
-    .replace(/([+-]\d\d)(\d\d)$/, '$1:$2')
-    .toUpperCase()
-  const at = usual.includes('T') ? parseIsoTime(usual) : null
-  if (at === null) return { fault: 'The time must be ISO 8601 with a time zone, such as 2026-11-21T08:00:00Z.', code: 'invalid_format' }
-  if (at - now > maxAheadMs) return { fault: 'The time may be at most 30 days ahead.', code: 'too_large' }
-  return at <= now ? null : at
+/** `true`, or the topic; `false` is the same as no field. */
+function unsubscribeTopicOf(value: string): string | null | Fault {
+  if (/^(?:true|false)$/i.test(value)) return value.toLowerCase() === 'true' ? '' : null
+  const fault = topicFault(value)
+  return fault === null ? value : { fault: `X-Unsubscribe: ${fault}` }
 }
 
-/** `seconds` after which an undelivered recipient is given up. */
-export const expiresInFault = (seconds: number): string | null =>
-  Number.isInteger(seconds) && seconds >= sendLimits.shortestExpiry && seconds <= sendLimits.longestExpiry
-    ? null
-    : `It must be a whole number of seconds from ${sendLimits.shortestExpiry} to ${sendLimits.longestExpiry}.`
+/** What is named is on, and what is not is off. */
+function trackingOf(value: string): TrackingWish | Fault {
+  const words = value
+    .toLowerCase()
+    .split(',')
+    .map((word) => word.trim())
+  if (words.length === 1 && (words[0] === 'true' || words[0] === 'false'))
+    return { opens: words[0] === 'true', clicks: words[0] === 'true' }
+  if (!words.every((word) => word === 'opens' || word === 'clicks' || word === 'anonymous')) {
+    return {
+      fault: 'X-Tracking: Write true or false, or what is to be tracked: opens, clicks; and anonymous to keep nothing of the reader.',
+    }
+  }
+  const isAnonymousOnly = words.every((word) => word === 'anonymous')
+  return {
+    ...(isAnonymousOnly ? {} : { opens: words.includes('opens'), clicks: words.includes('clicks') }),
+    anonymous: words.includes('anonymous'),
+  }
+}
 
-export const idempotencyKeyFault = (key: string): string | null =>
-  /^[\x21-\x7e](?:[\x20-\x7e]{0,254}[\x21-\x7e])?$/.test(key) ? null : 'An idempotency key is 1 to 256 printable ASCII characters.'
+/** Reads the fields that are meant for us. Each may be there once; what is malformed is refused, never ignored. */
+export function readOptionFields(fields: readonly HeaderField[], now: number): OptionFields | Fault {
+  const options: OptionFields = {
+    tags: [],
+    metadata: {},
+    idempotencyKey: null,
+    scheduledAt: null,
+    expiresIn: null,
+    unsubscribeTopic: null,
+    tracking: {},
+  }
+  for (const name of optionFieldNames) {
+    const [field, second] = fieldsNamed(fields, name)
+    if (!field) continue
+    if (second) return { fault: `The header has more than one ${field.name} field.` }
+    // Mail libraries encode what is not ASCII, or only long.
+    const value = decodeHeaderText(field.value).trim()
+    if (name === 'x-tags') {
+      const tags = tagsOf(value)
+      if ('fault' in tags) return tags
+      options.tags = tags
+    } else if (name === 'x-metadata') {
+      const read = metadataOf(value)
+      if ('fault' in read) return read
+      options.metadata = read.metadata
+    } else if (name === 'idempotency-key') {
+      const fault = idempotencyKeyFault(value)
+      if (fault !== null) return { fault: `Idempotency-Key: ${fault}` }
+      options.idempotencyKey = value
+    } else if (name === 'x-scheduled-at') {
+      const at = parseScheduledAt(value, now)
+      if (typeof at === 'object' && at !== null) return { fault: `X-Scheduled-At: ${at.fault}` }
+      options.scheduledAt = at
+    } else if (name === 'x-expires-in') {
+      const seconds = /^\d{1,9}$/.test(value) ? Number(value) : NaN
+      const fault = expiresInFault(seconds)
+      if (fault !== null) return { fault: `X-Expires-In: ${fault}` }
+      options.expiresIn = seconds
+    } else if (name === 'x-tracking') {
+      const tracking = trackingOf(value)
+      if ('fault' in tracking) return tracking
+      options.tracking = tracking
+    } else {
+      const topic = unsubscribeTopicOf(value)
+      if (typeof topic === 'object' && topic !== null) return topic
+      options.unsubscribeTopic = topic
+    }
+  }
+  return options
+}

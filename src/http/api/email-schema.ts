@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { headerTextFault } from '../../message/check-headers.ts'
-import { sendLimits, tagText, topicFault } from '../../message/send-options.ts'
+import { sendLimits, tagText, topicFault } from '../../message/send-limits.ts'
 import type { CheckParams } from '../validate.ts'
 
 /** characters */

@@ -1,37 +1,27 @@
 import { isAscii, isUtf8 } from 'node:buffer'
-import { domainOf, type Mailbox, mailboxText, parseMailboxList } from '../smtp/address.ts'
+import { domainOf, mailboxText, parseMailboxList } from '../smtp/address.ts'
 import { decodeHeaderText } from '../smtp/encoded-word.ts'
+import type { EnvelopeRecipient } from './envelope.ts'
 import { foldLong, formatDate, formatMailboxes, formatTextField } from './format-field.ts'
 import { fieldsNamed, type HeaderField, headerBytesOf, parseHeaderBlock } from './header-block.ts'
-import { readOptionFields, type OptionFields, optionFieldNames } from './send-options.ts'
 import { cameSigned } from './mime-structure.ts'
+import type { HeaderSummary } from './header-summary.ts'
 import { randomText } from './random-text.ts'
+import { optionFieldNames, readOptionFields, type SendOptions } from './send-options.ts'
 import { mustStay } from './seven-bit.ts'
 import { longestLine } from './transfer-encoding.ts'
 
-export interface Completed extends OptionFields {
+export interface Completed {
   ok: true
   /** The new header, with the empty line that ends it. */
   header: Buffer
   /** Where the body begins in the bytes that were given. */
   bodyOffset: number
-  /** Every mailbox of From: the domain of each must belong to the submitter. */
-  headerFrom: Mailbox[]
-  /** A-labels, each once. */
-  headerFromDomains: string[]
-  sender: Mailbox | null
-  /** For people, like the others: long ones shortened. */
-  headerFromText: string
-  headerToText: string[]
-  headerCcText: string[]
-  /** Bare addresses; empty where the field cannot be read. */
-  headerToAddresses: string[]
-  headerCcAddresses: string[]
-  replyToText: string[]
-  /** Decoded, at most 998 characters. */
-  subject: string
-  /** With its angle brackets. */
-  messageIdHeader: string
+  summary: HeaderSummary
+  options: SendOptions
+  idempotencyKey: string | null
+  /** Where the header names this address, which gets the message whatever it says. */
+  addressedAs(address: string): EnvelopeRecipient['type']
   /** How many hosts have passed the message on before us. */
   receivedCount: number
   /** Whether it came signed or encrypted, so that its lines have to be as hosts take them. */
@@ -74,7 +64,9 @@ function mailboxReader(): ReadMailboxes {
   }
 }
 
-function authorsOf(fields: readonly HeaderField[], read: ReadMailboxes): { from: Mailbox[]; sender: Mailbox | null } | { fault: string } {
+type Authors = Pick<HeaderSummary, 'from' | 'sender'>
+
+function authorsOf(fields: readonly HeaderField[], read: ReadMailboxes): Authors | { fault: string } {
   const [fromField] = fieldsNamed(fields, 'From')
   if (!fromField) return { fault: 'The From field is missing.' }
   if (!isUtf8(fromField.raw)) return { fault: 'The From field is not valid UTF-8.' }
@@ -94,7 +86,7 @@ function authorsOf(fields: readonly HeaderField[], read: ReadMailboxes): { from:
 }
 
 /** The mailboxes in the From and Sender fields of a message that was accepted once; `bytes` begin with its whole header. */
-export function headerAuthors(bytes: Uint8Array): { from: Mailbox[]; sender: Mailbox | null } {
+export function headerAuthors(bytes: Uint8Array): Authors {
   const block = parseHeaderBlock(bytes)
   if (!block.ok) throw new Error(`the header of a stored message cannot be read: ${block.fault}`)
   const authors = authorsOf(block.fields, mailboxReader())
@@ -122,10 +114,17 @@ function addressTexts(fields: readonly HeaderField[], name: string, read: ReadMa
   return texts
 }
 
-function addressesIn(fields: readonly HeaderField[], name: string, read: ReadMailboxes): string[] {
-  const [field] = fieldsNamed(fields, name)
-  const parsed = field && read(field)
-  return parsed?.ok ? parsed.mailboxes.map(({ address }) => address) : []
+function addressedAs(fields: readonly HeaderField[], read: ReadMailboxes): Completed['addressedAs'] {
+  const named = (name: string): Set<string> => {
+    const [field] = fieldsNamed(fields, name)
+    const parsed = field && read(field)
+    return new Set(parsed?.ok ? parsed.mailboxes.map(({ address }) => address.toLowerCase()) : [])
+  }
+  const [to, cc] = [named('To'), named('Cc')]
+  return (address) => {
+    const lower = address.toLowerCase()
+    return to.has(lower) ? 'to' : cc.has(lower) ? 'cc' : 'bcc'
+  }
 }
 
 /** Folds lines that are longer than hosts take, where they have blanks: to its readers the field is the same (RFC 5322 2.2.3). */
@@ -169,10 +168,9 @@ export function complete(bytes: Uint8Array, parts: { received: string; now: numb
   const options = readOptionFields(fields, parts.now)
   if ('fault' in options) return { ok: false, fault: options.fault }
 
-  const headerFromDomains = [...new Set(authors.from.map(({ address }) => domainOf(address)))]
   const given = valueOf(fields, 'Message-ID')
   if (given.length > longestLine) return { ok: false, fault: `The Message-ID field has more than ${longestLine} characters.` }
-  const messageIdHeader = given === '' ? `<${randomText(16, 'hex')}@${headerFromDomains[0]}>` : given
+  const messageIdHeader = given === '' ? `<${randomText(16, 'hex')}@${domainOf(authors.from[0]?.address ?? '')}>` : given
   const added = [parts.received]
   if (given === '') added.push(`Message-ID: ${messageIdHeader}`)
   if (valueOf(fields, 'Date') === '') added.push(`Date: ${formatDate(parts.now)}`)
@@ -186,17 +184,16 @@ export function complete(bytes: Uint8Array, parts: { received: string; now: numb
     ok: true,
     header,
     bodyOffset,
-    headerFrom: authors.from,
-    headerFromDomains,
-    sender: authors.sender,
-    headerFromText: addressTexts(fields, 'From', read).join(', '),
-    headerToText: addressTexts(fields, 'To', read),
-    headerCcText: addressTexts(fields, 'Cc', read),
-    headerToAddresses: addressesIn(fields, 'To', read),
-    headerCcAddresses: addressesIn(fields, 'Cc', read),
-    replyToText: addressTexts(fields, 'Reply-To', read),
-    subject: shortened(decodeHeaderText(valueOf(fields, 'Subject'))),
-    messageIdHeader,
+    summary: {
+      ...authors,
+      fromText: addressTexts(fields, 'From', read).join(', '),
+      toText: addressTexts(fields, 'To', read),
+      ccText: addressTexts(fields, 'Cc', read),
+      replyToText: addressTexts(fields, 'Reply-To', read),
+      subject: shortened(decodeHeaderText(valueOf(fields, 'Subject'))),
+      messageIdHeader,
+    },
+    addressedAs: addressedAs(fields, read),
     receivedCount: fieldsNamed(fields, 'Received').length,
     mustStay: mustStay(fields),
     smtputf8: !isAscii(header),

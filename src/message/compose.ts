@@ -1,19 +1,16 @@
 import { isAscii } from 'node:buffer'
 import { SternaError } from '../errors.ts'
-import { displayNameFault, type Mailbox } from '../smtp/address.ts'
+import { displayNameFault } from '../smtp/address.ts'
 import { checkHeaders, headerTextFault } from './check-headers.ts'
 import { composeFull, type OutgoingAttachment } from './compose-full.ts'
 import { composeHeader } from './compose-header.ts'
 import { composePlain } from './compose-plain.ts'
+import type { Envelope } from './envelope.ts'
+import type { HeaderInput, HeaderSummary } from './header-summary.ts'
 import { textFromHtml } from './text-from-html.ts'
 
 /** An email as a caller of the HTTP API describes it. */
-export interface OutgoingEmail {
-  from: Mailbox
-  to: Mailbox[]
-  cc: Mailbox[]
-  replyTo: Mailbox[]
-  subject: string
+export interface OutgoingEmail extends HeaderInput {
   html: string | null
   /** undefined or null: made from the html; '' : no text part where there is html. */
   text: string | null | undefined
@@ -24,9 +21,8 @@ export interface OutgoingEmail {
 interface Composed {
   /** The whole message: CRLF line ends, no bare CR or LF. */
   content: Buffer
-  /** With its angle brackets. */
-  messageIdHeader: string
-  bodyType: '7bit' | '8bitmime'
+  header: HeaderSummary
+  bodyType: Envelope['bodyType']
   /** Whether an address in the header needs SMTPUTF8 (RFC 6532). */
   smtputf8: boolean
 }
@@ -84,5 +80,5 @@ export async function compose(email: OutgoingEmail, parts: { now: number }): Pro
   const content = attachments.length === 0 ? composePlain(header, body) : await composeFull(header, { ...body, attachments })
   const smtputf8 = !isAscii(Buffer.from(header.text))
   // All parts are encoded, so only such a header holds bytes above 127.
-  return { content, messageIdHeader: header.messageIdHeader, bodyType: smtputf8 ? '8bitmime' : '7bit', smtputf8 }
+  return { content, header: header.summary, bodyType: smtputf8 ? '8bitmime' : '7bit', smtputf8 }
 }

@@ -1,10 +1,14 @@
 import { parseIsoTime } from '../iso-time.ts'
-import type { Tag } from './submission.ts'
 
 // The options of a send that both doors know, HTTP as JSON members and SMTP as header fields.
 
 /** What both doors allow; lengths in characters, times in seconds. */
 export const sendLimits = { tags: 20, metadataKeys: 20, metadataKey: 64, metadataValue: 500, shortestExpiry: 60, longestExpiry: 432_000 }
+
+export interface Tag {
+  name: string
+  value: string
+}
 
 /** Names and values of tags. */
 export const tagText = /^[A-Za-z0-9_-]{1,256}$/

@@ -1,39 +1,112 @@
 import { decodeHeaderText } from '../smtp/encoded-word.ts'
 import { fieldsNamed, type HeaderField } from './header-block.ts'
-import { expiresInFault, idempotencyKeyFault, metadataFault, parseScheduledAt, tagsFault, topicFault } from './send-limits.ts'
-import type { Tag } from './submission.ts'
-import type { TrackingWish } from './tracking-options.ts'
+import { expiresInFault, idempotencyKeyFault, metadataFault, parseScheduledAt, tagsFault, topicFault, type Tag } from './send-limits.ts'
+import { storedTracking, trackingColumn, type TrackingWish } from './tracking-options.ts'
 
-/** What a submitter over SMTP tells us by header fields. */
-export interface OptionFields {
+/** What a submitter may say of a message beside its envelope and content. */
+export interface SendOptions {
   tags: Tag[]
   metadata: Record<string, string>
-  idempotencyKey: string | null
-  /** Epoch, ms; null: at once. */
-  scheduledAt: number | null
-  /** Seconds. */
-  expiresIn: number | null
+  /** The template that it was made from. */
+  templateId: string | null
   /** What its readers can unsubscribe from: '' where it has no topic, null where they cannot. */
   unsubscribeTopic: string | null
+  /** What is to be tracked; what is left out is as the domain has it. */
   tracking: TrackingWish
+  /** Epoch, ms; null: at once. */
+  scheduledAt: number | null
+  /** Seconds after which an undelivered recipient is given up; null: the setting `delivery.give_up_after`. */
+  expiresIn: number | null
 }
 
-/** Lower case. These fields never leave. */
-export const optionFieldNames = ['x-tags', 'x-metadata', 'idempotency-key', 'x-scheduled-at', 'x-expires-in', 'x-unsubscribe', 'x-tracking']
+/** What holds where the submitter says nothing. */
+export const defaultOptions: SendOptions = {
+  tags: [],
+  metadata: {},
+  templateId: null,
+  unsubscribeTopic: null,
+  tracking: {},
+  scheduledAt: null,
+  expiresIn: null,
+}
 
+/** The columns of `message` that hold them. */
+export const optionColumns = (options: SendOptions) => ({
+  tags: JSON.stringify(options.tags),
+  metadata: JSON.stringify(options.metadata),
+  template_id: options.templateId,
+  unsubscribe_topic: options.unsubscribeTopic,
+  tracking: trackingColumn(options.tracking),
+  scheduled_at: options.scheduledAt,
+  expires_in: options.expiresIn,
+})
+
+export const storedOptions = (row: ReturnType<typeof optionColumns>): SendOptions => ({
+  tags: JSON.parse(row.tags) as Tag[],
+  metadata: JSON.parse(row.metadata) as Record<string, string>,
+  templateId: row.template_id,
+  unsubscribeTopic: row.unsubscribe_topic,
+  tracking: storedTracking(row.tracking) ?? { opens: false, clicks: false },
+  scheduledAt: row.scheduled_at,
+  expiresIn: row.expires_in,
+})
+
+type Given = Partial<SendOptions> & { idempotencyKey?: string }
 type Fault = { fault: string }
 
-function tagsOf(value: string): Tag[] | Fault {
+/** What each option field of an SMTP submitter's header says. Names are in lower case; these fields never leave. */
+const fieldReaders: Record<string, (value: string, now: number) => Given | Fault> = {
+  'x-tags': readTags,
+  'x-metadata': readMetadata,
+  'idempotency-key': (value) => {
+    const fault = idempotencyKeyFault(value)
+    return fault === null ? { idempotencyKey: value } : { fault: `Idempotency-Key: ${fault}` }
+  },
+  'x-scheduled-at': (value, now) => {
+    const at = parseScheduledAt(value, now)
+    return typeof at === 'object' && at !== null ? { fault: `X-Scheduled-At: ${at.fault}` } : { scheduledAt: at }
+  },
+  'x-expires-in': (value) => {
+    const expiresIn = /^\d{1,9}$/.test(value) ? Number(value) : NaN
+    const fault = expiresInFault(expiresIn)
+    return fault === null ? { expiresIn } : { fault: `X-Expires-In: ${fault}` }
+  },
+  'x-unsubscribe': readUnsubscribe,
+  'x-tracking': readTracking,
+}
+
+export const optionFieldNames = Object.keys(fieldReaders)
+
+/** Reads the option fields. Each may be there once; a malformed one is refused, never ignored. */
+export function readOptionFields(
+  fields: readonly HeaderField[],
+  now: number,
+): { options: SendOptions; idempotencyKey: string | null } | Fault {
+  const given: Given = {}
+  for (const [name, read] of Object.entries(fieldReaders)) {
+    const [field, second] = fieldsNamed(fields, name)
+    if (!field) continue
+    if (second) return { fault: `The header has more than one ${field.name} field.` }
+    // Mail libraries encode what is not ASCII, or only long.
+    const option = read(decodeHeaderText(field.value).trim(), now)
+    if ('fault' in option) return option
+    Object.assign(given, option)
+  }
+  const { idempotencyKey = null, ...options } = given
+  return { options: { ...defaultOptions, ...options }, idempotencyKey }
+}
+
+function readTags(value: string): Given | Fault {
   const tags = value.split(',').map((part) => {
     const equals = part.indexOf('=')
     const name = (equals < 0 ? part : part.slice(0, equals)).trim()
     return { name, value: equals < 0 ? '' : part.slice(equals + 1).trim() }
   })
   const fault = tagsFault(tags)
-  return fault === null ? tags : { fault: `X-Tags: ${fault} Write name=value, name=value.` }
+  return fault === null ? { tags } : { fault: `X-Tags: ${fault} Write name=value, name=value.` }
 }
 
-function metadataOf(value: string): { metadata: Record<string, string> } | Fault {
+function readMetadata(value: string): Given | Fault {
   let parsed: unknown
   try {
     parsed = JSON.parse(value)
@@ -54,79 +127,26 @@ function metadataOf(value: string): { metadata: Record<string, string> } | Fault
 }
 
 /** `true`, or the topic; `false` is the same as no field. */
-function unsubscribeTopicOf(value: string): string | null | Fault {
-  if (/^(?:true|false)$/i.test(value)) return value.toLowerCase() === 'true' ? '' : null
+function readUnsubscribe(value: string): Given | Fault {
+  if (/^(?:true|false)$/i.test(value)) return { unsubscribeTopic: value.toLowerCase() === 'true' ? '' : null }
   const fault = topicFault(value)
-  return fault === null ? value : { fault: `X-Unsubscribe: ${fault}` }
+  return fault === null ? { unsubscribeTopic: value } : { fault: `X-Unsubscribe: ${fault}` }
 }
 
 /** What is named is on, and what is not is off. */
-function trackingOf(value: string): TrackingWish | Fault {
+function readTracking(value: string): Given | Fault {
   const words = value
     .toLowerCase()
     .split(',')
     .map((word) => word.trim())
   if (words.length === 1 && (words[0] === 'true' || words[0] === 'false'))
-    return { opens: words[0] === 'true', clicks: words[0] === 'true' }
+    return { tracking: { opens: words[0] === 'true', clicks: words[0] === 'true' } }
   if (!words.every((word) => word === 'opens' || word === 'clicks' || word === 'anonymous')) {
     return {
       fault: 'X-Tracking: Write true or false, or what is to be tracked: opens, clicks; and anonymous to keep nothing of the reader.',
     }
   }
   const isAnonymousOnly = words.every((word) => word === 'anonymous')
-  return {
-    ...(isAnonymousOnly ? {} : { opens: words.includes('opens'), clicks: words.includes('clicks') }),
-    anonymous: words.includes('anonymous'),
-  }
-}
-
-/** Reads the fields that are meant for us. Each may be there once; what is malformed is refused, never ignored. */
-export function readOptionFields(fields: readonly HeaderField[], now: number): OptionFields | Fault {
-  const options: OptionFields = {
-    tags: [],
-    metadata: {},
-    idempotencyKey: null,
-    scheduledAt: null,
-    expiresIn: null,
-    unsubscribeTopic: null,
-    tracking: {},
-  }
-  for (const name of optionFieldNames) {
-    const [field, second] = fieldsNamed(fields, name)
-    if (!field) continue
-    if (second) return { fault: `The header has more than one ${field.name} field.` }
-    // Mail libraries encode what is not ASCII, or only long.
-    const value = decodeHeaderText(field.value).trim()
-    if (name === 'x-tags') {
-      const tags = tagsOf(value)
-      if ('fault' in tags) return tags
-      options.tags = tags
-    } else if (name === 'x-metadata') {
-      const read = metadataOf(value)
-      if ('fault' in read) return read
-      options.metadata = read.metadata
-    } else if (name === 'idempotency-key') {
-      const fault = idempotencyKeyFault(value)
-      if (fault !== null) return { fault: `Idempotency-Key: ${fault}` }
-      options.idempotencyKey = value
-    } else if (name === 'x-scheduled-at') {
-      const at = parseScheduledAt(value, now)
-      if (typeof at === 'object' && at !== null) return { fault: `X-Scheduled-At: ${at.fault}` }
-      options.scheduledAt = at
-    } else if (name === 'x-expires-in') {
-      const seconds = /^\d{1,9}$/.test(value) ? Number(value) : NaN
-      const fault = expiresInFault(seconds)
-      if (fault !== null) return { fault: `X-Expires-In: ${fault}` }
-      options.expiresIn = seconds
-    } else if (name === 'x-tracking') {
-      const tracking = trackingOf(value)
-      if ('fault' in tracking) return tracking
-      options.tracking = tracking
-    } else {
-      const topic = unsubscribeTopicOf(value)
-      if (typeof topic === 'object' && topic !== null) return topic
-      options.unsubscribeTopic = topic
-    }
-  }
-  return options
+  const shown = isAnonymousOnly ? {} : { opens: words.includes('opens'), clicks: words.includes('clicks') }
+  return { tracking: { ...shown, anonymous: words.includes('anonymous') } }
 }

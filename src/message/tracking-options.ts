@@ -8,8 +8,9 @@ export interface TrackingOptions {
 
 const names = ['opens', 'clicks', 'anonymous'] as const
 
-/** As the column `message.tracking` has it: the names of what is on. */
-export const trackingColumn = (options: TrackingOptions | null): string | null => options && names.filter((name) => options[name]).join(',')
+/** As the column `message.tracking` has it: the names of what is on; null where nothing is tracked. */
+export const trackingColumn = (options: TrackingWish): string | null =>
+  options.opens || options.clicks ? names.filter((name) => options[name]).join(',') : null
 
 export function storedTracking(column: string | null): TrackingOptions | null {
   if (column === null) return null
@@ -20,8 +21,6 @@ export function storedTracking(column: string | null): TrackingOptions | null {
 /** What a submitter asks for; what is left out is as its domain has it, and `anonymous` is false. */
 export type TrackingWish = Partial<TrackingOptions>
 
-/** What holds for a message: what its submitter asks for, else its domain. Null where nothing is tracked. */
-export function trackingFor(wish: TrackingWish, domain: Pick<TrackingOptions, 'opens' | 'clicks'> | null): TrackingOptions | null {
-  const options = { opens: domain?.opens ?? false, clicks: domain?.clicks ?? false, anonymous: false, ...wish }
-  return domain && (options.opens || options.clicks) ? options : null
-}
+/** What holds for a message: what its submitter asks for, else its domain. Mail without a domain is not tracked. */
+export const trackingFor = (wish: TrackingWish, domain: Pick<TrackingOptions, 'opens' | 'clicks'> | null): TrackingOptions =>
+  domain ? { opens: domain.opens, clicks: domain.clicks, anonymous: false, ...wish } : { opens: false, clicks: false, anonymous: false }

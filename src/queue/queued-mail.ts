@@ -1,36 +1,13 @@
-import { hasNullReversePath, type Submission, type Tag } from '../message/submission.ts'
-import { joinShared, noteShared } from '../shared-memory.ts'
-import type { Database, Row } from '../store/database.ts'
+import type { MessageRow } from '../message/message-store.ts'
+import type { Tag } from '../message/send-limits.ts'
 import { storedTracking } from '../message/tracking-options.ts'
-import type { ClaimedRow, QueuedMessage, QueuedRecipient } from './queue-store.ts'
-
-interface MessageRow extends Row {
-  id: string
-  account_id: string
-  domain_id: string | null
-  sandbox: number
-  subject: string
-  size: number
-  body_type: '7bit' | '8bitmime'
-  smtputf8: number
-  source: Submission['source']
-  reverse_path: string | null
-  tags: string
-  unsubscribe_topic: string | null
-  tracking: string | null
-  expires_in: number | null
-  scheduled_at: number | null
-  first_due_at: number
-}
+import { joinShared, noteShared } from '../shared-memory.ts'
+import type { Database } from '../store/database.ts'
+import type { Claimable, PastAttempts, QueuedMessage, QueuedRecipient } from './queue-store.ts'
 
 /** The message of recipients that were claimed. */
 export async function readMessage(db: Database, id: string): Promise<QueuedMessage> {
-  const [row] = await db.read<MessageRow>(
-    `select id, account_id, domain_id, sandbox, subject, size, body_type, smtputf8, tags, unsubscribe_topic, tracking, expires_in,
-            scheduled_at, source, reverse_path, coalesce(scheduled_at, created_at) as first_due_at
-       from message where id = :id`,
-    { id },
-  )
+  const [row] = await db.read<MessageRow>('select * from message where id = :id', { id })
   if (!row) throw new Error(`message ${id} has recipients but no row`)
   return queuedMessageOf(row)
 }
@@ -42,7 +19,7 @@ export async function readContent(db: Database, id: string): Promise<Uint8Array>
   return joined(chunks.map(({ bytes }) => bytes))
 }
 
-const queuedMessageOf = (row: MessageRow): QueuedMessage => ({
+export const queuedMessageOf = (row: MessageRow): QueuedMessage => ({
   id: row.id,
   accountId: row.account_id,
   domainId: row.domain_id,
@@ -51,27 +28,27 @@ const queuedMessageOf = (row: MessageRow): QueuedMessage => ({
   size: row.size,
   bodyType: row.body_type,
   smtputf8: row.smtputf8 === 1,
-  nullReversePath: hasNullReversePath({ source: row.source, reversePath: row.reverse_path }),
+  nullReversePath: row.source === 'smtp' && row.reverse_path === null,
   feedbackTag: (JSON.parse(row.tags) as Tag[])[0]?.value ?? null,
   unsubscribeTopic: row.unsubscribe_topic,
   tracking: storedTracking(row.tracking),
   isScheduled: row.scheduled_at !== null,
   neverLate: row.expires_in !== null,
-  firstDueAt: row.first_due_at,
+  firstDueAt: row.scheduled_at ?? row.created_at,
 })
 
-/** A recipient as it was claimed; whether it is suppressed is looked up with its message. */
-export const queuedRecipientOf = (row: ClaimedRow, destination: string): QueuedRecipient => ({
+/** A recipient that is new or was claimed; whether it is suppressed is looked up with its message. */
+export const queuedRecipientOf = (row: Claimable & Partial<PastAttempts>): QueuedRecipient => ({
   id: row.id,
   forwardPath: row.forward_path,
-  destination,
-  attempts: row.attempts,
+  destination: row.destination,
+  attempts: row.attempts ?? 0,
   dueAt: row.due_at,
   expiresAt: row.expires_at,
-  lastResponse: row.last_response,
-  smtpCode: row.smtp_code,
-  enhancedStatus: row.enhanced_status,
-  absentSince: row.absent_since,
+  lastResponse: row.last_response ?? null,
+  smtpCode: row.smtp_code ?? null,
+  enhancedStatus: row.enhanced_status ?? null,
+  absentSince: row.absent_since ?? null,
   suppressed: false,
 })
 

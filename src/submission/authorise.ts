@@ -30,16 +30,16 @@ export interface AuthoriseParts {
  * @throws SternaError `account_suspended`, `domain_not_verified`, `restricted_api_key`
  */
 export function authorise(submission: Submission, parts: AuthoriseParts): SigningDomain | null {
-  const { submitter, headerFrom, sender, reversePath } = submission
+  const { submitter, header, envelope } = submission
   // Nobody but the server itself can submit as this account.
   if (submitter.accountId === systemAccountId)
     return submitter.domainId === null ? null : { id: submitter.domainId, tracking: { opens: false, clicks: false } }
   const account = parts.accounts.accountFor(submitter.accountId)
   if (account?.status !== 'active') throw accountSuspended()
   if (submitter.sandbox) return null
-  const addresses = headerFrom.map(({ address }) => address)
-  if (sender) addresses.push(sender.address)
-  if (reversePath !== null) addresses.push(reversePath)
+  const addresses = header.from.map(({ address }) => address)
+  if (header.sender) addresses.push(header.sender.address)
+  if (envelope.reversePath !== null) addresses.push(envelope.reversePath)
   const domains = addresses.map((address) => ownedDomain(domainOf(address), submitter, parts))
   return domains[0] ?? null
 }

@@ -5,8 +5,10 @@ import { newId } from '../id.ts'
 import { composeHeader } from '../message/compose-header.ts'
 import { composeParts, type MimePart } from '../message/compose-parts.ts'
 import { toContent } from '../message/content.ts'
+import { envelopeTo, recipientTo } from '../message/envelope.ts'
+import { defaultOptions } from '../message/send-options.ts'
 import type { Submission } from '../message/submission.ts'
-import { mailboxText, type Mailbox } from '../smtp/address.ts'
+import type { Mailbox } from '../smtp/address.ts'
 import type { Statement } from '../store/database.ts'
 import type { Accept } from './accept.ts'
 import type { Accepted } from './admission.ts'
@@ -76,37 +78,21 @@ export class SystemMailer {
   #submissionOf(mail: SystemMail, id: string): Submission {
     const { clock, systemDomain } = this.#parts
     const { sandboxOnly } = this.#options
-    const to: Mailbox = { address: mail.to, name: null }
     const headers = { 'Auto-Submitted': mail.autoSubmitted, ...mail.headers }
-    const fields = { from: this.from, to: [to], cc: [], replyTo: [], subject: mail.subject, headers }
-    const { text, messageIdHeader } = composeHeader(fields, { now: clock.now() })
+    const fields = { from: this.from, to: [{ address: mail.to, name: null }], cc: [], replyTo: [], subject: mail.subject, headers }
+    const { text, summary } = composeHeader(fields, { now: clock.now() })
     const content = composeParts(text, mail.multipart, mail.parts)
     return {
       id,
       source: 'system',
       submitter: { accountId: systemAccountId, keyId: null, domainId: systemDomain()?.id ?? null, sandbox: sandboxOnly },
-      reversePath: null,
-      recipients: [{ mailbox: to, type: 'to', notify: null, orcpt: null }],
-      headerFrom: [this.from],
-      sender: null,
-      headerFromText: mailboxText(this.from),
-      headerToText: [mail.to],
-      headerCcText: [],
-      replyToText: [],
-      subject: mail.subject,
-      messageIdHeader,
+      envelope: envelopeTo([recipientTo(mail.to)], {
+        bodyType: isAscii(content) ? '7bit' : '8bitmime',
+        smtputf8: !isAscii(Buffer.from(text)),
+      }),
+      header: summary,
       content: toContent(content),
-      bodyType: isAscii(content) ? '7bit' : '8bitmime',
-      smtputf8: !isAscii(Buffer.from(text)),
-      envid: null,
-      ret: null,
-      tags: [],
-      metadata: {},
-      templateId: null,
-      unsubscribeTopic: null,
-      tracking: {},
-      scheduledAt: null,
-      expiresIn: null,
+      options: defaultOptions,
       idempotency: null,
     }
   }

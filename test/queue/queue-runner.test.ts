@@ -106,17 +106,17 @@ async function waiting(
         ]),
     insertRecipient({
       id: newId('rcp', clock.now()),
-      messageId,
-      accountId: 'acc_1',
-      forwardPath: 'ann@rcpt.example',
+      message_id: messageId,
+      account_id: 'acc_1',
+      forward_path: 'ann@rcpt.example',
       destination: 'rcpt.example',
       type: 'to',
       notify: null,
       orcpt: null,
       state: 'queued',
-      dueAt: clock.now(),
+      due_at: clock.now(),
       owner: null,
-      expiresAt: clock.now() + 48 * hour,
+      expires_at: clock.now() + 48 * hour,
       ...recipient,
     }),
   ])
@@ -183,7 +183,7 @@ test.each<[string, (isFaulty: () => boolean) => Around, string]>([
 test('mail keeps no room where it cannot be read, or ended', async () => {
   let isFaulty = true
   for (let i = 0; i < many; i++) await waiting({ isUnreadable: true })
-  for (let i = 0; i < many; i++) await waiting({ dueAt: clock.now() - 1, expiresAt: clock.now() - 1 })
+  for (let i = 0; i < many; i++) await waiting({ due_at: clock.now() - 1, expires_at: clock.now() - 1 })
   const queue = await startQueue({ suppressionPolicyFor: () => (isFaulty ? fail() : suppressAtOnce) })
   await expect.poll(inHand).toBe(0)
   isFaulty = false
@@ -198,9 +198,9 @@ test('mail keeps no room where it cannot be read, or ended', async () => {
 test('a last attempt that found no connection is made later, and a message of no more use is not', async () => {
   const results: Result[] = ['postponed', 'postponed', later]
   const tried: string[] = []
-  const expired = { dueAt: clock.now() - hour, expiresAt: clock.now() - minute }
-  await waiting({ ...expired, forwardPath: 'last@rcpt.example' })
-  await waiting({ expiresAt: clock.now() + 1_000, forwardPath: 'code@rcpt.example', expiresIn: 60 })
+  const expired = { due_at: clock.now() - hour, expires_at: clock.now() - minute }
+  await waiting({ ...expired, forward_path: 'last@rcpt.example' })
+  await waiting({ expires_at: clock.now() + 1_000, forward_path: 'code@rcpt.example', expiresIn: 60 })
   const of = (forwardPath: string): Result => {
     tried.push(forwardPath)
     return forwardPath.startsWith('code') ? 'postponed' : (results.shift() ?? taken)
@@ -232,8 +232,9 @@ test('a message that crashes the delivery thread is kept apart, and what was tri
     await dns.close()
   })
   const names = Array.from({ length: 20 }, (_, i) => `u${i}@rcpt.example`)
-  for (const [place, forwardPath] of names.entries()) await waiting({ forwardPath, dueAt: clock.now() - (place < 10 ? 2 : 0) })
-  const guilty = await waiting({ forwardPath: 'guilty@rcpt.example', dueAt: clock.now() - 1 })
+  for (const [place, forwardPath] of names.entries())
+    await waiting({ forward_path: forwardPath, due_at: clock.now() - (place < 10 ? 2 : 0) })
+  const guilty = await waiting({ forward_path: 'guilty@rcpt.example', due_at: clock.now() - 1 })
   // No message is like this: the thread throws outside of any delivery.
   const crashing = (job: DeliveryJob): DeliveryJob => (job.messageId === guilty ? { ...job, content: null as never } : job)
   await startQueue({ deliver: (job, onAttempt, supply) => delivery.deliver(crashing(job), onAttempt, supply) })
@@ -252,7 +253,7 @@ test('a message that crashes the delivery thread is kept apart, and what was tri
 })
 
 const setStatus = (status: string) => db.write([{ sql: `update account set status = :status where id = 'acc_1'`, params: { status } }])
-const scheduled = (at: number): Promise<string> => waiting({ state: 'scheduled', scheduledAt: at, dueAt: at, expiresAt: at + 48 * hour })
+const scheduled = (at: number): Promise<string> => waiting({ state: 'scheduled', scheduledAt: at, due_at: at, expires_at: at + 48 * hour })
 const countOf = async (condition: string): Promise<number> =>
   (await db.read<{ count: number }>(`select count(*) as count from recipient where ${condition}`))[0]?.count ?? 0
 
@@ -305,7 +306,7 @@ test('mail that is of no more use does not take the place of the one that finds 
   await waiting()
   const queue = await startQueue({ deliver })
   await expect.poll(inHand).toBe(0)
-  for (let i = 0; i < useless; i++) await waiting({ dueAt: clock.now() - hour, forwardPath: 'gone@rcpt.example' })
+  for (let i = 0; i < useless; i++) await waiting({ due_at: clock.now() - hour, forward_path: 'gone@rcpt.example' })
   await db.write([
     {
       sql: `insert into suppression (id, account_id, address, origin, topic, sandbox, created_at)

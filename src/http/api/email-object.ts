@@ -2,8 +2,9 @@ import type { z } from 'zod'
 import type { TlsUsed } from '../../delivery/attempt.ts'
 import { isoTime, isoTimeOrNull } from '../../iso-time.ts'
 import { deriveStatus, lastEventOf, type NewestEvent } from '../../message/email-status.ts'
-import type { AttemptRow, EventRow, MessageRow, RecipientRow } from '../../message/message-reader.ts'
-import type { Tag } from '../../message/submission.ts'
+import type { AttemptRow, EventRow, RecipientRow } from '../../message/message-reader.ts'
+import type { MessageRow } from '../../message/message-store.ts'
+import type { Tag } from '../../message/send-limits.ts'
 import { storedTracking } from '../../message/tracking-options.ts'
 import type { RecipientState } from '../../queue/recipient-state.ts'
 import type { AcceptedBatch } from '../../submission/accept-batch.ts'
@@ -45,7 +46,8 @@ export function emailItem(message: MessageRow, { recipients, newestEvent }: Emai
     metadata: JSON.parse(message.metadata) as Record<string, string>,
     template_id: message.template_id,
     domain_id: message.domain_id,
-    source: message.source,
+    // Mail of the server's own belongs to an account that nobody can read.
+    source: message.source as Exclude<MessageRow['source'], 'system'>,
     status,
     last_event: lastEventOf(newestEvent, status),
     scheduled_at: isoTimeOrNull(message.scheduled_at),

@@ -6,8 +6,6 @@ import type { SendOptions } from './send-options.ts'
 /** Whom the submitter proved to be. */
 export interface Submitter {
   accountId: string
-  /** Null: a user who is logged in. */
-  keyId: string | null
   /** Set where the key may send from this domain only. */
   domainId: string | null
   sandbox: boolean

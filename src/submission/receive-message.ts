@@ -75,7 +75,7 @@ interface Incoming {
 async function submissionFrom(incoming: Incoming, { clock }: ReceiveParts, options: ReceiveOptions): Promise<Submission> {
   const { transaction, stream, messageId: id, collector } = incoming
   const { client, user, mail, recipients } = transaction
-  const submitter = { accountId: user.accountId, keyId: user.id, domainId: user.domainId, sandbox: user.sandbox }
+  const submitter = { accountId: user.accountId, domainId: user.domainId, sandbox: user.sandbox }
   const { submission, idempotencyKey } = await readSubmission({ id, source: 'smtp', submitter, mail, recipients, stream }, collector, {
     clock,
     maxMessageBytes: options.maxMessageBytes,

@@ -85,7 +85,7 @@ export class SystemMailer {
     return {
       id,
       source: 'system',
-      submitter: { accountId: systemAccountId, keyId: null, domainId: systemDomain()?.id ?? null, sandbox: sandboxOnly },
+      submitter: { accountId: systemAccountId, domainId: systemDomain()?.id ?? null, sandbox: sandboxOnly },
       envelope: envelopeTo([recipientTo(mail.to)], {
         bodyType: isAscii(content) ? '7bit' : '8bitmime',
         smtputf8: !isAscii(Buffer.from(text)),

@@ -270,12 +270,8 @@ test.each([
     'domain_not_verified',
   ],
   ['a foreign reverse-path', { envelope: { reversePath: 'x@bank.example' } }, 'domain_not_verified'],
-  ['an unknown account', { submitter: { accountId: 'acc_2', keyId: 'key_1', domainId: null, sandbox: false } }, 'account_suspended'],
-  [
-    'a key for another domain',
-    { submitter: { accountId: 'acc_1', keyId: 'key_1', domainId: 'dom_2', sandbox: false } },
-    'restricted_api_key',
-  ],
+  ['an unknown account', { submitter: { accountId: 'acc_2', domainId: null, sandbox: false } }, 'account_suspended'],
+  ['a key for another domain', { submitter: { accountId: 'acc_1', domainId: 'dom_2', sandbox: false } }, 'restricted_api_key'],
 ] as const)('%s is refused and changes nothing', async (_, changes, code) => {
   await expect(send(['ann@rcpt.example'], changes)).rejects.toMatchObject({ code })
   expect(await relay.db.read('select id from message')).toEqual([])
@@ -283,7 +279,7 @@ test.each([
 })
 
 test('sandbox mail needs no domain, leaves no machine and runs its whole life', async () => {
-  const submitter = { accountId: 'acc_1', keyId: 'key_1', domainId: null, sandbox: true }
+  const submitter = { accountId: 'acc_1', domainId: null, sandbox: true }
   const header = { from: [{ address: 'you@example.com', name: null }] }
   await send(['bounced@simulator.test', 'clicked@simulator.test', 'suppressed@simulator.test', 'anybody@real.example'], {
     submitter,

@@ -47,7 +47,7 @@ describe('a message that is taken', () => {
     expect(header).not.toMatch(/^(?:bcc|x-tags|x-metadata|x-expires)|secret/im)
     expect(taken).toMatchObject({
       source: 'smtp',
-      submitter: { accountId: 'acc_1', keyId: 'key_good', domainId: null, sandbox: false },
+      submitter: { accountId: 'acc_1', domainId: null, sandbox: false },
       envelope: { reversePath: 'me@example.com', bodyType: '7bit', smtputf8: false },
       header: { from: [{ address: 'me@example.com', name: 'Me' }], subject: 'Grüße' },
       options: {

@@ -24,7 +24,7 @@ type Changes = Partial<Omit<Submission, 'envelope' | 'header' | 'options'>> & {
 export const submissionTo = (addresses: string[], { envelope, header, options, ...changes }: Changes = {}): Submission => ({
   id: newId('em', Date.now()),
   source: 'api',
-  submitter: { accountId: 'acc_1', keyId: 'key_1', domainId: null, sandbox: false },
+  submitter: { accountId: 'acc_1', domainId: null, sandbox: false },
   envelope: {
     ...envelopeTo(
       addresses.map((address) => recipientTo(address)),

@@ -4,7 +4,7 @@ import { LiveTemplates } from '../../../src/template/live-templates.ts'
 import { settableClock } from '../../support/settable-clock.ts'
 import { unsubscribeFrame } from '../../support/submission-fixture.ts'
 
-const submitter = { accountId: 'acc_1', keyId: 'key_1', domainId: null, sandbox: false }
+const submitter = { accountId: 'acc_1', domainId: null, sandbox: false }
 const request = { submitter, source: 'api' as const, isStrict: true, idempotencyKey: 'k' }
 const email = {
   from: 'App <app@sender.example>',

@@ -4,12 +4,12 @@ import { headerSummary, type HeaderInput, type HeaderSummary } from './header-su
 import { randomText } from './random-text.ts'
 
 export interface ComposedHeader {
-  /** All fields but those of MIME, without the final CRLF. */
+  /** All fields except the MIME ones, without the final CRLF. */
   text: string
   summary: HeaderSummary
 }
 
-/** The fields that both composers share, so that the same email reads the same whichever made it. */
+/** The fields that both composers share, so that an email has the same header whichever composes it. */
 export function composeHeader(email: HeaderInput & { headers: Record<string, string> }, { now }: { now: number }): ComposedHeader {
   const messageIdHeader = `<${randomText(16, 'hex')}@${domainOf(email.from.address)}>`
   const fields = [formatMailboxes('From', [email.from])]

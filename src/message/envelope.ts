@@ -4,7 +4,7 @@ export interface Envelope {
   reversePath: string | null
   recipients: EnvelopeRecipient[]
   bodyType: '7bit' | '8bitmime'
-  /** True where a header field or an address needs RFC 6531. */
+  /** True if a header field or an address needs RFC 6531. */
   smtputf8: boolean
   /** RFC 3461, as given. */
   envid: string | null
@@ -15,7 +15,7 @@ export interface Envelope {
 export interface EnvelopeRecipient {
   /** `local@domain`, domain in A-labels and lower case. */
   forwardPath: string
-  /** Where the header names it. */
+  /** Which header field names the address; `bcc` if none does. */
   type: 'to' | 'cc' | 'bcc'
   /** RFC 3461, as given: `NEVER` or a list of `SUCCESS`, `FAILURE`, `DELAY`. */
   notify: string | null
@@ -39,7 +39,7 @@ export const envelopeTo = (recipients: EnvelopeRecipient[], { bodyType, smtputf8
   ret: null,
 })
 
-/** The columns of `message` that hold it; each recipient has a row of its own. */
+/** The columns of `message` that store the envelope; each recipient has a row of its own. */
 export const envelopeColumns = ({ reversePath, bodyType, smtputf8, envid, ret }: Omit<Envelope, 'recipients'>) => ({
   reverse_path: reversePath,
   body_type: bodyType,

@@ -1,11 +1,11 @@
 import { mailboxText, type Mailbox } from '../smtp/address.ts'
 
-/** What the header of a message says, as it is judged, listed and searched by. */
+/** The parts of a header that authorise a message and that lists and searches show. */
 export interface HeaderSummary {
   /** Every mailbox of From: the domain of each must belong to the submitter. */
   from: Mailbox[]
   sender: Mailbox | null
-  /** The address fields as shown to people, decoded; long ones are shortened. */
+  /** The address fields for display: decoded, long ones shortened. */
   fromText: string
   toText: string[]
   ccText: string[]
@@ -36,7 +36,7 @@ export const headerSummary = ({ from, to, cc, replyTo, subject }: HeaderInput, m
   messageIdHeader,
 })
 
-/** The columns of `message` that hold it. */
+/** The columns of `message` that store the summary. */
 export const headerColumns = (header: HeaderSummary) => ({
   author: header.from[0]?.address.toLowerCase() ?? null,
   header_from: header.fromText,
@@ -47,7 +47,7 @@ export const headerColumns = (header: HeaderSummary) => ({
   message_id_header: header.messageIdHeader,
 })
 
-/** @param authors the mailboxes of From and Sender, which the columns hold as text only */
+/** @param authors the From and Sender mailboxes, which the columns store only as text */
 export const storedHeader = (row: ReturnType<typeof headerColumns>, authors: Pick<HeaderSummary, 'from' | 'sender'>): HeaderSummary => ({
   ...authors,
   fromText: row.header_from,

@@ -4,7 +4,7 @@ import { headerColumns } from './header-summary.ts'
 import { optionColumns } from './send-options.ts'
 import type { Submission } from './submission.ts'
 
-/** True of content that may still be shown and sent anew: it names nobody who was erased. */
+/** True of content that may still be shown and resent: it does not wait to be erased. */
 export const isKept = 'not exists (select 1 from content_to_erase e where e.message_id = content.message_id)'
 
 /**
@@ -42,7 +42,7 @@ export const insertMessage = (row: MessageRow, { tags }: Submission['options']):
 
 let cachedSql: string | undefined
 
-/** All rows have the same columns, so the text is made once. */
+/** Built once, because all rows have the same columns. */
 const insertSql = (row: MessageRow): string =>
   (cachedSql ??= `insert into message (${Object.keys(row).join(', ')})
                   values (${Object.keys(row)

@@ -1,8 +1,8 @@
 import { parseIsoTime } from '../iso-time.ts'
 
-// The options of a send that both doors know, HTTP as JSON members and SMTP as header fields.
+// Send options come as JSON members over HTTP and as header fields over SMTP, under the same limits.
 
-/** What both doors allow; lengths in characters, times in seconds. */
+/** Lengths in characters, times in seconds. */
 export const sendLimits = { tags: 20, metadataKeys: 20, metadataKey: 64, metadataValue: 500, shortestExpiry: 60, longestExpiry: 432_000 }
 
 export interface Tag {
@@ -13,7 +13,7 @@ export interface Tag {
 /** Names and values of tags. */
 export const tagText = /^[A-Za-z0-9_-]{1,256}$/
 
-/** Why these tags are refused; null where they are fine. */
+/** Why these tags are refused; null if they are fine. */
 export function tagsFault(tags: readonly Tag[]): string | null {
   if (tags.length > sendLimits.tags) return `An email has at most ${sendLimits.tags} tags.`
   const seen = new Set<string>()
@@ -27,13 +27,13 @@ export function tagsFault(tags: readonly Tag[]): string | null {
   return null
 }
 
-/** Why this is no topic that one can unsubscribe from; null where it is. */
+/** Why this is not a valid unsubscribe topic; null if it is. */
 export const topicFault = (topic: string): string | null =>
   /^(?!(?:true|false)$)[A-Za-z0-9_-]{1,64}$/i.test(topic)
     ? null
     : 'A topic is 1 to 64 characters of A-Z, a-z, 0-9, _ and -, and neither true nor false.'
 
-/** Why this metadata is refused; null where it is fine. */
+/** Why this metadata is refused; null if it is fine. */
 export function metadataFault(metadata: Record<string, string>): string | null {
   const entries = Object.entries(metadata)
   if (entries.length > sendLimits.metadataKeys) return `Metadata has at most ${sendLimits.metadataKeys} keys.`
@@ -49,7 +49,7 @@ export function metadataFault(metadata: Record<string, string>): string | null {
 
 const maxAheadMs = 30 * 24 * 3600_000
 
-/** Epoch ms, null where the time has come already (send at once), or a fault. `t`, a space for it and `+0100` are understood. */
+/** Epoch ms; null if the time is past (send at once); or a fault. Also accepts `t` or a space for `T`, and `+0100`. */
 export function parseScheduledAt(text: string, now: number): number | null | { fault: string; code: 'invalid_format' | 'too_large' } {
   const usual = text
     .replace(' ', 'T')
@@ -61,7 +61,7 @@ export function parseScheduledAt(text: string, now: number): number | null | { f
   return at <= now ? null : at
 }
 
-/** `seconds` after which an undelivered recipient is given up. */
+/** Why this expiry is refused; null if it is fine. */
 export const expiresInFault = (seconds: number): string | null =>
   Number.isInteger(seconds) && seconds >= sendLimits.shortestExpiry && seconds <= sendLimits.longestExpiry
     ? null

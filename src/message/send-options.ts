@@ -3,15 +3,15 @@ import { fieldsNamed, type HeaderField } from './header-block.ts'
 import { expiresInFault, idempotencyKeyFault, metadataFault, parseScheduledAt, tagsFault, topicFault, type Tag } from './send-limits.ts'
 import { storedTracking, trackingColumn, type TrackingWish } from './tracking-options.ts'
 
-/** What a submitter may say of a message beside its envelope and content. */
+/** What a submitter may ask for besides the envelope and the content. */
 export interface SendOptions {
   tags: Tag[]
   metadata: Record<string, string>
-  /** The template that it was made from. */
+  /** The template that the message was made from. */
   templateId: string | null
-  /** What its readers can unsubscribe from: '' where it has no topic, null where they cannot. */
+  /** What readers can unsubscribe from: '' if the mail has no topic, null if they cannot unsubscribe. */
   unsubscribeTopic: string | null
-  /** What is to be tracked; what is left out is as the domain has it. */
+  /** Omitted members default to the domain's setting. */
   tracking: TrackingWish
   /** Epoch, ms; null: at once. */
   scheduledAt: number | null
@@ -19,7 +19,7 @@ export interface SendOptions {
   expiresIn: number | null
 }
 
-/** What holds where the submitter says nothing. */
+/** What applies if the submitter asks for nothing. */
 export const defaultOptions: SendOptions = {
   tags: [],
   metadata: {},
@@ -30,7 +30,7 @@ export const defaultOptions: SendOptions = {
   expiresIn: null,
 }
 
-/** The columns of `message` that hold them. */
+/** The columns of `message` that store the options. */
 export const optionColumns = (options: SendOptions) => ({
   tags: JSON.stringify(options.tags),
   metadata: JSON.stringify(options.metadata),
@@ -54,7 +54,7 @@ export const storedOptions = (row: ReturnType<typeof optionColumns>): SendOption
 type Given = Partial<SendOptions> & { idempotencyKey?: string }
 type Fault = { fault: string }
 
-/** What each option field of an SMTP submitter's header says. Names are in lower case; these fields never leave. */
+/** Readers of the header fields that hold options, by name in lower case. These fields never leave the server. */
 const fieldReaders: Record<string, (value: string, now: number) => Given | Fault> = {
   'x-tags': readTags,
   'x-metadata': readMetadata,
@@ -77,7 +77,7 @@ const fieldReaders: Record<string, (value: string, now: number) => Given | Fault
 
 export const optionFieldNames = Object.keys(fieldReaders)
 
-/** Reads the option fields. Each may be there once; a malformed one is refused, never ignored. */
+/** Reads the option fields. Each may occur once; a malformed one is refused, never ignored. */
 export function readOptionFields(
   fields: readonly HeaderField[],
   now: number,
@@ -87,7 +87,7 @@ export function readOptionFields(
     const [field, second] = fieldsNamed(fields, name)
     if (!field) continue
     if (second) return { fault: `The header has more than one ${field.name} field.` }
-    // Mail libraries encode what is not ASCII, or only long.
+    // Mail libraries encode values that are not ASCII or merely long.
     const option = read(decodeHeaderText(field.value).trim(), now)
     if ('fault' in option) return option
     Object.assign(given, option)
@@ -126,14 +126,14 @@ function readMetadata(value: string): Given | Fault {
   return fault === null ? { metadata } : { fault: `X-Metadata: ${fault}` }
 }
 
-/** `true`, or the topic; `false` is the same as no field. */
+/** `true` or a topic; `false` means the same as no field. */
 function readUnsubscribe(value: string): Given | Fault {
   if (/^(?:true|false)$/i.test(value)) return { unsubscribeTopic: value.toLowerCase() === 'true' ? '' : null }
   const fault = topicFault(value)
   return fault === null ? { unsubscribeTopic: value } : { fault: `X-Unsubscribe: ${fault}` }
 }
 
-/** What is named is on, and what is not is off. */
+/** What the field names is on; the rest is off. */
 function readTracking(value: string): Given | Fault {
   const words = value
     .toLowerCase()

@@ -3,27 +3,27 @@ import type { Envelope } from './envelope.ts'
 import type { HeaderSummary } from './header-summary.ts'
 import type { SendOptions } from './send-options.ts'
 
-/** Whom the submitter proved to be. */
+/** Who the submitter is, as authenticated. */
 export interface Submitter {
   accountId: string
-  /** Set where the key may send from this domain only. */
+  /** The only domain that the key may send from; null if it may use any. */
   domainId: string | null
   sandbox: boolean
 }
 
-/** An `Idempotency-Key` with what it is compared by. */
+/** An `Idempotency-Key` and what it was used for. */
 export interface Idempotency {
-  /** `send`, `send-batch`, `compat-send`, `compat-mime`, `resend`, `smtp`, each also with `sandbox-` before it */
+  /** `send`, `send-batch`, `compat-send`, `compat-mime`, `resend`, `smtp`, each also with the prefix `sandbox-` */
   operation: string
   key: string
-  /** SHA-256, hex: the same key with another fingerprint is refused. */
+  /** SHA-256, hex. The same key with a different fingerprint is refused. */
   fingerprint: string
 }
 
 /** A complete message, as every door hands it to `accept`. */
 export interface Submission {
   id: string
-  /** `system`: mail of the server's own. */
+  /** `system`: the server's own mail. */
   source: 'api' | 'smtp' | 'compat' | 'system'
   submitter: Submitter
   envelope: Envelope

@@ -5,14 +5,14 @@ import { joinShared, noteShared } from '../shared-memory.ts'
 import type { Database } from '../store/database.ts'
 import type { Claimable, PastAttempts, QueuedMessage, QueuedRecipient } from './queue-store.ts'
 
-/** The message of recipients that were claimed. */
+/** Reads the message of claimed recipients. */
 export async function readMessage(db: Database, id: string): Promise<QueuedMessage> {
   const [row] = await db.read<MessageRow>('select * from message where id = :id', { id })
   if (!row) throw new Error(`message ${id} has recipients but no row`)
   return queuedMessageOf(row)
 }
 
-/** All bytes of a message, in shared memory. */
+/** Reads all bytes of a message into shared memory. */
 export async function readContent(db: Database, id: string): Promise<Uint8Array> {
   const chunks = await db.read<{ bytes: Uint8Array }>('select bytes from content where message_id = :id order by chunk', { id })
   if (chunks.length === 0) throw new Error(`message ${id} has no content`)
@@ -37,7 +37,7 @@ export const queuedMessageOf = (row: MessageRow): QueuedMessage => ({
   firstDueAt: row.scheduled_at ?? row.created_at,
 })
 
-/** A recipient that is new or was claimed; whether it is suppressed is looked up with its message. */
+/** A new or claimed recipient. Reading its message finds out whether it is suppressed. */
 export const queuedRecipientOf = (row: Claimable & Partial<PastAttempts>): QueuedRecipient => ({
   id: row.id,
   forwardPath: row.forward_path,
@@ -52,12 +52,12 @@ export const queuedRecipientOf = (row: Claimable & Partial<PastAttempts>): Queue
   suppressed: false,
 })
 
-/** One piece of shared memory; most messages have one chunk and are not copied. */
+/** Joins chunks in one piece of shared memory. Most messages have one chunk, which is not copied. */
 function joined(chunks: Uint8Array[]): Uint8Array {
   const [first] = chunks
   if (first && chunks.length === 1 && first.buffer instanceof SharedArrayBuffer) return first
   const whole = joinShared(chunks)
-  // The pieces were shared too.
+  // The chunks were shared memory too.
   noteShared(whole.length)
   return whole
 }

@@ -13,14 +13,14 @@ import type { Statement } from '../store/database.ts'
 import type { IsSuppressed } from '../suppression/suppression-list.ts'
 import type { SigningDomain } from './authorise.ts'
 
-/** What a door tells the submitter. A replay with the same idempotency key gets the same. */
+/** The answer to the submitter; a replay with the same idempotency key gets the same one. */
 export interface Accepted {
   messageId: string
   /** With its angle brackets. */
   messageIdHeader: string
   /** Epoch, ms. */
   createdAt: number
-  /** True where an earlier submission with the same idempotency key was accepted, and nothing new was done. */
+  /** True if an earlier submission with the same idempotency key was accepted, so nothing new was done. */
   replayed: boolean
   status: 'queued' | 'scheduled' | 'suppressed'
   recipients: AcceptedRecipient[]
@@ -34,7 +34,7 @@ interface AcceptedRecipient {
 
 type AdmittedRecipient = NewRecipient & Pick<AcceptedRecipient, 'state'>
 
-/** A submission that may go in. */
+/** A submission that was authorised, and its row. */
 export interface Admission {
   submission: Submission
   message: MessageRow
@@ -46,7 +46,7 @@ export function admissionOf(submission: Submission, domain: SigningDomain | null
   return { submission, message: messageRow(settled, { domainId: domain?.id ?? null, now }) }
 }
 
-/** The envelope's recipients, each once, with the state in which it begins. */
+/** The envelope's recipients, each once, in their first states. */
 export function recipientsOf({ submission, message }: Admission, isSuppressed: IsSuppressed, giveUpAfterMs: number): AdmittedRecipient[] {
   const { scheduledAt, expiresIn, unsubscribeTopic } = submission.options
   const byAddress = new Map<string, EnvelopeRecipient>()
@@ -75,7 +75,7 @@ export function recipientsOf({ submission, message }: Admission, isSuppressed: I
   })
 }
 
-/** What is to be written of a message that goes in, in one batch, beside its content. */
+/** All that is written for a new message, in one batch, except its content. */
 export const admissionBatch = ({ submission, message }: Admission, recipients: NewRecipient[]): Statement[] => [
   ...insertMessage(message, submission.options),
   ...recipients.map(insertRecipient),
@@ -97,7 +97,7 @@ function recordAdmitted(message: MessageRow, recipient: NewRecipient): Statement
   return [queued, ...moveSuppressed(now).events.map(({ type, data }) => recordEvent(about, type, data, now))]
 }
 
-/** What the submitter is told. */
+/** The answer to the submitter. */
 export const acceptedOf = ({ message }: Admission, recipients: AdmittedRecipient[]): Accepted => ({
   messageId: message.id,
   messageIdHeader: message.message_id_header,

@@ -8,9 +8,9 @@ import type { ContentCollector } from '../smtp-server/content-collector.ts'
 import { readMessage } from '../smtp-server/read-message.ts'
 import { replyOf, SmtpRefusal } from '../smtp-server/smtp-refusal.ts'
 
-/** A message in Internet format (RFC 5322) as its submitter hands it over. */
+/** A message in Internet Message Format (RFC 5322) as submitted. */
 interface IncomingMessage extends Pick<Submission, 'id' | 'source' | 'submitter'> {
-  /** `smtputf8`: whether the submitter allows that it is needed to keep header fields as they are. */
+  /** `smtputf8`: true if the submitter declared that the message may need it. */
   mail: Omit<Envelope, 'recipients' | 'bodyType'>
   recipients: Omit<EnvelopeRecipient, 'type'>[]
   stream: Readable
@@ -19,19 +19,19 @@ interface IncomingMessage extends Pick<Submission, 'id' | 'source' | 'submitter'
 interface ReadSubmissionOptions {
   maxMessageBytes: number
   clock: Pick<Clock, 'now'>
-  /** The text of the Received field, folded, without its final CRLF. */
+  /** The Received field, folded, without its final CRLF. */
   traceField(now: number): string
 }
 
 interface ReadSubmission {
-  /** Its idempotency is for the door to add. */
+  /** The caller sets its idempotency. */
   submission: Submission
-  /** What the header field Idempotency-Key says. */
+  /** From the header field Idempotency-Key. */
   idempotencyKey: string | null
 }
 
 /**
- * Reads a message to its end, judges it and completes its header: the same for SMTP and for HTTP doors that take whole messages.
+ * Reads a whole message, checks it and completes its header. SMTP and the HTTP doors that take raw MIME share it.
  * @throws SmtpRefusal, ClientGone; whatever the collector throws
  */
 export async function readSubmission(
@@ -53,7 +53,7 @@ export async function readSubmission(
     reversePath: mail.reversePath,
     recipients: recipients.map((recipient) => ({ ...recipient, type: addressedAs(recipient.forwardPath) })),
     bodyType: hasEightBitBody ? '8bitmime' : '7bit',
-    // Raw characters in fields alone are passed on to whoever takes them, as everywhere, unless the client asked for more.
+    // Like other relays, we pass on raw bytes in header fields without SMTPUTF8 unless the client asked for it.
     smtputf8: (smtputf8 && mail.smtputf8) || !isAscii(Buffer.from(addresses.join())),
     envid: mail.envid,
     ret: mail.ret,

@@ -21,20 +21,20 @@ export interface ReceiveParts {
   log: Log
   metrics: Pick<Metrics, 'refused'>
   accept: AcceptArriving
-  /** Null while this key may send. */
+  /** Null if this key may still send. */
   mayStillSend(key: AuthenticatedKey): Reply | null
 }
 
 interface ReceiveOptions {
   hostname: string
-  /** Whether Received tells who the client is. */
+  /** True if Received names the client. */
   traceClients: boolean
   maxMessageBytes: number
 }
 
 /**
- * Takes one message from the client: reads it, completes its header, hands it to the door, and says what became of it.
- * The reply that takes responsibility is made only when the door has the message on disk.
+ * Receives one message: reads it, completes its header, submits it to `accept`, and returns the reply.
+ * The 250 that takes responsibility is returned only after `accept` has the message on disk.
  */
 export async function receiveMessage(
   transaction: Transaction<AuthenticatedKey>,
@@ -87,7 +87,7 @@ async function submissionFrom(incoming: Incoming, { clock }: ReceiveParts, optio
   return idempotencyKey === null ? submission : { ...submission, idempotency: idempotencyOf(submission, idempotencyKey) }
 }
 
-/** A client that tries again sends a new Date and Message-ID, so they cannot be compared. The sandbox has keys of its own. */
+/** A retrying client sends a new Date and Message-ID, so the fingerprint leaves them out. The sandbox has its own keys. */
 function idempotencyOf({ submitter, envelope, header }: Submission, key: string): Idempotency {
   const to = envelope.recipients.map(({ forwardPath }) => forwardPath).toSorted()
   const compared = JSON.stringify([envelope.reversePath, to, header.fromText, header.subject])

@@ -17,7 +17,7 @@ interface ResendParts {
   accept: Accept
 }
 
-/** Who wants a message sent again. */
+/** Who resends a message. */
 interface ResendRequest {
   submitter: Submitter
   idempotency: Idempotency | null
@@ -27,9 +27,9 @@ interface ResendRequest {
 export type Resend = (messageId: string, by: ResendRequest) => Promise<Accepted>
 
 /**
- * Sends a stored message again, byte for byte, as a new one to those recipients whom it will not reach otherwise. It is
- * the same message to its readers, so it keeps its Date and Message-ID. It passes through the door like any other.
- * @throws SternaError `invalid_state` where nobody failed or the content is no longer kept; whatever `accept` refuses
+ * Resends a stored message, byte for byte, as a new one to the recipients it failed to reach. Its readers should see the
+ * same message, so it keeps its Date and Message-ID. It goes through `accept` like any other.
+ * @throws SternaError `invalid_state` if no recipient failed or the content is no longer stored; what `accept` throws
  */
 export async function resendFailed(messageId: string, by: ResendRequest, parts: ResendParts): Promise<Accepted> {
   const { db, clock, accept } = parts
@@ -58,7 +58,7 @@ const failedRecipients = async (messageId: string, db: Database): Promise<Envelo
   return rows.map(({ forward_path: forwardPath, ...rest }) => ({ forwardPath, ...rest }))
 }
 
-/** The row of a message, and its content as far as the header may reach. */
+/** The row of a message, and the chunks of its content that contain the header. */
 async function storedMessage(messageId: string, db: Database): Promise<{ row: MessageRow; start: Uint8Array }> {
   const [[row], chunks] = await Promise.all([
     db.read<MessageRow>('select * from message where id = :messageId', { messageId }),

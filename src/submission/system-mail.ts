@@ -13,14 +13,14 @@ import type { Statement } from '../store/database.ts'
 import type { Accept } from './accept.ts'
 import type { Accepted } from './admission.ts'
 
-/** A message of the server's own. */
+/** A message from the server itself. */
 export interface SystemMail {
   /** One address, as `parseAddress` gave it. */
   to: string
   subject: string
-  /** RFC 3834 5: `auto-replied` where it answers a message. */
+  /** RFC 3834 5: `auto-replied` if it answers a message. */
   autoSubmitted: 'auto-generated' | 'auto-replied'
-  /** Further fields by name; values of printable ASCII. */
+  /** Other fields by name, with values in printable ASCII. */
   headers?: Record<string, string>
   /** `mixed`, or with parameters: `report; report-type=delivery-status`. */
   multipart: string
@@ -30,21 +30,20 @@ export interface SystemMail {
 interface SystemMailerParts {
   clock: Clock
   accept: Accept
-  /** The server's own domain; undefined where its name cannot be in the DNS. */
+  /** The server's own domain; undefined if its name cannot be in the DNS. */
   systemDomain(): { id: string } | undefined
 }
 
 interface SystemMailerOptions {
   hostname: string
-  /** True where no mail may leave the machine. */
+  /** True if no mail may leave the machine. */
   sandboxOnly: boolean
 }
 
 /**
- * Sends mail of the server's own: notices, reports, and what is handed on to the operator. It comes from
- * `postmaster@{hostname}` and leaves with the null reverse-path, so that nothing about it comes back; it passes through
- * the door like all other mail. It is signed while the DKIM record of the server's own domain is seen, else it leaves
- * unsigned: the SPF record of `hostname` speaks for it.
+ * Sends the server's own mail: notices, reports, and mail forwarded to the operator. It comes from
+ * `postmaster@{hostname}` with the null reverse-path, so nothing bounces back, and goes through `accept` like all mail. It is
+ * signed while the DKIM record of the server's own domain is published; otherwise only the SPF record of `hostname` covers it.
  */
 export class SystemMailer {
   readonly #parts: SystemMailerParts
@@ -55,12 +54,12 @@ export class SystemMailer {
     this.#options = options
   }
 
-  /** Who it comes from. */
+  /** The author. */
   get from(): Mailbox {
     return { address: `postmaster@${this.#options.hostname}`, name: 'Mail Delivery' }
   }
 
-  /** The id of a message to be sent, where others must know it before. */
+  /** An id for `send`, for callers that must know it beforehand. */
   newMessageId(): string {
     return newId('em', this.#parts.clock.now())
   }
@@ -68,8 +67,8 @@ export class SystemMailer {
   /**
    * Resolves when the message is on disk.
    * @param besides written in the same batch as the message: together or not at all
-   * @throws ConflictError, UniqueError where that is refused
-   * @throws StorageFullError where the disk has no room
+   * @throws ConflictError, UniqueError if `besides` is refused
+   * @throws StorageFullError if the disk is full
    */
   send(mail: SystemMail, besides: Statement[] = [], id = this.newMessageId()): Promise<Accepted> {
     return this.#parts.accept(this.#submissionOf(mail, id), besides)

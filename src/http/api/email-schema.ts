@@ -188,7 +188,7 @@ export const strictEmailSchema = consistent(
 export type EmailInput = z.output<typeof emailSchema>
 export type MailboxInput = z.output<typeof mailbox>
 
-/** The options that an email asks for; what is wrong with them is added to `faults`. */
+/** The options that an email asks for; adds what is wrong with them to `faults`. */
 export function optionsOf(email: EmailInput & Pick<SendOptions, 'templateId'>, now: number, faults: FieldFault[]): SendOptions {
   const { tags: given, unsubscribe: wish } = email
   return {
@@ -196,7 +196,7 @@ export function optionsOf(email: EmailInput & Pick<SendOptions, 'templateId'>, n
     metadata: email.metadata ?? {},
     templateId: email.templateId,
     unsubscribeTopic: typeof wish === 'object' && wish !== null ? wish.topic : wish ? '' : null,
-    // What is not given is left out.
+    // Members that are not given are left out.
     tracking: Object.fromEntries(Object.entries(email.tracking ?? {}).filter(([, value]) => typeof value === 'boolean')),
     scheduledAt: readSchedule(email.scheduled_at, now, faults),
     expiresIn: email.expires_in ?? null,

@@ -12,7 +12,7 @@ import { optionsOf, type MailboxInput } from './email-schema.ts'
 import type { CompleteEmail } from './email-template.ts'
 import { withUnsubscribeLink } from './unsubscribe-link.ts'
 
-/** What an email takes from the server that it is sent by. */
+/** What composing an email needs from the server. */
 export interface EmailFrame {
   /** Epoch, ms. */
   now: number
@@ -21,13 +21,13 @@ export interface EmailFrame {
   unsubscribe: UnsubscribeFrame
 }
 
-/** to, cc and bcc together */
+/** to, cc and bcc combined */
 export const mostRecipients = 50
 
 type Fault = Parameters<typeof refusal>[0][number]
 
 /**
- * The submission that an email over HTTP makes, its message composed.
+ * Composes an email received over HTTP into a submission.
  * @throws SternaError `validation_error`, `missing_required_field`, `invalid_from_address`, `too_many_recipients`,
  *   `payload_too_large`
  */
@@ -62,7 +62,7 @@ export async function submissionFor(
 }
 
 interface Mailboxes {
-  /** Undefined where it is faulty. */
+  /** Undefined if it is invalid. */
   from: Mailbox | undefined
   to: Mailbox[]
   cc: Mailbox[]
@@ -108,7 +108,7 @@ function checkBodies({ html, text }: CompleteEmail, faults: Fault[]): void {
   if (!html && !text) faults.push(missing('html', 'The `html` field is missing, and there is no `text` either.'))
 }
 
-/** Each address once; the first of to, cc and bcc in which it stands counts. */
+/** Each address once, as the first of to, cc and bcc that lists it. */
 function recipientsOf(mailboxes: Mailboxes): EnvelopeRecipient[] {
   const byAddress = new Map<string, EnvelopeRecipient>()
   for (const type of ['to', 'cc', 'bcc'] as const) {

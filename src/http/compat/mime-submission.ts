@@ -13,16 +13,16 @@ import { readSubmission } from '../../submission/read-submission.ts'
 import type { MailgunOptions } from './mailgun-options.ts'
 import { withCrlf } from './with-crlf.ts'
 
-/** A message as it was handed over, with what its form says beside it. */
+/** A raw message and the other fields of its form. */
 export interface RawMessage {
   content: Buffer
-  /** Bare addresses: the envelope. */
+  /** Bare addresses for the envelope. */
   recipients: string[]
   submitter: Submitter
-  /** The header `Idempotency-Key` of the request. */
+  /** The request's `Idempotency-Key` header. */
   idempotencyKey: string | null
   options: MailgunOptions
-  /** Of the client, where it is to be told in Received. */
+  /** The client's address for Received; null if it is not to be named. */
   clientAddress: string | null
 }
 
@@ -35,8 +35,8 @@ export interface RawMessageFrame {
 }
 
 /**
- * The submission that a raw message makes: read, judged and completed as one that comes by SMTP, except that lines may
- * end with LF alone. What the form says of tags, metadata and time is added to what the header says.
+ * Makes a submission of a raw message, as if it had come by SMTP, except that lines may end with a bare LF. Tags, metadata,
+ * tracking and time in the form are added to those in the header.
  * @throws SternaError `invalid_message`, `payload_too_large`, `validation_error`
  */
 export async function mimeSubmission(message: RawMessage, frame: RawMessageFrame): Promise<Submission> {
@@ -69,7 +69,7 @@ function traceField(clientAddress: string | null, id: string, { hostname, now }:
   return `Received: ${from}by ${hostname} with HTTP id ${id};\r\n ${formatDate(now)}`
 }
 
-/** What the header asks for, with what the form asks for beside it. */
+/** Combines the options in the header with those in the form. */
 function optionsOf(header: SendOptions, form: MailgunOptions, now: number): SendOptions {
   const tags = [...header.tags, ...form.tags]
   const metadata = { ...header.metadata, ...form.metadata }
@@ -79,7 +79,7 @@ function optionsOf(header: SendOptions, form: MailgunOptions, now: number): Send
   return { ...header, tags, metadata, scheduledAt, tracking: { ...header.tracking, ...form.tracking } }
 }
 
-/** The bytes of the message, to whom they go and when. */
+/** The fingerprint covers the message, its recipients and the options of the form. */
 function idempotencyOf({ content, recipients, options, submitter, idempotencyKey: key }: RawMessage): Idempotency | null {
   if (key === null) return null
   const fingerprint = createHash('sha256')

@@ -45,7 +45,7 @@ export function forgeries({
   complained,
 }: ForgerKnowledge): Record<string, () => ForgedReport> {
   const token = (purpose: TokenPurpose, { id, createdAt }: KnownRecipient, ageDays = 0, key = tokenKey): string =>
-    encodeToken(purpose, { recipientId: id, createdAt: createdAt - ageDays * day }, key)
+    encodeToken(purpose, { recipientId: id, firstDueAt: createdAt - ageDays * day }, key)
   const path = (recipient: KnownRecipient, ageDays = 0): string => `${token('bounce', recipient, ageDays)}@${domain}`
   const dsnOf = ({ address }: KnownRecipient): string => composeDsn({ recipient: address })
   const headerOf = (reference: string, { address }: KnownRecipient): string =>

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { messageOf, SternaError } from '../errors.ts'
-import { topicFault } from '../message/send-options.ts'
+import { topicFault } from '../message/send-limits.ts'
 import { exportShapes, type ExportShape } from '../suppression/export-shape.ts'
 import { importSuppressions, type ImportReport } from '../suppression/import-suppressions.ts'
 import { suppressionOrigins, type SuppressionOrigin } from '../suppression/suppression-origin.ts'

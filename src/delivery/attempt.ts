@@ -36,8 +36,6 @@ export interface TlsUsed {
 export interface Attempt {
   recipientId: string
   outcome: Outcome
-  /** Epoch, ms. */
-  startedAt: number
   durationMs: number
   mxHost: string | null
   /** IP address connected to. */
@@ -133,11 +131,10 @@ export interface Postponed {
   rest?: HostRest | undefined
 }
 
-/** An attempt that no connection was made for. `startedAt`: epoch, ms. */
-export const unconnectedAttempt = (recipientId: string, outcome: Outcome, startedAt: number): Attempt => ({
+/** An attempt that no connection was made for. */
+export const unconnectedAttempt = (recipientId: string, outcome: Outcome): Attempt => ({
   recipientId,
   outcome,
-  startedAt,
   durationMs: 0,
   mxHost: null,
   address: null,

@@ -32,7 +32,6 @@ interface Transferring {
 /** An attempt as it grows. */
 interface Draft extends AttemptFrame {
   recipientId: string
-  startedAt: number
   beganAt: number
   connection: MxConnection | null
   host: RouteHost | null
@@ -229,9 +228,8 @@ function noteTransfer(
   return transfer
 }
 
-const draftFor = (recipientId: string, { now, connection }: DeliverParts): Draft => ({
+const draftFor = (recipientId: string, { connection }: DeliverParts): Draft => ({
   recipientId,
-  startedAt: now(),
   beganAt: performance.now(),
   endsAt: performance.now() + connection.timeouts.attempt,
   transcript: new Transcript(),
@@ -245,7 +243,6 @@ function attemptOf(draft: Draft, outcome: Outcome): Attempt {
   return {
     recipientId: draft.recipientId,
     outcome,
-    startedAt: draft.startedAt,
     durationMs: Math.round(performance.now() - draft.beganAt),
     mxHost: draft.host?.name ?? null,
     address: draft.host?.address ?? null,

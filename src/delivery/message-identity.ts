@@ -9,8 +9,8 @@ export interface IdentifiedMessage {
   id: string
   accountId: string
   sandbox: boolean
-  /** When it was to leave first, epoch ms. */
-  createdAt: number
+  /** When it was first due, epoch ms: its tokens expire counted from then. */
+  firstDueAt: number
   /** True where it leaves under the null reverse-path: no bounce of it comes back. */
   nullReversePath: boolean
   /** The value of its first tag. */
@@ -58,7 +58,7 @@ export class MessageIdentity {
     { returnPathDomain }: IdentifyingDomain,
   ): RecipientFrame {
     const { tokenKey, unsubscribe } = this.#parts
-    const token = (purpose: TokenPurpose): string => encodeToken(purpose, { recipientId, createdAt: message.createdAt }, tokenKey)
+    const token = (purpose: TokenPurpose): string => encodeToken(purpose, { recipientId, firstDueAt: message.firstDueAt }, tokenKey)
     const fields: AddedField[] = []
     if (message.unsubscribeTopic !== null) {
       const { accountId, id: messageId, sandbox, unsubscribeTopic: topic } = message

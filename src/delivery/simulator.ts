@@ -55,8 +55,8 @@ export function fateOf(address: string): Fate {
 }
 
 /** The attempt that the simulator made up. */
-export const simulatedAttempt = (recipientId: string, { outcome, delayMs }: Fate, startedAt: number): Attempt => ({
-  ...unconnectedAttempt(recipientId, outcome, startedAt),
+export const simulatedAttempt = (recipientId: string, { outcome, delayMs }: Fate): Attempt => ({
+  ...unconnectedAttempt(recipientId, outcome),
   durationMs: delayMs,
   mxHost: simulatorDomain,
 })

@@ -126,7 +126,7 @@ export class Suspects {
     this.#log.error({ messageId, reason }, 'a message has crashed a delivery thread twice; it is deferred and kept apart from other mail')
     const { outcome } = deferral('internal_error', `4.3.0 this message crashes the delivery thread of this server: ${reason}`)
     for (const recipientId of only.open) {
-      only.onAttempt(unconnectedAttempt(recipientId, outcome, Date.now()))
+      only.onAttempt(unconnectedAttempt(recipientId, outcome))
       this.#suspects.set(recipientId, true)
     }
     only.done()

@@ -2,6 +2,7 @@ import type { Row } from '../store/database.ts'
 import { tableWindows } from '../store/table-windows.ts'
 import { eraseReport, removeReportContent, reportTexts, type ReportRow } from './erase-message-parts.ts'
 import { eraseMessage } from './erase-message.ts'
+import { messageTexts } from './erased-text.ts'
 import { eraseSuppressions } from './erase-suppressions.ts'
 import { eraseUnmatchedReports } from './erase-unmatched-reports.ts'
 import { isWithin, writeChanges, type Change, type Erasing } from './erasing.ts'
@@ -91,19 +92,7 @@ async function* messagesNaming({ db, scope, forms }: Erasing): AsyncGenerator<st
 }
 
 /** All that a message's row says, in one text. */
-const messageText = [
-  "coalesce(reverse_path, '')",
-  "coalesce(author, '')",
-  'header_from',
-  'header_to',
-  'header_cc',
-  'reply_to',
-  'subject',
-  'message_id_header',
-  "coalesce(envid, '')",
-  'tags',
-  'metadata',
-].join(" || ' ' || ")
+const messageText = messageTexts.map((column) => `coalesce(${column}, '')`).join(" || ' ' || ")
 
 /** What receivers of webhooks have answered to posts about others. */
 async function eraseWebhookAnswers(erasing: Erasing): Promise<void> {

@@ -1,21 +1,16 @@
 import { recordEvent } from '../event/event-log.ts'
 import { isoTime } from '../iso-time.ts'
+import type { MessageRow } from '../message/message-store.ts'
 import { authorTerms, insertTerms, recipientTerms, removeTerms } from '../message/search-terms.ts'
 import { ConflictError, type Row } from '../store/database.ts'
 import { erasedDomain, isErasedAddress } from '../suppression/erased-address.ts'
 import { suppressionAddress } from '../suppression/suppression-address.ts'
-import { erasedMessage, type MessageTexts, type Redaction } from './erased-text.ts'
+import { erasedMessage, messageTexts, type Redaction } from './erased-text.ts'
 import { attemptChanges, deliveryChanges, eventChanges, reportChanges } from './erase-message-parts.ts'
 import { isWithin, writeChanges, type Change, type Erasing } from './erasing.ts'
 
 /** `clean`: it did not name the address; `in_hand`: somebody works on it, so that it has to be looked at again. */
 export type MessageErasure = 'clean' | 'changed' | 'in_hand'
-
-interface MessageRow extends Row, MessageTexts {
-  id: string
-  account_id: string
-  sandbox: number
-}
 
 interface RecipientRow extends Row {
   id: string
@@ -29,15 +24,13 @@ interface RecipientRow extends Row {
 /** Chunks of content that one commit removes: all of them are overwritten. */
 const chunksAtOnce = 8
 
-const messageTexts = `reverse_path, author, header_from, header_to, header_cc, reply_to, subject, message_id_header, envid, tags, metadata`
-
 /**
  * Erases an address from a message and all that belongs to it. Mail that waits for the address is canceled. The content goes
  * when nobody else waits for it; the row stays, so that counts and the log hold. May be repeated.
  */
 export async function eraseMessage(id: string, erasing: Erasing, recipientIds: Set<string>): Promise<MessageErasure> {
   const { db, forms, erased, isAlone } = erasing
-  const [message] = await db.read<MessageRow>(`select id, account_id, sandbox, ${messageTexts} from message where id = :id`, { id })
+  const [message] = await db.read<MessageRow>('select * from message where id = :id', { id })
   if (!message || !isWithin(erasing.scope, { accountId: message.account_id, isSandbox: message.sandbox === 1 })) return 'clean'
   const recipients = await db.read<RecipientRow>(
     'select id, forward_path, orcpt, last_response, due_at, owner from recipient where message_id = :id order by id',
@@ -83,7 +76,7 @@ export async function eraseMessage(id: string, erasing: Erasing, recipientIds: S
 /** Erases what the server itself wrote about mail to the address: all that its sender said there. */
 async function eraseWhole(id: string, erasing: Erasing): Promise<boolean> {
   const { db, forms, erased } = erasing
-  const [message] = await db.read<MessageRow>(`select id, account_id, sandbox, ${messageTexts} from message where id = :id`, { id })
+  const [message] = await db.read<MessageRow>('select * from message where id = :id', { id })
   if (!message) return false
   const waiting = await db.read('select id from recipient where message_id = :id and due_at is not null limit 1', { id })
   const redaction = { forms, erased, isAllTheirs: true }
@@ -117,9 +110,10 @@ function cancelWaiting(message: MessageRow, waiting: RecipientRow[], { clock, er
   ])
 }
 
-function messageChanges({ id, account_id: accountId, ...row }: MessageRow, redaction: Redaction): Change[] {
+function messageChanges(row: MessageRow, redaction: Redaction): Change[] {
+  const { id, account_id: accountId } = row
   const after = erasedMessage(row, redaction)
-  if (Object.entries(after).every(([column, value]) => row[column as keyof MessageTexts] === value)) return []
+  if (Object.entries(after).every(([column, value]) => row[column as keyof MessageRow] === value)) return []
   const tags = (JSON.parse(row.tags) as { name: string; value: string }[]).filter(
     ({ value }) => redaction.isAllTheirs || redaction.forms.names(value),
   )
@@ -135,11 +129,7 @@ function messageChanges({ id, account_id: accountId, ...row }: MessageRow, redac
     {
       counted: 'emails',
       statement: {
-        sql: `update message
-                 set reverse_path = :reverse_path, author = :author, header_from = :header_from, header_to = :header_to, header_cc = :header_cc,
-                     reply_to = :reply_to, subject = :subject, message_id_header = :message_id_header, envid = :envid, tags = :tags,
-                     metadata = :metadata
-               where id = :id`,
+        sql: `update message set ${messageTexts.map((column) => `${column} = :${column}`).join(', ')} where id = :id`,
         params: { id, ...after },
       },
     },

@@ -1,54 +1,41 @@
+import type { Row } from '../store/database.ts'
 import type { AddressForms } from './address-forms.ts'
+import { columnsIn, storedTables } from './stored-data.ts'
 
-/** What is put in the place of what, and whether the text is about the erased recipient alone. */
+/** What replaces what, and whether the text is only about the erased recipient. */
 export interface Redaction {
   forms: AddressForms
-  /** The address that stands in the place of the erased one. */
+  /** Replaces the erased address. */
   erased: string
-  /** True where all that was written concerns the erased one, so that what the sender wrote is emptied too. */
+  /** True if the mail went to nobody else, so that the sender's own words are removed too. */
   isAllTheirs: boolean
 }
 
-/** Columns of a message that may name somebody. */
-export interface MessageTexts {
-  reverse_path: string | null
-  author: string | null
-  header_from: string
-  header_to: string
-  header_cc: string
-  reply_to: string
-  subject: string
-  message_id_header: string
-  envid: string | null
-  tags: string
-  metadata: string
-}
+/** The columns of a message that may name somebody. */
+export const messageTexts = columnsIn(storedTables['message']?.erased)
 
-/** A message without the address, and of one that went to nobody else without what its sender wrote. */
-export function erasedMessage(row: MessageTexts, { forms, erased, isAllTheirs }: Redaction): MessageTexts {
-  const without = (text: string): string => forms.without(text, erased)
-  // A mailbox goes as a whole, with its display name.
-  const mailboxes = (json: string): string =>
-    JSON.stringify((JSON.parse(json) as string[]).map((text) => (forms.names(text) ? erased : text)))
-  return {
-    reverse_path: row.reverse_path && without(row.reverse_path),
-    author: row.author && without(row.author),
-    header_from: forms.names(row.header_from) ? erased : row.header_from,
-    header_to: mailboxes(row.header_to),
-    header_cc: mailboxes(row.header_cc),
-    reply_to: mailboxes(row.reply_to),
-    subject: isAllTheirs ? '' : without(row.subject),
-    message_id_header: without(row.message_id_header),
-    envid: isAllTheirs ? null : row.envid && without(row.envid),
-    tags: isAllTheirs ? '[]' : without(row.tags),
-    metadata: isAllTheirs ? '{}' : without(row.metadata),
+const mailboxLists = new Set(['header_to', 'header_cc', 'reply_to'])
+/** The columns for the sender's own words, and what replaces those of mail that went to nobody else. */
+const emptied: Record<string, string | null> = { subject: '', envid: null, tags: '[]', metadata: '{}' }
+
+/** The texts of a message without the address, by column. */
+export function erasedMessage(row: Row, { forms, erased, isAllTheirs }: Redaction): Record<string, string | null> {
+  // The display name goes with the address.
+  const erasedMailbox = (text: string): string => (forms.names(text) ? erased : text)
+  const erasedIn = (column: string): string | null => {
+    const text = row[column]
+    if (isAllTheirs && column in emptied) return emptied[column] ?? null
+    if (typeof text !== 'string') return null
+    if (mailboxLists.has(column)) return JSON.stringify((JSON.parse(text) as string[]).map(erasedMailbox))
+    return column === 'header_from' ? erasedMailbox(text) : forms.without(text, erased)
   }
+  return Object.fromEntries(messageTexts.map((column) => [column, erasedIn(column)]))
 }
 
-/** What servers and mail programs have said in an event, with what stands there once it is erased. */
+/** What servers and mail programs say in an event, and what replaces it. */
 const saidInEvents: Record<string, string | null> = { reason: '', link: '', ip_address: null, user_agent: null }
 
-/** The data of an event without the address; where the event is about the erased recipient, without what anybody said too. */
+/** The data of an event without the address, and without what anybody said of the erased recipient. */
 export function erasedEventData(json: string, { forms, erased, isAllTheirs }: Redaction, isAboutThem: boolean): string {
   const data = JSON.parse(json) as Record<string, unknown>
   for (const [name, value] of Object.entries(data)) {

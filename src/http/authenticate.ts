@@ -49,7 +49,6 @@ function programOf(key: ReturnType<ApiKeys['authenticate']>): ApiSubmitter {
   }
   return {
     accountId: key.accountId,
-    keyId: key.id,
     domainId: key.domainId,
     sandbox: key.sandbox,
     confined: key.confined,
@@ -60,7 +59,6 @@ function programOf(key: ReturnType<ApiKeys['authenticate']>): ApiSubmitter {
 
 const userOf = ({ user, rights, sandbox, confined }: ReturnType<Sessions['holderOf']>): ApiSubmitter => ({
   accountId: user.accountId,
-  keyId: null,
   domainId: null,
   sandbox,
   confined,

@@ -1,70 +1,60 @@
 import { isAscii, isUtf8 } from 'node:buffer'
-import { domainOf, type Mailbox, mailboxText, parseMailboxList } from '../smtp/address.ts'
+import { domainOf, mailboxText, parseMailboxList } from '../smtp/address.ts'
 import { decodeHeaderText } from '../smtp/encoded-word.ts'
+import type { EnvelopeRecipient } from './envelope.ts'
 import { foldLong, formatDate, formatMailboxes, formatTextField } from './format-field.ts'
 import { fieldsNamed, type HeaderField, headerBytesOf, parseHeaderBlock } from './header-block.ts'
-import { readOptionFields, type OptionFields, optionFieldNames } from './option-fields.ts'
 import { cameSigned } from './mime-structure.ts'
+import type { HeaderSummary } from './header-summary.ts'
 import { randomText } from './random-text.ts'
+import { optionFieldNames, readOptionFields, type SendOptions } from './send-options.ts'
 import { mustStay } from './seven-bit.ts'
 import { longestLine } from './transfer-encoding.ts'
 
-export interface Completed extends OptionFields {
+export interface Completed {
   ok: true
   /** The new header, with the empty line that ends it. */
   header: Buffer
   /** Where the body begins in the bytes that were given. */
   bodyOffset: number
-  /** Every mailbox of From: the domain of each must belong to the submitter. */
-  headerFrom: Mailbox[]
-  /** A-labels, each once. */
-  headerFromDomains: string[]
-  sender: Mailbox | null
-  /** For people, like the others: long ones shortened. */
-  headerFromText: string
-  headerToText: string[]
-  headerCcText: string[]
-  /** Bare addresses; empty where the field cannot be read. */
-  headerToAddresses: string[]
-  headerCcAddresses: string[]
-  replyToText: string[]
-  /** Decoded, at most 998 characters. */
-  subject: string
-  /** With its angle brackets. */
-  messageIdHeader: string
-  /** How many hosts have passed the message on before us. */
+  summary: HeaderSummary
+  options: SendOptions
+  idempotencyKey: string | null
+  /** Where the header names this address, which gets the message whatever it says. */
+  addressedAs(address: string): EnvelopeRecipient['type']
+  /** Hosts that relayed the message before us. */
   receivedCount: number
-  /** Whether it came signed or encrypted, so that its lines have to be as hosts take them. */
+  /** True if it came signed or encrypted: we may not re-encode its lines. */
   mustStay: boolean
-  /** Whether the header holds bytes above 127, which need SMTPUTF8 (RFC 6532). */
+  /** True if the header contains bytes above 127, which need SMTPUTF8 (RFC 6532). */
   smtputf8: boolean
 }
 
 type Completion = Completed | { ok: false; fault: string }
 
-/** RFC 5322 3.6 and RFC 2045: where there are two, readers differ about which counts. */
+/** RFC 5322 3.6 and RFC 2045 allow these fields once. Given two, mail clients disagree about which one counts. */
 const single = 'From Sender Reply-To To Cc Subject Date Message-ID Content-Type Content-Transfer-Encoding'.split(' ')
 const removed = new Set(['bcc', 'resent-bcc', 'return-path', ...optionFieldNames])
 
-/** A message that has passed so many hosts goes round in circles (RFC 5321 6.3). */
+/** A message relayed by more hosts than this is in a loop (RFC 5321 6.3). */
 export const maxReceived = 50
 
-/** Why a message that came signed or encrypted is refused: hosts on the way break such lines, and its signature with them. */
+/** Relays break long lines, and any signature over them, so a signed or encrypted message with such a line is refused. */
 export const signedLongLine =
   `The message is signed or encrypted and has a line of more than ${longestLine} bytes, which is too long to be delivered (RFC 5321 4.5.3.1.6) ` +
   'and cannot be re-encoded now. Use quoted-printable or base64 before signing'
 
-/** Whose domains are looked up, one by one. */
+/** Each author's domain is looked up. */
 const mostAuthors = 100
-/** Characters of a list of addresses that are kept for people to look at. */
+/** Characters kept of an address list for display. */
 const longestList = 10_000
 
-/** The only fields of a name that are there once at most. */
+/** The value of a field that occurs at most once; '' if it is absent. */
 const valueOf = (fields: readonly HeaderField[], name: string): string => fieldsNamed(fields, name)[0]?.value ?? ''
 
 type ReadMailboxes = (field: HeaderField) => ReturnType<typeof parseMailboxList>
 
-/** Reads each address field once, however often it is asked for: one may hold twenty thousand addresses. */
+/** Parses each address field once, however often it is asked for: a field may list twenty thousand addresses. */
 function mailboxReader(): ReadMailboxes {
   const known = new Map<HeaderField, ReturnType<ReadMailboxes>>()
   return (field) => {
@@ -74,7 +64,9 @@ function mailboxReader(): ReadMailboxes {
   }
 }
 
-function authorsOf(fields: readonly HeaderField[], read: ReadMailboxes): { from: Mailbox[]; sender: Mailbox | null } | { fault: string } {
+type Authors = Pick<HeaderSummary, 'from' | 'sender'>
+
+function authorsOf(fields: readonly HeaderField[], read: ReadMailboxes): Authors | { fault: string } {
   const [fromField] = fieldsNamed(fields, 'From')
   if (!fromField) return { fault: 'The From field is missing.' }
   if (!isUtf8(fromField.raw)) return { fault: 'The From field is not valid UTF-8.' }
@@ -93,8 +85,8 @@ function authorsOf(fields: readonly HeaderField[], read: ReadMailboxes): { from:
   return { from: from.mailboxes, sender: sender.mailboxes[0] ?? null }
 }
 
-/** The mailboxes in the From and Sender fields of a message that was accepted once; `bytes` begin with its whole header. */
-export function headerAuthors(bytes: Uint8Array): { from: Mailbox[]; sender: Mailbox | null } {
+/** The From and Sender mailboxes of a message accepted earlier; `bytes` start with its whole header. */
+export function headerAuthors(bytes: Uint8Array): Authors {
   const block = parseHeaderBlock(bytes)
   if (!block.ok) throw new Error(`the header of a stored message cannot be read: ${block.fault}`)
   const authors = authorsOf(block.fields, mailboxReader())
@@ -102,10 +94,10 @@ export function headerAuthors(bytes: Uint8Array): { from: Mailbox[]; sender: Mai
   return authors
 }
 
-/** Text that is kept beside the message, and told in each of its events. */
+/** Shortens text that is stored with the message and repeated in each of its events. */
 const shortened = (text: string): string => (text.length > longestLine ? `${text.slice(0, longestLine - 1).toWellFormed()}…` : text)
 
-/** The beginning of a list of addresses, for people; a field that cannot be read stays one text. */
+/** The start of an address list, for display. A field that cannot be parsed is kept as one text. */
 function addressTexts(fields: readonly HeaderField[], name: string, read: ReadMailboxes): string[] {
   const [field] = fieldsNamed(fields, name)
   if (!field || field.value === '') return []
@@ -122,13 +114,20 @@ function addressTexts(fields: readonly HeaderField[], name: string, read: ReadMa
   return texts
 }
 
-function addressesIn(fields: readonly HeaderField[], name: string, read: ReadMailboxes): string[] {
-  const [field] = fieldsNamed(fields, name)
-  const parsed = field && read(field)
-  return parsed?.ok ? parsed.mailboxes.map(({ address }) => address) : []
+function addressedAs(fields: readonly HeaderField[], read: ReadMailboxes): Completed['addressedAs'] {
+  const named = (name: string): Set<string> => {
+    const [field] = fieldsNamed(fields, name)
+    const parsed = field && read(field)
+    return new Set(parsed?.ok ? parsed.mailboxes.map(({ address }) => address.toLowerCase()) : [])
+  }
+  const [to, cc] = [named('To'), named('Cc')]
+  return (address) => {
+    const lower = address.toLowerCase()
+    return to.has(lower) ? 'to' : cc.has(lower) ? 'cc' : 'bcc'
+  }
 }
 
-/** Folds lines that are longer than hosts take, where they have blanks: to its readers the field is the same (RFC 5322 2.2.3). */
+/** Folds overlong lines at white space, which does not change what the field means (RFC 5322 2.2.3). */
 function withShortLines(field: HeaderField): HeaderField {
   if (field.raw.length <= longestLine) return field
   const lines = Buffer.from(field.raw).toString('latin1').split('\r\n')
@@ -139,8 +138,8 @@ const addressFields = new Set(['from', 'sender', 'to', 'cc', 'reply-to'])
 const structured = /^(?:content-|mime-|dkim-|arc-|list-|resent-|received|references|in-reply-to|message-id|date|authentication-)/
 
 /**
- * A field of raw UTF-8 or Latin-1 as ASCII with encoded words where that says the same, so that a host
- * without SMTPUTF8 can take it; otherwise the field as it came.
+ * Rewrites a field of raw UTF-8 or Latin-1 as ASCII with encoded words, so that hosts without SMTPUTF8 can
+ * take it. A field that this would change in meaning is returned as it came.
  */
 function asAscii(field: HeaderField, read: ReadMailboxes): HeaderField | string {
   if (isAscii(field.raw)) return field
@@ -151,11 +150,11 @@ function asAscii(field: HeaderField, read: ReadMailboxes): HeaderField | string 
 }
 
 /**
- * Completes a message from an SMTP submitter (RFC 6409 section 8): adds Received, and Date and Message-ID where
- * they are missing; removes Bcc, Return-Path and the fields that are meant for us, and returns what those say.
+ * Completes the header of a submitted message (RFC 6409 section 8): adds Received, and Date and Message-ID if they are
+ * missing; removes Bcc, Return-Path and the option fields, and returns what the option fields say.
  *
- * `bytes` begin with the whole header; `received` is the text of the Received field, folded, without its
- * final CRLF. A refusal is a text for the submitter (550 5.6.0). Whose domains From names is for the caller to judge.
+ * `bytes` start with the whole header; `received` is the Received field, folded, without its final CRLF. A fault is
+ * worded for the submitter (550 5.6.0). The caller decides whether the submitter may use the domains in From.
  */
 export function complete(bytes: Uint8Array, parts: { received: string; now: number }): Completion {
   const block = parseHeaderBlock(bytes)
@@ -169,14 +168,13 @@ export function complete(bytes: Uint8Array, parts: { received: string; now: numb
   const options = readOptionFields(fields, parts.now)
   if ('fault' in options) return { ok: false, fault: options.fault }
 
-  const headerFromDomains = [...new Set(authors.from.map(({ address }) => domainOf(address)))]
   const given = valueOf(fields, 'Message-ID')
   if (given.length > longestLine) return { ok: false, fault: `The Message-ID field has more than ${longestLine} characters.` }
-  const messageIdHeader = given === '' ? `<${randomText(16, 'hex')}@${headerFromDomains[0]}>` : given
+  const messageIdHeader = given === '' ? `<${randomText(16, 'hex')}@${domainOf(authors.from[0]?.address ?? '')}>` : given
   const added = [parts.received]
   if (given === '') added.push(`Message-ID: ${messageIdHeader}`)
   if (valueOf(fields, 'Date') === '') added.push(`Date: ${formatDate(parts.now)}`)
-  // Whoever signed the message signed these bytes.
+  // The sender's signature covers these bytes.
   const isSigned = cameSigned(fields)
   const kept = fields
     .filter(({ name, value }) => !removed.has(name.toLowerCase()) && !(value === '' && /^(?:date|message-id)$/i.test(name)))
@@ -186,17 +184,16 @@ export function complete(bytes: Uint8Array, parts: { received: string; now: numb
     ok: true,
     header,
     bodyOffset,
-    headerFrom: authors.from,
-    headerFromDomains,
-    sender: authors.sender,
-    headerFromText: addressTexts(fields, 'From', read).join(', '),
-    headerToText: addressTexts(fields, 'To', read),
-    headerCcText: addressTexts(fields, 'Cc', read),
-    headerToAddresses: addressesIn(fields, 'To', read),
-    headerCcAddresses: addressesIn(fields, 'Cc', read),
-    replyToText: addressTexts(fields, 'Reply-To', read),
-    subject: shortened(decodeHeaderText(valueOf(fields, 'Subject'))),
-    messageIdHeader,
+    summary: {
+      ...authors,
+      fromText: addressTexts(fields, 'From', read).join(', '),
+      toText: addressTexts(fields, 'To', read),
+      ccText: addressTexts(fields, 'Cc', read),
+      replyToText: addressTexts(fields, 'Reply-To', read),
+      subject: shortened(decodeHeaderText(valueOf(fields, 'Subject'))),
+      messageIdHeader,
+    },
+    addressedAs: addressedAs(fields, read),
     receivedCount: fieldsNamed(fields, 'Received').length,
     mustStay: mustStay(fields),
     smtputf8: !isAscii(header),

@@ -1,24 +1,16 @@
-import { domainOf, type Mailbox } from '../smtp/address.ts'
+import { domainOf } from '../smtp/address.ts'
 import { formatCustomField, formatDate, formatMailboxes, formatTextField } from './format-field.ts'
+import { headerSummary, type HeaderInput, type HeaderSummary } from './header-summary.ts'
 import { randomText } from './random-text.ts'
 
-interface HeaderInput {
-  from: Mailbox
-  to: Mailbox[]
-  cc: Mailbox[]
-  replyTo: Mailbox[]
-  subject: string
-  headers: Record<string, string>
-}
-
 export interface ComposedHeader {
-  /** All fields but those of MIME, without the final CRLF. */
+  /** All fields except the MIME ones, without the final CRLF. */
   text: string
-  messageIdHeader: string
+  summary: HeaderSummary
 }
 
-/** The fields that both composers share, so that the same email reads the same whichever made it. */
-export function composeHeader(email: HeaderInput, { now }: { now: number }): ComposedHeader {
+/** The fields that both composers share, so that an email has the same header whichever composes it. */
+export function composeHeader(email: HeaderInput & { headers: Record<string, string> }, { now }: { now: number }): ComposedHeader {
   const messageIdHeader = `<${randomText(16, 'hex')}@${domainOf(email.from.address)}>`
   const fields = [formatMailboxes('From', [email.from])]
   if (email.to.length > 0) fields.push(formatMailboxes('To', email.to))
@@ -26,5 +18,5 @@ export function composeHeader(email: HeaderInput, { now }: { now: number }): Com
   if (email.replyTo.length > 0) fields.push(formatMailboxes('Reply-To', email.replyTo))
   fields.push(formatTextField('Subject', email.subject), `Date: ${formatDate(now)}`, `Message-ID: ${messageIdHeader}`)
   for (const [name, value] of Object.entries(email.headers)) fields.push(formatCustomField(name, value))
-  return { text: fields.join('\r\n'), messageIdHeader }
+  return { text: fields.join('\r\n'), summary: headerSummary(email, messageIdHeader) }
 }

@@ -1,21 +1,18 @@
 import { isAscii } from 'node:buffer'
 import { SternaError } from '../errors.ts'
-import { displayNameFault, type Mailbox } from '../smtp/address.ts'
+import { displayNameFault } from '../smtp/address.ts'
 import { checkHeaders, headerTextFault } from './check-headers.ts'
 import { composeFull, type OutgoingAttachment } from './compose-full.ts'
 import { composeHeader } from './compose-header.ts'
 import { composePlain } from './compose-plain.ts'
+import type { Envelope } from './envelope.ts'
+import type { HeaderInput, HeaderSummary } from './header-summary.ts'
 import { textFromHtml } from './text-from-html.ts'
 
 /** An email as a caller of the HTTP API describes it. */
-export interface OutgoingEmail {
-  from: Mailbox
-  to: Mailbox[]
-  cc: Mailbox[]
-  replyTo: Mailbox[]
-  subject: string
+export interface OutgoingEmail extends HeaderInput {
   html: string | null
-  /** undefined or null: made from the html; '' : no text part where there is html. */
+  /** undefined or null: derived from the html; '': no text part if there is html. */
   text: string | null | undefined
   headers: Record<string, string>
   attachments: OutgoingAttachment[]
@@ -24,17 +21,16 @@ export interface OutgoingEmail {
 interface Composed {
   /** The whole message: CRLF line ends, no bare CR or LF. */
   content: Buffer
-  /** With its angle brackets. */
-  messageIdHeader: string
-  bodyType: '7bit' | '8bitmime'
-  /** Whether an address in the header needs SMTPUTF8 (RFC 6532). */
+  header: HeaderSummary
+  bodyType: Envelope['bodyType']
+  /** True if an address in the header needs SMTPUTF8 (RFC 6532). */
   smtputf8: boolean
 }
 
 const mediaType =
   /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}(?: ?; ?[\w!#$&^.+-]{1,60}=(?:[\w!#$&^.+%'*-]{1,200}|"[\x20!#-[\]-~]{0,200}"))*$/
 
-/** Why this attachment cannot be sent; null where it can. */
+/** Why this attachment cannot be sent; null if it can. */
 export function attachmentFault({ filename, contentType, contentId }: OutgoingAttachment): string | null {
   const nameFault = headerTextFault(filename)
   if (nameFault !== null) return `The file name is refused. ${nameFault}`
@@ -72,9 +68,9 @@ function textOf({ text, html }: OutgoingEmail): string | null {
 }
 
 /**
- * The bytes of an email. MailComposer is used only where there are attachments: it costs ten times the rest of
- * a request. Throws `validation_error` or `invalid_attachment` where a header or an attachment could break out of its
- * place; addresses are taken as `parseAddress` gave them.
+ * Composes an email. MailComposer is used only for attachments, because it costs ten times as much as the rest of a
+ * request. Addresses must come from `parseAddress`.
+ * @throws SternaError `validation_error`, `invalid_attachment` if a header or an attachment could inject other fields or parts
  */
 export async function compose(email: OutgoingEmail, parts: { now: number }): Promise<Composed> {
   check(email)
@@ -83,6 +79,6 @@ export async function compose(email: OutgoingEmail, parts: { now: number }): Pro
   const { attachments } = email
   const content = attachments.length === 0 ? composePlain(header, body) : await composeFull(header, { ...body, attachments })
   const smtputf8 = !isAscii(Buffer.from(header.text))
-  // All parts are encoded, so only such a header holds bytes above 127.
-  return { content, messageIdHeader: header.messageIdHeader, bodyType: smtputf8 ? '8bitmime' : '7bit', smtputf8 }
+  // All parts are encoded, so bytes above 127 can only be in the header.
+  return { content, header: header.summary, bodyType: smtputf8 ? '8bitmime' : '7bit', smtputf8 }
 }

@@ -1,5 +1,19 @@
 import { sharedBytes } from '../shared-memory.ts'
-import { chunkSize, type Content } from './submission.ts'
+
+/** The bytes of a message in chunks of `chunkSize`; the first of them may be stored already. */
+export interface Content {
+  /** bytes, all chunks together */
+  size: number
+  /** Chunks not stored yet, in shared memory; all but the very last one are `chunkSize` long. */
+  pending: Uint8Array[]
+  /** How many chunks are stored already, so the number of `pending[0]`. */
+  stored: number
+  /** The message whose content it is a copy of; then nothing is pending. */
+  copyOf?: string
+}
+
+/** bytes */
+export const chunkSize = 256 * 1024
 
 /** Copies a complete message into chunks of shared memory, as `accept` takes it. */
 export function toContent(message: Uint8Array): Content {

@@ -5,25 +5,7 @@ import { pageClause, type Page } from '../store/page-clause.ts'
 import type { NewestEvent } from './email-status.ts'
 import type { MessageFilter } from './message-filter.ts'
 import { searchMessages } from './message-search.ts'
-import { isKept } from './message-store.ts'
-
-export interface MessageRow extends Row {
-  id: string
-  domain_id: string | null
-  source: 'api' | 'smtp' | 'compat'
-  header_from: string
-  header_to: string
-  header_cc: string
-  reply_to: string
-  subject: string
-  message_id_header: string
-  tags: string
-  metadata: string
-  template_id: string | null
-  tracking: string | null
-  scheduled_at: number | null
-  created_at: number
-}
+import { isKept, type MessageRow } from './message-store.ts'
 
 export interface RecipientRow extends Row {
   message_id: string
@@ -70,9 +52,6 @@ export interface EventRow extends Row {
   data: string
 }
 
-const messageColumns = `id, domain_id, source, header_from, header_to, header_cc, reply_to, subject, message_id_header,
-  tags, metadata, template_id, tracking, scheduled_at, created_at`
-
 /**
  * What the API shows of messages. All of it reads the connection for reports, so that no list delays a commit.
  * Whoever asks for the parts of one message must have found the message in their scope first.
@@ -88,7 +67,7 @@ export class MessageReader {
   async find(scope: AccountScope, id: string): Promise<MessageRow | undefined> {
     if (!isId('em', id)) return undefined
     const [row] = await this.#db.report<MessageRow>(
-      `select ${messageColumns} from message where id = :id and account_id = :accountId and sandbox = :sandbox`,
+      'select * from message where id = :id and account_id = :accountId and sandbox = :sandbox',
       { id, ...scopeParams(scope) },
     )
     return row
@@ -96,7 +75,7 @@ export class MessageReader {
 
   /** A page, newest first; `listBody` makes the answer of it. */
   list(scope: AccountScope, filter: MessageFilter, page: Page): Promise<MessageRow[]> {
-    return searchMessages<MessageRow>(this.#db, { columns: messageColumns, scope, filter, page })
+    return searchMessages<MessageRow>(this.#db, { columns: 'message.*', scope, filter, page })
   }
 
   /** The recipients of these messages in the order in which they were given. */

@@ -1,67 +1,152 @@
-import { parseIsoTime } from '../iso-time.ts'
-import type { Tag } from './submission.ts'
+import { decodeHeaderText } from '../smtp/encoded-word.ts'
+import { fieldsNamed, type HeaderField } from './header-block.ts'
+import { expiresInFault, idempotencyKeyFault, metadataFault, parseScheduledAt, tagsFault, topicFault, type Tag } from './send-limits.ts'
+import { storedTracking, trackingColumn, type TrackingWish } from './tracking-options.ts'
 
-// The options of a send that both doors know, HTTP as JSON members and SMTP as header fields.
+/** What a submitter may ask for besides the envelope and the content. */
+export interface SendOptions {
+  tags: Tag[]
+  metadata: Record<string, string>
+  /** The template that the message was made from. */
+  templateId: string | null
+  /** What readers can unsubscribe from: '' if the mail has no topic, null if they cannot unsubscribe. */
+  unsubscribeTopic: string | null
+  /** Omitted members default to the domain's setting. */
+  tracking: TrackingWish
+  /** Epoch, ms; null: at once. */
+  scheduledAt: number | null
+  /** Seconds after which an undelivered recipient is given up; null: the setting `delivery.give_up_after`. */
+  expiresIn: number | null
+}
 
-/** What both doors allow; lengths in characters, times in seconds. */
-export const sendLimits = { tags: 20, metadataKeys: 20, metadataKey: 64, metadataValue: 500, shortestExpiry: 60, longestExpiry: 432_000 }
+/** What applies if the submitter asks for nothing. */
+export const defaultOptions: SendOptions = {
+  tags: [],
+  metadata: {},
+  templateId: null,
+  unsubscribeTopic: null,
+  tracking: {},
+  scheduledAt: null,
+  expiresIn: null,
+}
 
-/** Names and values of tags. */
-export const tagText = /^[A-Za-z0-9_-]{1,256}$/
+/** The columns of `message` that store the options. */
+export const optionColumns = (options: SendOptions) => ({
+  tags: JSON.stringify(options.tags),
+  metadata: JSON.stringify(options.metadata),
+  template_id: options.templateId,
+  unsubscribe_topic: options.unsubscribeTopic,
+  tracking: trackingColumn(options.tracking),
+  scheduled_at: options.scheduledAt,
+  expires_in: options.expiresIn,
+})
 
-/** Why these tags are refused; null where they are fine. */
-export function tagsFault(tags: readonly Tag[]): string | null {
-  if (tags.length > sendLimits.tags) return `An email has at most ${sendLimits.tags} tags.`
-  const seen = new Set<string>()
-  for (const { name, value } of tags) {
-    if (!tagText.test(name) || !tagText.test(value)) {
-      return 'Names and values of tags are 1 to 256 characters of A-Z, a-z, 0-9, _ and -.'
-    }
-    if (seen.has(name)) return `The tag ${name} is given twice.`
-    seen.add(name)
+export const storedOptions = (row: ReturnType<typeof optionColumns>): SendOptions => ({
+  tags: JSON.parse(row.tags) as Tag[],
+  metadata: JSON.parse(row.metadata) as Record<string, string>,
+  templateId: row.template_id,
+  unsubscribeTopic: row.unsubscribe_topic,
+  tracking: storedTracking(row.tracking) ?? { opens: false, clicks: false },
+  scheduledAt: row.scheduled_at,
+  expiresIn: row.expires_in,
+})
+
+type Given = Partial<SendOptions> & { idempotencyKey?: string }
+type Fault = { fault: string }
+
+/** Readers of the header fields that hold options, by name in lower case. These fields never leave the server. */
+const fieldReaders: Record<string, (value: string, now: number) => Given | Fault> = {
+  'x-tags': readTags,
+  'x-metadata': readMetadata,
+  'idempotency-key': (value) => {
+    const fault = idempotencyKeyFault(value)
+    return fault === null ? { idempotencyKey: value } : { fault: `Idempotency-Key: ${fault}` }
+  },
+  'x-scheduled-at': (value, now) => {
+    const at = parseScheduledAt(value, now)
+    return typeof at === 'object' && at !== null ? { fault: `X-Scheduled-At: ${at.fault}` } : { scheduledAt: at }
+  },
+  'x-expires-in': (value) => {
+    const expiresIn = /^\d{1,9}$/.test(value) ? Number(value) : NaN
+    const fault = expiresInFault(expiresIn)
+    return fault === null ? { expiresIn } : { fault: `X-Expires-In: ${fault}` }
+  },
+  'x-unsubscribe': readUnsubscribe,
+  'x-tracking': readTracking,
+}
+
+export const optionFieldNames = Object.keys(fieldReaders)
+
+/** Reads the option fields. Each may occur once; a malformed one is refused, never ignored. */
+export function readOptionFields(
+  fields: readonly HeaderField[],
+  now: number,
+): { options: SendOptions; idempotencyKey: string | null } | Fault {
+  const given: Given = {}
+  for (const [name, read] of Object.entries(fieldReaders)) {
+    const [field, second] = fieldsNamed(fields, name)
+    if (!field) continue
+    if (second) return { fault: `The header has more than one ${field.name} field.` }
+    // Mail libraries encode values that are not ASCII or merely long.
+    const option = read(decodeHeaderText(field.value).trim(), now)
+    if ('fault' in option) return option
+    Object.assign(given, option)
   }
-  return null
+  const { idempotencyKey = null, ...options } = given
+  return { options: { ...defaultOptions, ...options }, idempotencyKey }
 }
 
-/** Why this is no topic that one can unsubscribe from; null where it is. */
-export const topicFault = (topic: string): string | null =>
-  /^(?!(?:true|false)$)[A-Za-z0-9_-]{1,64}$/i.test(topic)
-    ? null
-    : 'A topic is 1 to 64 characters of A-Z, a-z, 0-9, _ and -, and neither true nor false.'
+function readTags(value: string): Given | Fault {
+  const tags = value.split(',').map((part) => {
+    const equals = part.indexOf('=')
+    const name = (equals < 0 ? part : part.slice(0, equals)).trim()
+    return { name, value: equals < 0 ? '' : part.slice(equals + 1).trim() }
+  })
+  const fault = tagsFault(tags)
+  return fault === null ? { tags } : { fault: `X-Tags: ${fault} Write name=value, name=value.` }
+}
 
-/** Why this metadata is refused; null where it is fine. */
-export function metadataFault(metadata: Record<string, string>): string | null {
-  const entries = Object.entries(metadata)
-  if (entries.length > sendLimits.metadataKeys) return `Metadata has at most ${sendLimits.metadataKeys} keys.`
-  for (const [key, value] of entries) {
-    if (key === '' || key.length > sendLimits.metadataKey) return `A metadata key has 1 to ${sendLimits.metadataKey} characters.`
-    if (value.length > sendLimits.metadataValue) {
-      return `The metadata value of ${JSON.stringify(key)} has more than ${sendLimits.metadataValue} characters.`
-    }
-    if (!key.isWellFormed() || !value.isWellFormed()) return 'Metadata must be valid Unicode.'
+function readMetadata(value: string): Given | Fault {
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(value)
+  } catch {
+    return { fault: 'X-Metadata is not valid JSON.' }
   }
-  return null
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
+    return { fault: 'X-Metadata must be a JSON object.' }
+  }
+  const entries: [string, string][] = []
+  for (const [key, text] of Object.entries(parsed)) {
+    if (typeof text !== 'string') return { fault: `X-Metadata: the value of ${JSON.stringify(key)} is not a string.` }
+    entries.push([key, text])
+  }
+  const metadata = Object.fromEntries(entries)
+  const fault = metadataFault(metadata)
+  return fault === null ? { metadata } : { fault: `X-Metadata: ${fault}` }
 }
 
-const maxAheadMs = 30 * 24 * 3600_000
-
-/** Epoch ms, null where the time has come already (send at once), or a fault. `t`, a space for it and `+0100` are understood. */
-export function parseScheduledAt(text: string, now: number): number | null | { fault: string; code: 'invalid_format' | 'too_large' } {
-  const usual = text
-    .replace(' ', 'T')
-    .replace(/([+-]\d\d)(\d\d)$/, '$1:$2')
-    .toUpperCase()
-  const at = usual.includes('T') ? parseIsoTime(usual) : null
-  if (at === null) return { fault: 'The time must be ISO 8601 with a time zone, such as 2026-11-21T08:00:00Z.', code: 'invalid_format' }
-  if (at - now > maxAheadMs) return { fault: 'The time may be at most 30 days ahead.', code: 'too_large' }
-  return at <= now ? null : at
+/** `true` or a topic; `false` means the same as no field. */
+function readUnsubscribe(value: string): Given | Fault {
+  if (/^(?:true|false)$/i.test(value)) return { unsubscribeTopic: value.toLowerCase() === 'true' ? '' : null }
+  const fault = topicFault(value)
+  return fault === null ? { unsubscribeTopic: value } : { fault: `X-Unsubscribe: ${fault}` }
 }
 
-/** `seconds` after which an undelivered recipient is given up. */
-export const expiresInFault = (seconds: number): string | null =>
-  Number.isInteger(seconds) && seconds >= sendLimits.shortestExpiry && seconds <= sendLimits.longestExpiry
-    ? null
-    : `It must be a whole number of seconds from ${sendLimits.shortestExpiry} to ${sendLimits.longestExpiry}.`
-
-export const idempotencyKeyFault = (key: string): string | null =>
-  /^[\x21-\x7e](?:[\x20-\x7e]{0,254}[\x21-\x7e])?$/.test(key) ? null : 'An idempotency key is 1 to 256 printable ASCII characters.'
+/** What the field names is on; the rest is off. */
+function readTracking(value: string): Given | Fault {
+  const words = value
+    .toLowerCase()
+    .split(',')
+    .map((word) => word.trim())
+  if (words.length === 1 && (words[0] === 'true' || words[0] === 'false'))
+    return { tracking: { opens: words[0] === 'true', clicks: words[0] === 'true' } }
+  if (!words.every((word) => word === 'opens' || word === 'clicks' || word === 'anonymous')) {
+    return {
+      fault: 'X-Tracking: Write true or false, or what is to be tracked: opens, clicks; and anonymous to keep nothing of the reader.',
+    }
+  }
+  const isAnonymousOnly = words.every((word) => word === 'anonymous')
+  const shown = isAnonymousOnly ? {} : { opens: words.includes('opens'), clicks: words.includes('clicks') }
+  return { tracking: { ...shown, anonymous: words.includes('anonymous') } }
+}

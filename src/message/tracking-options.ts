@@ -2,14 +2,15 @@
 export interface TrackingOptions {
   opens: boolean
   clicks: boolean
-  /** Whether neither address nor user agent of a reader is kept. */
+  /** True if neither the reader's address nor user agent is stored. */
   anonymous: boolean
 }
 
 const names = ['opens', 'clicks', 'anonymous'] as const
 
-/** As the column `message.tracking` has it: the names of what is on. */
-export const trackingColumn = (options: TrackingOptions | null): string | null => options && names.filter((name) => options[name]).join(',')
+/** The column `message.tracking`: the names of what is on; null if nothing is tracked. */
+export const trackingColumn = (options: TrackingWish): string | null =>
+  options.opens || options.clicks ? names.filter((name) => options[name]).join(',') : null
 
 export function storedTracking(column: string | null): TrackingOptions | null {
   if (column === null) return null
@@ -17,11 +18,9 @@ export function storedTracking(column: string | null): TrackingOptions | null {
   return { opens: on.has('opens'), clicks: on.has('clicks'), anonymous: on.has('anonymous') }
 }
 
-/** What a submitter asks for; what is left out is as its domain has it, and `anonymous` is false. */
+/** What a submitter asks for. Omitted members default to the domain's setting; `anonymous` defaults to false. */
 export type TrackingWish = Partial<TrackingOptions>
 
-/** What holds for a message: what its submitter asks for, else its domain. Null where nothing is tracked. */
-export function trackingFor(wish: TrackingWish, domain: Pick<TrackingOptions, 'opens' | 'clicks'> | null): TrackingOptions | null {
-  const options = { opens: domain?.opens ?? false, clicks: domain?.clicks ?? false, anonymous: false, ...wish }
-  return domain && (options.opens || options.clicks) ? options : null
-}
+/** Applies the domain's defaults to what the submitter asks for. Mail without a domain is not tracked. */
+export const trackingFor = (wish: TrackingWish, domain: Pick<TrackingOptions, 'opens' | 'clicks'> | null): TrackingOptions =>
+  domain ? { opens: domain.opens, clicks: domain.clicks, anonymous: false, ...wish } : { opens: false, clicks: false, anonymous: false }

@@ -1,5 +1,5 @@
 import { formatDate, formatTextField } from '../message/format-field.ts'
-import { chunkSize } from '../message/submission.ts'
+import { chunkSize } from '../message/content.ts'
 import type { NoticeAction, NoticeOriginal } from './notice.ts'
 
 /** What is known of a message whose content may be gone. */

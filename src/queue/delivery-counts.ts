@@ -20,17 +20,18 @@ export class DeliveryCounts {
     this.#metrics = metrics
   }
 
-  /** An attempt whose outcome is written. Those of the simulator are no delays of anybody. */
-  attempted({ createdAt }: QueuedMessage, { attempts }: QueuedRecipient, { outcome, mxHost, startedAt, durationMs }: Attempt): void {
+  /** An attempt whose outcome is written. The simulator's attempts count towards no delay. `endedAt`: epoch, ms. */
+  attempted({ firstDueAt }: QueuedMessage, { attempts }: QueuedRecipient, attempt: Attempt, endedAt: number): void {
+    const { outcome, mxHost, durationMs } = attempt
     const metrics = this.#metrics
     const provider = mxHost === null ? 'other' : this.#providerOf(mxHost)
     metrics.attempts[outcome.type][provider].add()
     if (outcome.type !== 'delivered') metrics.failures[outcome.type][outcome.category].add()
     if (provider === 'simulator') return
     // The clock may have been set back since.
-    if (attempts === 0) metrics.firstAttemptDelay.observe(Math.max(0, startedAt - createdAt) / 1000)
+    if (attempts === 0) metrics.firstAttemptDelay.observe(Math.max(0, endedAt - durationMs - firstDueAt) / 1000)
     if (mxHost !== null) metrics.attemptDuration.observe(durationMs / 1000)
-    if (outcome.type === 'delivered') metrics.deliveryDelay[provider].observe(Math.max(0, startedAt + durationMs - createdAt) / 1000)
+    if (outcome.type === 'delivered') metrics.deliveryDelay[provider].observe(Math.max(0, endedAt - firstDueAt) / 1000)
   }
 
   /** A recipient that is final. */

@@ -95,7 +95,7 @@ export class Dispatch {
         continue
       }
       if ('type' in frame) {
-        for (const recipient of atDestination) jobs.push(this.#settleAttempt(message, recipient, this.#unconnected(recipient.id, frame)))
+        for (const recipient of atDestination) jobs.push(this.#settleAttempt(message, recipient, unconnectedAttempt(recipient.id, frame)))
         continue
       }
       for (let i = 0; i < atDestination.length; i += jobSize) {
@@ -108,7 +108,9 @@ export class Dispatch {
   /** Has recipients tried again later, because of a fault of ours. */
   async defer(message: QueuedMessage, recipients: QueuedRecipient[], error: unknown): Promise<void> {
     this.#parts.log.error({ messageId: message.id, error }, 'a message that is due cannot be delivered and waits')
-    await allOf(recipients.map((recipient) => this.#settleAttempt(message, recipient, this.#unconnected(recipient.id, faultOfOurs(error)))))
+    await allOf(
+      recipients.map((recipient) => this.#settleAttempt(message, recipient, unconnectedAttempt(recipient.id, faultOfOurs(error)))),
+    )
   }
 
   /** How the message leaves, or why it must wait. */
@@ -138,7 +140,7 @@ export class Dispatch {
       for (const recipientId of open.keys()) settle({ recipientId, postponed: true })
     } catch (error) {
       this.#parts.log.error({ messageId: message.id, error }, 'a delivery job failed')
-      for (const recipientId of open.keys()) settle(this.#unconnected(recipientId, faultOfOurs(error)))
+      for (const recipientId of open.keys()) settle(unconnectedAttempt(recipientId, faultOfOurs(error)))
     } finally {
       supply.end()
     }
@@ -169,10 +171,9 @@ export class Dispatch {
   async #simulate(message: QueuedMessage, recipient: QueuedRecipient): Promise<void> {
     const { clock } = this.#parts
     const fate = fateOf(recipient.forwardPath)
-    const startedAt = clock.now()
-    if (fate.delayMs > 0) await new Promise<void>((resolve) => clock.at(startedAt + fate.delayMs, resolve))
+    if (fate.delayMs > 0) await new Promise<void>((resolve) => clock.at(clock.now() + fate.delayMs, resolve))
     const reactions = recordReactions(message, recipient, fate.reactions, clock.now())
-    await this.#settleAttempt(message, recipient, simulatedAttempt(recipient.id, fate, startedAt), reactions)
+    await this.#settleAttempt(message, recipient, simulatedAttempt(recipient.id, fate), reactions)
   }
 
   async #settleAttempt(message: QueuedMessage, recipient: QueuedRecipient, attempt: Attempt, more: Statement[] = []): Promise<void> {
@@ -180,6 +181,7 @@ export class Dispatch {
       { messageId: message.id, recipientId: recipient.id, outcome: attempt.outcome.type, mxHost: attempt.mxHost },
       'attempt ended',
     )
+    const endedAt = this.#parts.clock.now()
     try {
       const { outcome } = attempt
       const isInWords = outcome.type === 'bounced' && outcome.inWords
@@ -187,10 +189,10 @@ export class Dispatch {
       const settlement = this.#settlementOf(message, recipient, judged)
       settlement.batch.push(...more)
       await this.#settle(recipient, settlement)
-      this.#counts.attempted(message, recipient, attempt)
+      this.#counts.attempted(message, recipient, attempt, endedAt)
     } catch (error) {
       this.#parts.log.error({ messageId: message.id, recipientId: recipient.id, error }, 'the outcome of an attempt cannot be settled')
-      await this.#settle(recipient, this.#settlementOf(message, recipient, this.#unconnected(recipient.id, faultOfOurs(error))))
+      await this.#settle(recipient, this.#settlementOf(message, recipient, unconnectedAttempt(recipient.id, faultOfOurs(error))))
     }
   }
 
@@ -212,10 +214,6 @@ export class Dispatch {
       random: random(),
       policyFor: this.#settings.suppressionPolicyFor,
     })
-  }
-
-  #unconnected(recipientId: string, outcome: Outcome): Attempt {
-    return unconnectedAttempt(recipientId, outcome, this.#parts.clock.now())
   }
 
   /** Ends a recipient that is not tried any more: its time is over, or it was suppressed while it waited. */

@@ -2,6 +2,7 @@ import type { CancelTimer } from '../clock.ts'
 import type { Attempt, Postponed } from '../delivery/attempt.ts'
 import type { Health } from '../health.ts'
 import { newId } from '../id.ts'
+import type { MessageRow } from '../message/message-store.ts'
 import type { Database } from '../store/database.ts'
 import { LastingWrites } from '../store/lasting-writes.ts'
 import { retryMs } from '../store/work-loop.ts'
@@ -20,10 +21,10 @@ import {
   releaseOthers,
   waitingDestinations,
   type ClaimedRow,
-  type QueuedMessage,
   type QueuedRecipient,
+  type WaitingRecipient,
 } from './queue-store.ts'
-import { queuedRecipientOf, readContent } from './queued-mail.ts'
+import { queuedMessageOf, queuedRecipientOf, readContent } from './queued-mail.ts'
 import { RestingExpiry } from './resting-expiry.ts'
 import { longestWaitMs } from './retry-schedule.ts'
 import { StoredMail, type StoredMailParts, type Way } from './stored-mail.ts'
@@ -120,8 +121,10 @@ export class QueueRunner {
   }
 
   /** Delivers a message that was stored with this process as the owner of its recipients. */
-  deliverFresh(message: QueuedMessage, recipients: QueuedRecipient[], bytes: Uint8Array, slot: FreshSlot): void {
+  deliverFresh(stored: MessageRow, rows: WaitingRecipient[], bytes: Uint8Array, slot: FreshSlot): void {
     const { db, clock } = this.#parts
+    const message = queuedMessageOf(stored)
+    const recipients = rows.map(queuedRecipientOf)
     for (const { destination } of recipients) this.#destinations.tookInHand(destination, 1, clock.now())
     const content: QueuedContent = { size: bytes.length, along: bytes, read: async () => slot.content ?? readContent(db, message.id) }
     if (!goesAlong(bytes.length)) {
@@ -208,7 +211,7 @@ export class QueueRunner {
       const dueAt = next?.rows[0]?.due_at
       if (typeof dueAt === 'number') this.#destinations.noteWaiting(destination, dueAt)
       for (const [messageId, ofMessage] of Map.groupBy(rows, (row) => row.message_id)) {
-        const recipients = ofMessage.map((row) => queuedRecipientOf(row, destination))
+        const recipients = ofMessage.map(queuedRecipientOf)
         unclaimed -= recipients.length
         this.#work(messageId, recipients, () => this.#stored.deliver(messageId, recipients, way))
       }

@@ -1,7 +1,7 @@
 import type { Attempt } from '../delivery/attempt.ts'
 import { mxProviderOf } from '../delivery/mx-provider.ts'
 import { newId } from '../id.ts'
-import type { Row, Statement } from '../store/database.ts'
+import type { Statement } from '../store/database.ts'
 import type { TrackingOptions } from '../message/tracking-options.ts'
 import type { Move, RecipientState } from './recipient-state.ts'
 
@@ -29,8 +29,8 @@ export interface QueuedMessage {
   isScheduled: boolean
   /** True where its submitter said how long it is of use: it does not leave after that. */
   neverLate: boolean
-  /** When it was to leave first, epoch ms: tokens of its recipients count their time from then. */
-  createdAt: number
+  /** When it was first due, epoch ms: its recipients' tokens expire counted from then. */
+  firstDueAt: number
 }
 
 /** A recipient in the hands of this process. */
@@ -54,29 +54,34 @@ export interface QueuedRecipient {
   suppressed: boolean
 }
 
-/** Where a new recipient starts. */
-export interface NewRecipient {
+/** The row of a recipient that comes in, by column. */
+export type NewRecipient = {
   id: string
-  messageId: string
-  accountId: string
-  forwardPath: string
+  message_id: string
+  account_id: string
+  forward_path: string
   destination: string
   type: 'to' | 'cc' | 'bcc'
   notify: string | null
   orcpt: string | null
   state: RecipientState
-  dueAt: number | null
+  due_at: number | null
   /** The boot id of this process where it goes on in memory, else null: it waits in the queue. */
   owner: string | null
-  expiresAt: number
+  expires_at: number
 }
+
+/** One that is to be tried. */
+export type WaitingRecipient = NewRecipient & { due_at: number }
+
+export const isWaiting = <R extends NewRecipient>(recipient: R): recipient is R & WaitingRecipient => recipient.due_at !== null
 
 export const insertRecipient = (recipient: NewRecipient): Statement => ({
   sql: `insert into recipient
           (id, message_id, account_id, forward_path, destination, type, notify, orcpt, state, due_at, owner, expires_at)
         values
-          (:id, :messageId, :accountId, :forwardPath, :destination, :type, :notify, :orcpt, :state, :dueAt, :owner, :expiresAt)`,
-  params: { ...recipient },
+          (:id, :message_id, :account_id, :forward_path, :destination, :type, :notify, :orcpt, :state, :due_at, :owner, :expires_at)`,
+  params: recipient,
 })
 
 /** Gives back what another boot of this process had in hand when it ended. */
@@ -97,18 +102,19 @@ export const waitingDestinations = `
    where due_at is not null and owner is null and held = 0
    group by destination`
 
-export interface ClaimedRow extends Row {
-  id: string
-  message_id: string
-  forward_path: string
+/** What the queue needs of the row of a recipient. */
+export type Claimable = Pick<WaitingRecipient, 'id' | 'message_id' | 'forward_path' | 'destination' | 'due_at' | 'expires_at'>
+
+/** What the row says of the attempts so far; a new one says nothing. */
+export type PastAttempts = {
   attempts: number
-  due_at: number
-  expires_at: number
   last_response: string | null
   smtp_code: number | null
   enhanced_status: string | null
   absent_since: number | null
 }
+
+export type ClaimedRow = Claimable & PastAttempts
 
 interface Claim extends Record<string, string | number> {
   destination: string
@@ -117,7 +123,8 @@ interface Claim extends Record<string, string | number> {
   limit: number
 }
 
-const claimed = 'id, message_id, forward_path, attempts, due_at, expires_at, last_response, smtp_code, enhanced_status, absent_since'
+const claimed =
+  'id, message_id, forward_path, destination, due_at, expires_at, attempts, last_response, smtp_code, enhanced_status, absent_since'
 
 /**
  * Takes what is due at a destination, the oldest first, and tells when the next of it is due. The rows come back in

@@ -1,48 +1,25 @@
-import { hasNullReversePath, type Submission, type Tag } from '../message/submission.ts'
-import { joinShared, noteShared } from '../shared-memory.ts'
-import type { Database, Row } from '../store/database.ts'
+import type { MessageRow } from '../message/message-store.ts'
+import type { Tag } from '../message/send-limits.ts'
 import { storedTracking } from '../message/tracking-options.ts'
-import type { ClaimedRow, QueuedMessage, QueuedRecipient } from './queue-store.ts'
+import { joinShared, noteShared } from '../shared-memory.ts'
+import type { Database } from '../store/database.ts'
+import type { Claimable, PastAttempts, QueuedMessage, QueuedRecipient } from './queue-store.ts'
 
-interface MessageRow extends Row {
-  id: string
-  account_id: string
-  domain_id: string | null
-  sandbox: number
-  subject: string
-  size: number
-  body_type: '7bit' | '8bitmime'
-  smtputf8: number
-  source: Submission['source']
-  reverse_path: string | null
-  tags: string
-  unsubscribe_topic: string | null
-  tracking: string | null
-  expires_in: number | null
-  scheduled_at: number | null
-  first_due_at: number
-}
-
-/** The message of recipients that were claimed. */
+/** Reads the message of claimed recipients. */
 export async function readMessage(db: Database, id: string): Promise<QueuedMessage> {
-  const [row] = await db.read<MessageRow>(
-    `select id, account_id, domain_id, sandbox, subject, size, body_type, smtputf8, tags, unsubscribe_topic, tracking, expires_in,
-            scheduled_at, source, reverse_path, coalesce(scheduled_at, created_at) as first_due_at
-       from message where id = :id`,
-    { id },
-  )
+  const [row] = await db.read<MessageRow>('select * from message where id = :id', { id })
   if (!row) throw new Error(`message ${id} has recipients but no row`)
   return queuedMessageOf(row)
 }
 
-/** All bytes of a message, in shared memory. */
+/** Reads all bytes of a message into shared memory. */
 export async function readContent(db: Database, id: string): Promise<Uint8Array> {
   const chunks = await db.read<{ bytes: Uint8Array }>('select bytes from content where message_id = :id order by chunk', { id })
   if (chunks.length === 0) throw new Error(`message ${id} has no content`)
   return joined(chunks.map(({ bytes }) => bytes))
 }
 
-const queuedMessageOf = (row: MessageRow): QueuedMessage => ({
+export const queuedMessageOf = (row: MessageRow): QueuedMessage => ({
   id: row.id,
   accountId: row.account_id,
   domainId: row.domain_id,
@@ -51,36 +28,36 @@ const queuedMessageOf = (row: MessageRow): QueuedMessage => ({
   size: row.size,
   bodyType: row.body_type,
   smtputf8: row.smtputf8 === 1,
-  nullReversePath: hasNullReversePath({ source: row.source, reversePath: row.reverse_path }),
+  nullReversePath: row.source === 'smtp' && row.reverse_path === null,
   feedbackTag: (JSON.parse(row.tags) as Tag[])[0]?.value ?? null,
   unsubscribeTopic: row.unsubscribe_topic,
   tracking: storedTracking(row.tracking),
   isScheduled: row.scheduled_at !== null,
   neverLate: row.expires_in !== null,
-  createdAt: row.first_due_at,
+  firstDueAt: row.scheduled_at ?? row.created_at,
 })
 
-/** A recipient as it was claimed; whether it is suppressed is looked up with its message. */
-export const queuedRecipientOf = (row: ClaimedRow, destination: string): QueuedRecipient => ({
+/** A new or claimed recipient. Reading its message finds out whether it is suppressed. */
+export const queuedRecipientOf = (row: Claimable & Partial<PastAttempts>): QueuedRecipient => ({
   id: row.id,
   forwardPath: row.forward_path,
-  destination,
-  attempts: row.attempts,
+  destination: row.destination,
+  attempts: row.attempts ?? 0,
   dueAt: row.due_at,
   expiresAt: row.expires_at,
-  lastResponse: row.last_response,
-  smtpCode: row.smtp_code,
-  enhancedStatus: row.enhanced_status,
-  absentSince: row.absent_since,
+  lastResponse: row.last_response ?? null,
+  smtpCode: row.smtp_code ?? null,
+  enhancedStatus: row.enhanced_status ?? null,
+  absentSince: row.absent_since ?? null,
   suppressed: false,
 })
 
-/** One piece of shared memory; most messages have one chunk and are not copied. */
+/** Joins chunks in one piece of shared memory. Most messages have one chunk, which is not copied. */
 function joined(chunks: Uint8Array[]): Uint8Array {
   const [first] = chunks
   if (first && chunks.length === 1 && first.buffer instanceof SharedArrayBuffer) return first
   const whole = joinShared(chunks)
-  // The pieces were shared too.
+  // The chunks were shared memory too.
   noteShared(whole.length)
   return whole
 }

@@ -1,4 +1,4 @@
-import { chunkSize, type Content } from '../message/submission.ts'
+import { chunkSize, type Content } from '../message/content.ts'
 import { joinShared } from '../shared-memory.ts'
 
 /** Complete chunks that may lie in memory before they have to be stored. */

@@ -9,8 +9,8 @@ export type TokenPurpose = 'bounce' | 'reference' | 'unsubscribe'
 interface TokenParts {
   /** `rcp_…` */
   recipientId: string
-  /** When the message was to leave first, epoch ms. Not the attempt: a retry must come from the same address (greylisting). */
-  createdAt: number
+  /** When the message was first due, epoch ms. Not the attempt: a retry must come from the same address (greylisting). */
+  firstDueAt: number
 }
 
 interface DecodedToken {
@@ -39,8 +39,8 @@ const form = /^[bru][0-9a-hjkmnp-tv-z]{46}$/
  * (16). Lower-case letters and digits only, 47 in all, so that it survives every system that a report passes through. A
  * token of one purpose is none of another.
  */
-export function encodeToken(purpose: TokenPurpose, { recipientId, createdAt }: TokenParts, key: Buffer): string {
-  const day = Math.floor(createdAt / dayMs) + lifetimeDays[purpose]
+export function encodeToken(purpose: TokenPurpose, { recipientId, firstDueAt }: TokenParts, key: Buffer): string {
+  const day = Math.floor(firstDueAt / dayMs) + lifetimeDays[purpose]
   const signed = `${letters[purpose]}${recipientId.slice(recipientId.indexOf('_') + 1)}${base32(day, 4)}`
   return signed + macOf(signed, key)
 }

@@ -1,6 +1,6 @@
 import { SternaError, type ErrorCode } from '../errors.ts'
 import type { Idempotency, Submission, Submitter } from '../message/submission.ts'
-import type { NewRecipient } from '../queue/queue-store.ts'
+import { isWaiting, type WaitingRecipient } from '../queue/queue-store.ts'
 import type { Statement } from '../store/database.ts'
 import type { AddressedMail } from '../suppression/suppression-list.ts'
 import type { AcceptParts } from './accept.ts'
@@ -87,10 +87,10 @@ async function admitAll(all: Admissions, parts: AcceptParts, remember: Remember 
 
 /** The addresses of all of them, each topic by itself. */
 function addressedMail(submissions: Submission[]): AddressedMail[] {
-  const byTopic = Map.groupBy(submissions, ({ unsubscribeTopic }) => unsubscribeTopic)
+  const byTopic = Map.groupBy(submissions, ({ options }) => options.unsubscribeTopic)
   return Array.from(byTopic, ([topic, ofTopic]) => ({
     topic,
-    addresses: [...new Set(ofTopic.flatMap(({ recipients }) => recipients.map(({ mailbox }) => mailbox.address)))],
+    addresses: [...new Set(ofTopic.flatMap(({ envelope }) => envelope.recipients.map(({ forwardPath }) => forwardPath)))],
   }))
 }
 
@@ -100,13 +100,13 @@ async function writeAll(
   { queue, metrics, giveUpAfterMs }: AcceptParts,
 ): Promise<AcceptedBatch> {
   const emails: Accepted[] = []
-  const waiting: NewRecipient[] = []
+  const waiting: WaitingRecipient[] = []
   const statements: Statement[] = []
   let heldUp = 0
   for (const admission of admissions) {
     const recipients = recipientsOf(admission, isSuppressed, giveUpAfterMs)
     emails.push(acceptedOf(admission, recipients))
-    waiting.push(...recipients)
+    waiting.push(...recipients.filter(isWaiting))
     statements.push(...admissionBatch(admission, recipients))
     heldUp += recipients.length
     if (heldUp < recipientsAtOnce) continue
@@ -126,11 +126,10 @@ const recipientsAtOnce = 500
 
 const othersTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-function firstDue(recipients: NewRecipient[]): Map<string, number> {
+function firstDue(recipients: WaitingRecipient[]): Map<string, number> {
   const dueAt = new Map<string, number>()
   for (const recipient of recipients) {
-    if (recipient.dueAt === null) continue
-    dueAt.set(recipient.destination, Math.min(dueAt.get(recipient.destination) ?? Infinity, recipient.dueAt))
+    dueAt.set(recipient.destination, Math.min(dueAt.get(recipient.destination) ?? Infinity, recipient.due_at))
   }
   return dueAt
 }

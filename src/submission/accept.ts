@@ -1,8 +1,8 @@
 import type { Clock } from '../clock.ts'
-import { hasNullReversePath, type Submission } from '../message/submission.ts'
+import type { Submission } from '../message/submission.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { QueueRunner } from '../queue/queue-runner.ts'
-import type { NewRecipient, QueuedMessage, QueuedRecipient } from '../queue/queue-store.ts'
+import { isWaiting, type WaitingRecipient } from '../queue/queue-store.ts'
 import type { Database, Statement } from '../store/database.ts'
 import type { ErasedAddress } from '../suppression/erased-address.ts'
 import { acceptedOf, admissionBatch, admissionOf, recipientsOf, type Accepted, type Admission } from './admission.ts'
@@ -62,11 +62,11 @@ interface Entry {
 
 async function admitMessage(entry: Entry, parts: AcceptParts, remember: Remember | undefined): Promise<Accepted> {
   const { submission, upload } = entry
-  const addresses = [...new Set(submission.recipients.map(({ mailbox }) => mailbox.address))]
+  const addresses = [...new Set(submission.envelope.recipients.map(({ forwardPath }) => forwardPath))]
   const admission = { ...admissionOf(submission, entry.domain, parts.clock.now()), upload, besides: entry.besides }
   await upload.storeAhead([submission])
-  const mail = [{ addresses, topic: submission.unsubscribeTopic }]
-  const to = { submitter: submission.submitter, mail, now: admission.now }
+  const mail = [{ addresses, topic: submission.options.unsubscribeTopic }]
+  const to = { submitter: submission.submitter, mail, now: admission.message.created_at }
   return admitUnsuppressed(to, parts, (terms) => admit(admission, { remember, ...terms }, parts))
 }
 
@@ -75,9 +75,9 @@ async function admit(
   { remember, conditions, isSuppressed }: Terms & { remember: Remember | undefined },
   parts: AcceptParts,
 ): Promise<Accepted> {
-  const { submission, upload, besides, now } = admission
+  const { submission, message, upload, besides } = admission
   const recipients = recipientsOf(admission, isSuppressed, parts.giveUpAfterMs)
-  const waiting = recipients.filter(({ state }) => state !== 'suppressed')
+  const waiting = recipients.filter(isWaiting)
   const slot = await reserveSlot(submission, waiting, parts)
   if (slot) for (const recipient of waiting) recipient.owner = parts.queue.owner
   const accepted = acceptedOf(admission, recipients)
@@ -89,50 +89,17 @@ async function admit(
     throw error
   }
   if (slot) {
-    const message = queuedMessage(admission)
-    parts.queue.deliverFresh(message, waiting.map(queuedRecipient), submission.content.pending[0] as Uint8Array, slot)
+    parts.queue.deliverFresh(message, waiting, submission.content.pending[0] as Uint8Array, slot)
   } else {
-    for (const { destination, dueAt } of waiting) parts.queue.noteWaiting(destination, dueAt ?? now)
+    for (const { destination, due_at: dueAt } of waiting) parts.queue.noteWaiting(destination, dueAt)
   }
   parts.metrics.accepted[submission.source].add()
   return accepted
 }
 
 /** Mail that is due at once and fits into memory goes on without being read back. */
-function reserveSlot(submission: Submission, waiting: NewRecipient[], parts: AcceptParts) {
+function reserveSlot(submission: Submission, waiting: WaitingRecipient[], parts: AcceptParts) {
   const { size, pending, stored } = submission.content
   const isFresh = waiting.length > 0 && waiting[0]?.state === 'queued' && stored === 0 && pending.length === 1
   return isFresh ? parts.queue.reserve(new Set(waiting.map(({ destination }) => destination)), size) : null
 }
-
-const queuedMessage = ({ submission, domainId, tracking, now }: Admission): QueuedMessage => ({
-  id: submission.id,
-  accountId: submission.submitter.accountId,
-  domainId,
-  sandbox: submission.submitter.sandbox,
-  subject: submission.subject,
-  size: submission.content.size,
-  bodyType: submission.bodyType,
-  smtputf8: submission.smtputf8,
-  nullReversePath: hasNullReversePath(submission),
-  feedbackTag: submission.tags[0]?.value ?? null,
-  unsubscribeTopic: submission.unsubscribeTopic,
-  tracking,
-  isScheduled: submission.scheduledAt !== null,
-  neverLate: submission.expiresIn !== null,
-  createdAt: now,
-})
-
-const queuedRecipient = ({ id, forwardPath, destination, dueAt, expiresAt }: NewRecipient): QueuedRecipient => ({
-  id,
-  forwardPath,
-  destination,
-  attempts: 0,
-  dueAt: dueAt ?? expiresAt,
-  expiresAt,
-  lastResponse: null,
-  smtpCode: null,
-  enhancedStatus: null,
-  absentSince: null,
-  suppressed: false,
-})

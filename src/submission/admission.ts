@@ -2,9 +2,10 @@ import { isSimulatedSuppressed } from '../delivery/simulator.ts'
 import { recordEvent } from '../event/event-log.ts'
 import { newId } from '../id.ts'
 import { isoTime } from '../iso-time.ts'
-import { insertMessage } from '../message/message-store.ts'
-import type { SubmittedRecipient, Submission } from '../message/submission.ts'
-import { trackingFor, type TrackingOptions } from '../message/tracking-options.ts'
+import type { EnvelopeRecipient } from '../message/envelope.ts'
+import { insertMessage, messageRow, type MessageRow } from '../message/message-store.ts'
+import type { Submission } from '../message/submission.ts'
+import { trackingFor } from '../message/tracking-options.ts'
 import { insertRecipient, type NewRecipient } from '../queue/queue-store.ts'
 import { moveSuppressed } from '../queue/recipient-state.ts'
 import { domainOf } from '../smtp/address.ts'
@@ -12,14 +13,14 @@ import type { Statement } from '../store/database.ts'
 import type { IsSuppressed } from '../suppression/suppression-list.ts'
 import type { SigningDomain } from './authorise.ts'
 
-/** What a door tells the submitter. A replay with the same idempotency key gets the same. */
+/** The answer to the submitter; a replay with the same idempotency key gets the same one. */
 export interface Accepted {
   messageId: string
   /** With its angle brackets. */
   messageIdHeader: string
   /** Epoch, ms. */
   createdAt: number
-  /** True where an earlier submission with the same idempotency key was accepted, and nothing new was done. */
+  /** True if an earlier submission with the same idempotency key was accepted, so nothing new was done. */
   replayed: boolean
   status: 'queued' | 'scheduled' | 'suppressed'
   recipients: AcceptedRecipient[]
@@ -31,84 +32,77 @@ interface AcceptedRecipient {
   state: 'queued' | 'scheduled' | 'suppressed'
 }
 
-/** A submission that may go in. */
+type AdmittedRecipient = NewRecipient & Pick<AcceptedRecipient, 'state'>
+
+/** A submission that was authorised, and its row. */
 export interface Admission {
   submission: Submission
-  /** The domain that signs; null in the sandbox. */
-  domainId: string | null
-  /** What is tracked of it; null: nothing. */
-  tracking: TrackingOptions | null
-  now: number
+  message: MessageRow
 }
 
-export const admissionOf = (submission: Submission, domain: SigningDomain | null, now: number): Admission => ({
-  submission,
-  domainId: domain?.id ?? null,
-  tracking: trackingFor(submission.tracking, domain?.tracking ?? null),
-  now,
-})
+export function admissionOf(submission: Submission, domain: SigningDomain | null, now: number): Admission {
+  const { options } = submission
+  const settled = { ...submission, options: { ...options, tracking: trackingFor(options.tracking, domain?.tracking ?? null) } }
+  return { submission, message: messageRow(settled, { domainId: domain?.id ?? null, now }) }
+}
 
-/** The envelope's recipients, each once, with the state in which it begins. */
-export function recipientsOf({ submission, now }: Admission, isSuppressed: IsSuppressed, giveUpAfterMs: number): NewRecipient[] {
-  const byAddress = new Map<string, SubmittedRecipient>()
-  for (const recipient of submission.recipients) {
-    if (!byAddress.has(recipient.mailbox.address)) byAddress.set(recipient.mailbox.address, recipient)
+/** The envelope's recipients, each once, in their first states. */
+export function recipientsOf({ submission, message }: Admission, isSuppressed: IsSuppressed, giveUpAfterMs: number): AdmittedRecipient[] {
+  const { scheduledAt, expiresIn, unsubscribeTopic } = submission.options
+  const byAddress = new Map<string, EnvelopeRecipient>()
+  for (const recipient of submission.envelope.recipients) {
+    if (!byAddress.has(recipient.forwardPath)) byAddress.set(recipient.forwardPath, recipient)
   }
-  const startAt = Math.max(now, submission.scheduledAt ?? 0)
-  const lifetime = submission.expiresIn === null ? giveUpAfterMs : submission.expiresIn * 1000
-  return Array.from(byAddress, ([address, { type, notify, orcpt }]) => {
-    const isListed = isSuppressed(address, submission.unsubscribeTopic) || isSimulatedSuppressed(address)
+  const now = message.created_at
+  const startAt = Math.max(now, scheduledAt ?? 0)
+  const lifetime = expiresIn === null ? giveUpAfterMs : expiresIn * 1000
+  return Array.from(byAddress.values(), ({ forwardPath, type, notify, orcpt }) => {
+    const isListed = isSuppressed(forwardPath, unsubscribeTopic) || isSimulatedSuppressed(forwardPath)
     return {
       id: newId('rcp', now),
-      messageId: submission.id,
-      accountId: submission.submitter.accountId,
-      forwardPath: address,
-      destination: domainOf(address),
+      message_id: message.id,
+      account_id: message.account_id,
+      forward_path: forwardPath,
+      destination: domainOf(forwardPath),
       type,
       notify,
       orcpt,
       state: isListed ? 'suppressed' : startAt > now ? 'scheduled' : 'queued',
-      dueAt: isListed ? null : startAt,
+      due_at: isListed ? null : startAt,
       owner: null,
-      expiresAt: startAt + lifetime,
+      expires_at: startAt + lifetime,
     }
   })
 }
 
-/** What is to be written of a message that goes in, in one batch, beside its content. */
-export const admissionBatch = (admission: Admission, recipients: NewRecipient[]): Statement[] => [
-  ...insertMessage(admission),
+/** All that is written for a new message, in one batch, except its content. */
+export const admissionBatch = ({ submission, message }: Admission, recipients: NewRecipient[]): Statement[] => [
+  ...insertMessage(message, submission.options),
   ...recipients.map(insertRecipient),
-  ...recipients.flatMap((recipient) => recordAdmitted(admission, recipient)),
+  ...recipients.flatMap((recipient) => recordAdmitted(message, recipient)),
 ]
 
-function recordAdmitted({ submission, now }: Admission, recipient: NewRecipient): Statement[] {
+function recordAdmitted(message: MessageRow, recipient: NewRecipient): Statement[] {
+  const now = message.created_at
   const about = {
-    accountId: recipient.accountId,
-    messageId: submission.id,
+    accountId: message.account_id,
+    messageId: message.id,
     recipientId: recipient.id,
-    to: recipient.forwardPath,
-    subject: submission.subject,
-    sandbox: submission.submitter.sandbox,
+    to: recipient.forward_path,
+    subject: message.subject,
+    sandbox: message.sandbox === 1,
   }
   const queued = recordEvent(about, 'email.queued', { queued_at: isoTime(now) }, now)
   if (recipient.state !== 'suppressed') return [queued]
   return [queued, ...moveSuppressed(now).events.map(({ type, data }) => recordEvent(about, type, data, now))]
 }
 
-/** What the submitter is told. */
-export function acceptedOf({ submission, now }: Admission, recipients: NewRecipient[]): Accepted {
-  const states = recipients.map(({ state }) => state as AcceptedRecipient['state'])
-  return {
-    messageId: submission.id,
-    messageIdHeader: submission.messageIdHeader,
-    createdAt: now,
-    replayed: false,
-    status: states.find((state) => state !== 'suppressed') ?? 'suppressed',
-    recipients: recipients.map(({ forwardPath, type, state }) => ({
-      address: forwardPath,
-      type,
-      state: state as AcceptedRecipient['state'],
-    })),
-  }
-}
+/** The answer to the submitter. */
+export const acceptedOf = ({ message }: Admission, recipients: AdmittedRecipient[]): Accepted => ({
+  messageId: message.id,
+  messageIdHeader: message.message_id_header,
+  createdAt: message.created_at,
+  replayed: false,
+  status: recipients.find(({ state }) => state !== 'suppressed')?.state ?? 'suppressed',
+  recipients: recipients.map(({ forward_path: address, type, state }) => ({ address, type, state })),
+})

@@ -9,7 +9,7 @@ import { domainOf } from '../smtp/address.ts'
 interface OwnedDomain {
   id: string
   name: string
-  /** What is tracked of its mail unless the mail says otherwise. */
+  /** What is tracked in its mail by default. */
   tracking: Pick<TrackingOptions, 'opens' | 'clicks'>
 }
 
@@ -23,23 +23,22 @@ export interface AuthoriseParts {
 }
 
 /**
- * Judges whether this submitter may send this message: an active account, and every address that claims to be its
- * author (From, Sender and the envelope's reverse-path) at a domain verified for the account and allowed to the key.
- * Returns the domain that signs: that of the first From address; null in the sandbox, whose mail goes nowhere. Mail of the
- * server's own is its own to judge.
+ * Checks that this submitter may send this message: the account is active, and every author address (From, Sender and the
+ * reverse-path) is at a domain that the account has verified and the key may use. The server's own mail is not checked.
+ * Returns the domain that signs, that of the first From address; null in the sandbox, whose mail is never sent.
  * @throws SternaError `account_suspended`, `domain_not_verified`, `restricted_api_key`
  */
 export function authorise(submission: Submission, parts: AuthoriseParts): SigningDomain | null {
-  const { submitter, headerFrom, sender, reversePath } = submission
+  const { submitter, header, envelope } = submission
   // Nobody but the server itself can submit as this account.
   if (submitter.accountId === systemAccountId)
     return submitter.domainId === null ? null : { id: submitter.domainId, tracking: { opens: false, clicks: false } }
   const account = parts.accounts.accountFor(submitter.accountId)
   if (account?.status !== 'active') throw accountSuspended()
   if (submitter.sandbox) return null
-  const addresses = headerFrom.map(({ address }) => address)
-  if (sender) addresses.push(sender.address)
-  if (reversePath !== null) addresses.push(reversePath)
+  const addresses = header.from.map(({ address }) => address)
+  if (header.sender) addresses.push(header.sender.address)
+  if (envelope.reversePath !== null) addresses.push(envelope.reversePath)
   const domains = addresses.map((address) => ownedDomain(domainOf(address), submitter, parts))
   return domains[0] ?? null
 }

@@ -4,38 +4,37 @@ import type { AuthenticatedKey } from '../account/api-keys.ts'
 import type { Clock } from '../clock.ts'
 import { newId } from '../id.ts'
 import type { Log } from '../log.ts'
-import { addressedAs } from '../message/addressed-as.ts'
-import { complete, maxReceived, signedLongLine, type Completed } from '../message/complete.ts'
-import type { Content, Idempotency, SubmittedRecipient, Submission } from '../message/submission.ts'
+import type { Idempotency, Submission } from '../message/submission.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import { ContentCollector } from '../smtp-server/content-collector.ts'
-import { ClientGone, readMessage } from '../smtp-server/read-message.ts'
+import { ClientGone } from '../smtp-server/read-message.ts'
 import { SmtpRefusal, isRefusal, refusalFor, replyOf } from '../smtp-server/smtp-refusal.ts'
 import type { Transaction } from '../smtp-server/smtp-session.ts'
 import { traceField } from '../smtp-server/trace-field.ts'
 import type { Reply } from '../smtp/reply.ts'
 import type { AcceptArriving } from './accept.ts'
 import { refusalReason } from './count-refusals.ts'
+import { readSubmission } from './read-submission.ts'
 
 export interface ReceiveParts {
   clock: Clock
   log: Log
   metrics: Pick<Metrics, 'refused'>
   accept: AcceptArriving
-  /** Null while this key may send. */
+  /** Null if this key may still send. */
   mayStillSend(key: AuthenticatedKey): Reply | null
 }
 
 interface ReceiveOptions {
   hostname: string
-  /** Whether Received tells who the client is. */
+  /** True if Received names the client. */
   traceClients: boolean
   maxMessageBytes: number
 }
 
 /**
- * Takes one message from the client: reads it, completes its header, hands it to the door, and says what became of it.
- * The reply that takes responsibility is made only when the door has the message on disk.
+ * Receives one message: reads it, completes its header, submits it to `accept`, and returns the reply.
+ * The 250 that takes responsibility is returned only after `accept` has the message on disk.
  */
 export async function receiveMessage(
   transaction: Transaction<AuthenticatedKey>,
@@ -50,7 +49,7 @@ export async function receiveMessage(
   try {
     const accepted = await parts.accept(async (upload) => {
       const collector = new ContentCollector((first, chunks) => upload.store(messageId, first, chunks))
-      const submission = await readSubmission({ transaction, stream, messageId, collector }, parts, options)
+      const submission = await submissionFrom({ transaction, stream, messageId, collector }, parts, options)
       const refusal = parts.mayStillSend(key)
       if (refusal) throw new SmtpRefusal(refusal)
       return submission
@@ -73,95 +72,28 @@ interface Incoming {
   collector: ContentCollector
 }
 
-async function readSubmission(incoming: Incoming, parts: ReceiveParts, options: ReceiveOptions): Promise<Submission> {
-  const { transaction, stream, messageId, collector } = incoming
-  const { client, mail } = transaction
-  let completed: Completed | undefined
-  const { hasEightBitBody, hasLongLine } = await readMessage(stream, collector, {
+async function submissionFrom(incoming: Incoming, { clock }: ReceiveParts, options: ReceiveOptions): Promise<Submission> {
+  const { transaction, stream, messageId: id, collector } = incoming
+  const { client, user, mail, recipients } = transaction
+  const submitter = { accountId: user.accountId, domainId: user.domainId, sandbox: user.sandbox }
+  const { submission, idempotencyKey } = await readSubmission({ id, source: 'smtp', submitter, mail, recipients, stream }, collector, {
+    clock,
     maxMessageBytes: options.maxMessageBytes,
-    completeHeader(bytes) {
-      const now = parts.clock.now()
-      const about = { id: messageId, smtputf8: mail.smtputf8, authenticated: true, now }
-      const received = traceField({ client, namesClient: options.traceClients, hostname: options.hostname, ...about })
-      completed = completedHeader(bytes, received, now)
-      return completed.header
+    traceField(now) {
+      const about = { id, smtputf8: mail.smtputf8, authenticated: true, now }
+      return traceField({ client, namesClient: options.traceClients, hostname: options.hostname, ...about })
     },
   })
-  if (!completed) throw new Error('a message was read without its header')
-  if (hasLongLine && completed.mustStay) throw new SmtpRefusal(replyOf(550, '5.6.3', signedLongLine))
-  return submissionOf({ transaction, messageId, header: completed, content: collector.finish(), hasEightBitBody })
+  return idempotencyKey === null ? submission : { ...submission, idempotency: idempotencyOf(submission, idempotencyKey) }
 }
 
-function completedHeader(bytes: Buffer, received: string, now: number): Completed {
-  const completed = complete(bytes, { received, now })
-  if (!completed.ok) throw new SmtpRefusal(replyOf(550, '5.6.0', completed.fault))
-  if (completed.receivedCount > maxReceived) {
-    throw new SmtpRefusal(replyOf(554, '5.4.6', `The message has passed more than ${maxReceived} hosts, it goes round in circles`))
-  }
-  return completed
-}
-
-interface ReadMessage {
-  transaction: Transaction<AuthenticatedKey>
-  messageId: string
-  header: Completed
-  content: Content
-  hasEightBitBody: boolean
-}
-
-function submissionOf({ transaction, messageId, header, content, hasEightBitBody }: ReadMessage): Submission {
-  const { user: key, mail, recipients } = transaction
-  const addresses = [mail.reversePath ?? '', ...recipients.map(({ forwardPath }) => forwardPath)]
+/** A retrying client sends a new Date and Message-ID, so the fingerprint leaves them out. The sandbox has its own keys. */
+function idempotencyOf({ submitter, envelope, header }: Submission, key: string): Idempotency {
+  const to = envelope.recipients.map(({ forwardPath }) => forwardPath).toSorted()
+  const compared = JSON.stringify([envelope.reversePath, to, header.fromText, header.subject])
   return {
-    id: messageId,
-    source: 'smtp',
-    submitter: { accountId: key.accountId, keyId: key.id, domainId: key.domainId, sandbox: key.sandbox },
-    reversePath: mail.reversePath,
-    recipients: recipientsOf(transaction, header),
-    headerFrom: header.headerFrom,
-    sender: header.sender,
-    headerFromText: header.headerFromText,
-    headerToText: header.headerToText,
-    headerCcText: header.headerCcText,
-    replyToText: header.replyToText,
-    subject: header.subject,
-    messageIdHeader: header.messageIdHeader,
-    content,
-    bodyType: hasEightBitBody ? '8bitmime' : '7bit',
-    // Raw characters in fields alone are passed on to whoever takes them, as everywhere, unless the client asked for more.
-    // oxlint-disable-next-line no-control-regex
-    smtputf8: (header.smtputf8 && mail.smtputf8) || addresses.some((address) => /[^\x00-\x7f]/.test(address)),
-    envid: mail.envid,
-    ret: mail.ret,
-    tags: header.tags,
-    metadata: header.metadata,
-    templateId: null,
-    unsubscribeTopic: header.unsubscribeTopic,
-    tracking: header.tracking,
-    scheduledAt: header.scheduledAt,
-    expiresIn: header.expiresIn,
-    idempotency: idempotencyOf(transaction, header),
-  }
-}
-
-function recipientsOf({ recipients }: Transaction<AuthenticatedKey>, header: Completed): SubmittedRecipient[] {
-  const typeOf = addressedAs(header)
-  return recipients.map(({ forwardPath, notify, orcpt }) => ({
-    mailbox: { address: forwardPath, name: null },
-    type: typeOf(forwardPath),
-    notify,
-    orcpt,
-  }))
-}
-
-/** A client that tries again sends a new Date and Message-ID, so they cannot be compared. The sandbox has keys of its own. */
-function idempotencyOf({ user, mail, recipients }: Transaction<AuthenticatedKey>, header: Completed): Idempotency | null {
-  if (header.idempotencyKey === null) return null
-  const to = recipients.map(({ forwardPath }) => forwardPath).toSorted()
-  const compared = JSON.stringify([mail.reversePath, to, header.headerFromText, header.subject])
-  return {
-    operation: user.sandbox ? 'sandbox-smtp' : 'smtp',
-    key: header.idempotencyKey,
+    operation: submitter.sandbox ? 'sandbox-smtp' : 'smtp',
+    key,
     fingerprint: createHash('sha256').update(compared).digest('hex'),
   }
 }

@@ -5,20 +5,22 @@ import { newId } from '../id.ts'
 import { composeHeader } from '../message/compose-header.ts'
 import { composeParts, type MimePart } from '../message/compose-parts.ts'
 import { toContent } from '../message/content.ts'
+import { envelopeTo, recipientTo } from '../message/envelope.ts'
+import { defaultOptions } from '../message/send-options.ts'
 import type { Submission } from '../message/submission.ts'
-import { mailboxText, type Mailbox } from '../smtp/address.ts'
+import type { Mailbox } from '../smtp/address.ts'
 import type { Statement } from '../store/database.ts'
 import type { Accept } from './accept.ts'
 import type { Accepted } from './admission.ts'
 
-/** A message of the server's own. */
+/** A message from the server itself. */
 export interface SystemMail {
   /** One address, as `parseAddress` gave it. */
   to: string
   subject: string
-  /** RFC 3834 5: `auto-replied` where it answers a message. */
+  /** RFC 3834 5: `auto-replied` if it answers a message. */
   autoSubmitted: 'auto-generated' | 'auto-replied'
-  /** Further fields by name; values of printable ASCII. */
+  /** Other fields by name, with values in printable ASCII. */
   headers?: Record<string, string>
   /** `mixed`, or with parameters: `report; report-type=delivery-status`. */
   multipart: string
@@ -28,21 +30,20 @@ export interface SystemMail {
 interface SystemMailerParts {
   clock: Clock
   accept: Accept
-  /** The server's own domain; undefined where its name cannot be in the DNS. */
+  /** The server's own domain; undefined if its name cannot be in the DNS. */
   systemDomain(): { id: string } | undefined
 }
 
 interface SystemMailerOptions {
   hostname: string
-  /** True where no mail may leave the machine. */
+  /** True if no mail may leave the machine. */
   sandboxOnly: boolean
 }
 
 /**
- * Sends mail of the server's own: notices, reports, and what is handed on to the operator. It comes from
- * `postmaster@{hostname}` and leaves with the null reverse-path, so that nothing about it comes back; it passes through
- * the door like all other mail. It is signed while the DKIM record of the server's own domain is seen, else it leaves
- * unsigned: the SPF record of `hostname` speaks for it.
+ * Sends the server's own mail: notices, reports, and mail forwarded to the operator. It comes from
+ * `postmaster@{hostname}` with the null reverse-path, so nothing bounces back, and goes through `accept` like all mail. It is
+ * signed while the DKIM record of the server's own domain is published; otherwise only the SPF record of `hostname` covers it.
  */
 export class SystemMailer {
   readonly #parts: SystemMailerParts
@@ -53,12 +54,12 @@ export class SystemMailer {
     this.#options = options
   }
 
-  /** Who it comes from. */
+  /** The author. */
   get from(): Mailbox {
     return { address: `postmaster@${this.#options.hostname}`, name: 'Mail Delivery' }
   }
 
-  /** The id of a message to be sent, where others must know it before. */
+  /** An id for `send`, for callers that must know it beforehand. */
   newMessageId(): string {
     return newId('em', this.#parts.clock.now())
   }
@@ -66,8 +67,8 @@ export class SystemMailer {
   /**
    * Resolves when the message is on disk.
    * @param besides written in the same batch as the message: together or not at all
-   * @throws ConflictError, UniqueError where that is refused
-   * @throws StorageFullError where the disk has no room
+   * @throws ConflictError, UniqueError if `besides` is refused
+   * @throws StorageFullError if the disk is full
    */
   send(mail: SystemMail, besides: Statement[] = [], id = this.newMessageId()): Promise<Accepted> {
     return this.#parts.accept(this.#submissionOf(mail, id), besides)
@@ -76,37 +77,21 @@ export class SystemMailer {
   #submissionOf(mail: SystemMail, id: string): Submission {
     const { clock, systemDomain } = this.#parts
     const { sandboxOnly } = this.#options
-    const to: Mailbox = { address: mail.to, name: null }
     const headers = { 'Auto-Submitted': mail.autoSubmitted, ...mail.headers }
-    const fields = { from: this.from, to: [to], cc: [], replyTo: [], subject: mail.subject, headers }
-    const { text, messageIdHeader } = composeHeader(fields, { now: clock.now() })
+    const fields = { from: this.from, to: [{ address: mail.to, name: null }], cc: [], replyTo: [], subject: mail.subject, headers }
+    const { text, summary } = composeHeader(fields, { now: clock.now() })
     const content = composeParts(text, mail.multipart, mail.parts)
     return {
       id,
       source: 'system',
-      submitter: { accountId: systemAccountId, keyId: null, domainId: systemDomain()?.id ?? null, sandbox: sandboxOnly },
-      reversePath: null,
-      recipients: [{ mailbox: to, type: 'to', notify: null, orcpt: null }],
-      headerFrom: [this.from],
-      sender: null,
-      headerFromText: mailboxText(this.from),
-      headerToText: [mail.to],
-      headerCcText: [],
-      replyToText: [],
-      subject: mail.subject,
-      messageIdHeader,
+      submitter: { accountId: systemAccountId, domainId: systemDomain()?.id ?? null, sandbox: sandboxOnly },
+      envelope: envelopeTo([recipientTo(mail.to)], {
+        bodyType: isAscii(content) ? '7bit' : '8bitmime',
+        smtputf8: !isAscii(Buffer.from(text)),
+      }),
+      header: summary,
       content: toContent(content),
-      bodyType: isAscii(content) ? '7bit' : '8bitmime',
-      smtputf8: !isAscii(Buffer.from(text)),
-      envid: null,
-      ret: null,
-      tags: [],
-      metadata: {},
-      templateId: null,
-      unsubscribeTopic: null,
-      tracking: {},
-      scheduledAt: null,
-      expiresIn: null,
+      options: defaultOptions,
       idempotency: null,
     }
   }

@@ -23,7 +23,7 @@ const message = {
   accountId: `acc_${'2'.repeat(26)}`,
   domainId: 'dom_1',
   sandbox: false,
-  createdAt: Date.UTC(2026, 10, 21),
+  firstDueAt: Date.UTC(2026, 10, 21),
   nullReversePath: false,
   feedbackTag: null,
   unsubscribeTopic: null,

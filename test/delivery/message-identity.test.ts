@@ -5,13 +5,13 @@ import { decodeUnsubscribeToken, unsubscribeKeys } from '../../src/suppression/u
 
 const tokenKey = Buffer.alloc(32, 7)
 const keys = unsubscribeKeys((purpose) => Buffer.alloc(32, purpose))
-const createdAt = Date.UTC(2026, 10, 21)
+const firstDueAt = Date.UTC(2026, 10, 21)
 const domain = { name: 'sender.example', returnPathDomain: 'send.sender.example' }
 const message = {
   id: `em_${'1'.repeat(26)}`,
   accountId: `acc_${'2'.repeat(26)}`,
   sandbox: false,
-  createdAt,
+  firstDueAt,
   nullReversePath: false,
   feedbackTag: null,
   unsubscribeTopic: 'news',
@@ -25,15 +25,15 @@ test('each token is of the recipient, and for its own purpose', () => {
   const { reversePath, traceFields, fields } = identity.frameOf(message, recipient, domain)
   const [bounce = '', at] = reversePath.split('@')
   const decoded = { recipientId: recipient.id, isExpired: false }
-  expect(decodeToken(bounce, tokenKey, createdAt)).toEqual({ ...decoded, purpose: 'bounce' })
+  expect(decodeToken(bounce, tokenKey, firstDueAt)).toEqual({ ...decoded, purpose: 'bounce' })
   expect(at).toBe('send.sender.example')
   const reference = /^X-Sterna-Ref: (r\w{46})\r\n$/.exec(traceFields)?.[1] ?? ''
-  expect(decodeToken(reference, tokenKey, createdAt)).toEqual({ ...decoded, purpose: 'reference' })
+  expect(decodeToken(reference, tokenKey, firstDueAt)).toEqual({ ...decoded, purpose: 'reference' })
   const [, url, mailbox = ''] =
     /^List-Unsubscribe: <https:\/\/mail\.example\/u\/([\w-]+)>,\r\n <mailto:(u\w{46})@send\.sender\.example\?/.exec(
       fields[0]?.text ?? '',
     ) ?? []
-  expect(decodeToken(mailbox, tokenKey, createdAt)).toEqual({ ...decoded, purpose: 'unsubscribe' })
+  expect(decodeToken(mailbox, tokenKey, firstDueAt)).toEqual({ ...decoded, purpose: 'unsubscribe' })
   const target = { accountId: message.accountId, messageId: message.id, sandbox: false, address: 'ann@rcpt.example', topic: 'news' }
   expect(decodeUnsubscribeToken(url ?? '', keys)).toEqual(target)
 })

@@ -43,7 +43,7 @@ function startSuspects() {
 }
 
 const delivered = (id: string): Attempt =>
-  unconnectedAttempt(id, { type: 'delivered', reply: { code: 250, enhancedCode: null, text: 'Ok' } }, 0)
+  unconnectedAttempt(id, { type: 'delivered', reply: { code: 250, enhancedCode: null, text: 'Ok' } })
 const postponed = (recipientId: string): Postponed => ({ recipientId, postponed: true })
 const named = (name: string): DeliveryJob => {
   const job = jobOf()

@@ -8,7 +8,7 @@ const receivedAt = Date.UTC(2026, 10, 21)
 const ann = `rcp_${'a'.repeat(26)}`
 const bob = `rcp_${'b'.repeat(26)}`
 const token = (purpose: TokenPurpose, recipientId: string, ageDays = 1, by = key): string =>
-  encodeToken(purpose, { recipientId, createdAt: receivedAt - ageDays * day }, by)
+  encodeToken(purpose, { recipientId, firstDueAt: receivedAt - ageDays * day }, by)
 const path = (recipientId: string, ageDays = 1): string => `<${token('bounce', recipientId, ageDays)}@send.sender.example>`
 
 test.each([

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { complete } from '../../src/message/complete.ts'
+import { defaultOptions } from '../../src/message/send-options.ts'
 
 const now = Date.UTC(2026, 10, 21, 6, 0, 0)
 const received = 'Received: from app ([192.0.2.1])\r\n\tby mx.example with ESMTPSA id em_1'
@@ -24,7 +25,7 @@ describe('complete', () => {
     const [trace, messageId, date, ...rest] = headerOf(given)
     expect(trace).toBe(received.replace('\r\n', ''))
     expect(messageId).toMatch(/^Message-ID: <[0-9a-f]{32}@own\.example>$/)
-    expect(result.messageIdHeader).toMatch(/^<[0-9a-f]{32}@own\.example>$/)
+    expect(result.summary.messageIdHeader).toMatch(/^<[0-9a-f]{32}@own\.example>$/)
     expect(date).toBe('Date: Sat, 21 Nov 2026 06:00:00 +0000')
     expect(rest).toEqual([from, 'To: b@example.org', 'Subject: folded  text', 'X-Odd:   kept  as is ', '', ''])
     expect(result.header.toString()).toContain('Subject: folded\r\n  text\r\n')
@@ -34,7 +35,7 @@ describe('complete', () => {
   it('keeps Date and Message-ID that are there, and replaces empty ones', () => {
     const kept = headerOf([from, 'date: yesterday', 'MESSAGE-ID: <1@app>'])
     expect(kept).toEqual([received.replace('\r\n', ''), from, 'date: yesterday', 'MESSAGE-ID: <1@app>', '', ''])
-    expect(completed([from, 'Message-ID: <1@app>']).messageIdHeader).toBe('<1@app>')
+    expect(completed([from, 'Message-ID: <1@app>']).summary.messageIdHeader).toBe('<1@app>')
     const replaced = headerOf([from, 'Date:', 'Message-ID: '])
     expect(replaced.filter((line) => /^(date|message-id):/i.test(line))).toHaveLength(2)
     expect(replaced).not.toContain('Date:')
@@ -56,25 +57,21 @@ describe('complete', () => {
       'Subject: =?utf-8?q?Gr=C3=BC=C3=9Fe?=',
     ])
     expect(result).toMatchObject({
-      headerFrom: [
-        { name: 'Jürgen', address: 'j@own.example' },
-        { name: 'B, C', address: 'b@sub.own.example' },
-        { name: null, address: 'k@own.example' },
-      ],
-      headerFromDomains: ['own.example', 'sub.own.example'],
-      sender: { name: null, address: 'j@own.example' },
-      headerToText: ['Ann <a@example.org>', 'b@example.org'],
-      headerCcText: ['not an address'],
-      replyToText: ['r@example.org'],
-      subject: 'Grüße',
+      summary: {
+        from: [
+          { name: 'Jürgen', address: 'j@own.example' },
+          { name: 'B, C', address: 'b@sub.own.example' },
+          { name: null, address: 'k@own.example' },
+        ],
+        sender: { name: null, address: 'j@own.example' },
+        toText: ['Ann <a@example.org>', 'b@example.org'],
+        ccText: ['not an address'],
+        replyToText: ['r@example.org'],
+        subject: 'Grüße',
+      },
       smtputf8: false,
-      tags: [],
-      metadata: {},
+      options: defaultOptions,
       idempotencyKey: null,
-      scheduledAt: null,
-      expiresIn: null,
-      unsubscribeTopic: null,
-      tracking: {},
     })
   })
 
@@ -84,7 +81,7 @@ describe('complete', () => {
     ['false', null],
     ['spring_2026-news', 'spring_2026-news'],
   ])('X-Unsubscribe: %s', (value, unsubscribeTopic) => {
-    expect(run([from, `X-Unsubscribe: ${value}`])).toMatchObject({ ok: true, unsubscribeTopic })
+    expect(run([from, `X-Unsubscribe: ${value}`])).toMatchObject({ ok: true, options: { unsubscribeTopic } })
   })
 
   it('reads and removes the fields that are meant for us', () => {
@@ -98,21 +95,21 @@ describe('complete', () => {
       'x-expires-in: 600',
     ]
     const result = completed(lines)
-    expect(result.tags).toEqual([
+    expect(result.options.tags).toEqual([
       { name: 'campaign', value: 'spring' },
       { name: 'kind', value: 'receipt' },
     ])
-    expect(Object.entries(result.metadata)).toEqual([
+    expect(Object.entries(result.options.metadata)).toEqual([
       ['order', '17'],
       ['__proto__', 'x'],
       ['name', 'Jürgen'],
     ])
-    expect(result).toMatchObject({ idempotencyKey: 'order-17', scheduledAt: now + 90 * 60_000, expiresIn: 600 })
+    expect(result).toMatchObject({ idempotencyKey: 'order-17', options: { scheduledAt: now + 90 * 60_000, expiresIn: 600 } })
     expect(result.header.toString()).not.toMatch(/x-tags|x-metadata|idempotency|x-scheduled|x-expires/i)
   })
 
   it('sends at once where the time has passed', () => {
-    expect(completed([from, 'X-Scheduled-At: 2026-11-21T05:00:00Z']).scheduledAt).toBeNull()
+    expect(completed([from, 'X-Scheduled-At: 2026-11-21T05:00:00Z']).options.scheduledAt).toBeNull()
   })
 
   it.each([
@@ -169,10 +166,11 @@ describe('complete', () => {
   it('keeps for people the beginning of what is far too long, and sends all of it', () => {
     const to = Array.from({ length: 5000 }, (_, i) => `a${i}@b.example`)
     const done = completed([from, `To: ${to.join(',')}`, `Subject: ${'s'.repeat(5000)}`])
-    expect(done.headerToAddresses).toEqual(to)
-    expect(done.headerToText).toEqual(to.slice(0, done.headerToText.length))
-    expect(done.headerToText.join('').length).toBeLessThan(10_000)
-    expect(done.subject).toBe(`${'s'.repeat(997)}…`)
+    const { toText, subject } = done.summary
+    expect(to.map((address) => done.addressedAs(address)).every((type) => type === 'to')).toBe(true)
+    expect(toText).toEqual(to.slice(0, toText.length))
+    expect(toText.join('').length).toBeLessThan(10_000)
+    expect(subject).toBe(`${'s'.repeat(997)}…`)
     expect(done.header.toString()).toContain('s'.repeat(5000))
   })
 
@@ -193,12 +191,14 @@ describe('a header with bytes above 127', () => {
   it('becomes ASCII where that says the same', () => {
     const result = completed(['From: Jürgen <j@own.example>', 'To: Groß <g@bücher.example>', 'Subject: Grüße', 'X-Note: für dich'])
     expect(result.smtputf8).toBe(false)
-    expect(result.subject).toBe('Grüße')
+    expect(result.summary.subject).toBe('Grüße')
     const again = complete(result.header, { received, now })
     expect(again).toMatchObject({
-      headerFrom: [{ name: 'Jürgen', address: 'j@own.example' }],
-      headerToText: ['Groß <g@xn--bcher-kva.example>'],
-      subject: 'Grüße',
+      summary: {
+        from: [{ name: 'Jürgen', address: 'j@own.example' }],
+        toText: ['Groß <g@xn--bcher-kva.example>'],
+        subject: 'Grüße',
+      },
     })
   })
 

@@ -89,7 +89,7 @@ const outgoing = fc.record({
 })
 
 async function expectReadBack(given: OutgoingEmail, note: string): Promise<void> {
-  const { content, messageIdHeader, smtputf8, bodyType } = await compose({ ...given, headers: { 'X-Note': note } }, parts)
+  const { content, header, smtputf8, bodyType } = await compose({ ...given, headers: { 'X-Note': note } }, parts)
   expectSafe(content)
   expect({ smtputf8, bodyType }).toEqual({ smtputf8: false, bodyType: '7bit' })
   const read = await simpleParser(content, parserOptions)
@@ -98,7 +98,7 @@ async function expectReadBack(given: OutgoingEmail, note: string): Promise<void>
   expect(addresses(read.cc)).toEqual(given.cc)
   expect(addresses(read.replyTo)).toEqual(given.replyTo)
   expect(read.subject ?? '').toBe(given.subject)
-  expect(read.messageId).toBe(messageIdHeader)
+  expect(read.messageId).toBe(header.messageIdHeader)
   expect(read.date?.getTime()).toBe(parts.now)
   const noteLine = read.headerLines.find(({ key }) => key === 'x-note')?.line ?? ''
   expect(decodeHeaderText(noteLine.slice('X-Note:'.length).replaceAll('\r\n', '').trim())).toBe(note)
@@ -145,7 +145,7 @@ describe('compose', () => {
       text: 'Hi\nthere',
       headers: { 'X-Entity-Ref-ID': '17' },
     })
-    const { content, messageIdHeader } = await compose(given, parts)
+    const { content, header } = await compose(given, parts)
     expect(content.toString().split('\r\n')).toEqual([
       'From: =?UTF-8?Q?J=C3=BCrgen_Gro=C3=9F?= <j@own.example>',
       'To: "Lee, Ann" <ann@example.org>,',
@@ -153,7 +153,7 @@ describe('compose', () => {
       'Subject: A subject that is long enough to be folded at seventy-eight',
       ' characters, twice if need be',
       'Date: Sat, 21 Nov 2026 06:00:00 +0000',
-      `Message-ID: ${messageIdHeader}`,
+      `Message-ID: ${header.messageIdHeader}`,
       'X-Entity-Ref-ID: 17',
       'MIME-Version: 1.0',
       'Content-Type: text/plain; charset=utf-8',
@@ -163,7 +163,7 @@ describe('compose', () => {
       'there',
       '',
     ])
-    expect(messageIdHeader).toMatch(/^<[0-9a-f]{32}@own\.example>$/)
+    expect(header.messageIdHeader).toMatch(/^<[0-9a-f]{32}@own\.example>$/)
   })
 
   it.each([

@@ -95,13 +95,13 @@ describe('the report', () => {
         'To: änne@sender.example',
       ]),
     )
-    expect([submission.smtputf8, submission.bodyType]).toEqual([true, '8bitmime'])
+    expect([submission.envelope.smtputf8, submission.envelope.bodyType]).toEqual([true, '8bitmime'])
   })
 
   test('of mail that did not ask for those stays in ASCII', async () => {
     const { text, submission } = await handedIn({ ...notice, recipients: [{ ...recipient, reason: '550 5.1.1 Kein Nutzer «x»' }] })
     expect(linesOf(text)).toContain('Diagnostic-Code: smtp; 550 5.1.1 Kein Nutzer ?x?')
-    expect([submission.smtputf8, submission.bodyType]).toEqual([false, '7bit'])
+    expect([submission.envelope.smtputf8, submission.envelope.bodyType]).toEqual([false, '7bit'])
   })
 
   test('gives back what was given with MAIL and RCPT, out of xtext', async () => {

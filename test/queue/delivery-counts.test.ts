@@ -27,9 +27,9 @@ const hosts: Record<keyof Metrics['deliveryDelay'], string> = {
 function counting() {
   const sheet = newSheet()
   const counts = new DeliveryCounts(metricsOf(sheet))
-  const note = (mxHost: string | null, attempt: Partial<Attempt> = {}, attempts = 0) => {
-    const made = { outcome: { type: 'delivered' }, mxHost, startedAt: 5_000, durationMs: 1_000, ...attempt } as Attempt
-    counts.attempted({ createdAt: 1_000 } as QueuedMessage, { attempts } as QueuedRecipient, made)
+  const note = (mxHost: string | null, { endedAt = 6_000, ...attempt }: Partial<Attempt> & { endedAt?: number } = {}, attempts = 0) => {
+    const made = { outcome: { type: 'delivered' }, mxHost, durationMs: 1_000, ...attempt } as Attempt
+    counts.attempted({ firstDueAt: 1_000 } as QueuedMessage, { attempts } as QueuedRecipient, made, endedAt)
   }
   return { note, parsed: () => parseExposition(exposition([sheet], { version: '1', node: '1' })) }
 }
@@ -66,9 +66,9 @@ test('a host is another, whatever it is called, and makes no series of its own',
 test('delays are from the acceptance on; that of the first attempt is counted once', () => {
   const { note, parsed } = counting()
   note(hosts.google, { outcome: { type: 'deferred', reply: null, category: 'timeout', reason: '' } })
-  note(hosts.google, { startedAt: 65_000 }, 1)
+  note(hosts.google, { endedAt: 66_000 }, 1)
   // The clock was set back.
-  note(hosts.apple, { startedAt: 0, durationMs: 500 })
+  note(hosts.apple, { endedAt: 500, durationMs: 500 })
   const metrics = parsed()
   expect(valueOf(metrics, 'sterna_first_attempt_delay_seconds_count')).toBe(2)
   expect(valueOf(metrics, 'sterna_first_attempt_delay_seconds_sum')).toBe(4)

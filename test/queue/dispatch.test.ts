@@ -45,7 +45,7 @@ type OnAttempt = (result: Attempt | Postponed) => void
 type Deliver = (job: DeliveryJob, onAttempt: OnAttempt, supply: ContentSupply) => void
 
 const takeAll: Deliver = (job, onAttempt) => {
-  for (const { id } of job.recipients) onAttempt(unconnectedAttempt(id, taken, clock.now()))
+  for (const { id } of job.recipients) onAttempt(unconnectedAttempt(id, taken))
 }
 
 function dispatchOver(deliver: Deliver = takeAll, frameFor: DispatchParts['frameFor'] = () => plainFrame): Dispatch {
@@ -87,7 +87,7 @@ async function deliver(
   await dispatch.deliver(mail.message, mail.recipients, { content, isProbe: false })
 }
 
-const at = (name: string, localPart = 'ann') => ({ forwardPath: `${localPart}@${name}`, destination: name })
+const at = (name: string, localPart = 'ann') => ({ forward_path: `${localPart}@${name}`, destination: name })
 
 describe('jobs', () => {
   test('have up to ten recipients at one destination', async () => {
@@ -185,7 +185,7 @@ describe('a recipient', () => {
       for (const { id } of job.recipients) onAttempt({ recipientId: id, postponed: true, rest })
     })
     const dueAt = clock.now() - minute
-    await deliver(dispatch, { recipients: [{ dueAt }] })
+    await deliver(dispatch, { recipients: [{ due_at: dueAt }] })
     expect(await recipientRows(db, 'state, due_at, owner, attempts')).toEqual([
       { state: 'queued', due_at: dueAt, owner: null, attempts: 0 },
     ])
@@ -197,7 +197,7 @@ describe('a recipient', () => {
     const later: Outcome = { type: 'deferred', reply: null, category: 'timeout', reason: '4.4.2 timeout' }
     const dispatch = dispatchOver((job, onAttempt, supply) => {
       takeAll(job, onAttempt, supply)
-      for (const { id } of job.recipients) onAttempt(unconnectedAttempt(id, later, clock.now()))
+      for (const { id } of job.recipients) onAttempt(unconnectedAttempt(id, later))
     })
     await deliver(dispatch)
     expect(await recipientRows(db, 'state, attempts')).toEqual([{ state: 'delivered', attempts: 1 }])
@@ -215,7 +215,7 @@ describe('a recipient', () => {
 
 test('a job that fails is deferred, and only what it had not reported', async () => {
   const dispatch = dispatchOver((job, onAttempt) => {
-    onAttempt(unconnectedAttempt(job.recipients[0]!.id, taken, clock.now()))
+    onAttempt(unconnectedAttempt(job.recipients[0]!.id, taken))
     if (job.destination === 'rcpt.example') throw new Error('oops')
   })
   await deliver(dispatch, { recipients: [at('rcpt.example', 'a'), at('rcpt.example', 'b'), at('other.example')] })

@@ -34,21 +34,21 @@ async function waiting(destination: string, given: Partial<NewRecipient> = {}): 
                                  message_id_header, size, body_type, smtputf8, tags, metadata, created_at)
             values (:id, :accountId, 'api', 0, '', '[]', '[]', '[]', '', '', 0, '7bit', 0, '[]', '{}', 0)
             on conflict (id) do nothing`,
-      params: { id: given.messageId ?? messageId, accountId },
+      params: { id: given.message_id ?? messageId, accountId },
     },
     insertRecipient({
       id,
-      messageId,
-      accountId,
-      forwardPath: `someone@${destination}`,
+      message_id: messageId,
+      account_id: accountId,
+      forward_path: `someone@${destination}`,
       destination,
       type: 'to',
       notify: null,
       orcpt: null,
       state: 'deferred',
-      dueAt: clock.now() + hour,
+      due_at: clock.now() + hour,
       owner: null,
-      expiresAt: clock.now() + 48 * hour,
+      expires_at: clock.now() + 48 * hour,
       ...given,
     }),
   ])
@@ -56,10 +56,10 @@ async function waiting(destination: string, given: Partial<NewRecipient> = {}): 
 }
 
 test('destinations are listed with what waits, what is held and when it goes on', async () => {
-  await waiting('a.example', { dueAt: clock.now() + 2 * hour })
+  await waiting('a.example', { due_at: clock.now() + 2 * hour })
   const held = await waiting('a.example')
   await waiting('b.example')
-  await waiting('done.example', { state: 'delivered', dueAt: null })
+  await waiting('done.example', { state: 'delivered', due_at: null })
   await admin.hold(held)
   expect(await admin.list()).toEqual([
     { destination: 'a.example', recipients: 2, held: 1, next_due_at: clock.now() + 2 * hour },
@@ -72,7 +72,7 @@ test('destinations are listed with what waits, what is held and when it goes on'
 test('retry makes what waits due now and wakes the queue; held, scheduled and final ones stay', async () => {
   const retried = await waiting('a.example')
   const scheduled = await waiting('a.example', { state: 'scheduled' })
-  const final = await waiting('a.example', { state: 'bounced', dueAt: null })
+  const final = await waiting('a.example', { state: 'bounced', due_at: null })
   const inHand = await waiting('a.example', { owner: 'boot_1' })
   const held = await waiting('a.example')
   await admin.hold(held)
@@ -90,7 +90,7 @@ test('retry makes what waits due now and wakes the queue; held, scheduled and fi
 })
 
 test('retry leaves to what is overdue when it was due: its last attempt goes by that', async () => {
-  const id = await waiting('a.example', { dueAt: clock.now() - hour, expiresAt: clock.now() - 1 })
+  const id = await waiting('a.example', { due_at: clock.now() - hour, expires_at: clock.now() - 1 })
   expect(await admin.retry('a.example')).toBe(1)
   expect((await admin.show(id))[0]?.due_at).toBe(clock.now() - hour)
 })
@@ -127,10 +127,10 @@ test('the overview counts by destination what waits, is due, in hand and held, a
   const start = clock.now()
   await waiting('c.example')
   const held = await waiting('b.example')
-  await waiting('b.example', { dueAt: start })
+  await waiting('b.example', { due_at: start })
   await waiting('b.example', { owner: 'boot_1' })
   await waiting('a.example')
-  await waiting('done.example', { state: 'delivered', dueAt: null })
+  await waiting('done.example', { state: 'delivered', due_at: null })
   await admin.hold(held)
   await db.write([
     {
@@ -188,6 +188,6 @@ test('a destination is given up: a soft bounce with its event for each that wait
 
 test('a long queue is given up step by step', async () => {
   const ids: string[] = []
-  for (let i = 0; i < 450; i++) ids.push(await waiting('long.example', { messageId }))
+  for (let i = 0; i < 450; i++) ids.push(await waiting('long.example', { message_id: messageId }))
   expect(await admin.bounce('long.example')).toEqual({ recipients: 450, hasMore: false })
 })

@@ -78,7 +78,7 @@ const resultsOf =
   async (job: DeliveryJob, onAttempt: (result: Attempt | Postponed) => void): Promise<void> => {
     for (const { id, forwardPath } of job.recipients) {
       const result = of(forwardPath)
-      onAttempt(result === 'postponed' ? { recipientId: id, postponed: true } : unconnectedAttempt(id, result, clock.now()))
+      onAttempt(result === 'postponed' ? { recipientId: id, postponed: true } : unconnectedAttempt(id, result))
     }
   }
 
@@ -147,7 +147,7 @@ test.each<[string, (isFaulty: () => boolean) => Around, string]>([
 test('mail keeps no room where it cannot be read, or ended', async () => {
   let isFaulty = true
   for (let i = 0; i < many; i++) await waiting({ content: null })
-  for (let i = 0; i < many; i++) await waiting({ dueAt: clock.now() - 1, expiresAt: clock.now() - 1 })
+  for (let i = 0; i < many; i++) await waiting({ due_at: clock.now() - 1, expires_at: clock.now() - 1 })
   const queue = await startQueue({ suppressionPolicyFor: () => (isFaulty ? fail() : suppressAtOnce) })
   await expect.poll(inHand).toBe(0)
   isFaulty = false
@@ -162,9 +162,9 @@ test('mail keeps no room where it cannot be read, or ended', async () => {
 test('a last attempt that found no connection is made later, and a message of no more use is not', async () => {
   const results: Result[] = ['postponed', 'postponed', later]
   const tried: string[] = []
-  const expired = { dueAt: clock.now() - hour, expiresAt: clock.now() - minute }
-  await waiting({ ...expired, forwardPath: 'last@rcpt.example' })
-  await waiting({ expiresAt: clock.now() + 1_000, forwardPath: 'code@rcpt.example', expiresIn: 60 })
+  const expired = { due_at: clock.now() - hour, expires_at: clock.now() - minute }
+  await waiting({ ...expired, forward_path: 'last@rcpt.example' })
+  await waiting({ expires_at: clock.now() + 1_000, forward_path: 'code@rcpt.example', expiresIn: 60 })
   const of = (forwardPath: string): Result => {
     tried.push(forwardPath)
     return forwardPath.startsWith('code') ? 'postponed' : (results.shift() ?? taken)
@@ -196,8 +196,9 @@ test('a message that crashes the delivery thread is kept apart, and what was tri
     await dns.close()
   })
   const names = Array.from({ length: 20 }, (_, i) => `u${i}@rcpt.example`)
-  for (const [place, forwardPath] of names.entries()) await waiting({ forwardPath, dueAt: clock.now() - (place < 10 ? 2 : 0) })
-  const guilty = await waiting({ forwardPath: 'guilty@rcpt.example', dueAt: clock.now() - 1 })
+  for (const [place, forwardPath] of names.entries())
+    await waiting({ forward_path: forwardPath, due_at: clock.now() - (place < 10 ? 2 : 0) })
+  const guilty = await waiting({ forward_path: 'guilty@rcpt.example', due_at: clock.now() - 1 })
   // No message is like this: the thread throws outside of any delivery.
   const crashing = (job: DeliveryJob): DeliveryJob => (job.messageId === guilty ? { ...job, content: null as never } : job)
   await startQueue({ deliver: (job, onAttempt, supply) => delivery.deliver(crashing(job), onAttempt, supply) })
@@ -264,13 +265,12 @@ test('mail that is of no more use does not take the place of the one that finds 
   let isDown = true
   const rest = { key: 'mx', forMs: 5_000, reason: 'refused' }
   const deliver = async (job: DeliveryJob, onAttempt: (result: Attempt | Postponed) => void): Promise<void> => {
-    for (const { id } of job.recipients)
-      onAttempt(isDown ? { recipientId: id, postponed: true, rest } : unconnectedAttempt(id, taken, clock.now()))
+    for (const { id } of job.recipients) onAttempt(isDown ? { recipientId: id, postponed: true, rest } : unconnectedAttempt(id, taken))
   }
   await waiting()
   const queue = await startQueue({ deliver })
   await expect.poll(inHand).toBe(0)
-  for (let i = 0; i < useless; i++) await waiting({ dueAt: clock.now() - hour, forwardPath: 'gone@rcpt.example' })
+  for (let i = 0; i < useless; i++) await waiting({ due_at: clock.now() - hour, forward_path: 'gone@rcpt.example' })
   await db.write([
     {
       sql: `insert into suppression (id, account_id, address, origin, topic, sandbox, created_at)

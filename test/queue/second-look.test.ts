@@ -13,7 +13,7 @@ const gone: Outcome = {
   reason: '5.1.2 the domain a.test does not exist',
   isAbsence: true,
 }
-const attempt = unconnectedAttempt('rcp_1', gone, now)
+const attempt = unconnectedAttempt('rcp_1', gone)
 const inTwoDays = now + 2880 * minute
 
 interface Case {

@@ -82,7 +82,7 @@ describe('an attempt', () => {
     {
       name: 'deferred when its time is over',
       outcome: deferred,
-      given: { expiresAt: now },
+      given: { expires_at: now },
       state: 'bounced',
       result: 'expired',
       events: ['email.sent', 'email.bounced'],
@@ -97,7 +97,7 @@ describe('an attempt', () => {
     },
   ])('$name', async ({ outcome, given, viaSmarthost = false, state, dueAt = null, result, events }) => {
     const { message, recipient } = await inHand(given)
-    const attempt = { ...unconnectedAttempt(recipient.id, outcome, now), durationMs: 900, mxHost: 'mx.rcpt.example', selectors: ['a', 'b'] }
+    const attempt = { ...unconnectedAttempt(recipient.id, outcome), durationMs: 900, mxHost: 'mx.rcpt.example', selectors: ['a', 'b'] }
     const settlement = settleAttempt(message, recipient, attempt, { ...context, viaSmarthost })
     expect(settlement).toMatchObject({ dueAt, result })
     await db.write(settlement.batch)
@@ -111,7 +111,7 @@ describe('an attempt', () => {
   test('of a recipient that somebody else has in hand by now changes nothing at all', async () => {
     const { message, recipient } = await inHand()
     await db.write([{ sql: `update recipient set owner = 'boot_2'` }])
-    const { batch } = settleAttempt(message, recipient, unconnectedAttempt(recipient.id, unknown, now), context)
+    const { batch } = settleAttempt(message, recipient, unconnectedAttempt(recipient.id, unknown), context)
     await expect(db.write(batch)).rejects.toThrow(ConflictError)
     expect(await recipientRows(db, 'state, owner, attempts')).toEqual([{ state: 'queued', owner: 'boot_2', attempts: 0 }])
     expect([await db.read('select id from attempt'), await eventTypes(db), await suppressed()]).toEqual([[], [], []])
@@ -120,10 +120,10 @@ describe('an attempt', () => {
   test.each<[string, string[], Partial<NewRecipient>, Message]>([
     ['ann@rcpt.example', ['ann@rcpt.example'], {}, {}],
     ['nobody, for mail of our own', [], {}, { accountId: systemAccountId }],
-    ['nobody, in the simulator', [], { forwardPath: 'bounced@simulator.test', destination: 'simulator.test' }, {}],
+    ['nobody, in the simulator', [], { forward_path: 'bounced@simulator.test', destination: 'simulator.test' }, {}],
   ])('that bounces hard suppresses %s', async (_, addresses, given, message) => {
     const taken = await inHand(given, message)
-    const attempt = unconnectedAttempt(taken.recipient.id, unknown, now)
+    const attempt = unconnectedAttempt(taken.recipient.id, unknown)
     await db.write(settleAttempt(taken.message, taken.recipient, attempt, context).batch)
     expect(await suppressed()).toEqual(addresses)
   })
@@ -131,7 +131,7 @@ describe('an attempt', () => {
   test('that only the name servers speak against is made again', async () => {
     const { message, recipient } = await inHand()
     const absent: Outcome = { ...unknown, reply: null, category: 'domain_not_found', reason: '5.1.2 no such domain', isAbsence: true }
-    const { batch, dueAt, result } = settleAttempt(message, recipient, unconnectedAttempt(recipient.id, absent, now), context)
+    const { batch, dueAt, result } = settleAttempt(message, recipient, unconnectedAttempt(recipient.id, absent), context)
     expect({ dueAt, result }).toEqual({ dueAt: now + 15 * minute, result: null })
     await db.write(batch)
     expect(await recipientRows(db, 'state, absent_since')).toEqual([{ state: 'deferred', absent_since: now }])

@@ -34,7 +34,7 @@ function waitingMail(meanwhile?: () => Promise<unknown>): WaitingMail {
 }
 
 const messageOf = (id: string) => ({ id, accountId: 'acc_1', sandbox: false, subject: 'Hello' })
-const two = [{}, { forwardPath: 'bob@other.example', destination: 'other.example' }]
+const two = [{}, { forward_path: 'bob@other.example', destination: 'other.example' }]
 const claim = (messageId: string) => takeInHand(db, messageId, { owner: 'boot_1', now: clock.now() })
 const set = (change: string) => db.write([{ sql: `update recipient set ${change} where forward_path = 'ann@rcpt.example'` }])
 
@@ -90,7 +90,7 @@ describe('canceling', () => {
 
 describe('rescheduling', () => {
   test('moves a message with the time it has, and tells the queue once for each destination', async () => {
-    const id = await insertQueued(db, clock.now(), { scheduledAt: clock.now() + hour }, [...two, { forwardPath: 'eve@rcpt.example' }])
+    const id = await insertQueued(db, clock.now(), { scheduledAt: clock.now() + hour }, [...two, { forward_path: 'eve@rcpt.example' }])
     const at = clock.now() + 5 * hour
     await waitingMail().reschedule(id, at)
     const moved = { state: 'scheduled', due_at: at, expires_at: at + retryPeriod }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { chunkSize } from '../../src/message/submission.ts'
+import { chunkSize } from '../../src/message/content.ts'
 import { ContentCollector } from '../../src/smtp-server/content-collector.ts'
 
 /** What an index says about every byte, so that a misplaced one is seen. */

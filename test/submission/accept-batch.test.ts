@@ -12,7 +12,7 @@ import { contentOf, submissionTo } from '../support/submission-fixture.ts'
 import { testDatabase } from '../support/test-database.ts'
 import { erasedAddress } from '../support/erased-address.ts'
 
-const submitter = { accountId: 'acc_1', keyId: 'key_1', domainId: null, sandbox: false }
+const submitter = { accountId: 'acc_1', domainId: null, sandbox: false }
 const idempotency = { operation: 'send-batch', key: 'k', fingerprint: 'f' }
 const large = () => contentOf('x'.repeat(800_000))
 

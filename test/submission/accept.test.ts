@@ -53,7 +53,6 @@ async function startQueue(db: Database): Promise<Relay> {
       onAttempt({
         recipientId: id,
         outcome,
-        startedAt: clock.now(),
         durationMs: 5,
         mxHost: 'mx.example',
         address: '192.0.2.1',
@@ -77,9 +76,9 @@ async function startQueue(db: Database): Promise<Relay> {
         isSuspended: () => false,
 
         random: () => 0,
-        frameFor: ({ createdAt }) => ({
+        frameFor: ({ firstDueAt }) => ({
           ...plainFrame,
-          frameOf: () => ({ reversePath: `b${createdAt}@relay.example`, traceFields: '', fields: [] }),
+          frameOf: () => ({ reversePath: `b${firstDueAt}@relay.example`, traceFields: '', fields: [] }),
         }),
       },
       { retrySchedule: [minute, 5 * minute], viaSmarthost: false, suppressionPolicyFor: () => suppressAtOnce },
@@ -165,7 +164,7 @@ test('what could not be delivered in time bounces softly, once', async () => {
     'ann@rcpt.example',
     Array.from({ length: 10 }, () => busy),
   )
-  await send(['ann@rcpt.example'], { expiresIn: 120 })
+  await send(['ann@rcpt.example'], { options: { expiresIn: 120 } })
   await relay.idle()
   relay.clock.advance(minute)
   await expect.poll(() => relay.jobs.length).toBe(2)
@@ -178,7 +177,7 @@ test('what could not be delivered in time bounces softly, once', async () => {
 
 test('scheduled mail waits for its time', async () => {
   const scheduledAt = relay.clock.now() + 10 * minute
-  expect(await send(['ann@rcpt.example'], { scheduledAt })).toMatchObject({ status: 'scheduled' })
+  expect(await send(['ann@rcpt.example'], { options: { scheduledAt } })).toMatchObject({ status: 'scheduled' })
   expect(await relay.states()).toEqual({ 'ann@rcpt.example': 'scheduled' })
   relay.clock.advance(10 * minute)
   await expect.poll(relay.states).toEqual({ 'ann@rcpt.example': 'delivered' })
@@ -187,7 +186,7 @@ test('scheduled mail waits for its time', async () => {
 })
 
 test('a restart takes up what waited and what the dead process had in hand', async () => {
-  await send(['later@rcpt.example'], { scheduledAt: relay.clock.now() + minute })
+  await send(['later@rcpt.example'], { options: { scheduledAt: relay.clock.now() + minute } })
   await send(['lost@rcpt.example'])
   await relay.idle()
   await relay.db.write([{ sql: "update recipient set state = 'queued', owner = 'boot_dead', due_at = 0 where forward_path like 'lost%'" }])
@@ -206,7 +205,7 @@ test('a hard bounce is not written to again, also not by what waits already', as
     reply: { code: 550, enhancedCode: '5.1.1', text: '5.1.1 Unknown' },
   }
   relay.outcomes.set('Gone@rcpt.example', [unknown])
-  await send(['gone@rcpt.example'], { scheduledAt: relay.clock.now() + minute })
+  await send(['gone@rcpt.example'], { options: { scheduledAt: relay.clock.now() + minute } })
   await send(['Gone@rcpt.example'])
   await relay.idle()
   expect(await send(['GONE@rcpt.example', 'ann@rcpt.example'])).toMatchObject({
@@ -248,7 +247,7 @@ describe('an idempotency key', () => {
 
   test('may be used again after a day, and after a submission that was refused', async () => {
     const from = [{ address: 'a@other.example', name: null }]
-    await expect(send(['ann@rcpt.example'], { idempotency, headerFrom: from })).rejects.toMatchObject({ code: 'domain_not_verified' })
+    await expect(send(['ann@rcpt.example'], { idempotency, header: { from } })).rejects.toMatchObject({ code: 'domain_not_verified' })
     const first = await send(['ann@rcpt.example'], { idempotency })
     relay.clock.advance(24 * 60 * minute)
     const second = await send(['ann@rcpt.example'], { idempotency: { ...idempotency, fingerprint: 'bb' } })
@@ -257,24 +256,22 @@ describe('an idempotency key', () => {
 })
 
 test.each([
-  ['a foreign header From', { headerFrom: [{ address: 'ceo@bank.example', name: null }] }, 'domain_not_verified'],
+  ['a foreign header From', { header: { from: [{ address: 'ceo@bank.example', name: null }] } }, 'domain_not_verified'],
   [
     'one foreign From of two',
     {
-      headerFrom: [
-        { address: 'a@sender.example', name: null },
-        { address: 'b@bank.example', name: null },
-      ],
+      header: {
+        from: [
+          { address: 'a@sender.example', name: null },
+          { address: 'b@bank.example', name: null },
+        ],
+      },
     },
     'domain_not_verified',
   ],
-  ['a foreign reverse-path', { reversePath: 'x@bank.example' }, 'domain_not_verified'],
-  ['an unknown account', { submitter: { accountId: 'acc_2', keyId: 'key_1', domainId: null, sandbox: false } }, 'account_suspended'],
-  [
-    'a key for another domain',
-    { submitter: { accountId: 'acc_1', keyId: 'key_1', domainId: 'dom_2', sandbox: false } },
-    'restricted_api_key',
-  ],
+  ['a foreign reverse-path', { envelope: { reversePath: 'x@bank.example' } }, 'domain_not_verified'],
+  ['an unknown account', { submitter: { accountId: 'acc_2', domainId: null, sandbox: false } }, 'account_suspended'],
+  ['a key for another domain', { submitter: { accountId: 'acc_1', domainId: 'dom_2', sandbox: false } }, 'restricted_api_key'],
 ] as const)('%s is refused and changes nothing', async (_, changes, code) => {
   await expect(send(['ann@rcpt.example'], changes)).rejects.toMatchObject({ code })
   expect(await relay.db.read('select id from message')).toEqual([])
@@ -282,11 +279,11 @@ test.each([
 })
 
 test('sandbox mail needs no domain, leaves no machine and runs its whole life', async () => {
-  const submitter = { accountId: 'acc_1', keyId: 'key_1', domainId: null, sandbox: true }
-  const headerFrom = [{ address: 'you@example.com', name: null }]
+  const submitter = { accountId: 'acc_1', domainId: null, sandbox: true }
+  const header = { from: [{ address: 'you@example.com', name: null }] }
   await send(['bounced@simulator.test', 'clicked@simulator.test', 'suppressed@simulator.test', 'anybody@real.example'], {
     submitter,
-    headerFrom,
+    header,
   })
   await relay.idle()
   expect(await relay.states()).toEqual({
@@ -297,7 +294,7 @@ test('sandbox mail needs no domain, leaves no machine and runs its whole life', 
   })
   expect(relay.jobs).toEqual([])
   expect((await relay.events()).filter((type) => type === 'email.clicked')).toHaveLength(1)
-  await send(['bounced@simulator.test'], { submitter, headerFrom })
+  await send(['bounced@simulator.test'], { submitter, header })
   await relay.idle()
   expect((await relay.events()).filter((type) => type === 'email.bounced')).toHaveLength(3)
 })

@@ -28,8 +28,8 @@ test.each([
   transport.close()
   const [taken] = relay.taken
   expect(sent.response).toBe(`250 2.0.0 Ok: queued as ${taken?.id}`)
-  expect(taken?.subject).toBe('Grüße 🐦')
-  expect(taken?.recipients.map(({ mailbox, type }) => [mailbox.address, type])).toEqual([
+  expect(taken?.header.subject).toBe('Grüße 🐦')
+  expect(taken?.envelope.recipients.map(({ forwardPath, type }) => [forwardPath, type])).toEqual([
     ['you@example.net', 'to'],
     ['hidden@example.net', 'bcc'],
   ])

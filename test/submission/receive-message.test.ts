@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test, vi } from 'vitest'
 import { SternaError, type ErrorCode } from '../../src/errors.ts'
-import { chunkSize } from '../../src/message/submission.ts'
+import { chunkSize } from '../../src/message/content.ts'
 import { StorageFullError } from '../../src/store/database.ts'
 import { startTestSubmissionServer } from '../support/submission-server.ts'
 
@@ -43,23 +43,22 @@ describe('a message that is taken', () => {
       ),
     )
     expect(header).toMatch(/\r\nDate: Sat, 21 Nov 2026 06:00:00 \+0000\r\n/)
-    expect(header).toContain(`\r\nMessage-ID: ${taken?.messageIdHeader}\r\n`)
+    expect(header).toContain(`\r\nMessage-ID: ${taken?.header.messageIdHeader}\r\n`)
     expect(header).not.toMatch(/^(?:bcc|x-tags|x-metadata|x-expires)|secret/im)
     expect(taken).toMatchObject({
       source: 'smtp',
-      submitter: { accountId: 'acc_1', keyId: 'key_good', domainId: null, sandbox: false },
-      reversePath: 'me@example.com',
-      headerFrom: [{ address: 'me@example.com', name: 'Me' }],
-      subject: 'Grüße',
-      bodyType: '7bit',
-      smtputf8: false,
-      tags: [
-        { name: 'campaign', value: 'spring' },
-        { name: 'kind', value: 'receipt' },
-      ],
-      metadata: { order: '7' },
-      expiresIn: 3600,
-      scheduledAt: null,
+      submitter: { accountId: 'acc_1', domainId: null, sandbox: false },
+      envelope: { reversePath: 'me@example.com', bodyType: '7bit', smtputf8: false },
+      header: { from: [{ address: 'me@example.com', name: 'Me' }], subject: 'Grüße' },
+      options: {
+        tags: [
+          { name: 'campaign', value: 'spring' },
+          { name: 'kind', value: 'receipt' },
+        ],
+        metadata: { order: '7' },
+        expiresIn: 3600,
+        scheduledAt: null,
+      },
       idempotency: null,
     })
   })
@@ -76,23 +75,23 @@ describe('a message that is taken', () => {
     expect(replies.map((reply) => reply.slice(0, 3))).toEqual(['250', '250', '250', '250', '354'])
     client.write([from, 'To: <to@example.net>, not@example.net', 'Cc: Group: cc@example.net;', '', 'hello', '.', ''].join('\r\n'))
     expect((await client.reply()).code).toBe(250)
-    const taken = relay.taken.at(-1)
+    const taken = relay.taken.at(-1)?.envelope
     expect(taken).toMatchObject({ reversePath: null, ret: 'hdrs', envid: 'job+2B7' })
     expect(taken?.recipients).toEqual([
-      { mailbox: { address: 'To@example.net', name: null }, type: 'to', notify: 'SUCCESS,FAILURE', orcpt: 'rfc822;to@example.net' },
-      { mailbox: { address: 'cc@example.net', name: null }, type: 'cc', notify: 'NEVER', orcpt: null },
-      { mailbox: { address: 'hidden@example.net', name: null }, type: 'bcc', notify: null, orcpt: null },
+      { forwardPath: 'To@example.net', type: 'to', notify: 'SUCCESS,FAILURE', orcpt: 'rfc822;to@example.net' },
+      { forwardPath: 'cc@example.net', type: 'cc', notify: 'NEVER', orcpt: null },
+      { forwardPath: 'hidden@example.net', type: 'bcc', notify: null, orcpt: null },
     ])
   })
 
   test('tells what it needs of the hosts to come', async () => {
-    expect((await send([from], 'grün')).taken).toMatchObject({ bodyType: '8bitmime', smtputf8: false })
+    expect((await send([from], 'grün')).taken?.envelope).toMatchObject({ bodyType: '8bitmime', smtputf8: false })
     const client = await relay.login()
     await client.pipeline(['MAIL FROM:<mé@example.com> SMTPUTF8', 'RCPT TO:<yöu@bücher.example>', 'DATA'])
     client.write(`${from}\r\n\r\nhello\r\n.\r\n`)
     await client.reply()
-    expect(relay.taken.at(-1)).toMatchObject({ smtputf8: true, reversePath: 'mé@example.com', bodyType: '7bit' })
-    expect(relay.taken.at(-1)?.recipients[0]?.mailbox.address).toBe('yöu@xn--bcher-kva.example')
+    expect(relay.taken.at(-1)?.envelope).toMatchObject({ smtputf8: true, reversePath: 'mé@example.com', bodyType: '7bit' })
+    expect(relay.taken.at(-1)?.envelope.recipients[0]?.forwardPath).toBe('yöu@xn--bcher-kva.example')
     expect(relay.taken.at(-1)?.text).toContain(' with UTF8SMTPA id ')
   })
 

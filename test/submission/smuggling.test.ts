@@ -15,7 +15,7 @@ test.each(inboundSequences.map((sequence) => [JSON.stringify(sequence), sequence
       const wanted = wantedOutcome({ sequence, place })
       expect(codes.slice(0, wanted.codes.length), `${place} ${cut}`).toEqual(wanted.codes)
       expect(
-        relay.taken.slice(before).map(({ subject }) => subject),
+        relay.taken.slice(before).map(({ header }) => header.subject),
         `${place} ${cut}`,
       ).toEqual(wanted.taken)
     }

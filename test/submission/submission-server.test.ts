@@ -270,7 +270,7 @@ describe('limits', async () => {
     ])
     client.write(`${message}\r\n.\r\n`)
     expect((await client.reply()).code).toBe(250)
-    expect(relay.taken.at(-1)?.recipients.map(({ mailbox }) => mailbox.address)).toEqual([
+    expect(relay.taken.at(-1)?.envelope.recipients.map(({ forwardPath }) => forwardPath)).toEqual([
       'a@example.net',
       'b@example.net',
       'c@example.net',

@@ -120,17 +120,15 @@ const queueFor = (
       async deliver(job: DeliveryJob, onAttempt: (result: Attempt | Postponed) => void) {
         delivered.push(job)
         await hold()
-        for (const { id, forwardPath } of job.recipients)
-          onAttempt(attemptFor(id, outcomes.get(forwardPath)?.shift() ?? taken, clock.now()))
+        for (const { id, forwardPath } of job.recipients) onAttempt(attemptFor(id, outcomes.get(forwardPath)?.shift() ?? taken))
       },
     },
     { retrySchedule: [minute, 5 * minute], viaSmarthost: false, suppressionPolicyFor: () => suppressAtOnce },
   )
 
-const attemptFor = (recipientId: string, outcome: Outcome, startedAt: number): Attempt => ({
+const attemptFor = (recipientId: string, outcome: Outcome): Attempt => ({
   recipientId,
   outcome,
-  startedAt,
   durationMs: 5,
   mxHost: 'mx.example',
   address: '192.0.2.1',

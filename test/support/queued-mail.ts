@@ -55,17 +55,17 @@ export async function insertQueued(
     ...recipients.map((recipient) =>
       insertRecipient({
         id: newId('rcp', now),
-        messageId,
-        accountId,
-        forwardPath: 'ann@rcpt.example',
+        message_id: messageId,
+        account_id: accountId,
+        forward_path: 'ann@rcpt.example',
         destination: 'rcpt.example',
         type: 'to',
         notify: null,
         orcpt: null,
         state: scheduledAt === null ? 'queued' : 'scheduled',
-        dueAt,
+        due_at: dueAt,
         owner: null,
-        expiresAt: dueAt + retryPeriodMs,
+        expires_at: dueAt + retryPeriodMs,
         ...recipient,
       }),
     ),
@@ -85,7 +85,7 @@ export async function takeInHand(
   })
   for (const { destination } of rows) {
     const [claimed] = await db.write(claimDue({ destination, owner, now, limit: 1_000 }))
-    recipients.push(...((claimed?.rows ?? []) as ClaimedRow[]).map((row) => queuedRecipientOf(row, destination)))
+    recipients.push(...((claimed?.rows ?? []) as ClaimedRow[]).map(queuedRecipientOf))
   }
   return { message: await readMessage(db, messageId), recipients: recipients.toSorted((a, b) => (a.id < b.id ? -1 : 1)) }
 }

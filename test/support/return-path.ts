@@ -70,8 +70,8 @@ export async function startTestReturnPath(options: Partial<ReturnPathOptions> & 
     /** Its `require` may be replaced, to fill the disk. */
     space,
     /** The local part of an address. */
-    token: (purpose: TokenPurpose, createdAt = clock.now()): string =>
-      encodeToken(purpose, { recipientId: tokenHolder, createdAt }, tokenKey),
+    token: (purpose: TokenPurpose, firstDueAt = clock.now()): string =>
+      encodeToken(purpose, { recipientId: tokenHolder, firstDueAt }, tokenKey),
     async connect(how: { greeting?: boolean; localAddress?: string } = {}): Promise<SmtpClient> {
       const client = await SmtpClient.connect(port, how)
       clients.push(client)

@@ -1,5 +1,9 @@
 import { newId } from '../../src/id.ts'
-import type { Content, Submission } from '../../src/message/submission.ts'
+import type { Content } from '../../src/message/content.ts'
+import { envelopeTo, recipientTo, type Envelope } from '../../src/message/envelope.ts'
+import type { HeaderSummary } from '../../src/message/header-summary.ts'
+import { defaultOptions, type SendOptions } from '../../src/message/send-options.ts'
+import type { Submission } from '../../src/message/submission.ts'
 import { unsubscribeKeys, type UnsubscribeFrame } from '../../src/suppression/unsubscribe-token.ts'
 
 /** The chunks of a small message. */
@@ -10,38 +14,40 @@ export function contentOf(text: string): Content {
   return { size: bytes.length, pending: [shared], stored: 0 }
 }
 
+type Changes = Partial<Omit<Submission, 'envelope' | 'header' | 'options'>> & {
+  envelope?: Partial<Envelope>
+  header?: Partial<HeaderSummary>
+  options?: Partial<SendOptions>
+}
+
 /** A complete submission to `addresses`, as a door would hand it to `accept`; `changes` replace what a test is about. */
-export function submissionTo(addresses: string[], changes: Partial<Submission> = {}): Submission {
-  return {
-    id: newId('em', Date.now()),
-    source: 'api',
-    submitter: { accountId: 'acc_1', keyId: 'key_1', domainId: null, sandbox: false },
-    reversePath: null,
-    recipients: addresses.map((address) => ({ mailbox: { address, name: null }, type: 'to', notify: null, orcpt: null })),
-    headerFrom: [{ address: 'app@sender.example', name: null }],
+export const submissionTo = (addresses: string[], { envelope, header, options, ...changes }: Changes = {}): Submission => ({
+  id: newId('em', Date.now()),
+  source: 'api',
+  submitter: { accountId: 'acc_1', domainId: null, sandbox: false },
+  envelope: {
+    ...envelopeTo(
+      addresses.map((address) => recipientTo(address)),
+      { bodyType: '7bit', smtputf8: false },
+    ),
+    ...envelope,
+  },
+  header: {
+    from: [{ address: 'app@sender.example', name: null }],
     sender: null,
-    headerFromText: 'app@sender.example',
-    headerToText: addresses,
-    headerCcText: [],
+    fromText: 'app@sender.example',
+    toText: addresses,
+    ccText: [],
     replyToText: [],
     subject: 'Hello',
     messageIdHeader: '<1@sender.example>',
-    content: contentOf('From: app@sender.example\r\nSubject: Hello\r\n\r\nHello.\r\n'),
-    bodyType: '7bit',
-    smtputf8: false,
-    envid: null,
-    ret: null,
-    tags: [],
-    metadata: {},
-    templateId: null,
-    unsubscribeTopic: null,
-    tracking: {},
-    scheduledAt: null,
-    expiresIn: null,
-    idempotency: null,
-    ...changes,
-  }
-}
+    ...header,
+  },
+  content: contentOf('From: app@sender.example\r\nSubject: Hello\r\n\r\nHello.\r\n'),
+  options: { ...defaultOptions, ...options },
+  idempotency: null,
+  ...changes,
+})
 
 /** Links of `https://mail.example.com`. */
 export const unsubscribeFrame: UnsubscribeFrame = { keys: unsubscribeKeys(() => Buffer.alloc(32, 7)), baseUrl: 'https://mail.example.com' }

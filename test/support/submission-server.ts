@@ -52,7 +52,7 @@ export async function startTestSubmissionServer(options: Partial<SubmissionServe
     taken.push({ ...submission, text: bytes.toString('utf8') })
     return {
       messageId: door.replayOf ?? submission.id,
-      messageIdHeader: submission.messageIdHeader,
+      messageIdHeader: submission.header.messageIdHeader,
       createdAt: clock.now(),
       replayed: door.replayOf !== null,
       status: 'queued',

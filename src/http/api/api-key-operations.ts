@@ -185,8 +185,8 @@ function keyOf(ctx: ApiContext, { apiKeys }: ApiKeyParts): ApiKey {
 
 /** When the key of the request expires; null where it never does, or a user asks. */
 const ownExpiry = (ctx: ApiContext, { apiKeys }: ApiKeyParts): number | null => {
-  const { keyId } = ctx.state.submitter
-  return keyId === null ? null : apiKeys.get(keyId).expiresAt
+  const { actor } = ctx.state.submitter
+  return actor.type === 'key' && actor.id !== null ? apiKeys.get(actor.id).expiresAt : null
 }
 
 /**

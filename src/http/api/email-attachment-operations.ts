@@ -1,6 +1,7 @@
 import { SternaError } from '../../errors.ts'
 import type { MessageParser, ParsedAttachment } from '../../message/message-parser.ts'
-import type { MessageReader, MessageRow } from '../../message/message-reader.ts'
+import type { MessageReader } from '../../message/message-reader.ts'
+import type { MessageRow } from '../../message/message-store.ts'
 import type { ApiContext } from '../api-state.ts'
 import { operation, type Operation } from '../operation.ts'
 import { listOf } from '../page.ts'

@@ -2,8 +2,9 @@ import { z } from 'zod'
 import type { TlsUsed } from '../../delivery/attempt.ts'
 import { isoTime, isoTimeOrNull } from '../../iso-time.ts'
 import { deriveStatus, emailStatuses, lastEventOf, type NewestEvent } from '../../message/email-status.ts'
-import type { AttemptRow, EventRow, MessageRow, RecipientRow } from '../../message/message-reader.ts'
-import type { Tag } from '../../message/submission.ts'
+import type { AttemptRow, EventRow, RecipientRow } from '../../message/message-reader.ts'
+import type { MessageRow } from '../../message/message-store.ts'
+import type { Tag } from '../../message/send-limits.ts'
 import { storedTracking } from '../../message/tracking-options.ts'
 import { recipientStates, type RecipientState } from '../../queue/recipient-state.ts'
 import type { AcceptedBatch } from '../../submission/accept-batch.ts'
@@ -88,7 +89,8 @@ export const emailItem = resource<EmailParts>('EmailItem')({
   metadata: [z.record(z.string(), z.string()), ({ message }) => JSON.parse(message.metadata) as Record<string, string>],
   template_id: [z.string().nullable(), ({ message }) => message.template_id],
   domain_id: [z.string().nullable().describe('The domain that signed it; null in the sandbox.'), ({ message }) => message.domain_id],
-  source: [z.enum(['api', 'smtp', 'compat']), ({ message }) => message.source],
+  // Mail of the server's own belongs to an account that nobody can read.
+  source: [z.enum(['api', 'smtp', 'compat']), ({ message }) => message.source as Exclude<MessageRow['source'], 'system'>],
   status: [z.enum(emailStatuses).describe('Derived from the recipients.'), statusOf],
   last_event: [
     z.string().describe('The newest event in the words of other services, such as `delivery_delayed`.'),

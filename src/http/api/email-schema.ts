@@ -1,6 +1,8 @@
 import { z } from 'zod'
+import type { FieldFault } from '../../errors.ts'
 import { headerTextFault } from '../../message/check-headers.ts'
-import { sendLimits, tagText, topicFault } from '../../message/send-options.ts'
+import { parseScheduledAt, sendLimits, tagText, topicFault } from '../../message/send-limits.ts'
+import type { SendOptions } from '../../message/send-options.ts'
 import type { CheckParams } from '../validate.ts'
 
 /** characters */
@@ -185,6 +187,29 @@ export const strictEmailSchema = consistent(
 
 export type EmailInput = z.output<typeof emailSchema>
 export type MailboxInput = z.output<typeof mailbox>
+
+/** The options that an email asks for; adds what is wrong with them to `faults`. */
+export function optionsOf(email: EmailInput & Pick<SendOptions, 'templateId'>, now: number, faults: FieldFault[]): SendOptions {
+  const { tags: given, unsubscribe: wish } = email
+  return {
+    tags: Array.isArray(given) ? given : Object.entries(given ?? {}).map(([name, value]) => ({ name, value })),
+    metadata: email.metadata ?? {},
+    templateId: email.templateId,
+    unsubscribeTopic: typeof wish === 'object' && wish !== null ? wish.topic : wish ? '' : null,
+    // Members that are not given are left out.
+    tracking: Object.fromEntries(Object.entries(email.tracking ?? {}).filter(([, value]) => typeof value === 'boolean')),
+    scheduledAt: readSchedule(email.scheduled_at, now, faults),
+    expiresIn: email.expires_in ?? null,
+  }
+}
+
+function readSchedule(text: string | null | undefined, now: number, faults: FieldFault[]): number | null {
+  if (text === null || text === undefined) return null
+  const at = parseScheduledAt(text, now)
+  if (at === null || typeof at === 'number') return at
+  faults.push({ field: 'scheduled_at', code: at.code, message: `The \`scheduled_at\` field is refused. ${at.fault}`, help: null })
+  return null
+}
 
 /** RFC 4648 section 4 with its padding, and nothing else: a decoder would silently drop what it does not know. */
 function isBase64(text: string): boolean {

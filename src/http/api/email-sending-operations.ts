@@ -115,8 +115,8 @@ const requestOf = (ctx: ApiContext, strict: 'true' | 'false' | null): EmailReque
 
 /** Who submits, without what only HTTP knows of them: a submission may travel between threads. */
 export function submitterOf(ctx: ApiContext): Submitter {
-  const { accountId, keyId, domainId, sandbox } = ctx.state.submitter
-  return { accountId, keyId, domainId, sandbox }
+  const { accountId, domainId, sandbox } = ctx.state.submitter
+  return { accountId, domainId, sandbox }
 }
 
 /**

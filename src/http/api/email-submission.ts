@@ -3,17 +3,16 @@ import { newId } from '../../id.ts'
 import { checkHeaders } from '../../message/check-headers.ts'
 import { attachmentFault, compose, type OutgoingEmail } from '../../message/compose.ts'
 import { toContent } from '../../message/content.ts'
-import { parseScheduledAt } from '../../message/send-options.ts'
-import type { Idempotency, Mailbox, Submission, SubmittedRecipient, Submitter, Tag } from '../../message/submission.ts'
-import type { TrackingWish } from '../../message/tracking-options.ts'
-import { displayNameFault, mailboxText, parseAddress, parseMailbox, type ParsedMailbox } from '../../smtp/address.ts'
+import { envelopeTo, recipientTo, type EnvelopeRecipient } from '../../message/envelope.ts'
+import type { Submission } from '../../message/submission.ts'
+import { displayNameFault, parseAddress, parseMailbox, type Mailbox, type ParsedMailbox } from '../../smtp/address.ts'
 import type { UnsubscribeFrame } from '../../suppression/unsubscribe-token.ts'
 import { refusal } from '../validate.ts'
-import type { MailboxInput } from './email-schema.ts'
+import { optionsOf, type MailboxInput } from './email-schema.ts'
 import type { CompleteEmail } from './email-template.ts'
 import { withUnsubscribeLink } from './unsubscribe-link.ts'
 
-/** What an email takes from the server that it is sent by. */
+/** What composing an email needs from the server. */
 export interface EmailFrame {
   /** Epoch, ms. */
   now: number
@@ -22,68 +21,48 @@ export interface EmailFrame {
   unsubscribe: UnsubscribeFrame
 }
 
-/** to, cc and bcc together */
+/** to, cc and bcc combined */
 export const mostRecipients = 50
 
 type Fault = Parameters<typeof refusal>[0][number]
 
 /**
- * The submission that an email over HTTP makes, its message composed.
+ * Composes an email received over HTTP into a submission.
  * @throws SternaError `validation_error`, `missing_required_field`, `invalid_from_address`, `too_many_recipients`,
  *   `payload_too_large`
  */
 export async function submissionFor(
   email: CompleteEmail,
-  by: { submitter: Submitter; source: 'api' | 'compat'; idempotency: Idempotency | null },
+  by: Pick<Submission, 'submitter' | 'source' | 'idempotency'>,
   { now, messageSizeLimit, unsubscribe }: EmailFrame,
 ): Promise<Submission> {
   const faults: Fault[] = []
   const mailboxes = readMailboxes(email, faults)
-  const scheduledAt = readSchedule(email.scheduled_at, now, faults)
+  const options = optionsOf(email, now, faults)
   checkBodies(email, faults)
   faults.push(...checkHeaders(email.headers ?? {}))
   const attachments = readAttachments(email.attachments ?? [], faults)
   if (faults.length > 0 || !mailboxes.from) throw refusal(faults)
-  const { from, to, cc, replyTo } = mailboxes
+  const { from } = mailboxes
   const recipients = recipientsOf(mailboxes)
   if (recipients.length > mostRecipients) throw tooManyRecipients(recipients.length)
   const id = newId('em', now)
-  const topic = topicOf(email.unsubscribe)
+  const { unsubscribeTopic: topic } = options
   const linked = topic === null ? email : withUnsubscribeLink(email, { ...by.submitter, messageId: id, topic, recipients }, unsubscribe)
   const composed = await compose(outgoingFor(linked, { ...mailboxes, from }, attachments), { now })
   if (composed.content.length > messageSizeLimit) throw tooLarge(composed.content.length, messageSizeLimit)
   return {
+    ...by,
     id,
-    source: by.source,
-    submitter: by.submitter,
-    reversePath: null,
-    recipients,
-    headerFrom: [from],
-    sender: null,
-    headerFromText: mailboxText(from),
-    headerToText: to.map(mailboxText),
-    headerCcText: cc.map(mailboxText),
-    replyToText: replyTo.map(mailboxText),
-    subject: email.subject,
-    messageIdHeader: composed.messageIdHeader,
+    envelope: envelopeTo(recipients, composed),
+    header: composed.header,
     content: toContent(composed.content),
-    bodyType: composed.bodyType,
-    smtputf8: composed.smtputf8,
-    envid: null,
-    ret: null,
-    tags: tagsOf(email.tags),
-    metadata: email.metadata ?? {},
-    templateId: email.templateId,
-    unsubscribeTopic: topic,
-    tracking: wishOf(email.tracking),
-    scheduledAt,
-    expiresIn: email.expires_in ?? null,
-    idempotency: by.idempotency,
+    options,
   }
 }
 
 interface Mailboxes {
-  /** Undefined where it is faulty. */
+  /** Undefined if it is invalid. */
   from: Mailbox | undefined
   to: Mailbox[]
   cc: Mailbox[]
@@ -125,29 +104,15 @@ function parseObject({ email, name }: Exclude<MailboxInput, string>): ParsedMail
 
 const missing = (field: string, message: string): Fault => ({ field, code: 'missing', message, help: null })
 
-function readSchedule(text: string | null | undefined, now: number, faults: Fault[]): number | null {
-  if (text === null || text === undefined) return null
-  const at = parseScheduledAt(text, now)
-  if (at === null || typeof at === 'number') return at
-  faults.push({ field: 'scheduled_at', code: at.code, message: `The \`scheduled_at\` field is refused. ${at.fault}`, help: null })
-  return null
-}
-
 function checkBodies({ html, text }: CompleteEmail, faults: Fault[]): void {
   if (!html && !text) faults.push(missing('html', 'The `html` field is missing, and there is no `text` either.'))
 }
 
-/** Each address once; the first of to, cc and bcc in which it stands counts. */
-function recipientsOf({ to, cc, bcc }: Mailboxes): SubmittedRecipient[] {
-  const byAddress = new Map<string, SubmittedRecipient>()
-  for (const [type, mailboxes] of [
-    ['to', to],
-    ['cc', cc],
-    ['bcc', bcc],
-  ] as const) {
-    for (const mailbox of mailboxes) {
-      if (!byAddress.has(mailbox.address)) byAddress.set(mailbox.address, { mailbox, type, notify: null, orcpt: null })
-    }
+/** Each address once, as the first of to, cc and bcc that lists it. */
+function recipientsOf(mailboxes: Mailboxes): EnvelopeRecipient[] {
+  const byAddress = new Map<string, EnvelopeRecipient>()
+  for (const type of ['to', 'cc', 'bcc'] as const) {
+    for (const { address } of mailboxes[type]) if (!byAddress.has(address)) byAddress.set(address, recipientTo(address, type))
   }
   return [...byAddress.values()]
 }
@@ -173,20 +138,6 @@ const outgoingFor = (
   { from, to, cc, replyTo }: Mailboxes & { from: Mailbox },
   attachments: OutgoingEmail['attachments'],
 ): OutgoingEmail => ({ from, to, cc, replyTo, subject, html: html || null, text, headers: headers ?? {}, attachments })
-
-function tagsOf(tags: CompleteEmail['tags']): Tag[] {
-  if (tags === null || tags === undefined) return []
-  return Array.isArray(tags) ? tags : Object.entries(tags).map(([name, value]) => ({ name, value }))
-}
-
-/** What is not given is left out. */
-const wishOf = (tracking: CompleteEmail['tracking']): TrackingWish =>
-  Object.fromEntries(Object.entries(tracking ?? {}).filter(([, value]) => typeof value === 'boolean'))
-
-function topicOf(unsubscribe: CompleteEmail['unsubscribe']): string | null {
-  if (typeof unsubscribe === 'object' && unsubscribe !== null) return unsubscribe.topic
-  return unsubscribe ? '' : null
-}
 
 const tooManyRecipients = (count: number): SternaError =>
   new SternaError('too_many_recipients', `The email has ${count} recipients; to, cc and bcc may name ${mostRecipients} together.`)

@@ -1,5 +1,5 @@
 import type { AccountScope } from '../../account/account-scope.ts'
-import type { SubmittedRecipient } from '../../message/submission.ts'
+import type { EnvelopeRecipient } from '../../message/envelope.ts'
 import { unsubscribeUrl, type UnsubscribeFrame } from '../../suppression/unsubscribe-token.ts'
 import { refusal } from '../validate.ts'
 
@@ -7,7 +7,7 @@ import { refusal } from '../validate.ts'
 interface LinkedMessage extends AccountScope {
   messageId: string
   topic: string
-  recipients: SubmittedRecipient[]
+  recipients: EnvelopeRecipient[]
 }
 
 interface Bodies {
@@ -36,7 +36,7 @@ export function withUnsubscribeLink<E extends Bodies>(email: E, message: LinkedM
     if (!only || others.length > 0)
       throw fault(field, 'holds {{unsubscribe_url}}, which differs by recipient: send the email to each one by itself')
     if (links > mostLinks) throw fault(field, `holds {{unsubscribe_url}} more than ${mostLinks} times`)
-    const url = unsubscribeUrl({ accountId, sandbox, messageId, topic, address: only.mailbox.address }, frame)
+    const url = unsubscribeUrl({ accountId, sandbox, messageId, topic, address: only.forwardPath }, frame)
     return text?.replaceAll(placeholder, () => url)
   }
   return { ...email, html: filled('html'), text: filled('text') }

@@ -90,7 +90,7 @@ function recipientsIn(form: Form, faults: DoorFault[]): string[] {
   return addresses
 }
 
-function checkAuthors({ headerFrom }: Submission, domain: string): void {
-  if (headerFrom.every(({ address }) => isAtDomain(address, domain))) return
+function checkAuthors({ header }: Submission, domain: string): void {
+  if (header.from.every(({ address }) => isAtDomain(address, domain))) return
   throw new SternaError('invalid_from_address', `The From of the message must be an address at ${domain}, the domain in the path.`)
 }

@@ -2,27 +2,27 @@ import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { SternaError } from '../../errors.ts'
 import { newId } from '../../id.ts'
-import { addressedAs } from '../../message/addressed-as.ts'
-import { complete, maxReceived, signedLongLine, type Completed } from '../../message/complete.ts'
+import { recipientTo } from '../../message/envelope.ts'
 import { formatDate } from '../../message/format-field.ts'
-import { metadataFault, parseScheduledAt, tagsFault } from '../../message/send-options.ts'
-import type { Content, Idempotency, Submission, SubmittedRecipient, Submitter } from '../../message/submission.ts'
+import { metadataFault, parseScheduledAt, tagsFault } from '../../message/send-limits.ts'
+import type { SendOptions } from '../../message/send-options.ts'
+import type { Idempotency, Submission, Submitter } from '../../message/submission.ts'
 import { ContentCollector } from '../../smtp-server/content-collector.ts'
-import { readMessage } from '../../smtp-server/read-message.ts'
 import { SmtpRefusal } from '../../smtp-server/smtp-refusal.ts'
+import { readSubmission } from '../../submission/read-submission.ts'
 import type { MailgunOptions } from './mailgun-options.ts'
 import { withCrlf } from './with-crlf.ts'
 
-/** A message as it was handed over, with what its form says beside it. */
+/** A raw message and the other fields of its form. */
 export interface RawMessage {
   content: Buffer
-  /** Bare addresses: the envelope. */
+  /** Bare addresses for the envelope. */
   recipients: string[]
   submitter: Submitter
-  /** The header `Idempotency-Key` of the request. */
+  /** The request's `Idempotency-Key` header. */
   idempotencyKey: string | null
   options: MailgunOptions
-  /** Of the client, where it is to be told in Received. */
+  /** The client's address for Received; null if it is not to be named. */
   clientAddress: string | null
 }
 
@@ -35,36 +35,31 @@ export interface RawMessageFrame {
 }
 
 /**
- * The submission that a raw message makes: read, judged and completed as one that comes by SMTP, except that lines may
- * end with LF alone. What the form says of tags, metadata and time is added to what the header says.
- * @throws SternaError `invalid_message`, `payload_too_large`
+ * Makes a submission of a raw message, as if it had come by SMTP, except that lines may end with a bare LF. Tags, metadata,
+ * tracking and time in the form are added to those in the header.
+ * @throws SternaError `invalid_message`, `payload_too_large`, `validation_error`
  */
 export async function mimeSubmission(message: RawMessage, frame: RawMessageFrame): Promise<Submission> {
   const id = newId('em', frame.now)
-  const collector = new ContentCollector(null)
-  let header: Completed | undefined
-  const completeHeader = (bytes: Buffer): Buffer => {
-    header = completedHeader(bytes, traceField(message.clientAddress, id, frame), frame.now)
-    return header.header
+  const incoming = {
+    id,
+    source: 'compat' as const,
+    submitter: message.submitter,
+    mail: { reversePath: null, smtputf8: false, envid: null, ret: null },
+    recipients: message.recipients.map((forwardPath) => recipientTo(forwardPath)),
+    stream: Readable.from(withCrlf(message.content)),
   }
-  const options = { maxMessageBytes: frame.messageSizeLimit, completeHeader }
-  const { hasEightBitBody, hasLongLine } = await readMessage(Readable.from(withCrlf(message.content)), collector, options).catch(refusalOf)
-  if (!header) throw new Error('a message was read without its header')
-  if (hasLongLine && header.mustStay) throw new SternaError('invalid_message', signedLongLine)
-  return submissionOf(message, { id, header, content: collector.finish(), hasEightBitBody, now: frame.now })
+  const { submission } = await readSubmission(incoming, new ContentCollector(null), {
+    clock: { now: () => frame.now },
+    maxMessageBytes: frame.messageSizeLimit,
+    traceField: () => traceField(message.clientAddress, id, frame),
+  }).catch(refusalOf)
+  return { ...submission, options: optionsOf(submission.options, message.options, frame.now), idempotency: idempotencyOf(message) }
 }
 
 function refusalOf(error: unknown): never {
   if (!(error instanceof SmtpRefusal)) throw error
   throw new SternaError(error.reply.code === 552 ? 'payload_too_large' : 'invalid_message', error.reply.text)
-}
-
-function completedHeader(bytes: Buffer, received: string, now: number): Completed {
-  const completed = complete(bytes, { received, now })
-  if (!completed.ok) throw new SternaError('invalid_message', completed.fault)
-  if (completed.receivedCount > maxReceived)
-    throw new SternaError('invalid_message', `The message has passed more than ${maxReceived} hosts.`)
-  return completed
 }
 
 /** RFC 5321 4.4; the protocol is that of RFC 3848's registry for mail that came over HTTP. */
@@ -74,52 +69,17 @@ function traceField(clientAddress: string | null, id: string, { hostname, now }:
   return `Received: ${from}by ${hostname} with HTTP id ${id};\r\n ${formatDate(now)}`
 }
 
-interface ReadRaw {
-  id: string
-  header: Completed
-  content: Content
-  hasEightBitBody: boolean
-  now: number
-}
-
-function submissionOf(message: RawMessage, { id, header, content, hasEightBitBody, now }: ReadRaw): Submission {
-  const { options, recipients } = message
-  const tags = [...header.tags, ...options.tags]
-  const metadata = { ...header.metadata, ...options.metadata }
+/** Combines the options in the header with those in the form. */
+function optionsOf(header: SendOptions, form: MailgunOptions, now: number): SendOptions {
+  const tags = [...header.tags, ...form.tags]
+  const metadata = { ...header.metadata, ...form.metadata }
   const fault = tagsFault(tags) ?? metadataFault(metadata)
   if (fault !== null) throw new SternaError('validation_error', fault)
-  return {
-    id,
-    source: 'compat',
-    submitter: message.submitter,
-    reversePath: null,
-    recipients: recipientsOf(recipients, header),
-    headerFrom: header.headerFrom,
-    sender: header.sender,
-    headerFromText: header.headerFromText,
-    headerToText: header.headerToText,
-    headerCcText: header.headerCcText,
-    replyToText: header.replyToText,
-    subject: header.subject,
-    messageIdHeader: header.messageIdHeader,
-    content,
-    bodyType: hasEightBitBody ? '8bitmime' : '7bit',
-    // oxlint-disable-next-line no-control-regex
-    smtputf8: recipients.some((address) => /[^\x00-\x7f]/.test(address)),
-    envid: null,
-    ret: null,
-    tags,
-    metadata,
-    templateId: null,
-    unsubscribeTopic: header.unsubscribeTopic,
-    tracking: { ...header.tracking, ...options.tracking },
-    scheduledAt: scheduleOf(options, now) ?? header.scheduledAt,
-    expiresIn: header.expiresIn,
-    idempotency: idempotencyOf(message),
-  }
+  const scheduledAt = scheduleOf(form, now) ?? header.scheduledAt
+  return { ...header, tags, metadata, scheduledAt, tracking: { ...header.tracking, ...form.tracking } }
 }
 
-/** The bytes of the message, to whom they go and when. */
+/** The fingerprint covers the message, its recipients and the options of the form. */
 function idempotencyOf({ content, recipients, options, submitter, idempotencyKey: key }: RawMessage): Idempotency | null {
   if (key === null) return null
   const fingerprint = createHash('sha256')
@@ -134,9 +94,4 @@ function scheduleOf({ scheduledAt }: MailgunOptions, now: number): number | null
   const at = parseScheduledAt(scheduledAt, now)
   if (at === null || typeof at === 'number') return at
   throw new SternaError('validation_error', `The \`scheduled_at\` field is refused. ${at.fault}`)
-}
-
-function recipientsOf(addresses: string[], header: Completed): SubmittedRecipient[] {
-  const typeOf = addressedAs(header)
-  return [...new Set(addresses)].map((address) => ({ mailbox: { address, name: null }, type: typeOf(address), notify: null, orcpt: null }))
 }

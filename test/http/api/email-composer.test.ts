@@ -4,7 +4,7 @@ import { LiveTemplates } from '../../../src/template/live-templates.ts'
 import { settableClock } from '../../support/settable-clock.ts'
 import { unsubscribeFrame } from '../../support/submission-fixture.ts'
 
-const submitter = { accountId: 'acc_1', keyId: 'key_1', domainId: null, sandbox: false }
+const submitter = { accountId: 'acc_1', domainId: null, sandbox: false }
 const request = { submitter, source: 'api' as const, isStrict: true, idempotencyKey: 'k' }
 const email = {
   from: 'App <app@sender.example>',
@@ -32,7 +32,7 @@ test('a large request makes the same submission on its thread as a small one her
   const [small, big] = await Promise.all(['x', large].map((html) => composer.submissionFrom(bodyOf({ html, text: '' }), request)))
   const own = {
     id: expect.any(String),
-    messageIdHeader: expect.stringMatching(/@sender\.example>$/),
+    header: { ...small?.header, messageIdHeader: expect.stringMatching(/@sender\.example>$/) },
     content: expect.anything(),
     idempotency: expect.anything(),
   }
@@ -54,7 +54,7 @@ test('a large request that is refused tells what is wrong with it, and the next 
   await expect(refused).rejects.toMatchObject({ code: 'validation_error', faults: [{ field: 'colour', code: 'unknown_field' }] })
   await expect(tooLarge).rejects.toMatchObject({ code: 'payload_too_large' })
   await expect(composer.submissionFrom(Buffer.from(`{"a":"${large}"`), request)).rejects.toMatchObject({ code: 'invalid_json' })
-  await expect(composer.submissionFrom(bodyOf({ html: large }), request)).resolves.toMatchObject({ subject: 'Größe' })
+  await expect(composer.submissionFrom(bodyOf({ html: large }), request)).resolves.toMatchObject({ header: { subject: 'Größe' } })
 })
 
 test('what waits when the server stops is refused', async () => {
@@ -89,7 +89,7 @@ test('an object that a door has made is an email like any other, large ones too,
     ])
     const own = {
       id: expect.any(String),
-      messageIdHeader: expect.any(String),
+      header: { ...byJson.header, messageIdHeader: expect.any(String) },
       content: expect.objectContaining({ size: byJson.content.size }),
     }
     expect(byObject).toEqual({

@@ -48,17 +48,17 @@ async function startApi() {
       },
       insertRecipient({
         id,
-        messageId,
-        accountId,
+        message_id: messageId,
+        account_id: accountId,
         destination,
-        forwardPath: `ann@${destination}`,
+        forward_path: `ann@${destination}`,
         type: 'to',
         notify: null,
         orcpt: null,
         state: 'deferred',
-        dueAt: api.clock.now() + minute,
+        due_at: api.clock.now() + minute,
         owner: null,
-        expiresAt: api.clock.now() + 60 * minute,
+        expires_at: api.clock.now() + 60 * minute,
       }),
     ])
     return { id, messageId }

@@ -1,0 +1,71 @@
+import { parseIsoTime } from '../iso-time.ts'
+
+// Send options come as JSON members over HTTP and as header fields over SMTP, under the same limits.
+
+/** Lengths in characters, times in seconds. */
+export const sendLimits = { tags: 20, metadataKeys: 20, metadataKey: 64, metadataValue: 500, shortestExpiry: 60, longestExpiry: 432_000 }
+
+export interface Tag {
+  name: string
+  value: string
+}
+
+/** Names and values of tags. */
+export const tagText = /^[A-Za-z0-9_-]{1,256}$/
+
+/** Why these tags are refused; null if they are fine. */
+export function tagsFault(tags: readonly Tag[]): string | null {
+  if (tags.length > sendLimits.tags) return `An email has at most ${sendLimits.tags} tags.`
+  const seen = new Set<string>()
+  for (const { name, value } of tags) {
+    if (!tagText.test(name) || !tagText.test(value)) {
+      return 'Names and values of tags are 1 to 256 characters of A-Z, a-z, 0-9, _ and -.'
+    }
+    if (seen.has(name)) return `The tag ${name} is given twice.`
+    seen.add(name)
+  }
+  return null
+}
+
+/** Why this is not a valid unsubscribe topic; null if it is. */
+export const topicFault = (topic: string): string | null =>
+  /^(?!(?:true|false)$)[A-Za-z0-9_-]{1,64}$/i.test(topic)
+    ? null
+    : 'A topic is 1 to 64 characters of A-Z, a-z, 0-9, _ and -, and neither true nor false.'
+
+/** Why this metadata is refused; null if it is fine. */
+export function metadataFault(metadata: Record<string, string>): string | null {
+  const entries = Object.entries(metadata)
+  if (entries.length > sendLimits.metadataKeys) return `Metadata has at most ${sendLimits.metadataKeys} keys.`
+  for (const [key, value] of entries) {
+    if (key === '' || key.length > sendLimits.metadataKey) return `A metadata key has 1 to ${sendLimits.metadataKey} characters.`
+    if (value.length > sendLimits.metadataValue) {
+      return `The metadata value of ${JSON.stringify(key)} has more than ${sendLimits.metadataValue} characters.`
+    }
+    if (!key.isWellFormed() || !value.isWellFormed()) return 'Metadata must be valid Unicode.'
+  }
+  return null
+}
+
+const maxAheadMs = 30 * 24 * 3600_000
+
+/** Epoch ms; null if the time is past (send at once); or a fault. Also accepts `t` or a space for `T`, and `+0100`. */
+export function parseScheduledAt(text: string, now: number): number | null | { fault: string; code: 'invalid_format' | 'too_large' } {
+  const usual = text
+    .replace(' ', 'T')
+    .replace(/([+-]\d\d)(\d\d)$/, '$1:$2')
+    .toUpperCase()
+  const at = usual.includes('T') ? parseIsoTime(usual) : null
+  if (at === null) return { fault: 'The time must be ISO 8601 with a time zone, such as 2026-11-21T08:00:00Z.', code: 'invalid_format' }
+  if (at - now > maxAheadMs) return { fault: 'The time may be at most 30 days ahead.', code: 'too_large' }
+  return at <= now ? null : at
+}
+
+/** Why this expiry is refused; null if it is fine. */
+export const expiresInFault = (seconds: number): string | null =>
+  Number.isInteger(seconds) && seconds >= sendLimits.shortestExpiry && seconds <= sendLimits.longestExpiry
+    ? null
+    : `It must be a whole number of seconds from ${sendLimits.shortestExpiry} to ${sendLimits.longestExpiry}.`
+
+export const idempotencyKeyFault = (key: string): string | null =>
+  /^[\x21-\x7e](?:[\x20-\x7e]{0,254}[\x21-\x7e])?$/.test(key) ? null : 'An idempotency key is 1 to 256 printable ASCII characters.'

@@ -15,7 +15,7 @@ import type { ErasedAddress } from '../suppression/erased-address.ts'
 import type { TemplateList } from '../template/template-list.ts'
 import type { WebhookList } from '../webhook/webhook-list.ts'
 
-/** What commands work on: the parts of a serving process, or of a command that has opened the store for itself. */
+/** What commands work on: the services of a serving process, or of a command that opened the store itself. */
 export interface CommandParts {
   config: Config
   db: Database

@@ -176,8 +176,8 @@ test.each([
   [`email\n${ann}\n`, ['--topic', 'two words'], 'A topic is'],
   [`email\n${'x'.repeat(70_000)}\n`, [], 'cannot be read further'],
   [`[{"email":"${ann}"},`, [], 'cannot be read further'],
-  ['x', ['--from', 'mailchimp'], 'choose one of resend'],
-  ['x', ['--origin', 'whim'], 'choose one of bounce'],
+  ['x', ['--from', 'mailchimp'], 'Choose one of resend'],
+  ['x', ['--origin', 'whim'], 'Choose one of bounce'],
 ])('%j with %j fails and says why', async (text, options, message) => {
   const { importFile } = await start()
   const { stderr, exitCode } = await importFile(text, '--from', 'sendgrid', ...options)

@@ -50,7 +50,7 @@ const anotherKey = (): void => {
   openKeyFile(config.secretKeyFile)
 }
 const names = () => readdirSync(config.dataDir).toSorted()
-const remedy = /Bring the file back to .*secret\.key, or name its place with secret_key_file .* To begin anew, .*, move everything out of /
+const remedy = /Put the file back at .*secret\.key, or set secret_key_file .* To start over .*, move everything out of /
 
 test('the first start makes a key file, and the database knows it from then on', async () => {
   const known = await fingerprint()
@@ -85,7 +85,7 @@ test('with another key file it is not started either, and with its own it is', a
   renameSync(config.secretKeyFile, `${config.secretKeyFile}.kept`)
   openKeyFile(config.secretKeyFile)
   const before = names()
-  await expect(fingerprint()).rejects.toThrow(/is not the one that the database was made with/)
+  await expect(fingerprint()).rejects.toThrow(/is not the one that this database was created with/)
   await expect(fingerprint()).rejects.toThrow(remedy)
   expect(names()).toEqual(before)
   renameSync(`${config.secretKeyFile}.kept`, config.secretKeyFile)

@@ -167,8 +167,8 @@ describe('faults', () => {
     expect(faults).toHaveLength(8)
     expect(faults.join('\n')).toMatch(/sterna\.yml:5: there is no setting delivery\.prot; did you mean delivery\.port\?/)
     expect(faults.join('\n')).toMatch(/sterna\.yml:6: delivery\.port is already set above/)
-    expect(faults.join('\n')).toMatch(/sterna\.yml:7: tls is a section; .*tls\.cert/)
-    expect(faults.join('\n')).toMatch(/sterna\.yml:4: delivery\.give_up_after: "2 days" is not a duration: .*48h/)
+    expect(faults.join('\n')).toMatch(/sterna\.yml:7: tls is a section\. .*tls\.cert/)
+    expect(faults.join('\n')).toMatch(/sterna\.yml:4: delivery\.give_up_after: "2 days" is not a duration\. .*48h/)
     expect(faults.join('\n')).toMatch(/STERNA_DATADIR: .* did you mean STERNA_DATA_DIR\?/)
     expect(faults.join('\n')).toMatch(/STERNA_MODE: mode: "Live" is not one of live, sandbox/)
     expect(faults.join('\n')).toMatch(/STERNA_PLANS: plans: .*free=100,starter=500/)
@@ -199,9 +199,7 @@ describe('faults', () => {
 
   test.each(['hostname', 'return_path.domain'])('the operator cannot be reached at %s: that mail comes to this server', (name) => {
     const domain = { [`STERNA_${name.toUpperCase().replace('.', '_')}`]: 'bounce.example.com' }
-    expect(faultsOf({ env: { ...domain, STERNA_OPERATOR_EMAIL: 'me@Bounce.example.com' } }).join()).toMatch(
-      /^operator_email: .*would loop/,
-    )
+    expect(faultsOf({ env: { ...domain, STERNA_OPERATOR_EMAIL: 'me@Bounce.example.com' } }).join()).toMatch(/^operator_email: .*would loop/)
     expect(loadConfig({ env: { ...domain, STERNA_OPERATOR_EMAIL: 'me@example.com' } }).operatorEmail).toBe('me@example.com')
   })
 

@@ -170,9 +170,9 @@ export const settings = {
   'return_path.complaint_sources': setting(
     type.list(type.network),
     null,
-    'Networks, such as 192.0.2.0/24, of the providers whose complaints are always accepted, however many arrive per day. Without ' +
-      "this setting, Sterna accepts a complaint from anybody who returns the message's token, which only a recipient of the message " +
-      'can know.',
+    'Networks, such as 192.0.2.0/24, of the providers whose complaints count, however many arrive per day; those from elsewhere then ' +
+      'change nothing. Without this setting, a complaint from anybody counts that returns the token of a message, which only its ' +
+      'recipients can know.',
   ),
   'return_path.storage_limit': setting(
     type.size,

@@ -104,7 +104,7 @@ describe('backup and restore', () => {
     expect(await sterna('restore', 'backup.db', '--force', '--config', other)).toEqual({
       exitCode: 0,
       stdout: `${second}\n`,
-      stderr: `Restored, accounts: 1. What was there is kept: ${first}. Start with: sterna serve\n`,
+      stderr: `Restored. Accounts: 1. The previous data was kept: ${first}. Start with: sterna serve\n`,
     })
     expect(readFileSync(first).equals(before)).toBe(true)
     expect(existsSync(join(directory, 'other', 'restoring'))).toBe(false)

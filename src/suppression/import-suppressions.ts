@@ -10,13 +10,13 @@ import { insertSuppression, type NewSuppression } from './insert-suppression.ts'
 import { listedForms } from './listed-form.ts'
 import type { SuppressionOrigin } from './suppression-origin.ts'
 
-/** What an import came to. */
+/** The result of an import. */
 export interface ImportReport {
   imported: number
-  /** They were on the list, or came more than once. */
+  /** They were already on the list, or appeared more than once. */
   known: number
   refused: number
-  /** The first of those that were refused. */
+  /** The first refused entries. */
   refusals: { line: number; reason: string }[]
   /** Why the rest of the file was not read. */
   broken: Error | null
@@ -26,17 +26,17 @@ interface ImportRequest {
   scope: AccountScope
   file: string
   shape: ExportShape
-  /** Where the user says what all entries are. */
+  /** If the user says what all entries are. */
   origin: SuppressionOrigin | null
-  /** What those who unsubscribed did it from; '': mail without a topic. */
+  /** The topic that these people unsubscribed from; '': mail without a topic. */
   topic: string
 }
 
-/** Entries of one batch: a commit of a few milliseconds, between which others have theirs. */
+/** Entries per batch: a commit of a few milliseconds, with others' commits in between. */
 const entriesAtOnce = 500
 const mostRefusals = 100
 
-/** Puts the entries of a service's export on the list, a batch at a time. What was taken stays, whatever comes after it. */
+/** Imports the entries of a service's export, batch by batch. Imported entries stay, whatever happens afterwards. */
 export async function importSuppressions(
   { db, clock, erasedAddress }: { db: Database; clock: Clock; erasedAddress: ErasedAddress },
   request: ImportRequest,

@@ -13,7 +13,7 @@ interface UnsubscribeLinksParts {
   eventsWritten(): void
 }
 
-/** Links to unsubscribe: what they say, and what follows of using one. */
+/** Unsubscribe links: what they say, and what using one does. */
 export class UnsubscribeLinks {
   readonly #parts: UnsubscribeLinksParts
 
@@ -21,12 +21,12 @@ export class UnsubscribeLinks {
     this.#parts = parts
   }
 
-  /** What the token of a link says; null where it is none of ours. */
+  /** What a link's token says; null if it is not ours. */
   read(token: string): UnsubscribeTarget | null {
     return decodeUnsubscribeToken(token, this.#parts.keys)
   }
 
-  /** Works also where the message is kept no more. Done again, it changes nothing and costs no write. */
+  /** Works even if the message is no longer kept. A repetition changes nothing and costs no write. */
   async use(target: UnsubscribeTarget, method: UnsubscribeMethod): Promise<void> {
     const { db, clock, eventsWritten } = this.#parts
     for (;;) {
@@ -38,7 +38,7 @@ export class UnsubscribeLinks {
         if (subscription?.event) eventsWritten()
         return
       } catch (error) {
-        // Of two at once one is first; what is left for the other shows when it looks again.
+        // Of two at once one comes first; the other sees the result when it reads again.
         if (!(error instanceof ConflictError)) throw error
       }
     }

@@ -140,8 +140,8 @@ test('what cannot be taken is named by its line, and the rest is taken', async (
   expect([stdout, exitCode]).toEqual(['imported 2, already there 1, refused 3\n', 1])
   expect(stderr.trim().split('\n')).toEqual([
     expect.stringMatching(/^line 3: "not an address" is not an address: /),
-    'line 4: "WHIM" is no reason that is known for a suppression',
-    'line 5: there is no address; is the file of the service that --from names?',
+    'line 4: "WHIM" is not a known reason for a suppression',
+    'line 5: there is no address. Is the file from the service that --from names?',
   ])
   const [first, second] = await listed()
   expect(first).toEqual([ann, 'bounce', '2019-12-17T00:00:00', null])

@@ -79,5 +79,5 @@ test.runIf(process.platform === 'linux')(
 test.runIf(process.platform === 'linux')('a limit that is too low for anything is told, and the server does not start', async () => {
   const { child, logged } = await serve(200)
   await expect.poll(() => child.exitCode).toBe(1)
-  expect(logged()).toMatch(/^sterna: This process may have 200 files and sockets open, and needs 256 at least\. Raise/)
+  expect(logged()).toMatch(/^sterna: This process may have 200 files and sockets open, but needs at least 256 at least\. Raise/)
 })

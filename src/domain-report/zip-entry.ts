@@ -14,7 +14,7 @@ const refuse = (fault: string): never => {
 
 /**
  * The only file in a zip archive (APPNOTE 6.3): stored or deflated, as every program makes it.
- * @param limit bytes; what unpacks to more is refused before it is there
+ * @param limit bytes; anything that would unpack to more is refused first
  * @throws ReportFault for an archive of several files, an encrypted or broken one, and ZIP64
  */
 export function onlyZipEntry(archive: Buffer, limit: number): Buffer {

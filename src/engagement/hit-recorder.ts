@@ -38,20 +38,20 @@ interface HitRecorderSettings {
   scheme: 'http' | 'https'
 }
 
-/** What is to be done about a recipient. */
+/** What to do about a recipient. */
 interface Step {
   statements: Statement[]
   /** Whether there is an event among them. */
   tells: boolean
-  /** To be called once they are written. */
+  /** Called once they are written. */
   remember(): void
 }
 
 /** Hits waiting to be written; beyond that, requests are served but not recorded. */
 const mostWaiting = 2_000
-/** Of one recipient: nobody can fill the log, or a webhook, with one token. */
+/** Per recipient: nobody can fill the log, or a webhook, with one token. */
 const mostOfRecipient = 100
-/** Of these, machines': a scanner that follows every link must not use up what is left for a person. */
+/** Of these, machines': a scanner that follows every link must leave room for a person. */
 const mostOfMachines = 50
 /** How many of a recipient's last hits are judged along with a new one. */
 const judgedTogether = 20
@@ -131,7 +131,7 @@ export class HitRecorder {
       while (this.#waiting.length > 0) await this.#rested(() => this.#writeSome())
       while (!this.#isStopped && (await this.#settleSome())) await pause(0)
     } catch (error) {
-      // A full disk and a lock are told of elsewhere, and end.
+      // Other parts report a full disk and a lock, which both end.
       if (!isPassing(error)) this.#parts.log.error({ error }, 'opens and clicks cannot be recorded')
       if (this.#isStopped) return void this.#waiting.splice(0)
       this.#isAskedAgain = true
@@ -151,7 +151,7 @@ export class HitRecorder {
     try {
       await this.#writeHits(hits)
     } catch (error) {
-      // Whatever keeps some from being written must not keep all the others.
+      // If some cannot be written, the others must not wait for them.
       if (!isPassing(error)) this.#waiting.splice(0, hits.length)
       throw error
     }
@@ -235,7 +235,7 @@ export class HitRecorder {
       eventsWritten()
     }
     if (rows.length === settledAtOnce) return true
-    // Whenever it happened: the clock may have been set back.
+    // Whenever it happened, because the clock may have been set back.
     const [next] = await readUnsettled(db, Number.MAX_SAFE_INTEGER, 1)
     this.#wakeLater(next?.happened_at)
     return false
@@ -257,7 +257,7 @@ export class HitRecorder {
     if (hit) hit.eventId = eventId
   }
 
-  /** @param at when the oldest hit happened that has no event yet; undefined where each has one */
+  /** @param at when the oldest hit without an event happened; undefined if there is none */
   #wakeLater(at: number | undefined): void {
     if (this.#isStopped || (at === undefined && this.#recent.isEmpty)) return
     const { clock } = this.#parts
@@ -269,8 +269,7 @@ export class HitRecorder {
 const isPassing = (error: unknown): boolean => error instanceof StorageFullError || error instanceof BusyError
 
 /**
- * Suspicion only grows, since not all earlier hits are judged again; a told event is corrected only where it was taken for a
- * person's.
+ * Suspicion only grows, because not all earlier hits are judged again. A written event is corrected only if it was taken for a person's.
  */
 const isNews = (verdict: Verdict, before: Verdict, isTold: boolean): boolean =>
   verdict.confidence > before.confidence && (!isTold || (verdict.bot && !before.bot))

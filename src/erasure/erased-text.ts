@@ -1,11 +1,11 @@
 import type { AddressForms } from './address-forms.ts'
 
-/** What is put in the place of what, and whether the text is about the erased recipient alone. */
+/** What replaces what, and whether the text is only about the erased recipient. */
 export interface Redaction {
   forms: AddressForms
-  /** The address that stands in the place of the erased one. */
+  /** The address that replaces the erased one. */
   erased: string
-  /** True where all that was written concerns the erased one, so that what the sender wrote is emptied too. */
+  /** True if the whole text concerns the erased recipient, so the sender's words are emptied too. */
   isAllTheirs: boolean
 }
 
@@ -24,10 +24,10 @@ export interface MessageTexts {
   metadata: string
 }
 
-/** A message without the address, and of one that went to nobody else without what its sender wrote. */
+/** A message without the address and, if it went to nobody else, without its sender's words. */
 export function erasedMessage(row: MessageTexts, { forms, erased, isAllTheirs }: Redaction): MessageTexts {
   const without = (text: string): string => forms.without(text, erased)
-  // A mailbox goes as a whole, with its display name.
+  // A mailbox is removed whole, with its display name.
   const mailboxes = (json: string): string =>
     JSON.stringify((JSON.parse(json) as string[]).map((text) => (forms.names(text) ? erased : text)))
   return {
@@ -45,10 +45,10 @@ export function erasedMessage(row: MessageTexts, { forms, erased, isAllTheirs }:
   }
 }
 
-/** What servers and mail programs have said in an event, with what stands there once it is erased. */
+/** What servers and mail programs said in an event, and what replaces it after an erasure. */
 const saidInEvents: Record<string, string | null> = { reason: '', link: '', ip_address: null, user_agent: null }
 
-/** The data of an event without the address; where the event is about the erased recipient, without what anybody said too. */
+/** An event's data without the address; if the event is about the erased recipient, also without what anybody said. */
 export function erasedEventData(json: string, { forms, erased, isAllTheirs }: Redaction, isAboutThem: boolean): string {
   const data = JSON.parse(json) as Record<string, unknown>
   for (const [name, value] of Object.entries(data)) {

@@ -3,7 +3,7 @@ import type { Database } from '../store/database.ts'
 import { parseContent, type ParsedContent, type TemplateContent } from './template-content.ts'
 import { findLive, type LiveRow } from './template-store.ts'
 
-/** A template as it is sent: the version that was published last. */
+/** A template as it is sent: its latest published version. */
 export interface LiveTemplate extends TemplateContent {
   /** `tpl_…` */
   id: string
@@ -16,16 +16,16 @@ interface Cached {
   size: number
 }
 
-/** characters of templates that are kept in memory; parsed they take some times as much */
+/** characters of templates kept in memory; parsed they take several times as much */
 const room = 16 * 1024 * 1024
 
-/** Published templates as emails need them, those in use from memory. */
+/** Published templates for sending; those in use come from memory. */
 export class LiveTemplates {
   readonly #db: Pick<Database, 'read'>
-  /** By account and id or alias; the one used last is the last. */
+  /** By account and id or alias, least recently used first. */
   readonly #cached = new Map<string, Cached>()
   #size = 0
-  /** Counts what was forgotten: what is being read meanwhile may be of yesterday. */
+  /** Counts invalidations: what is being read during one may be outdated. */
   #forgotten = 0
 
   constructor(db: Pick<Database, 'read'>) {
@@ -49,7 +49,7 @@ export class LiveTemplates {
     return found
   }
 
-  /** To be called when a template has been changed. */
+  /** Call it when a template has changed. */
   forget(id: string): void {
     this.#forgotten++
     for (const [key, { template }] of this.#cached) if (template.id === id) this.#drop(key)

@@ -12,12 +12,11 @@ import type { UnsubscribeParts } from './http/api/unsubscribe-operations.ts'
 import { BodyRoom } from './http/body-room.ts'
 import { compatDoors } from './http/compat/compat-doors.ts'
 import { EventStreams } from './http/event-streams.ts'
-import { RateLimitFailures } from './http/rate-limit-failures.ts'
-import { RateLimitNetworks } from './http/rate-limit-networks.ts'
 import { startHttpServer } from './http/server.ts'
 import { TrackingDoor } from './http/tracking-door.ts'
 import { SessionEntry } from './http/session-entry.ts'
 import { MessageReader } from './message/message-reader.ts'
+import { minuteMs, RateLimiter } from './rate-limiter.ts'
 import { WaitingMail } from './queue/waiting-mail.ts'
 import { acceptBatch } from './submission/accept-batch.ts'
 import { accept } from './submission/accept.ts'
@@ -70,7 +69,7 @@ export async function openHttp(core: CoreParts, inside: Inside, frame: DoorFrame
     sessions: people.sessions,
     trustedProxies: config.trustedProxies,
     rateLimit: frame.rateLimit,
-    rateLimitFailures: new RateLimitFailures(clock, config.http.failedAuthenticationsPerMinute),
+    failedAuthentications: new RateLimiter(clock, { limit: config.http.failedAuthenticationsPerMinute, windowMs: minuteMs }),
     baseUrl: config.baseUrl,
     maxConnections: shares.http,
     listen: config.http.listen,
@@ -144,7 +143,7 @@ const unsubscribesPerMinute = 300
 
 const unsubscribeParts = ({ db, clock, secrets, erasedAddress }: CoreParts, { eventsWritten }: Inside): UnsubscribeParts => ({
   unsubscribeLinks: new UnsubscribeLinks({ db, clock, eventsWritten, erasedAddress, keys: unsubscribeKeys(secrets.deriveKey) }),
-  unsubscribeLimit: new RateLimitNetworks(clock, unsubscribesPerMinute),
+  unsubscribeLimit: new RateLimiter(clock, { limit: unsubscribesPerMinute, windowMs: minuteMs }),
 })
 
 /** Routes as delivery finds them. */

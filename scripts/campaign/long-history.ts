@@ -35,7 +35,7 @@ export function makeHistory(directory: string, history: History, progress: (mess
   connection.pragma('wal_autocheckpoint = 50000')
   migrate(connection)
   makeFrame(connection)
-  const insert = inserts(connection)
+  const insert = inserter(connection)
   for (let done = 0; done < history.messages; done += atOnce) {
     connection.transaction(() => {
       for (let n = done; n < Math.min(history.messages, done + atOnce); n++) insertMessage(insert, n, history)
@@ -56,46 +56,18 @@ function makeFrame(connection: Connection): void {
       values ('wh_1', 'acc_1', 'https://hooks.example/', ',email.bounced,', 'standard', 0, 'enabled', x'', 0, 0, 0);`)
 }
 
-type Insert = (values: (string | number | null | Uint8Array)[]) => void
+type Insert = (table: string, row: Record<string, string | number | null | Uint8Array>) => void
 
-function inserts(connection: Connection): Record<string, Insert> {
-  const into = (table: string, columns: string): Insert => {
-    const statement = connection.prepare(
-      `insert into ${table} (${columns}) values (${columns
-        .split(',')
-        .map(() => '?')
-        .join(', ')})`,
-    )
-    return (values) => void statement.run(...values)
-  }
-  return {
-    message: into(
-      'message',
-      `id, account_id, domain_id, source, sandbox, author, header_from, header_to, header_cc, reply_to, subject, message_id_header, size,
-       body_type, smtputf8, tags, metadata, created_at`,
-    ),
-    tag: into('message_tag', 'account_id, name, value, message_id'),
-    content: into('content', 'message_id, chunk, bytes'),
-    recipient: into(
-      'recipient',
-      `id, message_id, account_id, forward_path, destination, type, state, expires_at, attempts, last_response, smtp_code, sent_at,
-       delivered_at, bounced_at`,
-    ),
-    event: into('event', 'id, account_id, message_id, recipient_id, type, sandbox, created_at, data'),
-    attempt: into(
-      'attempt',
-      `id, recipient_id, message_id, started_at, duration_ms, outcome, mx_host, address, tls, selectors, reply, smtp_code,
-       enhanced_status, transcript`,
-    ),
-    delivery: into('webhook_delivery', 'id, webhook_id, event_id, event_type, body, state, attempts, created_at'),
-    webhookAttempt: into('webhook_attempt', 'id, delivery_id, number, sent_at, duration_ms, http_status_code, response'),
-    suppression: into('suppression', 'id, account_id, address, origin, topic, sandbox, source_id, reason, created_at'),
-    report: into(
-      'incoming_report',
-      `id, received_at, purpose, forward_path, remote_address, ehlo_name, tls, size, content_id, state, result, account_id, message_id, summary`,
-    ),
-    reportContent: into('incoming_content', 'id, box, cost, bytes'),
-    idempotency: into('idempotency', 'account_id, operation, key, fingerprint, status, response, message_id, expires_at'),
+/** Inserts rows by the names of their columns, which are the same in every row of a table. */
+function inserter(connection: Connection): Insert {
+  const statements = new Map<string, ReturnType<Connection['prepare']>>()
+  return (table, row) => {
+    const columns = Object.keys(row)
+    const statement =
+      statements.get(table) ??
+      connection.prepare(`insert into ${table} (${columns.join()}) values (${columns.map((name) => `:${name}`).join()})`)
+    statements.set(table, statement)
+    statement.run(row)
   }
 }
 
@@ -109,77 +81,154 @@ function idOf(prefix: IdPrefix, at: number, n: number): string {
   return idFloor(prefix, at) + tail
 }
 
-function insertMessage(insert: Record<string, Insert>, n: number, history: History): void {
+function insertMessage(insert: Insert, n: number, history: History): void {
   const at = Math.floor(history.from + ((history.to - history.from) * n) / history.messages)
   const [id, recipient] = [idOf('em', at, n), idOf('rcp', at, n)]
   const address = `person-${n}@rcpt${n % 500}.example`
   const isBounced = n % 50 === 0
   const subject = `Your order ${n} has been shipped`
-  insert['message']!([
-    id, 'acc_1', 'dom_1', 'api', 0, 'orders@sender.example', 'Orders <orders@sender.example>', JSON.stringify([address]), '[]', '[]', subject,
-    `<${n}.0123456789abcdef@sender.example>`, bodySize, '7bit', 0, '[{"name":"kind","value":"order"}]', '{"order":"4711"}', at,
-  ]) // prettier-ignore
-  if (n % 4 === 0) insert['tag']!(['acc_1', 'kind', 'order', id])
-  insert['recipient']!([
-    recipient, id, 'acc_1', address, `rcpt${n % 500}.example`, 'to', isBounced ? 'bounced' : 'delivered', at + 1, 1,
-    '250 2.0.0 Ok: queued as 4bGxYz0123456789', 250, at, isBounced ? null : at + 900, isBounced ? at + 900 : null,
-  ]) // prettier-ignore
+  insert('message', {
+    id,
+    account_id: 'acc_1',
+    domain_id: 'dom_1',
+    source: 'api',
+    sandbox: 0,
+    author: 'orders@sender.example',
+    header_from: 'Orders <orders@sender.example>',
+    header_to: JSON.stringify([address]),
+    header_cc: '[]',
+    reply_to: '[]',
+    subject,
+    message_id_header: `<${n}.0123456789abcdef@sender.example>`,
+    size: bodySize,
+    body_type: '7bit',
+    smtputf8: 0,
+    tags: '[{"name":"kind","value":"order"}]',
+    metadata: '{"order":"4711"}',
+    created_at: at,
+  })
+  if (n % 4 === 0) insert('message_tag', { account_id: 'acc_1', name: 'kind', value: 'order', message_id: id })
+  insert('recipient', {
+    id: recipient,
+    message_id: id,
+    account_id: 'acc_1',
+    forward_path: address,
+    destination: `rcpt${n % 500}.example`,
+    type: 'to',
+    state: isBounced ? 'bounced' : 'delivered',
+    expires_at: at + 1,
+    attempts: 1,
+    last_response: '250 2.0.0 Ok: queued as 4bGxYz0123456789',
+    smtp_code: 250,
+    sent_at: at,
+    delivered_at: isBounced ? null : at + 900,
+    bounced_at: isBounced ? at + 900 : null,
+  })
   insertEvents(insert, { n, at, id, recipient, address, subject, isBounced })
   if (at >= history.attemptsSince) insertAttempt(insert, { n, at, id, recipient, address })
   if (at >= history.contentSince) {
     const isLarge = n % 1000 === 0
     for (let chunk = 0; chunk < (isLarge ? largeChunks : 1); chunk++)
-      insert['content']!([id, chunk, body(n, isLarge ? 256 * 1024 : bodySize)])
+      insert('content', { message_id: id, chunk, bytes: body(n, isLarge ? 256 * 1024 : bodySize) })
   }
-  if (isBounced) {
-    insert['suppression']!([idOf('sup', at, n), 'acc_1', address, 'bounce', '', 0, id, '550 5.1.1 No such user', at])
-  }
-  if (n % 100 === 0) {
-    const report = idOf('rep', at, n)
-    insert['report']!([
-      report, at, 'bounce', 'b@relay.example', '192.0.2.1', 'mx.example', 1, 6_000, report, 'done', 'bounced', 'acc_1', id, `{"to":"${address}"}`,
-    ]) // prettier-ignore
-    if (at >= history.contentSince) insert['reportContent']!([report, 'proved', 6_000, body(n, 6_000)])
-  }
-  if (at > history.to - 86_400_000 && n % 2 === 0) {
-    insert['idempotency']!([
-      'acc_1',
-      'send',
-      `key-${n}`,
-      'f'.repeat(64),
-      200,
-      `{"messageId":"${id}","to":"${address}"}`,
-      id,
-      at + 86_400_000,
-    ])
-  }
+  if (isBounced) insertSuppression(insert, { n, at, id, address })
+  if (n % 100 === 0) insertReport(insert, { n, at, id, address }, at >= history.contentSince)
+  if (at > history.to - 86_400_000 && n % 2 === 0) insertIdempotency(insert, { n, at, id, address })
 }
 
-interface Sent {
+interface Message {
   n: number
   at: number
   id: string
-  recipient: string
   address: string
 }
 
+interface Sent extends Message {
+  recipient: string
+}
+
+function insertSuppression(insert: Insert, { n, at, id, address }: Message): void {
+  insert('suppression', {
+    id: idOf('sup', at, n),
+    account_id: 'acc_1',
+    address,
+    origin: 'bounce',
+    topic: '',
+    sandbox: 0,
+    source_id: id,
+    reason: '550 5.1.1 No such user',
+    created_at: at,
+  })
+}
+
+function insertReport(insert: Insert, { n, at, id, address }: Message, hasContent: boolean): void {
+  const report = idOf('rep', at, n)
+  insert('incoming_report', {
+    id: report,
+    received_at: at,
+    purpose: 'bounce',
+    forward_path: 'b@relay.example',
+    remote_address: '192.0.2.1',
+    ehlo_name: 'mx.example',
+    tls: 1,
+    size: 6_000,
+    content_id: report,
+    state: 'done',
+    result: 'bounced',
+    account_id: 'acc_1',
+    message_id: id,
+    summary: `{"to":"${address}"}`,
+  })
+  if (hasContent) insert('incoming_content', { id: report, box: 'proved', cost: 6_000, bytes: body(n, 6_000) })
+}
+
+function insertIdempotency(insert: Insert, { n, at, id, address }: Message): void {
+  insert('idempotency', {
+    account_id: 'acc_1',
+    operation: 'send',
+    key: `key-${n}`,
+    fingerprint: 'f'.repeat(64),
+    status: 200,
+    response: `{"messageId":"${id}","to":"${address}"}`,
+    message_id: id,
+    expires_at: at + 86_400_000,
+  })
+}
+
 function insertEvents(
-  insert: Record<string, Insert>,
+  insert: Insert,
   { n, at, id, recipient, address, subject, isBounced }: Sent & { subject: string; isBounced: boolean },
 ): void {
   const types = ['email.queued', 'email.sent', isBounced ? 'email.bounced' : 'email.delivered']
   for (const [place, type] of types.entries()) {
     const data = JSON.stringify({ email_id: id, to: address, subject, delivered_at: new Date(at).toISOString() })
     const event = idOf('evt', at, n * 3 + place)
-    insert['event']!([event, 'acc_1', id, recipient, type, 0, at, data])
+    insert('event', { id: event, account_id: 'acc_1', message_id: id, recipient_id: recipient, type, sandbox: 0, created_at: at, data })
     if (type !== 'email.bounced') continue
     const delivery = idOf('whd', at, n)
-    insert['delivery']!([delivery, 'wh_1', event, type, `{"id":"${event}","type":"${type}","data":${data}}`, 'success', 1, at])
-    insert['webhookAttempt']!([idOf('wha', at, n), delivery, 1, at, 12, 200, 'thank you'])
+    insert('webhook_delivery', {
+      id: delivery,
+      webhook_id: 'wh_1',
+      event_id: event,
+      event_type: type,
+      body: `{"id":"${event}","type":"${type}","data":${data}}`,
+      state: 'success',
+      attempts: 1,
+      created_at: at,
+    })
+    insert('webhook_attempt', {
+      id: idOf('wha', at, n),
+      delivery_id: delivery,
+      number: 1,
+      sent_at: at,
+      duration_ms: 12,
+      http_status_code: 200,
+      response: 'thank you',
+    })
   }
 }
 
-function insertAttempt(insert: Record<string, Insert>, { n, at, id, recipient, address }: Sent): void {
+function insertAttempt(insert: Insert, { n, at, id, recipient, address }: Sent): void {
   const lines = [
     '220 mx ESMTP',
     'EHLO mail.example.com',
@@ -193,10 +242,22 @@ function insertAttempt(insert: Record<string, Insert>, { n, at, id, recipient, a
       line,
     ]),
   )
-  insert['attempt']!([
-    idOf('att', at, n), recipient, id, at, 900, 'delivered', `mx.rcpt${n % 500}.example`, '192.0.2.1',
-    '{"version":"TLSv1.3","cipher":"TLS_AES_256_GCM_SHA384","verified":true}', 'a,b', '250 2.0.0 Ok', 250, '2.0.0', transcript,
-  ]) // prettier-ignore
+  insert('attempt', {
+    id: idOf('att', at, n),
+    recipient_id: recipient,
+    message_id: id,
+    started_at: at,
+    duration_ms: 900,
+    outcome: 'delivered',
+    mx_host: `mx.rcpt${n % 500}.example`,
+    address: '192.0.2.1',
+    tls: '{"version":"TLSv1.3","cipher":"TLS_AES_256_GCM_SHA384","verified":true}',
+    selectors: 'a,b',
+    reply: '250 2.0.0 Ok',
+    smtp_code: 250,
+    enhanced_status: '2.0.0',
+    transcript,
+  })
 }
 
 /** Text that names its message everywhere, so that a piece of it is recognised wherever it is left. */

@@ -163,7 +163,7 @@ export const targets: Record<string, Target> = {
   unpack: {
     seeds: async () => packedReports(),
     longest: 64 * 1024,
-    run: (input) => unlessFaulty(() => unpackReport(input).language),
+    run: (input) => unlessFaulty(async () => (await unpackReport(input)).language),
   },
   'report-mail': {
     seeds: async () =>

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts'
 import { SternaError } from '../errors.ts'
 import { clientNetwork } from '../ip-address.ts'
-import { LoginLimit } from './login-limit.ts'
+import { minuteMs, RateLimiter } from '../rate-limiter.ts'
 import type { PasswordHasher } from './password-hash.ts'
 import type { SecondFactors } from './second-factor.ts'
 import { userEmail } from './user-email.ts'
@@ -22,14 +22,20 @@ interface Credentials {
   code?: string | undefined
 }
 
+const allowedAttempts = { limit: 20, windowMs: 15 * minuteMs }
+
 /** Who may come in: the one place where passwords are compared. */
 export class Login {
   readonly #parts: LoginParts
-  readonly #limit: LoginLimit
+  /**
+   * Attempts by client network and by user. Each is counted before its password is compared, so that many at once get no further
+   * than many in a row; one that succeeds is taken back.
+   */
+  readonly #attempts: RateLimiter
 
   constructor(parts: LoginParts) {
     this.#parts = parts
-    this.#limit = new LoginLimit(parts.clock)
+    this.#attempts = new RateLimiter(parts.clock, allowedAttempts)
   }
 
   /**
@@ -47,7 +53,7 @@ export class Login {
     const { isRight, isOutdated } = await this.#unlessBusy(keys, () => passwords.verify(credentials.password, user?.password ?? null))
     if (!user || !isRight) throw new SternaError('invalid_credentials', 'The email address or the password is wrong.')
     await this.#unlessCodeMissing(keys, () => secondFactors.check(user.id, credentials.code))
-    this.#limit.giveBack(keys)
+    this.#attempts.giveBack(...keys)
     const now = users.find(user.id) ?? user
     // It may have been changed while it was compared, and whoever begins a session with `user` finds out.
     if (!isOutdated) return { ...now, password: user.password }
@@ -68,12 +74,12 @@ export class Login {
     this.#take(keys)
     const { isRight } = await this.#unlessBusy(keys, () => passwords.verify(password, user.password))
     if (!isRight) throw new SternaError('invalid_credentials', 'The password is wrong.')
-    this.#limit.giveBack(keys)
+    this.#attempts.giveBack(...keys)
     return user.password
   }
 
   #take(keys: string[]): void {
-    const wait = this.#limit.take(keys)
+    const wait = this.#attempts.take(...keys)
     if (wait === 0) return
     const message = 'There were too many attempts to log in. Wait before the next one.'
     throw new SternaError('rate_limit_exceeded', message, { retryAfter: Math.ceil(wait / 1000) })
@@ -93,7 +99,7 @@ export class Login {
     try {
       return await work()
     } catch (error) {
-      if (error instanceof SternaError && error.code === code) this.#limit.giveBack(keys)
+      if (error instanceof SternaError && error.code === code) this.#attempts.giveBack(...keys)
       throw error
     }
   }

@@ -1,4 +1,4 @@
-import { BoundedMap } from '../bounded-map.ts'
+import { LRUCache } from 'lru-cache'
 import type { HostRest } from './attempt.ts'
 
 /** What we know of a host, or of another part of the way to a destination. Times are performance.now(). */
@@ -32,7 +32,7 @@ const unknown: Readonly<Health> = { failures: 0, answeredAt: -Infinity, downAt: 
  */
 export class HostHealth {
   readonly #random: () => number
-  readonly #known = new BoundedMap<string, Health>(mostRemembered)
+  readonly #known = new LRUCache<string, Health>({ max: mostRemembered })
 
   /** @param random 0 … 1 */
   constructor(random: () => number) {
@@ -52,7 +52,7 @@ export class HostHealth {
   }
 
   noteAnswered(key: string, now: number): void {
-    this.#known.put(key, { ...unknown, answeredAt: now })
+    this.#known.set(key, { ...unknown, answeredAt: now })
   }
 
   /** It is well, and nothing more needs to be remembered. */
@@ -63,7 +63,7 @@ export class HostHealth {
   /** @param startedAt when the connection was begun: connections already under way when the host was found down do not count */
   noteFailed(key: string, reason: string, { startedAt, now }: { startedAt: number; now: number }): void {
     const health = this.#known.get(key) ?? { ...unknown }
-    this.#known.put(key, health)
+    this.#known.set(key, health)
     health.failures++
     const isDown = health.downAt < Infinity
     if (isDown && startedAt < health.downAt) return

@@ -1,4 +1,4 @@
-import { BoundedMap } from '../bounded-map.ts'
+import { LRUCache } from 'lru-cache'
 import { organizationalDomain } from '../sending-domain/sending-domain-name.ts'
 import type { LookUp } from './find-route.ts'
 
@@ -31,7 +31,7 @@ interface Tally {
  * registered domain count once, so nobody's own zone causes a doubt. Times are ms on a steady clock.
  */
 export class ResolverTrust {
-  readonly #found = new BoundedMap<string, true>(mostKnown)
+  readonly #found = new LRUCache<string, true>({ max: mostKnown })
   readonly #known = new RecentDomains()
   readonly #all = new RecentDomains()
   /** Since when hardly any new domain is found; null otherwise. */
@@ -39,9 +39,9 @@ export class ResolverTrust {
 
   note({ name, found, isKnown }: LookUp, at: number): void {
     const domain = organizationalDomain(name)
-    if (isKnown || this.#found.get(domain)) this.#known.note(domain, found, at)
+    if (isKnown || this.#found.has(domain)) this.#known.note(domain, found, at)
     this.#all.note(domain, found, at)
-    if (found) this.#found.put(domain, true)
+    if (found) this.#found.set(domain, true)
     if (!this.#isNewDoubt(at)) this.#newDoubtSince = null
     else this.#newDoubtSince ??= at
   }
@@ -64,10 +64,10 @@ const exceeds = ({ lookedUp, missing }: Tally, limit: { missing: number; share: 
 
 /** Domains with their last look-up, the newest of the window. */
 class RecentDomains {
-  readonly #domains = new BoundedMap<string, { found: boolean; at: number }>(mostRecent)
+  readonly #domains = new LRUCache<string, { found: boolean; at: number }>({ max: mostRecent })
 
   note(domain: string, found: boolean, at: number): void {
-    this.#domains.put(domain, { found, at })
+    this.#domains.set(domain, { found, at })
   }
 
   tally(now: number): Tally {

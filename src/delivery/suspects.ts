@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import type { Log } from '../log.ts'
 import { unconnectedAttempt, type Attempt, type ContentSupply, type DeliveryJob, type Postponed } from './attempt.ts'
 import type { ToThread } from './delivery-messages.ts'
@@ -46,7 +47,7 @@ export class Suspects {
   readonly #startThread: (onCrash: OnCrash) => LoneThread
   readonly #log: Log
   /** Ids of recipients. */
-  readonly #suspects = new Set<string>()
+  readonly #suspects = new LRUCache<string, true>({ max: mostSuspects })
   readonly #waiting: Waiting[] = []
   #thread: LoneThread | null = null
   #inHand = 0
@@ -62,7 +63,7 @@ export class Suspects {
   readonly onCrash: OnCrash = (jobs) => {
     for (const { open, onAttempt, done } of jobs) {
       for (const recipientId of open) {
-        this.#suspect(recipientId)
+        this.#suspects.set(recipientId, true)
         onAttempt({ recipientId, postponed: true })
       }
       done()
@@ -126,16 +127,9 @@ export class Suspects {
     const { outcome } = deferral('internal_error', `4.3.0 this message crashes the delivery thread of this server: ${reason}`)
     for (const recipientId of only.open) {
       only.onAttempt(unconnectedAttempt(recipientId, outcome, Date.now()))
-      this.#suspect(recipientId)
+      this.#suspects.set(recipientId, true)
     }
     only.done()
-  }
-
-  #suspect(recipientId: string): void {
-    this.#suspects.add(recipientId)
-    if (this.#suspects.size <= mostSuspects) return
-    const [oldest] = this.#suspects
-    this.#suspects.delete(oldest as string)
   }
 
   #retire(): void {

@@ -1,4 +1,4 @@
-import { BoundedMap } from '../bounded-map.ts'
+import { LRUCache } from 'lru-cache'
 import { isoTime } from '../iso-time.ts'
 import type { DeliveryJob } from './attempt.ts'
 import type { Verdict } from './outcome.ts'
@@ -38,7 +38,7 @@ const mostHosts = 10_000
  * are by the queue's clock, epoch ms.
  */
 export class TlsTroubles {
-  readonly #notes = new BoundedMap<string, Note>(mostHosts)
+  readonly #notes = new LRUCache<string, Note>({ max: mostHosts })
 
   /** The hosts in their order, with those that work only in plain text last. */
   tries(hosts: RouteHost[], demanded: DeliveryJob['tls'], at: number): Try[] {
@@ -60,7 +60,7 @@ export class TlsTroubles {
     const earlier = this.#noteOf(host, at)
     const isPlain = tlsTrouble === 'impossible' || (earlier !== null && at - earlier.since >= patienceMs)
     const since = earlier && !isPlain ? earlier.since : at
-    this.#notes.put(keyOf(host), { since, reason: outcome.reason, isPlain })
+    this.#notes.set(keyOf(host), { since, reason: outcome.reason, isPlain })
     const because = this.#because(host, at)
     return because === null ? null : { host, policy: 'none', because }
   }

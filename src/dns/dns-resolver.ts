@@ -59,14 +59,58 @@ export function dnsResolver(options: DnsResolverOptions): DnsResolver {
   if (servers.length === 0) servers.push({ address: '127.0.0.1', port: 53 })
   const tryMs = Math.min(options.timeoutMs ?? 2500, lookupMs / (2 * servers.length))
   const sockets = new DnsSockets(options.maxSockets)
-  const note = options.noteLookUp ?? (() => {})
+  const ask =
+    (of: NameServer[]): Ask =>
+    (type, name) =>
+      resolve({ name, type, ask: (question) => askServers(question, { servers: of, tryMs, sockets }) })
   const cache = new DnsCache(options.cacheSize ?? 10_000, options.now ?? (() => performance.now()))
+  const lookUp = cachedLookUp(ask(servers), { cache, isClosed: () => sockets.closed, note: options.noteLookUp ?? (() => {}) })
+  const lookUpText = (type: RecordType) => (name: string) => lookUp(type, name) as Promise<DnsAnswer<string>>
+  return {
+    ...routeResolver(lookUp),
+    txt: lookUpText('TXT'),
+    cname: lookUpText('CNAME'),
+    ns: lookUpText('NS'),
+    ptr: lookUpText('PTR'),
+    eachServer: servers.map((server) => ({ server: server.address, ...routeResolver(uncachedLookUp(ask([server]))) })),
+    close: () => sockets.close(),
+  }
+}
+
+/** Asks for a name in its normal form. `size`: bytes of the messages that the answer was read from. */
+type Ask = (type: RecordType, name: string) => Promise<{ answer: DnsAnswer<unknown>; size: number }>
+type LookUp = (type: RecordType, given: string) => Promise<DnsAnswer<unknown>>
+
+const routeResolver = (lookUp: LookUp): RouteResolver => ({
+  mx: (name) => lookUp('MX', name) as Promise<DnsAnswer<MxRecord>>,
+  a: (name) => lookUp('A', name) as Promise<DnsAnswer<string>>,
+  aaaa: (name) => lookUp('AAAA', name) as Promise<DnsAnswer<string>>,
+})
+
+const uncachedLookUp =
+  (ask: Ask): LookUp =>
+  async (type, given) => {
+    const name = normalName(given)
+    return name === null ? noName : (await ask(type, name)).answer
+  }
+
+interface CachedLookUpParts {
+  cache: DnsCache
+  /** An answer that comes after that is not kept. */
+  isClosed(): boolean
+  note: NonNullable<DnsResolverOptions['noteLookUp']>
+}
+
+/** Answers from the cache. What several ask for at the same time is asked once. */
+function cachedLookUp(ask: Ask, { cache, isClosed, note }: CachedLookUpParts): LookUp {
   const underWay = new Map<string, Promise<DnsAnswer<unknown>>>()
-
-  const ask = (type: RecordType, name: string, of: NameServer[]) =>
-    resolve({ name, type, ask: (question) => askServers(question, { servers: of, tryMs, sockets }) })
-
-  const lookUp = async (type: RecordType, given: string): Promise<DnsAnswer<unknown>> => {
+  const askOnce = async (key: string, type: RecordType, name: string): Promise<DnsAnswer<unknown>> => {
+    const { answer, size } = await ask(type, name)
+    if (!isClosed()) cache.keep(key, answer, size)
+    note(answer.status)
+    return answer
+  }
+  return async (type, given) => {
     const name = normalName(given)
     if (name === null) return noName
     const key = `${type} ${name}`
@@ -75,45 +119,14 @@ export function dnsResolver(options: DnsResolverOptions): DnsResolver {
       note('cached')
       return cached
     }
-    let asking = underWay.get(key)
-    if (!asking) {
-      asking = ask(type, name, servers)
-        .then(({ answer, size }) => {
-          if (!sockets.closed) cache.keep(key, answer, size)
-          note(answer.status)
-          return answer
-        })
-        .finally(() => underWay.delete(key))
-      underWay.set(key, asking)
-    }
+    const asking = underWay.get(key) ?? askOnce(key, type, name).finally(() => underWay.delete(key))
+    underWay.set(key, asking)
     const answer = await asking
     return { ...answer, records: answer.records.slice() }
   }
-
-  const lookUpAt = async (server: NameServer, type: RecordType, given: string): Promise<DnsAnswer<unknown>> => {
-    const name = normalName(given)
-    return name === null ? noName : (await ask(type, name, [server])).answer
-  }
-
-  return {
-    mx: (name) => lookUp('MX', name) as Promise<DnsAnswer<MxRecord>>,
-    a: (name) => lookUp('A', name) as Promise<DnsAnswer<string>>,
-    aaaa: (name) => lookUp('AAAA', name) as Promise<DnsAnswer<string>>,
-    txt: (name) => lookUp('TXT', name) as Promise<DnsAnswer<string>>,
-    cname: (name) => lookUp('CNAME', name) as Promise<DnsAnswer<string>>,
-    ns: (name) => lookUp('NS', name) as Promise<DnsAnswer<string>>,
-    ptr: (name) => lookUp('PTR', name) as Promise<DnsAnswer<string>>,
-    eachServer: servers.map((server) => ({
-      server: server.address,
-      mx: (name) => lookUpAt(server, 'MX', name) as Promise<DnsAnswer<MxRecord>>,
-      a: (name) => lookUpAt(server, 'A', name) as Promise<DnsAnswer<string>>,
-      aaaa: (name) => lookUpAt(server, 'AAAA', name) as Promise<DnsAnswer<string>>,
-    })),
-    close: () => sockets.close(),
-  }
 }
 
-/** Of what cannot be a name nobody is asked. */
+/** Nobody is asked for what cannot be a name. */
 const noName: DnsAnswer<never> = { status: 'nxdomain', records: [], ttl: 0, secure: false }
 
 interface Question {

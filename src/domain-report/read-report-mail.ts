@@ -29,7 +29,7 @@ export async function readReportMail(mail: Buffer): Promise<ReportMail> {
   let room = largestReport
   for (const { content } of attached.slice(0, mostAttachments)) {
     try {
-      const { language, text, size } = unpackReport(content, room)
+      const { language, text, size } = await unpackReport(content, room)
       room -= size
       found.reports.push(...(language === 'xml' ? [parseDmarcReport(text)] : parseTlsReport(text)))
     } catch (error) {

@@ -32,9 +32,9 @@ export const maybeReport = (bytes: Buffer): boolean => shapeOf(bytes) !== null
  * @param limit bytes
  * @throws ReportFault for anything else, and for what unpacks to more than any report
  */
-export function unpackReport(bytes: Buffer, limit = largestReport): ReportText & { size: number } {
+export async function unpackReport(bytes: Buffer, limit = largestReport): Promise<ReportText & { size: number }> {
   const shape = shapeOf(bytes)
-  const report = shape === 'gzip' ? gunzip(bytes, limit) : shape === 'zip' ? onlyZipEntry(bytes, limit) : bytes
+  const report = shape === 'gzip' ? gunzip(bytes, limit) : shape === 'zip' ? await onlyZipEntry(bytes, limit) : bytes
   if (report.length > limit) throw new ReportFault(`The report has more than ${limit} bytes.`)
   if (report.length > smallSize && report.length > bytes.length * largestRatio) {
     throw new ReportFault(`The report unpacks to more than ${largestRatio} times its size.`)

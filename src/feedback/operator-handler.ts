@@ -5,7 +5,7 @@ import { isoTime } from '../iso-time.ts'
 import type { Log } from '../log.ts'
 import { textPart, wholePart, type MimePart } from '../message/compose-parts.ts'
 import { encodeTransfer, hasShortLines } from '../message/transfer-encoding.ts'
-import { MessageRate } from '../smtp-server/message-rate.ts'
+import { minuteMs, RateLimiter } from '../rate-limiter.ts'
 import { UniqueError } from '../store/database.ts'
 import type { SystemMail, SystemMailer } from '../submission/system-mail.ts'
 import type { IncomingReport } from './incoming-reports.ts'
@@ -24,7 +24,7 @@ interface OperatorHandlerSettings {
   operatorEmail: string | null
 }
 
-const hourMs = 3_600_000
+const hourMs = 60 * minuteMs
 /**
  * Messages that are handed on within an hour, and of these, those that programs sent (what goes round in circles is one of them),
  * and those of one network, so that nobody alone keeps the mail of all others from the operator.
@@ -39,10 +39,10 @@ export function operatorHandler(
   { clock, log, systemMail }: OperatorHandlerParts,
   { hostname, operatorEmail }: OperatorHandlerSettings,
 ): ReportHandler {
-  const rateOf = (limit: number): MessageRate => new MessageRate(clock, limit, hourMs)
+  const rateOf = (limit: number): RateLimiter => new RateLimiter(clock, { limit, windowMs: hourMs })
   const rate = { all: rateOf(perHour.all), automatic: rateOf(perHour.automatic), ofNetwork: rateOf(perHour.ofNetwork) }
   const mayForward = (isAutomatic: boolean, network: string): boolean =>
-    rate.ofNetwork.take(network) && (!isAutomatic || rate.automatic.take('all')) && rate.all.take('all')
+    rate.ofNetwork.take(network) === 0 && (!isAutomatic || rate.automatic.take('all') === 0) && rate.all.take('all') === 0
   return async (report, content) => {
     const heading = readHeading(content, hostname)
     const summary = { from: heading.from, subject: heading.subject }

@@ -1,4 +1,4 @@
-import { BoundedMap } from '../bounded-map.ts'
+import { LRUCache } from 'lru-cache'
 import type { Clock } from '../clock.ts'
 
 /**
@@ -29,7 +29,7 @@ export class ReportBudget {
   readonly #clock: Clock
   readonly #limit: number
   #kept: Record<ReportBox, number> = { proved: 0, open: 0, operator: 0 }
-  readonly #bySource = new BoundedMap<string, SourceShare>(maxSources)
+  readonly #bySource = new LRUCache<string, SourceShare>({ max: maxSources })
 
   /** `limit`: of each box, bytes */
   constructor(clock: Clock, limit: number) {
@@ -47,7 +47,7 @@ export class ReportBudget {
     if (source === null) return true
     const today = this.#todayOf(source)
     today.cost += cost
-    this.#bySource.put(source, today)
+    this.#bySource.set(source, today)
     return true
   }
 

@@ -1,5 +1,5 @@
 import { clientNetwork } from '../ip-address.ts'
-import { MessageRate } from '../smtp-server/message-rate.ts'
+import { minuteMs, RateLimiter } from '../rate-limiter.ts'
 import { openSmtpPorts, type SmtpServer } from '../smtp-server/open-smtp-ports.ts'
 import { replyOf } from '../smtp-server/smtp-refusal.ts'
 import type { SmtpHandlers } from '../smtp-server/smtp-session.ts'
@@ -60,14 +60,14 @@ export async function startReturnPathServer(parts: ReturnPathParts, options: Ret
 
 function handlersFor(parts: ReturnPathParts, { hostname, messagesPerMinute }: ReturnPathOptions): SmtpHandlers<'anyone'> {
   const { clock, isOurs, tokenKey } = parts
-  const rate = messagesPerMinute > 0 ? new MessageRate(clock, messagesPerMinute) : null
+  const rate = new RateLimiter(clock, { limit: messagesPerMinute, windowMs: minuteMs })
   const memory = new ReportMemory(maxArriving)
   const recipientOf: ReceiveReportParts['recipientOf'] = ({ forwardPath }) =>
     returnPathRecipient(forwardPath, { isOurs, tokenKey, now: clock.now() })
   return {
     access: { anyone: 'anyone' },
     mayBegin(_, client) {
-      if (!rate || rate.take(clientNetwork(client.address))) return null
+      if (rate.take(clientNetwork(client.address)) === 0) return null
       parts.metrics.rateLimits.return_path_messages.add()
       return tooFast
     },

@@ -1,41 +1,58 @@
 import { SternaError } from '../errors.ts'
-import type { Counter, Metrics } from '../metrics/metrics.ts'
+import { clientNetwork } from '../ip-address.ts'
+import type { Metrics } from '../metrics/metrics.ts'
+import { minuteMs, type RateLimiter } from '../rate-limiter.ts'
 import type { ApiContext, ApiState } from './api-state.ts'
-import type { RateLimitFailures } from './rate-limit-failures.ts'
-import { limitRate } from './rate-limit-fields.ts'
-import type { RateLimit } from './rate-limit.ts'
+import type { RateLimit, RateVerdict } from './rate-limit.ts'
 
 export interface AdmissionParts {
   rateLimit: Pick<RateLimit, 'take'>
-  rateLimitFailures: Pick<RateLimitFailures, 'note'>
+  /** By client network, so that guessing gets slow and the log stays readable. */
+  failedAuthentications: Pick<RateLimiter, 'take'>
   metrics: Metrics
 }
 
 const failures = new Set(['missing_api_key', 'invalid_api_key', 'expired_api_key', 'invalid_session'])
 
 /**
- * Lets a request in whose holder `authenticate` finds, and counts it: against the account's limit, or where there is no
- * valid key against that of the client's address.
+ * Lets a request in whose holder `authenticate` finds, and counts it against the account's limit. A request without a valid
+ * key counts against its client's network. That network is never barred: many programs may share an address, and one of them
+ * with a wrong key must not shut the others out.
  * @throws SternaError `rate_limit_exceeded`, and what `authenticate` throws
  */
 export function admit(ctx: ApiContext, parts: AdmissionParts, authenticate: () => ApiState['submitter']): void {
-  const { rateLimits } = parts.metrics
   try {
     ctx.state.submitter = authenticate()
   } catch (error) {
-    if (error instanceof SternaError && failures.has(error.code)) {
-      counted(rateLimits.failed_authentications, () => parts.rateLimitFailures.note(ctx.state.clientAddress))
-    }
+    if (error instanceof SternaError && failures.has(error.code)) limitFailures(ctx, parts)
     throw error
   }
-  counted(rateLimits.account_requests, () => limitRate(ctx, ctx.state.submitter.accountId, parts.rateLimit))
+  limitRequests(ctx, parts)
 }
 
-function counted(refusals: Counter, limit: () => void): void {
-  try {
-    limit()
-  } catch (error) {
-    refusals.add()
-    throw error
-  }
+function limitFailures(ctx: ApiContext, { failedAuthentications, metrics }: AdmissionParts): void {
+  const waitMs = failedAuthentications.take(clientNetwork(ctx.state.clientAddress))
+  if (waitMs === 0) return
+  metrics.rateLimits.failed_authentications.add()
+  const message = 'Too many requests from your address had no valid API key. A valid one is taken at once.'
+  throw new SternaError('rate_limit_exceeded', message, { retryAfter: waitMs / 1000 })
 }
+
+function limitRequests(ctx: ApiContext, { rateLimit, metrics }: AdmissionParts): void {
+  const verdict = rateLimit.take(ctx.state.submitter.accountId)
+  for (const [name, value] of fieldsOf(verdict)) ctx.res.setHeader(name, value)
+  if (verdict.accepted) return
+  metrics.rateLimits.account_requests.add()
+  const { limit, resetSeconds } = verdict
+  const message = `Your account may make ${limit} requests a minute. Try again in ${resetSeconds} s.`
+  throw new SternaError('rate_limit_exceeded', message, { retryAfter: resetSeconds })
+}
+
+/** The three fields that many clients know (draft-ietf-httpapi-ratelimit-headers-06), and the two structured ones of later drafts. */
+const fieldsOf = ({ plan, limit, remaining, resetSeconds }: RateVerdict): [string, string][] => [
+  ['RateLimit-Limit', String(limit)],
+  ['RateLimit-Remaining', String(remaining)],
+  ['RateLimit-Reset', String(resetSeconds)],
+  ['RateLimit-Policy', `"${plan}";q=${limit};w=${minuteMs / 1000}`],
+  ['RateLimit', `"${plan}";r=${remaining};t=${resetSeconds}`],
+]

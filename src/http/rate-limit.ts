@@ -1,9 +1,10 @@
 import type { Accounts } from '../account/accounts.ts'
 import type { Clock } from '../clock.ts'
 import type { Log } from '../log.ts'
+import { minuteMs } from '../rate-limiter.ts'
+import { SlidingWindow } from '../sliding-window.ts'
 import { StorageFullError, type Database, type Statement } from '../store/database.ts'
 import { deleteWindow, everyWindow, saveWindow, timesOf, type WindowRow } from './rate-limit-store.ts'
-import { RateLimitWindow } from './rate-limit-window.ts'
 
 interface RateLimitParts {
   db: Database
@@ -30,7 +31,7 @@ export interface RateVerdict {
 }
 
 interface AccountWindow {
-  window: RateLimitWindow
+  window: SlidingWindow
   /** False where what is on disk is the same. */
   changed: boolean
 }
@@ -61,7 +62,7 @@ export class RateLimit {
     const now = clock.steady()
     const offset = clock.now() - now
     for (const row of await db.read<WindowRow>(everyWindow)) {
-      const window = new RateLimitWindow()
+      const window = new SlidingWindow(minuteMs)
       // Where the time of day was set back meanwhile, what seems to lie ahead was made just now.
       for (const at of timesOf(row)) window.take(Math.min(at - offset, now), Infinity)
       this.#byAccount.set(row.account_id, { window, changed: false })
@@ -133,7 +134,7 @@ export class RateLimit {
   }
 
   #add(accountId: string): AccountWindow {
-    const entry = { window: new RateLimitWindow(), changed: false }
+    const entry = { window: new SlidingWindow(minuteMs), changed: false }
     this.#byAccount.set(accountId, entry)
     return entry
   }

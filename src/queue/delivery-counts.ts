@@ -1,4 +1,4 @@
-import { BoundedMap } from '../bounded-map.ts'
+import { LRUCache } from 'lru-cache'
 import type { Attempt } from '../delivery/attempt.ts'
 import { mxProviderOf } from '../delivery/mx-provider.ts'
 import { simulatorDomain } from '../delivery/simulator.ts'
@@ -14,7 +14,7 @@ const mostRemembered = 2_000
 /** Counts what the attempts came to. Nothing here makes a text: a message costs some additions. */
 export class DeliveryCounts {
   readonly #metrics: Metrics
-  readonly #providers = new BoundedMap<string, Provider>(mostRemembered)
+  readonly #providers = new LRUCache<string, Provider>({ max: mostRemembered })
 
   constructor(metrics: Metrics) {
     this.#metrics = metrics
@@ -43,7 +43,7 @@ export class DeliveryCounts {
     if (!provider) {
       const known = mxHost === simulatorDomain ? 'simulator' : mxProviderOf(mxHost)
       provider = known in this.#metrics.deliveryDelay ? (known as Provider) : 'other'
-      this.#providers.put(mxHost, provider)
+      this.#providers.set(mxHost, provider)
     }
     return provider
   }

@@ -1,4 +1,4 @@
-import { BoundedMap } from '../bounded-map.ts'
+import { LRUCache } from 'lru-cache'
 import { fairShare } from '../fair-share.ts'
 import { DueHeap } from './due-heap.ts'
 import { Resting, type RestingHost } from './resting.ts'
@@ -48,7 +48,7 @@ export class DestinationDirectory {
   /** Of those that have answered, and do not hang. */
   readonly #proven: Room
   readonly #others: Room
-  readonly #answered = new BoundedMap<string, true>(mostRemembered)
+  readonly #answered = new LRUCache<string, true>({ max: mostRemembered })
   /** Proven destinations with recipients in hand, and when one of those last moved; the longest idle first. */
   readonly #moving = new Map<Destination, number>()
   readonly #resting = new Resting()
@@ -87,7 +87,7 @@ export class DestinationDirectory {
     if (dueAt >= destination.dueAt) return
     destination.dueAt = dueAt
     if (this.#resting.has(name)) this.#resting.noteWaiting(name, dueAt)
-    else if (!this.#full.has(destination)) destination.room.heap.push(name, dueAt)
+    else if (!this.#full.has(destination)) destination.room.heap.push({ key: name, dueAt })
   }
 
   /**
@@ -137,7 +137,7 @@ export class DestinationDirectory {
     destination.inHand -= recipients
     destination.room.inHand -= recipients
     if (this.#moving.delete(destination) && destination.inHand > 0) this.#moving.set(destination, now)
-    if (this.#full.delete(destination) && !this.#resting.has(name)) destination.room.heap.push(name, destination.dueAt)
+    if (this.#full.delete(destination) && !this.#resting.has(name)) destination.room.heap.push({ key: name, dueAt: destination.dueAt })
     if (destination.inHand > 0 || destination.dueAt < Infinity) return
     this.#resting.forget(name)
     this.#destinations.delete(name)
@@ -145,7 +145,7 @@ export class DestinationDirectory {
 
   /** An attempt has ended. `isAnswered`: a host of the destination has said something to it. */
   noteAttempt(name: string, isAnswered: boolean, now: number): void {
-    if (isAnswered) this.#answered.put(name, true)
+    if (isAnswered) this.#answered.set(name, true)
     else this.#answered.delete(name)
     const destination = this.#destinations.get(name)
     const room = isAnswered ? this.#proven : this.#others
@@ -159,7 +159,7 @@ export class DestinationDirectory {
     if (!this.#resting.has(name)) return
     for (const each of this.#resting.wake(name)) {
       const woken = this.#destinations.get(each)
-      if (woken && woken.dueAt < Infinity && !this.#full.has(woken)) woken.room.heap.push(each, woken.dueAt)
+      if (woken && woken.dueAt < Infinity && !this.#full.has(woken)) woken.room.heap.push({ key: each, dueAt: woken.dueAt })
     }
   }
 
@@ -208,7 +208,7 @@ export class DestinationDirectory {
     destination.room = to
     this.#moving.delete(destination)
     const isOnHeap = destination.dueAt < Infinity && !this.#full.has(destination) && !this.#resting.has(destination.name)
-    if (isOnHeap) to.heap.push(destination.name, destination.dueAt)
+    if (isOnHeap) to.heap.push({ key: destination.name, dueAt: destination.dueAt })
   }
 
   /** Takes entries off the top of a heap that stand for no time any more. */
@@ -217,7 +217,7 @@ export class DestinationDirectory {
       const destination = this.#destinations.get(key)
       return destination?.dueAt !== dueAt || destination.room.heap !== heap || this.#resting.has(key)
     }
-    for (let first = heap.first; first && isOutdated(first); first = heap.first) heap.pop()
+    for (let first = heap.peek(); first && isOutdated(first); first = heap.peek()) heap.pop()
   }
 
   /**
@@ -229,7 +229,7 @@ export class DestinationDirectory {
   }
 
   #roomOf(name: string): Room {
-    return this.#answered.get(name) ? this.#proven : this.#others
+    return this.#answered.has(name) ? this.#proven : this.#others
   }
 
   #destination(name: string): Destination {

@@ -48,7 +48,7 @@ export class Resting {
 
   /** When the first probe may be made, epoch ms; infinite where none is to come. */
   get firstProbeAt(): number {
-    for (let first = this.#heap.first; first; first = this.#heap.first) {
+    for (let first = this.#heap.peek(); first; first = this.#heap.peek()) {
       if (this.#groups.get(first.key)?.dueAt === first.dueAt) return first.dueAt
       this.#heap.pop()
     }
@@ -132,7 +132,7 @@ export class Resting {
 
   #wait(group: RestingGroup, at: number): void {
     group.dueAt = at
-    this.#heap.push(group.key, at)
+    this.#heap.push({ key: group.key, dueAt: at })
   }
 }
 

@@ -1,7 +1,7 @@
 import type { ApiKeys, AuthenticatedKey } from '../account/api-keys.ts'
 import type { RefusedLogins } from '../account/refused-logins.ts'
 import type { Metrics } from '../metrics/metrics.ts'
-import { MessageRate } from '../smtp-server/message-rate.ts'
+import { minuteMs, RateLimiter } from '../rate-limiter.ts'
 import { openSmtpPorts, type SmtpServer } from '../smtp-server/open-smtp-ports.ts'
 import { refusalFor, replyOf } from '../smtp-server/smtp-refusal.ts'
 import type { SmtpHandlers } from '../smtp-server/smtp-session.ts'
@@ -67,7 +67,7 @@ export async function startSubmissionServer(parts: SubmissionServerParts, option
 function handlersFor(parts: SubmissionServerParts, options: SubmissionServerOptions): SmtpHandlers<AuthenticatedKey> {
   const { apiKeys, clock, refusedLogins, space, metrics } = parts
   const failedLogins = new FailedLogins(clock)
-  const rate = options.messagesPerMinute > 0 ? new MessageRate(clock, options.messagesPerMinute) : null
+  const rate = new RateLimiter(clock, { limit: options.messagesPerMinute, windowMs: minuteMs })
   const mayStillSend = (key: AuthenticatedKey): Reply | null => {
     const now = apiKeys.current(key)
     return 'refused' in now ? badKey : sendingRefusal(now)
@@ -92,7 +92,7 @@ function handlersFor(parts: SubmissionServerParts, options: SubmissionServerOpti
       if (refusal) return refusal
       // RFC 1870 6.1: what finds no room need not be sent.
       if (!space.has(size ?? 0)) return noRoom
-      if (!rate || rate.take(key.accountId)) return null
+      if (rate.take(key.accountId) === 0) return null
       metrics.rateLimits.smtp_messages.add()
       return tooFast
     },

@@ -13,6 +13,8 @@ interface Collected extends JsonEntry {
 
 /** An entry has a few hundred characters; longer ones are something else. */
 const longestEntry = 65_536
+/** Brackets within brackets: no service nests as deep, and each one that is open takes memory. */
+const mostOpen = 1_000
 
 /** characters, as their codes */
 const [quote, backslash, newline] = [0x22, 0x5c, 0x0a]
@@ -53,7 +55,7 @@ export class JsonEntries {
         if (this.#open.length === 1 && this.#open[0] === openBracket) start = this.#begin(i)
       } else if (code === openBrace || code === openBracket) {
         if (code === openBrace && this.#isPlaceOfEntry()) start = this.#begin(i)
-        this.#open.push(code)
+        if (this.#open.push(code) > mostOpen) throw new Error(`the brackets in line ${this.#line} are nested too deep`)
       } else if (code === closeBrace || code === closeBracket) {
         if (this.#open.pop() !== (code === closeBrace ? openBrace : openBracket))
           throw new Error(`the brackets do not match in line ${this.#line}`)

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import { SternaError } from '../errors.ts'
 import type { Database } from '../store/database.ts'
 import { parseContent, type ParsedContent, type TemplateContent } from './template-content.ts'
@@ -12,8 +13,6 @@ export interface LiveTemplate extends TemplateContent {
 interface Cached {
   template: LiveTemplate
   parsed: ParsedContent
-  /** characters */
-  size: number
 }
 
 /** characters of templates kept in memory; parsed they take several times as much */
@@ -22,10 +21,9 @@ const room = 16 * 1024 * 1024
 /** Published templates for sending; those in use come from memory. */
 export class LiveTemplates {
   readonly #db: Pick<Database, 'read'>
-  /** By account and id or alias, least recently used first. */
-  readonly #cached = new Map<string, Cached>()
-  #size = 0
-  /** Counts invalidations: what is being read during one may be outdated. */
+  /** By account and id or alias. */
+  readonly #cached = new LRUCache<string, Cached>({ maxSize: room, sizeCalculation: sizeOf })
+  /** Counts what was forgotten: what is being read meanwhile may be of yesterday. */
   #forgotten = 0
 
   constructor(db: Pick<Database, 'read'>) {
@@ -36,43 +34,26 @@ export class LiveTemplates {
   async get(accountId: string, idOrAlias: string): Promise<{ template: LiveTemplate; parsed: ParsedContent }> {
     const key = `${accountId} ${idOrAlias}`
     const cached = this.#cached.get(key)
-    if (cached) {
-      this.#cached.delete(key)
-      this.#cached.set(key, cached)
-      return cached
-    }
+    if (cached) return cached
     const forgotten = this.#forgotten
     const [row] = await this.#db.read<LiveRow>(findLive, { accountId, idOrAlias })
     const template = liveTemplate(row)
-    const found = { template, parsed: parseContent(template), size: template.html.length + (template.text?.length ?? 0) + overhead }
-    if (forgotten === this.#forgotten) this.#keep(key, found)
+    const found = { template, parsed: parseContent(template) }
+    if (forgotten === this.#forgotten) this.#cached.set(key, found)
     return found
   }
 
   /** Call it when a template has changed. */
   forget(id: string): void {
     this.#forgotten++
-    for (const [key, { template }] of this.#cached) if (template.id === id) this.#drop(key)
-  }
-
-  #keep(key: string, cached: Cached): void {
-    this.#drop(key)
-    this.#cached.set(key, cached)
-    this.#size += cached.size
-    for (const oldest of this.#cached.keys()) {
-      if (this.#size <= room) break
-      this.#drop(oldest)
-    }
-  }
-
-  #drop(key: string): void {
-    this.#size -= this.#cached.get(key)?.size ?? 0
-    this.#cached.delete(key)
+    for (const [key, { template }] of Array.from(this.#cached.entries())) if (template.id === id) this.#cached.delete(key)
   }
 }
 
 /** characters; that many small ones are held at most, too */
 const overhead = 4 * 1024
+
+const sizeOf = ({ template }: Cached): number => template.html.length + (template.text?.length ?? 0) + overhead
 
 function liveTemplate(row: LiveRow | undefined): LiveTemplate {
   if (!row) throw refusal('template_not_found', 'There is no template with this id or alias.')

@@ -6,7 +6,8 @@ import { parseDmarcReport } from '../../src/domain-report/parse-dmarc-report.ts'
 import { unpackReport } from '../../src/domain-report/unpack-report.ts'
 import { composeDmarcReport } from '../support/compose-report.ts'
 
-const fixture = (name: string) => parseDmarcReport(unpackReport(readFileSync(join(import.meta.dirname, '../fixtures/dmarc', name))).text)
+const fixture = async (name: string) =>
+  parseDmarcReport((await unpackReport(readFileSync(join(import.meta.dirname, '../fixtures/dmarc', name)))).text)
 
 const own = {
   sourceIp: '192.0.2.25',
@@ -22,8 +23,8 @@ const own = {
 }
 
 describe('the reports of receivers', () => {
-  test('by the book', () => {
-    expect(fixture('plain.xml')).toEqual({
+  test('by the book', async () => {
+    expect(await fixture('plain.xml')).toEqual({
       kind: 'dmarc',
       reporter: 'bigmail.example',
       contact: 'noreply-dmarc-support@bigmail.example',
@@ -51,8 +52,8 @@ describe('the reports of receivers', () => {
     })
   })
 
-  test('without a version, with several results and reasons, and rows that repeat', () => {
-    const report = fixture('several-results.xml')
+  test('without a version, with several results and reasons, and rows that repeat', async () => {
+    const report = await fixture('several-results.xml')
     expect(report).toMatchObject({ reporter: 'Cable & Co.', domain: 'sender.example', policy: 'quarantine', messages: 5, aligned: 2 })
     expect(report.rows).toEqual([
       {
@@ -71,8 +72,8 @@ describe('the reports of receivers', () => {
     ])
   })
 
-  test('on one line, with name spaces for nothing', () => {
-    expect(fixture('schema-instance.xml')).toMatchObject({
+  test('on one line, with name spaces for nothing', async () => {
+    expect(await fixture('schema-instance.xml')).toMatchObject({
       reporter: 'Enterprise Inboxes',
       messages: 7,
       aligned: 7,
@@ -80,8 +81,8 @@ describe('the reports of receivers', () => {
     })
   })
 
-  test('by RFC 9990, with elements that nobody knows', () => {
-    const report = fixture('rfc9990.xml')
+  test('by RFC 9990, with elements that nobody knows', async () => {
+    const report = await fixture('rfc9990.xml')
     expect(report).toMatchObject({ policy: 'reject', messages: 128, aligned: 123 })
     expect(report.rows.map(({ disposition, headerFrom }) => [disposition, headerFrom])).toEqual([
       ['none', 'sender.example'],
@@ -89,8 +90,8 @@ describe('the reports of receivers', () => {
     ])
   })
 
-  test('by a draft of long ago, in another charset', () => {
-    expect(fixture('old-draft.xml')).toMatchObject({
+  test('by a draft of long ago, in another charset', async () => {
+    expect(await fixture('old-draft.xml')).toMatchObject({
       reporter: 'Почта',
       endAt: Date.UTC(2026, 10, 21),
       policy: 'none',

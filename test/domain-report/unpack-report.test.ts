@@ -13,21 +13,21 @@ test.each<[string, Uint8Array]>([
   ['in gzip', gzipSync(xml)],
   ['in a zip archive', zipOf({ 'receiver.example!sender.example!1!2.xml': xml })],
   ['in UTF-16', Buffer.from(`\ufeff${xml}`, 'utf16le')],
-])('a report %s', (_, bytes) => {
-  const { language, text } = unpackReport(Buffer.from(bytes))
+])('a report %s', async (_, bytes) => {
+  const { language, text } = await unpackReport(Buffer.from(bytes))
   expect(language).toBe('xml')
   expect(text.trim()).toBe(xml)
 })
 
-test('a charset that is declared, and one that does not exist', () => {
+test('a charset that is declared, and one that does not exist', async () => {
   const latin = '<?xml version="1.0" encoding="ISO-8859-1"?><feedback>Grüße</feedback>'
-  expect(unpackReport(Buffer.from(latin, 'latin1')).text).toBe(latin)
+  expect((await unpackReport(Buffer.from(latin, 'latin1'))).text).toBe(latin)
   const odd = latin.replace('ISO-8859-1', 'x-none')
-  expect(unpackReport(Buffer.from(odd)).text).toBe(odd)
+  expect((await unpackReport(Buffer.from(odd))).text).toBe(odd)
 })
 
-test('JSON', () => {
-  expect(unpackReport(gzipSync('  {"a":1}'))).toEqual({ language: 'json', text: '  {"a":1}', size: 9 })
+test('JSON', async () => {
+  expect(await unpackReport(gzipSync('  {"a":1}'))).toEqual({ language: 'json', text: '  {"a":1}', size: 9 })
 })
 
 const megabytes = (count: number): Buffer => Buffer.alloc(count * 1024 * 1024, ' ')
@@ -58,7 +58,7 @@ describe('refused with a reason', () => {
     ['gzip in gzip', gzipSync(gzipSync(xml)), /neither XML nor JSON/],
     ['gzip in zip', zipOf({ 'a.xml.gz': gzipSync(xml) }), /neither XML nor JSON/],
     ['zip in zip', zipOf({ 'a.zip': zipOf({ 'a.xml': xml }) }), /neither XML nor JSON/],
-    ['a bomb in zip', bombInZip(), /unpacks to more than 10485760 bytes/],
+    ['a bomb in zip', bombInZip(), /broken \(too many bytes/],
     [
       'an honest bomb in zip',
       zipOf({ 'a.xml': Buffer.concat([Buffer.from('<a>'), megabytes(11)]) }),
@@ -67,17 +67,17 @@ describe('refused with a reason', () => {
     ['two files', zipOf({ 'a.xml': xml, 'b.xml': xml }), /has 2 entries/],
     ['thousands of files', zipOf(Object.fromEntries(Array.from({ length: 5000 }, (_, i) => [`${i}.xml`, '']))), /has 5000 entries/],
     ['an encrypted file', changedZip(8, 1, 2), /encrypted/],
-    ['another method', changedZip(10, 14, 2), /method \(14\)/],
-    ['ZIP64', changedZip(20, 0xffffffff, 4), /ZIP64/],
+    ['another method', changedZip(10, 14, 2), /broken \(unsupported compression method: 14/],
+    ['a size that only ZIP64 could tell', changedZip(20, 0xffffffff, 4), /broken/],
     ['a wrong checksum', changedZip(16, 1, 4), /checksum/],
     ['a place outside of the archive', changedZip(42, 0x7fffffff, 4), /broken/],
     ['a size beyond the archive', changedZip(20, 0x7fffffff, 4), /broken/],
-    ['half an archive', zipOf({ 'a.xml': xml }).subarray(0, 60), /not whole/],
-  ])('%s', (_, bytes, fault) => {
-    expect(() => unpackReport(bytes)).toThrow(fault)
+    ['half an archive', zipOf({ 'a.xml': xml }).subarray(0, 60), /broken.*truncated/],
+  ])('%s', async (_, bytes, fault) => {
+    await expect(unpackReport(bytes)).rejects.toThrow(fault)
   })
 
-  test('whatever is changed in an archive', () => {
+  test('whatever is changed in an archive', async () => {
     const archive = zipOf({ 'a.xml': xml })
     // Its first bytes make it an archive.
     const change = fc.record({
@@ -85,13 +85,13 @@ describe('refused with a reason', () => {
       value: fc.nat({ max: 255 }),
       end: fc.nat({ max: archive.length }),
     })
-    fc.assert(
-      fc.property(fc.array(change, { minLength: 1, maxLength: 4 }), (changes) => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 4 }), async (changes) => {
         const bytes = Buffer.from(archive)
         for (const { at, value } of changes) bytes[at] = value
         const cut = bytes.subarray(0, changes.length % 2 === 0 ? changes[0]!.end : bytes.length)
         try {
-          expect(unpackReport(cut).text).toBe(xml)
+          expect((await unpackReport(cut)).text).toBe(xml)
         } catch (error) {
           // What is in the archive is right by its checksum, or it is refused.
           expect((error as Error).name).toBe('ReportFault')
@@ -130,7 +130,7 @@ describe('hostile XML', () => {
   })
 })
 
-test('an archive that another program made has a comment and a stored file', () => {
+test('an archive that another program made has a comment and a stored file', async () => {
   const content = Buffer.from(xml)
   const archive = zipOf({ 'a.xml': content })
   // Stored: the deflated bytes are replaced by the content, and the places behind them move.
@@ -144,5 +144,5 @@ test('an archive that another program made has a comment and a stored file', () 
   const end = Buffer.from(archive.subarray(-22))
   end.writeUInt32LE(file.length, 16)
   end.writeUInt16LE(5, 20)
-  expect(unpackReport(Buffer.concat([file, directory, end, Buffer.from('hello')])).text).toBe(xml)
+  expect((await unpackReport(Buffer.concat([file, directory, end, Buffer.from('hello')]))).text).toBe(xml)
 })

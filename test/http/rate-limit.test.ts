@@ -3,10 +3,10 @@ import { expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { Accounts } from '../../src/account/accounts.ts'
 import { operation } from '../../src/http/operation.ts'
-import { RateLimitFailures } from '../../src/http/rate-limit-failures.ts'
 import { saveWindow, timesOf } from '../../src/http/rate-limit-store.ts'
 import { RateLimit } from '../../src/http/rate-limit.ts'
 import { silentLog } from '../../src/log.ts'
+import { minuteMs, RateLimiter } from '../../src/rate-limiter.ts'
 import { startApiServer, type ApiAnswer, type ApiServer } from '../support/api-server.ts'
 import { settableClock } from '../support/settable-clock.ts'
 import { testDatabase } from '../support/test-database.ts'
@@ -30,7 +30,7 @@ const endpoint = (path: string, handle: () => Record<string, never>) =>
 
 /** The real limits before a server; `take` is handed on once the server is there. */
 async function startLimited(): Promise<ApiServer> {
-  const limits = {} as { rateLimit: RateLimit; failures: RateLimitFailures }
+  const limits = {} as { rateLimit: RateLimit; failures: RateLimiter }
   const api = await startApiServer(
     () => [
       endpoint('/api/thing', () => ({})),
@@ -40,52 +40,60 @@ async function startLimited(): Promise<ApiServer> {
     ],
     {
       rateLimit: { take: (id) => limits.rateLimit.take(id) },
-      rateLimitFailures: { note: (address) => limits.failures.note(address) },
+      failedAuthentications: { take: (network) => limits.failures.take(network) },
     },
   )
   limits.rateLimit = new RateLimit(api, { plans, defaultPlan: 'free' })
-  limits.failures = new RateLimitFailures(api.clock, 3)
+  limits.failures = new RateLimiter(api.clock, { limit: 3, windowMs: minuteMs })
   return api
 }
 
-/** The status, then Limit, Remaining, Reset, RateLimit-Policy, RateLimit and Retry-After. */
-const fieldsOf = ({ status, headers }: ApiAnswer) => {
-  const names = ['ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset', 'ratelimit-policy', 'ratelimit', 'retry-after']
-  return [status, ...names.map((name) => headers.get(name))]
-}
+const names = ['ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset', 'ratelimit-policy', 'ratelimit', 'retry-after']
+
+/** The status, and those of the fields of a limit that are there. */
+const fieldsOf = ({ status, headers }: ApiAnswer) => ({
+  status,
+  ...Object.fromEntries(names.flatMap((name) => (headers.has(name) ? [[name, headers.get(name)]] : []))),
+})
+
+/** What `fieldsOf` should find where the account stands like this; a refused one comes again after `reset`. */
+const standing = (
+  status: number,
+  { remaining, reset, plan = 'free' }: { remaining: number; reset: number; plan?: keyof typeof plans },
+) => ({
+  status,
+  'ratelimit-limit': `${plans[plan]}`,
+  'ratelimit-remaining': `${remaining}`,
+  'ratelimit-reset': `${reset}`,
+  'ratelimit-policy': `"${plan}";q=${plans[plan]};w=60`,
+  ratelimit: `"${plan}";r=${remaining};t=${reset}`,
+  ...(status === 429 && { 'retry-after': `${reset}` }),
+})
 
 test('every answer to a valid key tells where the account stands, and over the limit nothing is done', async () => {
   const api = await startLimited()
   const [token, second] = [await api.token(), await api.token({ permission: 'read_access' })]
   const get = async (path: string, key = token) => fieldsOf(await api.request('GET', path, { token: key }))
-  expect(await get('/api/thing')).toEqual([200, '3', '2', '60', '"free";q=3;w=60', '"free";r=2;t=60', null])
+  expect(await get('/api/thing')).toEqual(standing(200, { remaining: 2, reset: 60 }))
   api.clock.advance(10_400)
-  expect(await get('/api/nothing')).toEqual([404, '3', '1', '50', '"free";q=3;w=60', '"free";r=1;t=50', null])
-  expect(await get('/api/broken', second)).toEqual([500, '3', '0', '50', '"free";q=3;w=60', '"free";r=0;t=50', null])
+  expect(await get('/api/nothing')).toEqual(standing(404, { remaining: 1, reset: 50 }))
+  expect(await get('/api/broken', second)).toEqual(standing(500, { remaining: 0, reset: 50 }))
   const refused = await api.request('GET', '/api/thing', { token })
   expect(refused.body).toMatchObject({ statusCode: 429, name: 'rate_limit_exceeded', request_id: expect.any(String) })
-  expect(fieldsOf(refused)).toEqual([429, '3', '0', '50', '"free";q=3;w=60', '"free";r=0;t=50', '50'])
-  expect(await get('/api/thing', await api.token({ account: 'other' }))).toEqual([
-    200,
-    '3',
-    '2',
-    '60',
-    '"free";q=3;w=60',
-    '"free";r=2;t=60',
-    null,
-  ])
+  expect(fieldsOf(refused)).toEqual(standing(429, { remaining: 0, reset: 50 }))
+  expect(await get('/api/thing', await api.token({ account: 'other' }))).toEqual(standing(200, { remaining: 2, reset: 60 }))
   api.clock.advance(49_000)
-  expect(await get('/api/thing')).toEqual([429, '3', '0', '1', '"free";q=3;w=60', '"free";r=0;t=1', '1'])
+  expect(await get('/api/thing')).toEqual(standing(429, { remaining: 0, reset: 1 }))
   api.clock.advance(1_000)
-  expect(await get('/api/thing')).toEqual([200, '3', '0', '10', '"free";q=3;w=60', '"free";r=0;t=10', null])
+  expect(await get('/api/thing')).toEqual(standing(200, { remaining: 0, reset: 10 }))
   await api.accounts.change('acme', { plan: 'starter' })
-  expect(await get('/api/thing')).toEqual([200, '5', '1', '10', '"starter";q=5;w=60', '"starter";r=1;t=10', null])
+  expect(await get('/api/thing')).toEqual(standing(200, { remaining: 1, reset: 10, plan: 'starter' }))
 })
 
 test('what is not part of the API is not counted, and has no such fields', async () => {
   const api = await startLimited()
   for (let i = 0; i < 5; i++) {
-    expect(fieldsOf(await api.request('GET', '/healthz'))).toEqual([200, null, null, null, null, null, null])
+    expect(fieldsOf(await api.request('GET', '/healthz'))).toEqual({ status: 200 })
   }
 })
 
@@ -95,17 +103,11 @@ test('an address that keeps failing is held up; a valid key from there is not, a
   for (const token of [undefined, 'wrong', 'wrong']) expect((await fail(token)).status).toBe(401)
   api.clock.advance(20_000)
   const held = await fail('wrong')
-  expect(fieldsOf(held)).toEqual([429, null, null, null, null, null, '40'])
+  expect(fieldsOf(held)).toEqual({ status: 429, 'retry-after': '40' })
   expect(held.body.name).toBe('rate_limit_exceeded')
   expect((await fail(await api.token())).status).toBe(200)
   api.clock.advance(40_000)
   expect((await fail()).status).toBe(401)
-
-  const failures = new RateLimitFailures(settableClock(), 2)
-  for (const address of ['2001:db8::1', '2001:db8::2', '2001:db8:0:1::1', '192.0.2.1', '192.0.2.2']) failures.note(address)
-  expect(() => failures.note('2001:db8::3')).toThrow('Too many requests')
-  failures.note('2001:db8:0:1::2')
-  expect(() => new RateLimitFailures(settableClock(), 0).note('192.0.2.1')).not.toThrow()
 })
 
 async function limitsFixture() {

@@ -12,22 +12,26 @@ const stored = {
 }
 const header = 'From: a@sender.example\r\nSubject: x\r\n'
 
-test.each<[string, string | null, NoticeAction, Buffer | null, number, string]>([
-  ['its header where nothing was asked for', null, 'failed', message, message.length, header],
-  ['its header where that was asked for', 'hdrs', 'failed', message, message.length, header],
-  ['all of it where that was asked for', 'full', 'failed', message, message.length, message.toString()],
-  ['its header where it did not fail', 'full', 'delayed', message, message.length, header],
-  ['its header where it is large', 'full', 'failed', message, 300_000, header],
-  [
-    'what else is known of it where its content is gone',
-    'full',
-    'failed',
-    null,
-    message.length,
-    'Date: Sat, 21 Nov 2026 00:00:00 +0000\r\nMessage-ID: <1@sender.example>\r\nSubject: =?UTF-8?B?R3LDvMOfZQ==?=\r\n',
-  ],
-])('of a message goes back %s', (_, ret, action, chunk, size, wanted) => {
-  expect(Buffer.from(returnedContent({ ...stored, ret, size }, action, chunk).bytes).toString()).toBe(wanted)
+interface Case {
+  name: string
+  ret: string | null
+  action?: NoticeAction
+  chunk?: Buffer | null
+  size?: number
+  returned: string
+}
+
+const known = 'Date: Sat, 21 Nov 2026 00:00:00 +0000\r\nMessage-ID: <1@sender.example>\r\nSubject: =?UTF-8?B?R3LDvMOfZQ==?=\r\n'
+
+test.each<Case>([
+  { name: 'its header where nothing was asked for', ret: null, returned: header },
+  { name: 'its header where that was asked for', ret: 'hdrs', returned: header },
+  { name: 'all of it where that was asked for', ret: 'full', returned: message.toString() },
+  { name: 'its header where it did not fail', ret: 'full', action: 'delayed', returned: header },
+  { name: 'its header where it is large', ret: 'full', size: 300_000, returned: header },
+  { name: 'what else is known of it where its content is gone', ret: 'full', chunk: null, returned: known },
+])('of a message goes back $name', ({ ret, action = 'failed', chunk = message, size = message.length, returned }) => {
+  expect(Buffer.from(returnedContent({ ...stored, ret, size }, action, chunk).bytes).toString()).toBe(returned)
 })
 
 test('a header without end is cut behind a line', () => {

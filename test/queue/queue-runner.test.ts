@@ -2,18 +2,18 @@ import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { unconnectedAttempt, type Attempt, type DeliveryJob, type Outcome, type Postponed } from '../../src/delivery/attempt.ts'
 import { startDelivery } from '../../src/delivery/delivery-threads.ts'
 import { Health } from '../../src/health.ts'
-import { newId } from '../../src/id.ts'
 import { silentLog } from '../../src/log.ts'
 import { metricsOf } from '../../src/metrics/metrics.ts'
 import type { DispatchParts } from '../../src/queue/dispatch.ts'
 import { QueueRunner } from '../../src/queue/queue-runner.ts'
-import { insertRecipient, type NewRecipient } from '../../src/queue/queue-store.ts'
+import type { NewRecipient } from '../../src/queue/queue-store.ts'
 import type { Database } from '../../src/store/database.ts'
 import type { SuppressionPolicy } from '../../src/suppression/suppression-policy.ts'
 import { erasedAddress } from '../support/erased-address.ts'
 import { startFakeDns } from '../support/fake-dns.ts'
 import { startFakeMx } from '../support/fake-mx.ts'
 import { plainFrame } from '../support/plain-frame.ts'
+import { insertAccount, insertQueued, type Message } from '../support/queued-mail.ts'
 import { settableClock, type SettableClock } from '../support/settable-clock.ts'
 import { suppressAtOnce } from '../support/suppress-at-once.ts'
 import { testDatabase } from '../support/test-database.ts'
@@ -38,7 +38,7 @@ let clock: SettableClock
 beforeEach(async () => {
   db = await testDatabase()
   clock = settableClock()
-  await db.write([{ sql: "insert into account (id, name, plan, status, created_at) values ('acc_1', 'one', 'free', 'active', 0)" }])
+  await insertAccount(db)
 })
 
 /** What the parts around the queue do; those that are given may throw. */
@@ -83,44 +83,9 @@ const resultsOf =
   }
 
 /** A message that waits in the queue. */
-async function waiting(
-  given: Partial<NewRecipient> & { expiresIn?: number; isUnreadable?: boolean; scheduledAt?: number } = {},
-): Promise<string> {
-  const { expiresIn = null, isUnreadable = false, scheduledAt = null, ...recipient } = given
-  const messageId = newId('em', clock.now())
-  const params = { messageId, expiresIn, scheduledAt }
-  await db.write([
-    {
-      sql: `insert into message (id, account_id, source, sandbox, header_from, header_to, header_cc, reply_to, subject,
-                                 message_id_header, size, body_type, smtputf8, tags, metadata, expires_in, scheduled_at, created_at)
-            values (:messageId, 'acc_1', 'api', 0, '', '[]', '[]', '[]', '', '', 5, '7bit', 0, '[]', '{}', :expiresIn, :scheduledAt, 0)`,
-      params,
-    },
-    ...(isUnreadable
-      ? []
-      : [
-          {
-            sql: 'insert into content (message_id, chunk, bytes) values (:messageId, 0, :bytes)',
-            params: { messageId, bytes: Buffer.from('Hello') },
-          },
-        ]),
-    insertRecipient({
-      id: newId('rcp', clock.now()),
-      messageId,
-      accountId: 'acc_1',
-      forwardPath: 'ann@rcpt.example',
-      destination: 'rcpt.example',
-      type: 'to',
-      notify: null,
-      orcpt: null,
-      state: 'queued',
-      dueAt: clock.now(),
-      owner: null,
-      expiresAt: clock.now() + 48 * hour,
-      ...recipient,
-    }),
-  ])
-  return messageId
+function waiting(given: Partial<NewRecipient> & Message = {}): Promise<string> {
+  const { expiresIn = null, content = 'Hello', scheduledAt = null, ...recipient } = given
+  return insertQueued(db, clock.now(), { expiresIn, content, scheduledAt }, [recipient])
 }
 
 const states = async () =>
@@ -182,7 +147,7 @@ test.each<[string, (isFaulty: () => boolean) => Around, string]>([
 
 test('mail keeps no room where it cannot be read, or ended', async () => {
   let isFaulty = true
-  for (let i = 0; i < many; i++) await waiting({ isUnreadable: true })
+  for (let i = 0; i < many; i++) await waiting({ content: null })
   for (let i = 0; i < many; i++) await waiting({ dueAt: clock.now() - 1, expiresAt: clock.now() - 1 })
   const queue = await startQueue({ suppressionPolicyFor: () => (isFaulty ? fail() : suppressAtOnce) })
   await expect.poll(inHand).toBe(0)
@@ -252,7 +217,7 @@ test('a message that crashes the delivery thread is kept apart, and what was tri
 })
 
 const setStatus = (status: string) => db.write([{ sql: `update account set status = :status where id = 'acc_1'`, params: { status } }])
-const scheduled = (at: number): Promise<string> => waiting({ state: 'scheduled', scheduledAt: at, dueAt: at, expiresAt: at + 48 * hour })
+const scheduled = (at: number): Promise<string> => waiting({ scheduledAt: at })
 const countOf = async (condition: string): Promise<number> =>
   (await db.read<{ count: number }>(`select count(*) as count from recipient where ${condition}`))[0]?.count ?? 0
 

@@ -24,19 +24,43 @@ const full: Outcome = { ...unknown, hard: false, category: 'mailbox_full' }
 const broken: Outcome = { type: 'bounced', hard: false, category: 'internal_error', reply: null, reason: 'It cannot be encoded.' }
 
 describe('an outcome moves a recipient', () => {
-  test.each([
-    ['delivered at once', delivered, 0, false, 'delivered', ['email.sent', 'email.delivered'], null, false],
-    ['delivered at last', delivered, 3, false, 'delivered', ['email.delivered'], null, false],
-    ['taken by a smarthost', delivered, 0, true, 'sent', ['email.sent', 'email.relayed'], null, false],
-    ['deferred at first', deferred, 0, false, 'deferred', ['email.sent', 'email.deferred'], context.retryAt, false],
-    ['deferred again', deferred, 1, false, 'deferred', ['email.deferred'], context.retryAt, false],
-    ['unknown address', unknown, 0, false, 'bounced', ['email.sent', 'email.bounced'], null, true],
-    ['full mailbox', full, 2, false, 'bounced', ['email.bounced'], null, false],
-    ['a fault of ours', broken, 0, false, 'failed', ['email.sent', 'email.bounced'], null, false],
-  ] as const)('%s', (_, outcome, attempts, viaSmarthost, state, types, dueAt, suppress) => {
+  interface Case {
+    name: string
+    outcome: Outcome
+    attempts: number
+    viaSmarthost?: boolean
+    state: string
+    events: string[]
+    dueAt?: number
+    suppress?: boolean
+  }
+  test.each<Case>([
+    { name: 'delivered at once', outcome: delivered, attempts: 0, state: 'delivered', events: ['email.sent', 'email.delivered'] },
+    { name: 'delivered at last', outcome: delivered, attempts: 3, state: 'delivered', events: ['email.delivered'] },
+    {
+      name: 'taken by a smarthost',
+      outcome: delivered,
+      attempts: 0,
+      viaSmarthost: true,
+      state: 'sent',
+      events: ['email.sent', 'email.relayed'],
+    },
+    {
+      name: 'deferred at first',
+      outcome: deferred,
+      attempts: 0,
+      state: 'deferred',
+      events: ['email.sent', 'email.deferred'],
+      dueAt: context.retryAt,
+    },
+    { name: 'deferred again', outcome: deferred, attempts: 1, state: 'deferred', events: ['email.deferred'], dueAt: context.retryAt },
+    { name: 'unknown address', outcome: unknown, attempts: 0, state: 'bounced', events: ['email.sent', 'email.bounced'], suppress: true },
+    { name: 'full mailbox', outcome: full, attempts: 2, state: 'bounced', events: ['email.bounced'] },
+    { name: 'a fault of ours', outcome: broken, attempts: 0, state: 'failed', events: ['email.sent', 'email.bounced'] },
+  ])('$name', ({ outcome, attempts, viaSmarthost = false, state, events, dueAt = null, suppress = false }) => {
     const move = moveAfter(outcome, { attempts }, { ...context, viaSmarthost })
     expect({ ...move, suppress: move.bounce?.hard ?? false }).toMatchObject({ state, dueAt, suppress })
-    expect(move.events.map(({ type }) => type)).toEqual(types)
+    expect(move.events.map(({ type }) => type)).toEqual(events)
   })
 
   test('a bounce tells what the API promises, and nothing else', () => {

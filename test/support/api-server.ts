@@ -6,13 +6,13 @@ import { AuditLog } from '../../src/account/audit-log.ts'
 import { secretsFrom } from '../../src/account/key-file.ts'
 import { openPeople, type People } from '../../src/account/people.ts'
 import type { Operation } from '../../src/http/operation.ts'
-import { RateLimitFailures } from '../../src/http/rate-limit-failures.ts'
 import { RateLimit } from '../../src/http/rate-limit.ts'
 import { openApiDocument } from '../../src/http/openapi.ts'
 import { serverOperations } from '../../src/http/server-operations.ts'
 import { startHttpServer, type HttpServer, type HttpServerParts } from '../../src/http/server.ts'
 import { createLog, type Log } from '../../src/log.ts'
 import { metricsOf } from '../../src/metrics/metrics.ts'
+import { minuteMs, RateLimiter } from '../../src/rate-limiter.ts'
 import type { Database } from '../../src/store/database.ts'
 import { answerCheck } from './answer-check.ts'
 import { settableClock, type SettableClock } from './settable-clock.ts'
@@ -76,7 +76,7 @@ export async function startApiServer(
     trackingDoor: { answer: () => false },
     metrics: metricsOf(),
     rateLimit: new RateLimit(parts, { plans: { free: 100_000 }, defaultPlan: 'free' }),
-    rateLimitFailures: new RateLimitFailures(clock, 0),
+    failedAuthentications: new RateLimiter(clock, { limit: 0, windowMs: minuteMs }),
     listen: [{ host: '127.0.0.1', port: 0 }],
     tlsListen: [],
     maxConnections: 1_000,

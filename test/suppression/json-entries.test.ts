@@ -56,6 +56,11 @@ test.each(['[{"a":1}', '{"a":"', '[}', ']'])('%s is refused', (text) => {
   expect(() => entriesIn(text)).toThrow()
 })
 
+test('what is nested deeper than any export is refused', () => {
+  expect(entriesIn(`[{"a":${'['.repeat(900)}${']'.repeat(900)}}]`)).toHaveLength(1)
+  expect(() => entriesIn('['.repeat(1_001))).toThrow('nested too deep')
+})
+
 test('what is as long as no entry is refused, unless it holds the entries', () => {
   const long = 'x'.repeat(70_000)
   expect(entriesIn(JSON.stringify({ note: long, data: [{ a: 1 }] }))).toEqual([{ a: 1 }])

@@ -1,18 +1,19 @@
 import { z } from 'zod'
 import { SternaError } from '../../errors.ts'
+import { clientNetwork } from '../../ip-address.ts'
+import type { RateLimiter } from '../../rate-limiter.ts'
 import type { UnsubscribeLinks } from '../../suppression/unsubscribe-links.ts'
 import type { UnsubscribeTarget } from '../../suppression/unsubscribe-token.ts'
 import type { ApiContext } from '../api-state.ts'
 import { answerEntryPage, type EntryPage } from '../entry-page.ts'
 import { operation, type Operation } from '../operation.ts'
 import { problemOf } from '../problem.ts'
-import type { RateLimitNetworks } from '../rate-limit-networks.ts'
 import { unsubscribeButton, unsubscribeForm } from '../unsubscribe-form.ts'
 
 export interface UnsubscribeParts {
   unsubscribeLinks: UnsubscribeLinks
-  /** For links that are right; wrong ones cost next to nothing. */
-  unsubscribeLimit: RateLimitNetworks
+  /** By client network, for links that are right; wrong ones cost next to nothing. */
+  unsubscribeLimit: RateLimiter
 }
 
 const mediaType = 'text/html'
@@ -70,9 +71,7 @@ export const unsubscribeOperations = (parts: UnsubscribeParts): Operation[] => [
       try {
         const method = await unsubscribeForm(ctx)
         if (method === null) throw new SternaError('validation_error', 'Nothing has been changed yet: please press the button.')
-        const retryAfter = parts.unsubscribeLimit.take(ctx.state.clientAddress)
-        if (retryAfter !== null)
-          throw new SternaError('rate_limit_exceeded', 'Too many requests from your address. Please try again in a minute.', { retryAfter })
+        limitNetwork(ctx, parts.unsubscribeLimit)
         await parts.unsubscribeLinks.use(target, method)
         answerEntryPage(ctx, 200, answerTo(target))
       } catch (error) {
@@ -85,6 +84,13 @@ export const unsubscribeOperations = (parts: UnsubscribeParts): Operation[] => [
 
 const targetOf = (ctx: ApiContext, { unsubscribeLinks }: UnsubscribeParts): UnsubscribeTarget | null =>
   unsubscribeLinks.read(ctx.params['token'] ?? '')
+
+function limitNetwork(ctx: ApiContext, limiter: RateLimiter): void {
+  const waitMs = limiter.take(clientNetwork(ctx.state.clientAddress))
+  if (waitMs === 0) return
+  const message = 'Too many requests from your address. Please try again in a minute.'
+  throw new SternaError('rate_limit_exceeded', message, { retryAfter: waitMs / 1000 })
+}
 
 const kindOf = ({ topic }: UnsubscribeTarget): string => (topic === '' ? 'of this kind' : `on the topic “${topic}”`)
 

@@ -1,42 +1,48 @@
-/** Every limit is for requests in so long, ms. */
-export const windowMs = 60_000
-
 const smallestRing = 16
 
 /**
- * The times of the requests that were taken in the last minute, in a ring that grows as it fills. Never more than the
- * limit are taken in any minute, and none is refused while fewer were taken in the last one. The times must come from a
- * steady clock; 8 bytes each are all that is kept of a request.
+ * The times of what was let through within the last `windowMs`, in a ring that grows as it fills. No window ever holds more
+ * than the limit, and nothing is refused while the last one holds fewer. Times are ms on a steady clock; each takes 8 bytes.
  */
-export class RateLimitWindow {
+export class SlidingWindow {
+  readonly #windowMs: number
   #times = new Float64Array(smallestRing)
   #oldest = 0
   #count = 0
 
-  /** Takes one more request, unless the limit is reached: then false, and nothing is noted. */
+  constructor(windowMs: number) {
+    this.#windowMs = windowMs
+  }
+
+  /** Counts one more, unless the limit is reached: then false, and nothing is counted. */
   take(now: number, limit: number): boolean {
-    this.#forgetBefore(now)
+    this.#expire(now)
     if (this.#count >= limit) return false
     if (this.#count === this.#times.length) this.#grow()
     this.#times[(this.#oldest + this.#count++) % this.#times.length] = now
     return true
   }
 
-  /** How many were taken in the last minute. */
+  /** Takes the newest out again. */
+  giveBack(): void {
+    if (this.#count > 0) this.#count--
+  }
+
+  /** How many the last window holds. */
   countAt(now: number): number {
-    this.#forgetBefore(now)
+    this.#expire(now)
     return this.#count
   }
 
-  /** In how many ms one more may be taken than now; 0 where nothing was taken. */
+  /** In how many ms one more than now will be possible; 0 while there are none. */
   untilNext(now: number, limit: number): number {
-    this.#forgetBefore(now)
+    this.#expire(now)
     if (this.#count === 0) return 0
-    // Where the limit was lowered, more than one have to become old first.
-    return this.#at(Math.max(0, this.#count - limit)) + windowMs - now
+    // If the limit was lowered, more than one has to expire first.
+    return this.#at(Math.max(0, this.#count - limit)) + this.#windowMs - now
   }
 
-  /** The times, the oldest first. */
+  /** The times, oldest first. */
   times(): Float64Array {
     const times = new Float64Array(this.#count)
     const untilEnd = this.#times.subarray(this.#oldest, this.#oldest + this.#count)
@@ -49,8 +55,8 @@ export class RateLimitWindow {
     return this.#times[(this.#oldest + place) % this.#times.length] as number
   }
 
-  #forgetBefore(now: number): void {
-    while (this.#count > 0 && this.#at(0) + windowMs <= now) {
+  #expire(now: number): void {
+    while (this.#count > 0 && this.#at(0) + this.#windowMs <= now) {
       this.#oldest = (this.#oldest + 1) % this.#times.length
       this.#count--
     }

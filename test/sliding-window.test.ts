@@ -1,6 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { RateLimitWindow, windowMs } from '../../src/http/rate-limit-window.ts'
+import { SlidingWindow } from '../src/sliding-window.ts'
+
+const windowMs = 60_000
 
 /** Requests with the pauses between them, ms, and the limit that counts at each. Fractions are such that sums are exact. */
 const requests = fc.array(
@@ -19,7 +21,7 @@ const requests = fc.array(
 test('never more than the limit is taken in any minute, and nothing is refused while fewer were', () => {
   fc.assert(
     fc.property(requests, (sequence) => {
-      const window = new RateLimitWindow()
+      const window = new SlidingWindow(windowMs)
       const taken: number[] = []
       let now = 1_000
       for (const { pause, limit } of sequence) {
@@ -39,7 +41,7 @@ test('never more than the limit is taken in any minute, and nothing is refused w
 test('it tells exactly when one more may be taken', () => {
   fc.assert(
     fc.property(requests, (sequence) => {
-      const window = new RateLimitWindow()
+      const window = new SlidingWindow(windowMs)
       let now = 1_000
       for (const { pause, limit } of sequence) {
         now += pause
@@ -52,4 +54,12 @@ test('it tells exactly when one more may be taken', () => {
       }
     }),
   )
+})
+
+test('what is given back makes room for one more, and an empty window has nothing to give back', () => {
+  const window = new SlidingWindow(windowMs)
+  window.giveBack()
+  expect([window.take(1_000, 1), window.take(1_000, 1)]).toEqual([true, false])
+  window.giveBack()
+  expect([window.take(1_000, 1), window.take(1_000, 1)]).toEqual([true, false])
 })

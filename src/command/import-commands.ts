@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import { messageOf, SternaError } from '../errors.ts'
 import { topicFault } from '../message/send-options.ts'
 import { exportShapes, type ExportShape } from '../suppression/export-shape.ts'
-import { importSuppressions, type ImportReport } from '../suppression/import-suppressions.ts'
+import { importSuppressions, type ImportResult } from '../suppression/import-suppressions.ts'
 import { suppressionOrigins, type SuppressionOrigin } from '../suppression/suppression-origin.ts'
 import {
   accountOption as account,
@@ -84,7 +84,7 @@ function topicOf(input: CommandInput): string {
   throw new SternaError('validation_error', fault)
 }
 
-function complaints({ refused, refusals, broken }: ImportReport): string {
+function complaints({ refused, refusals, broken }: ImportResult): string {
   const lines = refusals.map(({ line, reason }) => `line ${line}: ${printable(reason)}`)
   if (refused > refusals.length) lines.push(`and ${refused - refusals.length} more`)
   if (broken) lines.push(`sterna: ${printable(messageOf(broken))}`)

@@ -146,7 +146,7 @@ test('faults of the configuration are told before anything is touched', async ()
   writeFileSync(file, 'mode: lvie\nhttp.lisen: 1\n')
   const ran = await sterna('account', 'list', '--config', file)
   expect(ran.exitCode).toBe(1)
-  expect(ran.stderr).toMatch(/2 faults:\n.*faulty\.yml:2: .*did you mean http\.listen\?\n.*faulty\.yml:1: mode: "lvie"/)
+  expect(ran.stderr).toMatch(/2 errors:\n.*faulty\.yml:2: .*did you mean http\.listen\?\n.*faulty\.yml:1: mode: "lvie"/)
 })
 
 test('help and version need no configuration', async () => {

@@ -22,15 +22,15 @@ import { SuppressionPolicies } from './suppression/suppression-policies.ts'
 import { TemplateList } from './template/template-list.ts'
 import { openSecrets } from './account/open-secrets.ts'
 
-/** What the world outside gives to a process. */
+/** What the outside world gives to a process. */
 export interface Outside {
   clock: Clock
   log: Log
-  /** Called once when the database can no longer be trusted: the process must end, and exit with a failure. */
+  /** Called once when the database can no longer be trusted: the process must end, with a failure. */
   onFatal(error: Error): void
-  /** How long a lock on the database that another process has is waited for, ms; 5 s unless given. */
+  /** How long to wait for a database lock that another process holds, ms; default 5 s. */
   busyTimeoutMs?: number | undefined
-  /** How many questions to name servers may be open at a time; any number unless given. */
+  /** How many queries to name servers may be open at a time; default: no limit. */
   nameServerSockets?: number
 }
 
@@ -62,8 +62,8 @@ export interface Core extends Opened {
 }
 
 /**
- * Opens the data directory and loads what is held in memory.
- * @throws SternaError `configuration` where another process holds it, its database is gone, or the key file is missing or another one
+ * Opens the data directory and loads the in-memory state.
+ * @throws SternaError `configuration` if another process holds it, its database is gone, or the key file is missing or a different one
  */
 export async function openCore(config: Config, outside: Outside): Promise<Core> {
   const opened = await open(config, outside)
@@ -115,7 +115,7 @@ function domainSettings({ hostname, baseUrl, returnPath, delivery }: Config): Se
     trackingHost: isFullName(webHost) && isIP(webHost) === 0 ? webHost : hostname,
     returnPathDomain: returnPath.domain,
     takesReports: returnPath.listen.length > 0,
-    // A receiver may queue what it was given last for as long as we would, and verify it at the end.
+    // A receiver may queue the last message we gave it for as long as we would, and verify it only then.
     keepOldKeysMs: delivery.giveUpAfter + signatureLifetimeMs,
   }
 }

@@ -80,7 +80,7 @@ describe('backup and restore', () => {
     expect(existsSync(`${backup}.key`)).toBe(false)
     expect(await sterna('backup', 'backup.db', '--config', config)).toMatchObject({
       exitCode: 1,
-      stderr: expect.stringMatching(/exists already/),
+      stderr: expect.stringMatching(/already exists/),
     })
   })
 
@@ -91,7 +91,7 @@ describe('backup and restore', () => {
     expect((await sterna('restore', 'backup.db', '--key', 'wrong.key', '--config', other)).stderr).toMatch(/cannot be restored: .*key file/)
     expect(readdirSync(join(directory, 'other')).toSorted()).toEqual(['database.json', 'lock'])
     const restored = await sterna('restore', 'backup.db', '--key', 'data/secret.key', '--config', other)
-    expect(restored).toMatchObject({ exitCode: 0, stderr: 'Restored, accounts: 1. Start with: sterna serve\n' })
+    expect(restored).toMatchObject({ exitCode: 0, stderr: 'Restored. Accounts: 1. Start with: sterna serve\n' })
     expect((await sterna('account', 'list', '--config', other)).stdout).toContain('shop')
     expect((await sterna('domain', 'list', '--config', other)).stdout).toContain('verified')
   })
@@ -100,11 +100,11 @@ describe('backup and restore', () => {
     const other = elsewhere('other')
     const [first, second] = ['restored-1', 'restored-2'].map((name) => join(directory, 'other', name, 'sterna.db')) as [string, string]
     const before = readFileSync(first)
-    expect((await sterna('restore', 'backup.db', '--config', other)).stderr).toMatch(/holds data already/)
+    expect((await sterna('restore', 'backup.db', '--config', other)).stderr).toMatch(/already holds data/)
     expect(await sterna('restore', 'backup.db', '--force', '--config', other)).toEqual({
       exitCode: 0,
       stdout: `${second}\n`,
-      stderr: `Restored, accounts: 1. What was there is kept: ${first}. Start with: sterna serve\n`,
+      stderr: `Restored. Accounts: 1. The previous data was kept: ${first}. Start with: sterna serve\n`,
     })
     expect(readFileSync(first).equals(before)).toBe(true)
     expect(existsSync(join(directory, 'other', 'restoring'))).toBe(false)
@@ -123,7 +123,7 @@ const refusals: [argv: string[], exitCode: number, stderr: RegExp][] = [
   [['acount', 'list'], 2, /did you mean "account"\?/],
   [['account'], 2, /needs one of: create, list, suspend, resume/],
   [['account', 'create'], 2, /NAME is missing\. Usage: sterna account create NAME/],
-  [['account', 'create', 'a', 'b'], 2, /"b" is too much/],
+  [['account', 'create', 'a', 'b'], 2, /"b" is one argument too many/],
   [['key', 'create'], 2, /--account is missing/],
   [['key', 'create', '--acount', 'x'], 2, /Unknown option '--acount'\. Usage/],
   [['key', 'create', '--account', 'nobody'], 1, /There is no account "nobody"/],
@@ -146,7 +146,7 @@ test('faults of the configuration are told before anything is touched', async ()
   writeFileSync(file, 'mode: lvie\nhttp.lisen: 1\n')
   const ran = await sterna('account', 'list', '--config', file)
   expect(ran.exitCode).toBe(1)
-  expect(ran.stderr).toMatch(/2 faults:\n.*faulty\.yml:2: .*did you mean http\.listen\?\n.*faulty\.yml:1: mode: "lvie"/)
+  expect(ran.stderr).toMatch(/2 errors:\n.*faulty\.yml:2: .*did you mean http\.listen\?\n.*faulty\.yml:1: mode: "lvie"/)
 })
 
 test('help and version need no configuration', async () => {

@@ -8,9 +8,9 @@ import type { Health } from '../health.ts'
 import type { Database } from '../store/database.ts'
 
 /**
- * Opens the key file that the database belongs to, and makes one for a database that has never had a secret. A database from before
- * its key was noted gets that done once all of its secrets open.
- * @throws SternaError `configuration` where the key file is missing or another one; nothing was changed
+ * Opens the key file of the database, or creates one for a database that has never held a secret. An older database that does not name its
+ * key yet gets that note once all of its secrets open.
+ * @throws SternaError `configuration` if the key file is missing or a different one; nothing was changed
  */
 export async function openSecrets(db: Database, health: Health, config: Config): Promise<Secrets> {
   const path = config.secretKeyFile
@@ -28,7 +28,7 @@ export async function openSecrets(db: Database, health: Health, config: Config):
 function knownSecrets(fingerprint: string, config: Config): Secrets {
   const path = config.secretKeyFile
   const isRight = (): boolean => existsSync(path) && fingerprintOf(readKeyFile(path)) === fingerprint
-  // A restore that was cut off between the database and its key.
+  // A restore was interrupted between the database and its key.
   if (!isRight()) adoptStagedKey(path, fingerprint)
   if (!existsSync(path)) throw missing(config)
   const secrets = readKeyFile(path)
@@ -39,13 +39,12 @@ function knownSecrets(fingerprint: string, config: Config): Secrets {
 const missing = (config: Config): SternaError => refusal(`The secret key file ${config.secretKeyFile} is missing.`, config)
 
 const foreign = (config: Config): SternaError =>
-  refusal(`The secret key file ${config.secretKeyFile} is not the one that the database was made with.`, config)
+  refusal(`The secret key file ${config.secretKeyFile} is not the one that this database was created with.`, config)
 
 const refusal = (what: string, { dataDir, secretKeyFile }: Config): SternaError =>
   new SternaError(
     'configuration',
-    `${what} Without that key no mail can be signed, and no webhook; no new one was made. ` +
-      `Bring the file back to ${secretKeyFile}, or name its place with secret_key_file (STERNA_SECRET_KEY_FILE); ` +
-      'a backup made --with-key has a copy beside it, FILE.key. ' +
-      `To begin anew, without the accounts and the mail that are there, move everything out of ${dataDir}.`,
+    `${what} Without that key Sterna cannot sign mail or webhooks, and it did not create a new one. Put the file back at ` +
+      `${secretKeyFile}, or set secret_key_file (STERNA_SECRET_KEY_FILE) to its path; a backup made with --with-key has a copy next ` +
+      `to it, FILE.key. To start over without the existing accounts and mail, move everything out of ${dataDir}.`,
   )

@@ -7,7 +7,7 @@ export const accountCommands: Command[] = [
   {
     name: 'account create',
     args: ['NAME'],
-    options: { plan: { type: 'string', value: 'PLAN', doc: 'One of the setting plans; default: accounts.default_plan.' } },
+    options: { plan: { type: 'string', value: 'PLAN', doc: 'One of the plans in the setting plans; default: accounts.default_plan.' } },
     doc: 'Creates an account and prints its id.',
     async run(input, { accounts, config }) {
       const plan = checkedPlan(textOption(input, 'plan') ?? config.accounts.defaultPlan, config.plans)
@@ -30,7 +30,9 @@ export const accountCommands: Command[] = [
     name: 'account suspend',
     args: ['ACCOUNT'],
     options: {},
-    doc: 'Refuses all further mail of an account at once, and holds what is scheduled. What is on its way is still delivered, and reading stays possible.',
+    doc:
+      'Refuses all further mail of an account at once, and holds its scheduled mail. Mail that is already queued is still delivered, ' +
+      'and the account can still read.',
     async run(input, { accounts, log }) {
       const account = await accounts.change(argument(input, 0), { status: 'suspended' })
       log.warn({ accountId: account.id }, 'account suspended')
@@ -41,7 +43,7 @@ export const accountCommands: Command[] = [
     name: 'account resume',
     args: ['ACCOUNT'],
     options: {},
-    doc: 'Lets a suspended account send again. Scheduled mail that was held goes at once, unless its time is over.',
+    doc: 'Lets a suspended account send again. Scheduled mail that was held is sent at once, unless it has expired.',
     async run(input, { accounts, log }) {
       const account = await accounts.change(argument(input, 0), { status: 'active' })
       log.info({ accountId: account.id }, 'account resumed')
@@ -52,10 +54,14 @@ export const accountCommands: Command[] = [
     name: 'account plan',
     args: ['ACCOUNT', 'PLAN'],
     options: {},
-    doc: 'Gives an account another plan, one of the setting plans.',
+    doc: 'Moves an account to another plan of the setting plans.',
     async run(input, { accounts, config }) {
       const account = await accounts.change(argument(input, 0), { plan: checkedPlan(argument(input, 1), config.plans) })
-      return { stdout: `${account.id}\n`, stderr: `The account ${account.name} has the plan ${account.plan}.\n`, objectId: account.id }
+      return {
+        stdout: `${account.id}\n`,
+        stderr: `The account ${account.name} is now on the plan ${account.plan}.\n`,
+        objectId: account.id,
+      }
     },
   },
   {
@@ -63,14 +69,18 @@ export const accountCommands: Command[] = [
     args: ['ACCOUNT', 'on|off'],
     options: {},
     doc:
-      'Turns delivery notices on or off: mail to the MAIL FROM address when a message that came by SMTP fails or is late. ' +
-      'Its NOTIFY parameter says which (RFC 3461, RFC 3464).',
+      'Turns delivery notices on or off: mail to the MAIL FROM address when a message submitted over SMTP fails or is delayed. The ' +
+      "message's NOTIFY parameter says which (RFC 3461, RFC 3464).",
     async run(input, { accounts }) {
       const wanted = argument(input, 1)
       if (wanted !== 'on' && wanted !== 'off')
         throw new SternaError('invalid_parameter', `Delivery notices are on or off, not "${wanted}".`)
       const account = await accounts.change(argument(input, 0), { deliveryNotices: wanted === 'on' })
-      return { stdout: `${account.id}\n`, stderr: `Delivery notices of the account ${account.name} are ${wanted}.\n`, objectId: account.id }
+      return {
+        stdout: `${account.id}\n`,
+        stderr: `Delivery notices of the account ${account.name} are ${wanted}.\n`,
+        objectId: account.id,
+      }
     },
   },
   {
@@ -78,8 +88,8 @@ export const accountCommands: Command[] = [
     args: ['ACCOUNT'],
     options: {},
     doc:
-      'Deletes an account that has no queued mail, with its keys, users, webhooks, domains, templates and suppressions. ' +
-      'What it has sent stays until its retention is over.',
+      'Deletes an account without queued mail, together with its keys, users, webhooks, domains, templates and suppressions. The ' +
+      'mail it has sent stays until retention removes it.',
     async run(input, parts) {
       const id = await removeAccount(argument(input, 0), parts)
       parts.log.warn({ accountId: id }, 'account deleted')

@@ -2,7 +2,7 @@ import type { Accounts } from '../account/accounts.ts'
 import type { Change } from '../account/audit-log.ts'
 import type { Command, CommandInput } from './command.ts'
 
-/** What the audit log is told of a command: names of options, never what was given with them. */
+/** What the audit log records of a command: the names of options, never their values. */
 export function commandChange(
   { name, args }: Command,
   input: CommandInput,

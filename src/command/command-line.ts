@@ -10,7 +10,7 @@ import type { CommandRequest, CommandResult } from './control-socket.ts'
 export interface ParsedCommand {
   command: Command
   input: CommandInput
-  /** The file named by `--config`. */
+  /** The file given by `--config`. */
   configFile: string | undefined
 }
 
@@ -21,8 +21,8 @@ export const commonOptions = {
 } as const
 
 /**
- * Finds the command and reads its arguments and options. No arguments at all, and `--help`, are the command `help`.
- * @throws SternaError `invalid_parameter` in words for the terminal
+ * Finds the command and parses its arguments and options. No arguments at all, or `--help`, mean the command `help`.
+ * @throws SternaError `invalid_parameter`, worded for the terminal
  */
 export function parseCommand({ argv, cwd }: CommandRequest): ParsedCommand {
   const [first = 'help', second = ''] = argv
@@ -37,11 +37,11 @@ export function parseCommand({ argv, cwd }: CommandRequest): ParsedCommand {
   return { command, input: { args: positionals, options, cwd }, configFile: typeof config === 'string' ? config : undefined }
 }
 
-/** Runs a command on these parts. Never throws: what failed is one line for standard error. */
+/** Runs a command with these services. Never throws: a failure becomes one line on standard error. */
 export async function runCommand(request: CommandRequest, parts: CommandParts): Promise<CommandResult> {
   try {
     const { command, input } = parseCommand(request)
-    if (!command.run) throw usageFault(`"${command.name}" cannot be run inside a server.`)
+    if (!command.run) throw usageFault(`"${command.name}" cannot run inside a server.`)
     const { stdout, stderr = '', exitCode = 0, objectId } = await command.run(input, parts)
     if (!command.reads) await parts.audit.record(commandChange(command, input, { accounts: parts.accounts, objectId }))
     return { stdout, stderr, exitCode }
@@ -51,11 +51,11 @@ export async function runCommand(request: CommandRequest, parts: CommandParts): 
   }
 }
 
-/** How a failure is shown: what a caller sent gives exit code 2 where it is no command, everything else 1. */
+/** How to show a failure. A bad command line exits with 2, everything else with 1. */
 export function failed(error: unknown): CommandResult {
   const message = messageOf(error)
   const faults = error instanceof SternaError ? (error.faults ?? []) : []
-  // One fault alone is told by the message already.
+  // With a single fault, the message already says it.
   const more = faults.length > 1 ? faults : []
   const lines = [message, ...more.map(({ field, message }) => `  ${field}: ${message}`)]
   return { stdout: '', stderr: `sterna: ${lines.join('\n')}\n`, exitCode: error instanceof UsageError ? 2 : 1 }
@@ -107,7 +107,7 @@ function faultOf(command: Command, args: readonly string[], options: CommandInpu
   const needed = command.args.filter((name) => !name.startsWith('['))
   const missing = needed[args.length]
   if (missing !== undefined) return `${missing} is missing.`
-  if (!many && args.length > command.args.length) return `"${args[command.args.length]}" is too much.`
+  if (!many && args.length > command.args.length) return `"${args[command.args.length]}" is one argument too many.`
   const absent = Object.entries(command.options).find(([name, { required }]) => required && options[name] === undefined)
   return absent && `--${absent[0]} is missing.`
 }

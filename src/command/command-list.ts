@@ -14,7 +14,7 @@ import { trackingCommands } from './tracking-commands.ts'
 import { userCommands } from './user-commands.ts'
 import { webhookCommands } from './webhook-commands.ts'
 
-/** Every command, in the order of the help page. Those without `run` are carried out by main.ts. */
+/** Every command, in the order of the help page. main.ts runs those without `run`. */
 export const commands: readonly Command[] = [
   { name: 'serve', args: [], options: {}, doc: 'Starts the relay; SIGTERM or Ctrl-C stops it.' },
   ...accountCommands,
@@ -31,7 +31,7 @@ export const commands: readonly Command[] = [
   ...trackingCommands,
   ...backupCommands,
   ...doctorCommands,
-  { name: 'bench', args: [], options: {}, doc: 'Measures this machine on loopback: how fast mail is taken and delivered.' },
+  { name: 'bench', args: [], options: {}, doc: 'Measures how fast this machine accepts and delivers mail, on loopback.' },
   { name: 'version', args: [], options: {}, doc: 'Prints the version.' },
   { name: 'help', args: ['[COMMAND…]'], options: {}, doc: 'Prints this page, or the options of one command.' },
 ]

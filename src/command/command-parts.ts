@@ -10,7 +10,7 @@ interface OwnParts {
   erasures: Erasures
 }
 
-/** What commands work on: the parts of a serving process, or of a command that has opened the store for itself. */
+/** What commands work on: the services of a serving process, or of a command that opened the store itself. */
 export interface CommandParts extends Omit<Core, 'close'>, OwnParts {}
 
 export const commandPartsOf = (core: Core, { webhooks, queueAdmin, erasures }: OwnParts): CommandParts => ({

@@ -4,54 +4,54 @@ import type { CommandParts } from './command-parts.ts'
 
 interface CommandOption {
   type: 'string' | 'boolean'
-  /** What stands for the value in the help; strings only. */
+  /** The placeholder for the value in the help; strings only. */
   value?: string
   doc: string
-  /** True where the command cannot do without it. */
+  /** True if the command requires it. */
   required?: boolean
 }
 
-/** What a user wrote after the name of a command. */
+/** What a user wrote after the command's name. */
 export interface CommandInput {
-  /** As many as `args` asks for. */
+  /** As many as `args` declares. */
   args: string[]
   options: Record<string, string | boolean | undefined>
-  /** The directory that relative paths are meant from. */
+  /** The directory that relative paths start from. */
   cwd: string
 }
 
 export interface CommandOutput {
-  /** The result alone, so that it can be piped. */
+  /** Only the result, so that it can be piped. */
   stdout: string
-  /** What a person should know beside it. */
+  /** Remarks for a person. */
   stderr?: string
-  /** The id of what it changed, for the audit log; not needed where that is the first argument. */
+  /** The id of what it changed, for the audit log; not needed if the first argument is the id. */
   objectId?: string
-  /** 0 unless given. */
+  /** Default: 0. */
   exitCode?: number
 }
 
-/** One command: the parser, the help page and docs/commands.md are made from this declaration. */
+/** One command. The parser, the help page and docs/commands.md are made from this declaration. */
 export interface Command {
   /** `key create` */
   name: string
-  /** `NAME`; optional ones in brackets. */
+  /** `NAME`; optional arguments in brackets. */
   args: readonly string[]
   options: Record<string, CommandOption>
   doc: string
-  /** True where it changes nothing, so that the audit log need not tell of it. */
+  /** True if it changes nothing, so the audit log can leave it out. */
   reads?: true
   /**
-   * Runs in the serving process where there is one, else in a process that has opened the store for itself. Fails
-   * by throwing. Absent for commands that are not about the data of a running server: main.ts runs those.
+   * Runs in the serving process if there is one, else in a process that has opened the store itself. Throws when it fails. Absent for
+   * commands that do not need a server's data: main.ts runs those.
    */
   run?(input: CommandInput, parts: CommandParts): Promise<CommandOutput>
 }
 
-/** Whose things a command is about. */
+/** The account that a command is about. */
 export const accountOption = { type: 'string', value: 'ACCOUNT', doc: 'Name or id of the account.', required: true } as const
 
-/** The value of a string option, if it was given. */
+/** The value of a string option, if given. */
 export function textOption(input: CommandInput, name: string): string | undefined {
   const value = input.options[name]
   return typeof value === 'string' ? value : undefined
@@ -68,7 +68,7 @@ export const flagOption = (input: CommandInput, name: string): boolean => input.
 
 export const argument = (input: CommandInput, place: number): string => input.args[place] ?? ''
 
-/** Rows as text in columns, a line each; the first row is the heading. */
+/** Rows as text in columns, one line each; the first row is the heading. */
 export function table(rows: readonly (readonly string[])[]): string {
   const widths: number[] = []
   for (const row of rows) row.forEach((cell, i) => (widths[i] = Math.max(widths[i] ?? 0, cell.length)))
@@ -81,7 +81,7 @@ export function table(rows: readonly (readonly string[])[]): string {
   return `${lines.join('\n')}\n`
 }
 
-/** Made for one line of a terminal: whatever a remote server wrote cannot move the cursor or forge a line. */
+/** Makes a text safe for one line of a terminal: nothing that a remote server wrote can move the cursor or forge a line. */
 export const printable = (text: string): string => text.replace(/\p{C}/gu, ' ')
 
 export const shownTime = (at: number | null): string => isoTimeOrNull(at) ?? '-'

@@ -6,10 +6,10 @@ import { holdDirectory, requireIdle } from '../store/hold-directory.ts'
 import type { CommandOutput } from './command.ts'
 
 /**
- * Rewrites the database while no server runs on it.
- * @param tell writes a line for whoever waits
- * @throws SternaError `configuration` where a server holds the directory or its database is gone, `not_found`,
- *   `invalid_state` where there is too little room
+ * Rewrites the database while no server uses it.
+ * @param tell writes a line for the person who waits
+ * @throws SternaError `configuration` if a server holds the directory or its database is gone, `not_found`,
+ *   `invalid_state` if there is too little disk space
  */
 export function compactDatabase({ dataDir }: Pick<Config, 'dataDir'>, tell: (line: string) => void): CommandOutput {
   keepTemporaryFilesIn(dataDir)
@@ -21,7 +21,7 @@ export function compactDatabase({ dataDir }: Pick<Config, 'dataDir'>, tell: (lin
     const { before, after } = compact(file, (plan) => tell(announcement(file, plan)))
     return {
       stdout: `${file}\n`,
-      stderr: `Rewritten: ${megabytes(before)} MB before, ${megabytes(after)} MB now. Backups made before still hold what was deleted.\n`,
+      stderr: `Rewritten: ${megabytes(before)} MB before, ${megabytes(after)} MB now. Older backups still contain the deleted data.\n`,
     }
   } finally {
     held.release()
@@ -29,5 +29,6 @@ export function compactDatabase({ dataDir }: Pick<Config, 'dataDir'>, tell: (lin
 }
 
 const announcement = (file: string, { size, needed, free, seconds }: CompactPlan): string =>
-  `Rewriting ${file} (${megabytes(size)} MB). It takes about ${Math.ceil(seconds / 60)} ${seconds > 60 ? 'minutes' : 'minute'} and, until it is done, ` +
-  `${megabytes(needed)} MB of disk; ${megabytes(free)} MB are free. It may be stopped at any moment: the database is then as it was.`
+  `Rewriting ${file} (${megabytes(size)} MB). This takes about ${Math.ceil(seconds / 60)} ${seconds > 60 ? 'minutes' : 'minute'}, ` +
+  `and ${megabytes(needed)} MB of disk until it is done; ${megabytes(free)} MB are free. You can stop it at any moment: the ` +
+  'database stays as it was.'

@@ -5,25 +5,25 @@ import { join, relative } from 'node:path'
 import { SternaError } from '../errors.ts'
 import type { Log } from '../log.ts'
 
-/** What a command came to, as its own process shows it. */
+/** The result of a command, for its own process to show. */
 export interface CommandResult {
   stdout: string
   stderr: string
   exitCode: number
 }
 
-/** The command line of a client and the directory its paths are relative to. */
+/** A client's command line, and the directory that its paths are relative to. */
 export interface CommandRequest {
   argv: string[]
   cwd: string
 }
 
-/** bytes; a longer request is none of ours */
+/** bytes; we never send a longer request */
 const longestRequest = 64 * 1024
-/** bytes that fit into a socket's address on every system */
+/** bytes; fits into a socket address on every system */
 const longestPath = 103
 
-/** Where the process that serves a data directory takes commands: as text, or in Windows a named pipe. */
+/** Where the process that serves a data directory accepts commands: a path, or a named pipe on Windows. */
 export function controlSocketPath(dataDir: string): string {
   if (process.platform === 'win32') {
     return `\\\\.\\pipe\\sterna-${createHash('sha256').update(dataDir).digest('hex').slice(0, 16)}`
@@ -32,13 +32,12 @@ export function controlSocketPath(dataDir: string): string {
   const shorter = relative(process.cwd(), absolute)
   const path = shorter.length < absolute.length ? shorter : absolute
   if (Buffer.byteLength(path) <= longestPath) return path
-  throw new SternaError('configuration', `data_dir is too long a path: ${absolute} must have at most ${longestPath} bytes.`)
+  throw new SternaError('configuration', `The path of data_dir is too long: ${absolute} must have at most ${longestPath} bytes.`)
 }
 
 /**
- * Takes commands for this process, one a connection: a line of JSON `{argv, cwd}` in, a line `{stdout, stderr,
- * exitCode}` out. Only the user the server runs as may connect. The caller holds the data directory, so whatever lies
- * at `path` is left over.
+ * Accepts commands for this process, one per connection: a line of JSON `{argv, cwd}` in, a line `{stdout, stderr, exitCode}` out. Only the
+ * user that the server runs as can connect. The caller holds the data directory, so anything at `path` is a leftover.
  */
 export async function serveControlSocket(
   path: string,
@@ -59,7 +58,7 @@ export async function serveControlSocket(
         socket.destroy()
       })
   })
-  // Between bind() and chmod() others could connect, if the mode were not narrow from the first moment.
+  // Between bind() and chmod() others could connect if the mode were not narrow from the start.
   const mask = process.umask(0o177)
   try {
     await new Promise<void>((resolve, reject) => server.once('error', reject).listen(path, resolve))
@@ -76,7 +75,7 @@ export async function serveControlSocket(
   }
 }
 
-/** Lets the serving process run a command; undefined where none serves. */
+/** Lets the serving process run a command; undefined if there is none. */
 export async function askServer(path: string, request: CommandRequest): Promise<CommandResult | undefined> {
   const socket = connect(path)
   try {
@@ -85,7 +84,7 @@ export async function askServer(path: string, request: CommandRequest): Promise<
     const { code = '' } = error as NodeJS.ErrnoException
     if (['ENOENT', 'ECONNREFUSED'].includes(code)) return undefined
     if (code !== 'EACCES' && code !== 'EPERM') throw error
-    throw new SternaError('configuration', `Only the user that the server runs as may use ${path}: run the command as that one.`)
+    throw new SternaError('configuration', `Only the user that the server runs as may use ${path}. Run the command as that user.`)
   }
   socket.end(`${JSON.stringify(request)}\n`)
   return JSON.parse(await readLine(socket, Infinity)) as CommandResult
@@ -94,7 +93,7 @@ export async function askServer(path: string, request: CommandRequest): Promise<
 function requestOf(line: string): CommandRequest {
   const { argv, cwd } = JSON.parse(line) as Partial<CommandRequest>
   if (Array.isArray(argv) && argv.every((word) => typeof word === 'string') && typeof cwd === 'string') return { argv, cwd }
-  throw new Error('this is no command')
+  throw new Error('this is not a command')
 }
 
 function readLine(socket: Socket, limit: number): Promise<string> {

@@ -7,8 +7,10 @@ export const doctorCommands: Command[] = [
     name: 'doctor',
     reads: true,
     args: [],
-    options: { json: { type: 'boolean', doc: 'Prints JSON, as the API does.' } },
-    doc: 'Checks what a mail server needs: port 25, names, DNS records, certificate, clock, disk, blocklists. Fails where something has failed.',
+    options: { json: { type: 'boolean', doc: 'Prints JSON, like the API.' } },
+    doc:
+      'Checks what a mail server needs: port 25, names, DNS records, certificate, clock, disk, blocklists. Exits with an error if a ' +
+      'check fails.',
     async run(input, parts) {
       const findings = await examination(parts)
       const isFailed = worstOf(findings) === 'failed'

@@ -9,12 +9,12 @@ export const eraseCommands: Command[] = [
     name: 'erase',
     args: ['ADDRESS'],
     options: {
-      account: { type: 'string', value: 'ACCOUNT', doc: "Name or id of the account whose data is meant; everybody's if left out." },
+      account: { type: 'string', value: 'ACCOUNT', doc: 'Name or id of the account whose data to erase; default: all accounts.' },
     },
     doc:
-      'Forgets a recipient everywhere, and prints how much that was: mail to it that waits is canceled, content is removed, and in ' +
-      'what stays an address at erased.invalid stands in its place. A suppression goes on without the address. What is erased ' +
-      'cannot be brought back, but from backups: see docs/privacy.md.',
+      'Forgets a recipient everywhere, and prints how much it erased. It cancels mail that waits for the address, removes content, ' +
+      'and replaces the address with one at erased.invalid in whatever stays. A suppression stays in force without the address. ' +
+      'Erased data cannot be restored, except from backups: see docs/privacy.md.',
     async run(input, { accounts, erasures }) {
       const address = parseAddress(argument(input, 0))
       if (!address.ok) throw new SternaError('validation_error', `This is not an address. ${address.fault}`)
@@ -24,10 +24,7 @@ export const eraseCommands: Command[] = [
       await erasures.finished(id)
       const erasure = await erasures.find(id, null)
       if (!erasure?.finishedAt)
-        throw new SternaError(
-          'service_unavailable',
-          `The erasure ${id} was cut short; it is taken up again within a minute of a server's running.`,
-        )
+        throw new SternaError('service_unavailable', `The erasure ${id} was interrupted. A running server resumes it within a minute.`)
       return { stdout: table(countsOf(erasure)), stderr: remarkOn(erasure), objectId: id }
     },
   },
@@ -40,6 +37,6 @@ const countsOf = ({ counts }: Erasure): string[][] => [
 
 function remarkOn({ counts }: Erasure): string {
   const waiting = counts.contents_waiting
-  const remark = 'Backups made before still hold it.\n'
-  return waiting === 0 ? remark : `The content of ${waiting} emails goes when nobody else waits for them any more. ${remark}`
+  const remark = 'Backups made before still contain it.\n'
+  return waiting === 0 ? remark : `The content of ${waiting} emails is removed once nobody else waits for them. ${remark}`
 }

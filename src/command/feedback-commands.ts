@@ -6,22 +6,22 @@ import { concernedRecipients, type Feedback } from '../bounce-parser/feedback.ts
 import type { Command, CommandInput } from './command.ts'
 import type { CommandResult } from './control-socket.ts'
 
-/** Has no `run`: it needs neither a server nor its data, so main.ts carries it out. */
+/** Has no `run`: it needs neither a server nor its data, so main.ts runs it. */
 export const feedbackCommands: Command[] = [
   {
     name: 'feedback parse',
     args: ['FILE…'],
     options: {},
     doc:
-      'Prints what returned messages mean, a line of JSON for each file: bounce, complaint, autoreply, delivered or not-bounce, ' +
-      'and the recipients that it is about, of a bounce those whom the mail has not reached.',
+      'Explains what returned messages mean, as one line of JSON per file: bounce, complaint, autoreply, delivered or not-bounce, ' +
+      'and the recipients concerned; for a bounce, those that the mail did not reach.',
   },
 ]
 
-/** What a message means that cannot be read. */
+/** The meaning of a message that cannot be parsed. */
 const notUnderstood: Pick<Feedback, 'class' | 'recipients'> = { class: 'not-bounce', recipients: [] }
 
-/** A file that cannot be opened is told on standard error, and the others are printed all the same. */
+/** Reports a file that cannot be opened on standard error, and still prints the others. */
 export async function parseFeedbackFiles({ args, cwd }: CommandInput): Promise<CommandResult> {
   const parser = startFeedbackParser()
   const result: CommandResult = { stdout: '', stderr: '', exitCode: 0 }

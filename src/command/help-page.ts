@@ -4,17 +4,17 @@ import { table, type Command } from './command.ts'
 import { SternaError } from '../errors.ts'
 
 const introduction = [
-  'Results go to standard output, logs and remarks to standard error. A command that fails says why in one line and exits',
+  'Results go to standard output, logs and remarks to standard error. A command that fails prints one line saying why and exits',
   'with a code other than 0. Commands work on the server that holds the data directory, or on the directory itself',
   'where no server runs: give them the same --config or STERNA_DATA_DIR as the server.',
 ]
 
-/** What `sterna help` prints: the list of the commands, or one command or group in full. */
+/** What `sterna help` prints: the list of commands, or one command or group in full. */
 export function helpPage(words: readonly string[]): string {
   if (words.length === 0) {
     const rows = commands.map((command) => [`  ${command.name}`, firstSentence(command.doc)])
     const title = 'sterna: an SMTP relay with an email API'
-    return [title, '', table(rows), ...introduction, '', 'sterna help COMMAND says more of one and shows its options.', ''].join('\n')
+    return [title, '', table(rows), ...introduction, '', 'sterna help COMMAND explains one command and its options.', ''].join('\n')
   }
   const wanted = words.join(' ')
   const found = commands.filter(({ name }) => name === wanted || name.startsWith(`${wanted} `))
@@ -32,9 +32,9 @@ export function commandsPage(): string {
   return [
     '# Commands',
     '',
-    '<!-- Generated from src/command/ by `npm run docs`; change it there. -->',
+    '<!-- Generated from src/command/ by `npm run docs`; edit those files. -->',
     '',
-    'Run them as `npx sterna …` in a checkout, or `docker exec CONTAINER node bin/sterna.js …` beside a running container.',
+    'Run them as `npx sterna …` in a checkout, or `docker exec CONTAINER node bin/sterna.js …` for a running container.',
     ...introduction,
     '',
     ...commands.flatMap((command) => [
@@ -49,7 +49,7 @@ export function commandsPage(): string {
       ...optionsOf(command.options).map(([usage, doc]) => `- \`${usage}\`: ${doc}`),
       ...(Object.keys(command.options).length > 0 ? [''] : []),
     ]),
-    'Each also takes:',
+    'Every command also takes:',
     '',
     ...optionsOf(commonOptions).map(([usage, doc]) => `- \`${usage}\`: ${doc}`),
     '',

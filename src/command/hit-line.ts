@@ -2,9 +2,9 @@ import { SternaError } from '../errors.ts'
 import type { Hit, HitMessage } from '../tracking/hit.ts'
 
 /**
- * Reads a line that says what a recipient's message was asked for.
+ * Parses a line that lists the hits on one recipient's message.
  * @param place of the line, for the error
- * @throws SternaError `invalid_parameter` that says what is wrong with it
+ * @throws SternaError `invalid_parameter` that says what is wrong
  */
 export function readHitLine(line: string, place: string): { id: unknown; message: HitMessage } {
   const wrong = (what: string): SternaError => new SternaError('invalid_parameter', `${place}: ${what}.`)

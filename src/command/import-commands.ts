@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import { messageOf, SternaError } from '../errors.ts'
 import { topicFault } from '../message/send-limits.ts'
 import { exportShapes, type ExportShape } from '../suppression/export-shape.ts'
-import { importSuppressions, type ImportReport } from '../suppression/import-suppressions.ts'
+import { importSuppressions, type ImportResult } from '../suppression/import-suppressions.ts'
 import { suppressionOrigins, type SuppressionOrigin } from '../suppression/suppression-origin.ts'
 import {
   accountOption as account,
@@ -23,23 +23,23 @@ export const importCommands: Command[] = [
     args: ['FILE'],
     options: {
       account,
-      from: { type: 'string', value: 'SERVICE', doc: `Whose export it is: ${services}.`, required: true },
+      from: { type: 'string', value: 'SERVICE', doc: `The service that exported the file: ${services}.`, required: true },
       origin: {
         type: 'string',
         value: 'ORIGIN',
-        doc: `What all entries are, whatever the file says: ${suppressionOrigins.join(', ')}.`,
+        doc: `The origin of all entries, whatever the file says: ${suppressionOrigins.join(', ')}.`,
       },
       topic: {
         type: 'string',
         value: 'TOPIC',
-        doc: 'What those who unsubscribed did it from, as mail is sent with `unsubscribe: {topic}`; without it mail that is sent with `unsubscribe: true`.',
+        doc: 'The topic that these people unsubscribed from, as in `unsubscribe: {topic}`; default: mail sent with `unsubscribe: true`.',
       },
-      sandbox: { type: 'boolean', doc: "Into the sandbox's list." },
+      sandbox: { type: 'boolean', doc: "Imports into the sandbox's list." },
     },
     doc:
-      "Puts another service's suppressions on the list, from its export or what its API listed, CSV or JSON. Times and reasons " +
-      'are kept; what is there already stays as it is, so it may be run again. Says how many were taken, and why others were ' +
-      'not, by line; it fails where some were not.',
+      "Imports suppressions from another service, from its export or its API's responses, CSV or JSON. It keeps times and reasons " +
+      'and leaves existing entries unchanged, so you can run it again. It prints how many entries it imported, and by line why it ' +
+      'refused others; it exits with an error if it refused any.',
     async run(input, { accounts, db, clock, erasedAddress }) {
       const { id: accountId } = accounts.getAccount(requiredOption(input, 'account'))
       const report = await importSuppressions(
@@ -65,7 +65,7 @@ export const importCommands: Command[] = [
 function shapeOf(service: string): ExportShape {
   const found = Object.entries(exportShapes).find(([name]) => name === service.toLowerCase())
   if (found) return found[1]
-  throw new SternaError('validation_error', `The exports of "${service}" are not known; choose one of ${services}.`)
+  throw new SternaError('validation_error', `The export format "${service}" is unknown. Choose one of ${services}.`)
 }
 
 function originOf(input: CommandInput): SuppressionOrigin | null {
@@ -73,7 +73,7 @@ function originOf(input: CommandInput): SuppressionOrigin | null {
   if (given === undefined) return null
   const origin = suppressionOrigins.find((known) => known === given)
   if (origin) return origin
-  throw new SternaError('validation_error', `There is no origin "${given}"; choose one of ${suppressionOrigins.join(', ')}.`)
+  throw new SternaError('validation_error', `There is no origin "${given}". Choose one of ${suppressionOrigins.join(', ')}.`)
 }
 
 function topicOf(input: CommandInput): string {
@@ -84,7 +84,7 @@ function topicOf(input: CommandInput): string {
   throw new SternaError('validation_error', fault)
 }
 
-function complaints({ refused, refusals, broken }: ImportReport): string {
+function complaints({ refused, refusals, broken }: ImportResult): string {
   const lines = refusals.map(({ line, reason }) => `line ${line}: ${printable(reason)}`)
   if (refused > refusals.length) lines.push(`and ${refused - refusals.length} more`)
   if (broken) lines.push(`sterna: ${printable(messageOf(broken))}`)

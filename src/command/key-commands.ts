@@ -23,17 +23,17 @@ export const keyCommands: Command[] = [
       permission: {
         type: 'string',
         value: 'PERMISSION',
-        doc: `One of ${permissions.join(', ')}; default: full_access, with --domain sending_access.`,
+        doc: `One of ${permissions.join(', ')}; default: full_access, or sending_access with --domain.`,
       },
-      domain: { type: 'string', value: 'DOMAIN', doc: 'Lets the key send from this domain only.' },
+      domain: { type: 'string', value: 'DOMAIN', doc: 'Limits the key to sending from this domain.' },
       name: { type: 'string', value: 'NAME', doc: 'What the key is for.' },
-      expires: { type: 'string', value: 'TIME', doc: 'When it stops working, such as 2027-01-01T00:00:00Z.' },
+      expires: { type: 'string', value: 'TIME', doc: 'When it expires, such as 2027-01-01T00:00:00Z.' },
       sandbox: {
         type: 'boolean',
-        doc: 'Nothing sent with this key leaves the machine; it needs no verified domain, and changes nothing live.',
+        doc: 'Nothing sent with this key leaves the machine. It needs no verified domain, and changes nothing live.',
       },
     },
-    doc: 'Creates an API key and prints it. It is shown this once: only its SHA-256 is stored.',
+    doc: 'Creates an API key and prints it. The key is shown only once, because only its SHA-256 is stored.',
     async run(input, { accounts, apiKeys, sendingDomains }) {
       const owner = accounts.getAccount(requiredOption(input, 'account'))
       const domainName = textOption(input, 'domain')
@@ -46,7 +46,11 @@ export const keyCommands: Command[] = [
         sandbox: flagOption(input, 'sandbox'),
         expiresAt: timeOf(textOption(input, 'expires')),
       })
-      return { stdout: `${token}\n`, objectId: id, stderr: `Key ${id} of account ${owner.name}. Keep it: it is not shown again.\n` }
+      return {
+        stdout: `${token}\n`,
+        objectId: id,
+        stderr: `Key ${id} of account ${owner.name}. Keep it: it is not shown again.\n`,
+      }
     },
   },
   {
@@ -74,22 +78,25 @@ export const keyCommands: Command[] = [
     name: 'key rotate',
     args: ['ID'],
     options: {
-      overlap: { type: 'string', value: 'DURATION', doc: 'For how long the token before works too, such as 24h (the default) or 0.' },
-      force: { type: 'boolean', doc: 'Also while the overlap of an earlier rotation is open, which then ends.' },
+      overlap: { type: 'string', value: 'DURATION', doc: 'How long the old token keeps working, such as 24h (the default) or 0.' },
+      force: { type: 'boolean', doc: 'Rotates even while the overlap of an earlier rotation runs, and ends that overlap.' },
     },
-    doc: 'Gives an API key a new token and prints it. It is shown this once.',
+    doc: 'Gives an API key a new token and prints it. The token is shown only once.',
     async run(input, { apiKeys }) {
       const keyId = argument(input, 0)
       const overlapMs = durationOf(textOption(input, 'overlap') ?? '24h')
       const { token, previousExpiresAt } = await apiKeys.rotate(keyId, { overlapMs, force: flagOption(input, 'force') })
-      return { stdout: `${token}\n`, stderr: `The token before works until ${shownTime(previousExpiresAt)}.\n` }
+      return {
+        stdout: `${token}\n`,
+        stderr: `The old token works until ${shownTime(previousExpiresAt)}.\n`,
+      }
     },
   },
   {
     name: 'key revoke',
     args: ['ID'],
     options: {},
-    doc: 'Ends an API key at once, in open SMTP sessions too.',
+    doc: 'Revokes an API key at once, even in open SMTP sessions.',
     async run(input, { apiKeys, log }) {
       const keyId = argument(input, 0)
       await apiKeys.revoke(keyId)
@@ -103,14 +110,14 @@ function permissionOf(input: CommandInput): Permission {
   const given = textOption(input, 'permission') ?? (input.options['domain'] === undefined ? 'full_access' : 'sending_access')
   const permission = permissions.find((known) => known === given)
   if (permission) return permission
-  throw new SternaError('validation_error', `There is no permission "${given}"; choose one of ${permissions.join(', ')}.`)
+  throw new SternaError('validation_error', `There is no permission "${given}". Choose one of ${permissions.join(', ')}.`)
 }
 
 function timeOf(text: string | undefined): number | null {
   if (text === undefined) return null
   const at = parseIsoTime(text)
   if (at !== null) return at
-  throw new SternaError('validation_error', `"${text}" is not a time: write it like 2027-01-01T00:00:00Z.`)
+  throw new SternaError('validation_error', `"${text}" is not a time. Write it like 2027-01-01T00:00:00Z.`)
 }
 
 function durationOf(text: string): number {

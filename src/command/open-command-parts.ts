@@ -8,8 +8,8 @@ import { commandPartsOf, type CommandParts } from './command-parts.ts'
 import { openCore } from '../core.ts'
 
 /**
- * Opens the data directory for a command while no server runs on it.
- * @throws SternaError `configuration` where another process holds it, or the key file is not the one it was made with
+ * Opens the data directory for a command while no server uses it.
+ * @throws SternaError `configuration` if another process holds it, or the key file is not the one it was created with
  */
 export async function openCommandParts(config: Config, log: Log): Promise<{ parts: CommandParts; close(): Promise<void> }> {
   const onFatal = (error: Error): void => log.error({ error }, 'the store has failed')

@@ -6,17 +6,17 @@ import type { Template } from '../template/template-store.ts'
 import type { CommandOutput } from './command.ts'
 import { templateFileKinds, textOfFile, type TemplateFileKind } from './template-files.ts'
 
-/** Whose templates, which, and where to. */
+/** Whose templates to write, which ones, and where. */
 interface Pull {
   accountId: string
-  /** Aliases or ids; none: all. */
+  /** Aliases or ids; none means all. */
   names: string[]
   cwd: string
   directory: string
   isOverwriting: boolean
 }
 
-/** Writes the files that `pushTemplates` reads. Files that differ stay as they are, unless it is to overwrite. */
+/** Writes the files that `pushTemplates` reads. Leaves files that differ unchanged, unless told to overwrite them. */
 export async function pullTemplates(templates: TemplateList, pull: Pull): Promise<CommandOutput> {
   const { accountId, names, cwd, directory, isOverwriting } = pull
   const folder = resolve(cwd, directory)
@@ -40,7 +40,8 @@ export async function pullTemplates(templates: TemplateList, pull: Pull): Promis
       written.push(text === null ? `${file} removed\n` : `${file}\n`)
     }
   }
-  const remark = kept.length === 0 ? '' : `sterna: These differ and were left alone; --overwrite replaces them: ${kept.join(', ')}\n`
+  const remark =
+    kept.length === 0 ? '' : `sterna: These files differ and were left unchanged; --overwrite replaces them: ${kept.join(', ')}\n`
   return { stdout: written.join(''), stderr: remark, exitCode: kept.length === 0 ? 0 : 1 }
 }
 
@@ -68,7 +69,7 @@ function textFor(kind: TemplateFileKind, template: Template): string | null {
   }
 }
 
-/** What would say nothing is left out. */
+/** Leaves out empty values. */
 const settingsOf = ({ name, from, replyTo, layout, variables }: Template): object => ({
   name,
   ...(from === null ? {} : { from }),

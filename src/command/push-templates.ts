@@ -14,7 +14,7 @@ import { textOfFile } from './template-files.ts'
 interface Push {
   accountId: string
   files: string[]
-  /** What relative paths are meant from. */
+  /** Where relative paths start. */
   cwd: string
   isPublished: boolean
 }
@@ -24,13 +24,13 @@ interface Pushed {
   name: string
   template: Template
   state: 'created' | 'updated' | 'unchanged'
-  /** The number that it is published as, and whether it was that before. */
+  /** The version number that it has once published, and whether it already was. */
   publication: string
 }
 
 const byCommand = { type: 'command', id: null, name: 'command line' } as const
 
-/** Each file by itself: what is wrong with one is told, and the others are taken. */
+/** Takes each file by itself: reports what is wrong with one, and goes on with the others. */
 export async function pushTemplates(templates: TemplateList, push: Push): Promise<CommandOutput> {
   const pushed: Pushed[] = []
   const faults: string[] = []
@@ -56,13 +56,9 @@ export async function pushTemplates(templates: TemplateList, push: Push): Promis
 
 async function pushFile(templates: TemplateList, accountId: string, path: string): Promise<Pushed> {
   const name = basename(path).replace(/\.html?$/i, '')
-  if (name === basename(path))
-    throw new SternaError('invalid_parameter', 'A template is pushed from its HTML file, whose name ends with .html.')
+  if (name === basename(path)) throw new SternaError('invalid_parameter', 'Push a template as its HTML file, whose name ends with .html.')
   if (!templateName.test(name)) {
-    throw new SternaError(
-      'invalid_parameter',
-      'The name of the file becomes the alias: use a-z, 0-9, _ and -, 64 of them at most before .html.',
-    )
+    throw new SternaError('invalid_parameter', 'The file name becomes the alias. Use a-z, 0-9, _ and -, at most 64 of them before .html.')
   }
   const given = await fieldsIn(path, join(dirname(path), name))
   const before = await templates.get(accountId, name).catch((error: unknown) => {
@@ -79,10 +75,10 @@ async function pushFile(templates: TemplateList, accountId: string, path: string
   return { name, template: await templates.change(accountId, before.id, changes), state: 'updated', publication: '' }
 }
 
-/** Of what may stand in the JSON file of a template. */
+/** The keys that a template's JSON file may have. */
 const settings = ['name', 'from', 'reply_to', 'layout', 'variables']
 
-/** What the files of a template say, as the API takes it. @param stem their path without what their names end with */
+/** What the files of a template say, in the API's form. @param stem their path without the file name's ending */
 async function fieldsIn(path: string, stem: string): Promise<{ html: string; [field: string]: unknown }> {
   const html = await textOfFile(path)
   if (html === null) throw new SternaError('not_found', 'There is no such file.')
@@ -91,7 +87,7 @@ async function fieldsIn(path: string, stem: string): Promise<{ html: string; [fi
     ...(json === null ? {} : settingsIn(json, `${basename(stem)}.json`)),
     html,
     ...(text === null ? {} : { text }),
-    // An editor ends the line.
+    // Editors end the last line.
     ...(subject === null ? {} : { subject: subject.replace(/\r?\n$/, '') }),
   }
 }
@@ -107,13 +103,13 @@ function settingsIn(json: string, file: string): Record<string, unknown> {
     throw new SternaError('invalid_parameter', `${file} must hold a JSON object.`)
   const unknown = Object.keys(value).find((field) => !settings.includes(field))
   if (unknown === undefined) return { ...value }
-  throw new SternaError('invalid_parameter', `${file} has "${unknown}", which is not known; it may have ${settings.join(', ')}.`)
+  throw new SternaError('invalid_parameter', `${file} has "${unknown}", which is unknown; allowed are ${settings.join(', ')}.`)
 }
 
 /** characters */
 const longestSubject = 998
 
-/** What the page is called; null where it has no name that can be a subject. */
+/** The page's title; null if there is none that can serve as a subject. */
 function titleIn(html: string): string | null {
   const head = html.slice(0, 64 * 1024)
   const open = /<title(?:\s[^<>]*)?>/i.exec(head)
@@ -129,7 +125,7 @@ function changesNothing(before: Template, changes: Partial<TemplateFields>): boo
   return Object.entries(changes).every(([field, value]) => JSON.stringify(value) === JSON.stringify(known[field]))
 }
 
-/** Layouts and partials before what they stand in. */
+/** Layouts and partials before the templates that use them. */
 function inOrder(pushed: Pushed[]): Pushed[] {
   const ordered = new Set<Pushed>()
   const begun = new Set<Pushed>()
@@ -151,12 +147,12 @@ async function publish({ versions }: TemplateList, one: Pushed): Promise<void> {
   one.publication = `, ${one.template.liveNumber === before ? 'published before' : 'published'} as version ${one.template.liveNumber}`
 }
 
-/** Who publishes a layout must learn whose mail it does not change yet. */
+/** Whoever publishes a layout must learn whose mail does not use it yet. */
 async function outdatedBy({ versions }: TemplateList, pushed: Pushed[]): Promise<string[]> {
   const names = new Set<string>()
   for (const { template } of pushed) {
     for (const { id, alias, state } of await versions.dependents(template)) if (state === 'outdated') names.add(alias ?? id)
   }
   if (names.size === 0) return []
-  return [`Published with an older layout or partial, until they are published again: ${[...names].join(', ')}\n`]
+  return [`Still published with an older layout or partial, until you publish them again: ${[...names].join(', ')}\n`]
 }

@@ -9,7 +9,7 @@ export const queueCommands: Command[] = [
     reads: true,
     args: [],
     options: {},
-    doc: 'Lists the destinations that mail waits for: recipients, how many are held, the next attempt.',
+    doc: 'Lists the destinations with queued mail: how many recipients wait, how many are held, and the next attempt.',
     async run(_input, { queueAdmin }) {
       const rows = (await queueAdmin.list()).map(({ destination, recipients, held, next_due_at: dueAt }) => [
         destination,
@@ -35,21 +35,21 @@ export const queueCommands: Command[] = [
     name: 'queue retry',
     args: [what],
     options: {},
-    doc: 'Makes what waits due at once, except what is held or scheduled for later. A host that rests is tried at once, by one message.',
+    doc: 'Makes waiting mail due at once, except mail that is held or scheduled. If a host rests, one message tries it at once.',
     run: async (input, { queueAdmin }) => counted(await queueAdmin.retry(argument(input, 0)), 'due now'),
   },
   {
     name: 'queue hold',
     args: [what],
     options: {},
-    doc: 'Keeps what waits now from being tried until it is released. Mail that is accepted later is not held.',
+    doc: 'Holds the mail that waits now until it is released. Mail that is accepted later is not held.',
     run: async (input, { queueAdmin }) => counted(await queueAdmin.hold(argument(input, 0)), 'held'),
   },
   {
     name: 'queue release',
     args: [what],
     options: {},
-    doc: 'Lets what is held be tried again.',
+    doc: 'Lets held mail be tried again.',
     run: async (input, { queueAdmin }) => counted(await queueAdmin.release(argument(input, 0)), 'released'),
   },
 ]

@@ -5,7 +5,7 @@ import { feedbackReportDetail } from '../http/api/feedback-resource.ts'
 import { argument, printable, shownTime, table, textOption, type Command } from './command.ts'
 
 const everybodys = null
-/** Of one list. */
+/** One list's options. */
 const mostRows = 100
 
 export const reportCommands: Command[] = [
@@ -13,8 +13,8 @@ export const reportCommands: Command[] = [
     name: 'feedback list',
     reads: true,
     args: [],
-    options: { result: { type: 'string', value: 'RESULT', doc: `Only those of which this came: ${reportResults.join(', ')}.` } },
-    doc: 'Lists what came back by mail, the newest hundred: for what address, what came of it, the email and recipient it is about.',
+    options: { result: { type: 'string', value: 'RESULT', doc: `Only those with this result: ${reportResults.join(', ')}.` } },
+    doc: 'Lists the newest hundred returned messages: the address each came to, its result, and the email and recipient it is about.',
     async run(input, { db }) {
       const filter = { accountId: everybodys, purpose: null, messageId: null, result: resultIn(textOption(input, 'result')) }
       const rows = await new ReportList(db).page(filter, { limit: mostRows, after: null, before: null })
@@ -37,7 +37,7 @@ export const reportCommands: Command[] = [
     reads: true,
     args: ['REPORT'],
     options: {},
-    doc: 'Prints what came back by mail (rep_…) and what it says, as JSON as the API does.',
+    doc: 'Prints a returned message (rep_…) and what it says, as JSON like the API.',
     async run(input, { db }) {
       const row = await new ReportList(db).find(argument(input, 0), everybodys)
       if (!row) throw new SternaError('not_found', `There is no report "${argument(input, 0)}".`)

@@ -13,15 +13,14 @@ import { keyFileBeside } from './backup-commands.ts'
 import { argument, flagOption, textOption, type CommandInput, type CommandOutput } from './command.ts'
 import { openCommandParts } from './open-command-parts.ts'
 
-/** The directory in which a backup is looked at. */
+/** The directory in which a backup is checked. */
 const stagingName = 'restoring'
 
 /**
- * Puts a backup in the place of the data directory's database. It is opened and brought up to date aside first, so
- * that a file that is no backup changes nothing. The backup gets a directory of its own beside what was there, and one rename makes it
- * the current database, with its key: whenever this is cut off, the next start has all of the old data or all of the new.
- * @throws SternaError `configuration` where a server holds the directory, `invalid_state` where data or the key is in
- * the way or missing
+ * Replaces the data directory's database with a backup. It first opens and migrates a copy, so a file that is not a backup changes nothing.
+ * The backup gets a directory of its own next to the existing data, and one rename makes it the current database together with its key.
+ * Whenever this is interrupted, the next start has all of the old data or all of the new.
+ * @throws SternaError `configuration` if a server holds the directory, `invalid_state` if data or a key is in the way or missing
  */
 export async function restoreBackup(input: CommandInput, config: Config): Promise<CommandOutput> {
   const file = resolve(input.cwd, argument(input, 0))
@@ -33,18 +32,21 @@ export async function restoreBackup(input: CommandInput, config: Config): Promis
     requireIdle(dataDir, held)
     const before = databaseIn(dataDir)
     if (!flagOption(input, 'force')) requireNothingInTheWay(before, keyFile, config)
-    // From before a directory said so, and there will be two.
+    // The directory is from before it named its database, and there will be two.
     if (before !== null) commitTo(dataDir, before, held.lock)
     const staging = join(dataDir, stagingName)
     try {
-      // One that was cut off may have left it.
+      // An interrupted restore may have left it.
       rmSync(staging, { recursive: true, force: true })
       mkdirSync(staging, { mode: 0o700 })
       const accounts = await prepare(file, { ...config, dataDir: staging, secretKeyFile: keyFile })
       const target = moveIn(databaseFile(staging), dataDir)
       switchTo(target, keyFile, held.lock, config)
-      const kept = before === null ? '' : ` What was there is kept: ${before}.`
-      return { stdout: `${target}\n`, stderr: `Restored, accounts: ${accounts}.${kept} Start with: sterna serve\n` }
+      const kept = before === null ? '' : ` The previous data was kept: ${before}.`
+      return {
+        stdout: `${target}\n`,
+        stderr: `Restored. Accounts: ${accounts}.${kept} Start with: sterna serve\n`,
+      }
     } finally {
       rmSync(staging, { recursive: true, force: true })
     }
@@ -60,12 +62,12 @@ function findKeyFile(input: CommandInput, file: string, config: Config): string 
   if (found !== undefined) return found
   throw new SternaError(
     'invalid_state',
-    `The key file of the backup is missing, without which its secrets cannot be read. Looked for ${candidates.join(' and ')}. ` +
-      'Name it with --key KEYFILE.',
+    'The key file of the backup is missing, and without it its secrets cannot be read. Sterna looked for ' +
+      `${candidates.join(' and ')}. Name it with --key KEYFILE.`,
   )
 }
 
-/** The file of the database that is there; null where there is none, or only what is left of one. */
+/** The existing database file; null if there is none, or only remains of one. */
 function databaseIn(directory: string): string | null {
   try {
     const { file, isNew } = findDatabase(directory)
@@ -78,24 +80,21 @@ function databaseIn(directory: string): string | null {
 
 function requireNothingInTheWay(database: string | null, keyFile: string, { dataDir, secretKeyFile }: Config): void {
   if (database !== null) {
-    throw new SternaError('invalid_state', `${dataDir} holds data already. With --force it is kept beside and replaced.`)
+    throw new SternaError('invalid_state', `${dataDir} already holds data. With --force it is replaced, and kept.`)
   }
   if (existsSync(secretKeyFile) && !isSameFile(keyFile, secretKeyFile)) {
-    throw new SternaError(
-      'invalid_state',
-      `${secretKeyFile} is another key than the backup's. With --force it is kept beside and replaced.`,
-    )
+    throw new SternaError('invalid_state', `${secretKeyFile} is a different key from the backup's. With --force it is replaced, and kept.`)
   }
 }
 
 const isSameFile = (one: string, other: string): boolean => readFileSync(one).equals(readFileSync(other))
 
-/** Opens a copy with the key, which checks both and brings the schema up to date; answers how many accounts it holds. */
+/** Opens a copy with the key, which checks both and migrates the schema; returns its number of accounts. */
 async function prepare(file: string, config: Config): Promise<number> {
   const copy = databaseFile(config.dataDir)
   try {
     copyPrivately(file, copy)
-    // A database that was not made by `sterna backup` may have its last commits beside it.
+    // A database that was not made by `sterna backup` may have its last commits in the file next to it.
     if (existsSync(`${file}-wal`)) copyPrivately(`${file}-wal`, `${copy}-wal`)
     requireWhole(config.dataDir)
     const { parts, close } = await openCommandParts(config, silentLog)
@@ -115,10 +114,10 @@ function copyPrivately(from: string, to: string): void {
   chmodSync(to, 0o600)
 }
 
-/** Gives a database that nobody has open a directory of its own, on disk. */
+/** Moves a database that nobody has open into a directory of its own, and flushes it. */
 function moveIn(database: string, dataDir: string): string {
-  // It was closed without room for it, and part of the data is in there still.
-  if (existsSync(`${database}-wal`)) throw new SternaError('invalid_state', `There is no room in ${dataDir} for the backup.`)
+  // It was closed while the disk was full, so part of the data is still in there.
+  if (existsSync(`${database}-wal`)) throw new SternaError('invalid_state', `There is not enough space in ${dataDir} for the backup.`)
   const directory = join(dataDir, newRestoredName(dataDir))
   const target = join(directory, basename(database))
   mkdirSync(directory, { mode: 0o700 })
@@ -128,7 +127,10 @@ function moveIn(database: string, dataDir: string): string {
   return target
 }
 
-/** From one database and key to another: all of the old until the directory is committed to the new one, all of the new from then on. */
+/**
+ * Switches from one database and key to another: everything is old until the directory is committed to the new one, and everything is new
+ * from then on.
+ */
 function switchTo(database: string, keyFile: string, lock: string, { dataDir, secretKeyFile }: Config): void {
   const isInPlace = existsSync(secretKeyFile) && isSameFile(keyFile, secretKeyFile)
   if (!isInPlace) stageKey(secretKeyFile, readFileSync(keyFile, 'latin1'))

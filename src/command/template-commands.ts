@@ -6,18 +6,16 @@ export const templateCommands: Command[] = [
     args: ['FILE…'],
     options: {
       account,
-      publish: { type: 'boolean', doc: 'Publishes them too, layouts and partials before what they stand in.' },
+      publish: { type: 'boolean', doc: 'Publishes them too, layouts and partials first.' },
     },
     doc:
-      'Makes templates of HTML files, as React Email, MJML or an editor writes them, or changes their drafts: ' +
-      'welcome.html is the template ' +
-      'with the alias welcome. Beside it may lie welcome.txt (its text), welcome.subject, and welcome.json with any of name, from, ' +
-      'reply_to, layout and variables, as the API has them; what does not lie there stays as it is. A new template ' +
-      'without a subject takes ' +
-      'the <title>. What is the same already is left alone, so it may be run again. Files that fail do not keep the ' +
-      'others from being taken.',
+      'Creates or updates templates from HTML files, as React Email, MJML or an editor writes them. welcome.html becomes the ' +
+      'template with the alias welcome. Optional files next to it are welcome.txt (its text), welcome.subject, and welcome.json ' +
+      'with any of name, from, reply_to, layout and variables, as in the API; whatever has no file stays unchanged. A new template ' +
+      'without a subject takes the <title>. Templates that are already the same are skipped, so you can run it again. A file that ' +
+      'fails does not stop the others.',
     async run(input, { accounts, templates }) {
-      // What checks requests is not needed by other commands, which start sooner without it.
+      // Other commands do not need request validation, and start faster without it.
       const { pushTemplates } = await import('./push-templates.ts')
       const accountId = accounts.getAccount(requiredOption(input, 'account')).id
       return pushTemplates(templates, { accountId, files: input.args, cwd: input.cwd, isPublished: flagOption(input, 'publish') })
@@ -29,11 +27,11 @@ export const templateCommands: Command[] = [
     options: {
       account,
       directory: { type: 'string', value: 'DIR', doc: 'Where the files are written; here unless given.' },
-      overwrite: { type: 'boolean', doc: 'Replaces files that differ, and removes those of a part that the template has not.' },
+      overwrite: { type: 'boolean', doc: 'Replaces files that differ, and removes those of parts that the template does not have.' },
     },
     doc:
-      'Writes templates, all of the account unless some are named, into the files that push reads: their newest versions, published or ' +
-      'not. One without an alias is called by its id.',
+      'Writes templates (by default all of the account) into the files that push reads: their newest versions, published or not. A ' +
+      'template without an alias is named by its id.',
     reads: true,
     async run(input, { accounts, templates }) {
       const { pullTemplates } = await import('./pull-templates.ts')

@@ -2,17 +2,17 @@ import { readFile, stat } from 'node:fs/promises'
 import { codeOf } from '../durable-file.ts'
 import { messageOf, SternaError } from '../errors.ts'
 
-/** The files of one template, by the end of their names. */
+/** The files of one template, by the ending of their names. */
 export const templateFileKinds = ['html', 'txt', 'subject', 'json'] as const
 
 export type TemplateFileKind = (typeof templateFileKinds)[number]
 
-/** bytes; more than any part of a template may have */
+/** bytes; no part of a template may be as large */
 const largestFile = 6 * 1024 * 1024
 
 /**
- * What a file holds, every character of it; null where there is none.
- * @throws SternaError `invalid_parameter` where it cannot be read, or is not UTF-8
+ * A file's complete text; null if there is none.
+ * @throws SternaError `invalid_parameter` if it cannot be read or is not UTF-8
  */
 export async function textOfFile(path: string): Promise<string | null> {
   let bytes: Buffer

@@ -12,34 +12,34 @@ import { argument, flagOption, textOption, type Command, type CommandInput } fro
 import type { CommandResult } from './control-socket.ts'
 import { readHitLine } from './hit-line.ts'
 
-/** Have no `run`: they need neither a server nor its data, so main.ts carries them out. */
+/** These have no `run`: they need neither a server nor its data, so main.ts runs them. */
 export const trackingCommands: Command[] = [
   {
     name: 'tracking rewrite',
     args: ['FILE'],
     options: {
-      charset: { type: 'string', value: 'NAME', doc: 'The charset of the file; utf-8 unless given.' },
-      links: { type: 'boolean', doc: 'Prints the links that would be rewritten instead, a line of JSON each.' },
+      charset: { type: 'string', value: 'NAME', doc: 'The charset of the file; default: utf-8.' },
+      links: { type: 'boolean', doc: 'Prints the links that would be rewritten instead, one line of JSON each.' },
     },
     doc:
-      'Prints a file of HTML with its links rewritten as in mail whose clicks are tracked, and no pixel. With --links: where in the ' +
-      'file the value of each attribute lies (bytes, the end excluded), and where the link leads.',
+      'Prints an HTML file with its links rewritten as in mail with click tracking, without the pixel. With --links: where each ' +
+      "attribute's value is in the file (in bytes, end excluded), and where the link leads.",
   },
   {
     name: 'tracking judge',
     args: ['FILE…'],
     options: {},
     doc:
-      'Prints which opens and clicks are those of machines, as the verdicts stand when all has settled: for each line of the files, ' +
-      'which says in JSON what a recipient\'s message was asked for, a line `{"id", "hits": [{"bot", "reason", "confidence"}]}`. ' +
-      'docs/tracking.md says what the lines have. Heeds the setting tracking.scanner_networks.',
+      'Judges which opens and clicks come from machines, with the verdicts as they are once everything has settled. Each input line ' +
+      'is JSON that lists the hits on one recipient\'s message; each output line is `{"id", "hits": [{"bot", "reason", ' +
+      '"confidence"}]}`. docs/tracking.md describes the input. Uses the setting tracking.scanner_networks.',
   },
 ]
 
-/** Where the links are that are only shown. */
+/** Where links lead that are only for display. */
 const shownBase = 'https://track.example/t'
 
-/** @throws SternaError `not_found`, `invalid_parameter` where the file cannot be read or the charset is not known */
+/** @throws SternaError `not_found`; `invalid_parameter` if the file cannot be read or the charset is unknown */
 export async function rewriteFile(input: CommandInput, now: number): Promise<Buffer> {
   const html = await htmlOf(input)
   const charset = textOption(input, 'charset') ?? 'utf-8'
@@ -57,8 +57,8 @@ export async function rewriteFile(input: CommandInput, now: number): Promise<Buf
 const htmlOf = (input: CommandInput): Promise<Buffer> => contentOf(argument(input, 0), input.cwd)
 
 /**
- * Judges by the code that serves. A file or a line that cannot be read is told on standard error, and the others are judged all the same.
- * @param scannerNetworks of the operator, in CIDR notation
+ * Judges with the same code as the server. Reports files and lines that cannot be read on standard error, and still judges the others.
+ * @param scannerNetworks the operator's, in CIDR notation
  */
 export async function judgeFiles({ args, cwd }: CommandInput, scannerNetworks: readonly string[]): Promise<CommandResult> {
   const isOperatorsScanner = networkRule(scannerNetworks)

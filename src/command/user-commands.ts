@@ -15,15 +15,15 @@ import {
 import type { CommandParts } from './command-parts.ts'
 
 const role = { type: 'string', value: 'ROLE', doc: `One of ${roles.join(', ')}; default: member.` } as const
-const operator = { type: 'boolean', doc: 'Opens the server-wide routes too.' } as const
+const operator = { type: 'boolean', doc: 'Also grants access to the server-wide routes.' } as const
 
-/** Whoever may run commands may do everything, so they also let somebody back in who is locked out. */
+/** Whoever may run commands may do everything, so they can also let a locked-out user back in. */
 export const userCommands: Command[] = [
   {
     name: 'user invite',
     args: ['EMAIL'],
     options: { account, role, operator },
-    doc: 'Invites a user and prints the link at which a password is set. It works once, for a week.',
+    doc: 'Invites a user and prints the link for setting a password. The link works once, for a week.',
     async run(input, parts) {
       const { id } = parts.accounts.getAccount(requiredOption(input, 'account'))
       const wanted = { email: argument(input, 0), accountId: id, role: roleOf(textOption(input, 'role') ?? 'member') }
@@ -34,14 +34,16 @@ export const userCommands: Command[] = [
     name: 'user reset',
     args: ['EMAIL'],
     options: {},
-    doc: 'Prints a new link for a user who has lost the invitation, the password or the second factor. The old ones end when it is used.',
+    doc:
+      'Prints a new link for a user who has lost the invitation, the password or the second factor. The old ones stop working when it ' +
+      'is used.',
     run: async (input, parts) => invitation(await parts.people.users.inviteAgain(argument(input, 0)), parts),
   },
   {
     name: 'user list',
     reads: true,
     args: [],
-    options: { account: { ...account, doc: 'Name or id of the account; all of them if left out.', required: false } },
+    options: { account: { ...account, doc: 'Name or id of the account; default: all accounts.', required: false } },
     doc: 'Lists the users.',
     async run(input, { accounts, people }) {
       const name = textOption(input, 'account')
@@ -61,7 +63,7 @@ export const userCommands: Command[] = [
   {
     name: 'user role',
     args: ['EMAIL', 'ROLE'],
-    options: { operator: { ...operator, doc: 'Opens the server-wide routes too; without it they are closed.' } },
+    options: { operator: { ...operator, doc: 'Also grants access to the server-wide routes; without it, access is removed.' } },
     doc: 'Changes what a user may do.',
     async run(input, { people }) {
       const { id, email } = people.users.get(argument(input, 0))
@@ -87,12 +89,12 @@ export const userCommands: Command[] = [
 
 const invitation = ({ user, token }: { user: User; token: string }, { config }: CommandParts): CommandOutput => ({
   stdout: `${config.baseUrl}/invite/${token}\n`,
-  stderr: `${user.email} has until ${shownTime(user.invitationExpiresAt)} to use it. Pass it on: no mail is sent about it.\n`,
+  stderr: `${user.email} has until ${shownTime(user.invitationExpiresAt)} to use it. Pass it on yourself: Sterna sends no mail about it.\n`,
   objectId: user.id,
 })
 
 function roleOf(given: string): Role {
   const role = roles.find((known) => known === given)
   if (role) return role
-  throw new SternaError('validation_error', `There is no role "${given}"; choose one of ${roles.join(', ')}.`)
+  throw new SternaError('validation_error', `There is no role "${given}". Choose one of ${roles.join(', ')}.`)
 }

@@ -1,7 +1,7 @@
 import { subscribedEvents } from '../webhook/event-subscription.ts'
 import { accountOption as account, argument, flagOption, requiredOption, shownTime, table, textOption, type Command } from './command.ts'
 
-const sandbox = { type: 'boolean', doc: 'Of the sandbox: it sees only what sandbox keys send.' } as const
+const sandbox = { type: 'boolean', doc: 'For the sandbox: it gets only events of mail sent with sandbox keys.' } as const
 
 export const webhookCommands: Command[] = [
   {
@@ -9,11 +9,11 @@ export const webhookCommands: Command[] = [
     args: ['URL'],
     options: {
       account,
-      events: { type: 'string', value: 'EVENTS', doc: 'Events by comma, such as email.delivered,email.bounced; default: all.' },
+      events: { type: 'string', value: 'EVENTS', doc: 'Comma-separated events, such as email.delivered,email.bounced; default: all.' },
       description: { type: 'string', value: 'TEXT', doc: 'What the webhook is for.' },
       sandbox,
     },
-    doc: 'Adds a webhook and prints it as JSON, with its signing secret.',
+    doc: 'Adds a webhook and prints it as JSON, including its signing secret.',
     async run(input, { accounts, webhooks }) {
       const { id: accountId } = accounts.getAccount(requiredOption(input, 'account'))
       const names =

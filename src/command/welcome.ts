@@ -1,39 +1,38 @@
 import { isFullName } from '../smtp/domain-name.ts'
 import type { CommandParts } from './command-parts.ts'
 
-/** The first account is the owner's: `accounts.default_plan` is for those that come later. */
+/** The first account is the owner's; `accounts.default_plan` is for later ones. */
 const ownPlan = 'enterprise'
 
-const nameFirst = `
-  STERNA_HOSTNAME=mail.YOUR-DOMAIN npm start              start anew with this machine's name in the DNS`
+const nameFirst = "\n  STERNA_HOSTNAME=mail.YOUR-DOMAIN npm start              restart with this machine's name in the DNS"
 
-/** What a person who starts the server is told: at the first start what to do next, and how to log in while nobody can. */
+/** What the person who starts the server sees: at the first start what to do next, and how to log in while nobody can. */
 export async function welcome(parts: CommandParts): Promise<string> {
   return `${await firstAccount(parts)}${await firstOwner(parts)}`
 }
 
-/** Set-up links are made anew at each start, so that one that was seen by others is worth nothing after it. */
+/** Each start makes new set-up links, so a link that others have seen stops working. */
 async function firstOwner({ people, config }: CommandParts): Promise<string> {
   const token = await people.setupLink.renew()
   if (token === null) return ''
-  return `Nobody can log in yet. This link, which works once, makes you the owner and operator:
+  return `Nobody can log in yet. This link works once and makes you the owner and operator:
 
   ${config.baseUrl}/setup/${token}
 
 `
 }
 
-/** Makes a first account with a sandbox key where there is no account yet. */
+/** Creates a first account with a sandbox key if there is no account yet. */
 async function firstAccount({ accounts, apiKeys, config }: CommandParts): Promise<string> {
   if (accounts.list().length > 0) return ''
   const account = await accounts.create('default', ownPlan)
   const { token } = await apiKeys.create({ accountId: account.id, name: 'first start', permission: 'full_access', sandbox: true })
   return `
-Sterna is running. It has an account "default" with a sandbox key, shown this once:
+Sterna is running. It has an account "default" with a sandbox key, which is shown only once:
 
   ${token}
 
-Watch an email live its whole life, without anything leaving this machine:
+Watch an email go through its whole life without anything leaving this machine:
 
   KEY=${token}
   ID=$(curl -s ${config.baseUrl}/api/send -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' \\

@@ -4,7 +4,7 @@ import { messageOf } from '../errors.ts'
 import { nearestName } from './nearest-name.ts'
 import { settingNames, type SettingName } from './settings.ts'
 
-/** What a source gives for a setting, not yet looked at. */
+/** The raw value that a source gives for a setting. */
 export interface Given {
   value: unknown
   /** `sterna.yml:12` or `STERNA_DATA_DIR` */
@@ -12,8 +12,7 @@ export interface Given {
 }
 
 /**
- * Reads the settings out of a YAML file: `delivery: {port: 25}` and `delivery.port: 25` mean the same.
- * What is wrong is added to `faults`, a line each.
+ * Reads the settings from a YAML file: `delivery: {port: 25}` and `delivery.port: 25` mean the same. Adds one line per fault to `faults`.
  */
 export function readConfigurationFile(file: string, faults: string[]): Map<SettingName, Given> {
   const given = new Map<SettingName, Given>()
@@ -26,12 +25,11 @@ export function readConfigurationFile(file: string, faults: string[]): Map<Setti
   }
   const lineCounter = new LineCounter()
   const document = parseDocument(source, { lineCounter, prettyErrors: false })
-  const placeOf = (offset: number | undefined): string =>
-    offset === undefined ? file : `${file}:${lineCounter.linePos(offset).line}`
+  const placeOf = (offset: number | undefined): string => (offset === undefined ? file : `${file}:${lineCounter.linePos(offset).line}`)
   for (const error of document.errors) faults.push(`${placeOf(error.pos[0])}: ${error.message}.`)
   if (faults.length > 0 || document.contents === null) return given
   if (!isMap(document.contents)) {
-    faults.push(`${file}: this is no map of settings; write lines such as "hostname: mail.example.com".`)
+    faults.push(`${file}: this is not a map of settings. Write lines such as "hostname: mail.example.com".`)
     return given
   }
 
@@ -40,7 +38,7 @@ export function readConfigurationFile(file: string, faults: string[]): Map<Setti
       const name = prefix + (isScalar(key) ? String(key.value) : String(key))
       const place = placeOf(isScalar(key) ? key.range?.[0] : undefined)
       if (isSettingName(name)) {
-        if (given.has(name)) faults.push(`${place}: ${name} stands here a second time; remove one of the two.`)
+        if (given.has(name)) faults.push(`${place}: ${name} is already set above. Remove one of the two.`)
         else given.set(name, { value: document.createNode(value).toJS(document), place })
       } else if (isMap(value) && settingNames.some((known) => known.startsWith(`${name}.`))) {
         readMap(value, `${name}.`)
@@ -57,7 +55,7 @@ const isSettingName = (name: string): name is SettingName => (settingNames as st
 
 function unknownSetting(name: string): string {
   const section = settingNames.filter((known) => known.startsWith(`${name}.`))
-  if (section.length > 0) return `${name} is a section; give its settings below it, such as ${section[0]}.`
+  if (section.length > 0) return `${name} is a section. Put its settings below it, such as ${section[0]}.`
   const sections = new Set(settingNames.flatMap((known) => known.split('.').slice(0, -1)))
   const near = nearestName(name, [...settingNames, ...sections])
   return `there is no setting ${name}${near ? `; did you mean ${near}?` : '. docs/settings.md lists them all.'}`

@@ -7,9 +7,9 @@ import { SettingFault } from './setting-types.ts'
 import { camelCase, environmentNameOf, settingNames, settings, type Config, type Setting, type SettingName } from './settings.ts'
 
 export interface ConfigSources {
-  /** Path of a YAML (so also JSON) file. */
+  /** Path of a YAML or JSON file. */
   file?: string | undefined
-  /** Its `STERNA_…` variables stand above the file; an empty one counts as absent. */
+  /** Its `STERNA_…` variables override the file; an empty one counts as absent. */
   env?: Record<string, string | undefined>
   systemHostname?: string
 }
@@ -17,8 +17,8 @@ export interface ConfigSources {
 type Values = Map<SettingName, unknown>
 
 /**
- * Reads the configuration: the defaults, over them the file, over that the environment.
- * @throws SternaError `configuration` with all faults at once, a line each: where, what, and how to put it right
+ * Loads the configuration: the environment overrides the file, and the file overrides the defaults.
+ * @throws SternaError `configuration` with all faults at once, one per line: where it is, what it is, and how to fix it
  */
 export function loadConfig({ file, env = {}, systemHostname = computerName() }: ConfigSources): Config {
   const faults: string[] = []
@@ -27,7 +27,7 @@ export function loadConfig({ file, env = {}, systemHostname = computerName() }: 
   const values: Values = new Map()
   const origins = new Map<SettingName, string>()
   for (const name of settingNames) {
-    // Both are looked at, so that a fault does not stay hidden until the variable above it is taken away.
+    // Checks both, so that removing the variable does not reveal a fault in the file.
     const given = [fromEnvironment.get(name), fromFile.get(name)].filter((source) => source !== undefined)
     const parsed = given.map((source) => parseGiven(name, source, faults))
     if (given[0]) origins.set(name, given[0].place)
@@ -35,13 +35,13 @@ export function loadConfig({ file, env = {}, systemHostname = computerName() }: 
   }
   if (faults.length === 0) checkTogether(values, faults)
   if (faults.length > 0) {
-    const title = faults.length === 1 ? 'The configuration has a fault:' : `The configuration has ${faults.length} faults:`
+    const title = faults.length === 1 ? 'The configuration has an error:' : `The configuration has ${faults.length} errors:`
     throw new SternaError('configuration', [title, ...faults.map((fault) => `  ${fault}`)].join('\n'))
   }
   return assemble(values, origins)
 }
 
-/** Kubernetes sets these in every container beside a service that is called "sterna". */
+/** Kubernetes sets these in every container when a service is called "sterna". */
 const setByKubernetes = /^STERNA_(?:PORT|SERVICE_HOST|SERVICE_PORT)(?:_|$)/
 
 function readEnvironment(env: Record<string, string | undefined>, faults: string[]): Map<SettingName, Given> {
@@ -77,7 +77,7 @@ function defaultOf(name: SettingName, values: Values, systemHostname: string): u
   return type.parse(standard({ systemHostname, valueOf: (known) => values.get(known as SettingName) }))
 }
 
-/** What can be judged only when every setting by itself is right. */
+/** Checks that need several settings. They run once each setting is valid by itself. */
 function checkTogether(values: Values, faults: string[]): void {
   const [cert, key] = [values.get('tls.cert'), values.get('tls.key')]
   if ((cert === null) !== (key === null)) faults.push('tls.cert and tls.key belong together: set both or neither.')
@@ -99,25 +99,28 @@ function checkTogether(values: Values, faults: string[]): void {
   const operatorDomain = String(values.get('operator_email')).split('@')[1]
   for (const name of ['hostname', 'return_path.domain'] as const) {
     if (operatorDomain !== values.get(name)) continue
-    faults.push(`operator_email: mail for ${operatorDomain} (${name}) comes to this server, which would send it round in circles; give a mailbox elsewhere.`)
+    faults.push(`operator_email: mail for ${operatorDomain} (${name}) comes to this server and would loop. Use a mailbox elsewhere.`)
     break
   }
 }
 
-/** A login needs all of its parts, and somebody to log in to. */
+/** A login needs all of its settings, and a smarthost. */
 function checkSmarthost(values: Values, faults: string[]): void {
   const isGiven = (name: string): boolean => values.get(`delivery.${name}` as SettingName) !== null
   const given = ['smarthost_user', 'smarthost_password', 'smarthost_password_file'].filter(isGiven)
   if (given.length === 0) return
   if (values.get('delivery.smarthost') === null)
-    faults.push(`delivery.${given[0]}: there is no delivery.smarthost to log in to; set it too.`)
+    faults.push(`delivery.${given[0]}: there is no delivery.smarthost to log in to. Set it too.`)
   else if (given.length !== 2 || given[0] !== 'smarthost_user') {
-    faults.push('delivery.smarthost_user needs exactly one of smarthost_password and smarthost_password_file: set all of the login or none.')
+    faults.push(
+      'delivery.smarthost_user needs exactly one of smarthost_password and smarthost_password_file. Set the whole login or none of ' +
+        'it.',
+    )
   }
 }
 
 function assemble(values: Values, origins: Config['origins']): Config {
-  // Not a setting itself: two configurations are the same wherever they were given.
+  // Not a setting: two configurations are equal wherever their values came from.
   const config: Record<string, unknown> = Object.defineProperty({}, 'origins', { value: origins })
   for (const [name, value] of values) {
     const [head = '', tail] = name.split('.').map(camelCase)

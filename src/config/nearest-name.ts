@@ -1,4 +1,4 @@
-/** The name that a mistyped one was probably meant to be; undefined where none is near. */
+/** The name that a mistyped one was probably meant to be; undefined if none is close. */
 export function nearestName(mistyped: string, names: readonly string[]): string | undefined {
   const near = Math.max(2, Math.floor(mistyped.length / 6))
   let best: { name: string; distance: number } | undefined
@@ -9,7 +9,7 @@ export function nearestName(mistyped: string, names: readonly string[]): string 
   return best?.name
 }
 
-/** How many letters must be added, removed or replaced to make one text the other (Levenshtein). */
+/** The Levenshtein distance: how many letters must be added, removed or replaced. */
 function editDistance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, i) => i)
   for (let i = 1; i <= from.length; i++) {

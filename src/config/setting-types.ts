@@ -1,19 +1,19 @@
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 
-/** What may stand in a setting: how it is read out of YAML or an environment variable, and how its documentation calls it. */
+/** A type of setting: how to parse it from YAML or an environment variable, and what the documentation calls it. */
 export interface SettingType<T> {
   readonly title: string
-  /** @throws SettingFault saying what is expected */
+  /** @throws SettingFault saying what it expects */
   readonly parse: (given: unknown) => T
 }
 
-/** A value that a setting cannot take; the message says what it can. */
+/** A value that a setting does not accept; the message says what it accepts. */
 export class SettingFault extends Error {}
 
 /** Where to listen or connect. */
 export interface HostPort {
-  /** A host name or an IP address, IPv6 without brackets. */
+  /** A host name or an IP address; IPv6 without brackets. */
   host: string
   port: number
 }
@@ -24,10 +24,10 @@ const refuse = (given: unknown, expected: string): never => {
 
 export const text: SettingType<string> = {
   title: 'text',
-  parse: (given) => (typeof given === 'string' && given !== '' ? given : refuse(given, 'is not a text.')),
+  parse: (given) => (typeof given === 'string' && given !== '' ? given : refuse(given, 'is not text.')),
 }
 
-/** A value that must not be seen: as JSON, and so in logs and answers, it is `(not shown)`. */
+/** A secret: JSON, and so logs and API responses, show `(not shown)`. */
 export class Secret {
   readonly #text: string
 
@@ -48,12 +48,12 @@ export const secret: SettingType<Secret> = {
   title: 'secret text',
   parse(given) {
     if (typeof given === 'string' && given !== '') return new Secret(given)
-    // Not by `refuse`, which would show it.
-    throw new SettingFault('the value is not text: put it in quotes.')
+    // Not `refuse`, which would show the value.
+    throw new SettingFault('the value is not text. Put it in quotes.')
   },
 }
 
-/** Written relative to the directory Sterna is started in; the value is absolute. */
+/** Written relative to the directory in which Sterna starts; the value is absolute. */
 export const path: SettingType<string> = {
   title: 'path',
   parse: (given) => (typeof given === 'string' && given !== '' ? resolve(given) : refuse(given, 'is not a path.')),
@@ -90,28 +90,28 @@ export const duration: SettingType<number> = {
   parse(given) {
     if (given === 0 || given === '0') return 0
     const [, number, unit] = /^(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h|d)$/.exec(String(given)) ?? []
-    if (number === undefined) return refuse(given, 'is not a duration: write a number and its unit, like 90s, 15m, 48h or 7d.')
+    if (number === undefined) return refuse(given, 'is not a duration. Write a number and a unit, like 90s, 15m, 48h or 7d.')
     return Math.round(Number(number) * durationUnits[unit as keyof typeof durationUnits])
   },
 }
 
-/** A duration that must pass. */
+/** A duration above 0. */
 export const positiveDuration: SettingType<number> = {
   title: 'duration',
   parse(given) {
     const ms = duration.parse(given)
-    return ms > 0 ? ms : refuse(given, 'is no length of time: it must be more than 0.')
+    return ms > 0 ? ms : refuse(given, 'is too short. It must be more than 0.')
   },
 }
 
 const sizeUnits = { B: 1, KB: 1024, MB: 1024 ** 2, GB: 1024 ** 3 }
 
-/** A number of bytes; KB, MB and GB are powers of 1024, as everywhere in mail. */
+/** A number of bytes. KB, MB and GB are powers of 1024, as usual for mail. */
 export const size: SettingType<number> = {
   title: 'size',
   parse(given) {
     const [, number, unit] = /^(\d{1,9}(?:\.\d{1,3})?) ?(B|KB|MB|GB)$/i.exec(String(given)) ?? []
-    if (number === undefined) return refuse(given, 'is not a size: write a number and its unit, like 64KB, 25MB or 1GB.')
+    if (number === undefined) return refuse(given, 'is not a size. Write a number and a unit, like 64KB, 25MB or 1GB.')
     return Math.round(Number(number) * sizeUnits[unit?.toUpperCase() as keyof typeof sizeUnits])
   },
 }
@@ -120,17 +120,17 @@ export const size: SettingType<number> = {
 export const isHostname = (name: string): boolean =>
   name.length <= 253 && name.split('.').every((label) => /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(label))
 
-/** In lower case, without a final dot. */
+/** In lower case, without a trailing dot. */
 export const hostname: SettingType<string> = {
   title: 'host name',
   parse(given) {
     const name = String(given).toLowerCase().replace(/\.$/, '')
     if (isIP(name) === 0 && isHostname(name)) return name
-    return refuse(given, 'is not a host name: write it like mail.example.com (a name with other letters in its xn-- form).')
+    return refuse(given, 'is not a host name. Write it like mail.example.com (non-ASCII names in their xn-- form).')
   },
 }
 
-/** Gmail takes 5 to 15 characters; a colon would end the part. */
+/** Gmail accepts 5 to 15 characters; a colon would end the part. */
 export const feedbackSender: SettingType<string> = {
   title: 'text',
   parse: (given) =>
@@ -147,17 +147,17 @@ export const emailAddress: SettingType<string> = {
     const domain = name.toLowerCase()
     const isDotAtom = !localPart.split('.').includes('')
     if (isDotAtom && domain.includes('.') && isIP(domain) === 0 && isHostname(domain)) return `${localPart}@${domain}`
-    return refuse(given, 'is not an email address: write it like postmaster@example.com.')
+    return refuse(given, 'is not an email address. Write it like postmaster@example.com.')
   },
 }
 
-/** An absolute http or https URL; the value has no `/` at its end. */
+/** An absolute http or https URL; the value has no trailing `/`. */
 export const webAddress: SettingType<string> = {
   title: 'URL',
   parse(given) {
     const url = URL.parse(String(given))
     if (url && /^https?:$/.test(url.protocol) && !url.search && !url.hash && !url.username) return url.href.replace(/\/+$/, '')
-    return refuse(given, 'is not the URL of a web server: write it like https://mail.example.com')
+    return refuse(given, 'is not an http or https URL. Write it like https://mail.example.com')
   },
 }
 
@@ -170,21 +170,20 @@ const splitHostPort = (given: unknown, defaultPort: number | null): HostPort | u
   return isIP(host) > 0 || isHostname(host.toLowerCase()) ? { host, port } : undefined
 }
 
-/** Port 0 takes any free port. */
+/** Port 0 picks any free port. */
 export const listenAddress: SettingType<HostPort> = {
   title: 'address:port',
-  parse: (given) =>
-    splitHostPort(given, null) ?? refuse(given, 'is not an address to listen on: write it like 0.0.0.0:8080 or [::]:8080.'),
+  parse: (given) => splitHostPort(given, null) ?? refuse(given, 'is not an address to listen on. Write it like 0.0.0.0:8080 or [::]:8080.'),
 }
 
-/** The value is `ip:port`, IPv6 in brackets. */
+/** The value is `ip:port`; IPv6 in brackets. */
 export const nameServer: SettingType<string> = {
   title: 'address:port',
   parse(given) {
-    // An IPv6 address without brackets is clear as long as no port follows.
+    // An IPv6 address without brackets is unambiguous if no port follows.
     const address = isIP(String(given)) === 6 ? { host: String(given), port: 53 } : splitHostPort(given, 53)
     if (!address || isIP(address.host) === 0 || address.port === 0) {
-      return refuse(given, 'is not a name server: write it like 127.0.0.1:53 or [::1]:53.')
+      return refuse(given, 'is not a name server. Write it like 127.0.0.1:53 or [::1]:53.')
     }
     return isIP(address.host) === 6 ? `[${address.host}]:${address.port}` : `${address.host}:${address.port}`
   },
@@ -195,17 +194,17 @@ export const hostPort = (defaultPort: number): SettingType<HostPort> => ({
   parse(given) {
     const address = splitHostPort(given, defaultPort)
     if (address && address.port > 0) return address
-    return refuse(given, `is not a host with a port: write it like mail.example.com:${defaultPort}.`)
+    return refuse(given, `is not a host and port. Write it like mail.example.com:${defaultPort}.`)
   },
 })
 
-/** `null`, or in the environment `none`, where there is none. */
+/** `null` means none; in the environment write `none`. */
 export const optional = <T>(type: SettingType<T>): SettingType<T | null> => ({
   title: `${type.title}, or none`,
   parse: (given) => (given === null || given === 'none' ? null : type.parse(given)),
 })
 
-/** A YAML list, or one text with commas; `none` is the empty list. */
+/** A YAML list, or comma-separated text; `none` is the empty list. */
 export const list = <T>(type: SettingType<T>): SettingType<T[]> => ({
   title: `list of: ${type.title}`,
   parse(given) {
@@ -231,7 +230,7 @@ export const network: SettingType<string> = {
     const [address = '', bits = '', ...more] = String(given).split('/')
     const width = ({ 4: 32, 6: 128 } as Record<number, number>)[isIP(address)]
     if (width !== undefined && /^\d{1,3}$/.test(bits) && Number(bits) <= width && more.length === 0) return String(given)
-    return refuse(given, 'is not a network: write one like 10.0.0.0/8 or fd00::/8.')
+    return refuse(given, 'is not a network. Write it like 10.0.0.0/8 or fd00::/8.')
   },
 }
 
@@ -242,23 +241,20 @@ export const filledList = <T>(type: SettingType<T>): SettingType<T[]> => {
     title: maybeEmpty.title,
     parse(given) {
       const values = maybeEmpty.parse(given)
-      return values.length > 0 ? values : refuse(given, 'is an empty list: write at least one entry.')
+      return values.length > 0 ? values : refuse(given, 'is an empty list. Write at least one entry.')
     },
   }
 }
 
-/** A YAML map, or in the environment `name=value,name=value`; what it names is laid over `standard`. */
-export const numbersByName = (
-  standard: Record<string, number>,
-  number: SettingType<number>,
-): SettingType<Record<string, number>> => ({
+/** A YAML map, or in the environment `name=value,name=value`; its entries are added to `standard` or override it. */
+export const numbersByName = (standard: Record<string, number>, number: SettingType<number>): SettingType<Record<string, number>> => ({
   title: `${number.title} by name`,
   parse(given) {
     const entries = typeof given === 'string' ? textEntries(given) : mapEntries(given)
     const values = { ...standard }
     for (const [name, value, ...more] of entries) {
       if (typeof name !== 'string' || !/^[a-z0-9][a-z0-9_-]{0,49}$/i.test(name) || value === undefined || more.length > 0) {
-        return refuse(given, 'is not a number by name: write it like free=100,starter=500, or as a YAML map.')
+        return refuse(given, 'is not a list of numbers by name. Write it like free=100,starter=500, or as a YAML map.')
       }
       values[name] = number.parse(value)
     }

@@ -16,19 +16,19 @@ export function settingsPage(): string {
   return [
     '# Settings',
     '',
-    '<!-- Generated from src/config/settings.ts by `npm run docs`; change it there. -->',
+    '<!-- Generated from src/config/settings.ts by `npm run docs`; edit that file. -->',
     '',
-    'Settings come from a file (`sterna serve --config sterna.yml`; YAML, so JSON too) and from environment variables, which',
-    'stand above the file. A variable is called `STERNA_` and the name of the setting in capitals, with `_` for `.`. In the',
-    'file `delivery.port: 25` and `port: 25` below `delivery:` mean the same. An empty variable counts as',
-    'absent. All faults are reported together at the start.',
+    'Settings come from a file (`sterna serve --config sterna.yml`; YAML or JSON) and from environment variables, which override',
+    "the file. The variable's name is `STERNA_` plus the setting's name in capitals, with `_` instead of `.`. In the",
+    'file, `delivery.port: 25` and `port: 25` below `delivery:` mean the same. An empty variable counts as',
+    'absent. At the start, Sterna reports all errors together.',
     '',
     '- **duration**: a number and a unit, `90s`, `15m`, `48h`, `7d`.',
     '- **size**: a number and a unit, `64KB`, `25MB`, `1GB`; powers of 1024.',
-    '- **list**: a YAML list, or one text with commas. `none` is the empty list.',
-    '- **by name**: a YAML map, or one text such as `free=100,starter=500`.',
+    '- **list**: a YAML list, or comma-separated text. `none` is the empty list.',
+    '- **by name**: a YAML map, or text such as `free=100,starter=500`.',
     '- **address:port**: IPv6 addresses in brackets, `[::]:8080`.',
-    '- **path**: relative to the directory in which Sterna is started.',
+    '- **path**: relative to the directory in which Sterna starts.',
     '',
     ...settingNames.flatMap((name) => [
       `## ${name}`,
@@ -46,9 +46,9 @@ export function settingsPage(): string {
 /** config/sterna.example.yml: every setting with its default, commented out. */
 export function exampleFile(): string {
   const lines = [
-    '# Every setting of Sterna with its default. Copy this file, uncomment what you change, and start with',
+    '# Every setting of Sterna with its default. Copy this file, uncomment the settings you change, and start with',
     '#   sterna serve --config sterna.yml',
-    '# Generated from src/config/settings.ts by `npm run docs`. More in docs/settings.md.',
+    '# Generated from src/config/settings.ts by `npm run docs`. See docs/settings.md for more.',
   ]
   for (const name of settingNames) {
     lines.push('', ...wrap(declared(name).doc, 116).map((line) => `# ${line}`), ...exampleLines(name).map((line) => `#${line}`))

@@ -1,7 +1,7 @@
 import * as type from './setting-types.ts'
 import type { HostPort, SettingType } from './setting-types.ts'
 
-/** What a default may be made from: the computer's name, and the settings that are declared further up. */
+/** What a default may depend on: the computer's name, and the settings declared above it. */
 interface KnownSettings {
   systemHostname: string
   valueOf(name: string): unknown
@@ -9,9 +9,9 @@ interface KnownSettings {
 
 export interface Setting<T> {
   type: SettingType<T>
-  /** As one would write it in the file. */
+  /** As a user would write it in the file. */
   default: string | number | boolean | null | Record<string, number> | ((known: KnownSettings) => string)
-  /** How the documentation words a default that is computed. */
+  /** How the documentation describes a computed default. */
   defaultInWords?: string
   doc: string
 }
@@ -24,47 +24,53 @@ const setting = <T>(kind: SettingType<T>, standard: Setting<T>['default'], doc: 
 })
 
 const anyPort = 65_535
-const feedbackSenderOf = (hostname: string): string => hostname.replace(/[^a-z0-9]/g, '').slice(-15).padEnd(5, '0')
+const feedbackSenderOf = (hostname: string): string =>
+  hostname
+    .replace(/[^a-z0-9]/g, '')
+    .slice(-15)
+    .padEnd(5, '0')
 const standardPlans = { free: 100, starter: 500, professional: 2000, enterprise: 10_000 }
 
 /**
- * Every setting, declared once: the type of the loaded configuration, the names of the environment variables, the
- * example file and docs/settings.md are all made from this table. Run `npm run docs` after a change.
+ * Every setting, declared once. This table defines the type of the loaded configuration, the environment variables, the example file and
+ * docs/settings.md. Run `npm run docs` after a change.
  */
 export const settings = {
   data_dir: setting(
     type.path,
     './data',
-    'The directory that holds everything Sterna keeps: the database, the key file, the control socket. One process at a time.',
+    'The directory for everything that Sterna stores: the database, the key file, the control socket. Only one process can use it ' +
+      'at a time.',
   ),
   secret_key_file: setting(
     type.path,
     (known) => `${String(known.valueOf('data_dir'))}/secret.key`,
-    'The key that encrypts DKIM keys and webhook secrets in the database. Made at the first start. ' +
-      'Keep a copy apart from the backups: without it they cannot be restored, and a server whose key file is gone does not start.',
+    'The key that encrypts DKIM keys and webhook secrets in the database. The first start creates it. Keep a copy separate from the ' +
+      'backups: without it you cannot restore them, and a server that has lost its key file does not start.',
     '{data_dir}/secret.key',
   ),
   hostname: setting(
     type.hostname,
     ({ systemHostname: name }) => (name.includes('.') && type.isHostname(name.toLowerCase()) ? name : 'localhost'),
-    'The name of this server in EHLO, in Received fields and in the SPF record to publish. ' +
-      'Receivers expect it to resolve to the address that mail leaves from, and that address back to it.',
-    "the computer's name where it contains a dot, else localhost",
+    'The name of this server in EHLO, in Received fields and in the SPF record to publish. Receivers expect it to resolve to the ' +
+      'address that mail leaves from, and that address to resolve back to it.',
+    "the computer's name if it contains a dot, else localhost",
   ),
   mode: setting(
     type.choice('live', 'sandbox'),
     'live',
-    'In sandbox mode no mail leaves the machine, whatever key submits it; states, events and webhooks run in full.',
+    'In sandbox mode no mail leaves the machine, whichever key submits it. States, events and webhooks work as usual.',
   ),
 
   trusted_proxies: setting(
     type.list(type.network),
     null,
-    'Networks of the proxies in front of this server, such as 10.0.0.0/8. Only what they say of their clients is believed: by ' +
-      'X-Forwarded-For, and on every port by the PROXY protocol (versions 1 and 2), as HAProxy sends it with send-proxy or ' +
-      'send-proxy-v2. Whoever connects from there without it is greeted over SMTP after a second, as the client that it is. ' +
-      'A proxy that passes bytes on without a header of its own does not belong here: its clients could name any address. ' +
-      'Without this setting everybody behind a proxy counts as one client, whose failed logins add up and whose connections are limited.',
+    'Networks of the proxies in front of this server, such as 10.0.0.0/8. Sterna believes only these about their clients: by ' +
+      'X-Forwarded-For over HTTP, and on every port by the PROXY protocol (versions 1 and 2), as HAProxy sends it with send-proxy or ' +
+      'send-proxy-v2. A connection from these networks without a PROXY header gets its SMTP greeting after a second, under its own ' +
+      'address. Do not list a proxy that passes bytes through without adding its own header: its clients could claim any address. ' +
+      'Without this setting, everybody behind a proxy counts as one client with one set of connection limits and one count of failed ' +
+      'logins.',
   ),
 
   'http.listen': setting(
@@ -72,28 +78,20 @@ export const settings = {
     '0.0.0.0:8080',
     'Where the API listens without TLS, for example behind a proxy that adds it.',
   ),
-  'http.tls_listen': setting(
-    type.list(type.listenAddress),
-    null,
-    'Where the API listens with TLS, using tls.cert and tls.key.',
-  ),
-  'http.docs': setting(
-    type.flag,
-    true,
-    'Serves the reference of the API at /docs and its OpenAPI document at /openapi.json, to anybody who asks.',
-  ),
+  'http.tls_listen': setting(type.list(type.listenAddress), null, 'Where the API listens with TLS, using tls.cert and tls.key.'),
+  'http.docs': setting(type.flag, true, 'Serves the API reference at /docs and the OpenAPI document at /openapi.json, to everybody.'),
   'http.failed_authentications_per_minute': setting(
     type.whole(0, 1_000_000),
     60,
-    'Requests without a valid API key that one client address (of IPv6: one /64) may make in a minute before they are answered ' +
-      '429; requests with a valid key are never held up by others. 0 sets no limit.',
+    'Requests without a valid API key that one client address (for IPv6: one /64) may make per minute before Sterna answers 429. ' +
+      'Requests with a valid key are never affected by those of others. 0 means no limit.',
   ),
 
   'compat.enabled': setting(
     type.flag,
     true,
-    'Serves the APIs of SendGrid, Postmark and Mailgun below /compat/sendgrid, /compat/postmark and /compat/mailgun, as far as ' +
-      'their clients send mail by them.',
+    'Serves the parts of the SendGrid, Postmark and Mailgun APIs that their clients use to send, at /compat/sendgrid, ' +
+      '/compat/postmark and /compat/mailgun.',
   ),
 
   base_url: setting(
@@ -116,41 +114,40 @@ export const settings = {
   'submission.allow_plaintext_auth_on_loopback': setting(
     type.flag,
     false,
-    'Lets programs on this computer log in without TLS. Everybody else needs TLS first, always.',
+    'Lets programs on this computer log in without TLS. All other clients always need TLS first.',
   ),
   'submission.max_recipients': setting(
     type.whole(1, 100_000),
     1000,
-    'Recipients of one message handed over by SMTP; further ones are answered 452 4.5.3, which lets the client send them in ' +
-      'another message.',
+    'Recipients of one message over SMTP. Sterna answers further ones with 452 4.5.3, so the client can send them in another message.',
   ),
   'submission.max_connections_per_address': setting(
     type.whole(1, 100_000),
     100,
-    'Concurrent SMTP connections from one client address (of IPv6: one /64). Where all are taken, one that is idle and not ' +
-      'logged in gives way to the next.',
+    'Concurrent SMTP connections from one client address (for IPv6: one /64). When all are taken, an idle one without a login is ' +
+      'closed for the next client.',
   ),
   'submission.trace_clients': setting(
     type.flag,
     false,
-    'Writes into the Received field of a submitted message the address that it came from, and what the client called itself. ' +
-      'Recipients can read both. Which key submitted it is on record in any case.',
+    "Adds the submitting client's address and EHLO name to the Received field of each message. Recipients can read both. Sterna " +
+      'records the key that submitted a message in any case.',
   ),
   'submission.messages_per_minute': setting(
     type.whole(0, 1_000_000),
     0,
-    'Messages that one account may hand over by SMTP in a minute; 0 sets no limit.',
+    'Messages that one account may submit over SMTP per minute; 0 means no limit.',
   ),
   message_size_limit: setting(
     type.size,
     '25MB',
-    'The largest message that is taken, complete with headers and encoded attachments. Announced by SMTP as SIZE.',
+    'The largest message that Sterna accepts, including headers and encoded attachments. Announced over SMTP as SIZE.',
   ),
 
   'return_path.domain': setting(
     type.hostname,
     (known) => String(known.valueOf('hostname')),
-    "The domain of the reverse-path (MAIL FROM) of mail from a domain whose own return-path records are not published yet.",
+    "The domain of the reverse-path (MAIL FROM) while a sending domain's own return-path records are not published yet.",
     '{hostname}',
   ),
   'return_path.listen': setting(
@@ -162,73 +159,74 @@ export const settings = {
   'return_path.max_connections_per_address': setting(
     type.whole(1, 10_000),
     20,
-    'Concurrent connections to the return path from one client address (of IPv6: one /64). Where all are taken, one that is ' +
-      'idle gives way to the next.',
+    'Concurrent connections to the return path from one client address (for IPv6: one /64). When all are taken, an idle one is ' +
+      'closed for the next client.',
   ),
   'return_path.messages_per_minute': setting(
     type.whole(0, 1_000_000),
     600,
-    'Messages that one client address (of IPv6: one /64) may hand over by the return path in a minute; 0 sets no limit.',
+    'Messages that one client address (for IPv6: one /64) may deliver to the return path per minute; 0 means no limit.',
   ),
   'return_path.complaint_sources': setting(
     type.list(type.network),
     null,
-    'Networks, such as 192.0.2.0/24, of the providers whose complaints are believed, however many come in a day. Without it ' +
-      'those of anybody are that bring back the token of a message, which only whoever got it has.',
+    'Networks, such as 192.0.2.0/24, of the providers whose complaints count, however many arrive per day; those from elsewhere then ' +
+      'change nothing. Without this setting, a complaint from anybody counts that returns the token of a message, which only its ' +
+      'recipients can know.',
   ),
   'return_path.storage_limit': setting(
     type.size,
     '256MB',
-    'How much is kept of what came in by the return path: so much of mail to the addresses that single messages have, so much ' +
-      'again of reports to those that anybody can know, and again of mail for postmaster and abuse. A sixteenth of it in a day is ' +
-      'for one address that a message has, or for one network. Beyond it the oldest reports that are settled leave; mail for ' +
-      'postmaster and abuse is answered 452 4.2.2.',
+    'How much returned mail to keep: this much mail to the addresses of single messages, the same again of reports to addresses ' +
+      'that anybody can know, and the same again of mail for postmaster and abuse. Per day, one address of a message, or one network, ' +
+      'may use a sixteenth. Above the limit, the oldest settled reports are removed, and mail for postmaster and abuse is answered ' +
+      'with 452 4.2.2.',
   ),
   operator_email: setting(
     type.optional(type.emailAddress),
     null,
-    'Who gets the mail for postmaster and abuse at the names of this server and of the return paths: a mailbox elsewhere. ' +
-      'Without it that mail is kept, and listed with the other reports.',
+    'Who gets the mail for postmaster and abuse at the names of this server and of the return paths: a mailbox elsewhere. Without ' +
+      'it, Sterna keeps that mail and lists it with the other returned mail.',
   ),
 
   'tls.cert': setting(
     type.optional(type.path),
     null,
-    'Certificate chain, PEM, for the SMTP and HTTP ports with TLS. Without it a self-signed certificate is made in the data ' +
-      'directory. A renewed file is used within a minute.',
+    'Certificate chain (PEM) for the SMTP and HTTP ports with TLS. Without it, Sterna creates a self-signed certificate in the data ' +
+      'directory. Sterna loads a renewed file within a minute.',
   ),
-  'tls.key': setting(type.optional(type.path), null, 'Private key of tls.cert, PEM.'),
+  'tls.key': setting(type.optional(type.path), null, 'Private key of tls.cert (PEM).'),
 
   'dns.servers': setting(
     type.list(type.nameServer),
     null,
-    'Name servers to ask, as address:port (port 53 where none is given), in this order. What the first one denies is asked of ' +
-      'all of them a quarter of an hour later, before mail bounces for it: give two that do not depend on each other.',
+    'Name servers to query, as address:port (default port 53), in this order. When the first one says that a name does not exist, ' +
+      'Sterna asks all of them again a quarter of an hour later, before it bounces mail. List two that do not depend on each other.',
     "the system's name servers",
   ),
 
-  'delivery.port': setting(type.whole(1, anyPort), 25, "The port of the recipients' MX hosts. Anything but 25 is for tests."),
+  'delivery.port': setting(type.whole(1, anyPort), 25, "The port of the recipients' MX hosts. Use anything but 25 for tests only."),
   'delivery.smarthost': setting(
     type.optional(type.hostPort(25)),
     null,
-    "A host that takes all mail for delivery, as host:port (port 25 where none is given), instead of the recipients' MX hosts. " +
-      'It must accept this server by its address, or by smarthost_user and a password; port 587 is usual then.',
+    "A host that relays all mail, as host:port (default port 25), instead of the recipients' MX hosts. It must accept this server " +
+      'by its address, or by smarthost_user and a password; then the usual port is 587.',
   ),
   'delivery.smarthost_user': setting(
     type.optional(type.text),
     null,
-    'The name to log in to the smarthost with. The password is sent by PLAIN or LOGIN only inside TLS to a host with a valid certificate; ' +
-      'elsewhere SCRAM-SHA-256 or CRAM-MD5 is used.',
+    'The user name for the smarthost. Sterna sends the password with PLAIN or LOGIN only inside TLS to a host with a valid ' +
+      'certificate; otherwise it uses SCRAM-SHA-256 or CRAM-MD5.',
   ),
   'delivery.smarthost_password': setting(
     type.optional(type.secret),
     null,
-    'The password of smarthost_user. It is never shown; a file that only this server can read is safer.',
+    'The password of smarthost_user. Sterna never shows it, but a file that only this server can read is safer.',
   ),
   'delivery.smarthost_password_file': setting(
     type.optional(type.path),
     null,
-    'A file that holds the password of smarthost_user, instead of the setting.',
+    'A file that holds the password of smarthost_user; use it instead of the setting.',
   ),
   'delivery.smarthost_tls': setting(
     type.choice('opportunistic', 'starttls', 'implicit'),
@@ -236,8 +234,8 @@ export const settings = {
       if ((known.valueOf('delivery.smarthost') as HostPort | null)?.port === 465) return 'implicit'
       return known.valueOf('delivery.smarthost_user') === null ? 'opportunistic' : 'starttls'
     },
-    'TLS with the smarthost: demanded, by STARTTLS or from the first byte, or used where it is offered. Mail waits where what is ' +
-      'demanded cannot be had.',
+    'TLS with the smarthost: required by STARTTLS (starttls) or from the first byte (implicit), or used if offered (opportunistic). ' +
+      'Mail waits while required TLS is not available.',
     'implicit with port 465, else starttls with smarthost_user, else opportunistic',
   ),
   'delivery.smarthost_verify': setting(
@@ -248,154 +246,149 @@ export const settings = {
   'delivery.smarthost_ca': setting(
     type.optional(type.path),
     null,
-    'Certificates, PEM, of your own authorities that may have issued the smarthost’s certificate, in addition to the public ones.',
+    'Certificates (PEM) of your own authorities that may have issued the smarthost’s certificate, in addition to the public ones.',
   ),
   'delivery.allow_private_addresses': setting(
     type.flag,
     false,
-    'Lets mail be delivered to loopback, private, link-local and reserved addresses. For labs and internal mail servers: ' +
-      'otherwise anyone who controls a DNS zone could make this server talk to your internal network.',
+    'Allows delivery to loopback, private, link-local and reserved addresses. For labs and internal mail servers only: anyone who ' +
+      'controls a DNS zone could otherwise make this server connect to your internal network.',
   ),
   'delivery.max_connections_per_host': setting(type.whole(1, 1000), 20, 'Concurrent connections to one MX host.'),
   'delivery.messages_per_connection': setting(
     type.whole(1, 100_000),
     100,
-    'Messages sent over one connection before a new one is opened.',
+    'Messages to send over one connection before opening a new one.',
   ),
-  'delivery.idle_connection': setting(
-    type.duration,
-    '5s',
-    'How long an idle connection to an MX host is kept for the next message.',
-  ),
+  'delivery.idle_connection': setting(type.duration, '5s', 'How long to keep an idle connection to an MX host for the next message.'),
   'delivery.threads': setting(type.whole(1, 64), 1, 'Threads that sign and deliver. One is enough for two cores.'),
   'delivery.retry_schedule': setting(
     type.filledList(type.positiveDuration),
     '1m,5m,15m,30m,1h,2h,4h,6h',
-    'The waits between attempts at a recipient whose server said "later"; the last one repeats. Each is stretched a little ' +
-      'at random.',
+    'The waits between attempts after a transient refusal; the last one repeats. Each is lengthened a little at random.',
   ),
   'delivery.give_up_after': setting(
     type.positiveDuration,
     '48h',
-    'How long a recipient is retried. RFC 5321 4.5.4.1 asks for 4 to 5 days; transactional mail is stale sooner.',
+    'How long to retry a recipient. RFC 5321 4.5.4.1 asks for 4 to 5 days, but transactional mail is stale sooner.',
   ),
 
   'delivery.feedback_sender': setting(
     type.feedbackSender,
     (known) => feedbackSenderOf(String(known.valueOf('hostname'))),
-    "The last part of the Feedback-ID field, by which Gmail's Postmaster Tools sum up complaints about all mail of this server.",
-    'the letters and digits of hostname, the last 15 of them',
+    "The last part of the Feedback-ID field. Gmail's Postmaster Tools use it to add up complaints about all mail of this server.",
+    'the last 15 letters and digits of hostname',
   ),
 
   'tracking.settle': setting(
     type.positiveDuration,
     '30s',
-    'How long after an open or a click its event is written and told to webhooks: by then most machines are known by what they did next. ' +
-      'It is counted at once.',
+    'How long after an open or a click Sterna writes its event and notifies webhooks. By then, most machines have given themselves ' +
+      'away by what they did next. The counts change at once.',
   ),
   'tracking.reader_addresses': setting(
     type.choice('truncated', 'full', 'none'),
     'truncated',
-    'What is kept of the address that an open or a click came from: its network (/24 of IPv4, /48 of IPv6), the whole address, or nothing.',
+    'What to keep of the address that an open or a click came from: its network (/24 for IPv4, /48 for IPv6), the whole address, or ' +
+      'nothing.',
   ),
   'tracking.hidden_link': setting(
     type.flag,
     false,
-    'Puts a link that nobody sees into mail whose clicks are tracked. Only machines follow it, and are known by it; some filters of mail ' +
-      'take it for a sign of spam.',
+    'Adds an invisible link to mail whose clicks are tracked. Only machines follow it, which exposes them. Some mail filters take ' +
+      'it for a sign of spam.',
   ),
   'tracking.hosts': setting(
     type.choice('certified', 'always'),
     'certified',
-    'When tracking links are at the tracking host of a domain instead of base_url: once the certificate of http.tls_listen covers it, or ' +
-      'always, where a proxy has the certificates.',
+    "When tracking links use a domain's tracking host instead of base_url: once the certificate of http.tls_listen covers it, or " +
+      'always. Use always if a proxy has the certificates.',
   ),
   'tracking.scanner_networks': setting(
     type.list(type.network),
     null,
-    'Networks, such as 192.0.2.0/24, of scanners that open and click mail before its readers do. What comes from there counts as ' +
-      "a machine's, beside what config/reader-rules.json knows. Only networks from which no person reads mail.",
+    'Networks, such as 192.0.2.0/24, of scanners that open and click mail before its readers do. Hits from there count as a ' +
+      "machine's, in addition to the networks in config/reader-rules.json. List only networks from which nobody reads mail.",
   ),
 
   'notices.delay_after': setting(
     type.duration,
     '4h',
-    'How long a message is tried before whoever submitted it by SMTP is warned that it is late; with 0 nobody is. Only for ' +
-      'accounts with delivery notices turned on.',
+    'How long to try a message before Sterna warns the SMTP submitter of the delay; 0 means never. Only for accounts with delivery ' +
+      'notices turned on.',
   ),
 
   'webhooks.allow_private_addresses': setting(
     type.flagOrNetworks,
     false,
-    'Lets webhooks be posted to loopback and private addresses, such as another container: all of them, or those in a ' +
-      'list of networks like 10.0.0.0/8.',
+    'Allows webhooks to loopback and private addresses, such as another container: all of them, or a list of networks like 10.0.0.0/8.',
   ),
-  'webhooks.allow_http': setting(type.flag, true, 'Lets webhooks have http URLs; with false only https ones can be added.'),
+  'webhooks.allow_http': setting(type.flag, true, 'Allows webhooks with http URLs; with false you can add only https ones.'),
   'webhooks.retry_schedule': setting(
     type.list(type.positiveDuration),
     '1m,5m,30m,2h,24h',
-    'The waits after each failed attempt to post an event; when the list is used up, the delivery has failed.',
+    'The waits after each failed attempt to post an event. When the list is used up, the delivery has failed.',
   ),
   'webhooks.timeout': setting(type.positiveDuration, '15s', 'How long a webhook endpoint may take to answer.'),
 
   'suppression.hard_bounces': setting(
     type.flag,
     true,
-    'Puts an address on the suppression list of the account at once when mail to it bounces hard: it, or its domain, does not ' +
-      'exist, has moved, or takes no mail. Where the DNS alone says so it does not, for that may be wrong. Where words alone call the ' +
-      'address unknown, without a proof, the bounce is soft, and the second one from another day suppresses, unless something was delivered ' +
-      'there, opened or clicked by a person in between.',
+    'Suppresses an address for the account as soon as mail to it bounces hard, because the address or its domain does not exist, ' +
+      'has moved, or accepts no mail. A bounce that rests on the DNS alone does not suppress, because the DNS may be wrong. If a ' +
+      'refusal calls the address unknown in words alone, without proof, the bounce is soft. A second one on another day suppresses, ' +
+      'unless mail was delivered there, or opened or clicked by a person, in between.',
   ),
-  'suppression.complaints': setting(type.flag, true, 'Puts an address on the suppression list at once when its owner calls mail spam.'),
+  'suppression.complaints': setting(type.flag, true, 'Suppresses an address as soon as its owner reports mail as spam.'),
   'suppression.soft_bounces': setting(
     type.whole(0, 1000),
     0,
-    'Puts an address on the suppression list after so many soft bounces (a full mailbox, say) without a delivery between them. ' +
-      'Refusals that are about the sender or the content do not count, nor what the DNS alone says. 0: never.',
+    'Suppresses an address after this many soft bounces (a full mailbox, say) without a delivery between them. Refusals because of ' +
+      'the sender or the content do not count, nor do bounces that rest on the DNS alone. 0: never.',
   ),
   'suppression.expiry': setting(
     type.duration,
     '0s',
-    'How long a suppression after a bounce counts; then mail is sent again. 0: until it is removed. Complaints, opt-outs and ' +
-      'what was added by hand do not expire.',
+    'How long a suppression after a bounce lasts; afterwards Sterna sends again. 0: until it is removed. Complaints, opt-outs and ' +
+      'manual entries do not expire.',
   ),
 
   plans: setting(
     type.numbersByName(standardPlans, type.whole(1, 10_000_000)),
     standardPlans,
-    'The plans an account may have, each with its API requests a minute. Plans named here are ' +
-      'added to these four or replace them.',
+    'The plans that an account may have, each with its API requests per minute. Plans listed here are added to these four or ' +
+      'replace them.',
   ),
   'accounts.default_plan': setting(type.text, 'free', 'The plan of an account that is created without one.'),
 
   content_retention: setting(
     type.duration,
     '7d',
-    'How long the content of a message and the transcripts of its delivery are kept once every recipient is final; ' +
-      'with 0 content goes at once.',
+    'How long to keep the content of a message and the transcripts of its delivery after every recipient has reached a final state; ' +
+      'with 0, content is removed at once.',
   ),
-  event_retention: setting(type.duration, '90d', 'How long messages (without content) and events are kept.'),
+  event_retention: setting(type.duration, '90d', 'How long to keep messages (without content) and events.'),
   'storage.reserve': setting(
     type.size,
     '64MB',
-    'Free disk space below which no new mail is taken, so that what is queued can still be delivered. ' +
-      'Never more than a tenth of the file system.',
+    'The free disk space below which Sterna accepts no new mail, so that it can still deliver what is queued. Never more than a ' +
+      'tenth of the file system.',
   ),
 
   'doctor.port_25_hosts': setting(
     type.list(type.hostPort(25)),
     'gmail-smtp-in.l.google.com,mx01.mail.icloud.com,mta5.am0.yahoodns.net',
-    'MX hosts that `sterna doctor` connects to, as host:port, to see whether port 25 is open to the outside.',
+    'MX hosts that `sterna doctor` connects to, as host:port, to check that port 25 is open outward.',
   ),
   'doctor.dnsbls': setting(
     type.list(type.hostname),
     'zen.spamhaus.org,bl.spamcop.net,psbl.surriel.com,dnsbl.dronebl.org',
-    "DNS blocklists that `sterna doctor` asks for this server's addresses. Mind their terms of use.",
+    "DNS blocklists in which `sterna doctor` looks up this server's addresses. Observe their terms of use.",
   ),
   'doctor.ntp_server': setting(
     type.optional(type.hostPort(123)),
     null,
-    'A time server, as host:port (port 123 where none is given), that `sterna doctor` compares the clock with.',
+    'A time server, as host:port (default port 123), with which `sterna doctor` compares the clock.',
   ),
 
   'metrics.listen': setting(
@@ -408,7 +401,7 @@ export const settings = {
   'log.level': setting(
     type.choice('debug', 'info', 'warn', 'error', 'silent'),
     'info',
-    'What is logged to standard error, as JSON lines.',
+    'What Sterna logs to standard error, as JSON lines.',
   ),
 } satisfies Record<string, Setting<unknown>>
 
@@ -430,18 +423,18 @@ export type Config = {
     readonly [N in SettingName as N extends `${S}.${infer Key}` ? CamelCase<Key> : never]: ValueOf<Settings[N]>
   }
 } & {
-  /** Where each setting that is not a default was given: the variable's name, or the file and its line. */
+  /** Where each setting that is not a default was set: the variable's name, or the file and line. */
   readonly origins: ReadonlyMap<SettingName, string>
 }
 
 export const settingNames = Object.keys(settings) as SettingName[]
 
-/** `STERNA_` and the name in capitals, with `_` for `.` */
+/** `STERNA_` and the name in capitals, with `_` instead of `.`. */
 export const environmentNameOf = (name: string): string => `STERNA_${name.toUpperCase().replaceAll('.', '_')}`
 
 export const camelCase = (name: string): string => name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
 
-/** The value of a setting by its name in the file. */
+/** A setting's value, by its name in the file. */
 export function settingValue(config: Config, name: SettingName): unknown {
   const [head = '', tail] = name.split('.').map(camelCase)
   const value = (config as unknown as Record<string, unknown>)[head]

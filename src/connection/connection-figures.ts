@@ -4,7 +4,7 @@ import type { SeatFigures } from './connection-seats.ts'
 
 type Port = keyof Metrics['connections']
 
-/** Who is connected, by port. */
+/** Who is connected, per port. */
 export const connectionFigures = (metrics: Metrics, ports: Record<Port, { connections(): SeatFigures }>): Figures => ({
   part: 'connections',
   gauges: [...Object.values(metrics.connections), ...Object.values(metrics.connectionsLimit)],

@@ -1,27 +1,27 @@
 import { Crowd } from './crowd.ts'
 
 export interface SeatLimits {
-  /** Connections, over every port that shares them. */
+  /** Connections over all ports that share them. */
   max: number
   /** Of these, connections of strangers. */
   maxStrangers: number
-  /** Of one client network. */
+  /** Per client network. */
   maxPerNetwork: number
-  /** Whether clients that are known count for `maxPerNetwork`. */
+  /** Whether known clients count towards `maxPerNetwork`. */
   countsKnown: boolean
 }
 
 /** One connection's right to be open. */
 export interface Seat {
-  /** The client has done something: a command, a request, content that comes quickly enough. Waiting for us counts too. */
+  /** The client has been active: a command, a request, content that arrives fast enough. Waiting for us counts too. */
   progress(): void
-  /** Somebody vouches for the client, by a key: nobody else gets its seat while the connection lasts. */
+  /** The client has proved a key: nobody else gets its seat while the connection lasts. */
   vouch(): void
   /** The connection has ended. */
   free(): void
 }
 
-/** What became of connections for which there was no room. */
+/** What happened to connections without a free seat. */
 export interface Crowding {
   /** Had a seat, and lost it to somebody else. */
   sentAway: number
@@ -35,28 +35,28 @@ export interface SeatFigures extends Crowding {
 }
 
 interface SeatParts {
-  /** ms, on a clock that does not go back. */
+  /** ms, on a steady clock. */
   steady(): number
   /** Called at most once a minute, with the counts since the last time. */
   crowded(crowding: Crowding): void
 }
 
-/** Who has just come or done something keeps its seat for so long, ms, unless its network has more than another gets. */
+/** A connection that has just arrived or been active keeps its seat for this long, ms, unless its network has more than another gets. */
 export const restMs = 3_000
-/** So many a second may change places with others of networks that have no fewer: each costs more than a refusal. */
+/** How many per second may change places with networks that have no fewer: each change costs more than a refusal. */
 const changesPerSecond = 50
 const tellMs = 60_000
 
 /**
- * Who may have a connection. Where all seats are taken the newcomer gets that of a stranger: of the network that has the most
- * of them, the one that has done nothing for the longest time. So whoever just holds connections open shuts nobody out, and a
- * network cannot push out those of another that has fewer. Nothing here takes longer the more connections there are.
+ * Decides who may have a connection. When all seats are taken, a newcomer gets a stranger's: from the network with the most seats, the one
+ * idle for longest. So connections that are merely held open shut nobody out, and a network cannot displace one that has fewer. The cost
+ * does not grow with the number of connections.
  */
 export class ConnectionSeats {
   readonly #limits: SeatLimits
   readonly #parts: SeatParts
   readonly #byNetwork = new Map<string, number>()
-  /** In the order of what they did last. */
+  /** In order of last activity. */
   readonly #strangers = new Crowd<Holder>()
   #taken = 0
   #takenByStrangers = 0
@@ -72,7 +72,7 @@ export class ConnectionSeats {
     this.#parts = parts
   }
 
-  /** How it stands now, and what became of connections since the start. */
+  /** The current numbers, and what happened to connections since the start. */
   get figures(): SeatFigures {
     return { open: this.#taken, max: this.#limits.max, ...this.#total }
   }
@@ -80,7 +80,7 @@ export class ConnectionSeats {
   /**
    * Gives a seat, or says why there is none.
    * @param network the client's; null for one that counts as a network of its own, such as a proxy that many share
-   * @param sendAway closes the connection, because somebody else has got its seat
+   * @param sendAway closes the connection, because somebody else got its seat
    */
   take(network: string | null, sendAway: () => void): Seat | 'full' | 'network_full' {
     const name = network ?? `loner ${++this.#loners}`
@@ -93,7 +93,7 @@ export class ConnectionSeats {
     this.#takenByStrangers++
     this.#count(name, 1)
     const holder: Holder = { network: name, sendAway, standing: 'stranger', progressAt: 0 }
-    // That it came counts too.
+    // Arriving counts as activity.
     this.#progress(holder)
     return { progress: () => this.#progress(holder), vouch: () => this.#vouch(holder), free: () => this.#free(holder) }
   }
@@ -124,7 +124,7 @@ export class ConnectionSeats {
     this.#takenByStrangers--
   }
 
-  /** Sees to it that one more of this network may have a seat. */
+  /** Makes room for one more connection from this network. */
   #makeRoom(network: string): 'full' | 'network_full' | null {
     const isNetworkFull = (this.#byNetwork.get(network) ?? 0) >= this.#limits.maxPerNetwork
     const isFull = this.#taken >= this.#limits.max || this.#takenByStrangers >= this.#limits.maxStrangers
@@ -137,16 +137,16 @@ export class ConnectionSeats {
     return null
   }
 
-  /** Who leaves for one more of this network, where all seats are taken. */
+  /** Who has to leave for one more from this network when all seats are taken. */
   #leavingFor(network: string): Holder | undefined {
     const strangers = this.#strangers
     const itsOwn = strangers.sizeOf(network)
     if (strangers.largest > itsOwn + 1) return strangers.oldestOfLargest()
-    // With the newcomer its own network would be the largest, or as large as the largest.
+    // With the newcomer, its own network would be the largest, or tied.
     return this.#changing(itsOwn === strangers.largest ? strangers.oldestOf(network) : strangers.oldestOfLargest())
   }
 
-  /** The holder where it has rested, and there have not been too many changes. */
+  /** The holder, if it has been idle and there have not been too many changes. */
   #changing(holder: Holder | undefined): Holder | undefined {
     const now = this.#parts.steady()
     if (!holder || now - holder.progressAt < restMs) return undefined

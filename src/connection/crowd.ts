@@ -1,14 +1,14 @@
 /**
- * Members in groups. Knows the largest group and, in each group, who was added or renewed the longest ago, and takes the same
- * short time for everything however many there are.
+ * Members in groups. Knows the largest group and each group's least recently renewed member; every operation takes the same short time,
+ * however many there are.
  */
 export class Crowd<Member> {
   readonly #groups = new Map<string, Set<Member>>()
-  /** Groups by their size; of one size, the one that changed the longest ago comes first. */
+  /** Groups by size; within one size, the least recently changed first. */
   readonly #bySize: Set<string>[] = []
   #largest = 0
 
-  /** Members of the largest group; 0 where there is none. */
+  /** Members of the largest group; 0 if there is none. */
   get largest(): number {
     return this.#largest
   }
@@ -17,7 +17,7 @@ export class Crowd<Member> {
     return this.#groups.get(group)?.size ?? 0
   }
 
-  /** Adds a member, or makes it the newest of its group where it is there. */
+  /** Adds a member, or makes it the newest of its group. */
   add(group: string, member: Member): void {
     const members = this.#groups.get(group) ?? new Set()
     const before = members.size
@@ -27,7 +27,7 @@ export class Crowd<Member> {
     this.#resized(group, before, members.size)
   }
 
-  /** Does nothing where it is not there. */
+  /** Does nothing if it is absent. */
   remove(group: string, member: Member): void {
     const members = this.#groups.get(group)
     if (!members?.delete(member)) return
@@ -40,7 +40,7 @@ export class Crowd<Member> {
     return oldest
   }
 
-  /** The oldest of the largest group; of several, of the one that changed the longest ago. */
+  /** The oldest member of the largest group; of several groups, the least recently changed. */
   oldestOfLargest(): Member | undefined {
     const [group] = this.#bySize[this.#largest] ?? []
     return group === undefined ? undefined : this.oldestOf(group)
@@ -50,7 +50,7 @@ export class Crowd<Member> {
     this.#bySize[before]?.delete(group)
     if (size > 0) (this.#bySize[size] ??= new Set()).add(group)
     this.#largest = Math.max(this.#largest, size)
-    // A group grows and shrinks by one, so this goes one step.
+    // A group grows and shrinks by one, so this moves one step.
     while (this.#largest > 0 && !this.#bySize[this.#largest]?.size) this.#largest--
   }
 }

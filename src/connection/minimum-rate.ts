@@ -1,45 +1,45 @@
-/** How quickly content must come in. */
+/** How fast content must arrive. */
 interface Rate {
   bytesPerSecond: number
-  /** How long nothing may come in, where it was quick enough before, ms. */
+  /** How long a stall may last if content arrived fast enough before, ms. */
   patienceMs: number
 }
 
-/** A connection on which bodies or messages come in. */
+/** A connection on which bodies or messages arrive. */
 export interface Sender {
-  /** Bytes that have come in so far, of whatever kind. */
+  /** Bytes that have arrived so far, of any kind. */
   received(): number
-  /** `sending`: more of one is to come; `waiting`: it is we who keep the client waiting; `idle`: there is none. */
+  /** `sending`: more is expected; `waiting`: we keep the client waiting; `idle`: nothing is expected. */
   state(): 'sending' | 'waiting' | 'idle'
-  /** It was quick enough since the last look, or waits for us. */
+  /** It was fast enough since the last check, or waits for us. */
   progress(): void
-  /** It was too slow for too long; nothing more is heard of it. */
+  /** It was too slow for too long and is dropped. */
   tooSlow(): void
 }
 
 interface Watched {
   sender: Sender
   receivedBefore: number
-  /** How long it may still send nothing, ms. */
+  /** How long it may still stall, ms. */
   creditMs: number
 }
 
-/** A line that is slower is a fault, or an attack: modems of 1990 were quicker. */
+/** A slower line is broken, or an attack: modems of 1990 were faster. */
 const standardRate = 1_000
-/** How often senders are looked at, ms. */
+/** How often senders are checked, ms. */
 const lookMs = 2_000
-/** Senders that are told in one turn of the event loop: thousands may have begun together. */
+/** How many senders are dropped in one turn of the event loop: thousands may have begun together. */
 const toldAtOnce = 20
 
 /**
- * Tells senders that are too slow: each may send nothing for a while, which it regains by being quicker than it must. What
- * goes by while it waits for us is not counted.
+ * Drops senders that are too slow: each may stall for a while, and regains that time by sending faster than it must. Time that it waits for
+ * us does not count.
  */
 export class MinimumRate {
   readonly #rate: Rate
   readonly #steady: () => number
   readonly #watched = new Set<Watched>()
-  /** Those that are too slow, and are to be told. */
+  /** Those that are too slow and must be dropped. */
   readonly #slow: Watched[] = []
   #timer: NodeJS.Timeout | undefined
   #lookedAt = 0
@@ -50,7 +50,7 @@ export class MinimumRate {
     this.#rate = { patienceMs, bytesPerSecond }
   }
 
-  /** Watches a connection until it is too slow, or until the function is called that this gives. */
+  /** Watches a connection until it is too slow, or until the returned function is called. */
   watch(sender: Sender): () => void {
     const watched: Watched = { sender, receivedBefore: sender.received(), creditMs: this.#rate.patienceMs }
     this.#watched.add(watched)
@@ -62,7 +62,7 @@ export class MinimumRate {
   }
 
   #look(): void {
-    // Where this process was held up, what has come in meanwhile is not read yet.
+    // If this process was held up, it has not read what arrived meanwhile.
     const passedMs = Math.min(this.#steady() - this.#lookedAt, 2 * lookMs)
     this.#lookedAt = this.#steady()
     for (const watched of this.#watched) this.#judge(watched, passedMs)
@@ -92,6 +92,6 @@ export class MinimumRate {
   }
 }
 
-/** How long, ms, a sender may send nothing after it has sent so many bytes in so long a time; below 0: it was too slow. */
+/** How long, ms, a sender may still stall after sending this many bytes in this time; below 0: it was too slow. */
 export const creditAfter = (creditMs: number, { passedMs, bytes }: { passedMs: number; bytes: number }, rate: Rate): number =>
   Math.min(rate.patienceMs, creditMs - passedMs + (bytes * 1000) / rate.bytesPerSecond)

@@ -1,31 +1,31 @@
 import { readFileSync } from 'node:fs'
 
-/** How many connections each part may have open, so that all of them together fit into the limit of open files. */
+/** How many connections each part may have open, so that all together fit into the limit on open files. */
 export interface ConnectionShares {
   http: number
   submission: number
   returnPath: number
-  /** To the hosts that mail goes to, of each delivery thread. */
+  /** To mail hosts, per delivery thread. */
   delivery: number
   webhooks: number
-  /** Questions to name servers, of the main thread and of each delivery thread. */
+  /** DNS queries, for the main thread and for each delivery thread. */
   nameServers: number
 }
 
-/** Files, threads and child processes: some 60 with all of them running. */
+/** Files, threads and child processes: some 60 when all of them run. */
 const ofOurOwn = 128
 const fewest = 256
-/** Where fewer are allowed, a few hundred clients are enough to fill a port. */
+/** With fewer, a few hundred clients are enough to fill a port. */
 const enough = 8_192
 /** More than any of ours would need. */
 const mostAtPort = 10_000
 const mostAtReturnPath = 500
 
-/** Where the system does not tell: what macOS allows a process. */
+/** If the system does not say: what macOS allows a process. */
 const unknownLimit = 10_240
 const moreThanAnyUse = 1_048_576
 
-/** How many files and sockets this process may have open. Node has raised the limit as far as it may when it started. */
+/** How many files and sockets this process may have open. Node raises the limit as far as it may when it starts. */
 export function openFileLimit(): number {
   if (process.platform !== 'linux') return unknownLimit
   const [, limit] = /^Max open files +(\S+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? []
@@ -33,9 +33,9 @@ export function openFileLimit(): number {
 }
 
 /**
- * Divides the limit of open files: half of what files, threads and child processes leave is for connections that come in, a
- * quarter for delivery, an eighth for webhooks and one for name servers. Of the first half a fifth is for the return path,
- * up to 500, and the rest for HTTP and submission alike.
+ * Divides the limit on open files. Of what files, threads and child processes leave, half is for incoming connections, a quarter for
+ * delivery, an eighth for webhooks and an eighth for name servers. A fifth of the first half, up to 500, is for the return path; HTTP and
+ * submission share the rest.
  */
 export function connectionShares(limit: number, deliveryThreads: number): ConnectionShares {
   const left = Math.max(0, limit - ofOurOwn)
@@ -52,18 +52,18 @@ export function connectionShares(limit: number, deliveryThreads: number): Connec
   }
 }
 
-/** How it stands with the limit of open files, in words for the operator. `failed`: it is too low for anything. */
+/** The limit on open files, in words for the operator. `failed`: it is too low for anything. */
 export function judgeOpenFiles(limit: number): { status: 'ok' | 'warning' | 'failed'; what: string; advice: string } {
   const advice = howToRaise
   if (limit < fewest)
-    return { status: 'failed', what: `This process may have ${limit} files and sockets open, and needs ${fewest} at least.`, advice }
+    return { status: 'failed', what: `This process may have ${limit} files and sockets open, but needs at least ${fewest}.`, advice }
   const { http, submission, returnPath, delivery } = connectionShares(limit, 1)
   const what =
-    `${limit} files and sockets may be open, enough for ${http} connections by HTTP, ${submission} to submission and ` +
-    `${returnPath} to the return path at a time, and ${delivery} to other mail servers.`
+    `${limit} files and sockets may be open, enough for ${http} connections over HTTP, ${submission} for submission, ${returnPath} ` +
+    `to the return path, and ${delivery} to other mail servers.`
   return { status: limit < enough ? 'warning' : 'ok', what, advice }
 }
 
 const howToRaise =
-  'Raise the limit of open files to 65536: LimitNOFILE=65536 in the unit of systemd, --ulimit nofile=65536 for a container, ' +
-  'elsewhere "ulimit -n 65536" before the start.'
+  'Raise the limit on open files to 65536: LimitNOFILE=65536 in the systemd unit, --ulimit nofile=65536 for a container, otherwise ' +
+  '"ulimit -n 65536" before the start.'

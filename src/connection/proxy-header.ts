@@ -1,19 +1,19 @@
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
-/** What the first bytes of a connection say by the PROXY protocol, versions 1 and 2 (HAProxy's proxy-protocol.txt). */
+/** What the first bytes of a connection say in the PROXY protocol, versions 1 and 2 (HAProxy's proxy-protocol.txt). */
 export type ProxyHeader =
-  /** More is needed to tell. */
+  /** More bytes are needed. */
   | { found: 'part' }
   /** They are something else. */
   | { found: 'none' }
-  /** They begin like a header, and no proxy writes what follows. */
+  /** They begin like a header, but no proxy writes what follows. */
   | { found: 'broken' }
   | {
       found: 'header'
       /** bytes */
       length: number
-      /** The client's; null where the proxy speaks for itself, such as to see whether we are there. */
+      /** The client's; null if the proxy speaks for itself, for example in a health check. */
       address: string | null
     }
 
@@ -25,7 +25,7 @@ const beginningV1 = Buffer.from('PROXY ')
 const longestV1 = 107
 const signatureV2 = Buffer.from('\r\n\r\n\0\r\nQUIT\n', 'latin1')
 
-/** @param bytes all that has come on the connection so far */
+/** @param bytes everything that has arrived on the connection so far */
 export function parseProxyHeader(bytes: Buffer): ProxyHeader {
   if (beginsWith(bytes, beginningV1)) return bytes.length < beginningV1.length ? part : parseV1(bytes)
   if (beginsWith(bytes, signatureV2)) return bytes.length < signatureV2.length + 4 ? part : parseV2(bytes)
@@ -47,9 +47,9 @@ function parseV1(bytes: Buffer): ProxyHeader {
   return { found: 'header', length, address: ipaddr.process(source).toString() }
 }
 
-/** By the byte that tells family and transport: how long the client's address is, which comes first. */
+/** The length of the client's address, which comes first, by the byte for family and transport. */
 const addressLengths: Record<number, { address: number; all: number }> = { 0x11: { address: 4, all: 12 }, 0x21: { address: 16, all: 36 } }
-/** Of no family that is told, and of Unix sockets. */
+/** For unspecified families and Unix sockets. */
 const withoutAddress = new Set([0x00, 0x31, 0x32])
 
 function parseV2(bytes: Buffer): ProxyHeader {

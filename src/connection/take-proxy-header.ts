@@ -1,13 +1,13 @@
 import type { Server, Socket } from 'node:net'
 import { parseProxyHeader } from './proxy-header.ts'
 
-/** How long a proxy may take for its header, ms: it comes with the first packet. Whoever sends none is greeted after this. */
+/** How long a proxy may take for its header, ms: it comes with the first packet. A client without one is greeted after this time. */
 const headerMs = 1_000
 
 /**
- * Takes the header of the PROXY protocol off a connection from a proxy, and leaves what follows it to be read. Without a header,
- * or where the proxy speaks for itself, the client is whoever is at the other end.
- * @param done gets the client's address; null where a header began that cannot be read or never ended, and the socket is destroyed
+ * Takes the PROXY protocol header off a proxy's connection, and leaves what follows to be read. Without a header, or if the proxy speaks
+ * for itself, the client is whoever is at the other end.
+ * @param done gets the client's address; null if a header began that is invalid or never ended, and the socket is destroyed
  */
 export function takeProxyHeader(socket: Socket, done: (address: string | null) => void): void {
   const own = socket.remoteAddress ?? ''
@@ -15,7 +15,7 @@ export function takeProxyHeader(socket: Socket, done: (address: string | null) =
   const finish = (address: string | null): void => {
     clearTimeout(timer)
     socket.off('readable', read).off('end', giveUp).off('close', giveUp).off('error', giveUp)
-    // An error may still be under way, and nobody else listens for it.
+    // An error may still arrive, and nobody else listens for it.
     if (address === null) socket.on('error', () => {}).destroy()
     done(address)
   }
@@ -35,15 +35,15 @@ export function takeProxyHeader(socket: Socket, done: (address: string | null) =
 }
 
 /**
- * Has each new connection of a server pass `admit`, which hands it on to the server, at once or later, or does not. To be called
- * before the server listens.
+ * Passes each new connection of a server through `admit`, which may hand it on to the server, at once or later. Call it before the server
+ * listens.
  */
 export function interceptConnections(server: Server, admit: (socket: Socket, handOn: () => void) => void): void {
   const accept = server.listeners('connection') as ((socket: Socket) => void)[]
   server.removeAllListeners('connection')
   server.on('connection', (socket: Socket) => {
     admit(socket, () => {
-      // A server that has closed meanwhile knows nothing of it, and would never end it.
+      // A server that has closed meanwhile does not know it, and would never end it.
       if (!server.listening) return void socket.destroy()
       for (const listener of accept) listener.call(server, socket)
     })

@@ -2,25 +2,27 @@ import ipaddr from 'ipaddr.js'
 import { isPublicAddress } from '../ip-address.ts'
 
 export interface ListenAddress {
-  /** IP address, or a name; `0.0.0.0` and `::` are all of the machine. */
+  /** An IP address or a name; `0.0.0.0` and `::` mean the whole machine. */
   host: string
   port: number
 }
 
-/** What mail must never be delivered to: otherwise anyone with a DNS zone could make us talk to ourselves or to our network. */
+/**
+ * Addresses that mail must never be delivered to. Otherwise anyone with a DNS zone could make us connect to ourselves or to our network.
+ */
 export interface AddressGuard {
-  /** Allows everything but ourselves: for labs and internal mail servers. */
+  /** Allows everything but this server itself: for labs and internal mail servers. */
   allowPrivateAddresses: boolean
   ownListeners: ListenAddress[]
-  /** The addresses of this machine, which a wildcard listener answers on. */
+  /** The addresses of this machine, on which a wildcard listener answers. */
   interfaceAddresses: string[]
 }
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6
 
 /**
- * Why this address and port must not be connected to: `own` where we listen there ourselves, `private` where it is not
- * a public unicast address; null where it is allowed. To be asked about the literal address of the connection.
+ * Why we must not connect to this address and port: `own` if we listen there ourselves, `private` if it is not a public unicast address;
+ * null if it is allowed. Ask about the literal address of the connection.
  */
 export function whyForbidden(address: string, port: number, guard: AddressGuard): 'own' | 'private' | null {
   if (!ipaddr.isValid(address)) return 'private'
@@ -44,7 +46,7 @@ function answersOn(listener: ListenAddress, ip: Address, guard: AddressGuard): b
 
 const isSame = (one: Address, other: Address): boolean => one.kind() === other.kind() && one.match(other, one.kind() === 'ipv4' ? 32 : 128)
 
-/** The IPv4 address that an IPv6 address stands for by NAT64 (RFC 6052) or 6to4 (RFC 3056). */
+/** The IPv4 address inside a NAT64 (RFC 6052) or 6to4 (RFC 3056) address. */
 function withoutEmbedding(ip: Address): Address {
   if (ip.kind() === 'ipv4') return ip
   const bytes = ip.toByteArray()

@@ -3,7 +3,7 @@ import type { AddedField } from '../message/added-field.ts'
 import type { Reply } from '../smtp/reply.ts'
 import type { TrackingPlan } from '../tracking/tracked-message.ts'
 
-/** What one attempt came to. A deferral without a reply is a failure of network, DNS or our own. */
+/** The result of one attempt. A deferral without a reply is a failure of the network, of the DNS, or of our own. */
 export type Outcome =
   { type: 'delivered'; reply: Reply } | { type: 'deferred'; reply: Reply | null; category: BounceCategory; reason: string } | Bounced
 
@@ -15,24 +15,27 @@ export interface Bounced {
   reason: string
   /** See `Judgement`. */
   inWords?: true | undefined
-  /** When the same was said of the address before, epoch ms, where that makes this the second time. */
+  /** When the same was said of the address before, epoch ms, if this is the second time. */
   saidBefore?: number | undefined
-  /** True where the DNS alone says that there is nowhere to bring the mail: final only once that was said twice. */
+  /** True if only the DNS says that the mail has nowhere to go: final only once it has said so twice. */
   isAbsence?: boolean
 }
 
-/** A line of the dialogue: ms since the attempt began, `c` our side or `s` the server's, the line without CRLF. Message data is left out. */
+/**
+ * A line of the dialogue: ms since the attempt began, `c` for our side or `s` for the server's, and the line without CRLF. Message data is
+ * left out.
+ */
 export type TranscriptLine = [ms: number, side: 'c' | 's', line: string]
 
 export interface TlsUsed {
   /** `TLSv1.3` */
   version: string
   cipher: string
-  /** True where the certificate is valid for the MX host. */
+  /** True if the certificate is valid for the MX host. */
   verified: boolean
 }
 
-/** One recipient's attempt, as it is recorded. */
+/** One recipient's attempt, as it is stored. */
 export interface Attempt {
   recipientId: string
   outcome: Outcome
@@ -41,31 +44,31 @@ export interface Attempt {
   /** IP address connected to. */
   address: string | null
   tls: TlsUsed | null
-  /** DKIM selectors whose signatures the message left with. */
+  /** DKIM selectors of the message's signatures. */
   selectors: string[]
-  /** JSON of `TranscriptLine[]`: from thread to thread one text takes less than its lines. */
+  /** JSON of `TranscriptLine[]`: one text crosses threads more cheaply than its lines. */
   transcript: string
-  /** Where no host of the destination is to be tried for a while. */
+  /** Set if no host of the destination is to be tried for a while. */
   rest?: HostRest | undefined
 }
 
-/** A host, or the way to it, that is down: it is not tried for a while, and then by one message. */
+/** A host, or the way to it, that is down: after a pause, one message tries it. */
 export interface HostRest {
-  /** The same for all destinations that the host is the reason for. */
+  /** The same for all destinations that rest because of this host. */
   key: string
   forMs: number
-  /** What it said last, or what failed. */
+  /** Its last reply, or what failed. */
   reason: string
 }
 
 /** Where a job gets content that was not sent along with it. */
 export interface ContentSupply {
   /**
-   * The content, to be given back; null where there is no room for it.
-   * @throws Error where it cannot be read
+   * The content, to be released; null if there is no room for it.
+   * @throws Error if it cannot be read
    */
   take(): Promise<Uint8Array | null>
-  /** Says that the content is no longer in memory. Does nothing if it was not taken. */
+  /** Releases the content's memory. Does nothing if it was not taken. */
   giveBack(): void
 }
 
@@ -75,13 +78,13 @@ export interface DeliveryRecipient {
   forwardPath: string
   /** What goes into MAIL FROM, without angle brackets; empty for the null reverse-path. */
   reversePath: string
-  /** Whole header fields that stand above the signatures, as a trace of this transfer does. */
+  /** Whole header fields above the signatures, such as a trace of this transfer. */
   traceFields: string
-  /** What the message gets for this recipient alone. */
+  /** The header fields for this recipient alone. */
   fields: AddedField[]
 }
 
-/** Names a DKIM key; the delivery side is given the private key once, under `id`. */
+/** Names a DKIM key; delivery gets the private key once, under `id`. */
 export interface SigningKey {
   id: string
   signingDomain: string
@@ -95,35 +98,32 @@ export interface DeliveryJob {
   messageId: string
   /** Domain of the forward-paths, A-labels, lower case. */
   destination: string
-  /** True where the DNS said at an earlier attempt that there is nowhere to bring it: all name servers are asked, from no cache. */
+  /** True if the DNS said at an earlier attempt that the mail has nowhere to go: then every name server is asked, bypassing caches. */
   isSecondLook: boolean
-  /** A name of the sender that the DNS has had an MX record of: name servers that do not find it are not believed. */
+  /** A name of the sender known to have an MX record: name servers that do not find it are not believed. */
   knownName: string | null
   recipients: DeliveryRecipient[]
-  /** True where hosts that rest are to be tried. */
+  /** True if resting hosts are to be tried. */
   isProbe: boolean
-  /**
-   * The message as stored, CRLF line ends, no bare CR or LF; lies in shared memory. A large one is asked for when a host is ready
-   * for it.
-   */
+  /** The stored message, CRLF line ends, no bare CR or LF; in shared memory. A large one is requested when a host is ready for it. */
   content: Uint8Array | 'on request'
   /** Of the content, bytes. */
   size: number
   bodyType: '7bit' | '8bitmime'
-  /** True where a header field or an address needs RFC 6531. */
+  /** True if a header field or an address needs RFC 6531. */
   smtputf8: boolean
-  /** `enforced`: never without TLS to a host whose certificate is valid. */
+  /** `enforced`: only with TLS to a host with a valid certificate. */
   tls: 'opportunistic' | 'enforced'
-  /** When it is made, epoch ms, by the clock of the queue. */
+  /** When the job was made, epoch ms, by the queue's clock. */
   at: number
   signingKeys: SigningKey[]
-  /** What the message gets for all its recipients. */
+  /** The header fields for all its recipients. */
   fields: AddedField[]
-  /** Null where it is not tracked. */
+  /** Null if it is not tracked. */
   tracking: TrackingPlan | null
 }
 
-/** No connection to the recipient's host was free for too long, or its hosts rest: nothing was tried, and no attempt is counted. */
+/** No connection to the recipient's host became free in time, or its hosts rest: nothing was tried, and no attempt counts. */
 export interface Postponed {
   recipientId: string
   postponed: true

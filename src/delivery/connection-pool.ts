@@ -5,28 +5,28 @@ import { hostKey, type RouteHost } from './route.ts'
 import type { TlsPolicy } from './tls-policy.ts'
 
 export interface PoolLimits {
-  /** Connections to one address at a time; fewer the less of all of them is left. */
+  /** Connections per address; fewer as the total runs out. */
   maxConnectionsPerHost: number
   /** To all hosts together. */
   maxConnections: number
   /** True of a host known to answer: an eighth of all connections is reserved for these. Without it every host counts as known. */
   hasAnswered?: (host: RouteHost) => boolean
   messagesPerConnection: number
-  /** The same for hosts in our own network, which need no sparing. */
+  /** The same for hosts in our own network, which need no restraint. */
   messagesPerPrivateConnection: number
-  /** How long a connection is kept for the next message. */
+  /** How long to keep a connection for the next message. */
   idleMs: number
   /** How long a message may wait for a connection. */
   waitMs: number
-  /** Told how many connections there are, whenever that changes. */
+  /** Called with the number of connections whenever it changes. */
   noteUsed?: (connections: number) => void
 }
 
-/** The right to one connection; to be given back by `release`, whatever happens. */
+/** The right to one connection; always call `release`. */
 export interface Lease {
-  /** An open connection of an earlier message; null: one is to be opened. */
+  /** An earlier message's open connection; null: open one. */
   connection: MxConnection | null
-  /** @param connection kept for the next message where it is still good; null: it was not opened, or is gone */
+  /** @param connection kept for the next message if it is still good; null: it was not opened, or is gone */
   release(connection: MxConnection | null): void
 }
 
@@ -52,21 +52,21 @@ interface Slots {
   waiting: Waiting[]
 }
 
-/** For how long a host that did not answer is tried after the others, ms. */
+/** How long a host that did not answer is tried after the others, ms. */
 const unreachableMs = 60_000
 const mostRemembered = 10_000
-/** What is kept of all connections for hosts that are known to answer. */
+/** The share of all connections kept for hosts that are known to answer. */
 const keptShare = 1 / 8
 
-/** The connections to all hosts: so many to each address, reused for some messages, the callers served in order. */
+/** The connections to all hosts: a limited number per address, reused for several messages; callers are served in order. */
 export class ConnectionPool {
   readonly #limits: PoolLimits
   readonly #slots = new Map<string, Slots>()
-  /** Those of all hosts together. */
+  /** Over all hosts. */
   #used = 0
-  /** Idle connections, the one that has been so for the longest time first. */
+  /** Idle connections, the longest idle first. */
   readonly #idle = new Map<Idle, Slots>()
-  /** Hosts that wait because all hosts together have too many connections, each in its turn. */
+  /** Hosts that wait because all connections are in use, in turn. */
   readonly #inLine = new Set<Slots>()
   readonly #leased = new Set<MxConnection>()
   readonly #unreachable = new Map<string, number>()
@@ -78,7 +78,7 @@ export class ConnectionPool {
     this.#limits = limits
   }
 
-  /** Null where none came free in time, or the pool has stopped. */
+  /** Null if none came free in time, or the pool has stopped. */
   acquire(host: RouteHost, policy: TlsPolicy): Promise<Lease | null> | Lease | null {
     if (this.#stopped) return null
     const slots = this.#slotsOf(host)
@@ -91,7 +91,7 @@ export class ConnectionPool {
     })
   }
 
-  /** The hosts in their order, but those that lately did not answer at the end. */
+  /** The hosts in their order, with those that lately did not answer at the end. */
   inOrder(hosts: RouteHost[]): RouteHost[] {
     if (this.#unreachable.size === 0) return hosts
     const now = performance.now()
@@ -108,7 +108,7 @@ export class ConnectionPool {
     if (this.#unreachable.size > 0) this.#unreachable.delete(hostKey(host))
   }
 
-  /** Hands nothing out any more and closes what is idle; connections in use are closed as they are released. */
+  /** Hands out nothing more and closes idle connections; connections in use close when they are released. */
   stop(): void {
     this.#stopped = true
     if (this.#timer) clearTimeout(this.#timer)
@@ -118,7 +118,7 @@ export class ConnectionPool {
     }
   }
 
-  /** Breaks off what is still under way. */
+  /** Breaks off everything that is still under way. */
   destroy(): void {
     for (const connection of this.#leased) connection.destroy()
   }
@@ -140,7 +140,7 @@ export class ConnectionPool {
   }
 
   #leaseFrom(slots: Slots, host: RouteHost, policy: TlsPolicy): Lease | null {
-    // The last one used: the others may then be closed as idle.
+    // The most recently used: the others may then be closed as idle.
     const at = slots.idle.findLastIndex((idle) => idle.connection.host.name === host.name && idle.policy === policy)
     const fitting = slots.idle[at]
     if (fitting) {
@@ -152,11 +152,11 @@ export class ConnectionPool {
     return this.#lease(slots, { host, policy, connection: null })
   }
 
-  /** Sees to it that one more connection may be opened; false where all are in use. */
+  /** Makes room for one more connection; false if all are in use. */
   #makeRoom(slots: Slots, host: RouteHost): boolean {
     const isHostFull = slots.used >= this.#share
     if (!isHostFull && !this.#isFullFor(host)) return true
-    // The certificate of an idle one of the same host was judged for another name or policy.
+    // The certificate of an idle connection to the same host was checked for another name or policy.
     const [longestIdle] = this.#idle.keys()
     const idle = isHostFull ? slots.idle[0] : longestIdle
     if (!idle) return false
@@ -174,7 +174,7 @@ export class ConnectionPool {
     return this.#isFull || hasAnswered?.(host) === false
   }
 
-  /** How many one host may have now: fewer as the total runs out, so that hanging hosts leave some for the others. */
+  /** How many connections one host may have now: fewer as the total runs out, so hanging hosts leave some for the others. */
   get #share(): number {
     const { maxConnections, maxConnectionsPerHost } = this.#limits
     if (maxConnections === Infinity) return maxConnectionsPerHost
@@ -213,7 +213,7 @@ export class ConnectionPool {
     }
   }
 
-  /** A connection that was opened under a lease: `destroy` reaches it. */
+  /** A connection opened under a lease, so that `destroy` reaches it. */
   track(connection: MxConnection): void {
     this.#leased.add(connection)
   }
@@ -243,12 +243,12 @@ export class ConnectionPool {
     this.#serveWaiting(slots)
   }
 
-  /** One connection for each host that waits for one, as far as they go. */
+  /** One connection for each waiting host, as far as they go. */
   #serveLine(): void {
     for (const slots of this.#inLine) {
       if (this.#stopped || (this.#isFull && this.#idle.size === 0)) return
       const [first] = slots.waiting
-      // The room that is left may be kept for others.
+      // The remaining room may be reserved for others.
       if (first && this.#isFullFor(first.host) && this.#idle.size === 0) continue
       this.#inLine.delete(slots)
       if (this.#serveFirst(slots) && slots.waiting.length > 0) this.#inLine.add(slots)

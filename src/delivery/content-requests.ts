@@ -4,10 +4,10 @@ interface Asked {
   reject: (error: Error) => void
 }
 
-/** What a request comes to: null where there is no room, a text where it cannot be read. */
+/** The answer to a request: null if there is no room, a text if it cannot be read. */
 export type ContentAnswer = Uint8Array | string | null
 
-/** Content that was not sent along with its job: requested once a host is ready for it, given back once it has been sent. */
+/** Content that was not sent along with its job: requested once a host is ready for it, released once it has been sent. */
 export class ContentRequests {
   readonly #tell: (type: 'content wanted' | 'content left', jobId: string) => void
   readonly #asked = new Map<string, Asked>()
@@ -18,8 +18,8 @@ export class ContentRequests {
   }
 
   /**
-   * To be given back; null where there is no room for it.
-   * @throws Error where it cannot be read
+   * To be released; null if there is no room for it.
+   * @throws Error if it cannot be read
    */
   take(jobId: string): Promise<Uint8Array | null> {
     return new Promise((resolve, reject) => {
@@ -28,7 +28,7 @@ export class ContentRequests {
     })
   }
 
-  /** Does nothing where it was not taken. */
+  /** Does nothing if it was not taken. */
   giveBack(jobId: string): void {
     if (this.#taken.delete(jobId)) this.#tell('content left', jobId)
   }

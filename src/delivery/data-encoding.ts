@@ -1,10 +1,10 @@
-/** bytes looked at as one string */
+/** bytes searched as one string */
 const sliceSize = 1024 * 1024
-/** bytes handed to the socket at once */
+/** bytes passed to the socket at once */
 const blockSize = 256 * 1024
 const carriageReturn = 13
 const dot = 46
-// Systems that take a bare CR or LF for a line end, or drop NUL, could see an end of data where there is none.
+// Systems that take a bare CR or LF for a line end, or drop NUL, could see an end of data that is not there.
 const unclean = /\r(?!\n)|(?<!\r)\n|\0/
 const dotLine = Buffer.from('\r\n.')
 const lineEnd = Buffer.from('\r\n')
@@ -14,7 +14,7 @@ const endAfterLine = Buffer.from('\r\n.\r\n')
 /** A view of the same bytes. */
 const bufferOf = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
-/** True where every CR stands before a LF, every LF behind a CR, and there is no NUL (RFC 5321 2.3.8). */
+/** True if every CR is followed by LF, every LF preceded by CR, and there is no NUL (RFC 5321 2.3.8). */
 export function isCleanContent(content: Uint8Array): boolean {
   const bytes = bufferOf(content)
   for (let from = 0; from < bytes.length;) {
@@ -27,10 +27,10 @@ export function isCleanContent(content: Uint8Array): boolean {
 }
 
 /**
- * The bytes that follow the 354 reply, in blocks that are each written at once: lines that begin with a dot get another
- * (RFC 5321 4.5.2), and the lone dot ends them. Each block is made when it is asked for, and copied only where it has
- * such a line, so that a message of nothing but dots costs no more memory than any other.
- * @param header whole header fields to stand before the content
+ * The bytes that follow the 354 reply, in blocks to be written at once: lines that begin with a dot get another (RFC 5321 4.5.2), and a
+ * lone dot ends them. Each block is made on request, and copied only if it has such a line, so a message of nothing but dots costs no more
+ * memory than any other.
+ * @param header whole header fields to put before the content
  */
 export function* encodeData(header: string, content: Uint8Array): Generator<Uint8Array[], void, undefined> {
   const bytes = bufferOf(content)
@@ -46,10 +46,10 @@ export function* encodeData(header: string, content: Uint8Array): Generator<Uint
   yield block
 }
 
-/** A piece of the content with another dot before each that begins a line; a view where there is none. */
+/** A piece of the content with a dot added to each line that begins with one; a view if there is none. */
 function withDots(bytes: Buffer, from: number, to: number): Buffer {
   const dots: number[] = from === 0 && bytes[0] === dot ? [0] : []
-  // The line end may lie in the piece before.
+  // The line end may be in the previous piece.
   const start = Math.max(0, from - 2)
   const searched = bytes.subarray(start, to)
   for (let at = searched.indexOf(dotLine); at !== -1; at = searched.indexOf(dotLine, at + 3)) dots.push(start + at + 2)

@@ -25,11 +25,11 @@ interface Transferring {
   job: DeliveryJob
   message: OutgoingMessage
   parts: DeliverParts
-  /** What became of hosts that this job need not try again. */
+  /** What happened at hosts that this job need not try again. */
   failed: Map<RouteHost, Outcome>
 }
 
-/** An attempt as it grows. */
+/** An attempt under construction. */
 interface Draft extends AttemptFrame {
   recipientId: string
   beganAt: number
@@ -41,14 +41,14 @@ interface Draft extends AttemptFrame {
 /**
  * One attempt to deliver one message to the recipients of one domain.
  *
- * 1. route       the smarthost, or MX hosts in order of preference (RFC 5321 5.1)
- * 2. TLS policy  what the message demands of the connection (RFC 7435)
- * 3. encode      what not every host can take, and track
+ * 1. route       the smarthost, or MX hosts by preference (RFC 5321 5.1)
+ * 2. TLS policy  what the message requires of the connection (RFC 7435)
+ * 3. encode      what not every host accepts; add tracking
  * 4. sign        DKIM over the bytes about to leave
- * 5. transfer    host by host until one answers for the recipient; a transaction for each recipient
+ * 5. transfer    host by host until one answers for the recipient; one transaction per recipient
  *
- * Every recipient is settled once, by `onAttempt`; an error that we do not understand is a deferral, because a mistake
- * of ours must never lose mail. Repeating is the queue's business. Never rejects.
+ * `onAttempt` settles every recipient once. An error that we do not understand is a deferral, because a mistake of ours must never lose
+ * mail. The queue does the retries. Never rejects.
  */
 export async function deliver(job: DeliveryJob, onAttempt: OnAttempt, parts: DeliverParts): Promise<void> {
   const open = new Map(job.recipients.map((recipient) => [recipient.id, recipient]))
@@ -80,7 +80,7 @@ export async function deliver(job: DeliveryJob, onAttempt: OnAttempt, parts: Del
   }
 }
 
-/** The hosts of the destination; or its rest, if looking them up has kept failing; or the outcome of the look-up. */
+/** The hosts of the destination; or its rest, if look-ups keep failing; or the outcome of the look-up. */
 async function findWay(job: DeliveryJob, parts: DeliverParts): Promise<(Route & { rest?: HostRest | undefined }) | HostRest> {
   const { health } = parts
   const key = `the hosts of ${job.destination}`
@@ -119,7 +119,7 @@ async function attemptAt(hosts: RouteHost[], recipient: DeliveryRecipient, trans
       if (!draft) return { recipientId: recipient.id, postponed: true }
       break
     }
-    // It may have been found to be down meanwhile.
+    // It may have been found down meanwhile.
     if (!lease.connection && isResting()) {
       lease.release(null)
       continue
@@ -151,7 +151,7 @@ async function attemptAt(hosts: RouteHost[], recipient: DeliveryRecipient, trans
 const restOf = (host: RouteHost, { job, parts }: Transferring): HostRest | undefined =>
   job.isProbe ? undefined : parts.health.restOf(hostKey(host), performance.now())
 
-/** Where all hosts rest: the rest that is over first. */
+/** If all hosts rest: the rest that ends first. */
 function restOfAll(hosts: RouteHost[], { health }: DeliverParts): HostRest | undefined {
   let first: HostRest | undefined
   for (const host of hosts) {
@@ -162,7 +162,7 @@ function restOfAll(hosts: RouteHost[], { health }: DeliverParts): HostRest | und
   return first
 }
 
-/** One host's verdict, over the leased connection, or a new one where the host has closed that. */
+/** One host's verdict, over the leased connection, or a new one if the host has closed that. */
 async function attemptHost(
   { host, policy, because }: Try,
   recipient: DeliveryRecipient,
@@ -209,7 +209,7 @@ async function attemptHost(
   }
 }
 
-/** The host could not be talked to, whatever the message; what TLS policy keeps back says nothing of other mail. */
+/** The host could not be talked to, whatever the message; mail that TLS policy holds back says nothing about other mail. */
 function noteFailure({ outcome }: Verdict, host: RouteHost, startedAt: number, { health }: DeliverParts): void {
   if (outcome.type !== 'deferred' || (outcome.category === 'policy' && outcome.reply === null)) return
   health.noteFailed(hostKey(host), outcome.reason, { startedAt, now: performance.now() })

@@ -5,40 +5,40 @@ import type { DeliveryTimeouts } from './delivery-timeouts.ts'
 import type { LookUp } from './find-route.ts'
 import type { Smarthost } from './smarthost.ts'
 
-/** What a delivery thread is started with. */
+/** What a delivery thread starts with. */
 export interface DeliverySettings {
-  /** What we call ourselves in EHLO; a fully qualified name. */
+  /** Our name in EHLO; fully qualified. */
   hostname: string
-  /** `ip:port`; empty: those of the operating system. */
+  /** `ip:port`; empty: the operating system's. */
   dnsServers: string[]
-  /** Of MX hosts; 25 but in tests. */
+  /** The port of MX hosts; 25 except in tests. */
   port: number
-  /** Takes all mail instead of the MX hosts. */
+  /** Relays all mail instead of the MX hosts. */
   smarthost: Smarthost | null
   maxConnectionsPerHost: number
-  /** To all hosts, of one thread; any number unless given. */
+  /** To all hosts, per thread; default: no limit. */
   maxConnections?: number
-  /** For questions to name servers, of one thread; any number unless given. */
+  /** For DNS queries, per thread; default: no limit. */
   maxNameServerSockets?: number
   messagesPerConnection: number
-  /** How long a connection is kept for the next message. */
+  /** How long to keep a connection for the next message. */
   idleMs: number
   allowPrivateAddresses: boolean
   /** Never connected to. */
   ownListeners: ListenAddress[]
   /** The addresses of this machine. */
   interfaceAddresses: string[]
-  /** Certificates in PEM that are trusted beside the public authorities; none unless given. */
+  /** Certificates in PEM that are trusted in addition to the public authorities; default: none. */
   extraAuthorities?: string[]
-  /** Those that differ from RFC 5321 4.5.3.2. */
+  /** Only those that differ from RFC 5321 4.5.3.2. */
   timeouts?: Partial<DeliveryTimeouts>
-  /** How long a message may wait for a connection; 30 s unless given. */
+  /** How long a message may wait for a connection; default: 30 s. */
   waitMs?: number
-  /** Where the thread counts; nowhere unless given. */
+  /** Where the thread counts its metrics; default: nowhere. */
   sheet?: SharedArrayBuffer
 }
 
-/** What the main thread tells a delivery thread. Messages travel in arrays, one a turn of the event loop. */
+/** Messages from the main thread to a delivery thread. They travel in arrays, one per turn of the event loop. */
 export type ToThread =
   | { type: 'job'; job: DeliveryJob }
   | { type: 'content'; jobId: string; content: ContentAnswer }
@@ -52,7 +52,7 @@ export type FromThread =
   | { type: 'done'; jobId: string }
   | { type: 'content wanted' | 'content left'; jobId: string }
   | { type: 'looked up'; lookUp: LookUp }
-  /** Why the smarthost refused us; null: it took us. */
+  /** Why the smarthost refused us; null: it accepted us. */
   | { type: 'login'; refusal: string | null }
   | { type: 'fault'; reason: string }
   | { type: 'stopped' }

@@ -4,7 +4,7 @@ import type { Config } from '../config/settings.ts'
 import type { DeliveryOptions } from './delivery-threads.ts'
 import { smarthostOf } from './smarthost.ts'
 
-/** What delivery takes of the settings, and of the machine: the addresses that it must not connect to. */
+/** The settings that delivery needs, and the machine's addresses that it must not connect to. */
 export function deliveryOptions(config: Config): DeliveryOptions {
   const { delivery, http, submission, returnPath, metrics } = config
   return {

@@ -1,6 +1,4 @@
-/**
- * A delivery thread: looks routes up, signs and transfers, and holds the connections. Started by delivery-threads.ts.
- */
+/** A delivery thread: resolves routes, signs and transfers, and holds the connections. Started by delivery-threads.ts. */
 import { parentPort, workerData, type MessagePort } from 'node:worker_threads'
 import { dnsResolver } from '../dns/dns-resolver.ts'
 import { messageOf } from '../errors.ts'
@@ -26,7 +24,7 @@ const port = parentPort as MessagePort
 const settings = workerData as DeliverySettings
 const outbox = new Outbox<FromThread>((messages) => port.postMessage(messages))
 const metrics = metricsOf(settings.sheet)
-// Of the thread whose place this one takes none is left.
+// Nothing is left of the thread that this one replaces.
 metrics.deliveryConnections.set(0)
 const resolver = dnsResolver({
   servers: settings.dnsServers,
@@ -36,7 +34,7 @@ const resolver = dnsResolver({
 const parts = deliverParts()
 const work = new Set<Promise<void>>()
 
-// What is known already must not be lost with a crash: it would be tried again.
+// Known results must not be lost in a crash, or the mail would be sent again.
 process.on('uncaughtExceptionMonitor', () => outbox.flush())
 
 port.on('message', (messages: ToThread[]) => {
@@ -70,7 +68,7 @@ function receive(message: ToThread): void {
   }
 }
 
-/** A key that cannot be used defers the mail it is for; the thread serves the others. */
+/** An unusable key defers the mail it is for; the thread keeps serving the others. */
 function addKey(id: string, der: Uint8Array): void {
   try {
     parts.signer.addKey(id, der)
@@ -79,7 +77,7 @@ function addKey(id: string, der: Uint8Array): void {
   }
 }
 
-/** Transactions under way may end, what has not begun is postponed, idle connections are closed. */
+/** Transactions under way may finish, mail that has not begun is postponed, idle connections are closed. */
 async function stop(graceMs: number): Promise<void> {
   parts.pool.stop()
   const timer = setTimeout(() => {

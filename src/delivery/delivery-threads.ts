@@ -10,59 +10,59 @@ import { Suspects, type OnCrash, type OpenJob } from './suspects.ts'
 
 export interface DeliveryOptions extends Omit<DeliverySettings, 'sheet'> {
   threads: number
-  /** Makes what one thread counts in; none unless given. */
+  /** Makes the metrics of one thread; default: none. */
   newSheet?: () => SharedArrayBuffer
 }
 
 /** The delivery threads, as the main thread sees them. */
 export interface Delivery {
   /**
-   * Attempts one job; every recipient is reported once, and then the promise resolves. It does not reject: after
-   * `stop` the recipients are postponed. Content that does not go along with the job comes from `supply`.
+   * Attempts one job. Reports every recipient once, then the promise resolves. It does not reject: after `stop` the recipients are
+   * postponed. `supply` provides content that does not go along with the job.
    */
   deliver(job: DeliveryJob, onAttempt: (result: Attempt | Postponed) => void, supply: ContentSupply): Promise<void>
-  /** Hands a private key over (PKCS #8, DER) that later jobs name by this id. */
+  /** Hands over a private key (PKCS #8, DER) that later jobs name by this id. */
   addKey(id: string, der: Uint8Array): void
   /** Forgets a key that no later job names. */
   dropKey(id: string): void
-  /** What this server listens on from now on: it is never connected to. */
+  /** What this server listens on from now on: never connected to. */
   setOwnListeners(listeners: ListenAddress[]): void
-  /** Lets transactions under way end for so long, then breaks them off; what has not begun is postponed. */
+  /** Lets transactions under way finish for this long, then breaks them off; mail that has not begun is postponed. */
   stop(graceMs: number): Promise<void>
 }
 
-/** What a thread that takes a crashed one's place is told first. */
+/** The first messages to a thread that replaces a crashed one. */
 interface Known {
   keys: Map<string, Uint8Array>
   listeners: ListenAddress[] | null
 }
 
-/** Who is told of what the threads see beside the attempts. */
+/** Who hears about what the threads see besides the attempts. */
 interface Told {
-  /** What name servers say of destinations, before the attempts are reported. */
+  /** What name servers say about destinations, before the attempts are reported. */
   lookUp(lookUp: LookUp): void
-  /** Why the smarthost does not take our mail as we are; null: it does. */
+  /** Why the smarthost refuses our mail; null: it does not. */
   login(refusal: string | null): void
 }
 
 const nobody: Told = { lookUp: () => {}, login: () => {} }
 
 const ehloNameForm = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/i
-/** Beyond the grace for transactions: for the thread to answer at all. */
+/** In addition to the grace period for transactions: time for the thread to answer at all. */
 const stopMarginMs = 1000
-/** After so many crashes in so long a time a new thread waits, ms. */
+/** After this many crashes in this time, a new thread waits, ms. */
 const crashWindowMs = 10 * 60_000
 const longestRestartWaitMs = 60_000
 
 /**
  * Starts the threads that sign and deliver.
- * @throws SternaError `configuration` where the host name cannot be said in EHLO
+ * @throws SternaError `configuration` if the host name is not valid in EHLO
  */
 export function startDelivery({ threads, newSheet, ...options }: DeliveryOptions, log: Log, told: Told = nobody): Delivery {
   if (!ehloNameForm.test(options.hostname)) {
     throw new SternaError(
       'configuration',
-      `hostname: "${options.hostname}" is not a host name; use the name that this server's address resolves to.`,
+      `hostname: "${options.hostname}" is not a host name. Use the name that this server's address resolves to.`,
     )
   }
   const known: Known = { keys: new Map(), listeners: null }
@@ -116,7 +116,7 @@ class DeliveryThread {
   readonly #parts: ThreadParts
   readonly #jobs = new Map<string, OpenJob>()
   #worker: Worker | null = null
-  /** To this worker alone: what it was not told any more must not reach the next one. */
+  /** To this worker only: a message that it no longer got must not reach the next one. */
   #outbox: Outbox<ToThread> | null = null
   #restart: NodeJS.Timeout | null = null
   #crashes: number[] = []
@@ -202,7 +202,7 @@ class DeliveryThread {
   }
 
   async #supply(jobId: string, supply: ContentSupply): Promise<void> {
-    // A thread that has taken the place of a crashed one has not asked.
+    // A thread that replaced a crashed one has not asked.
     const outbox = this.#outbox
     const content = await supply.take().catch(messageOf)
     if (outbox && outbox === this.#outbox) outbox.add({ type: 'content', jobId, content })

@@ -11,7 +11,7 @@ export interface DeliveryTimeouts {
   /** One block of the message data. */
   block: number
   dot: number
-  /** Everything that one attempt does, all hosts together. */
+  /** Everything that one attempt does, over all hosts. */
   attempt: number
 }
 

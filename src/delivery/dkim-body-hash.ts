@@ -5,13 +5,12 @@ const lf = 10
 const cr = 13
 const sp = 32
 const crlf = Buffer.from('\r\n')
-// One for all: hashing never waits, so no two bodies need it at a time.
+// One for all: hashing never waits, so no two bodies use it at once.
 const chunk = new Uint8Array(16_384)
 
 /**
- * The SHA-256, in base64, of the body in relaxed canonical form (RFC 6376 3.4.4): runs of SP and TAB are one SP, those
- * at the end of a line and empty lines at the end of the body do not count, the last line ends with CRLF, and an empty
- * body is nothing at all. All other bytes count as they are.
+ * The base64 SHA-256 of the body in relaxed canonical form (RFC 6376 3.4.4): runs of SP and TAB become one SP; white space at line ends and
+ * empty lines at the end of the body are dropped; the last line ends with CRLF; an empty body is empty. All other bytes stay as they are.
  */
 export function relaxedBodyHash(body: Uint8Array): string {
   const end = endOfText(body)
@@ -24,7 +23,7 @@ export function relaxedBodyHash(body: Uint8Array): string {
   return digest.update(crlf).digest('base64')
 }
 
-/** Where the last line that is not empty ends, without the white space behind it. */
+/** Where the last non-empty line ends, without trailing white space. */
 function endOfText(body: Uint8Array): number {
   let end = body.length
   for (;;) {
@@ -34,7 +33,7 @@ function endOfText(body: Uint8Array): number {
   }
 }
 
-/** The first white space that is not a single SP within a line; most bodies have none, and are hashed as they lie. */
+/** The first white space that is not a single SP within a line; most bodies have none, and are hashed as they are. */
 function firstToRewrite(body: Uint8Array, end: number): number {
   for (let i = 0; i < end; i++) {
     const byte = body[i]

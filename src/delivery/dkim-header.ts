@@ -1,6 +1,6 @@
 import { relaxedBodyHash } from './dkim-body-hash.ts'
 
-/** Signed as often as present and once more, so that nobody can add another after us (RFC 6376 5.4.2, 8.15). */
+/** Listed once more than present, so nobody can add another after us (RFC 6376 5.4.2, 8.15). */
 const oversigned = [
   'From',
   'To',
@@ -28,15 +28,15 @@ const signedNames = new Set([...oversigned, ...signedWhenPresent].map((name) => 
 /** Fields by name: the last instance first, in canonical form. */
 type Instances = Map<string, string[]>
 
-/** A message that is to be signed: its header is read once, and its body hashed once, however many signatures it gets. */
+/** A message to be signed: its header is parsed once and its body hashed once, however many signatures it gets. */
 export class SignableMessage {
-  /** Of every field of the header, in lower case. */
+  /** The names of all header fields, in lower case. */
   readonly names = new Set<string>()
   readonly #body: Uint8Array
   readonly #instances: Instances
   #bodyHash: string | null = null
 
-  /** @param content the message, CRLF line ends; may lie in shared memory */
+  /** @param content the message, CRLF line ends; may be in shared memory */
   constructor(content: Uint8Array) {
     const { header, body } = split(content)
     this.#body = body
@@ -48,7 +48,7 @@ export class SignableMessage {
   }
 
   /**
-   * What h= lists, and the fields it stands for: of each name the last instance first (RFC 6376 5.4.2).
+   * What h= lists, and the fields for it: of each name the last instance first (RFC 6376 5.4.2).
    * @param fields whole header fields that are put before the message
    */
   relaxedHeader(fields: string): { names: string[]; text: string } {
@@ -83,7 +83,7 @@ function signedInstances(header: string, found?: (name: string) => void): Instan
   return instances
 }
 
-/** The header, in latin1 so that every byte survives, and the body. Without an empty line all of it is header. */
+/** The header, in latin1 so that every byte survives, and the body. Without an empty line everything is header. */
 function split(content: Uint8Array): { header: string; body: Uint8Array } {
   const bytes = Buffer.from(content.buffer, content.byteOffset, content.byteLength)
   if (bytes.length >= 2 && bytes[0] === 13 && bytes[1] === 10) return { header: '', body: bytes.subarray(2) }
@@ -92,14 +92,14 @@ function split(content: Uint8Array): { header: string; body: Uint8Array } {
   return { header: bytes.toString('latin1', 0, end), body: bytes.subarray(end + 4) }
 }
 
-/** Lower case, without the white space that may stand before the colon; CRLF of a folded one included. */
+/** Lower case, without white space before the colon, including the CRLF of a folded one. */
 function nameOf(line: string, colon: number): string {
   let end = colon
   while (end > 0 && ' \t\r\n'.includes(line.charAt(end - 1))) end--
   return line.slice(0, end).toLowerCase()
 }
 
-/** RFC 6376 3.4.2, where white space is SP and TAB and nothing else; without the final CRLF. */
+/** RFC 6376 3.4.2, where white space is only SP and TAB; without the final CRLF. */
 export function relaxedField(line: string): { name: string; text: string } {
   const colon = line.indexOf(':')
   const name = nameOf(line, colon)

@@ -4,21 +4,21 @@ import type { SigningKey } from './attempt.ts'
 import { relaxedField, type SignableMessage } from './dkim-header.ts'
 
 const validSeconds = 7 * 86_400
-/** How long a signature is good for, ms: a captured message cannot be replayed for ever (RFC 6376 8.6). */
+/** How long a signature is valid, ms: a captured message cannot be replayed for ever (RFC 6376 8.6). */
 export const signatureLifetimeMs = validSeconds * 1000
 const smallestRsaBits = 2048
 
 /**
- * Signs messages with DKIM, relaxed/relaxed over the bytes as they leave (RFC 6376, RFC 8463). Private keys are given
- * once, under the id that a `SigningKey` names; the body is hashed once for all signatures of a message.
+ * Signs messages with DKIM, relaxed/relaxed over the bytes as they leave (RFC 6376, RFC 8463). Private keys are handed over once, under the
+ * id that a `SigningKey` names. The body is hashed once for all signatures of a message.
  */
 export class DkimSigner {
-  /** In the place of a key that cannot be used, why. */
+  /** Why a key cannot be used, instead of the key. */
   readonly #keys = new Map<string, KeyObject | SternaError>()
 
   /**
    * @param pkcs8Der the private key, PKCS #8 in DER
-   * @throws SternaError `configuration` where it is no RSA key of at least 2048 bits (RFC 8301) and no Ed25519 key
+   * @throws SternaError `configuration` if it is neither an RSA key of at least 2048 bits (RFC 8301) nor an Ed25519 key
    */
   addKey(id: string, pkcs8Der: Uint8Array): void {
     const key = privateKeyOf(id, pkcs8Der)
@@ -26,15 +26,15 @@ export class DkimSigner {
     if (key instanceof SternaError) throw key
   }
 
-  /** Forgets a key that nothing is signed with any more. */
+  /** Forgets a key that signs nothing any more. */
   dropKey(id: string): void {
     this.#keys.delete(id)
   }
 
   /**
-   * The DKIM-Signature header fields to be put before the message, one for each key in the order given, each with its
-   * CRLF. RSA and Ed25519 are computed at the same time on the thread pool.
-   * @param by.fields whole header fields that stand between the signatures and the message, and are signed with it
+   * The DKIM-Signature header fields to put before the message, one per key in the given order, each with its CRLF. RSA and Ed25519 run in
+   * parallel on the thread pool.
+   * @param by.fields whole header fields between the signatures and the message, which are signed too
    * @param by.now epoch, ms
    */
   async sign(message: SignableMessage, by: { fields: string; keys: SigningKey[]; now: number }): Promise<string> {
@@ -99,7 +99,7 @@ function foldTags(tags: string[]): string {
     words.forEach((word, j) => {
       const text = j === words.length - 1 && i < tags.length - 1 ? `${word};` : word
       const space = j === 0 ? 1 : 0
-      // The signature begins a line of its own.
+      // The signature starts on a new line.
       if (length + space + text.length > longestLine || tag === 'b=') {
         field += `\r\n ${text}`
         length = 1 + text.length
@@ -112,7 +112,7 @@ function foldTags(tags: string[]): string {
   return field
 }
 
-/** Behind ` b=` on the first line, ` ` on the others. */
+/** After ` b=` on the first line, ` ` on the others. */
 function foldSignature(signature: string): string {
   let text = signature.slice(0, longestLine - 3)
   for (let from = longestLine - 3; from < signature.length; from += longestLine - 1) {

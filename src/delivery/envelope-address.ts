@@ -1,6 +1,6 @@
 import { domainToASCII } from 'node:url'
 
-// Narrower than RFC 5321 4.1.2: no space, angle bracket or backslash, so that nothing in it can end a command's argument.
+// Narrower than RFC 5321 4.1.2: no space, angle bracket or backslash, so nothing in it can end a command's argument.
 const dotString = /^(?:[A-Za-z0-9!#$%&'*+\-/=?^_`{|}~.]|[^\0-\x7f\p{C}\p{Z}])+$/u
 const quotedString = /^"(?:[A-Za-z0-9!#$%&'*+\-/=?^_`{|}~.@,;:()[\]]|[^\0-\x7f\p{C}\p{Z}])*"$/u
 const domainName = /^(?=.{1,253}$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/i
@@ -8,14 +8,14 @@ const asciiOnly = /^[\0-\x7f]*$/
 /** octets, RFC 5321 4.5.3.1.1 */
 const longestLocalPart = 64
 
-/** An address as it may stand between the angle brackets of MAIL and RCPT. */
+/** An address as it may appear between the angle brackets of MAIL and RCPT. */
 export interface WireAddress {
   text: string
   /** RFC 6531: the local part is not ASCII. */
   needsSmtputf8: boolean
 }
 
-/** Checks an address against what we write, and puts its domain into A-labels; null where it must not be written. */
+/** Checks that we may write an address, and converts its domain to A-labels; null if we must not. */
 export function wireAddress(address: string): WireAddress | null {
   const at = address.lastIndexOf('@')
   if (at < 1) return null

@@ -3,10 +3,10 @@ import type { DeliveryJob } from './attempt.ts'
 import { deferral, isAbsence } from './outcome.ts'
 import { routeTo, type Route, type RouteParts } from './route.ts'
 
-/** What the name servers said of a destination, by which they are judged themselves. */
+/** What the name servers said about a destination, which also tells how far to trust them. */
 export interface LookUp {
   name: string
-  /** False where they say that there is nowhere to bring its mail. */
+  /** False if they say that its mail has nowhere to go. */
   found: boolean
   /** True of a name that the DNS is known to have had. */
   isKnown: boolean
@@ -14,15 +14,15 @@ export interface LookUp {
 
 export interface FindRouteParts {
   route: RouteParts
-  /** Each name server alone, from no cache. */
+  /** Each name server alone, bypassing caches. */
   eachServer: RouteResolver[]
-  /** Told what name servers answered; not what is kept of earlier answers, nor where they could not tell. */
+  /** Called with the answers of name servers; not with cached answers, nor if they could not tell. */
   noteLookUp(lookUp: LookUp): void
 }
 
 /**
- * The route of a job. Where there was none at an earlier attempt, each name server is asked by itself, and that there is
- * none is believed only if they find the sender.
+ * The route of a job. If an earlier attempt found none, each name server is asked separately, and an absence is believed only if they find
+ * the sender.
  */
 export async function findRoute({ destination, isSecondLook, knownName }: DeliveryJob, parts: FindRouteParts): Promise<Route> {
   const route = isSecondLook ? await routeAnew(destination, parts) : await routeTo(destination, parts.route)
@@ -32,7 +32,7 @@ export async function findRoute({ destination, isSecondLook, knownName }: Delive
   return uncertain(`the name servers do not even find the sender's ${knownName}, so they are not believed about ${destination}`)
 }
 
-/** The route that a name server knows, whichever; that there is none must be said by two of them, or by the only one. */
+/** The route that any name server knows. An absence needs two of them, or the only one. */
 async function routeAnew(destination: string, { route, eachServer }: FindRouteParts): Promise<Route> {
   const routes = await Promise.all(eachServer.map((resolver) => routeTo(destination, { ...route, resolver })))
   const found = routes.find((each) => 'hosts' in each)
@@ -49,5 +49,5 @@ async function isFound(knownName: string, { eachServer, noteLookUp }: FindRouteP
   return found
 }
 
-/** RFC 3463 3.5: the fault is that of a directory server. */
+/** RFC 3463 3.5: a fault of a directory server. */
 const uncertain = (what: string): Route => ({ outcome: deferral('timeout', `4.4.3 ${what}`).outcome })

@@ -1,12 +1,12 @@
 import { LRUCache } from 'lru-cache'
 import type { HostRest } from './attempt.ts'
 
-/** What is known of a host, or of another part of the way to a destination. Times are performance.now(). */
+/** What we know of a host, or of another part of the way to a destination. Times are performance.now(). */
 interface Health {
-  /** Connection-level failures in a row. */
+  /** Consecutive connection failures. */
   failures: number
   answeredAt: number
-  /** Since when it rests; infinite where it does not. */
+  /** Since when it rests; infinite if it does not. */
   downAt: number
   /** Probes that failed. */
   probes: number
@@ -15,20 +15,20 @@ interface Health {
 }
 
 const fewestFailures = 4
-/** A host that answers now and then is taken for down after so many in a row. */
+/** After this many failures in a row, a host that answers now and then counts as down. */
 const certainFailures = 20
 const lately = 60_000
 const shortestRestMs = 5_000
 const longestRestMs = 900_000
-/** How far a rest is stretched at random. */
+/** How much a rest is lengthened at random. */
 const jitter = 0.2
 const mostRemembered = 20_000
 
 const unknown: Readonly<Health> = { failures: 0, answeredAt: -Infinity, downAt: Infinity, probes: 0, restsUntil: 0, reason: '' }
 
 /**
- * Which hosts are down, by what connections to them came to: after four failures in a row, none of them within a minute of a
- * success, or twenty, a host rests for 5, 10, 20 … 900 s, and one message after each rest finds out whether it is up again.
+ * Decides which hosts are down, from the results of connections to them. After four failures in a row, none of them within a minute of a
+ * success, or after twenty, a host rests for 5, 10, 20 … 900 s. After each rest one message finds out whether it is up again.
  */
 export class HostHealth {
   readonly #random: () => number
@@ -39,14 +39,14 @@ export class HostHealth {
     this.#random = random
   }
 
-  /** For how long it rests from now on, where it does; zero where its probe is due. */
+  /** How much longer it rests; zero if its probe is due. */
   restOf(key: string, now: number): HostRest | undefined {
     const health = this.#known.get(key)
     if (!health || health.downAt === Infinity) return undefined
     return { key, forMs: Math.max(0, Math.round(health.restsUntil - now)), reason: health.reason }
   }
 
-  /** True of a host that has been connected to, and not failed since. */
+  /** True of a host that we have connected to, and that has not failed since. */
   hasAnswered(key: string): boolean {
     return this.#known.get(key)?.failures === 0
   }
@@ -55,12 +55,12 @@ export class HostHealth {
     this.#known.set(key, { ...unknown, answeredAt: now })
   }
 
-  /** It is well, and nothing more need be remembered of it. */
+  /** It is well, and nothing more needs to be remembered. */
   forget(key: string): void {
     this.#known.delete(key)
   }
 
-  /** @param startedAt when the connection was begun: what was under way when the host was found to be down does not count */
+  /** @param startedAt when the connection was begun: connections already under way when the host was found down do not count */
   noteFailed(key: string, reason: string, { startedAt, now }: { startedAt: number; now: number }): void {
     const health = this.#known.get(key) ?? { ...unknown }
     this.#known.set(key, health)

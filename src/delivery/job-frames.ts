@@ -6,7 +6,7 @@ import type { IdentifiedMessage, MessageIdentity, RecipientFrame } from './messa
 import type { TrackingLinks } from '../tracking/tracking-links.ts'
 import type { TrackingOptions } from '../message/tracking-options.ts'
 
-/** How a message leaves: under which reverse-path, with which fields and signatures, and what TLS is demanded. */
+/** How a message leaves: its reverse-path, added fields, signatures, and required TLS. */
 export type JobFrame = Pick<DeliveryJob, 'signingKeys' | 'tls' | 'fields' | 'knownName' | 'tracking'> & {
   frameOf(recipient: Pick<DeliveryRecipient, 'id' | 'forwardPath'>): RecipientFrame
 }
@@ -18,10 +18,10 @@ interface JobFramesParts {
   delivery: Pick<Delivery, 'addKey' | 'dropKey'>
 }
 
-/** Mail of the server's own has nothing that anything about it could come back by. */
+/** The server's own mail carries nothing by which anything could come back. */
 const anonymous = (): RecipientFrame => ({ reversePath: '', traceFields: '', fields: [] })
 
-/** Says how each message leaves, and hands delivery the keys that it is signed with, each once. */
+/** Decides how each message leaves, and hands delivery each signing key once. */
 export class JobFrames {
   readonly #parts: JobFramesParts
   /** Ids of keys that delivery has. */
@@ -34,7 +34,7 @@ export class JobFrames {
     })
   }
 
-  /** Null where the message cannot be signed: its domain is gone. The server's own mail leaves unsigned then. */
+  /** Null if the message cannot be signed because its domain is gone. The server's own mail then leaves unsigned. */
   frameFor(message: IdentifiedMessage & { domainId: string | null; tracking: TrackingOptions | null }): JobFrame | null {
     const { identity, sendingDomains, tracking } = this.#parts
     const domain = message.domainId === null ? null : sendingDomains.senderDomain(message.domainId)

@@ -10,21 +10,21 @@ import type { Body, OutgoingMessage } from './mx-connection.ts'
 import { bounce, type Verdict } from './outcome.ts'
 
 export interface LeavingParts {
-  /** The content of jobs that it does not go along with. */
+  /** The content of jobs that do not carry it. */
   contents: ContentRequests
   signer: DkimSigner
-  /** Told of what went wrong and keeps no mail from leaving. */
+  /** Called with problems that do not keep mail from leaving. */
   noteFault: (reason: string) => void
   /** Epoch, ms. */
   now: () => number
 }
 
-/** Why a message that is stored so never leaves. */
+/** Why a message stored like this never leaves. */
 export const unclean = bounce('5.6.0 the message has bare CR or LF, or NUL', 'internal_error')
-/** What we add to a message, bytes, where its size must be told before it is known: signatures, a trace, fields. */
+/** Our estimate of what we add to a message (signatures, a trace, fields), bytes, when its size must be declared before it is known. */
 const addedAtMost = 4096
 
-/** The message as it leaves for each recipient; null where it must not. One that is large is read when a host is ready for it. */
+/** The message as it leaves for each recipient; null if it must not. A large one is read when a host is ready for it. */
 export function messagesOf(
   job: DeliveryJob,
   parts: LeavingParts,
@@ -61,13 +61,13 @@ async function requestedBody(
   return leavingAs({ ...job, content }, parts, signed)(recipient)
 }
 
-/** Signatures of a message by the fields that are added to it: recipients with the same fields share them. */
+/** Signatures of a message by the fields added to it: recipients with the same fields share them. */
 type Signatures = Map<string, string>
 
-/** A job whose content is there. */
+/** A job whose content is present. */
 type LoadedJob = DeliveryJob & { content: Uint8Array }
 
-/** The content and what stands before it: all recipients whose message is the same share its signatures. */
+/** The content and what precedes it: all recipients with the same message share its signatures. */
 function leavingAs(job: LoadedJob, parts: LeavingParts, signed: Signatures = new Map()): (recipient: DeliveryRecipient) => Promise<Body> {
   const { content: carried, bodyType } = inSevenBits(job)
   const tracked = orUntracked(job, parts, () => job.tracking && TrackedMessage.of(job.messageId, carried, job.tracking))
@@ -81,7 +81,7 @@ function leavingAs(job: LoadedJob, parts: LeavingParts, signed: Signatures = new
   }
 }
 
-/** A message that cannot be tracked leaves as it is. */
+/** A message that cannot be tracked leaves unchanged. */
 function orUntracked<T>({ messageId }: DeliveryJob, { noteFault }: LeavingParts, track: () => T): T | null {
   try {
     return track()
@@ -91,7 +91,7 @@ function orUntracked<T>({ messageId }: DeliveryJob, { noteFault }: LeavingParts,
   }
 }
 
-/** @throws Error where there is a bare CR or LF, or NUL */
+/** @throws Error for a bare CR or LF, or NUL */
 function cleanOnly(content: Uint8Array): Uint8Array {
   if (!isCleanContent(content)) throw new Error('its tracked form has bare CR or LF, or NUL')
   return content

@@ -4,14 +4,14 @@ import { encodeToken, type TokenPurpose } from '../smtp/verp.ts'
 import { unsubscribeUrl, type UnsubscribeFrame } from '../suppression/unsubscribe-token.ts'
 import type { DeliveryRecipient } from './attempt.ts'
 
-/** What is said of a message in its own header. */
+/** What we say about a message in its own header. */
 export interface IdentifiedMessage {
   id: string
   accountId: string
   sandbox: boolean
   /** When it was first due, epoch ms: its tokens expire counted from then. */
   firstDueAt: number
-  /** True where it leaves under the null reverse-path: no bounce of it comes back. */
+  /** True if it leaves with the null reverse-path, so no bounce comes back. */
   nullReversePath: boolean
   /** The value of its first tag. */
   feedbackTag: string | null
@@ -19,24 +19,24 @@ export interface IdentifiedMessage {
   unsubscribeTopic: string | null
 }
 
-/** The domain that a message is sent by. */
+/** The domain that sends a message. */
 interface IdentifyingDomain {
   name: string
   returnPathDomain: string
 }
 
 interface IdentityParts {
-  /** Of the tokens of recipients. */
+  /** For recipients' tokens. */
   tokenKey: Buffer
   unsubscribe: UnsubscribeFrame
   /** The last part of Feedback-ID. */
   feedbackSender: string
 }
 
-/** What a message leaves with for one recipient alone. */
+/** What a message carries for one recipient alone. */
 export type RecipientFrame = Omit<DeliveryRecipient, 'id' | 'forwardPath'>
 
-/** By what a message is known again when something comes back: its reverse-path, and fields of its header. */
+/** How we recognise a message when something comes back: by its reverse-path and fields of its header. */
 export class MessageIdentity {
   readonly #parts: IdentityParts
 

@@ -10,17 +10,17 @@ import { tlsTroubleIn } from './tls-trouble.ts'
 import type { AttemptFrame } from './transcript.ts'
 
 export interface ConnectionTls extends TlsUsed {
-  /** Why the certificate is not valid for the host; empty where it is. */
+  /** Why the certificate is not valid for the host; empty if it is. */
   problem: string
 }
 
 /** What follows the 354 reply. */
 export interface Body {
-  /** Whole header fields, put before the content: the signatures and what we add. */
+  /** Whole header fields before the content: the signatures and what we add. */
   header: string
-  /** Clean: CRLF line ends only. */
+  /** Clean: only CRLF line ends. */
   content: Uint8Array
-  /** What it demands of hosts. */
+  /** What it requires of hosts. */
   bodyType: '7bit' | '8bitmime'
 }
 
@@ -33,14 +33,14 @@ export interface OutgoingMessage {
   leastSize: number
   /** The body, or a function that fetches it once the host is ready: null if memory has no room for it, a verdict if it must not leave. */
   body: Body | (() => Promise<Body | Verdict | null>)
-  /** What the host is told; for a body not yet fetched, the most it may need. */
+  /** What we declare to the host; for a body not yet fetched, the most it may need. */
   bodyType: '7bit' | '8bitmime'
   smtputf8: boolean
 }
 
 /**
- * `sent`: the message data left, whatever was answered. `stale`: the peer had closed this connection before, so nothing was tried.
- * `no room`: there was no room in memory for its content, so nothing was tried either.
+ * `sent`: the message data left, whatever the reply. `stale`: the peer had already closed this connection, so nothing was tried. `no room`:
+ * memory had no room for its content, so nothing was tried either.
  */
 export type Transfer = (Verdict & { sent: boolean }) | 'stale' | 'no room'
 
@@ -65,7 +65,7 @@ interface Fields {
 
 const xtext = /^[\x21-\x2a\x2c-\x3c\x3e-\x7e]{1,100}$/
 
-/** An open SMTP session with one MX host, over which one transaction after the other is made (RFC 5321 3.3). */
+/** An open SMTP session with one MX host, for one transaction after another (RFC 5321 3.3). */
 export class MxConnection {
   readonly host: RouteHost
   readonly tls: ConnectionTls | null
@@ -76,7 +76,7 @@ export class MxConnection {
   readonly #dialogue: SmtpDialogue
   readonly #extensions: Map<string, string>
   readonly #timeouts: DeliveryTimeouts
-  /** True where a transaction was begun and neither finished nor reset. */
+  /** True if a transaction was begun and neither finished nor reset. */
   #isMidTransaction = false
 
   constructor({ dialogue, extensions, tls, host, timeouts }: Fields) {
@@ -91,7 +91,7 @@ export class MxConnection {
     return this.#dialogue.broken === null
   }
 
-  /** Called once when the connection has gone, by whichever side. */
+  /** Called once when the connection is gone, whichever side closed it. */
   set onGone(gone: () => void) {
     this.#dialogue.onBroken = gone
   }
@@ -137,9 +137,9 @@ export class MxConnection {
     if (needsSmtputf8(message, { reversePath, forwardPath })) from += ' SMTPUTF8'
     let to = `RCPT TO:<${forwardPath.text}>`
     if (offers('DSN')) {
-      // RFC 3461: reports come to our own reverse-path, where the header is enough to know the message by.
+      // RFC 3461: bounces come to our own reverse-path, and the header is enough to identify the message.
       if (reversePath) from += xtext.test(message.messageId) ? ` RET=HDRS ENVID=${message.messageId}` : ' RET=HDRS'
-      // A report has nobody to be reported to (RFC 3461 6.1).
+      // A report's failure is reported to nobody (RFC 3461 6.1).
       to += reversePath ? ' NOTIFY=FAILURE' : ' NOTIFY=NEVER'
     }
     const steps: Step[] = [
@@ -150,17 +150,17 @@ export class MxConnection {
     return this.#isMidTransaction ? [{ phase: 'rset', command: 'RSET', timeoutMs: command }, ...steps] : steps
   }
 
-  /** Zero where there is none. */
+  /** Zero if there is none. */
   get #sizeLimit(): number {
     return Number(this.#extensions.get('SIZE') ?? 0)
   }
 
-  /** Not above the limit where only the estimate is. */
+  /** Not above the limit if only the estimate is. */
   #toldSize({ size }: OutgoingMessage): number {
     return Math.min(size, this.#sizeLimit || size)
   }
 
-  /** The answers to the steps: of all in one write where the host takes that (RFC 2920), else up to the first refusal. */
+  /** The replies to the steps: all commands in one write if the host allows it (RFC 2920), else up to the first refusal. */
   async #converse(steps: Step[]): Promise<Heard[]> {
     const dialogue = this.#dialogue
     this.#isMidTransaction = true
@@ -178,7 +178,7 @@ export class MxConnection {
     return answers
   }
 
-  /** RFC 2920 3.1: a host that asks for data although a recipient was refused gets none, but must be answered. */
+  /** RFC 2920 3.1: if a host asks for data although a recipient was refused, it gets an empty message. */
   async #abandon(dataAnswer: Heard | undefined): Promise<void> {
     if (!dataAnswer || 'broken' in dataAnswer || dataAnswer.code !== 354) return
     this.#dialogue.send(['.'])
@@ -191,7 +191,7 @@ export class MxConnection {
       this.#dialogue.break('the message was not sent')
       return blocks === null ? 'no room' : { ...blocks, sent: false }
     }
-    // The host has hung up while the content was waited for.
+    // The host hung up while we waited for the content.
     const { broken } = this.#dialogue
     if (broken) return { ...this.#verdict('data', broken), sent: false }
     const { block, dot } = this.#timeouts
@@ -226,9 +226,9 @@ export class MxConnection {
 
   #verdict(phase: Step['phase'], heard: Heard): Verdict {
     if ('broken' in heard) {
-      // A host that has taken a message by TLS can do it; one that is slow to answer for the whole of it may just be filtering.
+      // A host that has taken a message over TLS can do TLS; one that is slow to answer after all of it may just be filtering.
       const isAboutTls = this.tls && this.transactions === 1 && !(phase === 'dot' && heard.category === 'timeout')
-      // Once data was sent, nobody knows whether the host has the message; another one must not get it now.
+      // Once data was sent, nobody knows whether the host has the message, so another host must not get it now.
       return {
         ...deferral(heard.category, this.#where(heard.broken), phase !== 'dot'),
         tlsTrouble: isAboutTls ? tlsTroubleIn(heard) : undefined,
@@ -244,22 +244,22 @@ export class MxConnection {
     return deferral('other', this.#where(`RSET was refused: ${heard.code} ${heard.text}`))
   }
 
-  /** The host lacks what the message needs: it must not be sent what it did not offer. */
+  /** The host lacks what the message needs: we must not send what it did not offer. */
   #unsupported(message: OutgoingMessage, envelope: Envelope): Outcome | null {
     const { name } = this.host
     const limit = this.#sizeLimit
     const { leastSize: size } = message
     if (limit > 0 && size > limit)
-      return bounce(`5.3.4 ${name} takes messages up to ${limit} bytes; this one has ${size}`, 'content_rejected')
+      return bounce(`5.3.4 ${name} accepts messages up to ${limit} bytes; this one has ${size}`, 'content_rejected')
     if (needsSmtputf8(message, envelope) && !this.#extensions.has('SMTPUTF8')) {
-      return bounce(`5.6.7 ${name} does not take internationalised addresses or headers (SMTPUTF8)`, 'content_rejected')
+      return bounce(`5.6.7 ${name} does not accept internationalised addresses or headers (SMTPUTF8)`, 'content_rejected')
     }
     return typeof message.body === 'function' ? null : this.#lacksEightBit(message)
   }
 
   #lacksEightBit({ bodyType }: Pick<Body, 'bodyType'>): Outcome | null {
     if (bodyType === '7bit' || this.#extensions.has('8BITMIME')) return null
-    return bounce(`5.6.3 ${this.host.name} does not take 8-bit content (8BITMIME)`, 'content_rejected')
+    return bounce(`5.6.3 ${this.host.name} does not accept 8-bit content (8BITMIME)`, 'content_rejected')
   }
 
   #where(what: string): string {

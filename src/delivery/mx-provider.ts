@@ -1,8 +1,8 @@
 import { organizationalDomain } from '../sending-domain/sending-domain-name.ts'
 
 /**
- * Who runs a mail server, by what the names of their MX hosts end in. A filter in front of a mailbox is the provider: it is what takes
- * or refuses the mail.
+ * Who runs a mail server, by the endings of MX host names. A filter in front of a mailbox is the provider, because it accepts or refuses
+ * the mail.
  */
 const suffixesOf = {
   apple: ['icloud.com'],
@@ -48,7 +48,7 @@ const providerBySuffix = new Map<string, MxProvider>(
   Object.entries(suffixesOf).flatMap(([provider, suffixes]) => suffixes.map((suffix) => [suffix, provider as MxProvider] as const)),
 )
 
-/** Who runs this MX host, by the longest suffix of its name that is known; `other` where none is. */
+/** Who runs this MX host, by the longest known suffix of its name; `other` if none is known. */
 export function mxProviderOf(mxHost: string): MxProvider {
   for (let name = mxHost.toLowerCase().replace(/\.$/, ''); name !== '';) {
     const provider = providerBySuffix.get(name)
@@ -59,7 +59,7 @@ export function mxProviderOf(mxHost: string): MxProvider {
   return 'other'
 }
 
-/** Whose host this is, as far as its name tells: hosts of one owner share what they think of us. */
+/** Whose host this is, as far as its name tells: hosts of one owner treat us alike. */
 export function ownerOf(mxHost: string): string {
   const provider = mxProviderOf(mxHost)
   return provider === 'other' ? organizationalDomain(mxHost) : provider

@@ -15,11 +15,11 @@ export interface ConnectionParts {
   ehloName: string
   timeouts: DeliveryTimeouts
   secureContext: SecureContext
-  /** By which we log in to the smarthost. */
+  /** How we log in to the smarthost. */
   loginGate: LoginGate
 }
 
-/** No connection. `unreachable`: not even TCP was answered. */
+/** No connection. `unreachable`: not even TCP answered. */
 type NotOpened = Verdict & { unreachable: boolean }
 
 interface Opening extends AttemptFrame {
@@ -28,18 +28,18 @@ interface Opening extends AttemptFrame {
   parts: ConnectionParts
 }
 
-/** This process may open no more sockets: that says nothing of the host. */
+/** This process may open no more sockets, which says nothing about the host. */
 type OutOfSockets = 'out of sockets'
 
 type Opened = MxConnection | NotOpened
 
-/** What the two sides know of each other once they may talk of mail. */
+/** What both sides know once they can talk about mail. */
 interface Session {
   tls: ConnectionTls | null
   extensions: Map<string, string>
 }
 
-/** Connects, greets, encrypts as the policy has it, and logs in where it is the smarthost. */
+/** Connects, greets, encrypts as the policy requires, and logs in to the smarthost. */
 export async function openConnection(
   host: RouteHost,
   policy: TlsPolicy,
@@ -92,7 +92,7 @@ function dial({ host, parts, transcript, endsAt }: Opening): Dialled {
   return { dialogue, banner, isConnected: () => connected }
 }
 
-/** The extensions that the host offers, by keyword (RFC 5321 4.1.1.1); none of a host that knows HELO only. */
+/** The host's extensions by keyword (RFC 5321 4.1.1.1); none if it knows only HELO. */
 async function hello(dialogue: SmtpDialogue, { host, parts }: Opening, isInTls = false): Promise<Map<string, string> | Verdict> {
   const refused = (heard: Heard): Verdict => ({ ...failure(host, 'ehlo', heard), tlsTrouble: isInTls ? tlsTroubleIn(heard) : undefined })
   dialogue.send([`EHLO ${parts.ehloName}`])
@@ -114,17 +114,17 @@ function parseExtensions(reply: Reply): Map<string, string> {
   return extensions
 }
 
-/** Null where the host refused and the policy lets the mail go on in plain text. */
+/** Null if the host refused and the policy allows plain text. */
 async function startTls(dialogue: SmtpDialogue, opening: Opening): Promise<Opened | null> {
   const { host, policy, parts, transcript } = opening
   dialogue.send(['STARTTLS'])
   const answer = await dialogue.reply(parts.timeouts.command, 'STARTTLS')
   if ('broken' in answer) return notOpened({ ...failure(host, 'starttls', answer), tlsTrouble: tlsTroubleIn(answer) })
-  // Bytes behind the reply have broken the dialogue by now: they would count as sent under TLS (CVE-2011-0411).
+  // By now, bytes after the reply have broken the dialogue: they would count as sent under TLS (CVE-2011-0411).
   if (dialogue.broken) return notOpened(failure(host, 'starttls', dialogue.broken))
   if (!isExpected('starttls', answer)) {
     if (policy === 'opportunistic') return answer.code === 421 ? notOpened(failure(host, 'starttls', answer), dialogue) : null
-    return notOpened(deferral('policy', where(host, `TLS is required here, but refused: ${answer.code} ${answer.text}`)), dialogue)
+    return notOpened(deferral('policy', where(host, `TLS is required, but the host refused it: ${answer.code} ${answer.text}`)), dialogue)
   }
   const socket = await handshake(dialogue, opening)
   if (socket instanceof TLSSocket) {
@@ -135,7 +135,7 @@ async function startTls(dialogue: SmtpDialogue, opening: Opening): Promise<Opene
   const { fault, tlsTrouble } = socket
   transcript.note(`TLS handshake failed: ${fault}`)
   const isRequired = policy !== 'opportunistic'
-  const reason = isRequired ? `TLS is required here, but the handshake failed: ${fault}` : `the TLS handshake failed: ${fault}`
+  const reason = isRequired ? `TLS is required, but the handshake failed: ${fault}` : `the TLS handshake failed: ${fault}`
   return notOpened({ ...deferral(isRequired ? 'policy' : 'other', where(host, reason)), tlsTrouble })
 }
 
@@ -146,13 +146,13 @@ async function inTls(dialogue: SmtpDialogue, opening: Opening): Promise<Opened> 
   transcript.note(`${tls.version} ${tls.cipher}${tls.verified ? '' : `, certificate not valid: ${tls.problem}`}`)
   const objection = tlsObjection(policy, tls)
   if (objection) return notOpened(deferral('policy', where(host, objection)), dialogue)
-  // RFC 3207 4.2: what the host offered in plain text is forgotten.
+  // RFC 3207 4.2: forget what the host offered in plain text.
   const extensions = await hello(dialogue, opening, true)
   if (!(extensions instanceof Map)) return notOpened(extensions, dialogue)
   return loggedIn(dialogue, opening, { tls, extensions })
 }
 
-/** The connection that is ready for mail. */
+/** The connection, ready for mail. */
 async function loggedIn(dialogue: SmtpDialogue, { host, parts }: Opening, { tls, extensions }: Session): Promise<Opened> {
   const { timeouts, loginGate } = parts
   const connection = new MxConnection({ dialogue, extensions, tls, host, timeouts })
@@ -206,7 +206,7 @@ function failure(host: RouteHost, phase: 'banner' | 'ehlo' | 'starttls', heard: 
   if ('broken' in heard) return deferral(heard.category, where(host, heard.broken))
   const verdict = verdictOf(phase, heard, host.name)
   const { outcome } = verdict
-  // Whatever the smarthost has against us, the recipients have nothing to do with it.
+  // Whatever the smarthost holds against us does not concern the recipients.
   if (!host.smarthost || outcome.type !== 'bounced') return verdict
   return { ...verdict, outcome: { type: 'deferred', reply: outcome.reply, category: 'policy', reason: outcome.reason } }
 }

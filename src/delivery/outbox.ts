@@ -1,4 +1,4 @@
-/** Gathers what goes to another thread, so that it is woken once a turn of the event loop. */
+/** Collects messages for another thread, so it wakes once per turn of the event loop. */
 export class Outbox<T> {
   readonly #post: (messages: T[]) => void
   #waiting: T[] = []

@@ -7,21 +7,21 @@ import type { TlsTrouble } from './tls-policy.ts'
 /** What a reply answers; `dot` is the end of the message data. */
 export type Phase = Exclude<RefusalPhase, 'report'>
 
-/** What one host made of a recipient. */
+/** One host's result for a recipient. */
 export interface Verdict {
   outcome: Outcome
   /**
-   * True where the host, not the recipient, is the matter, so that another MX host may do better; `of another owner` where
-   * it refuses us, as all hosts of its owner would.
+   * True if the problem is the host, not the recipient, so another MX host may do better; `of another owner` if it refuses us, as all hosts
+   * of its owner would.
    */
   nextHost: boolean | 'of another owner'
-  /** How TLS failed, where that is the matter. */
+  /** How TLS failed, if that is the problem. */
   tlsTrouble?: TlsTrouble | undefined
-  /** True where it is the smarthost that wants a login. */
+  /** True if the smarthost requires a login. */
   lacksLogin?: true
 }
 
-/** True where the server said what the phase asks for, so that the dialogue goes on. */
+/** True if the server gave the reply that the phase needs, so the dialogue goes on. */
 export function isExpected(phase: Phase, { code }: Reply): boolean {
   if (phase === 'banner' || phase === 'starttls') return code === 220
   if (phase === 'data') return code === 354
@@ -29,14 +29,15 @@ export function isExpected(phase: Phase, { code }: Reply): boolean {
 }
 
 /**
- * What a reply at a phase comes to: the one place that decides between delivered, deferred and bounced. A 4yz is
- * deferred, a 5yz bounced, anything else that does not belong to the phase is not understood and so deferred.
+ * What a reply in a phase means: the one place that decides between delivered, deferred and bounced. A 4yz is deferred, a 5yz bounced;
+ * anything that does not fit the phase is not understood, and so deferred.
  */
 export function verdictOf(phase: Phase, reply: Reply, remoteHost: string | null = null): Verdict {
   if (phase === 'dot' && isExpected(phase, reply)) return { outcome: { type: 'delivered', reply }, nextHost: false }
   const { category, hard, inWords } = classifyRefusal({ ...reply, phase, remoteHost })
   const reason = formatReply(reply)
-  // Said before anything of the mail is known: it is about us, and may be about now. A host that takes no mail is judged hard.
+  // It comes before the host knows anything about the mail: it is about us, perhaps only now. If a host accepts no mail at all, that is
+  // hard.
   if (phase === 'banner' && reply.code >= 500 && !hard) {
     return { outcome: { type: 'deferred', reply, category, reason }, nextHost: 'of another owner' }
   }
@@ -46,13 +47,13 @@ export function verdictOf(phase: Phase, reply: Reply, remoteHost: string | null 
   return { outcome: { type: 'bounced', reply, hard, category, reason, inWords }, nextHost }
 }
 
-/** A failure without a reply: the network, an answer that is none, or a host that lacks what the message needs. */
+/** A failure without a reply: the network, an unreadable answer, or a host that lacks what the message needs. */
 export const deferral = (category: BounceCategory, reason: string, nextHost = true): Verdict => ({
   outcome: { type: 'deferred', reply: null, category, reason },
   nextHost,
 })
 
-/** Given up by ourselves: no server said so. The reason begins with the enhanced code that fits (RFC 3463). */
+/** Given up by us, without a server saying so. The reason begins with the fitting enhanced status (RFC 3463). */
 export const bounce = (reason: string, category: BounceCategory, hardness: 'hard' | 'soft' = 'soft'): Bounced => ({
   type: 'bounced',
   reply: null,
@@ -61,13 +62,13 @@ export const bounce = (reason: string, category: BounceCategory, hardness: 'hard
   reason,
 })
 
-/** True where the DNS alone says that there is nowhere to bring the mail. */
+/** True if only the DNS says that the mail has nowhere to go. */
 export const isAbsence = (outcome: Outcome): outcome is Bounced & { isAbsence: true } =>
   outcome.type === 'bounced' && outcome.isAbsence === true
 
 /**
- * One outcome of what several hosts said, in the order in which they were tried: a single one that may do better later
- * keeps the message; only where all refuse for good it is given up, and hard only where all say so.
+ * One outcome from what several hosts said, in order: if a single one may do better later, the message stays; it is given up only if all
+ * refuse for good, and hard only if all say so.
  */
 export function outcomeOfHosts(outcomes: Outcome[]): Outcome {
   const last = outcomes.at(-1)

@@ -2,17 +2,17 @@ import { LRUCache } from 'lru-cache'
 import { organizationalDomain } from '../sending-domain/sending-domain-name.ts'
 import type { LookUp } from './find-route.ts'
 
-/** Look-ups count for so long, ms: longer than a second look takes to come, so that a doubt lasts as long as its cause. */
+/** How long look-ups count, ms: longer than the wait for a second look, so a doubt lasts as long as its cause. */
 const windowMs = 60 * 60_000
-/** Domains of which the last look-up counts: few, so that many good ones of an hour do not hide a minute of wrong ones. */
+/** How many domains' last look-ups count: few, so that an hour of good ones does not hide a minute of wrong ones. */
 const mostRecent = 50
-/** Domains that are remembered to have been found. */
+/** How many domains are remembered as found. */
 const mostKnown = 20_000
-/** Domains that were found before hardly ever cease to exist: so many of them, and such a part of those looked up, are no chance. */
+/** Domains that were found before hardly ever cease to exist: this many, and this share of those looked up, are no coincidence. */
 const knownLimit = { missing: 3, share: 0.2 }
-/** Of domains that nobody has mailed yet many may be wrong: only where hardly any other is found that is the resolver's fault. */
+/** Many of the domains that nobody has mailed before may be wrong: only if hardly any is found is it the resolver's fault. */
 const newLimit = { missing: 10, share: 0.8 }
-/** A list of addresses may be that bad, and must end: its domains are doubted for so long at most, ms. */
+/** A list of addresses may be that bad, but must end: its domains cause doubt for at most this long, ms. */
 const longestNewDoubtMs = 4 * 60 * 60_000
 
 /** What was looked up lately, and how much of it was not found. */
@@ -27,14 +27,14 @@ interface Tally {
 }
 
 /**
- * Judges the name servers by what they say: whether so many domains do not exist that it is rather them who are wrong. Names
- * below one registered domain count as one, so that nobody's own zone alone makes a doubt. Times are ms on a steady clock.
+ * Judges the name servers by their answers: if too many domains do not exist, the name servers are probably wrong. Names below one
+ * registered domain count once, so nobody's own zone causes a doubt. Times are ms on a steady clock.
  */
 export class ResolverTrust {
   readonly #found = new LRUCache<string, true>({ max: mostKnown })
   readonly #known = new RecentDomains()
   readonly #all = new RecentDomains()
-  /** Since when hardly any new domain is found; null while that is not so. */
+  /** Since when hardly any new domain is found; null otherwise. */
   #newDoubtSince: number | null = null
 
   note({ name, found, isKnown }: LookUp, at: number): void {
@@ -46,7 +46,7 @@ export class ResolverTrust {
     else this.#newDoubtSince ??= at
   }
 
-  /** Null where they are to be believed. */
+  /** Null if they can be believed. */
   doubt(at: number): Doubt | null {
     const known = this.#known.tally(at)
     const isNewDoubt = this.#newDoubtSince !== null && at - this.#newDoubtSince < longestNewDoubtMs && this.#isNewDoubt(at)

@@ -3,10 +3,10 @@ import type { Health } from '../health.ts'
 import type { LookUp } from './find-route.ts'
 import { ResolverTrust } from './resolver-trust.ts'
 
-/** How often a doubt is looked at again while nothing is looked up, ms. */
+/** How often a doubt is checked again while there are no look-ups, ms. */
 const againMs = 60_000
 
-/** Keeps an eye on what the name servers say, and tells the operator while they are not to be believed. */
+/** Watches what the name servers say, and warns the operator while they are not believed. */
 export class ResolverWatch {
   readonly #clock: Clock
   readonly #health: Health

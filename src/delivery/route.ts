@@ -6,37 +6,37 @@ import type { Outcome } from './attempt.ts'
 import { bounce, deferral } from './outcome.ts'
 import type { Smarthost } from './smarthost.ts'
 
-/** One address of a host, to be connected to without another look-up. */
+/** One address of a host, to connect to without another look-up. */
 export interface RouteHost {
-  /** The MX host's name; the domain's own where it has no MX record. */
+  /** The MX host's name; the domain's own if it has no MX record. */
   name: string
   address: string
   port: number
-  /** Set where it is the smarthost. */
+  /** Set for the smarthost. */
   smarthost?: Smarthost
 }
 
-/** Names the host: one address is the same host under whatever name. */
+/** Identifies the host: one address is the same host under any name. */
 export const hostKey = ({ address, port }: RouteHost): string => `${address} ${port}`
 
-/** Where a destination's mail goes, the best first, or what became of it because there is nowhere. */
+/** Where a destination's mail goes, the best host first; or its outcome if there is nowhere to go. */
 export type Route = FoundRoute | { outcome: Outcome }
 
 interface FoundRoute {
   hosts: RouteHost[]
-  /** True where no name server was asked for it now: its MX records are kept from an earlier look-up, or it is the smarthost. */
+  /** True if no name server was asked now: the MX records are cached, or it is the smarthost. */
   isKept: boolean
 }
 
 export interface RouteParts {
   resolver: RouteResolver
   guard: AddressGuard
-  /** Names of this server: it is not its own next hop. */
+  /** Names of this server: it is never its own next hop. */
   ownNames: string[]
-  /** Of the MX hosts; 25 but in tests. */
+  /** The port of MX hosts; 25 except in tests. */
   port: number
   smarthost: Smarthost | null
-  /** 0 … 1, spreads mail over hosts of one preference. */
+  /** 0 … 1, spreads mail over hosts of equal preference. */
   random: () => number
 }
 
@@ -49,14 +49,14 @@ interface LookedUp {
   name: string
   preference: number
   addresses: string[]
-  /** True where a name server could not say. */
+  /** True if a name server could not tell. */
   isUncertain: boolean
 }
 
 /**
- * The next hops of a destination (RFC 5321 5.1, RFC 7505): its MX hosts by preference, or its own address where it
- * has no MX record at all. A name server that fails defers; one that says that there is nowhere to go may be wrong, so
- * such a bounce is marked as an absence. A null MX is none: somebody has published it.
+ * The next hops of a destination (RFC 5321 5.1, RFC 7505): its MX hosts by preference, or its own address if it has no MX record at all. A
+ * failing name server defers. One that says that there is nowhere to go may be wrong, so such a bounce is marked as an absence. A null MX
+ * is not one, because somebody has published it.
  */
 export async function routeTo(destination: string, parts: RouteParts): Promise<Route> {
   if (parts.smarthost) return smarthostRoute(parts.smarthost, parts)
@@ -74,7 +74,7 @@ export async function routeTo(destination: string, parts: RouteParts): Promise<R
 function hostsOf(destination: string, mx: DnsAnswer<MxRecord>, random: () => number): MxRecord[] | Outcome {
   switch (mx.status) {
     case 'servfail':
-      return deferral('timeout', `4.4.3 no name server could tell the MX hosts of ${destination}`).outcome
+      return deferral('timeout', `4.4.3 no name server could resolve the MX hosts of ${destination}`).outcome
     case 'nxdomain':
       return absence(`5.1.2 the domain ${destination} does not exist`, 'domain_not_found', 'hard')
     case 'nodata':
@@ -83,14 +83,14 @@ function hostsOf(destination: string, mx: DnsAnswer<MxRecord>, random: () => num
     case 'ok': {
       const hosts = mx.records.filter(({ exchange }) => exchange !== '')
       if (hosts.length === 0 && mx.records.length > 0) {
-        return bounce(`5.1.10 the domain ${destination} takes no mail (null MX)`, 'invalid_recipient', 'hard')
+        return bounce(`5.1.10 the domain ${destination} accepts no mail (null MX)`, 'invalid_recipient', 'hard')
       }
       return inOrder(hosts.length > 0 ? hosts : [{ preference: 0, exchange: destination }], random)
     }
   }
 }
 
-/** By preference, those of one preference shuffled, each name once. */
+/** By preference, equal ones shuffled, each name once. */
 function inOrder(records: MxRecord[], random: () => number): MxRecord[] {
   const shuffled = records.map((record) => ({ preference: record.preference, exchange: record.exchange.toLowerCase(), chance: random() }))
   shuffled.sort((one, other) => one.preference - other.preference || one.chance - other.chance)
@@ -107,7 +107,7 @@ async function lookUp({ exchange, preference }: MxRecord, resolver: RouteResolve
 function choose(destination: string, lookedUp: LookedUp[], parts: RouteParts): RouteHost[] | Outcome {
   const isOwn = ({ name, addresses }: LookedUp): boolean =>
     parts.ownNames.includes(name) || addresses.some((address) => whyForbidden(address, parts.port, parts.guard) === 'own')
-  // RFC 5321 5.1: hosts that are not better than ourselves would send the mail back to us.
+  // RFC 5321 5.1: hosts that are not better than us would send the mail back.
   const ownPreference = lookedUp.find(isOwn)?.preference ?? Infinity
   const better = lookedUp.filter(({ preference }) => preference < ownPreference)
   if (better.length === 0) return absence(`5.4.6 the mail for ${destination} would loop back to this server`, 'policy')
@@ -119,7 +119,7 @@ function choose(destination: string, lookedUp: LookedUp[], parts: RouteParts): R
     .slice(0, mostAddresses)
   if (hosts.length > 0) return hosts
   if (better.some(({ isUncertain }) => isUncertain)) {
-    return deferral('timeout', `4.4.3 no name server could tell the addresses of the MX hosts of ${destination}`).outcome
+    return deferral('timeout', `4.4.3 no name server could resolve the addresses of the MX hosts of ${destination}`).outcome
   }
   if (found.length === 0) return absence(`5.4.4 no host of ${destination} has an address`, 'domain_not_found')
   const where = found
@@ -127,7 +127,7 @@ function choose(destination: string, lookedUp: LookedUp[], parts: RouteParts): R
     .map(({ name, address }) => `${name} (${address})`)
     .join(', ')
   return absence(
-    `5.4.4 ${destination} has its mail at ${where}, which is not a public address; delivery.allow_private_addresses allows it`,
+    `5.4.4 the mail hosts of ${destination} are at ${where}, which is not a public address; delivery.allow_private_addresses allows it`,
     'policy',
   )
 }
@@ -137,7 +137,7 @@ const absence = (...bounced: Parameters<typeof bounce>): Outcome => ({ ...bounce
 async function smarthostRoute(smarthost: Smarthost, parts: RouteParts): Promise<Route> {
   const { host, port } = smarthost
   const { addresses } = isIP(host) === 0 ? await lookUp({ exchange: host, preference: 0 }, parts.resolver) : { addresses: [host] }
-  // The operator named it, so it may stand in our own network; ourselves it cannot be.
+  // The operator named it, so it may be in our own network; only this server itself is excluded.
   const guard = { ...parts.guard, allowPrivateAddresses: true }
   const allowed = addresses.filter((address) => !whyForbidden(address, port, guard))
   const hosts = allowed.map((address) => ({ name: host, address, port, smarthost }))

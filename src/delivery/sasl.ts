@@ -1,31 +1,31 @@
 import { createHash, createHmac, pbkdf2, randomBytes, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 
-/** What we log in with. */
+/** The credentials. */
 export interface Credentials {
   user: string
   password: string
 }
 
-/** Our side of one exchange (RFC 4422): texts as they are before base64. */
+/** Our side of one exchange (RFC 4422): texts before base64. */
 interface SaslExchange {
-  /** What goes with the AUTH command; null where the server speaks first. */
+  /** The initial response of the AUTH command; null if the server speaks first. */
   initial: string | null
   /** @throws SaslFault */
   respond(challenge: string): Promise<string> | string
-  /** True once the server has shown that it is the one that knows the password, where the mechanism asks that of it. */
+  /** True once the server has proved that it knows the password, if the mechanism requires it. */
   isServerProved(): boolean
 }
 
-/** A server that does not keep to the mechanism; nothing more is to be said to it. */
+/** A server that violates the mechanism; nothing more may be said to it. */
 export class SaslFault extends Error {}
 
-/** In the order of our choice. The first two tell the password itself. */
+/** In order of preference. The first two reveal the password itself. */
 const mechanismNames = ['PLAIN', 'LOGIN', 'SCRAM-SHA-256', 'CRAM-MD5'] as const
 export type MechanismName = (typeof mechanismNames)[number]
 const tellsPassword = (name: MechanismName): boolean => name === 'PLAIN' || name === 'LOGIN'
 
-/** The mechanisms that a host offers and that may be used: the password itself is told to a proven host alone. */
+/** The host's mechanisms that we may use: only a proven host gets the password itself. */
 export const usableMechanisms = (offered: string[], isVerified: boolean): MechanismName[] =>
   mechanismNames.filter((name) => offered.includes(name) && (isVerified || !tellsPassword(name)))
 
@@ -51,7 +51,7 @@ const plain = ({ user, password }: Credentials): SaslExchange => ({
   isServerProved: () => true,
 })
 
-/** draft-murchison-sasl-login: the user, then the password, whatever it is asked by. */
+/** draft-murchison-sasl-login: the user, then the password, whatever the prompts say. */
 function login({ user, password }: Credentials): SaslExchange {
   const answers = [user, password]
   const respond = (): string => {
@@ -70,7 +70,7 @@ const cramMd5 = ({ user, password }: Credentials): SaslExchange => ({
 })
 
 const deriveKey = promisify(pbkdf2)
-/** A server may ask for so many, or it would keep us busy. */
+/** The most rounds a server may ask for, or it would keep us busy. */
 const mostIterations = 1_000_000
 
 /** RFC 5802, RFC 7677, without channel binding. */
@@ -78,12 +78,12 @@ class ScramExchange implements SaslExchange {
   readonly initial: string
   readonly #password: string
   readonly #nonce: string
-  /** What the server has to say at the end; null before it was computed. */
+  /** What the server must say at the end; null before it is computed. */
   #signature: Buffer | null = null
   #isProved = false
 
   constructor({ user, password }: Credentials, nonce: string) {
-    // RFC 4013 is more than this, for characters that no provider gives out.
+    // RFC 4013 does more, for characters that no provider hands out.
     const name = user.normalize('NFKC').replaceAll('=', '=3D').replaceAll(',', '=2C')
     this.#password = password.normalize('NFKC')
     this.#nonce = nonce

@@ -1,9 +1,9 @@
 import { unconnectedAttempt, type Attempt, type Outcome } from './attempt.ts'
 
-/** Recipients at this domain act out a fate without a byte leaving the machine, with live keys too. */
+/** Recipients at this domain simulate a result without a byte leaving the machine, even with live keys. */
 export const simulatorDomain = 'simulator.test'
 
-/** What a simulated recipient does after the message was delivered. */
+/** What a simulated recipient does after delivery. */
 export type Reaction = 'opened' | 'clicked' | 'complained' | 'unsubscribed'
 
 /** How long `slow@simulator.test` takes, ms. */
@@ -44,10 +44,10 @@ const fates: Record<string, Fate> = {
   slow: fate(delivered, [], slowMs),
 }
 
-/** `suppressed@simulator.test` is treated as if it stood on the suppression list. */
+/** `suppressed@simulator.test` counts as if it were on the suppression list. */
 export const isSimulatedSuppressed = (address: string): boolean => address.toLowerCase() === `suppressed@${simulatorDomain}`
 
-/** What becomes of mail to this address in the simulator; every address without a fate of its own is delivered to. */
+/** What the simulator does with mail to this address; addresses without a behaviour of their own get delivered. */
 export function fateOf(address: string): Fate {
   const [localPart = '', domain = ''] = address.toLowerCase().split('@')
   const own = domain === simulatorDomain ? fates[localPart.split('+')[0] ?? ''] : undefined

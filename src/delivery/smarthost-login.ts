@@ -4,22 +4,22 @@ import { formatReply } from '../smtp/reply.ts'
 import type { Heard, SmtpDialogue } from './smtp-dialogue.ts'
 import { SaslFault, startExchange, usableMechanisms, type Credentials, type MechanismName } from './sasl.ts'
 
-/** What a login came to: null where we are logged in. `isRefused`: the operator has to do something about it. */
+/** The result of a login: null if we are logged in. `isRefused`: the operator has to act. */
 export type LoginFailure = { reason: string; isRefused: boolean } | null
 
 interface LoginParts {
-  /** In capitals, as EHLO had them. */
+  /** In capitals, as in EHLO. */
   offered: string[]
-  /** True inside TLS with a host that is proved to be the one. */
+  /** True inside TLS with a host of proven identity. */
   isVerified: boolean
-  /** Of each reply. */
+  /** The time for each reply. */
   timeoutMs: number
 }
 
-/** RFC 4954 4: a command with a longer response would be longer than a command may be. */
+/** RFC 4954 4: with a longer response the command would be too long. */
 const longestCommand = 510
 
-/** Logs in by the first mechanism that the host takes. Never rejects. */
+/** Logs in with the first mechanism that the host accepts. Never rejects. */
 export async function logIn(
   dialogue: SmtpDialogue,
   credentials: Credentials,
@@ -30,16 +30,16 @@ export async function logIn(
   for (const name of names) {
     const answer = await exchange(dialogue, { name, credentials, timeoutMs })
     if (answer === null) return null
-    if (typeof answer === 'string') return { reason: `the login by ${name} was given up: ${answer}`, isRefused: true }
+    if (typeof answer === 'string') return { reason: `the login with ${name} was given up: ${answer}`, isRefused: true }
     if ('broken' in answer) return { reason: answer.broken, isRefused: false }
-    failure = { reason: `the login by ${name} was refused: ${formatReply(answer)}`, isRefused: answer.code >= 500 }
-    // RFC 5321 4.2.3: it does not know that mechanism after all. Another one would fail by the same password.
+    failure = { reason: `the login with ${name} was refused: ${formatReply(answer)}`, isRefused: answer.code >= 500 }
+    // RFC 5321 4.2.3: it does not know that mechanism after all. Otherwise another one would fail with the same password.
     if (answer.code !== 504) return failure
   }
   return failure
 }
 
-/** SCRAM has two, and one more where the first response did not fit into the command. */
+/** SCRAM has two steps, and one more if the first response did not fit into the command. */
 const mostChallenges = 3
 
 interface Exchanging {
@@ -48,7 +48,7 @@ interface Exchanging {
   timeoutMs: number
 }
 
-/** Null where we are logged in; the answer that says we are not, or what is wrong with the host. */
+/** Null if we are logged in; otherwise the reply that refuses us, or what is wrong with the host. */
 async function exchange(dialogue: SmtpDialogue, { name, credentials, timeoutMs }: Exchanging): Promise<Heard | string | null> {
   const ours = startExchange(name, credentials)
   const withInitial = `AUTH ${name} ${toBase64(ours.initial ?? '')}`
@@ -70,7 +70,7 @@ async function exchange(dialogue: SmtpDialogue, { name, credentials, timeoutMs }
     answer = await dialogue.reply(timeoutMs, 'AUTH')
   }
   if ('broken' in answer || answer.code !== 235) return answer
-  return ours.isServerProved() ? null : 'it did not show that it knows the password'
+  return ours.isServerProved() ? null : 'it did not prove that it knows the password'
 }
 
 const toBase64 = (text: string): string => Buffer.from(text).toString('base64')
@@ -81,18 +81,18 @@ function notUsable(offered: string[], isVerified: boolean): string {
   return `none of its login mechanisms (${offered.join(', ')}) can be used${condition}`
 }
 
-/** After a refusal the next login waits so long, doubling, ms: providers lock out who fails again and again. */
+/** After a refusal the next login waits this long, doubling, ms: providers lock out whoever fails repeatedly. */
 const firstWaitMs = 60_000
 const longestWaitMs = 15 * 60_000
 
 /**
- * Lets no more than one login fail at a time, and none for a while after that. Whoever waits for the same smarthost learns
- * of the refusal without asking.
+ * Lets at most one login fail at a time, and none for a while after that. Others waiting for the same smarthost get the refusal without
+ * asking.
  */
 export class LoginGate {
-  /** Told of every login: why it was refused, or null where it was not. */
+  /** Called with every login: why it was refused, or null if it was not. */
   readonly #told: (refusal: string | null) => void
-  /** A login of which the result is not known yet, while none has succeeded. */
+  /** A login whose result is not known yet, while none has succeeded. */
   #first: Promise<LoginFailure> | null = null
   #isProved = false
   #refusal: { reason: string; until: number; waitMs: number } | null = null
@@ -101,7 +101,7 @@ export class LoginGate {
     this.#told = told
   }
 
-  /** Why no login is tried now; null where one may be. */
+  /** Why no login is tried now; null if one may be. */
   get refusal(): string | null {
     if (!this.#refusal || this.#refusal.until <= performance.now()) return null
     const { reason, until } = this.#refusal
@@ -116,7 +116,7 @@ export class LoginGate {
     return running
   }
 
-  /** What came of it is known before whoever waits for it goes on. */
+  /** Its result is recorded before those who wait for it go on. */
   async #judged(login: () => Promise<LoginFailure>): Promise<LoginFailure> {
     try {
       const failure = await login()
@@ -128,7 +128,7 @@ export class LoginGate {
     }
   }
 
-  /** The smarthost does not take mail from us as we are. */
+  /** The smarthost refuses our mail. */
   refused(reason: string): void {
     this.#isProved = false
     const waitMs = Math.min(this.#refusal ? this.#refusal.waitMs * 2 : firstWaitMs, longestWaitMs)
@@ -136,7 +136,7 @@ export class LoginGate {
     this.#told(reason)
   }
 
-  /** The smarthost has taken mail, so what it refused is over. */
+  /** The smarthost has accepted mail, so its refusal is over. */
   taken(): void {
     if (this.#refusal) this.#succeeded()
   }

@@ -3,20 +3,20 @@ import type { Config } from '../config/settings.ts'
 import type { Credentials } from './sasl.ts'
 import type { TlsPolicy } from './tls-policy.ts'
 
-/** The host that takes all mail instead of the MX hosts. */
+/** The host that relays all mail instead of the MX hosts. */
 export interface Smarthost {
   /** Name or IP address. */
   host: string
   port: number
-  /** Opportunistic by STARTTLS unless given. */
+  /** Default: opportunistic, by STARTTLS. */
   tls?: { isImplicit: boolean; policy: Extract<TlsPolicy, 'opportunistic' | 'encrypted' | 'enforced'> }
-  /** None unless given. */
+  /** Default: none. */
   login?: Credentials
 }
 
 /**
- * The smarthost as the settings have it.
- * @throws Error where the file of the password cannot be read
+ * The smarthost from the settings.
+ * @throws Error if the password file cannot be read
  */
 export function smarthostOf({ smarthost, smarthostTls, smarthostVerify, ...login }: Config['delivery']): Smarthost | null {
   if (!smarthost) return null

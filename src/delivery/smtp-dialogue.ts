@@ -4,13 +4,13 @@ import type { BounceCategory } from '../bounce-parser/refusal.ts'
 import { connectionFault, isTlsFault } from './tls-policy.ts'
 import type { Transcript } from './transcript.ts'
 
-/** The connection is gone, or what came over it cannot be understood; nothing more will be heard. */
+/** The connection is gone, or cannot be understood any more; nothing more will be heard. */
 export interface Broken {
   broken: string
   category: BounceCategory
-  /** True where there was no connection because this process may open no more sockets. */
+  /** True if there was no connection because this process may open no more sockets. */
   isOutOfSockets?: boolean
-  /** True where TLS itself failed, in a way that comes again. */
+  /** True if TLS itself failed, and will fail again. */
   isTlsFault?: boolean
 }
 
@@ -23,13 +23,13 @@ interface Waiting {
 }
 
 /**
- * Commands and replies over one socket: replies reach those who wait for them in order, each within its time. A reply
- * that nobody waits for breaks the dialogue: after it no answer could be told from the next (and bytes sent ahead of a
- * TLS handshake would count as sent under it, CVE-2011-0411).
+ * Commands and replies over one socket. Replies reach their waiters in order, each within its time. A reply that nobody waits for breaks
+ * the dialogue, because afterwards no reply could be matched to its command (and bytes sent ahead of a TLS handshake would count as sent
+ * under it, CVE-2011-0411).
  */
 export class SmtpDialogue {
   transcript: Transcript
-  /** performance.now() after which nothing is waited for any more. */
+  /** performance.now() after which nothing waits any more. */
   endsAt = Infinity
   /** Called once, when the dialogue breaks. */
   onBroken: () => void = () => {}
@@ -52,14 +52,14 @@ export class SmtpDialogue {
     return this.#broken
   }
 
-  /** Several commands leave in one write. */
+  /** Sends several commands in one write. */
   send(commands: string[]): void {
     if (this.#broken) return
     for (const command of commands) this.transcript.client(command)
     this.socket.write(`${commands.join('\r\n')}\r\n`)
   }
 
-  /** One line that the transcript must not have: it has `shown` instead. */
+  /** One line that must not be in the transcript, which gets `shown` instead. */
   sendHidden(line: string, shown: string): void {
     if (this.#broken) return
     this.transcript.client(shown)
@@ -76,8 +76,8 @@ export class SmtpDialogue {
   }
 
   /**
-   * Writes blocks no faster than the peer takes them, each within `blockMs`, and hears the reply to them, which may
-   * come before the end. `written`: told once the system has taken the last of them.
+   * Writes blocks no faster than the peer takes them, each within `blockMs`, and returns the reply, which may come before the end.
+   * `written`: called once the system has taken the last block.
    */
   async content(
     blocks: Iterator<Uint8Array[]>,
@@ -104,14 +104,14 @@ export class SmtpDialogue {
       block = next
       next = blocks.next()
     }
-    // The content must not stay in memory while the reply is waited for.
+    // The content must not stay in memory while we wait for the reply.
     block = next
     return reply
   }
 
-  /** Gives the reply that is waited for this long from now on. */
+  /** Gives the awaited reply this much time from now on. */
   allow(timeoutMs: number, what: string): void {
-    // One timer a connection, moved only when it would fire too late: most deadlines pass it by.
+    // One timer per connection, moved only when it would fire too late: most deadlines never come.
     this.#deadline = Math.min(performance.now() + timeoutMs, this.endsAt)
     this.#what = what
     if (this.#timer && this.#timerAt <= this.#deadline) return
@@ -119,7 +119,7 @@ export class SmtpDialogue {
     this.#arm()
   }
 
-  /** Gives the socket up, for a TLS handshake to go on with it. */
+  /** Releases the socket, so that a TLS handshake can use it. */
   detach(): Socket {
     this.#stopTimer()
     this.#broken = { broken: 'the connection went on under TLS', category: 'other' }

@@ -14,10 +14,10 @@ export interface OpenJob {
   done: () => void
 }
 
-/** Told of the jobs that a crashed thread had in hand, which are to be reported and ended, and why it crashed. */
+/** Called with the jobs that a crashed thread had in hand, and why it crashed; they must be reported and ended. */
 export type OnCrash = (jobs: OpenJob[], reason: string) => void
 
-/** The thread that suspects are tried on. */
+/** The thread on which suspects are tried. */
 interface LoneThread {
   deliver(job: DeliveryJob, onAttempt: (result: Attempt | Postponed) => void, supply: ContentSupply): Promise<void>
   tell(message: ToThread): void
@@ -31,17 +31,17 @@ interface Waiting {
   done: () => void
 }
 
-/** Recipients that are remembered; beyond that the oldest one counts as innocent. */
+/** How many recipients are remembered; beyond that the oldest suspect counts as innocent. */
 const mostSuspects = 10_000
-/** Jobs that wait for their turn here; what comes beyond that comes again later. */
+/** How many jobs wait for their turn here; more come again later. */
 const mostWaiting = 100
-/** How long a job is alone at least, ms: after that others need not wait any more for a host that hangs. */
+/** How long a job is alone at least, ms: then others need not wait any longer for a host that hangs. */
 const aloneMs = 10_000
 
 /**
- * The mail that was under way when a delivery thread crashed: one of it may be the cause. All of it is put back untried, and
- * tried again on a thread of its own, one job after the other. What ends there is innocent. What crashes that thread alone is
- * deferred and stays apart, so that it takes no other mail with it.
+ * The mail that was under way when a delivery thread crashed: one message may be the cause. All are put back untried, and tried again on a
+ * thread of their own, one job after the other. Whatever ends there is innocent. A message that crashes that thread alone is deferred and
+ * kept apart, so it takes no other mail with it.
  */
 export class Suspects {
   readonly #startThread: (onCrash: OnCrash) => LoneThread
@@ -59,7 +59,7 @@ export class Suspects {
     this.#log = log
   }
 
-  /** A thread that many share has crashed. */
+  /** A shared thread has crashed. */
   readonly onCrash: OnCrash = (jobs) => {
     for (const { open, onAttempt, done } of jobs) {
       for (const recipientId of open) {
@@ -74,7 +74,7 @@ export class Suspects {
     return this.#suspects.size > 0 && recipients.some(({ id }) => this.#suspects.has(id))
   }
 
-  /** As `Delivery.deliver`. */
+  /** Like `Delivery.deliver`. */
   deliver(job: DeliveryJob, onAttempt: (result: Attempt | Postponed) => void, supply: ContentSupply): Promise<void> {
     return new Promise((done) => {
       const waiting = { job, onAttempt, supply, done }
@@ -118,7 +118,7 @@ export class Suspects {
     this.#retire()
   }
 
-  /** One alone is the cause; of several it cannot be said. */
+  /** A single one is the cause; of several, nobody can tell. */
   #onLoneCrash(jobs: OpenJob[], reason: string): void {
     const [only] = jobs
     if (!only || jobs.length > 1) return this.onCrash(jobs, reason)

@@ -3,25 +3,23 @@ import { isIP } from 'node:net'
 import type { DeliveryJob } from './attempt.ts'
 
 /**
- * What a destination demands of a connection (RFC 7435).
- * `opportunistic`: encrypted where the host offers it, whatever its certificate; plain text where it cannot be.
- * `encrypted`: encrypted, whatever the certificate, or not at all.
- * `enforced`: encrypted to a host whose certificate is valid for its MX name, or not at all.
- * `none`: in plain text, because TLS has failed and left nothing to protect.
+ * What a destination requires of a connection (RFC 7435). `opportunistic`: encrypted if the host offers it, whatever its certificate;
+ * otherwise plain text. `encrypted`: encrypted, whatever the certificate, or not at all. `enforced`: encrypted to a host with a certificate
+ * valid for its MX name, or not at all. `none`: plain text, because TLS has failed and there is nothing left to protect.
  */
 export type TlsPolicy = DeliveryJob['tls'] | 'encrypted' | 'none'
 
-/** `impossible`: it will fail again, as by an alert or without a common version. `broken off`: reset, time-out, or silence. */
+/** `impossible`: it will fail again, as after an alert or without a common version. `broken off`: reset, time-out, or silence. */
 export type TlsTrouble = 'impossible' | 'broken off'
 
-/** Trusts the public authorities and these. Made once a thread: it parses all of them. */
+/** Trusts the public authorities and these. Made once per thread, because it parses all of them. */
 export const trustContext = (extraAuthorities: string[]): SecureContext =>
   createSecureContext({
     minVersion: 'TLSv1.2',
     ...(extraAuthorities.length > 0 && { ca: [...rootCertificates, ...extraAuthorities] }),
   })
 
-/** The certificate is judged after the handshake, since an opportunistic connection is used whatever it says. */
+/** The certificate is judged after the handshake, because an opportunistic connection is used whatever it says. */
 export const handshakeOptions = (mxHost: string, secureContext: SecureContext): ConnectionOptions => ({
   host: mxHost,
   secureContext,
@@ -31,17 +29,15 @@ export const handshakeOptions = (mxHost: string, secureContext: SecureContext): 
   ...(isIP(mxHost) === 0 && { servername: mxHost }),
 })
 
-/** Why a connection in this state must carry no mail; null where it may. */
+/** Why a connection in this state must carry no mail; null if it may. */
 export function tlsObjection(policy: TlsPolicy, tls: { verified: boolean; problem: string } | null): string | null {
   if (policy !== 'enforced' && policy !== 'encrypted') return null
-  if (!tls) return 'TLS is required here, but the host does not offer STARTTLS'
-  return tls.verified || policy === 'encrypted'
-    ? null
-    : `TLS is required here, but the certificate is not valid for the host: ${tls.problem}`
+  if (!tls) return 'TLS is required, but the host does not offer STARTTLS'
+  return tls.verified || policy === 'encrypted' ? null : `TLS is required, but the certificate is not valid for the host: ${tls.problem}`
 }
 
-/** True of a fault of TLS itself, which comes again: an alert of the peer, no common version, what is no TLS at all. */
+/** True of a fault of TLS itself, which will recur: an alert from the peer, no common version, or no TLS at all. */
 export const isTlsFault = ({ code }: NodeJS.ErrnoException): boolean => code === 'EPROTO' || code?.startsWith('ERR_SSL_') === true
 
-/** OpenSSL's own words, such as `tlsv13 alert certificate required`, without where in its source they stand. */
+/** OpenSSL's own words, such as `tlsv13 alert certificate required`, without the place in its source. */
 export const connectionFault = (error: Error & { reason?: string }): string => error.reason ?? error.message

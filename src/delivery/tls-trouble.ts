@@ -10,7 +10,7 @@ import type { TlsPolicy, TlsTrouble } from './tls-policy.ts'
 export interface Try {
   host: RouteHost
   policy: TlsPolicy
-  /** Why this is in plain text although no policy says so; null where it is not. */
+  /** Why this is in plain text although no policy says so; null otherwise. */
   because: string | null
 }
 
@@ -34,13 +34,13 @@ const patienceMs = 300_000
 const mostHosts = 10_000
 
 /**
- * The hosts with which TLS has failed, and so how they are tried (RFC 7435 4.1): plain text is better than no mail, where
- * no policy demands TLS. Times are of the queue's clock, epoch ms.
+ * The hosts where TLS has failed, and how to try them (RFC 7435 4.1): plain text is better than no mail if no policy requires TLS. Times
+ * are by the queue's clock, epoch ms.
  */
 export class TlsTroubles {
   readonly #notes = new LRUCache<string, Note>({ max: mostHosts })
 
-  /** The hosts in their order; those that can be reached in plain text only come after all others. */
+  /** The hosts in their order, with those that work only in plain text last. */
   tries(hosts: RouteHost[], demanded: DeliveryJob['tls'], at: number): Try[] {
     const byTls: Try[] = []
     const inPlain: Try[] = []
@@ -75,19 +75,19 @@ export class TlsTroubles {
     return note?.isPlain ? `TLS failed at ${isoTime(note.since)}: ${note.reason}` : null
   }
 
-  /** A clock that was set back does not make a note last. */
+  /** A clock that was set back does not make a note last longer. */
   #noteOf(host: RouteHost, at: number): Note | null {
     const note = this.#notes.get(keyOf(host))
     return note && at >= note.since && at < note.since + rememberedMs ? note : null
   }
 }
 
-/** What is demanded of a connection to this host: by the mail, or by the operator for the smarthost. */
+/** What this host's connection must fulfil: for the mail, or for the smarthost by the operator's settings. */
 function demandedOf({ smarthost }: RouteHost, byMail: DeliveryJob['tls']): TlsPolicy {
   return byMail === 'enforced' ? byMail : (smarthost?.tls?.policy ?? byMail)
 }
 
-/** Never what a policy demands TLS for, nor where we log in. */
+/** Never if a policy requires TLS, nor if we log in. */
 const mayBePlain = ({ smarthost }: RouteHost, policy: TlsPolicy): boolean => policy === 'opportunistic' && !smarthost?.login
 
 const keyOf = ({ name, address, port }: RouteHost): string => `${name} ${address} ${port}`

@@ -6,7 +6,7 @@ const mostLinesOfReply = 10
 /** characters */
 const longestLine = 400
 
-/** The dialogue of one attempt as it is kept: short, without message data. */
+/** One attempt's stored dialogue: short, without message data. */
 export class Transcript {
   readonly lines: TranscriptLine[] = []
   readonly #startedAt = performance.now()
@@ -23,7 +23,7 @@ export class Transcript {
     texts.slice(0, mostLinesOfReply).forEach((text, i) => this.#add('s', `${reply.code}${i < texts.length - 1 ? '-' : ' '}${text}`))
   }
 
-  /** Something that is not part of the dialogue, in parentheses. */
+  /** A remark outside the dialogue, in parentheses. */
   note(text: string): void {
     this.#add('c', `(${text})`)
   }
@@ -34,7 +34,7 @@ export class Transcript {
   }
 }
 
-/** The attempt on whose behalf something is done. */
+/** The attempt for which something is done. */
 export interface AttemptFrame {
   transcript: Transcript
   /** performance.now() at which its time is over. */

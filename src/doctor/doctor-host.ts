@@ -9,7 +9,7 @@ import { offsetIn, sntpRequest } from './examine-clock.ts'
 import type { DiskSpace } from './examine-disk.ts'
 import type { Greet } from './examine-port-25.ts'
 
-/** What the doctor looks at outside of this process, beside the DNS. Nothing throws: what cannot be had is null. */
+/** What the doctor examines outside of this process, besides the DNS. Nothing throws: what is not available is null. */
 export interface DoctorHost {
   interfaceAddresses(): string[]
   greet: Greet
@@ -28,7 +28,7 @@ const timeMs = 3_000
 /** bytes; RFC 5321 4.5.3.1.5 */
 const longestLine = 512
 
-/** The machine this runs on. */
+/** The machine that this runs on. */
 export const realHost: DoctorHost = {
   interfaceAddresses: () => Object.values(networkInterfaces()).flatMap((entries) => (entries ?? []).map(({ address }) => address)),
   greet,

@@ -10,7 +10,7 @@ import { judgeDatabase } from './examine-disk.ts'
 import type { Finding } from './finding.ts'
 import { runDoctor } from './run-doctor.ts'
 
-/** Looks at this server, at every domain of it, and at the machine it runs on. */
+/** Examines this server, all of its domains, and the machine it runs on. */
 export async function examination(parts: {
   config: Config
   clock: Clock

@@ -2,15 +2,15 @@ import type { Resolver } from '../resolver.ts'
 import { reversedLabels } from './examine-host-name.ts'
 import { type Finding, sayOf } from './finding.ts'
 
-/** RFC 5782 5: every list has this address, so that one that does not cannot be asked from here, and never 127.0.0.1. */
+/** RFC 5782 5: every list contains the first address, so a list without it does not answer us; no list contains 127.0.0.1. */
 const [alwaysListed, neverListed] = ['127.0.0.2', '127.0.0.1']
 
-/** Whether DNS blocklists (RFC 5782) have the sending addresses. */
+/** Whether DNS blocklists (RFC 5782) contain the sending addresses. */
 export async function examineBlocklists(zones: string[], addresses: string[], resolver: Resolver): Promise<Finding[]> {
   const say = sayOf('dnsbl')
-  if (zones.length === 0) return [say.skipped('No DNS blocklists are set.', 'Set doctor.dnsbls to those you want to be warned of.')]
-  if (addresses.length === 0)
-    return [say.skipped('It is not known which public address mail leaves from.', 'See the finding on reverse_dns.')]
+  if (zones.length === 0)
+    return [say.skipped('No DNS blocklists are configured.', 'Set doctor.dnsbls to the lists that should be checked.')]
+  if (addresses.length === 0) return [say.skipped('The public address that mail leaves from is unknown.', 'See the finding reverse_dns.')]
   return Promise.all(
     zones.map(async (zone) => {
       const ask = (address: string) => answerOf(resolver, `${reversedLabels(address)}.${zone}`)
@@ -21,7 +21,7 @@ export async function examineBlocklists(zones: string[], addresses: string[], re
   )
 }
 
-/** The addresses a list answers with; null where it does not answer. */
+/** The addresses that a list returns; null if it does not answer. */
 async function answerOf(resolver: Resolver, name: string): Promise<string[] | null> {
   const { status, records } = await resolver.a(name)
   return status === 'servfail' ? null : records
@@ -36,18 +36,21 @@ export function judgeListings(
   const all = [control, nobody, ...answers.map(({ codes }) => codes)]
   if (all.some((codes) => codes?.some(isRefusal)) || !control?.some(isListing)) {
     return say.skipped(
-      `${zone} cannot be asked from here.`,
-      'Lists refuse public resolvers: set dns.servers to a resolver of your own. Or the list has ended: take it out of doctor.dnsbls.',
+      `${zone} does not answer queries from here.`,
+      'Lists refuse public resolvers: set dns.servers to a resolver of your own. If the list has shut down, remove it from doctor.dnsbls.',
     )
   }
   if (nobody === null || nobody.some(isListing))
-    return say.skipped(`${zone} lists everybody.`, 'It has ended, or the resolver rewrites answers: take it out of doctor.dnsbls.')
+    return say.skipped(
+      `${zone} lists everybody.`,
+      'The list has shut down, or the resolver rewrites answers: remove it from doctor.dnsbls.',
+    )
   const listed = answers.filter(({ codes }) => codes?.some(isListing))
   if (listed.length > 0) {
     const words = listed.map(({ address, codes }) => `${address} (${codes?.join(', ')})`)
     return say.failed(
       `${zone} lists ${words.join(', ')}.`,
-      `Look the address up on the web site of ${zone}, stop what it was listed for, and ask to be taken off.`,
+      `Look up the address on the web site of ${zone}, fix what it was listed for, and ask for its removal.`,
     )
   }
   const unknown = answers.filter(({ codes }) => codes === null).map(({ address }) => address)
@@ -55,7 +58,7 @@ export function judgeListings(
   return say.ok(`${zone} does not list ${answers.map(({ address }) => address).join(', ')}.`)
 }
 
-/** Answers of this range are errors, such as that the resolver is too large. */
+/** Answers in this range are errors, for example that the resolver is too large. */
 const isRefusal = (code: string): boolean => code.startsWith('127.255.255.')
-/** RFC 5782 2.1: whatever lies outside 127.0.0.0/8 comes from somebody else. */
+/** RFC 5782 2.1: an answer outside 127.0.0.0/8 comes from somebody else. */
 const isListing = (code: string): boolean => code.startsWith('127.') && !isRefusal(code)

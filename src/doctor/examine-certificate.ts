@@ -7,8 +7,8 @@ const warnBefore = 14 * day
 
 /**
  * Whether clients can trust the certificate of the ports with TLS.
- * @param pem the chain; null where none can be read
- * @param isMade true where the server makes and renews it by itself
+ * @param pem the chain; null if there is none to read
+ * @param isMade true if the server creates and renews it itself
  */
 export function judgeCertificate(
   pem: string | null,
@@ -18,31 +18,31 @@ export function judgeCertificate(
   const certificate = pem === null ? null : parse(pem)
   if (!certificate) {
     return isMade
-      ? say.skipped('No certificate has been made yet.', 'Start the server once; it makes one.')
-      : say.failed('The certificate of tls.cert cannot be read.', 'Set tls.cert and tls.key to files in PEM that this server may read.')
+      ? say.skipped('There is no certificate yet.', 'Start the server once; it creates one.')
+      : say.failed('The certificate of tls.cert cannot be read.', 'Set tls.cert and tls.key to PEM files that this server may read.')
   }
   const ends = Date.parse(certificate.validTo)
   const on = new Date(ends).toISOString().slice(0, 10)
   const renew = isMade
-    ? 'Start the server: it makes another.'
-    : 'Renew it and put it where tls.cert and tls.key are: the server then uses it.'
-  if (ends <= now) return say.failed(`The certificate ended on ${on}.`, renew)
+    ? 'Start the server: it creates a new one.'
+    : 'Renew it and put it where tls.cert and tls.key point; the server loads it.'
+  if (ends <= now) return say.failed(`The certificate expired on ${on}.`, renew)
   if (Date.parse(certificate.validFrom) > now)
-    return say.failed(`The certificate is valid only from ${certificate.validFrom}.`, 'Look at the clock, or wait.')
+    return say.failed(`The certificate is valid only from ${certificate.validFrom}.`, 'Check the clock, or wait.')
   if (!names(certificate, hostname)) {
     return say.failed(
       `The certificate is not for ${hostname}, but for ${certificate.subjectAltName ?? certificate.subject}.`,
       `Get one for ${hostname}.`,
     )
   }
-  if (ends - now < warnBefore && !isMade) return say.warning(`The certificate ends on ${on}.`, renew)
+  if (ends - now < warnBefore && !isMade) return say.warning(`The certificate expires on ${on}.`, renew)
   if (isSelfSigned(certificate)) {
     return say.warning(
-      'The certificate is signed by nobody but itself: clients that look at it refuse to send.',
+      'The certificate is self-signed: clients that verify it refuse to send.',
       `Set tls.cert and tls.key to a certificate for ${hostname} from a public authority, such as Let's Encrypt.`,
     )
   }
-  return say.ok(`The certificate for ${hostname} is good until ${on}.`)
+  return say.ok(`The certificate for ${hostname} is valid until ${on}.`)
 }
 
 function parse(pem: string): X509Certificate | null {

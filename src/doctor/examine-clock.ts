@@ -2,45 +2,47 @@ import { compareClock } from '../clock-watch.ts'
 import { isoTime } from '../iso-time.ts'
 import { type Finding, sayOf } from './finding.ts'
 
-/** Seconds that a clock may be off before something suffers. */
+/** How many seconds the clock may be off before something breaks. */
 const [tolerable, bad] = [2, 60]
 
-/** @param offset of our clock from the time server's, ms, ahead positive; null where it gave no answer */
+/** @param offset of our clock from the time server's, ms, ahead is positive; null if it gave no answer */
 export function judgeClock(server: string | null, offset: number | null): Finding {
   const say = sayOf('clock')
   if (server === null)
-    return say.skipped('No time server is set to compare the clock with.', 'Set doctor.ntp_server, and keep the clock by NTP in any case.')
+    return say.skipped(
+      'No time server is configured to compare the clock with.',
+      'Set doctor.ntp_server, and keep the clock synchronised by NTP in any case.',
+    )
   if (offset === null)
-    return say.skipped(`${server} gave no answer.`, 'Set doctor.ntp_server to a time server that can be reached on UDP port 123.')
+    return say.skipped(`${server} gave no answer.`, 'Set doctor.ntp_server to a time server that is reachable on UDP port 123.')
   const seconds = Math.abs(offset) / 1000
   if (seconds <= tolerable) return say.ok(`The clock agrees with ${server}.`)
   const what = `The clock is ${seconds.toFixed(1)} s ${offset > 0 ? 'ahead of' : 'behind'} ${server}.`
-  const advice = 'Run a time service such as chrony or systemd-timesyncd: signatures, retries and one-time codes go by the clock.'
+  const advice = 'Run a time service such as chrony or systemd-timesyncd: signatures, retries and one-time codes depend on the clock.'
   return seconds > bad ? say.failed(what, advice) : say.warning(what, advice)
 }
 
 /**
- * Nothing to say unless the clock stands before what was written last.
- * @param newest the newest time in the database, epoch ms; null where it knows none
+ * Has a finding only if the clock is behind the newest event.
+ * @param newest the newest time in the database, epoch ms; null if there is none
  */
 export function judgeClockAgainstLog(newest: number | null, now: number): Finding[] {
   if (newest === null || compareClock(newest, now) !== 'behind') return []
-  const what = `The clock says ${isoTime(now)}, and the newest event in the database is of ${isoTime(newest)}.`
+  const what = `The clock says ${isoTime(now)}, but the newest event in the database is from ${isoTime(newest)}.`
   const advice =
-    'Set the clock right by NTP. Where it is right now, it was ahead then: what was written in that time has wrong dates, and mail that ' +
-    'is scheduled for a date waits for it.'
+    'Correct the clock with NTP. If it is correct now, it was ahead before: what was written then has wrong dates, and mail ' +
+    'scheduled for a date waits for it.'
   return [sayOf('clock').warning(what, advice)]
 }
 
-/** Between 1900, where NTP begins, and 1970, seconds. */
+/** Seconds between 1900, where NTP begins, and 1970. */
 const ntpEpoch = 2_208_988_800
 
-/** A question to an NTP server (RFC 4330 5): version 4, mode client. */
+/** An NTP request (RFC 4330 5): version 4, mode client. */
 export const sntpRequest = (): Buffer => Buffer.concat([Buffer.from([0b00_100_011]), Buffer.alloc(47)])
 
 /**
- * How far our clock is ahead, ms, from the server's answer (RFC 4330 5); null for what is no answer, or one of a server
- * that does not know the time.
+ * How far our clock is ahead, ms, by the server's answer (RFC 4330 5); null if it is no valid answer, or the server does not know the time.
  * @param sentAt and receivedAt epoch, ms, by our clock
  */
 export function offsetIn(reply: Buffer, sentAt: number, receivedAt: number): number | null {
@@ -53,7 +55,7 @@ export function offsetIn(reply: Buffer, sentAt: number, receivedAt: number): num
 
 function timeAt(reply: Buffer, at: number): number {
   const seconds = reply.readUInt32BE(at)
-  // The first era ends in 2036; what looks earlier than 1968 is in the second one (RFC 4330 3).
+  // The first era ends in 2036; earlier than 1968 means the second era (RFC 4330 3).
   const whole = seconds < 2 ** 31 ? seconds + 2 ** 32 : seconds
   return (whole - ntpEpoch) * 1000 + (reply.readUInt32BE(at + 4) / 2 ** 32) * 1000
 }

@@ -6,16 +6,18 @@ import { organizationalDomain } from '../sending-domain/sending-domain-name.ts'
 import { examineReportAddresses } from './examine-report-addresses.ts'
 import { type Finding, sayOf } from './finding.ts'
 
-/** So many are looked up, and so many at a time; the server itself checks all of them every six hours. */
+/** How many are checked, and how many at a time; the server itself checks all of them every six hours. */
 const [mostDomains, domainsAtOnce] = [200, 10]
 
-/** A domain with what is to be published for it. */
+/** A domain with the records to publish for it. */
 export interface ExaminedDomain {
   domain: Domain
   records: DnsRecord[]
 }
 
-/** The DKIM and SPF records of each domain, its DMARC policy, and whether the two are in line with it. Begins no more once `isOver`. */
+/**
+ * The DKIM and SPF records of each domain, its DMARC policy, and whether they are aligned with it. Starts no further domain once `isOver`.
+ */
 export async function examineDomains(domains: ExaminedDomain[], resolver: Resolver, isOver: () => boolean): Promise<Finding[]> {
   const findings: Finding[] = []
   const wanted = domains.slice(0, mostDomains)
@@ -28,7 +30,7 @@ export async function examineDomains(domains: ExaminedDomain[], resolver: Resolv
   if (left > 0)
     findings.push(
       sayOf('domain').skipped(
-        `${left} more domains were not looked at.`,
+        `${left} more domains were not checked.`,
         'The server checks each of them every six hours: see sterna domain list.',
       ),
     )
@@ -42,7 +44,7 @@ async function examineDomain({ domain, records }: ExaminedDomain, resolver: Reso
   return [judgeRecords(domain, records, found), judgeDmarc(domain, dmarc?.policies ?? null), ...reportsTo]
 }
 
-/** The DMARC records that receivers find (RFC 7489 6.6.3), and where; null where the DNS gave no answer. */
+/** The DMARC records that receivers find (RFC 7489 6.6.3), and where; null if the DNS gave no answer. */
 async function dmarcOf(name: string, resolver: Resolver): Promise<{ at: string; policies: string[] } | null> {
   for (const at of new Set([name, organizationalDomain(name)])) {
     const { status, records } = await resolver.txt(`_dmarc.${at}`)
@@ -60,18 +62,19 @@ function judgeRecords(domain: Domain, records: DnsRecord[], found: RecordFinding
   if (required.some(({ isPresent }) => isPresent === null)) {
     return say.skipped(
       `${name}: its records could not be looked up.`,
-      'Run the check again; where it stays so, look at the name servers of the domain.',
+      "Run the check again; if this persists, check the domain's name servers.",
     )
   }
   const missing = required.filter(({ isPresent }) => !isPresent).flatMap(({ kind }) => records.find((record) => record.kind === kind) ?? [])
   if (missing.length > 0) {
     const words = missing.map(({ type, name: at }) => `${type} ${at}`).join(', ')
-    const advice = `Publish what "sterna domain show ${name}" shows.`
-    const what = `${name} (${status}): not there, or not as it must be: ${words}.`
+    const advice = `Publish the records that "sterna domain show ${name}" prints.`
+    const what = `${name} (${status}): missing or wrong records: ${words}.`
     return status === 'verified' ? say.failed(what, advice) : say.warning(what, advice)
   }
-  if (status !== 'verified') return say.warning(`${name}: its records are there, but it is ${status}.`, `Run: sterna domain verify ${name}`)
-  return say.ok(`${name}: its DKIM and SPF records are there.`)
+  if (status !== 'verified')
+    return say.warning(`${name}: its records are published, but it is ${status}.`, `Run: sterna domain verify ${name}`)
+  return say.ok(`${name}: its DKIM and SPF records are published.`)
 }
 
 export function judgeDmarc({ name, subdomains }: Pick<Domain, 'name' | 'subdomains'>, policies: string[] | null): Finding {
@@ -79,27 +82,27 @@ export function judgeDmarc({ name, subdomains }: Pick<Domain, 'name' | 'subdomai
   const [policy, another] = policies ?? []
   if (policies === null) return say.skipped(`${name}: its DMARC policy could not be looked up.`, 'Run the check again.')
   if (policy === undefined) {
-    return say.warning(`${name} has no DMARC policy, which large receivers ask for.`, `Publish TXT _dmarc.${name} with "v=DMARC1; p=none".`)
+    return say.warning(`${name} has no DMARC policy, which large receivers require.`, `Publish TXT _dmarc.${name} with "v=DMARC1; p=none".`)
   }
   if (another !== undefined)
-    return say.warning(`${name} has several DMARC policies, so none counts.`, `Leave one record at _dmarc.${name}.`)
+    return say.warning(`${name} has several DMARC policies, so receivers ignore them all.`, `Keep one record at _dmarc.${name}.`)
   const tags = tagsOf(policy)
   if (tags.get('aspf')?.toLowerCase() === 's') {
     return say.warning(
-      `${name}: DMARC demands that SPF passes for the very domain (aspf=s), but the return path is a name below it. DKIM alone must do.`,
-      'Take aspf=s out of the DMARC record.',
+      `${name}: DMARC requires strict SPF alignment (aspf=s), but the return path is a name below the domain, so only DKIM can pass.`,
+      'Remove aspf=s from the DMARC record.',
     )
   }
   if (tags.get('adkim')?.toLowerCase() === 's' && subdomains) {
     return say.warning(
-      `${name}: DMARC demands that DKIM signs for the very domain of the From address (adkim=s), so mail from names below it does not pass.`,
-      'Take adkim=s out of the DMARC record, or add each of these names as a domain of its own.',
+      `${name}: DMARC requires strict DKIM alignment (adkim=s), so mail from names below the domain does not pass.`,
+      'Remove adkim=s from the DMARC record, or add each of these names as a domain.',
     )
   }
   return say.ok(`${name}: DMARC policy ${tags.get('p') ?? 'none'}; DKIM and SPF are aligned with it.`)
 }
 
-/** Mail of domains without a return path of their own, and notices, come from here. */
+/** Used by domains without a return path of their own, and by notices. */
 export function judgeReturnPath(
   { hostname, returnPathDomain }: { hostname: string; returnPathDomain: string },
   texts: string[] | null,

@@ -4,18 +4,18 @@ import { messageOf } from '../errors.ts'
 import type { Database } from '../store/database.ts'
 import { type Finding, sayOf } from './finding.ts'
 
-/** What is found of the key file. */
+/** The state of the key file. */
 export interface FoundKey {
   path: string
-  /** Why it cannot be used; null where it can. */
+  /** Why it cannot be used; null if it can. */
   fault: string | null
-  /** Whether it is the one that the database belongs to; null where that was never noted. */
+  /** Whether it belongs to the database; null if the database never recorded its key. */
   isKnown: boolean | null
-  /** Stored secrets by whether they open with it. */
+  /** Stored secrets, by whether it opens them. */
   secrets: { opened: number; shut: number }
 }
 
-/** Looks at the key file as it is now: a running server goes on with the one that it has read. */
+/** Examines the key file as it is now; a running server keeps using the one that it has loaded. */
 export async function examineKeyFile(path: string, db: Pick<Database, 'report'>): Promise<Finding[]> {
   const reading = { read: db.report }
   const { secrets, fault } = readKey(path)
@@ -34,13 +34,12 @@ function readKey(path: string): { secrets: Secrets | null; fault: string | null 
 
 export function judgeKeyFile({ path, fault, isKnown, secrets: { opened, shut } }: FoundKey): Finding {
   const say = sayOf('key_file')
-  const advice = `Bring back to ${path} the key file that this database was made with: the server does not start without it.`
+  const advice = `Put the key file of this database back at ${path}: the server does not start without it.`
   if (fault !== null) return say.failed(fault, advice)
-  if (isKnown === false) return say.failed(`${path} is not the key file that the database was made with.`, advice)
+  if (isKnown === false) return say.failed(`${path} is not the key file of this database.`, advice)
   if (shut > 0) {
-    const remedy =
-      'Bring back the key file that they were sealed with, or make new ones: rotate the DKIM keys of domains whose mail is not signed.'
-    return say.failed(`${shut} of ${opened + shut} stored secrets do not open with ${path}.`, remedy)
+    const remedy = 'Put back the key file that sealed them, or replace them: rotate the DKIM keys of domains whose mail is not signed.'
+    return say.failed(`${path} does not open ${shut} of ${opened + shut} stored secrets.`, remedy)
   }
   return say.ok(`${path} opens all ${opened} stored secrets.`)
 }

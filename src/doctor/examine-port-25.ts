@@ -3,20 +3,22 @@ import type { HostPort } from '../config/setting-types.ts'
 import type { Resolver } from '../resolver.ts'
 import { type Finding, sayOf } from './finding.ts'
 
-/** What came of a connection: the first line, or why there was none. */
+/** The result of a connection: the first line, or why there was none. */
 export type Greeting = { line: string } | { fault: string }
 
-/** Connects, with TLS from the first byte or without, and reads one line; never throws, and ends by itself. */
+/** Connects, with or without TLS from the first byte, and reads one line; never throws, and ends by itself. */
 export type Greet = (address: string, port: number, isTls?: boolean) => Promise<Greeting>
 
 interface Greeter extends HostPort {
   isTls?: boolean
 }
 
-/** Whether the hosts can be reached on their port: many providers close 25 until they are asked. */
+/** Whether the hosts are reachable on their port: many providers block 25 until you ask. */
 export async function examinePort25(hosts: Greeter[], resolver: Resolver, greet: Greet): Promise<Finding[]> {
   if (hosts.length === 0) {
-    return [sayOf('port_25').skipped('No hosts are set to try port 25 on.', 'Set doctor.port_25_hosts to some well-known MX hosts.')]
+    return [
+      sayOf('port_25').skipped('No hosts are configured for testing port 25.', 'Set doctor.port_25_hosts to some well-known MX hosts.'),
+    ]
   }
   const tries = await Promise.all(hosts.map(async (host) => ({ host, greeting: await tryHost(host, resolver, greet) })))
   return [judgeTries(tries)]
@@ -27,7 +29,7 @@ async function tryHost({ host, port, isTls }: Greeter, resolver: Resolver, greet
   return records[0] === undefined ? { fault: 'its address was not found' } : greet(records[0], port, isTls)
 }
 
-/** One that greets shows that the way is open. */
+/** A greeting proves that the way is open. */
 export function judgeTries(tries: { host: HostPort; greeting: Greeting }[]): Finding {
   const say = sayOf('port_25')
   const isGreeted = ({ greeting }: { greeting: Greeting }): boolean => 'line' in greeting && /^220[ -]/.test(greeting.line)
@@ -44,7 +46,7 @@ export function judgeTries(tries: { host: HostPort; greeting: Greeting }[]): Fin
   }
   return say.failed(
     `No MX host can be reached: ${words.join('; ')}.`,
-    'Ask your provider to open outgoing port 25 and look at your firewall, or set delivery.smarthost to a host that takes mail for you.',
+    'Ask your provider to open outgoing port 25 and check your firewall, or set delivery.smarthost to a host that relays mail for you.',
   )
 }
 

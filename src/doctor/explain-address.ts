@@ -30,19 +30,22 @@ export interface SuppressionReason extends Row {
 
 /** What would happen to mail for an address. */
 export interface Explanation {
-  /** `deliver`: to the hosts. `defer`, `bounce`: without a connection, for this reason. `simulate`: nothing leaves. `hold`: an operator holds the destination's mail. */
+  /**
+   * `deliver`: to the hosts. `defer`, `bounce`: without a connection, for this reason. `simulate`: nothing leaves. `hold`: an operator
+   * holds mail for the destination.
+   */
   next: 'deliver' | 'defer' | 'bounce' | 'simulate' | 'hold'
-  /** Why it is not delivered; null where it is. */
+  /** Why it is not delivered; null if it is. */
   reason: string | null
   hosts: RouteHost[]
   viaSmarthost: boolean
-  /** Sending domains whose mail demands TLS with a valid certificate; that of others takes what the host offers. */
+  /** Sending domains whose mail requires TLS with a valid certificate; mail of others uses what the host offers. */
   tlsEnforcedBy: string[]
   suppressions: SuppressionReason[]
   queue: DestinationQueue | null
 }
 
-/** Looks up what is decided about mail for an address without connecting to anybody. */
+/** Determines what would happen to mail for an address, without connecting to anybody. */
 export async function explainAddress({ address, domain }: Address, parts: ExplainParts): Promise<Explanation> {
   const [route, suppressions, tlsEnforcedBy, queue] = await Promise.all([
     domain === simulatorDomain ? { hosts: [] } : routeTo(domain, parts.route),
@@ -54,7 +57,7 @@ export async function explainAddress({ address, domain }: Address, parts: Explai
   if (domain === simulatorDomain) {
     return {
       next: 'simulate',
-      reason: 'Addresses at this domain act out what their name says; nothing leaves this server.',
+      reason: 'Addresses at this domain simulate what their name says; nothing leaves this server.',
       hosts: [],
       ...common,
       viaSmarthost: false,
@@ -67,7 +70,7 @@ export async function explainAddress({ address, domain }: Address, parts: Explai
     return { next: outcome.type === 'bounced' ? 'bounce' : 'defer', reason, hosts: [], ...common }
   }
   if (queue && queue.held === queue.waiting)
-    return { next: 'hold', reason: 'All that waits for this destination is held.', hosts: route.hosts, ...common }
+    return { next: 'hold', reason: 'An operator holds all mail that waits for this destination.', hosts: route.hosts, ...common }
   return { next: 'deliver', reason: null, hosts: route.hosts, ...common }
 }
 

@@ -1,4 +1,4 @@
-/** What was looked at. */
+/** What was examined. */
 export const checkNames = [
   'resolver',
   'dnssec',
@@ -18,21 +18,21 @@ export const checkNames = [
 ] as const
 export type CheckName = (typeof checkNames)[number]
 
-/** `failed`: mail is lost, refused or taken for spam by it. `skipped`: it could not be looked at. */
+/** `failed`: it makes mail get lost, refused or taken for spam. `skipped`: it could not be examined. */
 export const findingStatuses = ['ok', 'warning', 'failed', 'skipped'] as const
 type FindingStatus = (typeof findingStatuses)[number]
 
-/** One thing that an operator of a mail server must get right, and how it stands. */
+/** The state of one thing that an operator of a mail server must get right. */
 export interface Finding {
   check: CheckName
   status: FindingStatus
-  /** What was seen, in a sentence. */
+  /** What we found, in a sentence. */
   what: string
-  /** What to do about it; null where nothing is to be done. */
+  /** What to do about it; null if there is nothing to do. */
   advice: string | null
 }
 
-/** Says how it stands with what one check looks at. */
+/** Reports the state of what one check examines. */
 interface Say {
   ok(what: string): Finding
   warning(what: string, advice: string): Finding
@@ -47,6 +47,6 @@ export const sayOf = (check: CheckName): Say => ({
   skipped: (what, advice) => ({ check, status: 'skipped', what, advice }),
 })
 
-/** The worst that was found; what was skipped does not count. */
+/** The worst finding; skipped checks do not count. */
 export const worstOf = (findings: Finding[]): 'ok' | 'warning' | 'failed' =>
   (['failed', 'warning'] as const).find((status) => findings.some((finding) => finding.status === status)) ?? 'ok'

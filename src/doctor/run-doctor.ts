@@ -27,20 +27,20 @@ interface DoctorParts {
   config: Config
   clock: Clock
   resolver: DnsResolver
-  /** What is wrong with the serving process. */
+  /** Faults of the serving process. */
   health: Pick<Health, 'faults'>
-  /** With the records of each. */
+  /** Each with its records. */
   domains: ExaminedDomain[]
-  /** The newest time in the database, epoch ms; null where it knows none. */
+  /** The newest time in the database, epoch ms; null if there is none. */
   newestTime: number | null
   host: DoctorHost
   db: Pick<Database, 'report'>
 }
 
-/** What all checks together may take, ms. */
+/** The time limit for all checks together, ms. */
 const longestMs = 25_000
 
-/** Looks at everything at the same time. Says of what has not ended after 25 seconds that it was skipped. */
+/** Runs all checks at the same time. Checks that have not ended after 25 seconds are reported as skipped. */
 export async function runDoctor(parts: DoctorParts): Promise<Finding[]> {
   const startedAt = performance.now()
   const isOver = (): boolean => performance.now() - startedAt > longestMs / 2
@@ -66,7 +66,7 @@ export async function runDoctor(parts: DoctorParts): Promise<Finding[]> {
 async function inTime(check: CheckName, work: Promise<Finding[]>): Promise<Finding[]> {
   const { promise: late, resolve } = Promise.withResolvers<Finding[]>()
   const timer = setTimeout(
-    () => resolve([sayOf(check).skipped('This took too long.', 'Look at the network and at dns.servers, and run the check again.')]),
+    () => resolve([sayOf(check).skipped('This took too long.', 'Check the network and dns.servers, and run the check again.')]),
     longestMs,
   )
   return Promise.race([work, late]).finally(() => clearTimeout(timer))
@@ -86,10 +86,10 @@ async function examineAddresses({ config, resolver, host }: DoctorParts): Promis
   const sending = sendingAddresses(host.interfaceAddresses(), found)
   const named = judgeHostName(hostname, found, sending)
   if (delivery.smarthost) {
-    const advice = 'Its operator sees to its names and its reputation.'
+    const advice = 'Its operator is responsible for its names and its reputation.'
     return [
       named,
-      ...(['reverse_dns', 'dnsbl'] as const).map((check) => sayOf(check).skipped('Mail leaves by way of delivery.smarthost.', advice)),
+      ...(['reverse_dns', 'dnsbl'] as const).map((check) => sayOf(check).skipped('Mail leaves through delivery.smarthost.', advice)),
     ]
   }
   const [reverse, listings] = await Promise.all([
@@ -128,8 +128,6 @@ async function examineStorage({ config, host }: DoctorParts, directory: string):
   const paths = [directory, databaseFile(directory), `${databaseFile(directory)}-wal`, config.secretKeyFile]
   const [space, ...modes] = await Promise.all([host.diskSpace(directory), ...paths.map((path) => host.mode(path))])
   const known = paths.flatMap((path, i) => (modes[i] == null ? [] : [{ path, mode: modes[i] }]))
-  const disk = space
-    ? judgeDisk(space, config.storage.reserve)
-    : sayOf('disk').skipped(`${directory} gives no answer.`, 'Look at the disk.')
+  const disk = space ? judgeDisk(space, config.storage.reserve) : sayOf('disk').skipped(`${directory} does not respond.`, 'Check the disk.')
   return [disk, judgeDirectory(directory, known)]
 }

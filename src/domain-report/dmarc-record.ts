@@ -4,14 +4,14 @@ import { dmarcPolicies, type DmarcPolicy } from './domain-report.ts'
 /** A DMARC record as it is published. */
 export interface DmarcRecord {
   policy: DmarcPolicy
-  /** True where the policy is for a part of the mail only (pct= of RFC 7489 6.3), or on trial (t= of RFC 9989). */
+  /** True if the policy applies only to part of the mail (pct= of RFC 7489 6.3), or on trial (t= of RFC 9989). */
   isPartial: boolean
   text: string
 }
 
 /**
- * The record among those at the name; null where there is none, or several, so that none counts (RFC 7489 6.6.3).
- * @param found a record a line
+ * The record among those at the name; null if there is none, or several, because then none counts (RFC 7489 6.6.3).
+ * @param found one record per line
  */
 export function dmarcRecordIn(found: string | null): DmarcRecord | null {
   const [text, another] = (found ?? '').split('\n').filter((line) => tagsOf(line).get('v') === 'DMARC1')
@@ -22,7 +22,7 @@ export function dmarcRecordIn(found: string | null): DmarcRecord | null {
   return { policy, isPartial, text }
 }
 
-/** The record with another policy, in full; what else it says stays. */
+/** The record with another policy, complete; everything else stays. */
 export function withPolicy(text: string, policy: DmarcPolicy): string {
   const tags = text
     .split(';')

@@ -5,7 +5,7 @@ import type { Database, Row, Value } from '../store/database.ts'
 import { pageClause, type Page } from '../store/page-clause.ts'
 import type { DmarcPolicy, DomainReportKind } from './domain-report.ts'
 
-/** Epoch, ms; reports that tell of a part of it count. */
+/** Epoch, ms; reports that cover part of the period count. */
 export interface ReportPeriod {
   since: number
   until: number
@@ -31,8 +31,8 @@ export interface DomainReportRow extends Row {
 }
 
 /**
- * Which reports a domain's account sees: those about its name and its return path, which came since it was added here. To be
- * joined by `and`, for `domain_report r`. Not for a domain that is not verified: its account has not proved that it is its own.
+ * Which reports a domain's account sees: those on its name and its return path that came since it was added here. Join it with `and`, for
+ * `domain_report r`. Not for an unverified domain: its account has not proved to own it.
  */
 export function reportsOf(domain: Domain): { condition: string; params: Record<string, Value> } {
   return {
@@ -44,7 +44,7 @@ export function reportsOf(domain: Domain): { condition: string; params: Record<s
 const columns = `r.id, r.kind, r.domain, r.reporter, r.contact, r.report_id, r.begin_at, r.end_at, r.policy, r.total, r.failed, r.row_count,
   r.rows_left_out, r.reverse_path, r.remote_address, r.received_at`
 
-/** One report that a domain's account sees; undefined where there is none of that id, or it is about something else. */
+/** One report that a domain's account sees; undefined if there is none of that id, or it is about something else. */
 export async function findDomainReport(db: Pick<Database, 'report'>, domain: Domain, id: string): Promise<DomainReportRow | undefined> {
   if (domain.status !== 'verified') return undefined
   const { condition, params } = reportsOf(domain)
@@ -55,7 +55,7 @@ export async function findDomainReport(db: Pick<Database, 'report'>, domain: Dom
   return row
 }
 
-/** A page of the reports about a domain with one row more, as `pageClause` has it. */
+/** A page of the reports on a domain, with one extra row, for `pageClause`. */
 export async function listDomainReports(
   db: Pick<Database, 'report'>,
   domain: Domain,

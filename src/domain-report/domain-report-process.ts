@@ -1,6 +1,6 @@
 import { readUntrusted } from '../untrusted-reader-child.ts'
 import { readReportMail } from './read-report-mail.ts'
 
-/** Reads mail that nobody has vouched for. Started, and killed where needed, by domain-report-reader.ts. */
+/** Parses mail that nobody has vouched for. domain-report-reader.ts starts it, and kills it if necessary. */
 
 readUntrusted((mail) => readReportMail(mail))

@@ -3,11 +3,11 @@ import type { ReportMail } from './read-report-mail.ts'
 
 export interface DomainReportReader {
   /**
-   * What a mail reports. Rejects with `invalid_message` where it cannot be read within the limits of time and memory.
-   * @param mail as it came; at most the few megabytes that the return path takes
+   * What a mail reports. Rejects with `invalid_message` if it cannot be parsed within the limits of time and memory.
+   * @param mail as received; at most the few megabytes that the return path accepts
    */
   read(mail: Uint8Array): Promise<ReportMail>
-  /** Ends the reader; what waits is rejected with `service_unavailable`. */
+  /** Ends the reader; waiting mail is rejected with `service_unavailable`. */
   stop(): Promise<void>
 }
 

@@ -3,7 +3,7 @@ import type { Database, Statement } from '../store/database.ts'
 import { removeInPieces } from '../store/remove-in-pieces.ts'
 import type { DmarcRow, DomainReport, TlsRow } from './domain-report.ts'
 
-/** What is kept about one domain in 24 hours: rows, and ten for each report. Anybody can send reports. */
+/** What is kept per domain in 24 hours: rows, plus ten for each report. Anybody can send reports. */
 const dailyRows = 5_000
 const reportCost = 10
 const dayMs = 86_400_000
@@ -21,9 +21,8 @@ export interface ReportArrival {
 }
 
 /**
- * Keeps a report. Refuses the batch where it is there already, and where much was reported about the domain within a day: see
- * `standingOf`.
- * @param ourSignatures `domain selector` of each key of ours
+ * Stores a report. Refuses the batch if it is already there, or if much was reported on the domain within a day: see `standingOf`.
+ * @param ourSignatures `domain selector` of each of our keys
  */
 export function insertDomainReport(report: DomainReport, arrival: ReportArrival, ourSignatures: ReadonlySet<string>): Statement[] {
   const rows =
@@ -98,8 +97,8 @@ const insertTlsRow = (id: string, place: number, row: TlsRow): Statement => ({
 })
 
 /**
- * Whether a report is kept, by what is unique of it, and whether there is room for another about the domain.
- * @param ahead what is inserted before it in the same batch
+ * Whether a report is stored, by its unique properties, and whether there is room for another on the domain.
+ * @param ahead what the same batch inserts before it
  */
 export async function standingOf(
   db: Pick<Database, 'read'>,

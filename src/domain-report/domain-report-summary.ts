@@ -66,7 +66,7 @@ export type TlsSummary = Frame<ConnectionLine>
 
 const noTotals: ReportTotals = { reports: 0, total: 0, failed: 0, begin_at: null, end_at: null }
 
-/** What was reported about a domain's mail in a period; what failed most stands first. */
+/** What was reported on a domain's mail in a period; the most failures first. */
 export async function readDmarcSummary(db: Pick<Database, 'report'>, domain: Domain, period: ReportPeriod): Promise<DmarcSummary> {
   if (domain.status !== 'verified') return { totals: noTotals, reporters: [], lines: [], policy: null }
   const { condition, params } = within(domain, period, 'dmarc')
@@ -95,7 +95,7 @@ export async function readDmarcSummary(db: Pick<Database, 'report'>, domain: Dom
   return { ...frame, lines, policy: latest?.policy ?? null }
 }
 
-/** What was reported about connections to a domain's hosts in a period; failures stand first. */
+/** What was reported on connections to a domain's hosts in a period; failures first. */
 export async function readTlsSummary(db: Pick<Database, 'report'>, domain: Domain, period: ReportPeriod): Promise<TlsSummary> {
   if (domain.status !== 'verified') return { totals: noTotals, reporters: [], lines: [] }
   const { condition, params } = within(domain, period, 'tls')

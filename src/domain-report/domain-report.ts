@@ -6,7 +6,7 @@ export type DomainReportKind = (typeof domainReportKinds)[number]
 export const dmarcPolicies = ['none', 'quarantine', 'reject'] as const
 export type DmarcPolicy = (typeof dmarcPolicies)[number]
 
-/** What both kinds say of themselves. Nothing of it is proved: anybody can write a report. */
+/** What both kinds say about themselves. None of it is proved: anybody can write a report. */
 interface ReportFrame {
   /** The organisation that reports, as it calls itself. */
   reporter: string

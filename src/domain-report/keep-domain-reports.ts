@@ -5,7 +5,7 @@ import type { DomainReport } from './domain-report.ts'
 import { insertDomainReport, standingOf, type ReportArrival } from './domain-report-store.ts'
 import { ownersOf, signaturesOf } from './report-owners.ts'
 
-/** What becomes of a report. `full`: more was reported about the domain today than is kept. */
+/** What happens to a report. `full`: more was reported on the domain today than we keep. */
 export type DomainReportFate = 'stored' | 'known' | 'full' | 'unknown_domain'
 
 interface KeepParts {
@@ -19,9 +19,8 @@ interface KeptReport {
 }
 
 /**
- * What is to be written, in their order, of the reports of one mail, and what that comes to. Reports are kept once, however
- * often they come, and only about domains that somebody has verified here. Where another mail was first meanwhile, the batch is
- * refused with a `ConflictError`.
+ * The statements, in order, for the reports of one mail, and their result. Reports are stored once, however often they come, and only on
+ * domains that somebody has verified here. If another mail came first meanwhile, the batch is refused with a `ConflictError`.
  */
 export async function keepDomainReports(
   reports: readonly DomainReport[],

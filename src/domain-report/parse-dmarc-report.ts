@@ -7,8 +7,8 @@ import { withoutRepetition } from './report-rows.ts'
 const mostResults = 5
 
 /**
- * Reads an aggregate report of DMARC: RFC 7489 appendix C, RFC 9990 appendix A, and what is sent in their place: name
- * spaces or none, no version, several results, elements nobody knows.
+ * Parses a DMARC aggregate report: RFC 7489 appendix C, RFC 9990 appendix A, and what is sent instead: name spaces or none, no version,
+ * several results, unknown elements.
  * @throws ReportFault
  */
 export function parseDmarcReport(text: string): DmarcReport {

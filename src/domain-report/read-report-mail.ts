@@ -17,9 +17,9 @@ export interface ReportMail {
 }
 
 /**
- * Reads the reports that are attached to a mail, or are its body, as many as unpack to the size of one. What a part is, its
- * content says, since declared types and file names are wrong too often. For a process that may be killed.
- * @throws Error where it is no mail that can be read
+ * Parses the reports that are attached to a mail, or are its body; together they may unpack to the size of one. The content decides the
+ * type of a part, because declared types and file names are wrong too often. For a process that may be killed.
+ * @throws Error if the mail cannot be parsed
  */
 export async function readReportMail(mail: Buffer): Promise<ReportMail> {
   const { leaves } = await mimeLeaves(repairedMail(mail))

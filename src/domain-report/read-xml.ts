@@ -18,9 +18,9 @@ const pieceSize = 1_024
 const longestDeclaration = 1_024
 
 /**
- * Reads XML that nobody has vouched for. Attributes and name spaces do not matter to reports. A document type is
- * refused, so there are no entities but the five of XML.
- * @throws ReportFault where it is not well-formed, or beyond the bounds of depth and size
+ * Parses XML that nobody has vouched for. Reports do not need attributes and name spaces. A document type is refused, so there are no
+ * entities but the five of XML.
+ * @throws ReportFault if it is not well-formed, or exceeds the limits of depth and size
  */
 export function readXml(text: string): XmlElement {
   // The types of sax do not know `strictEntities`.

@@ -3,8 +3,8 @@ import { returnPathOf } from '../sending-domain/domain-records.ts'
 import type { SendingDomains } from '../sending-domain/sending-domains.ts'
 
 /**
- * The verified domains that a report about `name` concerns: those of that name, in whatever accounts, and those whose
- * return path is there. A domain that nobody has proved to be his own gets no reports.
+ * The verified domains that a report on `name` concerns: those of that name, in any account, and those whose return path is there. A domain
+ * whose owner is unproven gets no reports.
  */
 export function ownersOf(name: string, sendingDomains: Pick<SendingDomains, 'find'>): Domain[] {
   const parent = name.slice(name.indexOf('.') + 1)

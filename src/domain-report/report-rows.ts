@@ -1,6 +1,6 @@
 /**
- * Rows that differ in their counts alone, as one: some receivers repeat a row for every message.
- * @param count the member that has the count; all others say what was counted
+ * Merges rows that differ only in their counts: some receivers repeat a row for every message.
+ * @param count the member with the count; all others say what was counted
  */
 export function withoutRepetition<K extends string, R extends Record<K, number>>(rows: R[], count: K): R[] {
   const merged = new Map<string, R>()

@@ -15,7 +15,7 @@ interface ReportText {
 
 type Shape = 'gzip' | 'zip' | ReportText['language']
 
-/** What the bytes are, by what they begin with: the declared types and file names of reports are wrong too often. */
+/** The type of the bytes, by their beginning: declared types and file names of reports are wrong too often. */
 function shapeOf(bytes: Buffer): Shape | null {
   if (bytes.length > 2 && bytes.readUInt16BE(0) === 0x1f8b) return 'gzip'
   if (bytes.length > 4 && bytes.readUInt32BE(0) === 0x504b0304) return 'zip'
@@ -24,13 +24,13 @@ function shapeOf(bytes: Buffer): Shape | null {
   return beginning.startsWith('{') ? 'json' : null
 }
 
-/** True where these bytes may be a report, so that it is a fault if they cannot be read. */
+/** True if these bytes may be a report, so that failing to parse them is a fault. */
 export const maybeReport = (bytes: Buffer): boolean => shapeOf(bytes) !== null
 
 /**
  * The text of a report: as it is, in gzip, or the only file of a zip archive.
  * @param limit bytes
- * @throws ReportFault for what is neither, and for what unpacks to more than any report
+ * @throws ReportFault for anything else, and for what unpacks to more than any report
  */
 export async function unpackReport(bytes: Buffer, limit = largestReport): Promise<ReportText & { size: number }> {
   const shape = shapeOf(bytes)

@@ -37,18 +37,18 @@ interface HitRecorderSettings {
   scheme: 'http' | 'https'
 }
 
-/** What is to be done about a recipient. */
+/** What to do about a recipient. */
 interface Step {
   statements: Statement[]
-  /** To be called once they are written. */
+  /** Called once they are written. */
   remember(): void
 }
 
 /** Hits waiting to be written; beyond that, requests are served but not recorded. */
 const mostWaiting = 2_000
-/** Of one recipient: nobody can fill the log, or a webhook, with one token. */
+/** Per recipient: nobody can fill the log, or a webhook, with one token. */
 const mostOfRecipient = 100
-/** Of these, machines': a scanner that follows every link must not use up what is left for a person. */
+/** Of these, machines': a scanner that follows every link must leave room for a person. */
 const mostOfMachines = 50
 /** How many of a recipient's last hits are judged along with a new one. */
 const judgedTogether = 20
@@ -128,7 +128,7 @@ export class HitRecorder {
     try {
       await this.#writeHits(hits)
     } catch (error) {
-      // Whatever keeps some from being written must not keep all the others.
+      // If some cannot be written, the others must not wait for them.
       if (!isPassing(error)) this.#waiting.splice(0, hits.length)
       throw error
     }
@@ -209,7 +209,7 @@ export class HitRecorder {
       for (const { row, eventId } of settled) this.#noteEvent(row.recipient_id, row.id, eventId)
     }
     if (rows.length === settledAtOnce) return true
-    // Whenever it happened: the clock may have been set back.
+    // Whenever it happened, because the clock may have been set back.
     const [next] = await readUnsettled(db, Number.MAX_SAFE_INTEGER, 1)
     this.#wakeLater(next?.happened_at)
     return false
@@ -231,7 +231,7 @@ export class HitRecorder {
     if (hit) hit.eventId = eventId
   }
 
-  /** @param at when the oldest hit happened that has no event yet; undefined where each has one */
+  /** @param at when the oldest hit without an event happened; undefined if there is none */
   #wakeLater(at: number | undefined): void {
     if (this.#isStopped || (at === undefined && this.#recent.isEmpty)) return
     const { clock } = this.#parts
@@ -241,8 +241,7 @@ export class HitRecorder {
 }
 
 /**
- * Suspicion only grows, since not all earlier hits are judged again; a told event is corrected only where it was taken for a
- * person's.
+ * Suspicion only grows, because not all earlier hits are judged again. A written event is corrected only if it was taken for a person's.
  */
 const isNews = (verdict: Verdict, before: Verdict, isTold: boolean): boolean =>
   verdict.confidence > before.confidence && (!isTold || (verdict.bot && !before.bot))

@@ -7,7 +7,7 @@ import type { KeptReader } from './kept-reader.ts'
 
 /** Whose token a hit came with. */
 export interface HitSubject extends EventSubject {
-  /** Where neither address nor user agent of its reader is to be kept. */
+  /** Whether to store neither address nor user agent of its reader. */
   isAnonymous: boolean
   /** Epoch, ms; of what a smarthost took, the first attempt; null where none is written yet. */
   deliveredAt: number | null
@@ -46,7 +46,7 @@ const subjectsSql = `
     from recipient r join message m on m.id = r.message_id
    where r.id in (${names.map((name) => `:${name}`).join(', ')}) and m.tracking is not null`
 
-/** By recipient; those that are gone, or whose mail is not tracked, are left out. */
+/** By recipient; without those that are gone, or whose mail is not tracked. */
 export async function readSubjects(db: Pick<Database, 'read'>, recipientIds: readonly string[]): Promise<Map<string, HitSubject>> {
   const rows = await db.read<TrackedRow>(subjectsSql, Object.fromEntries(names.map((name, place) => [name, recipientIds[place] ?? ''])))
   return new Map(rows.map((row) => [row.id, subjectOf(row)]))
@@ -80,7 +80,7 @@ export const updateVerdict = (id: string, verdict: Verdict): Statement => ({
   params: { id, ...verdictParams(verdict) },
 })
 
-/** What people did of all that is stored. Refused (`expect`) where the recipient was erased or removed meanwhile. */
+/** Adds what people did, from all stored hits. Refused (`expect`) if the recipient was erased or removed meanwhile. */
 export const recount = ({ recipientId, to }: HitSubject): Statement => ({
   sql: `update recipient
            set open_count = (select count(*) from hit where recipient_id = :recipientId and type = 'open' and bot = 0),
@@ -92,7 +92,7 @@ export const recount = ({ recipientId, to }: HitSubject): Statement => ({
   expect: 1,
 })
 
-/** Tells that a hit whose event is written was a machine's. */
+/** Records that a hit whose event is written came from a machine. */
 export const recordRejudged = (subject: HitSubject, { type, at, verdict }: JudgedHit, eventId: string, now: number): Statement =>
   recordEvent(subject, 'email.rejudged', { event_id: eventId, type: eventTypeOf(type), at: isoTime(at), ...botMembers(verdict) }, now)
 

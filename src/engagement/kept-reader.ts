@@ -1,7 +1,7 @@
 import { truncatedAddress } from '../ip-address.ts'
 import type { AddressKeeping, ReaderHit } from './reader-hit.ts'
 
-/** What is kept of whoever fetched something. */
+/** What is stored about whoever fetched something. */
 export interface KeptReader {
   ipAddress: string | null
   userAgent: string | null
@@ -14,7 +14,7 @@ const nobody: KeptReader = { ipAddress: null, userAgent: null }
 /** A field that stands twice is joined by a comma. */
 const saysOne = (value: string | undefined): boolean => /^\s*1\b/.test(value ?? '')
 
-/** Nothing is kept where the sender wants that, or the reader says so by `Sec-GPC` or `DNT`. */
+/** Nothing is stored if the sender wants that, or the reader says so with `Sec-GPC` or `DNT`. */
 export function keptReader({ ip, headers }: Pick<ReaderHit, 'ip' | 'headers'>, isAnonymous: boolean, keeping: AddressKeeping): KeptReader {
   if (isAnonymous || saysOne(headers['sec-gpc']) || saysOne(headers['dnt'])) return nobody
   return {

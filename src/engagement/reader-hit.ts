@@ -12,5 +12,5 @@ export interface ReaderHit extends Omit<Hit, 'afterDeliveryMs' | 'ip'> {
   ip: string
 }
 
-/** How addresses of readers are kept: whole, cut off to /24 and /48, or not at all. */
+/** How readers' addresses are stored: whole, truncated to /24 and /48, or not at all. */
 export type AddressKeeping = 'full' | 'truncated' | 'none'

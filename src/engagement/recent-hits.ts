@@ -13,8 +13,8 @@ export interface RecentHit {
 const mostHits = 10_000
 
 /**
- * The hits of late, with all by which machines are told: addresses and headers are nowhere else, and only for so long as later
- * hits may say more of earlier ones.
+ * Recent hits, with everything needed to recognise machines: addresses and headers are nowhere else, and only as long as later hits may say
+ * more about earlier ones.
  */
 export class RecentHits {
   readonly #byRecipient = new Map<string, RecentHit[]>()

@@ -2,21 +2,21 @@ import { domainToUnicode } from 'node:url'
 import type { Address } from '../smtp/address.ts'
 import { suppressionAddress } from '../suppression/suppression-address.ts'
 
-/** The ways in which an address stands in what is stored. */
+/** The ways in which stored data may contain an address. */
 export interface AddressForms {
   /** The bare address in lower case. */
   address: string
-  /** For `like` over texts in lower case: true of all that name the address, and of some that do not. */
+  /** For `like` over lower-case texts: true of all texts that name the address, and of some others. */
   pattern: string
-  /** True of a text with the address in it, in whatever form. */
+  /** True of a text that contains the address, in any form. */
   names(text: string): boolean
-  /** The same where it may be a part of a word: `welcome-ann@rcpt.example`. */
+  /** The same if it may be part of a word: `welcome-ann@rcpt.example`. */
   isPartOf(text: string): boolean
-  /** The text with `erased` in the place of the address. */
+  /** The text with `erased` instead of the address. */
   without(text: string, erased: string): string
 }
 
-/** The `@` as it is, percent-encoded, and as quoted-printable has it. */
+/** The `@` as it is, percent-encoded, and in quoted-printable. */
 const ats = ['@', '%40', '=40']
 
 export function addressForms({ localPart, domain }: Address): AddressForms {
@@ -25,13 +25,13 @@ export function addressForms({ localPart, domain }: Address): AddressForms {
   )
   const domains = [...new Set([domain, suppressionAddress(domainToUnicode(domain))])].filter((name) => name !== '')
   const local = `(?:${anyOf(locals)})`
-  // In a reverse-path, behind a name and a sign of its own.
+  // In a reverse-path, after a name and a separator.
   const inVerp = String.raw`(?<![\p{L}\p{N}._])${local}=`
   const found = new RegExp(`(?:${beginning}${local}(?:${anyOf(ats)})|${inVerp})(?:${anyOf(domains)})${end}`, 'giu')
   const part = new RegExp(`${local}(?:${anyOf(ats)}|=)(?:${anyOf(domains)})`, 'iu')
   return {
     address: suppressionAddress(`${localPart}@${domain}`),
-    // What is encoded in one of the forms or means something in a pattern is left open.
+    // Leaves open what one of the forms encodes or what has a meaning in a pattern.
     pattern: `%${suppressionAddress(localPart).replace(/[^a-z0-9]+/g, '%')}%${domains.length > 1 ? '' : domain}%`,
     names: (text) => text.search(found) !== -1,
     isPartOf: (text) => part.test(text),
@@ -39,7 +39,10 @@ export function addressForms({ localPart, domain }: Address): AddressForms {
   }
 }
 
-/** Not within a longer address: one whose local part ends so, or whose domain goes on. What is percent-encoded before it is a sign of its own. */
+/**
+ * Not within a longer address, whose local part ends like it or whose domain goes on. A percent-encoded character before it is a separate
+ * character.
+ */
 const beginning = String.raw`(?<=%[0-9a-f]{2}|[^\p{L}\p{N}._%+-]|^)`
 const end = String.raw`(?![\p{L}\p{N}-]|\.[\p{L}\p{N}])`
 

@@ -7,13 +7,13 @@ import { eraseSuppressions } from './erase-suppressions.ts'
 import { eraseUnmatchedReports } from './erase-unmatched-reports.ts'
 import { isWithin, writeChanges, type Change, type Erasing } from './erasing.ts'
 
-/** Messages that are worked on at a time: they share commits. */
+/** How many messages are processed at a time: they share commits. */
 const messagesAtOnce = 8
 
-/** An address that is erased by going over everything, again and again until nothing names it. */
+/** An address that is erased by searching everything, repeatedly, until nothing names it. */
 export class AddressErasure {
   readonly #erasing: Erasing
-  /** Every message that has named it: whoever had it in hand may have written of it since. */
+  /** Every message that has named it: whoever was working on it may have written about it since. */
   readonly #messageIds = new Set<string>()
   readonly #recipientIds = new Set<string>()
 
@@ -21,7 +21,7 @@ export class AddressErasure {
     this.#erasing = erasing
   }
 
-  /** Goes over everything once. `isClean`: nothing named it any more; `isInHand`: somebody works on what does. */
+  /** Searches everything once. `isClean`: nothing named it any more; `isInHand`: somebody is working on something that does. */
   async round(): Promise<{ isClean: boolean; isInHand: boolean }> {
     const before = JSON.stringify(this.#erasing.counts)
     await eraseSuppressions(this.#erasing)
@@ -44,7 +44,7 @@ export class AddressErasure {
     return { isClean: !results.has('changed'), isInHand: results.has('in_hand') }
   }
 
-  /** What has not been found by its message: reports that wait, and those that name the address without a proof. */
+  /** What was not found through its message: waiting returned mail, and mail that names the address without proof. */
   async #eraseReports(): Promise<void> {
     const { db, scope, forms } = this.#erasing
     const isTheirs = ({ recipient_id: id }: ReportRow): boolean => id !== null && this.#recipientIds.has(id)
@@ -91,10 +91,10 @@ async function* messagesNaming({ db, scope, forms }: Erasing): AsyncGenerator<st
   }
 }
 
-/** All that a message's row says, in one text. */
+/** Everything that a message's row says, in one text. */
 const messageText = messageTexts.map((column) => `coalesce(${column}, '')`).join(" || ' ' || ")
 
-/** What receivers of webhooks have answered to posts about others. */
+/** What webhook receivers answered to posts about others. */
 async function eraseWebhookAnswers(erasing: Erasing): Promise<void> {
   const { db, scope, forms, erased } = erasing
   for await (const window of tableWindows(db, { table: 'webhook_attempt', key: 'id', start: '' })) {
@@ -125,7 +125,7 @@ interface KeyRow extends Row {
   response: string
 }
 
-/** The answers that are kept for repeated requests; a key that names the address is forgotten. */
+/** The stored responses for repeated requests; a key that names the address is deleted. */
 async function eraseIdempotencyKeys(erasing: Erasing): Promise<void> {
   const { db, scope, forms, erased } = erasing
   for await (const window of tableWindows(db, { table: 'idempotency', key: 'expires_at', start: 0 })) {

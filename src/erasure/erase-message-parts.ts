@@ -2,7 +2,7 @@ import type { Row } from '../store/database.ts'
 import { erasedEventData, type Redaction } from './erased-text.ts'
 import type { Change, Erasing } from './erasing.ts'
 
-/** A message, and which of its recipients have the address that is erased. */
+/** A message, and which of its recipients have the erased address. */
 export interface AboutMessage {
   messageId: string
   accountId: string
@@ -44,7 +44,7 @@ interface DeliveryRow extends Row {
   state: string
 }
 
-/** Posts to webhooks that tell of the erased recipients, or name the address; those not made yet are not made any more. */
+/** Webhook posts about the erased recipients, or that name the address; pending ones are canceled. */
 export async function deliveryChanges(
   { db, forms, isAlone }: Erasing,
   about: AboutMessage,
@@ -76,7 +76,7 @@ interface AttemptRow extends Row {
   transcript: string
 }
 
-/** Attempts at the erased recipients go; those at others say nothing of the address any more. */
+/** Attempts for the erased recipients are deleted; others no longer name the address. */
 export async function attemptChanges({ db, forms, erased }: Erasing, { messageId, recipientIds }: AboutMessage): Promise<Change[]> {
   const changes: Change[] = []
   for (const recipientId of recipientIds) {
@@ -107,7 +107,7 @@ export async function attemptChanges({ db, forms, erased }: Erasing, { messageId
   return changes
 }
 
-/** A report as far as it may name somebody. */
+/** Returned mail as far as it may name somebody. */
 export interface ReportRow extends Row {
   id: string
   account_id: string | null
@@ -123,7 +123,7 @@ export interface ReportRow extends Row {
 export const reportTexts = `id, account_id, recipient_id, message_id, content_id, reverse_path, summary,
   (select count(*) from incoming_content c where c.id = incoming_report.content_id) as has_content`
 
-/** The reports on a message: what came back is mostly the message itself, so it goes as a whole. */
+/** The returned mail about a message: most of it is the message itself, so it is deleted whole. */
 export async function reportChanges(erasing: Erasing, { messageId, recipientIds }: AboutMessage): Promise<Change[]> {
   const rows = await erasing.db.read<ReportRow>(`select ${reportTexts} from incoming_report where message_id = :messageId`, { messageId })
   return rows.flatMap((row) => [
@@ -132,7 +132,7 @@ export async function reportChanges(erasing: Erasing, { messageId, recipientIds 
   ])
 }
 
-/** What a report says, without the address; one that is about the erased recipient says nothing any more. */
+/** What returned mail says, without the address; if it is about the erased recipient, nothing. */
 export function eraseReport(row: ReportRow, isTheirs: boolean, { forms, erased }: Erasing): Change[] {
   const without = (text: string | null): string | null => (text === null || isTheirs ? null : forms.without(text, erased))
   const after = { reversePath: without(row.reverse_path), summary: without(row.summary) }

@@ -9,7 +9,7 @@ import { erasedMessage, messageTexts, type Redaction } from './erased-text.ts'
 import { attemptChanges, deliveryChanges, eventChanges, reportChanges } from './erase-message-parts.ts'
 import { isWithin, writeChanges, type Change, type Erasing } from './erasing.ts'
 
-/** `clean`: it did not name the address; `in_hand`: somebody works on it, so that it has to be looked at again. */
+/** `clean`: it did not name the address; `in_hand`: somebody is working on it, so it must be checked again. */
 export type MessageErasure = 'clean' | 'changed' | 'in_hand'
 
 interface RecipientRow extends Row {
@@ -21,12 +21,12 @@ interface RecipientRow extends Row {
   owner: string | null
 }
 
-/** Chunks of content that one commit removes: all of them are overwritten. */
+/** Chunks of content per commit: all of them are overwritten. */
 const chunksAtOnce = 8
 
 /**
- * Erases an address from a message and all that belongs to it. Mail that waits for the address is canceled. The content goes
- * when nobody else waits for it; the row stays, so that counts and the log hold. May be repeated.
+ * Erases an address from a message and everything that belongs to it. Mail that waits for the address is canceled. The content goes once
+ * nobody else waits for it; the row stays, to keep counts and the log consistent. May be repeated.
  */
 export async function eraseMessage(id: string, erasing: Erasing, recipientIds: Set<string>): Promise<MessageErasure> {
   const { db, forms, erased, isAlone } = erasing
@@ -57,7 +57,7 @@ export async function eraseMessage(id: string, erasing: Erasing, recipientIds: S
     ...(await reportChanges(erasing, about)),
     ...messageChanges(message, redaction),
   ]
-  // The address itself goes last: until then whatever stops this leaves it to be found again.
+  // The address itself goes last: until then, whatever interrupts this leaves it to be found again.
   const last = recipients.flatMap((recipient) => recipientChanges(recipient, theirs.includes(recipient), erasing))
   try {
     await writeChanges(erasing, changes)
@@ -67,13 +67,13 @@ export async function eraseMessage(id: string, erasing: Erasing, recipientIds: S
     await writeChanges(erasing, last)
     return changes.length > 0 || last.length > 0 || hadContent || notices ? 'changed' : 'clean'
   } catch (error) {
-    // The queue took it in hand meanwhile.
+    // The queue claimed it meanwhile.
     if (error instanceof ConflictError) return 'in_hand'
     throw error
   }
 }
 
-/** Erases what the server itself wrote about mail to the address: all that its sender said there. */
+/** Erases the server's own mail about mail to the address, and everything that it says. */
 async function eraseWhole(id: string, erasing: Erasing): Promise<boolean> {
   const { db, forms, erased } = erasing
   const [message] = await db.read<MessageRow>('select * from message where id = :id', { id })
@@ -167,7 +167,7 @@ function recipientChanges(row: RecipientRow, isTheirs: boolean, { forms, erased 
   ]
 }
 
-/** False where there is none. What others still wait for goes when they do not any more. */
+/** False if there is none. Content that others still wait for goes when they no longer do. */
 async function eraseContent(messageId: string, { db, counts }: Erasing, isOver: boolean): Promise<boolean> {
   const [found] = await db.read<{ chunks: number }>('select count(*) as chunks from content where message_id = :messageId', { messageId })
   if (!found || found.chunks === 0) return false
@@ -182,7 +182,7 @@ async function eraseContent(messageId: string, { db, counts }: Erasing, isOver: 
   return written?.changes === 1
 }
 
-/** The last chunks first: a message whose first one is there is still found. */
+/** The last chunks first: a message whose first chunk exists can still be found. */
 export async function removeContent(db: Erasing['db'], messageId: string, chunks: number): Promise<void> {
   for (let from = chunks; from > 0;) {
     from = Math.max(0, from - chunksAtOnce)
@@ -190,7 +190,7 @@ export async function removeContent(db: Erasing['db'], messageId: string, chunks
   }
 }
 
-/** What submitters were told of mail to the address. */
+/** Notices to submitters about mail to the address. */
 async function eraseNotices(messageId: string, erasing: Erasing, recipientIds: string[]): Promise<boolean> {
   const notices = await erasing.db.read<{ recipient_id: string; notice_message_id: string }>(
     'select recipient_id, notice_message_id from notice where message_id = :messageId and notice_message_id is not null',

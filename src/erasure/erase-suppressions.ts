@@ -9,10 +9,10 @@ interface EntryRow extends Row {
   reason: string | null
 }
 
-/** Tables with rows for an address of an account: these go. One more is a line here. */
+/** Tables with rows per address and account, which are deleted. Add another one here. */
 const rowsByAddress = [{ table: 'soft_bounce', counted: 'soft_bounce_counts' }] as const
 
-/** The entries of the address go on under another name, which suppresses as well; what others' entries say of it goes. */
+/** The address's entries continue under another name, which suppresses too; others' entries no longer mention it. */
 export async function eraseSuppressions(erasing: Erasing): Promise<void> {
   const { db, scope, forms, erased } = erasing
   const isMeant = (row: EntryRow): boolean => isWithin(scope, { accountId: row.account_id, isSandbox: row.sandbox === 1 })
@@ -38,7 +38,7 @@ export async function eraseSuppressions(erasing: Erasing): Promise<void> {
   await removeRows(erasing)
 }
 
-/** Where there is such an entry already, from an earlier time, that one stays. */
+/** If such an entry already exists, from an earlier erasure, that one stays. */
 const renamed = (id: string, erased: string): Change[] => [
   {
     counted: 'suppressions',

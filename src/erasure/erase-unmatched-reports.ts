@@ -2,13 +2,13 @@ import { setImmediate as othersTurn } from 'node:timers/promises'
 import { tableWindows } from '../store/table-windows.ts'
 import { writeChanges, type Erasing } from './erasing.ts'
 
-/** bytes of a report that are looked through at a time, and what two pieces have in common */
+/** bytes of returned mail searched at a time, and the overlap of two pieces */
 const pieceSize = 65_536
 const overlap = 1_024
 
 /**
- * Mail that came in by the return path and is kept as it came: whoever it proves to be about, what names the address goes. It
- * belongs to no account, so only the operator has it erased.
+ * Mail that came in through the return path and is kept as it came: whoever it is about, it goes if it names the address. It belongs to no
+ * account, so only the operator can have it erased.
  */
 export async function eraseUnmatchedReports(erasing: Erasing): Promise<void> {
   const { db, scope, forms } = erasing
@@ -25,7 +25,7 @@ export async function eraseUnmatchedReports(erasing: Erasing): Promise<void> {
   }
 }
 
-/** In pieces, since a large one would hold up everybody else. */
+/** In pieces, because a large one would hold up everybody else. */
 async function isNamedIn(bytes: Uint8Array, names: (text: string) => boolean): Promise<boolean> {
   const whole = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   for (let start = 0; start < whole.length; start += pieceSize) {

@@ -2,7 +2,7 @@ import type { Clock } from '../clock.ts'
 import type { Database, Statement } from '../store/database.ts'
 import type { AddressForms } from './address-forms.ts'
 
-/** What was erased, by what it is; the names are those of the API. */
+/** What was erased, by kind; the names are the API's. */
 export const erasedThings = [
   'emails',
   'recipients',
@@ -23,11 +23,11 @@ export type ErasedCounts = Record<ErasedThing, number>
 
 export const noCounts = (): ErasedCounts => Object.fromEntries(erasedThings.map((thing) => [thing, 0])) as ErasedCounts
 
-/** Whose data an address is to be erased from. */
+/** Whose data to erase an address from. */
 export interface ErasureScope {
   /** Null: everybody's. */
   accountId: string | null
-  /** The sandbox alone; otherwise both, live mail and the sandbox. */
+  /** Only the sandbox; otherwise both live mail and the sandbox. */
   sandboxOnly: boolean
 }
 
@@ -39,12 +39,12 @@ export interface Erasing {
   forms: AddressForms
   /** What stands in its place. */
   erased: string
-  /** True where nothing else works on the database, so that nobody has anything in hand. */
+  /** True if nothing else uses the database, so nobody is working on anything. */
   isAlone: boolean
   counts: ErasedCounts
 }
 
-/** A change, and as what its rows are counted; null where they are not. */
+/** A change, and the kind that its rows are counted as; null if they are not. */
 export interface Change {
   counted: ErasedThing | null
   statement: Statement
@@ -53,7 +53,7 @@ export interface Change {
 /** Statements of one batch. */
 const statementsAtOnce = 200
 
-/** Writes changes in their order, some at a time. Each may be made again. */
+/** Writes changes in order, some at a time. Each may be repeated. */
 export async function writeChanges({ db, counts }: Pick<Erasing, 'db' | 'counts'>, changes: Change[]): Promise<void> {
   for (let start = 0; start < changes.length; start += statementsAtOnce) {
     const piece = changes.slice(start, start + statementsAtOnce)

@@ -26,7 +26,7 @@ interface ErasuresParts {
   erasedAddress: ErasedAddress
 }
 
-/** What was asked for, and what has been done about it. It does not tell the address. */
+/** What was requested, and what was done about it. It does not contain the address. */
 export interface Erasure extends ErasureScope {
   /** `era_…` */
   id: string
@@ -47,14 +47,14 @@ interface ErasureRow extends Row {
   finished_at: number | null
 }
 
-/** Erasures of one account that may be under way: each goes over everything. */
+/** Erasures of one account that may be under way: each one searches everything. */
 const mostUnderWay = 100
 
 const columns = 'id, account_id, sandbox, address, counts, created_at, finished_at'
 
 /**
- * Has addresses forgotten, one after the other. What is asked for is kept until it is done, the address sealed, so that it goes
- * on after a crash; nothing that is done is harmed by being done again.
+ * Erases addresses, one after the other. A request is kept until it is done, with the address sealed, so it continues after a crash; every
+ * step may be repeated.
  */
 export class Erasures {
   readonly #parts: ErasuresParts
@@ -63,15 +63,15 @@ export class Erasures {
   readonly #underWay = new Map<string, Promise<void>>()
   #isStopped = false
 
-  /** @param isAlone true where no server works on the database */
+  /** @param isAlone true if no server uses the database */
   constructor(parts: ErasuresParts, { isAlone }: { isAlone: boolean }) {
     this.#parts = parts
     this.#isAlone = isAlone
   }
 
   /**
-   * Begins to erase an address. On disk when the promise resolves; `finished` waits for the rest.
-   * @throws SternaError `rate_limit_exceeded` where many erasures of the account are under way
+   * Starts erasing an address. On disk when the promise resolves; `finished` waits for the rest.
+   * @throws SternaError `rate_limit_exceeded` if many erasures of the account are under way
    */
   async begin(address: Address, { accountId, sandboxOnly }: ErasureScope): Promise<Erasure> {
     const { db, clock, secrets } = this.#parts
@@ -96,12 +96,12 @@ export class Erasures {
     return { id, accountId, sandboxOnly, counts, createdAt: now, finishedAt: null }
   }
 
-  /** Waits until an erasure is done, or has failed for now: then it is taken up within a minute. */
+  /** Waits until an erasure is done, or has failed for now: then it is resumed within a minute. */
   async finished(id: string): Promise<void> {
     await this.#underWay.get(id)
   }
 
-  /** Takes up what is not done, and removes content that nobody waits for any more; to be called about once a minute. */
+  /** Resumes unfinished erasures, and removes content that nobody waits for any more; call it about once a minute. */
   async resume(): Promise<void> {
     const { db } = this.#parts
     for (const { id } of await db.read<{ id: string }>('select id from erasure where finished_at is null order by id')) {
@@ -110,7 +110,7 @@ export class Erasures {
     await this.#removeWaitingContents()
   }
 
-  /** The erasure with this id; `accountId`: of this account, or null: whosever. */
+  /** The erasure with this id; `accountId`: of this account, or null: of any. */
   async find(id: string, accountId: string | null): Promise<Erasure | undefined> {
     const [row] = await this.#parts.db.report<ErasureRow>(
       `select ${columns} from erasure where id = :id and (account_id = :accountId or :accountId = '')`,
@@ -119,7 +119,7 @@ export class Erasures {
     return row && erasureOf(row)
   }
 
-  /** A page, newest first, with one row more, as `pageClause` has it. `accountId`: as in `find`. */
+  /** A page, newest first, with one extra row, for `pageClause`. `accountId`: see `find`. */
   async page(accountId: string | null, page: Page): Promise<Erasure[]> {
     const { condition, order, params } = pageClause(page)
     const rows = await this.#parts.db.report<ErasureRow>(
@@ -129,14 +129,14 @@ export class Erasures {
     return rows.map(erasureOf)
   }
 
-  /** Forgets what was done before `cutoff` (epoch, ms). */
+  /** Forgets erasures that were done before `cutoff` (epoch, ms). */
   async sweep(cutoff: number): Promise<void> {
     const sql =
       'delete from erasure where id in (select id from erasure where id < :before and finished_at is not null order by id limit :rows)'
     await removeInPieces(this.#parts.db, [{ sql, params: { before: idFloor('era', cutoff) } }])
   }
 
-  /** Begins nothing new; what is under way goes on at the next start. */
+  /** Starts nothing new; unfinished erasures continue at the next start. */
   stop(): void {
     this.#isStopped = true
   }
@@ -201,7 +201,7 @@ export class Erasures {
   }
 }
 
-/** What the sealed address of an erasure belongs to. */
+/** What the sealed address of an erasure is bound to. */
 const contextOf = (id: string): string => `erasure ${id}`
 
 const erasureOf = (row: ErasureRow): Erasure => ({

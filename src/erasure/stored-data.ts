@@ -2,19 +2,19 @@ import { latencyColumns } from '../analytics/latency.ts'
 import { countedMetrics } from '../analytics/metric.ts'
 
 /**
- * What a table holds: its columns by what they may tell of those that mail is sent to, each named once. A test compares it with
- * the schema, so a new column has to be thought about: where it may hold an address or words of mail, it is erased too.
+ * What a table holds: its columns by what they may reveal about recipients of mail, each named once. A test compares it with the schema, so
+ * every new column has to be considered: if it may hold an address or words of a mail, it must be erased too.
  */
 export interface StoredTable {
   /** What is in it, in words. */
   about: string
   /** How long a row stays: a setting, or in words. */
   kept: string
-  /** May name a recipient, or hold what was sent to one: erasing an address removes or replaces that. */
+  /** May name a recipient, or hold what was sent to one: erasing an address removes or replaces it. */
   erased?: string
-  /** About those who use the server: an account writes its templates, an operator has an address. Erasing a recipient leaves it. */
+  /** About those who use the server: an account writes its templates, an operator has an address. Erasing a recipient does not touch it. */
   users?: string
-  /** Never an address nor words of mail: ids, times, states, counts, names of hosts and domains. */
+  /** Never an address or words of a mail: ids, times, states, counts, names of hosts and domains. */
   none?: string
 }
 
@@ -82,17 +82,17 @@ export const storedTables: Record<string, StoredTable> = {
     none: 'seq id account_id message_id recipient_id type sandbox created_at',
   },
   event_block: {
-    about: 'in which pieces of the log an account has events of a type',
+    about: 'which parts of the log contain events of a type for an account',
     kept: '`event_retention`',
     none: 'account_id sandbox type block oldest newest',
   },
   search_term: {
-    about: 'what emails are searched by',
+    about: 'the search terms of emails',
     kept: '`event_retention`',
     erased: 'term',
     none: 'part account_id sandbox message_id',
   },
-  search_part: { about: 'how that is divided', kept: '`event_retention`', none: 'start part' },
+  search_part: { about: 'the parts of that table', kept: '`event_retention`', none: 'start part' },
   suppression: {
     about: 'suppressed addresses; of an erased one its HMAC',
     kept: 'until it is removed or expires',
@@ -101,13 +101,13 @@ export const storedTables: Record<string, StoredTable> = {
     none: 'id account_id origin sandbox source_id created_at expires_at',
   },
   soft_bounce: {
-    about: 'counts of soft bounces, and when an address was said to be unknown',
+    about: 'counts of soft bounces, and when an address was last called unknown',
     kept: '`event_retention` after the last one',
     erased: 'address',
     none: 'account_id sandbox bounces bounces_before delivered_to changed_at unknown_at unknown_before',
   },
   idempotency: {
-    about: 'answers to requests with an idempotency key',
+    about: 'responses to requests with an idempotency key',
     kept: '24 hours',
     erased: 'key response',
     none: 'account_id operation fingerprint status message_id expires_at',
@@ -131,8 +131,8 @@ export const storedTables: Record<string, StoredTable> = {
     erased: 'response',
     none: 'id delivery_id number sent_at duration_ms http_status_code error',
   },
-  secret_key: { about: 'which key file the secrets are sealed with, as a fingerprint', kept: 'for ever', none: 'fingerprint' },
-  cursor: { about: 'how far readers of the event log have come', kept: 'for ever', none: 'name position' },
+  secret_key: { about: 'the key file that sealed the secrets, as a fingerprint', kept: 'for ever', none: 'fingerprint' },
+  cursor: { about: 'how far followers of the event log have read', kept: 'for ever', none: 'name position' },
   account_user: {
     about: 'users',
     kept: whileUsed,
@@ -141,7 +141,7 @@ export const storedTables: Record<string, StoredTable> = {
       last_login_at`,
   },
   recovery_code: { about: 'their recovery codes, as digests', kept: whileUsed, none: 'user_id digest' },
-  setup_link: { about: 'the link for the first user, as a digest', kept: 'until it is used', none: 'name digest created_at' },
+  setup_link: { about: 'the one-time link for the first user, as a digest', kept: 'until it is used', none: 'name digest created_at' },
   user_session: { about: 'logins', kept: '30 days', users: 'address user_agent', none: 'id user_id digest created_at last_seen_at' },
   audit: {
     about: 'who changed what',
@@ -161,7 +161,7 @@ export const storedTables: Record<string, StoredTable> = {
     none: `account_id breakdown span start value domain_id ${latencyColumns.join(' ')}`,
   },
   rollup_link: {
-    about: 'clicks on the links of templates, without query and what is one reader’s own',
+    about: 'clicks on the links of templates, without the query and anything unique to a reader',
     kept: '`event_retention`',
     users: 'link',
     none: 'account_id template_id start clicked bot_clicked unique_clicked',
@@ -178,17 +178,17 @@ export const storedTables: Record<string, StoredTable> = {
     users: 'subject html_body text_body header_from reply_to variables layout sent_html sent_text sent_variables published_by',
     none: 'id template_id created_at published_at number',
   },
-  template_use: { about: 'which templates stand in which', kept: whileUsed, none: 'version_id template_id used_version_id' },
+  template_use: { about: 'which templates contain which', kept: whileUsed, none: 'version_id template_id used_version_id' },
   incoming_report: {
-    about: 'what came back by mail: who brought it, and what it says',
+    about: 'returned mail: who delivered it, and what it says',
     kept: '`event_retention`',
     erased: 'reverse_path summary',
     none: `id received_at purpose recipient_id forward_path remote_address ehlo_name tls size content_id state result account_id message_id
       settled_at network token_account`,
   },
   incoming_content: {
-    about: 'that mail as it came',
-    kept: '`content_retention`, less where room is short',
+    about: "that mail's content, as received",
+    kept: '`content_retention`, less if space is short',
     erased: 'bytes',
     none: 'id box cost',
   },
@@ -215,7 +215,7 @@ export const storedTables: Record<string, StoredTable> = {
     erased: 'address',
     none: 'id account_id sandbox counts created_at finished_at',
   },
-  content_to_erase: { about: 'emails whose content goes as soon as nobody waits for them', kept: 'until then', none: 'message_id' },
+  content_to_erase: { about: 'emails whose content is removed once nobody waits for them', kept: 'until then', none: 'message_id' },
 }
 
 /** The names of columns in one of these texts. */
@@ -233,10 +233,11 @@ export function storedDataPage(): string {
   return [
     '# What is stored',
     '',
-    '<!-- Generated from src/erasure/stored-data.ts by `npm run docs`; change it there. -->',
+    '<!-- Generated from src/erasure/stored-data.ts by `npm run docs`; edit that file. -->',
     '',
-    'Every table of the database. What is not named holds no address and no words of mail: ids, times, states, counts, names of hosts and',
-    'domains. [privacy.md](privacy.md) says how erasing works.',
+    'Every table of the database. Columns not listed here hold no addresses and no words of mail: ids, times, states, counts, names ' +
+      'of hosts and',
+    'domains. [privacy.md](privacy.md) explains erasing.',
     '',
     '| table | holds | kept for | erased with a recipient | about those who use the server |',
     '|---|---|---|---|---|',

@@ -16,7 +16,7 @@ interface FeedbackHandlerParts {
   db: Pick<Database, 'read' | 'report'>
   clock: Clock
   parser: Pick<FeedbackParser, 'parse'>
-  /** Of the tokens of recipients. */
+  /** For recipients' tokens. */
   tokenKey: Buffer
   policyFor(accountId: string): SuppressionPolicy
   /** Whether complaints are believed that this host brings. */

@@ -21,7 +21,7 @@ interface FeedbackParts {
   log: Log
   metrics: Metrics
   reports: IncomingReports
-  /** Of the tokens of recipients. */
+  /** For recipients' tokens. */
   tokenKey: Buffer
   erasedAddress: ErasedAddress
   policyFor(accountId: string): SuppressionPolicy

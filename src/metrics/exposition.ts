@@ -5,7 +5,7 @@ import { seriesOf, widthOf } from './metrics.ts'
 /** Of the text format of Prometheus. */
 export const expositionType = 'text/plain; version=0.0.4; charset=utf-8'
 
-/** All metrics in the text format of Prometheus 0.0.4, with the numbers of all threads added up. */
+/** All metrics in the Prometheus text format 0.0.4, added up over all threads. */
 export function exposition(sheets: readonly SharedArrayBuffer[], build: Record<(typeof buildInfo.labels)[number], string>): string {
   const numbers = sumOf(sheets)
   const pairs = buildInfo.labels.map((name) => pairOf(name, build[name]))
@@ -33,7 +33,7 @@ const headOf = ({ name, help, kind }: Pick<MetricDeclaration, 'name' | 'help' | 
   `# TYPE ${name} ${kind}`,
 ]
 
-/** As they stand between the braces, in the order of the cells. */
+/** As they appear between the braces, in the order of the cells. */
 const labelTexts = (labels: readonly Label[]): string[] =>
   labels.reduce<string[]>(
     (before, [name, values]) =>

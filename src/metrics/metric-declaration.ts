@@ -1,4 +1,4 @@
-/** A label and all the values that it may have: what a client or a stranger says never becomes one. */
+/** A label and all values it may have: what a client or a stranger says never becomes a value. */
 export type Label = readonly [name: string, values: readonly string[]]
 
 export interface MetricDeclaration<
@@ -6,7 +6,7 @@ export interface MetricDeclaration<
   Labels extends readonly Label[] = readonly Label[],
 > {
   kind: Kind
-  /** As Prometheus knows it: `_total` ends a counter, and the unit, seconds or bytes, stands before that. */
+  /** The Prometheus name: a counter ends in `_total`, preceded by the unit, seconds or bytes. */
   name: string
   help: string
   labels: Labels

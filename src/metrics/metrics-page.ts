@@ -5,12 +5,12 @@ import { exposition } from './exposition.ts'
 import { metricsOf, newSheet, type Gauge, type Metrics } from './metrics.ts'
 import type { FigurePart } from './metric-table.ts'
 
-/** Figures that are read when somebody asks for them. */
+/** Figures that are read on request. */
 export interface Figures {
   part: FigurePart
-  /** Emptied where they cannot be read. */
+  /** Emptied if they cannot be read. */
   gauges: Gauge[]
-  /** What was read last is good for so long, ms; 0: they are read each time. */
+  /** How long the last reading stays valid, ms; 0: read every time. */
   goodForMs: number
   read(): void | Promise<void>
 }
@@ -20,11 +20,11 @@ interface MetricsPageParts {
   log: Log
 }
 
-/** How long an answer waits for figures that are not there yet, ms: Prometheus gives up after 10 s. */
+/** How long a scrape waits for figures that are not there yet, ms: Prometheus gives up after 10 s. */
 const patienceMs = 1_000
-/** Figures that are older than this are left out, ms. */
+/** Figures older than this are left out, ms. */
 const staleMs = 120_000
-/** Reading takes at most this part of the time, however long the queue. */
+/** The largest share of the time spent on reading, however long the queue. */
 const mostOfTime = 0.02
 
 interface Source extends Figures {
@@ -36,9 +36,9 @@ interface Source extends Figures {
   isFailing: boolean
 }
 
-/** What `GET /metrics` answers. */
+/** What `GET /metrics` returns. */
 export class MetricsPage {
-  /** What the main thread counts by. */
+  /** What the main thread counts with. */
   readonly metrics: Metrics
   readonly #parts: MetricsPageParts
   readonly #sheets: SharedArrayBuffer[] = []
@@ -49,7 +49,7 @@ export class MetricsPage {
     this.metrics = metricsOf(this.sheet())
   }
 
-  /** For one more thread to count in. */
+  /** For one more counting thread. */
   sheet(): SharedArrayBuffer {
     const sheet = newSheet()
     this.#sheets.push(sheet)
@@ -60,7 +60,7 @@ export class MetricsPage {
     for (const each of figures) this.#sources.push({ ...each, readAt: -Infinity, tookMs: 0, reading: null, isFailing: false })
   }
 
-  /** Waits a second at most; what could not be read until then is as it was, and after two minutes left out. */
+  /** Waits at most a second. What could not be read by then keeps its last value, and is left out after two minutes. */
   async text(version: string): Promise<string> {
     await Promise.all(this.#sources.map((source) => this.#refresh(source)))
     return exposition(this.#sheets, { version, node: process.versions.node })

@@ -1,7 +1,7 @@
 import type { Label, MetricDeclaration } from './metric-declaration.ts'
 import { metricTable, type MetricTable } from './metric-table.ts'
 
-/** Goes up only. */
+/** Only goes up. */
 export class Counter {
   readonly #numbers: Float64Array
   readonly #place: number
@@ -15,7 +15,7 @@ export class Counter {
     this.#numbers[this.#place] = (this.#numbers[this.#place] as number) + count
   }
 
-  /** Of what is counted elsewhere. */
+  /** Counted elsewhere. */
   set(total: number): void {
     this.#numbers[this.#place] = total
   }
@@ -30,13 +30,13 @@ export class Gauge {
     this.#place = place
   }
 
-  /** NaN where it is not known: it is left out then. */
+  /** NaN if unknown: it is left out then. */
   set(value: number): void {
     this.#numbers[this.#place] = value
   }
 }
 
-/** Holds a count for each bucket, not cumulative, the last one without a bound; behind them the sum. */
+/** One count per bucket, not cumulative, the last one unbounded; followed by the sum. */
 export class Histogram {
   readonly #numbers: Float64Array
   readonly #place: number
@@ -63,7 +63,7 @@ interface Kinds {
   histogram: Histogram
 }
 
-/** What a metric is counted by: `attempts.delivered.google` where it has two labels. */
+/** What code counts with: `attempts.delivered.google` for a metric with two labels. */
 type Cells<Cell, Labels extends readonly Label[]> = Labels extends readonly [
   readonly [string, readonly (infer Value extends string)[]],
   ...infer Rest extends readonly Label[],
@@ -87,12 +87,12 @@ export const seriesOf = ({ labels }: MetricDeclaration): number => labels.reduce
 const sheetBytes = Object.values<MetricDeclaration>(metricTable).reduce((sum, each) => sum + 8 * widthOf(each) * seriesOf(each), 0)
 
 /**
- * The numbers of one thread, in the order of the table. They lie in shared memory: each thread counts in its own without a
- * word to others, and whoever answers adds them up. A number may be read while it changes, for it is written as a whole.
+ * The numbers of one thread, in table order, in shared memory: each thread counts in its own without telling others, and a scrape adds them
+ * up. A number may be read while it changes, because writes are atomic.
  */
 export const newSheet = (): SharedArrayBuffer => new SharedArrayBuffer(sheetBytes)
 
-/** What a thread counts by. All cells are made here, so that to count costs no look-up by a text and makes no object. */
+/** What a thread counts with. All cells are created here, so counting needs no text look-up and allocates nothing. */
 export function metricsOf(sheet: SharedArrayBuffer = newSheet()): Metrics {
   const numbers = new Float64Array(sheet)
   const metrics: Record<string, unknown> = {}

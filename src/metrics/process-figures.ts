@@ -4,7 +4,7 @@ import type { Metrics } from './metrics.ts'
 
 const sampleMs = 20
 
-/** Watches how the process does: how late timers of the main thread fire, 50 times a second, and the rest when asked. */
+/** Measures the process: timer delay on the main thread 50 times a second, everything else on request. */
 export function watchProcess(metrics: Metrics): { figures: Figures; stop(): void } {
   let lastAt = performance.now()
   const timer = setInterval(() => {

@@ -6,8 +6,8 @@ import { organizationalDomain } from './sending-domain-name.ts'
 const mostServers = 4
 
 /**
- * The name servers of the domain's own zone, which know a new record before any cache does, each by itself. None where
- * they cannot be found or have no public address: nobody makes us ask inside our own network.
+ * The name servers of the domain's own zone, each queried separately: they know a new record before any cache does. None if they cannot be
+ * found or have no public address, so nobody can make us query inside our own network.
  */
 export async function authoritativeResolvers(
   domain: string,
@@ -20,7 +20,7 @@ export async function authoritativeResolvers(
   return servers.map((address) => open(`${address}:53`))
 }
 
-/** Of the nearest zone that holds the domain, up to the one that was registered. */
+/** Of the nearest zone that contains the domain, up to the registered one. */
 async function nameServersOf(domain: string, resolver: Resolver): Promise<string[]> {
   const registered = organizationalDomain(domain)
   for (let zone = domain; zone.length >= registered.length; zone = zone.slice(zone.indexOf('.') + 1)) {
@@ -30,7 +30,7 @@ async function nameServersOf(domain: string, resolver: Resolver): Promise<string
   return []
 }
 
-/** What the first says that gives an answer; the last one's failure where none does. */
+/** The first answer; the last server's failure if none answers. */
 export function firstToAnswer(resolvers: readonly Resolver[]): Resolver {
   const first = async <T>(ask: (resolver: Resolver) => Promise<DnsAnswer<T>>): Promise<DnsAnswer<T>> => {
     let answer: DnsAnswer<T> = { status: 'servfail', records: [], ttl: 0, secure: false }

@@ -2,16 +2,16 @@ import type { DnsAnswer, MxRecord, Resolver } from '../resolver.ts'
 import type { RecordKind } from './domain.ts'
 import type { DnsRecord } from './domain-records.ts'
 
-/** What the DNS says of a record to be published. */
+/** What the DNS says about a record to be published. */
 export interface Finding {
   kind: RecordKind
-  /** Null where the DNS gave no answer. */
+  /** Null if the DNS gave no answer. */
   isPresent: boolean | null
-  /** What is there in its place, for people; null where nothing is. */
+  /** What is there instead, for people; null if nothing is. */
   found: string | null
 }
 
-/** Looks all the records up at the same time. Never throws. */
+/** Looks up all records at the same time. Never throws. */
 export function checkRecords(records: DnsRecord[], resolver: Resolver): Promise<Finding[]> {
   return Promise.all(
     records.map(async (record) => {
@@ -58,13 +58,13 @@ function matchesText({ kind, value }: DnsRecord, texts: string[]): boolean {
   return texts.some((text) => isSameKey(text, value))
 }
 
-/** True where bounces reach `host`: it is one of the hosts that are tried first. */
+/** True if bounces reach `host`, as one of the hosts that are tried first. */
 export function pointsTo(hosts: MxRecord[], host: string): boolean {
   const first = Math.min(...hosts.map(({ preference }) => preference))
   return hosts.some(({ preference, exchange }) => preference === first && exchange.toLowerCase() === host.toLowerCase())
 }
 
-/** True where a DKIM key record (RFC 6376 3.6.1) publishes the key of the other for mail, in whatever order and spacing. */
+/** True if a DKIM key record (RFC 6376 3.6.1) publishes the same key for mail, in any order and spacing. */
 export function isSameKey(published: string, wanted: string): boolean {
   const [there, ours] = [tagsOf(published), tagsOf(wanted)]
   const isForMail = listOf(there.get('s') ?? '*').some((service) => service === '*' || service === 'email')
@@ -78,19 +78,19 @@ export function isSameKey(published: string, wanted: string): boolean {
   )
 }
 
-/** True where there is exactly one SPF record (RFC 7208 4.5: several are an error) and it lets all these mechanisms pass. */
+/** True if there is exactly one SPF record (RFC 7208 4.5: several are an error) and all these mechanisms pass. */
 export function allowsAll(texts: string[], mechanisms: string[]): boolean {
   const records = texts.filter((text) => /^v=spf1( |$)/i.test(text.trim()))
   const [record] = records
   if (record === undefined || records.length > 1) return false
   const there = mechanismsOf(record)
-  // Behind `all` nothing is looked at (RFC 7208 5.1).
+  // Nothing after `all` counts (RFC 7208 5.1).
   const all = there.findIndex((mechanism) => /^[-~?]?all$/.test(mechanism))
   const reached = all === -1 ? there : there.slice(0, all)
   return mechanisms.every((mechanism) => reached.includes(mechanism))
 }
 
-/** Lower case, without `v=spf1` and the qualifier `+`, which is the default. */
+/** Lower case, without `v=spf1` and the default qualifier `+`. */
 const mechanismsOf = (spf: string): string[] =>
   spf
     .trim()
@@ -101,7 +101,7 @@ const mechanismsOf = (spf: string): string[] =>
 
 const isDmarc = (text: string): boolean => tagsOf(text).get('v') === 'DMARC1'
 
-/** What `a=b; c=d` says, as DKIM and DMARC records are written, without any white space in the values. */
+/** The tags of `a=b; c=d`, as DKIM and DMARC records are written, without white space in the values. */
 export function tagsOf(text: string): Map<string, string> {
   const tags = new Map<string, string>()
   for (const tag of text.split(';')) {

@@ -1,10 +1,10 @@
 import { type Domain, type RecordKind, recordKinds } from './domain.ts'
 import { isRotating } from './key-rotation.ts'
 
-/** Something about a domain that its owner and the operator should know, as it happened. */
+/** Something about a domain that its owner and the operator should know when it happens. */
 type DomainChange = { type: 'verified' | 'failed' | 'dkim_rotated' } | { type: 'record_missing' | 'record_returned'; kind: RecordKind }
 
-/** What a check, or a decision by hand, has changed. */
+/** What a check, or a manual decision, has changed. */
 export function changesBetween(before: Domain, after: Domain): DomainChange[] {
   const changes: DomainChange[] = []
   const isRotated = isRotating(before) && !isRotating(after)
@@ -12,7 +12,7 @@ export function changesBetween(before: Domain, after: Domain): DomainChange[] {
   for (const kind of recordKinds) {
     const [was, is] = [before.records[kind]?.status, after.records[kind]?.status]
     if (was !== 'temporary_failure' && is === 'temporary_failure') changes.push({ type: 'record_missing', kind })
-    // The record of a new key stands where that of the old one was.
+    // A new key's record replaced the old one's.
     const isOther = isRotated && kind.startsWith('dkim-')
     if (was === 'temporary_failure' && is === 'verified' && !isOther) changes.push({ type: 'record_returned', kind })
   }

@@ -7,10 +7,10 @@ const hour = 60 * minute
 
 /** How long a pending domain may take, and how long a verified one may lack a record. */
 const graceMs = 72 * hour
-/** How long the records of new keys are looked for more often. */
+/** How long the records of new keys are checked more often. */
 const rotationMs = 24 * hour
 
-/** When the domain is to be checked without being asked (epoch, ms); null: only when its owner asks. */
+/** When to check the domain unasked (epoch, ms); null: only when its owner asks. */
 export function nextCheckAt(domain: Domain): number | null {
   switch (domain.status) {
     case 'not_started':
@@ -26,13 +26,13 @@ export function nextCheckAt(domain: Domain): number | null {
 const isFreshlyRotating = (domain: Domain): boolean =>
   domain.keys.some(({ state, createdAt }) => state === 'next' && (domain.checkedAt ?? 0) < createdAt + rotationMs)
 
-/** A check begins: what was not asked for yet, or has failed, is pending from now on. */
+/** Starts a check: records that were not requested yet, or failed, become pending. */
 export const beginCheck = (domain: Domain, now: number): Domain =>
   domain.status === 'not_started' || domain.status === 'failed' ? { ...domain, status: 'pending', missingSince: now } : domain
 
 /**
- * Taken as verified without looking: both keys sign, new ones take over, and the return path stays where it was found
- * to work. `keepOldKeysMs`: as for `domainAfterCheck`.
+ * Verified without looking: both keys sign, new ones take over, and the return path keeps its state. `keepOldKeysMs`: see
+ * `domainAfterCheck`.
  */
 export function verifiedByHand(domain: Domain, now: number, keepOldKeysMs: number): Domain {
   const keys = domain.keys.map((key) => (key.state === 'retired' ? key : { ...key, seenAt: now }))
@@ -40,15 +40,15 @@ export function verifiedByHand(domain: Domain, now: number, keepOldKeysMs: numbe
 }
 
 /**
- * What a check makes of a pending or verified domain. No answer from the DNS changes nothing for the worse. Only a
- * record that has been found before can go missing, so a domain verified by hand does not lose what it never had.
- * @param keepOldKeysMs how long the records of keys that others take over from must stay
+ * What a check makes of a pending or verified domain. No answer from the DNS makes nothing worse. Only a record that was found before can
+ * go missing, so a manually verified domain does not lose what it never had.
+ * @param keepOldKeysMs how long the records of replaced keys must stay
  */
 export function domainAfterCheck(domain: Domain, findings: Finding[], now: number, keepOldKeysMs: number): Domain {
   const checked = finishRotation(withFindings(domain, findings, now), now, keepOldKeysMs)
   const { records } = checked
   const since = domain.missingSince ?? now
-  // Nobody has to publish the records of the server's own domain: its mail leaves without them, unsigned.
+  // Nobody has to publish the records of the server's own domain: without them its mail leaves unsigned.
   const isOverdue = !isSystemDomain(domain) && now - since >= graceMs
   if (domain.status === 'verified') {
     const missing = requiredKindsOf(domain).filter((kind) => records[kind]?.status === 'temporary_failure')

@@ -14,20 +14,20 @@ interface DomainChecksParts {
   clock: Clock
   log: Log
   hosts: RecordHosts
-  /** How long the records of keys that others take over from must stay, ms. */
+  /** How long the records of replaced keys must stay, ms. */
   keepOldKeysMs: number
   /** Finds the name servers of a domain's own zone, which are asked first. */
   authoritative?: ((domain: string, resolver: Resolver) => Promise<DnsResolver[]>) | undefined
-  /** Changes a domain, one change after the other. */
+  /** Changes a domain, one change at a time. */
   change(id: string, decide: (domain: Domain) => Domain): Promise<Domain>
 }
 
-/** At most so many domains are checked at a time. */
+/** How many domains are checked at a time. */
 const checksAtOnce = 5
-/** How soon a domain's owner may ask for its next check, ms. */
+/** How soon a domain's owner may request the next check, ms. */
 const askingIntervalMs = 10_000
 
-/** Looks for the records of domains: when their owners ask, and by itself as time goes by. */
+/** Checks the records of domains: when their owners ask, and regularly by itself. */
 export class DomainChecks {
   readonly #parts: DomainChecksParts
   readonly #underWay = new Map<string, Promise<Domain>>()
@@ -38,7 +38,7 @@ export class DomainChecks {
   }
 
   /**
-   * Looks the domain's records up now and waits for the result. Many callers share one check.
+   * Checks the domain's records now and waits for the result. Several callers share one check.
    * @throws SternaError `not_found`
    */
   check(domain: Domain): Promise<Domain> {
@@ -52,8 +52,8 @@ export class DomainChecks {
   }
 
   /**
-   * Begins a check and does not wait for its result.
-   * @throws SternaError `rate_limit_exceeded` within ten seconds of the last time, `not_found`
+   * Starts a check and does not wait for its result.
+   * @throws SternaError `rate_limit_exceeded` within ten seconds of the last one, `not_found`
    */
   async begin(domain: Domain): Promise<void> {
     const { clock, log, change } = this.#parts
@@ -61,7 +61,7 @@ export class DomainChecks {
     const now = clock.now()
     const left = (this.#askedAt.get(id) ?? -Infinity) + askingIntervalMs - now
     if (left > 0) {
-      const message = `The records of ${domain.name} were asked for a moment ago. Ask again in ${Math.ceil(left / 1000)} seconds.`
+      const message = `The records of ${domain.name} were checked a moment ago. Ask again in ${Math.ceil(left / 1000)} seconds.`
       throw new SternaError('rate_limit_exceeded', message, { retryAfter: left / 1000 })
     }
     this.#askedAt.set(id, now)
@@ -69,7 +69,7 @@ export class DomainChecks {
     this.check(pending).catch((error: unknown) => this.#failed(id, error, log))
   }
 
-  /** Checks those of the domains that are due. Returns how many were. */
+  /** Checks those of the domains that are due. Returns how many it checked. */
   async checkDue(domains: Domain[]): Promise<number> {
     const { clock, log } = this.#parts
     const due = domains.filter((domain) => (nextCheckAt(domain) ?? Infinity) <= clock.now())
@@ -87,12 +87,12 @@ export class DomainChecks {
   }
 
   #failed(domainId: string, error: unknown, log: Log): void {
-    // A domain may be removed while its records are looked up.
+    // A domain may be removed during its check.
     if (error instanceof SternaError && error.code === 'not_found') return
     log.error({ domainId, error }, 'a domain could not be checked')
   }
 
-  /** What was looked up is only worth something as long as the domain wants the same records. */
+  /** A result counts only while the domain still wants the same records. */
   async #lookUp(domain: Domain): Promise<Domain> {
     const { clock, hosts, keepOldKeysMs, change } = this.#parts
     const wanted = recordsFor(domain, hosts)
@@ -119,10 +119,7 @@ export class DomainChecks {
   }
 }
 
-/**
- * A new key must not sign before every name server of the zone shows it: whoever verifies may ask the one that is
- * behind.
- */
+/** A new key must not sign before every name server of the zone has it: a verifier may ask the one that lags behind. */
 async function shownEverywhere(findings: Finding[], records: DnsRecord[], servers: Resolver[]): Promise<Finding[]> {
   const waiting = records.filter(({ kind }) => kind.startsWith('next-'))
   if (waiting.length === 0) return findings

@@ -6,7 +6,7 @@ export type DkimAlgorithm = 'rsa-sha256' | 'ed25519-sha256'
 
 interface DkimKeyPair {
   algorithm: DkimAlgorithm
-  /** What p= of the key's DNS record holds (RFC 6376 3.6.1, RFC 8463 4). */
+  /** The value of p= in the key's DNS record (RFC 6376 3.6.1, RFC 8463 4). */
   publicKey: string
   /** PKCS #8, DER. */
   privateKey: Uint8Array
@@ -14,10 +14,10 @@ interface DkimKeyPair {
 
 const generate = promisify(generateKeyPair)
 
-/** Everybody can verify 2048 bits; longer keys cost every message time, and their records are large. */
+/** Everybody can verify 2048 bits; longer keys slow down every message, and their records are large. */
 const [smallestBits, largestBits] = [2048, 4096]
 
-/** RSA with 2048 bits, which everybody can verify, and Ed25519; `own` takes the place of one of them. Made on the thread pool. */
+/** RSA with 2048 bits, which everybody can verify, and Ed25519; `own` replaces one of them. Made on the thread pool. */
 export async function generateDomainKeys(own?: DkimKeyPair): Promise<DkimKeyPair[]> {
   return Promise.all([
     own?.algorithm === 'rsa-sha256'
@@ -28,9 +28,9 @@ export async function generateDomainKeys(own?: DkimKeyPair): Promise<DkimKeyPair
 }
 
 /**
- * A key pair that somebody brings along.
+ * A key pair that the owner brings along.
  * @param pem a private key without a passphrase: RSA with 2048 to 4096 bits (RFC 8301), or Ed25519
- * @throws SternaError `validation_error`, which tells nothing of the key
+ * @throws SternaError `validation_error`, which reveals nothing about the key
  */
 export function parseOwnKey(pem: string): DkimKeyPair {
   const key = privateKeyIn(pem)
@@ -48,7 +48,7 @@ function privateKeyIn(pem: string): KeyObject {
   try {
     return createPrivateKey({ key: pem, format: 'pem' })
   } catch {
-    // The library's own message may quote what was given.
+    // The library's message may quote the input.
     throw invalid('is not a private key in PEM without a passphrase')
   }
 }
@@ -58,7 +58,7 @@ function keyPairOf(key: KeyObject): DkimKeyPair {
   const spki = createPublicKey(key).export({ type: 'spki', format: 'der' })
   return {
     algorithm: isRsa ? 'rsa-sha256' : 'ed25519-sha256',
-    // RFC 8463 publishes the bare 32 bytes, which are the end of the SPKI form.
+    // RFC 8463 publishes the bare 32 bytes, which end the SPKI form.
     publicKey: (isRsa ? spki : spki.subarray(-32)).toString('base64'),
     privateKey: key.export({ type: 'pkcs8', format: 'der' }),
   }

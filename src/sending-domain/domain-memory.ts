@@ -4,40 +4,40 @@ import type { DkimAlgorithm } from './domain-keys.ts'
 import { returnPathOf } from './domain-records.ts'
 import { isSigning } from './key-rotation.ts'
 
-/** What submission and delivery need of a domain. */
+/** What submission and delivery need to know about a domain. */
 export interface SenderDomain {
   /** `dom_…` */
   id: string
   name: string
   tls: DomainTls
-  /** What is tracked of its mail unless the mail says otherwise. */
+  /** The default tracking of its mail. */
   tracking: { opens: boolean; clicks: boolean }
-  /** Where its tracking links are to be, once its record was found; null before. */
+  /** Where its tracking links go once its record was found; null before. */
   trackingHost: string | null
-  /** True where it speaks for the names below it. */
+  /** True if it speaks for the names below it. */
   subdomains: boolean
   /** The domain of the reverse-path. */
   returnPathDomain: string
-  /** A name of it that has had an MX record in the DNS, though it may be missing just now; null where none was seen. */
+  /** One of its names that has had an MX record in the DNS, even if it is missing now; null if none was seen. */
   knownName: string | null
-  /** RSA, and Ed25519 once its record has been found; of the server's own domain RSA too only then. */
+  /** RSA, and Ed25519 once its record has been found; for the server's own domain RSA too needs that. */
   signingKeys: { id: string; signingDomain: string; selector: string; algorithm: DkimAlgorithm }[]
 }
 
-/** All domains, in memory: every submission asks for its domain, and one process holds the data directory. */
+/** All domains, in memory: every submission needs its domain, and one process holds the data directory. */
 export class DomainMemory {
   readonly #returnPathDomain: string
   readonly #byId = new Map<string, Domain>()
   readonly #byAccount = new Map<string, Set<string>>()
   readonly #senders = new Map<string, SenderDomain>()
-  /** The verified ones, by account, by name. */
+  /** The verified ones, by account and name. */
   readonly #verified = new Map<string, Map<string, SenderDomain>>()
-  /** The return paths of all of them, each with the ids of those that have it. */
+  /** The return paths of all domains, each with the ids of those that have it. */
   readonly #returnPaths = new Map<string, Set<string>>()
-  /** The tracking hosts whose records were found, of domains that were verified once, each with the one that had it first. */
+  /** The tracking hosts whose records were found, of domains that were once verified, each with the first that had it. */
   readonly #trackingHosts = new Map<string, Domain>()
 
-  /** `returnPathDomain`: where bounces go while a domain's own return path is not there. */
+  /** `returnPathDomain`: where bounces go while a domain's own return path is missing. */
   constructor(returnPathDomain: string) {
     this.#returnPathDomain = returnPathDomain
   }
@@ -66,12 +66,12 @@ export class DomainMemory {
     const trackingHost = domain.verifiedAt === null ? null : sender.trackingHost
     const former = before?.trackingHost ?? null
     if (former !== null && former !== trackingHost && this.#trackingHosts.get(former)?.id === domain.id) this.#trackingHosts.delete(former)
-    // Links outlive the domain: its host goes on answering them while its record stands.
+    // Links outlive the domain: its host keeps answering them while its record exists.
     const owner = trackingHost === null ? undefined : this.#trackingHosts.get(trackingHost)
     if (trackingHost !== null && (owner === undefined || owner.id === domain.id)) this.#trackingHosts.set(trackingHost, domain)
   }
 
-  /** The domain whose tracking host this is, as far as its record was found. */
+  /** The domain with this tracking host, if its record was found. */
   atTrackingHost(host: string): Domain | undefined {
     return this.#trackingHosts.get(host)
   }
@@ -87,33 +87,32 @@ export class DomainMemory {
     if (owners?.size === 0) this.#returnPaths.delete(returnPath)
   }
 
-  /** Undefined for one that was removed. */
+  /** Undefined for a removed one. */
   get(id: string): Domain | undefined {
     const domain = this.#byId.get(id)
     return domain?.removedAt === null ? domain : undefined
   }
 
-  /** Of one account, or of all; the oldest first. */
+  /** Of one account, or of all; oldest first. */
   list(accountId?: string): Domain[] {
     const ids = accountId === undefined ? this.#byId.keys() : (this.#byAccount.get(accountId) ?? [])
     const domains = [...ids].flatMap((id) => this.get(id) ?? [])
     return domains.toSorted((a, b) => (a.id < b.id ? -1 : 1))
   }
 
-  /** Those that are kept for their mail only. */
+  /** Those that are kept only for their mail. */
   removed(): Domain[] {
     return [...this.#byId.values()].filter(({ removedAt }) => removedAt !== null)
   }
 
-  /** Of whatever account, or of one: a name may belong to several accounts. */
+  /** Of any account, or of one: a name may belong to several accounts. */
   find(idOrName: string, accountId?: string): Domain[] {
     const name = normalName(idOrName.endsWith('.') ? idOrName.slice(0, -1) : idOrName)
     return this.list(accountId).filter((domain) => domain.id === idOrName || domain.name === name)
   }
 
   /**
-   * The verified domain of this account that is `domainName`, or the nearest parent of it that speaks for the names
-   * below it.
+   * This account's verified domain called `domainName`, or its nearest parent that speaks for the names below it.
    * @param domainName U-labels and capitals are understood
    */
   verifiedDomainFor(accountId: string, domainName: string): SenderDomain | null {
@@ -129,12 +128,12 @@ export class DomainMemory {
     }
   }
 
-  /** True of the return path of any domain, whatever its status, and of removed ones while they are kept: mail comes back late. */
+  /** True of the return path of any domain, whatever its status, including removed ones while they are kept: mail comes back late. */
   isReturnPath(name: string): boolean {
     return this.#returnPaths.has(name)
   }
 
-  /** Whatever its status has become, and removed ones too. */
+  /** Whatever its status now, including removed ones. */
   sender(id: string): SenderDomain | null {
     return this.#senders.get(id) ?? null
   }

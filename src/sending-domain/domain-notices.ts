@@ -11,7 +11,7 @@ const messages = {
   record_returned: 'a record of a domain is back',
 }
 
-/** Tells the operator in the log what has become of a domain. */
+/** Logs for the operator what happened to a domain. */
 export function logChanges(before: Domain, after: Domain, log: Log): void {
   const { id: domainId, accountId, name: domain } = after
   for (const { type, ...more } of changesBetween(before, after)) log.warn({ domainId, accountId, domain, ...more }, messages[type])

@@ -28,10 +28,10 @@ type AppLinks = Record<string, unknown> | Record<string, unknown>[]
 type RecordObject = Omit<DnsRecord, 'kind'> & {
   ttl: 'Auto'
   status: RecordStatus
-  /** What the DNS has in its place. */
+  /** What the DNS has instead. */
   found: string | null
   checked_at: string | null
-  /** Only of a key that signs no more: until when its record must stay. */
+  /** Only for a key that no longer signs: until when its record must stay. */
   keep_until: string | null
 }
 

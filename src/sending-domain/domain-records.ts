@@ -2,37 +2,37 @@ import { type Domain, type DomainKey, isSystemDomain, type RecordKind } from './
 import { recordKindOf } from './key-rotation.ts'
 import { firstDmarcRecord } from './report-addresses.ts'
 
-/** Our names, as the records of domains give them. */
+/** Our names, for the records of domains. */
 export interface RecordHosts {
-  /** What the MX of a return path points to, and what its SPF record allows. */
+  /** The target of a return path's MX, which its SPF record allows. */
   hostname: string
-  /** What a tracking sub-domain is an alias of. */
+  /** The target of a tracking subdomain's CNAME. */
   trackingHost: string
-  /** Whether reports about domains are taken at their return paths. */
+  /** Whether return paths accept reports on domains. */
   takesReports: boolean
 }
 
 /** A DNS record for the domain's owner to publish. */
 export interface DnsRecord {
   kind: RecordKind
-  /** What it is for, in the words of the API; both records of the return path are `SPF`. */
+  /** Its purpose, in the API's words; both records of the return path are `SPF`. */
   record: 'DKIM' | 'SPF' | 'DMARC' | 'Tracking'
-  /** Whole, without the final dot. */
+  /** The full name, without the final dot. */
   name: string
   type: 'TXT' | 'MX' | 'CNAME'
-  /** The text, or the host alone without the final dot. */
+  /** The text, or only the host without the final dot. */
   value: string
   /** Preference of an MX record. */
   priority?: number
 }
 
-/** Where the reverse-paths of the domain are once its records are found. */
+/** Where the domain's reverse-paths are once its records are found. */
 export const returnPathOf = ({ returnPathLabel, name }: Domain): string => (returnPathLabel === '' ? name : `${returnPathLabel}.${name}`)
 
 /**
- * What must be published (DKIM, MX and SPF of the return path) and what should be (Ed25519, DMARC, the alias of the
- * tracking sub-domain). The records of retired keys are left out: see `keyRecordsToKeep`. Of the server's own domain, whose
- * mail has the null reverse-path, SPF counts for the name in EHLO.
+ * What must be published (DKIM, MX and SPF of the return path) and what should be (Ed25519, DMARC, the CNAME of the tracking subdomain).
+ * Without the records of retired keys: see `keyRecordsToKeep`. The server's own domain sends with the null reverse-path, so its SPF is for
+ * the EHLO name.
  */
 export function recordsFor(domain: Domain, { hostname, trackingHost, takesReports }: RecordHosts): DnsRecord[] {
   const { name, trackingSubdomain } = domain
@@ -53,7 +53,7 @@ export function recordsFor(domain: Domain, { hostname, trackingHost, takesReport
   ]
 }
 
-/** The records of keys that sign no more, each with the time (epoch, ms) until which it must stay. */
+/** The records of keys that no longer sign, each with the time (epoch, ms) until which it must stay. */
 export const keyRecordsToKeep = (domain: Domain): (Omit<DnsRecord, 'kind'> & { keepUntil: number | null })[] =>
   domain.keys.filter(({ state }) => state === 'retired').map((key) => ({ ...keyRecord(domain, key), keepUntil: key.keepUntil }))
 

@@ -19,7 +19,7 @@ interface StoredDomain {
   sealedKeys: Map<string, Uint8Array>
 }
 
-/** A new domain with its keys; `sealedKeys` has the private one of each, by id. */
+/** A new domain with its keys; `sealedKeys` has each private one, by id. */
 export function insertDomain(domain: Domain, sealedKeys: ReadonlyMap<string, Uint8Array>): Statement[] {
   const { id, accountId, name, status, returnPathLabel, createdAt } = domain
   return [
@@ -59,8 +59,8 @@ const insertKey = (domain: Domain, key: DomainKey, sealed: Uint8Array | null): S
 })
 
 /**
- * Makes the stored domain what it is to become: settings, states, findings, and its keys, of which new ones come and
- * old ones go. `sealedKeys` has the private one of each new key.
+ * Changes the stored domain to its next version: settings, states, findings, and keys, some new and some removed. `sealedKeys` has the
+ * private part of each new key.
  */
 export function changeDomain(before: Domain, after: Domain, sealedKeys: ReadonlyMap<string, Uint8Array> = new Map()): Statement[] {
   const { id, status, checkedAt, verifiedAt, missingSince } = after
@@ -101,20 +101,20 @@ const keepRecord = (id: string, kind: RecordKind, { status, found, checkedAt }: 
   params: { id, kind, status, found, checkedAt },
 })
 
-/** Takes a domain out of use; its row and keys stay for the mail that was accepted from it. */
+/** Stops using a domain; its row and keys stay for the mail that was accepted from it. */
 export const removeDomain = (id: string, now: number): Statement => ({
   sql: 'update domain set removed_at = :now, removed_name = name, name = id where id = :id and removed_at is null',
   params: { id, now },
   expect: 1,
 })
 
-/** The removed domains that mail still waits for. Goes over all that is queued. */
+/** The removed domains that mail still waits for. Reads the whole queue. */
 export const neededDomains = `
   select distinct m.domain_id as id
     from recipient r join message m on m.id = r.message_id join domain d on d.id = m.domain_id
    where r.due_at is not null and d.removed_at is not null`
 
-/** Forgets a removed domain, and its keys for ever. */
+/** Forgets a removed domain and its keys for ever. */
 export const forgetDomain = (id: string): Statement[] =>
   [
     'delete from dkim_key where domain_id = :id',
@@ -164,7 +164,7 @@ interface RecordRow extends Row {
   checked_at: number
 }
 
-/** All domains, also removed ones, the oldest first. */
+/** All domains, including removed ones, oldest first. */
 export async function readDomains(db: Database): Promise<StoredDomain[]> {
   const [domains, keys, records] = await Promise.all([
     db.read<DomainRow>(`select id, account_id, name, status, return_path_label, return_path_seen, tls, subdomains,

@@ -1,14 +1,14 @@
 import { systemAccountId } from '../account/system-account.ts'
 import type { DkimAlgorithm } from './domain-keys.ts'
 
-/** Mail may be sent from `verified` domains only. */
+/** Only `verified` domains may send. */
 export const domainStatuses = ['not_started', 'pending', 'verified', 'failed'] as const
 export type DomainStatus = (typeof domainStatuses)[number]
 /** `temporary_failure`: it was found before and is missing now. */
 export const recordStatuses = ['not_started', 'pending', 'verified', 'failed', 'temporary_failure'] as const
 export type RecordStatus = (typeof recordStatuses)[number]
 
-/** The records that are looked up; `next-…` are those of keys that are to take over. */
+/** The records that are checked; `next-…` are those of keys that will take over. */
 export const recordKinds = [
   'dkim-rsa',
   'dkim-ed25519',
@@ -21,7 +21,7 @@ export const recordKinds = [
 ] as const
 export type RecordKind = (typeof recordKinds)[number]
 
-/** Without these a domain is not verified; the others are good to have. */
+/** A domain needs these to be verified; the others are recommended. */
 const requiredKinds: RecordKind[] = ['dkim-rsa', 'return-path-mx', 'return-path-spf']
 /** The server's own mail has the null reverse-path. */
 const requiredOfSystem: RecordKind[] = ['dkim-rsa']
@@ -29,16 +29,16 @@ const requiredOfSystem: RecordKind[] = ['dkim-rsa']
 export const requiredKindsOf = (domain: Pick<Domain, 'accountId'>): RecordKind[] =>
   isSystemDomain(domain) ? requiredOfSystem : requiredKinds
 
-/** True of the server's own domain: the name of this server, from which its notices come. */
+/** True of the server's own domain: the name of this server, which sends its notices. */
 export const isSystemDomain = ({ accountId }: Pick<Domain, 'accountId'>): boolean => accountId === systemAccountId
 
-/** `enforced`: this domain's mail never leaves without TLS to a host whose certificate is valid. */
+/** `enforced`: this domain's mail leaves only with TLS to a host with a valid certificate. */
 export const domainTlsPolicies = ['opportunistic', 'enforced'] as const
 export type DomainTls = (typeof domainTlsPolicies)[number]
 
 /**
- * `next`: its record is to be published, it signs once that is seen. `active`: signs. `retired`: signs no more, but its
- * record must stay while mail that it signed is under way.
+ * `next`: its record is to be published; it signs once that is found. `active`: signs. `retired`: no longer signs, but its record must stay
+ * while mail that it signed is under way.
  */
 export type KeyState = 'next' | 'active' | 'retired'
 
@@ -47,18 +47,18 @@ export interface DomainKey {
   id: string
   selector: string
   algorithm: DkimAlgorithm
-  /** What p= of its DNS record holds. */
+  /** The value of p= in its DNS record. */
   publicKey: string
   state: KeyState
-  /** When its record was last found (epoch, ms), or taken as found by hand; an Ed25519 key signs only while it is set. */
+  /** When its record was last found (epoch, ms), or was declared found by hand; an Ed25519 key signs only while this is set. */
   seenAt: number | null
-  /** Of a retired key: until when its record must stay (epoch, ms). */
+  /** For a retired key: until when its record must stay (epoch, ms). */
   keepUntil: number | null
   /** Epoch, ms. */
   createdAt: number
 }
 
-/** What the last check said of a record. */
+/** What the last check said about a record. */
 export interface RecordState {
   status: RecordStatus
   found: string | null
@@ -70,35 +70,35 @@ export interface Domain {
   /** `dom_…` */
   id: string
   accountId: string
-  /** A-labels, lower case. Unique in the account; other accounts may have the same. */
+  /** A-labels, lower case. Unique within the account; other accounts may have the same. */
   name: string
   status: DomainStatus
-  /** The reverse-path is at this label under the domain; '' of the server's own domain, which has none. */
+  /** Reverse-paths are at this label under the domain; '' for the server's own domain, which has none. */
   returnPathLabel: string
-  /** True while MX and SPF of the return path are found; else the default return path is used. */
+  /** True while MX and SPF of the return path are found; otherwise the default return path is used. */
   returnPathSeen: boolean
   tls: DomainTls
-  /** True where From addresses at names below it are covered too. */
+  /** True if From addresses at names below it are covered too. */
   subdomains: boolean
-  /** What is tracked of its mail unless the mail says otherwise. */
+  /** The default tracking of its mail. */
   tracking: { opens: boolean; clicks: boolean }
-  /** The label under the domain that tracking links are to be at. */
+  /** The label under the domain for tracking links. */
   trackingSubdomain: string | null
-  /** What its tracking host answers below `/.well-known`, JSON by file: apps open links of a host that says so. */
+  /** What its tracking host serves below `/.well-known`, JSON by file: apps open links of a host that names them. */
   appLinks: Record<string, string>
   checkedAt: number | null
   verifiedAt: number | null
-  /** Since when a required record has been missing: of a pending domain since its verification was asked for. */
+  /** Since when a required record has been missing; for a pending domain since its verification was requested. */
   missingSince: number | null
   createdAt: number
   /** Its owner has removed it; it stays for the mail that was accepted from it. */
   removedAt: number | null
-  /** Active ones first, and of each state RSA first. */
+  /** Active ones first, and RSA first within each state. */
   keys: DomainKey[]
   /** Nothing before the first check. */
   records: Partial<Record<RecordKind, RecordState>>
 }
 
-/** True of a record that is there, or was before and is missing now. */
+/** True of a record that was found, or was found before and is missing now. */
 export const wasFound = ({ records }: Pick<Domain, 'records'>, kind: RecordKind): boolean =>
   records[kind]?.status === 'verified' || records[kind]?.status === 'temporary_failure'

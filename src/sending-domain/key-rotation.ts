@@ -1,9 +1,9 @@
 import type { Domain, DomainKey, KeyState, RecordKind } from './domain.ts'
 
-/** True while keys wait for their records to be seen. */
+/** True while keys wait for their records to be found. */
 export const isRotating = ({ keys }: Domain): boolean => keys.some(({ state }) => state === 'next')
 
-/** Which record shows the key; null for a retired one, which is not looked up any more. */
+/** The record that shows the key; null for a retired one, which is no longer looked up. */
 export function recordKindOf({ algorithm, state }: DomainKey): RecordKind | null {
   if (state === 'retired') return null
   const kind = algorithm === 'rsa-sha256' ? 'dkim-rsa' : 'dkim-ed25519'
@@ -12,7 +12,7 @@ export function recordKindOf({ algorithm, state }: DomainKey): RecordKind | null
 
 const placeOf: Record<KeyState, number> = { active: 0, next: 1, retired: 2 }
 
-/** Active ones first, and of each state RSA first. */
+/** Active ones first, and RSA first within each state. */
 export const inKeyOrder = (keys: DomainKey[]): DomainKey[] =>
   keys.toSorted(
     (a, b) =>
@@ -20,8 +20,8 @@ export const inKeyOrder = (keys: DomainKey[]): DomainKey[] =>
   )
 
 /**
- * Puts new keys beside those that sign: their records are published first. A domain that never was verified has signed
- * nothing yet, so there they take the place of the old ones at once. Keys that waited already are dropped.
+ * Adds new keys next to those that sign, so that their records are published first. A domain that was never verified has signed nothing, so
+ * its old keys are replaced at once. Pending keys are dropped.
  */
 export function beginRotation(domain: Domain, fresh: DomainKey[]): Domain {
   const { 'next-dkim-rsa': _rsa, 'next-dkim-ed25519': _ed25519, ...records } = domain.records
@@ -34,8 +34,8 @@ export function beginRotation(domain: Domain, fresh: DomainKey[]): Domain {
 }
 
 /**
- * Lets the new keys take over once the successor of every key that signs has been seen. The old ones retire; their
- * records must stay for `keepMs`.
+ * Lets the new keys take over once the successor of every signing key has been found. The old ones retire; their records must stay for
+ * `keepMs`.
  */
 export function finishRotation(domain: Domain, now: number, keepMs: number): Domain {
   const signing = domain.keys.filter(isSigning)

@@ -3,15 +3,15 @@ import { newId } from '../id.ts'
 import type { Domain, DomainTls } from './domain.ts'
 import { isDomainName, parseDomainName, parseLabel, parseTrackingLabel } from './sending-domain-name.ts'
 
-/** What can be changed of a domain later. */
+/** What can be changed later. */
 export interface ChangeableSettings {
-  /** `opportunistic` unless given. */
+  /** Default: `opportunistic`. */
   tls?: DomainTls | undefined
-  /** true unless given. */
+  /** Default: true. */
   subdomains?: boolean | undefined
-  /** false unless given. */
+  /** Default: false. */
   openTracking?: boolean | undefined
-  /** false unless given. */
+  /** Default: false. */
   clickTracking?: boolean | undefined
   /** A label under the domain. */
   trackingSubdomain?: string | null | undefined
@@ -20,13 +20,13 @@ export interface ChangeableSettings {
 }
 
 export interface DomainSettings extends ChangeableSettings {
-  /** `send` unless given. */
+  /** Default: `send`. */
   returnPathLabel?: string | null | undefined
 }
 
 /**
- * A domain as it is added, without keys yet.
- * @param whose with the name as it was given; `now` epoch, ms
+ * A new domain, without keys yet.
+ * @param whose with the name as given; `now` epoch, ms
  * @throws SternaError `validation_error`
  */
 export function newDomain(whose: { accountId: string; name: string; now: number }, wanted: DomainSettings): Domain {
@@ -55,7 +55,7 @@ export function newDomain(whose: { accountId: string; name: string; now: number 
 }
 
 /**
- * The server's own domain, without keys yet; null where its name cannot be in the DNS, such as `localhost`.
+ * The server's own domain, without keys yet; null if its name cannot be in the DNS, such as `localhost`.
  * @param now epoch, ms
  */
 export function newSystemDomain(hostname: string, now: number): Domain | null {

@@ -4,16 +4,16 @@ import { type DkimAlgorithm, generateDomainKeys, parseOwnKey } from './domain-ke
 import type { PrivateKeys } from './private-keys.ts'
 import { parseSelector } from './sending-domain-name.ts'
 
-/** What a domain's owner may choose of its keys. */
+/** What a domain's owner may choose about its keys. */
 export interface KeyWishes {
-  /** Of the key that is brought along, else of the RSA key; the other's is made from it. */
+  /** The selector of the given key, else of the RSA key; the other's is derived from it. */
   dkimSelector?: string | null | undefined
-  /** PEM; takes the place of the generated key of its kind. */
+  /** PEM; replaces the generated key of its kind. */
   dkimPrivateKey?: string | null | undefined
 }
 
 /**
- * A pair of active keys, RSA first, with what is stored of their private parts, by id.
+ * A pair of active keys, RSA first, with the stored form of their private parts, by id.
  * @throws SternaError `validation_error`
  */
 export async function newKeys(
@@ -45,5 +45,5 @@ export async function newKeys(
 
 const endingOf: Record<DkimAlgorithm, string> = { 'rsa-sha256': 'rsa', 'ed25519-sha256': 'ed25519' }
 
-/** It carries the random end of the key's id: several accounts may have one domain, and each rotation needs new names. */
+/** Contains the random end of the key's id: several accounts may have the same domain, and each rotation needs new names. */
 const madeSelector = (keyId: string, algorithm: DkimAlgorithm): string => `s${keyId.slice(-10)}${algorithm === 'rsa-sha256' ? 'r' : 'e'}`

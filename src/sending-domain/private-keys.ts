@@ -1,12 +1,12 @@
 import type { Secrets } from '../account/key-file.ts'
 import { SternaError } from '../errors.ts'
 
-/** The private DKIM keys, held as they are stored: sealed. What was opened once is kept, for it signs every message. */
+/** The private DKIM keys, in memory as they are stored: sealed. Opened keys are kept, because they sign every message. */
 export class PrivateKeys {
   readonly #secrets: Secrets
   readonly #sealed = new Map<string, Uint8Array>()
   readonly #opened = new Map<string, Uint8Array>()
-  /** Told of each key that is gone. */
+  /** Called with each key that is gone. */
   onGone: (id: string) => void = () => {}
 
   constructor(secrets: Secrets) {
@@ -30,7 +30,7 @@ export class PrivateKeys {
 
   /**
    * The private key behind a signing key, PKCS #8 in DER.
-   * @throws SternaError `not_found`, or `configuration` where the key file is another one
+   * @throws SternaError `not_found`; `configuration` if the key file is a different one
    */
   open(id: string): Uint8Array {
     const known = this.#opened.get(id)

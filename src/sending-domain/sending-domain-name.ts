@@ -7,8 +7,8 @@ import { SternaError } from '../errors.ts'
 const longestDomain = 190
 
 /**
- * A domain to send from, in A-labels and lower case, without a final dot; U-labels are converted (UTS 46).
- * @throws SternaError `validation_error` for what is no domain, an IP address, a single label, or a public suffix
+ * A sending domain, in A-labels and lower case, without a final dot; U-labels are converted (UTS 46).
+ * @throws SternaError `validation_error` for anything that is not a domain, an IP address, a single label, or a public suffix
  */
 export function parseDomainName(input: string): string {
   const text = input.endsWith('.') ? input.slice(0, -1) : input
@@ -26,7 +26,7 @@ export function parseDomainName(input: string): string {
   return name
 }
 
-/** Whether `parseDomainName` takes it. */
+/** Whether `parseDomainName` accepts it. */
 export function isDomainName(input: string): boolean {
   try {
     return parseDomainName(input) !== ''
@@ -38,7 +38,7 @@ export function isDomainName(input: string): boolean {
 
 /**
  * One label below a domain, in lower case, for the return path or for tracking.
- * @param field what it is given as
+ * @param field the name of the input
  * @throws SternaError `validation_error`
  */
 export function parseLabel(input: string, field: 'custom_return_path' | 'tracking_subdomain'): string {
@@ -48,8 +48,7 @@ export function parseLabel(input: string, field: 'custom_return_path' | 'trackin
 }
 
 /**
- * The label that tracking links are to be at; null where none is given. Its alias cannot stand where the return path has
- * its records (RFC 1034 3.6.2).
+ * The label for tracking links; null if none is given. Its CNAME cannot share a name with the return path's records (RFC 1034 3.6.2).
  * @throws SternaError `validation_error`
  */
 export function parseTrackingLabel(label: string | null | undefined, returnPathLabel: string): string | null {
@@ -60,7 +59,7 @@ export function parseTrackingLabel(label: string | null | undefined, returnPathL
 }
 
 /**
- * A DKIM selector of one label (RFC 6376 3.1), in lower case; it leaves room for the ending of a second one.
+ * A DKIM selector of one label (RFC 6376 3.1), in lower case, short enough to derive a second one.
  * @throws SternaError `validation_error`
  */
 export function parseSelector(input: string): string {
@@ -69,7 +68,7 @@ export function parseSelector(input: string): string {
   throw invalidField('dkim_selector', 'must be one label of a-z, 0-9 and -, 50 characters at most, such as s2027')
 }
 
-/** The domain that was registered: the name itself, or the parent of it right below a public suffix (RFC 7489 3.2). */
+/** The registered domain: the name itself, or its parent directly below a public suffix (RFC 7489 3.2). */
 export const organizationalDomain = (name: string): string => getDomain(name, { allowPrivateDomains: false }) ?? name
 
 const isAddress = (text: string): boolean => isIP(text) !== 0 || /(^|\.)(\d+|0x[0-9a-f]*)$/i.test(text)

@@ -24,9 +24,9 @@ import { firstDmarcRecord, tlsReportRecord } from './report-addresses.ts'
 import { parseTrackingLabel } from './sending-domain-name.ts'
 
 export interface SendingDomainSettings extends RecordHosts {
-  /** Where bounces go while a domain's own return path is not there. */
+  /** Where bounces go while a domain's own return path is missing. */
   returnPathDomain: string
-  /** How long the records of keys that others took over from must stay, ms: mail that they signed is under way. */
+  /** How long the records of replaced keys must stay, ms: mail that they signed is under way. */
   keepOldKeysMs: number
 }
 
@@ -36,18 +36,18 @@ interface SendingDomainsParts {
   resolver: Resolver
   clock: Clock
   log: Log
-  /** Learns of records that go missing, and of all that the server decides by itself. */
+  /** Hears about records that go missing, and everything that the server decides by itself. */
   audit: Pick<AuditLog, 'statementFor'>
   settings: SendingDomainSettings
   /** Finds the name servers of a domain's own zone, which are asked first. */
   authoritative?: (domain: string, resolver: Resolver) => Promise<DnsResolver[]>
 }
 
-/** Of one account. Each is in memory, and is looked up in the DNS again and again. */
+/** Per account. Each domain is in memory, and is checked in the DNS regularly. */
 const mostDomains = 1_000
 const hour = 3_600_000
 
-/** The domains that accounts send from. Call `load()` once before anything else. */
+/** The domains that accounts send from. Call `load()` first. */
 export class SendingDomains {
   readonly #parts: SendingDomainsParts
   readonly #memory: DomainMemory
@@ -93,8 +93,8 @@ export class SendingDomains {
   }
 
   /**
-   * Makes the server's own domain where it is not there yet, and removes that of an earlier name. There is none while the
-   * name cannot be in the DNS. To be called at the start of a server.
+   * Creates the server's own domain if it does not exist, and removes that of an earlier name. There is none while the name cannot be in
+   * the DNS. Call it when a server starts.
    */
   async keepSystemDomain(): Promise<void> {
     const wanted = newSystemDomain(this.#parts.settings.hostname, this.#parts.clock.now())
@@ -102,7 +102,7 @@ export class SendingDomains {
     if (wanted && !this.systemDomain()) await this.#insert(wanted, {})
   }
 
-  /** What this tracking host answers below `/.well-known`, JSON by file; null where it is none. From memory. */
+  /** What this tracking host serves below `/.well-known`, JSON by file; null if it is none. From memory. */
   appLinksAt(host: string): Readonly<Record<string, string>> | null {
     return this.#memory.atTrackingHost(host)?.appLinks ?? null
   }
@@ -122,7 +122,7 @@ export class SendingDomains {
     return this.#memory.remember(domain)
   }
 
-  /** Of one account, or of all; the oldest first. */
+  /** Of one account, or of all; oldest first. */
   list(accountId?: string): Domain[] {
     return this.#memory.list(accountId)
   }
@@ -134,7 +134,7 @@ export class SendingDomains {
     throw new SternaError('not_found', `This account has no domain "${idOrName.slice(0, 300)}".`)
   }
 
-  /** Of whatever account: a name may belong to several. */
+  /** Of any account: a name may belong to several. */
   find(idOrName: string): Domain[] {
     return this.#memory.find(idOrName)
   }
@@ -161,8 +161,8 @@ export class SendingDomains {
   }
 
   /**
-   * Takes a domain out of use at once. What was accepted from it is still delivered, signed with its keys; when none of
-   * that waits any more the keys are gone for good.
+   * Stops using a domain at once. Mail accepted from it is still delivered, signed with its keys; when none of it waits any more, the keys
+   * are deleted for good.
    * @throws SternaError `not_found`
    */
   async remove(id: string): Promise<void> {
@@ -176,8 +176,8 @@ export class SendingDomains {
   }
 
   /**
-   * Makes new keys, whose records are published first; signing switches to them when they have been seen.
-   * @param wanted `force`: in the place of keys that wait already
+   * Creates new keys, whose records are published first; they sign once their records have been found.
+   * @param wanted `force`: replaces pending keys
    * @throws SternaError `not_found`, `rotation_in_progress`, `validation_error`
    */
   async rotateKeys(id: string, wanted: KeyWishes & { force?: boolean | undefined } = {}): Promise<Domain> {
@@ -196,7 +196,7 @@ export class SendingDomains {
   }
 
   /**
-   * Looks the domain's records up now and waits for the result. Many callers share one check.
+   * Checks the domain's records now and waits for the result. Several callers share one check.
    * @throws SternaError `not_found`
    */
   async verify(id: string): Promise<Domain> {
@@ -204,15 +204,15 @@ export class SendingDomains {
   }
 
   /**
-   * Begins a check and does not wait for its result.
-   * @throws SternaError `not_found`, `rate_limit_exceeded` within ten seconds of the last time
+   * Starts a check and does not wait for its result.
+   * @throws SternaError `not_found`, `rate_limit_exceeded` within ten seconds of the last one
    */
   async beginVerification(id: string): Promise<void> {
     await this.#checks.begin(this.#getById(id))
   }
 
   /**
-   * Takes the domain as verified without looking, for a lab without DNS: both keys sign.
+   * Marks the domain as verified without checking, for a lab without DNS: both keys sign.
    * @throws SternaError `not_found`
    */
   verifyManually(id: string): Promise<Domain> {
@@ -220,12 +220,12 @@ export class SendingDomains {
     return this.#change(id, (domain) => verifiedByHand(domain, clock.now(), settings.keepOldKeysMs))
   }
 
-  /** Checks what is due: verified domains every 6 h, those with new keys or pending every few minutes. Returns how many. */
+  /** Checks what is due: verified domains every 6 h, those with new keys or pending every few minutes. Returns how many it checked. */
   recheckDue(): Promise<number> {
     return this.#checks.checkDue(this.list())
   }
 
-  /** Drops the keys whose time is over, and removed domains that no mail waits for. */
+  /** Drops expired keys, and removed domains that no mail waits for. */
   async forgetOld(): Promise<void> {
     const { db, clock } = this.#parts
     const now = clock.now()
@@ -243,8 +243,7 @@ export class SendingDomains {
   }
 
   /**
-   * The verified domain of this account that is `domainName`, or the nearest parent of it that speaks for the names
-   * below it. From memory.
+   * This account's verified domain called `domainName`, or its nearest parent that speaks for the names below it. From memory.
    * @param domainName U-labels and capitals are understood
    */
   verifiedDomainFor(accountId: string, domainName: string): SenderDomain | null {
@@ -256,35 +255,35 @@ export class SendingDomains {
     return this.#memory.isReturnPath(name)
   }
 
-  /** For mail accepted earlier: whatever has become of the domain. Null: there is none, nor has it been kept. */
+  /** For mail accepted earlier, whatever happened to the domain since. Null: there is none, not even a kept one. */
   senderDomain(id: string): SenderDomain | null {
     return this.#memory.sender(id)
   }
 
   /**
    * The private key behind a signing key, PKCS #8 in DER.
-   * @throws SternaError `not_found`, or `configuration` where the key file is another one
+   * @throws SternaError `not_found`; `configuration` if the key file is a different one
    */
   privateKey(id: string): Uint8Array {
     return this.#privateKeys.open(id)
   }
 
-  /** Has `listener` called with the id of each private key that is gone for good. */
+  /** Calls `listener` with the id of each private key that is deleted for good. */
   onKeyGone(listener: (id: string) => void): void {
     this.#privateKeys.onGone = listener
   }
 
-  /** The records that the domain's owner is to publish. */
+  /** The records that the domain's owner must publish. */
   records(domain: Domain): DnsRecord[] {
     return recordsFor(domain, this.#parts.settings)
   }
 
-  /** The DMARC record for the domain to begin with. */
+  /** The DMARC record to start with. */
   firstDmarcRecord(domain: Domain): string {
     return firstDmarcRecord(this.#parts.settings.takesReports ? returnPathOf(domain) : null)
   }
 
-  /** The record that has those who send to the domain report on TLS; null where this server takes no reports. */
+  /** The record that asks senders to the domain to report on TLS; null if this server accepts no reports. */
   tlsReportRecord(domain: Domain): { name: string; type: 'TXT'; value: string } | null {
     return this.#parts.settings.takesReports ? tlsReportRecord(domain.name, returnPathOf(domain)) : null
   }
@@ -300,7 +299,7 @@ export class SendingDomains {
     throw new SternaError('not_found', `There is no domain ${id}.`)
   }
 
-  /** Changes a domain as `decide` has it; nothing is decided on what another change is about to replace. */
+  /** Changes a domain as `decide` says; no decision is based on a version that another change is about to replace. */
   #change(id: string, decide: (domain: Domain) => Domain, sealed: ReadonlyMap<string, Uint8Array> = new Map()): Promise<Domain> {
     const { db, log, audit } = this.#parts
     return this.#turns.take(id, async () => {
@@ -322,13 +321,14 @@ export class SendingDomains {
 }
 
 const exists = (name: string, cause?: unknown): SternaError =>
-  new SternaError('domain_exists', `This account has the domain ${name} already.`, { cause })
+  new SternaError('domain_exists', `This account already has the domain ${name}.`, { cause })
 
 const rotationInProgress = (): SternaError =>
   new SternaError(
     'rotation_in_progress',
-    'New DKIM keys wait already for their records to be published. Publish those, or give "force": true (--force) to make others in their place.',
+    'New DKIM keys are still pending: their records have not been published. Publish those, or give "force": true (--force) to ' +
+      'replace them.',
   )
 
 const selectorTaken = (cause: unknown): SternaError =>
-  new SternaError('validation_error', 'The `dkim_selector` field names a selector that this domain has already.', { cause })
+  new SternaError('validation_error', 'The `dkim_selector` field names a selector that this domain already has.', { cause })

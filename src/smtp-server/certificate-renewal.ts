@@ -3,14 +3,14 @@ import type { Log } from '../log.ts'
 import type { Certificate } from './self-signed-certificate.ts'
 
 interface RenewalParts {
-  /** Reads the certificate as it is on disk now. */
+  /** Reads the certificate that is on disk now. */
   load(): Promise<Certificate>
   /** Gives it to the open ports. */
   use(certificate: Certificate): void
   log: Log
 }
 
-/** Notices that the certificate on disk has been renewed, so that no restart is needed for it. */
+/** Notices that the certificate on disk was renewed, so it needs no restart. */
 export class CertificateRenewal {
   readonly #parts: RenewalParts
   #chainInUse: string
@@ -21,7 +21,7 @@ export class CertificateRenewal {
     this.#chainInUse = inUse.cert
   }
 
-  /** Puts another certificate to use where there is one. What cannot be used is logged once, and the one in use stays. */
+  /** Starts using a new certificate if there is one. One that cannot be used is logged once, and the current one stays. */
   async look(): Promise<void> {
     const found = await this.#parts.load().catch((error: unknown) => this.#complain(messageOf(error)))
     if (!found) return

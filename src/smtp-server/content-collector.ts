@@ -1,15 +1,15 @@
 import { chunkSize, type Content } from '../message/content.ts'
 import { joinShared } from '../shared-memory.ts'
 
-/** Complete chunks that may lie in memory before they have to be stored. */
+/** Complete chunks that may be in memory before they must be stored. */
 const maxWaiting = 4
 
-/** Stores chunks of the message, those from number `first` on. */
+/** Stores chunks of the message, starting with number `first`. */
 type Store = (first: number, chunks: Uint8Array[]) => Promise<void>
 
 /**
- * Gathers a message into chunks in shared memory. A message of up to five chunks stays in memory; a larger one is
- * stored while it arrives, five chunks at a time in one commit, and costs no more memory than that.
+ * Collects a message into chunks in shared memory. A message of up to five chunks stays in memory; a larger one is stored while it arrives,
+ * five chunks per commit, and uses no more memory than that.
  */
 export class ContentCollector {
   readonly #store: Store | null
@@ -20,7 +20,7 @@ export class ContentCollector {
   #stored = 0
   #size = 0
 
-  /** @param store null where it all stays in memory */
+  /** @param store null if everything stays in memory */
   constructor(store: Store | null) {
     this.#store = store
   }
@@ -40,7 +40,7 @@ export class ContentCollector {
     this.#pieceBytes += rest.length
   }
 
-  /** True where nothing more may be added before `spill` has ended. */
+  /** True if nothing more may be added before `spill` has ended. */
   get isFull(): boolean {
     return this.#store !== null && this.#chunks.length > maxWaiting
   }

@@ -4,21 +4,21 @@ type Parser = ReturnType<SMTPConnection['_createParser']>
 
 const dot = 46
 const dotLine = Buffer.from('\n.')
-/** Bytes before a dot that may still be needed to tell what it is. */
+/** Bytes before a dot that may still decide what it is. */
 const context = 3
 /** bytes; less is not worth a write of its own */
 const smallest = 1024
 
-/** The library's parser of what a client sends, mended in two places. */
+/** The library's parser of client input, fixed in two places. */
 export function mended(parser: Parser): Parser {
-  // It forgets that a message is waiting for its reply where it came together with the end of the one before.
+  // It forgets that a message waits for its reply if that message arrived together with the end of the previous one.
   parser.continue = () => {
     const resume = parser._continueCallback
     parser._continueCallback = typeof resume !== 'function'
     if (typeof resume === 'function') resume()
   }
-  // It looks at every byte of a message by itself, a twentieth of all our work at 50 KB; it need only see the lines that
-  // begin with a dot, and three bytes before them.
+  // It checks every byte of a message, a twentieth of all our work at 50 KB; it needs only the lines that begin with a dot, and three bytes
+  // before them.
   const feed = parser._feedDataStream.bind(parser)
   parser._feedDataStream = (chunk, done) => {
     const stream = parser._dataStream

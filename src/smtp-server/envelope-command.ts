@@ -30,7 +30,7 @@ type Parameters = Map<string, string | null>
 
 const badParameters = (text: string): Reply => replyOf(501, '5.5.4', text)
 
-/** Reads a line of `MAIL FROM:<…> …`, or says what is wrong with it. */
+/** Parses a line `MAIL FROM:<…> …`, or says what is wrong with it. */
 export function parseMailCommand(line: Uint8Array): MailCommand | Reply {
   const parts = splitCommand(line, /^MAIL FROM: ?/i)
   if (!parts) return replyOf(501, '5.1.7', 'Write MAIL FROM:<address> (RFC 5321 4.1.1)')
@@ -58,8 +58,8 @@ export function parseMailCommand(line: Uint8Array): MailCommand | Reply {
 }
 
 /**
- * Reads a line of `RCPT TO:<…> …` within the message that `mail` began, or says what is wrong with it.
- * @param postmaster the address that `<Postmaster>` alone stands for; absent where it is none (RFC 5321 4.1.1.3)
+ * Parses a line `RCPT TO:<…> …` within the message that `mail` began, or says what is wrong with it.
+ * @param postmaster the address for a bare `<Postmaster>`; absent if there is none (RFC 5321 4.1.1.3)
  */
 export function parseRcptCommand(line: Uint8Array, mail: MailCommand, postmaster?: string): RcptCommand | Reply {
   const parts = splitCommand(line, /^RCPT TO: ?/i)
@@ -89,7 +89,7 @@ const isInternational = (text: string): boolean => /[^\x00-\x7f]/.test(text)
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** The angle brackets end at the first `>` that is not within a quoted local part. */
+/** The angle brackets end at the first `>` outside a quoted local part. */
 const pathThenParameters = /^(<(?:"(?:[^"\\]|\\.)*"|[^"<>])*>)(.*)$/s
 
 function splitCommand(line: Uint8Array, verb: RegExp): { path: string; parameters: string } | null {
@@ -114,14 +114,14 @@ function parseParameters(text: string, known: string[]): Parameters | Reply {
     const parsed = parameterSyntax.exec(word)
     const name = parsed?.[1]?.toUpperCase()
     if (name === undefined) return badParameters('A parameter is a keyword, or a keyword and a value joined by =')
-    if (!known.includes(name)) return replyOf(555, '5.5.4', `The parameter ${name} is not known here`)
-    if (parameters.has(name)) return badParameters(`The parameter ${name} may stand once only`)
+    if (!known.includes(name)) return replyOf(555, '5.5.4', `The parameter ${name} is unknown`)
+    if (parameters.has(name)) return badParameters(`The parameter ${name} may appear only once`)
     parameters.set(name, parsed?.[2] ?? null)
   }
   return parameters
 }
 
-/** RFC 3461 4: what it stands for must be printable, or it could break a line of a report. */
+/** RFC 3461 4: the decoded value must be printable, or it could break a line of a report. */
 const isXtext = (text: string | null, maxLength: number): boolean =>
   text !== null && text.length <= maxLength && /^(?:[!-*,-<>-~]|\+(?:[2-6][0-9A-F]|7[0-9A-E]))+$/.test(text)
 

@@ -10,11 +10,11 @@ import type { SmtpHandlers } from './smtp-session.ts'
 
 interface SmtpPlace {
   host: string
-  /** 0 lets the system choose. */
+  /** 0: the system chooses. */
   port: number
   /** TLS from the first byte. */
   tls: boolean
-  /** The setting that names it. */
+  /** The name of its setting. */
   setting: string
 }
 
@@ -24,28 +24,28 @@ interface SmtpPortsSettings extends Omit<SmtpPortSettings, 'implicitTls' | 'seat
   trustedProxies: readonly string[]
   /** Over all ports. */
   maxConnections: number
-  /** From one client address, over all ports. */
+  /** Per client address, over all ports. */
   maxConnectionsPerAddress: number
 }
 
 /** Of all connections, those that are not logged in. */
 const maxStrangers = 1_000
-/** How long nothing of a message may come in, ms. */
+/** How long a message may stall, ms. */
 const contentPatienceMs = 60_000
 
 export interface SmtpServer {
-  /** Where it listens, in the order given. */
+  /** Where it listens, in the given order. */
   addresses: AddressInfo[]
   connections(): SeatFigures
-  /** PEM, both; connections that stand keep theirs. */
+  /** PEM, both; open connections keep theirs. */
   useCertificate(tls: SmtpPortSettings['tls']): void
-  /** Takes no more connections or messages; messages that are arriving get `graceMs` to be accepted. */
+  /** Accepts no more connections or messages; arriving messages get `graceMs` to be accepted. */
   stop(graceMs: number): Promise<void>
 }
 
 /**
  * Opens ports that share their handlers and limits.
- * @throws SternaError `configuration` where a port cannot be opened; then none is left open
+ * @throws SternaError `configuration` if a port cannot be opened; then none stays open
  */
 export async function openSmtpPorts<User>(
   places: SmtpPlace[],
@@ -54,7 +54,7 @@ export async function openSmtpPorts<User>(
 ): Promise<SmtpServer> {
   const steady = (): number => clock.steady()
   const crowded = (crowding: Crowding): void =>
-    settings.log.warn({ ...crowding, port: places[0]?.setting }, 'too many SMTP connections: idle ones were sent away, others refused')
+    settings.log.warn({ ...crowding, port: places[0]?.setting }, 'too many SMTP connections: idle ones were closed, others refused')
   const limits = { max: maxConnections, maxStrangers, maxPerNetwork: maxConnectionsPerAddress, countsKnown: true }
   const seats = new ConnectionSeats(limits, { steady, crowded })
   const contentRate = new MinimumRate(steady, { patienceMs: contentPatienceMs })

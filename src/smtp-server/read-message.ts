@@ -7,20 +7,20 @@ import { SmtpRefusal, replyOf, tooBig } from './smtp-refusal.ts'
 
 interface ReadMessageOptions {
   maxMessageBytes: number
-  /** Given the header section with the empty line after it, answers the one to store in its place; may throw a refusal. */
+  /** Called with the header section and the empty line after it; returns what to store instead; may throw a refusal. */
   completeHeader(header: Buffer): Uint8Array
 }
 
 interface BodyKind {
   hasEightBitBody: boolean
-  /** Whether a line of it is longer than hosts take. */
+  /** Whether one of its lines is longer than hosts accept. */
   hasLongLine: boolean
 }
 
-/** What takes the bytes of a message; `add` may throw a refusal. */
+/** Takes the bytes of a message; `add` may throw a refusal. */
 export type MessageCollector = Pick<ContentCollector, 'add' | 'isFull' | 'spill'>
 
-/** The connection ended before the message did: nobody is there to be answered. */
+/** The connection ended before the message did, so there is nobody to answer. */
 export class ClientGone extends Error {
   constructor() {
     super('the client has left before the message was complete')
@@ -28,7 +28,7 @@ export class ClientGone extends Error {
   }
 }
 
-/** bytes of one message looked at before other connections have their turn */
+/** bytes of one message to check before other connections have their turn */
 const turnSize = 64 * 1024
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
@@ -37,7 +37,7 @@ const lineEnd = Buffer.from('\r\n')
 const lf = 10
 
 /** RFC 5321 4.5.2 leaves NUL to the receiver, and some cut the message there. */
-const nulByte = new SmtpRefusal(replyOf(550, '5.6.0', 'The message contains a NUL byte; encode binary content as base64'))
+const nulByte = new SmtpRefusal(replyOf(550, '5.6.0', 'The message contains a NUL byte. Encode binary content as base64'))
 
 const bareLineEnd = (kind: 'CR' | 'LF'): SmtpRefusal =>
   new SmtpRefusal(
@@ -45,12 +45,14 @@ const bareLineEnd = (kind: 'CR' | 'LF'): SmtpRefusal =>
       550,
       '5.6.11',
       kind === 'CR'
-        ? 'The message has a CR (byte 13) without LF after it. Every line must end with CR LF (RFC 5321 2.3.8); make your program convert line ends before it sends'
-        : 'The message has an LF (byte 10) without CR before it. Every line must end with CR LF (RFC 5321 2.3.8); make your program convert line ends before it sends',
+        ? 'The message has a CR (byte 13) without LF after it. Every line must end with CR LF (RFC 5321 2.3.8). Have your program ' +
+            'convert line ends before it sends'
+        : 'The message has an LF (byte 10) without CR before it. Every line must end with CR LF (RFC 5321 2.3.8). Have your program ' +
+            'convert line ends before it sends',
     ),
   )
 
-/** Judges the bytes of a message as they come in, whatever the pieces they come in. */
+/** Checks the bytes of a message as they arrive, in pieces of any size. */
 class Intake {
   readonly #options: ReadMessageOptions
   readonly #collector: MessageCollector
@@ -63,7 +65,7 @@ class Intake {
   hasLongLine = false
   /** bytes of the body's last line so far */
   #lineSize = 0
-  /** What was wrong first; the rest of the message is not looked at. */
+  /** The first fault; the rest of the message is not checked. */
   fault: unknown = null
 
   constructor(collector: MessageCollector, options: ReadMessageOptions) {
@@ -97,7 +99,7 @@ class Intake {
 
   #checkCharacters(piece: Buffer): void {
     const text = piece.toString('latin1')
-    // A CR at the end of the piece before belongs to what comes now.
+    // A CR at the end of the previous piece belongs to this one.
     const whole = this.#endsWithCr ? `\r${text}` : text
     this.#endsWithCr = whole.endsWith('\r')
     const found = /\r(?!\n|$)|(?<!\r)\n|\0/.exec(whole)?.[0]
@@ -106,7 +108,7 @@ class Intake {
   }
 
   #addToHeader(header: Buffer[], piece: Buffer): void {
-    // The empty line may begin in the pieces before; three bytes of them are enough to see it.
+    // The empty line may begin in the previous pieces; their last three bytes are enough to see it.
     const before = Buffer.concat(header.slice(-3)).subarray(-3)
     const joined = Buffer.concat([before, piece])
     const isFirst = this.#headerBytes - before.length <= 0
@@ -145,9 +147,9 @@ function endOf(bytes: Buffer): number {
 }
 
 /**
- * Reads one message from DATA into the collector, to its end even where it is refused, because only then is the client
- * listening. While chunks are being stored nothing more is read.
- * @throws SmtpRefusal for bare CR or LF, NUL and for size; ClientGone; whatever `completeHeader` or the collector threw
+ * Reads one message from DATA into the collector. Even a refused message is read to its end, because only then does the client listen.
+ * Reading pauses while chunks are being stored.
+ * @throws SmtpRefusal for bare CR or LF, NUL and size; ClientGone; whatever `completeHeader` or the collector threw
  */
 export async function readMessage(content: Readable, collector: MessageCollector, options: ReadMessageOptions): Promise<BodyKind> {
   const intake = new Intake(collector, options)

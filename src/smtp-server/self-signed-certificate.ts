@@ -11,7 +11,7 @@ export interface Certificate {
   cert: string
   /** PEM */
   key: string
-  /** `configured`: the files of the settings. `made` just now, or `kept` from an earlier start: signed by nobody but ourselves. */
+  /** `configured`: the files from the settings. `made` just now, or `kept` from an earlier start: self-signed. */
   origin: 'configured' | 'made' | 'kept'
   /** Epoch, ms. */
   expiresAt: number
@@ -20,10 +20,10 @@ export interface Certificate {
 }
 
 interface CertificateOptions {
-  /** Of the settings tls.cert and tls.key: both or neither. */
+  /** From the settings tls.cert and tls.key: both or neither. */
   certFile: string | null
   keyFile: string | null
-  /** Where a certificate of our own making is kept. */
+  /** Where we keep a self-signed certificate. */
   directory: string
   /** The name it is for. */
   hostname: string
@@ -36,15 +36,15 @@ const lifetimeDays = 365
 const renewBeforeDays = 30
 
 /**
- * The certificate for the ports with TLS: the configured one, else one of our own making, which is kept and made anew
- * in the month before it ends or when the hostname has changed.
- * @throws SternaError `configuration` where the configured files cannot be read or do not belong together
+ * The certificate for the ports with TLS: the configured one, else a self-signed one, which is kept, and replaced in the month before it
+ * expires or when the hostname has changed.
+ * @throws SternaError `configuration` if the configured files cannot be read or do not match
  */
 export async function loadOrMakeCertificate(options: CertificateOptions): Promise<Certificate> {
   const { certFile, keyFile } = options
   if (certFile !== null && keyFile !== null) return loadConfigured(certFile, keyFile)
   if (certFile !== null || keyFile !== null) {
-    throw new SternaError('configuration', 'Set both tls.cert and tls.key, or neither to have a self-signed certificate made.')
+    throw new SternaError('configuration', 'Set both tls.cert and tls.key. With neither, Sterna creates a self-signed certificate.')
   }
   return (await findKept(options)) ?? make(options)
 }
@@ -61,15 +61,15 @@ async function loadConfigured(certFile: string, keyFile: string): Promise<Certif
   }
 }
 
-/** Bytes; a chain has a few thousand, and to look for one in hundreds of millions would keep everybody waiting. */
+/** bytes; a chain has a few thousand, and searching hundreds of millions would keep everybody waiting */
 const largestFile = 1024 * 1024
 
 async function readPem(file: string): Promise<string> {
-  // Otherwise whoever opens a pipe waits for somebody to write to it, and one of the few threads for files with them.
+  // Opening a pipe waits for a writer, and blocks one of the few file threads.
   const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK)
   try {
     const found = await handle.stat()
-    if (!found.isFile()) throw new Error(`${file} is no file`)
+    if (!found.isFile()) throw new Error(`${file} is not a file`)
     if (found.size > largestFile) throw new Error(`${file} is too large`)
     return await handle.readFile('utf8')
   } finally {
@@ -77,13 +77,13 @@ async function readPem(file: string): Promise<string> {
   }
 }
 
-/** Where a certificate of our own making is kept. */
+/** Where we keep a self-signed certificate. */
 export const selfSignedFiles = (directory: string) => ({
   certFile: join(directory, 'self-signed.crt'),
   keyFile: join(directory, 'self-signed.key'),
 })
 
-/** Whatever is wrong with the files we made ourselves, making them again cures it. */
+/** Whatever is wrong with our own files, making them again fixes it. */
 async function findKept({ directory, hostname, now }: CertificateOptions): Promise<Certificate | null> {
   try {
     const { certFile, keyFile } = selfSignedFiles(directory)
@@ -96,7 +96,7 @@ async function findKept({ directory, hostname, now }: CertificateOptions): Promi
 }
 
 async function make({ directory, hostname, now }: CertificateOptions): Promise<Certificate> {
-  // Once a year at most, and ten megabytes of code.
+  // At most once a year, and ten megabytes of code.
   const { generate } = await import('selfsigned')
   const made = await generate([{ name: 'commonName', value: hostname.slice(0, 64) }], {
     keyType: 'ec',
@@ -128,7 +128,7 @@ async function replaceFile(file: string, text: string, mode: number): Promise<vo
 function certificateOf(cert: string, key: string, origin: Certificate['origin']): Certificate {
   const parsed = new X509Certificate(cert)
   if (!parsed.checkPrivateKey(createPrivateKey(key))) throw new Error('the key does not belong to the certificate')
-  // Only this reads the rest of the chain, and a port to which it is given must not find out first.
+  // Only this reads the rest of the chain, and a port must not be the first to find a fault.
   createSecureContext({ cert, key })
   return { cert, key, origin, expiresAt: Date.parse(parsed.validTo), fingerprint: parsed.fingerprint256 }
 }

@@ -17,35 +17,35 @@ export interface SmtpPortSettings extends SessionSettings {
   hostname: string
   /** True: TLS from the first byte. False: STARTTLS. */
   implicitTls: boolean
-  /** PEM, both; there is no default, since the library's own key is public. */
+  /** PEM, both; there is no default, because the library's own key is public. */
   tls: { key: string; cert: string }
   allowPlaintextAuthOnLoopback: boolean
-  /** Whether an address is that of a proxy whose PROXY header is believed. */
+  /** Whether we believe the PROXY header of this address. */
   isProxy(address: string): boolean
   seats: ConnectionSeats
-  /** How quickly a message must come in. */
+  /** How fast a message must arrive. */
   contentRate: MinimumRate
   log: Log
 }
 
-/** The port that a connection came in by; `User` is what its login gives. */
+/** The port of a connection; `User` is the result of its login. */
 export interface SmtpPort<User> extends SMTPServer {
   readonly settings: SmtpPortSettings
   readonly handlers: SmtpHandlers<User>
   readonly isStopping: boolean
 }
 
-/** Without login a client gets this long between two commands, ms; with login as long as RFC 5321 4.5.3.2.7 asks. */
+/** How long a client without a login may take between two commands, ms; with a login it is the time of RFC 5321 4.5.3.2.7. */
 export const strangerIdleMs = 60_000
 const idleMs = 5 * 60_000
 /** How long a client may take to log in, ms, however busy it looks. */
 export const loginMs = 2 * 60_000
-/** How long a client that need not log in may take for a message, ms, however busy it looks: its own 2 MB at 4 KB a second. */
+/** How long a client that need not log in may take for a message, ms, however busy it looks: 2 MB at 4 KB a second. */
 const messageMs = 10 * 60_000
 
 /**
- * One connection of a client: the library's, with our own words and codes in place of its own, addresses parsed by our
- * own grammar, and bounds on what a client may do.
+ * A client's connection: the library's, with our own texts and codes, addresses parsed by our own grammar, and limits on what a client may
+ * do.
  */
 export class SmtpConnection<User> extends SMTPConnection {
   readonly #port: SmtpPort<User>
@@ -53,9 +53,9 @@ export class SmtpConnection<User> extends SMTPConnection {
   readonly #said: SmtpSession
   #deadline: NodeJS.Timeout | undefined
   #answer: NodeJS.Timeout | undefined
-  /** While a TLS handshake runs, the socket above the one that the library has. */
+  /** During a TLS handshake, the socket above the library's. */
   #topSocket: Socket
-  /** The message that is coming in, until its reply. */
+  /** The arriving message, until its reply. */
   #content: Readable | null = null
   #stopWatching = (): void => {}
 
@@ -76,7 +76,7 @@ export class SmtpConnection<User> extends SMTPConnection {
     }
   }
 
-  /** Null before the login, where there is one. */
+  /** Null before the login, if there is one. */
   get #user(): User | null {
     const { access } = this.#port.handlers
     return isOpen(access) ? access.anyone : (this.session.user as User | undefined) || null
@@ -86,7 +86,7 @@ export class SmtpConnection<User> extends SMTPConnection {
     return this.secure || (this.#port.settings.allowPlaintextAuthOnLoopback && isLoopback(this.remoteAddress))
   }
 
-  /** The library waits 100 ms before its greeting, by a constant: ten times what the rest of a short session takes. */
+  /** The library waits a constant 100 ms before its greeting: ten times as long as the rest of a short session takes. */
   override init(): void {
     this._setListeners(() => this.connectionReady())
     this.#startDeadline()
@@ -105,7 +105,7 @@ export class SmtpConnection<User> extends SMTPConnection {
     this.#seat.vouch()
   }
 
-  /** Lets the client wait; whoever has nothing to wait for is answered at once, without a timer. */
+  /** Delays the answer; a client without a delay is answered at once, without a timer. */
   answerLater(ms: number, answer: () => void): void {
     if (ms === 0) return answer()
     this.#answer = setTimeout(answer, ms).unref()
@@ -119,7 +119,7 @@ export class SmtpConnection<User> extends SMTPConnection {
     return this.#port.handlers.take(transaction, content)
   }
 
-  /** Gives the client up that sends a message too slowly. What is not taken yet, or is being stored, waits for us. */
+  /** Drops a client that sends a message too slowly. Time that we need to take or store it does not count. */
   #watch(): void {
     this.#stopWatching = this.#port.settings.contentRate.watch({
       received: () => this._socket.bytesRead,
@@ -148,12 +148,12 @@ export class SmtpConnection<User> extends SMTPConnection {
     this._socket.destroy()
   }
 
-  /** Somebody else has got its seat. */
+  /** Somebody else got its seat. */
   giveWay(): void {
     this.#hangUp('4.7.0 Too many connections, and nothing was heard on yours; try again later')
   }
 
-  /** At once: a client that does not listen, or does not hang up, would have the connection for longer. */
+  /** At once: a client that does not listen, or does not hang up, would keep the connection longer. */
   #hangUp(text: string): void {
     const isListening = this.#topSocket.writableLength === 0
     this.send(421, text)
@@ -189,7 +189,7 @@ export class SmtpConnection<User> extends SMTPConnection {
   override upgrade(callback: () => void, secureCallback?: () => void): void {
     const socket = this._socket
     super.upgrade(callback, secureCallback)
-    // The library has just taken every listener off the socket below.
+    // The library has just removed every listener from the underlying socket.
     socket.once('close', () => this.#seat.free())
   }
 
@@ -198,7 +198,7 @@ export class SmtpConnection<User> extends SMTPConnection {
     this.#said.reset()
   }
 
-  /** Of a proxy that was too late with its header, or of a client that writes one: the session goes by another address already. */
+  /** A proxy whose header came too late, or a client that writes one: the session already has another address. */
   handler_PROXY(): void {
     this.send(421, '4.7.0 PROXY header not accepted here, closing the connection')
   }
@@ -224,7 +224,7 @@ export class SmtpConnection<User> extends SMTPConnection {
       : this.#mayLogIn
         ? logInFirst
         : startTlsFirst
-    // The library's DATA looks at an envelope of its own.
+    // The library's DATA uses an envelope of its own.
     if (reply.code === 250) this.session.envelope.mailFrom = { address: '', args: false }
     this.#reply(reply)
     callback()
@@ -241,7 +241,7 @@ export class SmtpConnection<User> extends SMTPConnection {
     this.send(reply.code, textOf(reply))
   }
 
-  /** Puts in our words where the library's are wrong; a text of ours brings its enhanced code along. */
+  /** Replaces the library's texts where they are wrong; a text of ours includes its enhanced status. */
   override send(code: number, data?: string | string[] | null, context?: string | false): void {
     if (Array.isArray(data)) {
       return super.send(code, this.#mayLogIn ? data : data.filter((line) => !line.startsWith('AUTH ')), context)
@@ -259,14 +259,18 @@ export class SmtpConnection<User> extends SMTPConnection {
   }
 }
 
-const startTlsFirst = replyOf(530, '5.7.0', 'Must issue a STARTTLS command first, an API key is not taken over an open line')
+const startTlsFirst = replyOf(
+  530,
+  '5.7.0',
+  'Must issue a STARTTLS command first, an API key is not accepted over an unencrypted connection',
+)
 const logInFirst = replyOf(530, '5.7.0', 'Authentication required: log in with an API key as the password')
 
-/** EHLO or HELO with one name: some clients give none, or the name of a computer with a space in it. */
+/** EHLO or HELO with one name: some clients give none, or a computer's name with a space in it. */
 function greetingOf(command: Buffer): Buffer {
   const [verb, name = 'unknown'] = command.toString('latin1').trim().split(/\s+/)
   return Buffer.from(`${verb} ${name}`, 'latin1')
 }
 
-/** A reply's text as it stands on the line, behind the code. */
+/** A reply's text as it is on the line, after the code. */
 export const textOf = ({ enhancedCode, text }: Reply): string => (enhancedCode === null ? text : `${enhancedCode} ${text}`)

@@ -18,12 +18,12 @@ import type { Reply } from '../smtp/reply.ts'
 import { isLoginRefusal, isOpen, type SmtpHandlers } from './smtp-session.ts'
 import { SmtpConnection, loginMs, strangerIdleMs, textOf, type SmtpPort, type SmtpPortSettings } from './smtp-connection.ts'
 
-/** One port that speaks SMTP. Only this file, smtp-connection.ts and data-parser.ts know smtp-server. */
+/** One SMTP port. Only this file, smtp-connection.ts and data-parser.ts know smtp-server. */
 export class SmtpListener<User> extends SMTPServer implements SmtpPort<User> {
   readonly settings: SmtpPortSettings
   readonly handlers: SmtpHandlers<User>
   readonly #open = new Map<SMTPServerSession, SmtpConnection<User>>()
-  /** By the socket that the session will be on, which is the one with TLS where there is one. */
+  /** By the socket of the session: the TLS one if there is one. */
   readonly #guests = new WeakMap<Socket, Guest<User>>()
   isStopping = false
 
@@ -34,7 +34,7 @@ export class SmtpListener<User> extends SMTPServer implements SmtpPort<User> {
     this.on('error', (error) => settings.log.debug({ reason: messageOf(error) }, 'SMTP connection failed'))
   }
 
-  /** Begins to listen; a port of 0 lets the system choose. */
+  /** Starts listening; a port of 0 lets the system choose. */
   async start(place: { host: string; port: number }): Promise<AddressInfo> {
     await new Promise<void>((resolve, reject) => {
       this.server.once('error', reject)
@@ -46,12 +46,12 @@ export class SmtpListener<User> extends SMTPServer implements SmtpPort<User> {
     return this.server.address() as AddressInfo
   }
 
-  /** PEM, both; for connections to come. */
+  /** PEM, both; for new connections. */
   useCertificate({ cert, key }: SmtpPortSettings['tls']): void {
     this.updateSecureContext({ cert, key })
   }
 
-  /** Stops listening, lets messages that are arriving finish within `graceMs`, and sends everybody else away at once. */
+  /** Stops listening, lets arriving messages finish within `graceMs`, and closes all other connections at once. */
   async stop(graceMs: number): Promise<void> {
     this.isStopping = true
     this.options.closeTimeout = graceMs
@@ -62,7 +62,7 @@ export class SmtpListener<User> extends SMTPServer implements SmtpPort<User> {
   }
 
   override connect(socket: Socket | TLSSocket, options?: SMTPConnectionOptions | null): void {
-    // A socket that has closed already gives no further event by which its connection would be forgotten.
+    // An already closed socket emits no further event that would remove its connection.
     const guest = this.#guests.get(socket)
     if (socket.destroyed || !guest) return
     const connection = new SmtpConnection(this, { socket, seat: guest.seat }, options)
@@ -74,7 +74,7 @@ export class SmtpListener<User> extends SMTPServer implements SmtpPort<User> {
   }
 
   override _acceptSocket(socket: Socket, handshake: boolean): (() => void) | false {
-    // The library listens for errors only from the greeting or the TLS handshake on.
+    // The library listens for errors only after the greeting or the TLS handshake.
     socket.on('error', () => {})
     const address = socket.remoteAddress ?? ''
     const guest: Guest<User> = { seat: noSeat, connection: null }
@@ -83,7 +83,7 @@ export class SmtpListener<User> extends SMTPServer implements SmtpPort<User> {
     this.#guests.set(socket, guest)
     const release = super._acceptSocket(socket, handshake)
     if (!release || !handshake) return release
-    // Destroying the socket below a handshake crashes Node, so it has to be the TLS socket.
+    // Destroying the socket below a handshake crashes Node, so destroy the TLS socket.
     const deadline = setTimeout(() => this._pendingSockets.get(socket)?.destroy(), loginMs).unref()
     return () => {
       clearTimeout(deadline)
@@ -96,7 +96,7 @@ export class SmtpListener<User> extends SMTPServer implements SmtpPort<User> {
     return this.settings.isProxy(socket.remoteAddress ?? '')
   }
 
-  /** The library knows only version 1 of the header, and takes nobody without one. */
+  /** The library knows only version 1 of the header, and accepts nobody without one. */
   override _handleProxy(socket: Socket, done: Parameters<SMTPServer['_handleProxy']>[1]): void {
     const guest = this.#guests.get(socket)
     if (!guest || !this._expectsProxyHeader(socket)) return super._handleProxy(socket, done)
@@ -165,7 +165,7 @@ export class SmtpListener<User> extends SMTPServer implements SmtpPort<User> {
   }
 }
 
-/** Who has a seat; the connection begins after the TLS handshake. */
+/** The holder of a seat; the connection begins after the TLS handshake. */
 interface Guest<User> {
   seat: Seat
   connection: SmtpConnection<User> | null
@@ -173,10 +173,10 @@ interface Guest<User> {
 
 const noSeat: Seat = { progress() {}, vouch() {}, free() {} }
 
-/** A refusal in the form in which the library's callbacks take it. */
+/** A refusal in the form of the library's callbacks. */
 const errorOf = (reply: Reply): Error => Object.assign(new Error(textOf(reply)), { responseCode: reply.code })
 
-/** Waits for nobody: a client that goes on talking would keep its place all the same. */
+/** Waits for nobody, because a client that keeps talking would keep its place. */
 function turnAway(socket: Socket, text: string): void {
   socket.write(`421 4.7.0 ${text}\r\n`)
   socket.destroySoon()
@@ -191,7 +191,7 @@ const libraryOptions = (settings: SmtpPortSettings, needsNoLogin: boolean): SMTP
   // The library would offer TLS 1.0.
   minVersion: 'TLSv1.2',
   authMethods: needsNoLogin ? [] : ['PLAIN', 'LOGIN'],
-  // Whether a connection may log in without TLS is decided by its address.
+  // The address decides whether a connection may log in without TLS.
   allowInsecureAuth: true,
   disabledCommands: ['WIZ', 'SHELL', 'KILL', 'XCLIENT', 'XFORWARD', ...(needsNoLogin ? ['AUTH'] : [])],
   size: settings.maxMessageBytes,

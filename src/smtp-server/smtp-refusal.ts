@@ -4,7 +4,7 @@ import { BusyError, StorageFullError } from '../store/database.ts'
 
 export const replyOf = (code: number, enhancedCode: string, text: string): Reply => ({ code, enhancedCode, text })
 
-/** A refusal that has its words in SMTP only. */
+/** A refusal that exists only in SMTP. */
 export class SmtpRefusal extends Error {
   readonly reply: Reply
 
@@ -16,8 +16,8 @@ export class SmtpRefusal extends Error {
 }
 
 /**
- * How a refusal of our own reads over SMTP. Whatever is not here is our own fault or nobody's: a client keeps its
- * message and tries again, because a mistake of ours must never make it give a message up.
+ * Our refusals in SMTP. Everything else is our own fault or nobody's: the client keeps its message and retries, because a mistake of ours
+ * must never make it give up a message.
  */
 const replyCodes: Partial<Record<ErrorCode, [code: number, enhancedCode: string]>> = {
   invalid_api_key: [550, '5.7.8'],
@@ -40,7 +40,7 @@ const replyCodes: Partial<Record<ErrorCode, [code: number, enhancedCode: string]
   invalid_parameter: [550, '5.6.0'],
 }
 
-/** True where the error is a refusal for the client to read, and not a fault of ours to look into. */
+/** True if the error is a refusal for the client, and not a fault of ours to investigate. */
 export const isRefusal = (error: unknown): boolean =>
   error instanceof SmtpRefusal ||
   error instanceof StorageFullError ||
@@ -49,15 +49,15 @@ export const isRefusal = (error: unknown): boolean =>
 
 /** The refusal of a message above the limit. */
 export const tooBig = (maxMessageBytes: number): Reply =>
-  replyOf(552, '5.3.4', `The message is larger than the ${maxMessageBytes} bytes that this server takes`)
+  replyOf(552, '5.3.4', `The message is larger than the ${maxMessageBytes} bytes that this server accepts`)
 
-/** The reply to a message that was not accepted. Of an error that is our own fault the client learns nothing. */
+/** The reply to a message that was not accepted. It reveals nothing about a fault of our own. */
 export function refusalFor(error: unknown): Reply {
   if (error instanceof SmtpRefusal) return error.reply
   if (error instanceof StorageFullError) {
     return replyOf(452, '4.3.1', 'The server has no room for more mail at the moment, try again later.')
   }
   const codes = error instanceof SternaError ? replyCodes[error.code] : undefined
-  if (!codes || !(error instanceof SternaError)) return replyOf(451, '4.3.0', 'The server failed to take the message, try again later.')
+  if (!codes || !(error instanceof SternaError)) return replyOf(451, '4.3.0', 'The server failed to accept the message, try again later.')
   return replyOf(...codes, error.message)
 }

@@ -5,7 +5,7 @@ import { replyOf, tooBig } from './smtp-refusal.ts'
 
 /** Who is at the other end, for a Received field and for the log. */
 export interface SmtpClient {
-  /** Random, one a connection. */
+  /** Random, one per connection. */
   connectionId: string
   address: string
   /** As given with EHLO or HELO; any text without control characters. */
@@ -21,10 +21,10 @@ export interface Transaction<User> {
   recipients: RcptCommand[]
 }
 
-/** Who may hand over mail at a port: whoever logs in, or anyone; then AUTH is not offered. */
+/** Who may submit mail at a port: clients that log in, or anyone; then AUTH is not offered. */
 export type SmtpAccess<User> =
   | {
-      /** Whoever holds this password, or the refusal. */
+      /** The user with this password, or the refusal. */
       login(password: string, client: SmtpClient): User | LoginRefusal
     }
   | { anyone: User }
@@ -38,30 +38,30 @@ export interface LoginRefusal {
 export const isLoginRefusal = (answer: unknown): answer is LoginRefusal =>
   typeof answer === 'object' && answer !== null && 'delayMs' in answer && 'reply' in answer
 
-/** True where nobody logs in. */
+/** True if nobody logs in. */
 export const isOpen = <User>(access: SmtpAccess<User>): access is { anyone: User } => 'anyone' in access
 
-/** What the port does with what the protocol brings. */
+/** What the port does with what arrives over the protocol. */
 export interface SmtpHandlers<User> {
   access: SmtpAccess<User>
-  /** Null where this client may begin this message now. */
+  /** Null if this client may begin this message now. */
   mayBegin(user: User, client: SmtpClient, mail: MailCommand): Reply | null
-  /** Null where mail to this recipient is taken; absent where it always is. */
+  /** Null if mail to this recipient is accepted; absent if it always is. */
   mayReceive?(recipient: RcptCommand): Reply | null
-  /** Reads the content to its end and decides. Never rejects; the reply is lost where the client has left. */
+  /** Reads the content to its end and decides. Never rejects; the reply is lost if the client has left. */
   take(transaction: Transaction<User>, content: Readable): Promise<Reply>
 }
 
 export interface SessionSettings {
   maxMessageBytes: number
   maxRecipients: number
-  /** The address that a recipient `<Postmaster>` stands for, where it is taken. */
+  /** The address for a recipient `<Postmaster>`, if it is accepted. */
   postmaster?: string
 }
 
 /** Between two messages. */
 const maxCommands = 100
-/** Of a recipient beyond the limit, or given again: a client sends its list in one go, so only thousands of those are a flood. */
+/** For recipients beyond the limit, or repeated: a client sends its list in one go, so only thousands of those are a flood. */
 const costOfRecipientInVain = 0.01
 
 /** What one connection has said so far: the commands between two messages, and the message that it has begun. */
@@ -75,7 +75,7 @@ export class SmtpSession {
     this.#settings = settings
   }
 
-  /** Counts a command. False where there have been too many without a message. */
+  /** Counts a command. False after too many without a message. */
   countCommand(): boolean {
     this.#commands += 1
     return this.#commands <= maxCommands
@@ -86,13 +86,13 @@ export class SmtpSession {
     this.#commands = 0
   }
 
-  /** Drops the message that was begun. */
+  /** Drops the current message. */
   reset(): void {
     this.#mail = null
     this.#recipients.clear()
   }
 
-  /** MAIL FROM. `mayBegin` is asked last, when all else is well. */
+  /** MAIL FROM. `mayBegin` is asked last, when everything else is valid. */
   begin(command: Uint8Array, mayBegin: (mail: MailCommand) => Reply | null): Reply {
     if (this.#mail) return replyOf(503, '5.5.1', 'A message has been begun already, send RSET to drop it')
     const mail = parseMailCommand(command)
@@ -105,7 +105,7 @@ export class SmtpSession {
     return replyOf(250, '2.1.0', 'Ok')
   }
 
-  /** RCPT TO. An address given again takes the place of its earlier self. `mayReceive` is asked about one that can be written. */
+  /** RCPT TO. A repeated address replaces its earlier self. `mayReceive` is asked about a valid one. */
   addRecipient(command: Uint8Array, mayReceive: (recipient: RcptCommand) => Reply | null): Reply {
     if (!this.#mail) return replyOf(503, '5.5.1', 'Begin with MAIL FROM')
     const recipient = parseRcptCommand(command, this.#mail, this.#settings.postmaster)
@@ -123,7 +123,7 @@ export class SmtpSession {
     return replyOf(250, '2.1.5', 'Ok')
   }
 
-  /** The message that DATA brings, null where none was begun. */
+  /** The message that DATA brings, null if none was begun. */
   transaction<User>(client: SmtpClient, user: User): Transaction<User> | null {
     return this.#mail && { client, user, mail: this.#mail, recipients: [...this.#recipients.values()] }
   }

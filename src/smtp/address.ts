@@ -1,16 +1,16 @@
 import { parseDomain } from './domain-name.ts'
 import { decodeHeaderText } from './encoded-word.ts'
 
-/** An address of the envelope or of a header field, by the grammar of this file. */
+/** An address in the envelope or in a header field, by the grammar of this file. */
 export interface Mailbox {
   /** `local@domain`, domain in A-labels and lower case. */
   address: string
-  /** Display name, decoded; null where there is none. */
+  /** Display name, decoded; null if there is none. */
   name: string | null
 }
 
 export interface Address {
-  /** A dot-atom, or a quoted string where it can be nothing else. NFC. */
+  /** A dot-atom, or a quoted string if it can be nothing else. NFC. */
   localPart: string
   /** A-labels, lower case. */
   domain: string
@@ -31,7 +31,7 @@ const dotAtom = /^[a-z0-9!#$%&'*+/=?^_`{|}~\x80-\u{10ffff}-]+(?:\.[a-z0-9!#$%&'*
 // Spaces, controls, format characters (bidi, zero width), surrogates, private use, unassigned.
 const forbiddenUnicode = /[\p{Z}\p{C}]/u
 
-/** Why this local part, not quoted or with its quotes removed, is refused; null where it is fine. */
+/** Why this local part, unquoted or with its quotes removed, is refused; null if it is valid. */
 function localPartFault(text: string): string | null {
   if (text === '') return 'The part before the @ is empty.'
   if (text.includes('\0')) return 'An address may not contain a NUL character.'
@@ -61,9 +61,9 @@ function parseLocalPart(text: string): { ok: true; localPart: string } | Refused
 }
 
 /**
- * One bare address, `local@domain` (RFC 5321 4.1.2, RFC 6531 3.3), stricter where programs are known to
- * disagree about the domain: no comments, routes, address literals, encoded words, trailing dots, and in a
- * quoted local part no @, space, quotation mark, backslash or control character.
+ * One bare address, `local@domain` (RFC 5321 4.1.2, RFC 6531 3.3). Stricter where programs are known to disagree about the domain: no
+ * comments, routes, address literals, encoded words or trailing dots, and no @, space, quotation mark, backslash or control character in a
+ * quoted local part.
  */
 export function parseAddress(text: string): ParsedAddress {
   if (text === '') return refuse('The address is empty.')
@@ -72,7 +72,7 @@ export function parseAddress(text: string): ParsedAddress {
   if (text.startsWith('@')) {
     return refuse(text.includes(':') ? 'A source route is not accepted.' : 'The part before the @ is empty.')
   }
-  // In a refused quoted local part the last @ may not be the one that counts, but then nothing is taken.
+  // In a refused quoted local part the last @ may not be the one that counts, but then nothing is accepted.
   const at = text.lastIndexOf('@')
   if (at < 0) return refuse('An address needs an @ and a domain.')
   const local = parseLocalPart(text.slice(0, at))
@@ -99,17 +99,17 @@ export function parsePath(text: string): ParsedPath {
   return { ok: true, address: { localPart: parsed.localPart, domain: parsed.domain, address: parsed.address } }
 }
 
-/** A mailbox as people read it; not for a header, where names are quoted or encoded. */
+/** A mailbox as people read it; not for a header field, where names are quoted or encoded. */
 export const mailboxText = ({ name, address }: Mailbox): string => (name === null ? address : `${name} <${address}>`)
 
-/** Why this display name is refused; null where it is fine. */
+/** Why this display name is refused; null if it is valid. */
 export function displayNameFault(name: string): string | null {
   if (!name.isWellFormed()) return 'The display name is not valid Unicode.'
   if (/[\p{Cc}\u2028\u2029]/u.test(name)) return 'A display name may not contain line breaks or control characters.'
   return name.length > 320 ? 'A display name has at most 320 characters.' : null
 }
 
-/** Without spaces and tabs at its ends; `trim` would remove line breaks and Unicode spaces too. */
+/** Without leading and trailing spaces and tabs; `trim` would remove line breaks and Unicode spaces too. */
 function trimmed(text: string): string {
   let start = 0
   let end = text.length
@@ -122,13 +122,13 @@ type Token =
   { kind: 'text' | 'quoted' | 'angle'; text: string; start: number; end: number } | { kind: ',' | ';' | ':'; start: number; end: number }
 
 interface ListRules {
-  /** Comments and groups are skipped; where false they are refused. */
+  /** Skips comments and groups; false: refuses them. */
   lenient: boolean
-  /** Whether encoded words in display names are decoded. */
+  /** Whether to decode encoded words in display names. */
   decode: boolean
 }
 
-/** Where the quoted string or comment that starts at `start` ends, or -1. */
+/** Where the quoted string or comment that begins at `start` ends, or -1. */
 function closeOf(text: string, start: number): number {
   const isQuoted = text[start] === '"'
   let depth = 0
@@ -198,19 +198,19 @@ function nameOf(pieces: Piece[], rules: ListRules): { ok: true; name: string | n
   }
   const words = pieces.map(({ kind, text }) => (kind === 'text' ? trimmed(text.replace(/[ \t]+/g, ' ')) : text))
   const text = words.join(' ')
-  // A tab is what unfolding a quoted name may leave.
+  // Unfolding a quoted name may leave a tab.
   const raw = rules.decode ? text.replaceAll('\t', ' ') : text
   const name = rules.decode ? decodeHeaderText(raw) : raw
   const fault = /\p{Cc}/u.test(raw) ? displayNameFault(raw) : displayNameFault(name)
   return fault === null ? { ok: true, name: name === '' ? null : name } : refuse(fault)
 }
 
-/** One mailbox: the pieces between two commas. */
+/** One mailbox: the tokens between two commas. */
 function mailboxOf(text: string, pieces: Piece[], rules: ListRules): ParsedMailbox {
   const last = pieces.at(-1)
   if (!last) return refuse('An address is missing.')
   const hasAngle = last.kind === 'angle'
-  // Comments left a gap here, so an address that was joined around one is not an address any more.
+  // Comments left a gap here, so an address that was joined across one is no longer an address.
   const source = pieces.map((piece, i) => (pieces[i - 1]?.end === piece.start ? '' : ' ') + text.slice(piece.start, piece.end))
   if (!hasAngle && pieces.some(({ kind }) => kind === 'angle')) {
     return refuse('There is text after the address in angle brackets.')
@@ -252,7 +252,7 @@ function parseList(text: string, rules: ListRules): ParsedMailboxList {
   return group === 'open' ? refuse('A group of addresses is not closed.') : { ok: true, mailboxes }
 }
 
-/** Exactly one mailbox: `a@b`, `Name <a@b>` or `"Quoted, Name" <a@b>`. The name is taken as it stands. */
+/** Exactly one mailbox: `a@b`, `Name <a@b>` or `"Quoted, Name" <a@b>`. The name is not decoded. */
 export function parseMailbox(text: string): ParsedMailbox {
   const parsed = parseList(text, { lenient: false, decode: false })
   if (!parsed.ok) return parsed
@@ -262,8 +262,8 @@ export function parseMailbox(text: string): ParsedMailbox {
 }
 
 /**
- * The unfolded value of an address field (RFC 5322 3.4), encoded words in names decoded. Lenient (To, Cc:
- * they decide nothing) skips comments and flattens groups; strict (From, Sender) refuses both.
+ * The unfolded value of an address field (RFC 5322 3.4), encoded words in names decoded. Lenient (To, Cc: they decide nothing) skips
+ * comments and flattens groups; strict (From, Sender) refuses both.
  */
 export const parseMailboxList = (value: string, strictness: 'strict' | 'lenient'): ParsedMailboxList =>
   parseList(value, { lenient: strictness === 'lenient', decode: true })

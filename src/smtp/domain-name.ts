@@ -4,15 +4,15 @@ type ParsedDomain = { ok: true; domain: string } | { ok: false; fault: string }
 
 const ldhLabel = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
 
-// Letters, marks and digits, and the five characters that RFC 5892 allows in a context of their own.
+// Letters, marks and digits, and the five characters that RFC 5892 allows in specific contexts.
 const uLabel = /^[\p{L}\p{M}\p{N}\u00b7\u0375\u05f3\u05f4\u30fb-]+$/u
 
 const refuse = (fault: string): ParsedDomain => ({ ok: false, fault })
 
-/** The A-label of one label, or null. Only a label that survives the way there and back is taken. */
+/** The A-label of one label, or null. Accepts only a label that survives conversion in both directions. */
 function aLabelFor(label: string): string | null {
   const nfc = label.normalize('NFC')
-  // A compatibility character (ｅ, ⅷ, ﬁ) reads as another domain than the one it is mapped to.
+  // A compatibility character (ｅ, ⅷ, ﬁ) looks like a different domain than the one it maps to.
   if (!uLabel.test(nfc) || nfc.normalize('NFKC') !== nfc) return null
   const ascii = domainToASCII(nfc)
   if (!ascii.startsWith('xn--') || !ldhLabel.test(ascii)) return null
@@ -21,7 +21,7 @@ function aLabelFor(label: string): string | null {
 
 function aLabelOf(label: string): string | null {
   const lower = label.toLowerCase()
-  // Not the lowered label: K (Kelvin sign) would become a plain k.
+  // Not the lower-case label: K (Kelvin sign) would become a plain k.
   if (/[\u0080-\u{10ffff}]/u.test(label)) return aLabelFor(label)
   if (!ldhLabel.test(lower)) return null
   if (!lower.startsWith('xn--')) return lower
@@ -30,8 +30,8 @@ function aLabelOf(label: string): string | null {
 }
 
 /**
- * A domain name as A-labels in lower case (RFC 5321 4.1.2, RFC 5890). No trailing dot, no address literal,
- * no underscore; U-labels are taken where they are valid and not a compatibility form of something else.
+ * A domain name as A-labels in lower case (RFC 5321 4.1.2, RFC 5890). No trailing dot, address literal or underscore; U-labels must be
+ * valid and not a compatibility form of something else.
  */
 export function parseDomain(text: string): ParsedDomain {
   if (text === '') return refuse('The domain after the @ is missing.')

@@ -2,25 +2,25 @@
 export interface Reply {
   /** 200 … 599 */
   code: number
-  /** `5.1.1`, or null where the server gave none. */
+  /** `5.1.1`, or null if the server gave none. */
   enhancedCode: string | null
   /** The text lines without codes, joined by a line feed. */
   text: string
 }
 
-/** Bytes that are no reply. Nothing that follows them can be understood. */
+/** Bytes that are not a reply. Nothing that follows can be understood. */
 interface ReplyFault {
   fault: string
 }
 
 interface ReplyLine {
   code: number
-  /** True where another line of the same reply follows. */
+  /** True if another line of the same reply follows. */
   more: boolean
   text: string
 }
 
-/** bytes, without the line end. RFC 5321 4.5.3.1.5 allows 512; longer ones are seen. */
+/** bytes, without the line end. RFC 5321 4.5.3.1.5 allows 512; longer ones occur. */
 const longestLine = 4096
 const mostLines = 500
 /** bytes of one reply */
@@ -30,7 +30,7 @@ const lineFeed = 10
 const carriageReturn = 13
 const controls = /(?!\t)\p{Cc}/u
 
-/** One line without its line end; null where it is none of RFC 5321 4.2.1. Control characters become `?`. */
+/** One line without its line end; null if it does not match RFC 5321 4.2.1. Control characters become `?`. */
 export function parseReplyLine(line: string): ReplyLine | null {
   const code = Number(/^[2-5][0-9]{2}(?![^ -])/.exec(line)?.[0] ?? 0)
   if (code === 0) return null
@@ -38,21 +38,21 @@ export function parseReplyLine(line: string): ReplyLine | null {
   return { code, more: line[3] === '-', text: controls.test(text) ? text.replace(new RegExp(controls, 'gu'), '?') : text }
 }
 
-/** The enhanced code that a text begins with, where it is of the reply's own class (RFC 2034 4). */
+/** The enhanced status that a text begins with, if it fits the reply's class (RFC 2034 4). */
 export function enhancedCodeOf(code: number, text: string): string | null {
   const found = /^([245])\.(0|[1-9]\d{0,2})\.(0|[1-9]\d{0,2})(?!\S)/.exec(text)
   return found && Number(found[1]) === Math.floor(code / 100) ? found[0] : null
 }
 
-/** As it stands in a report: `550 5.1.1 No such user`, several lines joined by spaces. */
+/** As in a report: `550 5.1.1 No such user`, several lines joined by spaces. */
 export const formatReply = (reply: Reply): string => `${reply.code} ${reply.text.replaceAll('\n', ' ')}`.trimEnd()
 
 /**
- * Makes replies of the bytes that a server sends, however they are cut. A line may end with a bare line feed, which
- * some servers send. What a server can make us hold is bounded.
+ * Parses replies from the bytes that a server sends, however they are split. A line may end with a bare line feed, as some servers send.
+ * Limits how much a server can make us hold.
  */
 export class ReplyReader {
-  /** Bytes not yet read; begins with what is left of the last chunk. */
+  /** Bytes not yet parsed; begins with the rest of the last chunk. */
   #pending: Buffer = Buffer.alloc(0)
   #code = 0
   #lines: string[] = []
@@ -63,12 +63,12 @@ export class ReplyReader {
     this.#pending = this.#pending.length === 0 ? chunk : Buffer.concat([this.#pending, chunk])
   }
 
-  /** True where bytes have come that are not part of a reply already taken. */
+  /** True if bytes have arrived beyond the replies already taken. */
   get hasMore(): boolean {
     return this.#pending.length > 0 || this.#lines.length > 0
   }
 
-  /** The next reply, null until it is complete. After a fault it is the fault again. */
+  /** The next reply, null until it is complete. After a fault it returns the fault again. */
   take(): Reply | ReplyFault | null {
     while (!this.#fault) {
       const end = this.#pending.indexOf(lineFeed)

@@ -1,8 +1,8 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
 /**
- * What a token is for: `bounce` the local part of a recipient's reverse-path, `reference` the field that a complaint
- * brings back, `unsubscribe` the local part of the mailbox that ends a subscription.
+ * What a token is for: `bounce` is the local part of a recipient's reverse-path, `reference` the field that a complaint returns,
+ * `unsubscribe` the local part of the mailbox that unsubscribes.
  */
 export type TokenPurpose = 'bounce' | 'reference' | 'unsubscribe'
 
@@ -26,8 +26,8 @@ const dayMs = 86_400_000
 const letters: Record<TokenPurpose, string> = { bounce: 'b', reference: 'r', unsubscribe: 'u' }
 const purposes: Record<string, TokenPurpose> = { b: 'bounce', r: 'reference', u: 'unsubscribe' }
 /**
- * Days that a token is good for. Bounces come within days; complaints and wishes to unsubscribe as long as somebody has
- * the message, but a recipient is known for 90 days only.
+ * How many days a token is valid. Bounces come within days; complaints and unsubscribe mail as long as somebody has the message, but
+ * recipients are known for only 90 days.
  */
 const lifetimeDays: Record<TokenPurpose, number> = { bounce: 30, reference: 90, unsubscribe: 90 }
 /** bytes of the HMAC that are kept: 80 bits */
@@ -35,9 +35,8 @@ const macSize = 10
 const form = /^[bru][0-9a-hjkmnp-tv-z]{46}$/
 
 /**
- * The token of a recipient: a letter for the purpose, the recipient id (26), the day of expiry (4), an HMAC over these
- * (16). Lower-case letters and digits only, 47 in all, so that it survives every system that a report passes through. A
- * token of one purpose is none of another.
+ * A recipient's token: a letter for the purpose, the recipient id (26), the day of expiry (4), an HMAC over these (16). Only lower-case
+ * letters and digits, 47 in all, so it survives every system that a bounce passes through. A token is valid for one purpose only.
  */
 export function encodeToken(purpose: TokenPurpose, { recipientId, firstDueAt }: TokenParts, key: Buffer): string {
   const day = Math.floor(firstDueAt / dayMs) + lifetimeDays[purpose]
@@ -46,12 +45,11 @@ export function encodeToken(purpose: TokenPurpose, { recipientId, firstDueAt }: 
 }
 
 /**
- * What the token says; null where we did not make it. Needs no look-up. Whether its purpose is the one that is wanted, and
- * its time not over, is for the caller to see: only then is it a reason to act.
+ * What the token says; null if we did not make it. Needs no look-up. The caller must check its purpose and expiry before acting on it.
  * @param now epoch, ms
  */
 export function decodeToken(text: string, key: Buffer, now: number): DecodedToken | null {
-  // Some systems change the case of what they report to.
+  // Some systems change the case of what they report.
   const token = text.toLowerCase()
   const purpose = form.test(token) ? purposes[token.charAt(0)] : undefined
   if (!purpose) return null

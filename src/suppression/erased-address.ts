@@ -1,12 +1,12 @@
 import { createHmac } from 'node:crypto'
 import { suppressionAddress } from './suppression-address.ts'
 
-/** The domain of what stands in the place of erased addresses. It never exists (RFC 6761 6.4). */
+/** The domain of the addresses that replace erased ones. It never exists (RFC 6761 6.4). */
 export const erasedDomain = 'erased.invalid'
 
 /**
- * What stands in the place of an address that was erased: an address too, so that it fits wherever one is shown. It is always the
- * same for one address, so what was suppressed stays so; without the key file nobody finds out whose it is.
+ * What replaces an erased address: an address too, so it fits wherever one is shown. One address always becomes the same one, so
+ * suppressions stay in force; without the key file nobody can find out whose it is.
  */
 export type ErasedAddress = (address: string) => string
 

@@ -6,15 +6,15 @@ import { plainName, type ExportShape } from './export-shape.ts'
 import type { ExportRecord } from './exported-suppression.ts'
 import { JsonEntries } from './json-entries.ts'
 
-/** An entry as it stands in the file. */
+/** An entry as it is in the file. */
 export type FileEntry = { line: number } & ({ record: ExportRecord } | { refused: string })
 
-/** Longer than any row of an export, bytes: a quotation mark that is not closed is found before the memory is full. */
+/** bytes, longer than any row of an export: finds an unclosed quotation mark before the memory is full */
 const longestRow = 65_536
 
 /**
- * Reads the entries of an export, CSV or JSON as the file itself shows, a piece at a time.
- * @throws SternaError `validation_error` from where on the file cannot be read, `not_found` where there is none
+ * Reads the entries of an export, CSV or JSON (the file itself shows which), piece by piece.
+ * @throws SternaError `validation_error` at the point where the file becomes unreadable, `not_found` if there is none
  */
 export async function* readExport(file: string, shape: ExportShape): AsyncGenerator<FileEntry> {
   const pieces = textPieces(file)
@@ -44,7 +44,7 @@ async function* joined(first: string, rest: AsyncGenerator<string>): AsyncGenera
   yield* rest
 }
 
-/** The one of the usual delimiters that the first line has most of. */
+/** The usual delimiter that is most frequent in the first line. */
 function delimiterOf(text: string): string {
   const [line = ''] = text.split(/\r|\n/, 1)
   const count = (delimiter: string): number => line.split(delimiter).length

@@ -1,23 +1,23 @@
 import type { SuppressionOrigin } from './suppression-origin.ts'
 
-/** How a service writes its suppressions down. Names of columns and values are as `plainName` makes them. */
+/** How a service writes its suppressions. Column names and values are in the form of `plainName`. */
 export interface ExportShape {
-  /** Where the address is: the first of these columns that there is. The same holds for the others. */
+  /** Where the address is: the first of these columns that exists. The same applies to the others. */
   address: readonly string[]
   createdAt: readonly string[]
   reason: readonly string[]
   /** After this time the service would write to the address again. */
   expiresAt?: readonly string[]
-  /** What tells why the address is on the list. */
+  /** Why the address is on the list. */
   origin: readonly string[]
-  /** Tells more of it: `origins` may have both values with a space between. */
+  /** More about the reason: `origins` may have both values, separated by a space. */
   originDetail?: readonly string[]
   origins: Readonly<Record<string, SuppressionOrigin>>
-  /** Where no column tells it: the file is of that kind which has this column. */
+  /** If no column says so: the file is of the kind that has this column. */
   byColumn?: readonly (readonly [column: string, origin: SuppressionOrigin])[]
-  /** Where nothing tells it. */
+  /** If nothing says so. */
   otherwise: SuppressionOrigin
-  /** The columns of a file without a heading; the address alone where not given. */
+  /** The columns of a file without a heading; default: only the address. */
   withoutHeading?: readonly string[]
 }
 
@@ -99,5 +99,5 @@ export const exportShapes = {
   },
 } satisfies Record<string, ExportShape>
 
-/** `Email Address`, `email_address` and `emailAddress` are one name. */
+/** `Email Address`, `email_address` and `emailAddress` are the same name. */
 export const plainName = (text: string): string => text.toLowerCase().replace(/[^a-z0-9]/g, '')

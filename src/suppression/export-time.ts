@@ -1,12 +1,12 @@
-/** Fewer digits than milliseconds since 1970 have had since 2001. */
+/** Milliseconds since 1970 have had more digits than this since 2001. */
 const seconds = /^\d{1,11}(?:\.\d+)?$/
 const milliseconds = /^\d{12,14}$/
 const iso = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2})(:\d{2})?(?:\.(\d+))?\s*(Z|UTC|[+-]\d{2}(?::?\d{2})?)?)?$/i
 const rfc5322 = /^(?:[a-z]{3},\s*)?\d{1,2} [a-z]{3} \d{4} /i
 
 /**
- * Epoch, ms, of a time as services write it: epoch in seconds or milliseconds, ISO 8601 with a space in the place of T
- * (UTC where it says nothing else), RFC 5322. Null for anything else.
+ * Epoch, ms, of a time in a service's format: epoch in seconds or milliseconds, ISO 8601 with a space instead of T (UTC by default), RFC
+ * 5322. Null for anything else.
  */
 export function parseExportTime(text: string): number | null {
   if (seconds.test(text)) return Math.floor(Number(text) * 1000)

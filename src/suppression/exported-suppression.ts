@@ -11,8 +11,8 @@ export type ExportRecord = Readonly<Record<string, string>>
 const longestReason = 1000
 
 /**
- * What an entry of an export means to us, or why it cannot be taken. A time that cannot be read, or is still to come, is
- * taken for now: the address matters more. `origin` is what the user says that all of them are.
+ * What an entry of an export means to us, or why we refuse it. An unreadable or future time becomes now, because the address matters more.
+ * `origin` is the user's word for all of them.
  */
 export function exportedSuppression(
   record: ExportRecord,
@@ -22,14 +22,14 @@ export function exportedSuppression(
   const value = (columns: readonly string[] = []): string =>
     record[columns.find((column) => record[column] !== undefined) ?? '']?.trim() ?? ''
   const text = value(shape.address)
-  if (text === '') return { refused: 'there is no address; is the file of the service that --from names?' }
+  if (text === '') return { refused: 'there is no address. Is the file from the service that --from names?' }
   const parsed = parseAddress(text)
   if (!parsed.ok) return { refused: `"${text.slice(0, 100)}" is not an address: ${parsed.fault}` }
   const expiresAt = parseExportTime(value(shape.expiresAt))
-  if (expiresAt !== null && expiresAt <= now) return { refused: 'its time is over: the service would write to it again' }
+  if (expiresAt !== null && expiresAt <= now) return { refused: 'it has expired: the service would write to it again' }
   const told = plainName(value(shape.origin))
   const found = origin ?? (told === '' ? silentOrigin(record, shape) : toldOrigin(told, plainName(value(shape.originDetail)), shape))
-  if (found === undefined) return { refused: `"${value(shape.origin).slice(0, 100)}" is no reason that is known for a suppression` }
+  if (found === undefined) return { refused: `"${value(shape.origin).slice(0, 100)}" is not a known reason for a suppression` }
   const createdAt = Math.min(parseExportTime(value(shape.createdAt)) ?? now, now)
   const reason = value(shape.reason).slice(0, longestReason) || null
   return { entry: { address: parsed.address, origin: found, sourceId: null, reason, createdAt } }

@@ -10,13 +10,13 @@ import { insertSuppression, type NewSuppression } from './insert-suppression.ts'
 import { listedForms } from './listed-form.ts'
 import type { SuppressionOrigin } from './suppression-origin.ts'
 
-/** What an import came to. */
-export interface ImportReport {
+/** The result of an import. */
+export interface ImportResult {
   imported: number
-  /** They were on the list, or came more than once. */
+  /** They were already on the list, or appeared more than once. */
   known: number
   refused: number
-  /** The first of those that were refused. */
+  /** The first refused entries. */
   refusals: { line: number; reason: string }[]
   /** Why the rest of the file was not read. */
   broken: Error | null
@@ -26,22 +26,22 @@ interface ImportRequest {
   scope: AccountScope
   file: string
   shape: ExportShape
-  /** Where the user says what all entries are. */
+  /** If the user says what all entries are. */
   origin: SuppressionOrigin | null
-  /** What those who unsubscribed did it from; '': mail without a topic. */
+  /** The topic that these people unsubscribed from; '': mail without a topic. */
   topic: string
 }
 
-/** Entries of one batch: a commit of a few milliseconds, between which others have theirs. */
+/** Entries per batch: a commit of a few milliseconds, with others' commits in between. */
 const entriesAtOnce = 500
 const mostRefusals = 100
 
-/** Puts the entries of a service's export on the list, a batch at a time. What was taken stays, whatever comes after it. */
+/** Imports the entries of a service's export, batch by batch. Imported entries stay, whatever happens afterwards. */
 export async function importSuppressions(
   { db, clock, erasedAddress }: { db: Database; clock: Clock; erasedAddress: ErasedAddress },
   request: ImportRequest,
-): Promise<ImportReport> {
-  const report: ImportReport = { imported: 0, known: 0, refused: 0, refusals: [], broken: null }
+): Promise<ImportResult> {
+  const result: ImportResult = { imported: 0, known: 0, refused: 0, refusals: [], broken: null }
   let batch: NewSuppression[] = []
   const write = async (): Promise<void> => {
     const formOf = await listedForms(
@@ -51,34 +51,34 @@ export async function importSuppressions(
     )
     const written = await db.write(batch.map((entry) => insertSuppression(request.scope, { ...entry, address: formOf(entry.address) })))
     const added = written.reduce((sum, { changes }) => sum + changes, 0)
-    report.imported += added
-    report.known += batch.length - added
+    result.imported += added
+    result.known += batch.length - added
     batch = []
   }
-  for await (const entry of readable(request, report)) {
+  for await (const entry of readable(request, result)) {
     const meant = meaningOf(entry, request, clock.now())
-    if ('refused' in meant) refuse(report, entry.line, meant.refused)
+    if ('refused' in meant) refuse(result, entry.line, meant.refused)
     else batch.push({ ...meant.entry, topic: meant.entry.origin === 'unsubscribe' ? request.topic : '' })
     if (batch.length === entriesAtOnce) await write()
   }
   if (batch.length > 0) await write()
-  return report
+  return result
 }
 
 /** The entries of the file, as far as it can be read. */
-async function* readable({ file, shape }: ImportRequest, report: ImportReport): AsyncGenerator<FileEntry> {
+async function* readable({ file, shape }: ImportRequest, result: ImportResult): AsyncGenerator<FileEntry> {
   try {
     yield* readExport(file, shape)
   } catch (error) {
     if (!(error instanceof SternaError)) throw error
-    report.broken = error
+    result.broken = error
   }
 }
 
 const meaningOf = (entry: FileEntry, { shape, origin }: ImportRequest, now: number) =>
   'refused' in entry ? entry : exportedSuppression(entry.record, shape, { now, origin })
 
-function refuse(report: ImportReport, line: number, reason: string): void {
-  report.refused++
-  if (report.refusals.length < mostRefusals) report.refusals.push({ line, reason })
+function refuse(result: ImportResult, line: number, reason: string): void {
+  result.refused++
+  if (result.refusals.length < mostRefusals) result.refusals.push({ line, reason })
 }

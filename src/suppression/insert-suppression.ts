@@ -4,22 +4,22 @@ import type { Statement } from '../store/database.ts'
 import { suppressionAddress } from './suppression-address.ts'
 import type { SuppressionOrigin } from './suppression-origin.ts'
 
-/** An entry to be made. */
+/** An entry to create. */
 export interface NewSuppression {
   address: string
   origin: SuppressionOrigin
-  /** Of origin `unsubscribe`: the mail that it is from; '', mail without a topic, unless given. */
+  /** For origin `unsubscribe`: the topic; default: '', mail without a topic. */
   topic?: string
-  /** The message that it came of. */
+  /** The message that caused it. */
   sourceId: string | null
   reason: string | null
   /** Epoch, ms. */
   createdAt: number
-  /** From when on it counts no more, epoch ms; null or left out: never. */
+  /** When it expires, epoch ms; null or absent: never. */
   expiresAt?: number | null
 }
 
-/** An entry on the list; one that is there already, of the same origin, stays as it is while it counts. */
+/** Adds an entry; an existing one of the same origin stays unchanged while it is in force. */
 export const insertSuppression = (scope: AccountScope, entry: NewSuppression): Statement => ({
   sql: `insert into suppression (id, account_id, address, origin, topic, sandbox, source_id, reason, created_at, expires_at)
         values (:id, :accountId, :address, :origin, :topic, :sandbox, :sourceId, :reason, :createdAt, :expiresAt)
@@ -30,7 +30,7 @@ export const insertSuppression = (scope: AccountScope, entry: NewSuppression): S
   params: { ...paramsOf(scope, entry), expiresAt: entry.expiresAt ?? null },
 })
 
-/** The same, and the id of the entry, be it new or not. */
+/** The same, and returns the entry's id, new or not. */
 export const ensureSuppression = (scope: AccountScope, entry: NewSuppression): Statement => ({
   sql: `insert into suppression (id, account_id, address, origin, topic, sandbox, source_id, reason, created_at)
         values (:id, :accountId, :address, :origin, :topic, :sandbox, :sourceId, :reason, :createdAt)
@@ -41,7 +41,7 @@ export const ensureSuppression = (scope: AccountScope, entry: NewSuppression): S
 })
 
 const paramsOf = (scope: AccountScope, { address, origin, topic = '', sourceId, reason, createdAt }: NewSuppression) => ({
-  // Its time is that of the entry, so that a list by id is one by time, also where entries were brought along.
+  // The entry's time, so a list by id is one by time, even for imported entries.
   id: newId('sup', createdAt),
   ...scopeParams(scope),
   address: suppressionAddress(address),

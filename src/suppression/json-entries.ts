@@ -11,7 +11,7 @@ interface Collected extends JsonEntry {
   depth: number
 }
 
-/** An entry has a few hundred; what is longer is something else, characters. */
+/** An entry has a few hundred characters; longer ones are something else. */
 const longestEntry = 65_536
 /** Brackets within brackets: no service nests as deep, and each one that is open takes memory. */
 const mostOpen = 1_000
@@ -21,10 +21,9 @@ const [quote, backslash, newline] = [0x22, 0x5c, 0x0a]
 const [openBrace, closeBrace, openBracket, closeBracket] = [0x7b, 0x7d, 0x5b, 0x5d]
 
 /**
- * Finds the entries in JSON that arrives in pieces, so that a file of any size needs little memory: the objects of an
- * array that is the whole or stands in an object (`[{…}]`, `{"items": [{…}]}`), objects that stand alone (a line each,
- * or one after the other), and the strings of an array that is the whole (`["a@b.example"]`). What they are to
- * `JSON.parse` is another matter.
+ * Finds the entries in JSON that arrives in pieces, so that a file of any size needs little memory: objects in an array that is the whole
+ * or a member of an object (`[{…}]`, `{"items": [{…}]}`), objects on their own (one per line, or one after the other), and strings in an
+ * array that is the whole (`["a@b.example"]`). Leaves validation to `JSON.parse`.
  */
 export class JsonEntries {
   /** The open brackets. */
@@ -32,7 +31,7 @@ export class JsonEntries {
   #line = 1
   #isInString = false
   #isEscaped = false
-  /** What is being collected, with its text so far. */
+  /** The entry being collected, with its text so far. */
   #entry: Collected | null = null
 
   /** The entries that end in this piece. */
@@ -67,7 +66,7 @@ export class JsonEntries {
     return found
   }
 
-  /** @throws Error where the text ends in the middle */
+  /** @throws Error if the text ends in the middle */
   end(): void {
     if (this.#isInString || this.#open.length > 0) throw new Error('the JSON ends in the middle')
   }
@@ -78,7 +77,7 @@ export class JsonEntries {
     return this.#open.length === 0 || (this.#open.length === 1 && first === openBracket)
   }
 
-  /** An object around it was no entry then, but what holds them. */
+  /** An object around it was not an entry, but a container of entries. */
   #begin(at: number): number {
     this.#entry = { line: this.#line, depth: this.#open.length, text: '' }
     return at
@@ -95,7 +94,7 @@ export class JsonEntries {
     this.#entry.text += rest
     if (this.#entry.text.length <= longestEntry) return
     if (this.#entry.depth > 0) throw new Error(`an entry that begins in line ${this.#entry.line} is too long`)
-    // An object that holds the entries, with much before them.
+    // An object that holds the entries, with much in front of them.
     this.#entry = null
   }
 }

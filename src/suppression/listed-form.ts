@@ -2,12 +2,12 @@ import { scopeParams, type AccountScope } from '../account/account-scope.ts'
 import type { Database } from '../store/database.ts'
 import type { ErasedAddress } from './erased-address.ts'
 
-/** One look-up asks for so many addresses at most; the text of the statement depends on their number. */
+/** How many addresses one look-up queries; the text of the statement depends on their number. */
 const addressesAtOnce = 50
 
 /**
- * The form in which each of these addresses is to be put on the list: as it is, or, where it was erased and is still on it, as
- * that has it. Otherwise whoever repeats an import would bring back what was to be forgotten.
+ * The form in which to list each of these addresses: as it is, or, if it was erased and is still listed, as listed. Otherwise repeating an
+ * import would restore what should be forgotten.
  */
 export async function listedForms(
   db: Pick<Database, 'read'>,

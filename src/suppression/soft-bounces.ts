@@ -12,7 +12,7 @@ interface Mail {
 
 const key = (scope: AccountScope, address: string) => ({ ...scopeParams(scope), address: suppressionAddress(address) })
 
-/** One more. A delivery that a report takes back has ended no count: it goes on from what it was before it. */
+/** One more. A delivery that a bounce takes back has ended no count: the count goes on from before it. */
 export const countSoftBounce = (scope: AccountScope, { address, recipientId }: Mail, now: number): Statement => ({
   sql: `insert into soft_bounce (account_id, address, sandbox, bounces, bounces_before, delivered_to, changed_at)
         values (:accountId, :address, :sandbox, 1, 0, null, :now)
@@ -22,7 +22,7 @@ export const countSoftBounce = (scope: AccountScope, { address, recipientId }: M
   params: { ...key(scope, address), recipientId, now },
 })
 
-/** A delivery ends the count; where there was no bounce nothing is written. */
+/** A delivery ends the count; without a bounce nothing is written. */
 export const countDelivery = (scope: AccountScope, { address, recipientId }: Mail, now: number): Statement => ({
   sql: `update soft_bounce
            set bounces_before = bounces, bounces = 0, delivered_to = :recipientId, changed_at = :now
@@ -30,7 +30,7 @@ export const countDelivery = (scope: AccountScope, { address, recipientId }: Mai
   params: { ...key(scope, address), recipientId, now },
 })
 
-/** Puts an address on the list that has had so many; to be written behind `countSoftBounce`. */
+/** Suppresses an address with this many; to be written after `countSoftBounce`. */
 export const suppressFrequent = (scope: AccountScope, entry: NewSuppression, limit: number): Statement => ({
   sql: `insert into suppression (id, account_id, address, origin, topic, sandbox, source_id, reason, created_at, expires_at)
         select cast(:id as text), account_id, address, cast(:origin as text), '', sandbox, cast(:sourceId as text), cast(:reason as text),

@@ -14,19 +14,19 @@ export interface SuppressionRow extends Row {
   id: string
   address: string
   origin: SuppressionOrigin
-  /** Of origin `unsubscribe`; '' where the mail had none. */
+  /** For origin `unsubscribe`; '' if the mail had none. */
   topic: string
   /** Message id. */
   source_id: string | null
   reason: string | null
   created_at: number
-  /** Null: it counts until it is removed. */
+  /** Null: until it is removed. */
   expires_at: number | null
 }
 
 /**
- * The suppression list as its owner sees and changes it. An address may be on it several times, by origin and topic:
- * to read or remove it by address concerns all of them.
+ * The suppression list as its owner sees and changes it. An address may have several entries, by origin and topic: reading or removing by
+ * address applies to all of them.
  */
 export class SuppressionEntries {
   readonly #db: Database
@@ -39,7 +39,7 @@ export class SuppressionEntries {
     this.#erasedAddress = erasedAddress
   }
 
-  /** Puts addresses on the list by hand; gives the ids of their entries in the same order. One that is there stays. */
+  /** Adds manual entries; returns their ids in the same order. Existing ones stay. */
   async add(scope: AccountScope, addresses: string[], reason: string | null): Promise<string[]> {
     const createdAt = this.#clock.now()
     const formOf = await listedForms(this.#db, this.#asked(scope), addresses)
@@ -50,7 +50,7 @@ export class SuppressionEntries {
     return written.map(({ rows }) => String(rows[0]?.id))
   }
 
-  /** The entry with this id, or the one that says most about this address. */
+  /** The entry with this id, or the most important one for this address. */
   async find(scope: AccountScope, idOrAddress: string): Promise<SuppressionRow | undefined> {
     const { condition, params } = named(this.#asked(scope), idOrAddress)
     const rows = await this.#db.report<SuppressionRow>(
@@ -61,19 +61,19 @@ export class SuppressionEntries {
     return foremost(rows)
   }
 
-  /** Removes the entry with this id, or all of this address; gives the id of the one that `find` gave, if there was one. */
+  /** Removes the entry with this id, or all of this address; returns the id of the one that `find` returns, if any. */
   async remove(scope: AccountScope, idOrAddress: string): Promise<string | undefined> {
     const [written] = await this.#db.write([removal(this.#asked(scope), idOrAddress)])
     return foremost((written?.rows ?? []) as SuppressionRow[])?.id
   }
 
-  /** As `remove` for each of them, in one batch; gives the ids of what was removed. */
+  /** Like `remove` for each of them, in one batch; returns the ids of removed entries. */
   async removeAll(scope: AccountScope, idsOrAddresses: string[]): Promise<string[]> {
     const written = await this.#db.write(idsOrAddresses.map((each) => removal(this.#asked(scope), each)))
     return written.flatMap(({ rows }) => rows.map(({ id }) => String(id)))
   }
 
-  /** A page, newest first; `listBody` makes the answer of it. Uses the index suppression_listed. */
+  /** A page, newest first, for `listBody`. Uses the index suppression_listed. */
   page(scope: AccountScope, origin: SuppressionOrigin | null, page: Page): Promise<SuppressionRow[]> {
     const { condition, order, params } = pageClause(page)
     const ofOrigin = origin === null ? '' : 'and origin = :origin'
@@ -91,7 +91,7 @@ export class SuppressionEntries {
 
 type Asked = AccountScope & { erasedAddress: ErasedAddress }
 
-/** Both are found by an index: the key, and the unique one that begins with account and address. */
+/** Both use an index: the key, and the unique one that begins with account and address. */
 function named({ erasedAddress }: Asked, idOrAddress: string): { condition: string; params: Record<string, Value> } {
   if (isId('sup', idOrAddress)) return { condition: 'id = :name', params: { name: idOrAddress } }
   const parsed = parseAddress(idOrAddress)
@@ -107,7 +107,7 @@ function removal(scope: Asked, idOrAddress: string): Statement {
   }
 }
 
-/** The newest that stops every message, else the newest. */
+/** The newest one that stops every message, else the newest. */
 function foremost<R extends Pick<SuppressionRow, 'id' | 'origin'>>(rows: R[]): R | undefined {
   const sorted = rows.toSorted((a, b) => (a.id < b.id ? 1 : -1))
   return sorted.find(({ origin }) => origin !== 'unsubscribe') ?? sorted[0]

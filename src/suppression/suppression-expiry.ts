@@ -1,7 +1,7 @@
 import type { Database, Statement } from '../store/database.ts'
 import { removeInPieces } from '../store/remove-in-pieces.ts'
 
-/** Removes what counts no more: suppressions whose time is over, and counts of soft bounces as old as `countsMs`. */
+/** Removes expired suppressions, and soft bounce counts older than `countsMs`. */
 export async function sweepSuppressions(db: Pick<Database, 'write'>, now: number, countsMs: number): Promise<void> {
   await removeInPieces(db, [removeExpired(now)])
   await removeInPieces(db, [removeCounts(now - countsMs)])

@@ -4,27 +4,27 @@ import type { ErasedAddress } from './erased-address.ts'
 import { suppressionAddress } from './suppression-address.ts'
 import type { SuppressionOrigin } from './suppression-origin.ts'
 
-/** One look-up asks for so many addresses at most, each in two forms; the text of the statement depends on their number. */
+/** How many addresses one look-up queries, each in two forms; the text of the statement depends on their number. */
 const addressesAtOnce = 50
 
-/** Addresses that mail goes to, and what its readers can unsubscribe from: '' where it has no topic, null where they cannot. */
+/** Addresses that mail goes to, and the topic that its readers can unsubscribe from: '' if it has no topic, null if they cannot. */
 export interface AddressedMail {
   addresses: string[]
   topic: string | null
 }
 
-/** True where this address must not get mail of this topic. */
+/** True if this address must not get mail of this topic. */
 export type IsSuppressed = (address: string, topic: string | null) => boolean
 
-/** Whose list is asked, and how. */
+/** Whose list, and how to search it. */
 export interface Asked extends AccountScope {
-  /** The list has an address that was erased in this form. */
+  /** The list has an erased address in this form. */
   erasedAddress: ErasedAddress
-  /** Epoch, ms: the moment at which an entry is to count. */
+  /** Epoch, ms: when an entry must be in force. */
   now: number
 }
 
-/** The entries for these addresses that count. */
+/** The entries in force for these addresses. */
 function entriesFor(asked: Asked, addresses: string[]): { from: string; params: Record<string, string | number> } {
   const listed = addresses.flatMap((address) => [suppressionAddress(address), asked.erasedAddress(address)])
   const names = listed.map((_, place) => `a${place}`)
@@ -41,7 +41,7 @@ const inPieces = (addresses: string[]): string[][] =>
     addresses.slice(i * addressesAtOnce, (i + 1) * addressesAtOnce),
   )
 
-/** Which of the addresses an account must not send to. One that unsubscribed gets no mail of that topic, but all other. */
+/** Which of the addresses an account must not send to. One that unsubscribed still gets all mail of other topics. */
 export async function findSuppressed(db: Pick<Database, 'read'>, asked: Asked, addresses: string[]): Promise<IsSuppressed> {
   const all = new Set<string>()
   const byTopic = new Set<string>()
@@ -64,7 +64,7 @@ interface EntryRow extends Row {
   topic: string
 }
 
-/** Statements that refuse their batch where one of the addresses is on the list. */
+/** Statements that refuse their batch if one of the addresses is on the list. */
 export const noneSuppressed = (asked: Asked, mail: AddressedMail[]): Statement[] =>
   mail.flatMap(({ addresses, topic }) =>
     inPieces(addresses).map((piece) => {

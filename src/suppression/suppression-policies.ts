@@ -1,7 +1,7 @@
 import type { Database, Row, Value } from '../store/database.ts'
 import type { SuppressionPolicy } from './suppression-policy.ts'
 
-/** What an account has of its own; null: as the settings say. */
+/** The account's own policy; null: the settings apply. */
 type OwnSuppressionPolicy = { [K in keyof SuppressionPolicy]: SuppressionPolicy[K] | null }
 
 interface PolicyRow extends Row {
@@ -14,7 +14,7 @@ interface PolicyRow extends Row {
 
 const asSet: OwnSuppressionPolicy = { hardBounces: null, complaints: null, softBounces: null, expiry: null }
 
-/** The policy of each account; those that differ from the settings are held in memory. Call `load()` before anything else. */
+/** The policy of each account; only those that differ from the settings are held in memory. Call `load()` first. */
 export class SuppressionPolicies {
   readonly #db: Pick<Database, 'read' | 'write'>
   readonly #standard: SuppressionPolicy
@@ -33,7 +33,7 @@ export class SuppressionPolicies {
     for (const row of rows) this.#own.set(row.id, ownPolicyOf(row))
   }
 
-  /** What holds for an account. */
+  /** What applies to an account. */
   policyFor(accountId: string): SuppressionPolicy {
     const own = this.#own.get(accountId)
     if (!own) return this.#standard
@@ -46,7 +46,7 @@ export class SuppressionPolicies {
     }
   }
 
-  /** Changes what an account has of its own; what is left out stays. It holds for what happens from then on. */
+  /** Changes an account's own policy; absent fields stay. Applies from now on. */
   async change(accountId: string, change: Partial<OwnSuppressionPolicy>): Promise<void> {
     const own = { ...(this.#own.get(accountId) ?? asSet), ...change }
     await this.#db.write([

@@ -5,15 +5,15 @@ import { insertSuppression } from './insert-suppression.ts'
 import { forgetSaidUnknown, noteSaidUnknown, saidUnknownBefore, toldTwice } from './said-unknown.ts'
 import { countDelivery, countSoftBounce, suppressFrequent } from './soft-bounces.ts'
 
-/** What puts an address on the list. */
+/** What suppresses an address. */
 export interface SuppressionPolicy {
-  /** A hard bounce suppresses, and the second one that only words call so. */
+  /** A hard bounce suppresses, and so does the second one that rests on words alone. */
   hardBounces: boolean
   /** A complaint suppresses. */
   complaints: boolean
-  /** So many soft bounces without a delivery between them suppress; 0: they never do. */
+  /** This many soft bounces without a delivery between them suppress; 0: never. */
   softBounces: number
-  /** How long a suppression after bounces counts, ms; 0: until it is removed. */
+  /** How long a suppression after bounces lasts, ms; 0: until it is removed. */
   expiry: number
 }
 
@@ -24,7 +24,7 @@ interface AddressedTo {
   recipientId: string
 }
 
-/** Soft bounces that tell something of the address; blocked senders, refused contents and faults of ours do not. */
+/** Soft bounces that say something about the address; blocked senders, refused content and our own faults do not. */
 const concernsAddress = new Set<BounceCategory>(['invalid_recipient', 'mailbox_full', 'timeout', 'expired'])
 
 /** Why mail was given up. */
@@ -36,19 +36,19 @@ export interface FinalFailure {
   reason: string
   /** See `Judgement`. */
   inWords?: true | undefined
-  /** When the same was said of the address before, epoch ms, where that makes this the second time: see `withEarlierReport`. */
+  /** When the same was said of the address before, epoch ms, if this is the second time: see `withEarlierReport`. */
   saidBefore?: number | undefined
 }
 
-/** Why mail was given up, as events and suppressions tell it. */
+/** Why mail was given up, in the words of events and suppressions. */
 export const reasonInWords = ({ reason, saidBefore }: Pick<FinalFailure, 'reason' | 'saidBefore'>, now: number): string =>
   saidBefore === undefined ? reason : toldTwice(reason, saidBefore, now)
 
 const isUnproven = ({ hard, inWords }: Pick<FinalFailure, 'hard' | 'inWords'>): boolean => inWords === true && !hard
 
 /**
- * A failure with `saidBefore`, where that is so. To be called before what follows of a failure is written; it asks the database only
- * where words alone call the address unknown, and that is to suppress.
+ * A failure with `saidBefore`, if it applies. Call it before writing the consequences of a failure; it queries the database only if words
+ * alone call the address unknown and that suppresses.
  */
 export async function withEarlierReport<F extends Pick<FinalFailure, 'hard' | 'inWords'>>(
   failure: F,
@@ -59,7 +59,7 @@ export async function withEarlierReport<F extends Pick<FinalFailure, 'hard' | 'i
   return { ...failure, saidBefore: (await saidUnknownBefore(db, mail, now)) ?? undefined }
 }
 
-/** What a final failure means for the list: nothing where the DNS alone said so, for that may be wrong. */
+/** What a final failure means for the list: nothing if it rests on the DNS alone, which may be wrong. */
 export function suppressAfterBounce(
   scope: AccountScope,
   bounce: AddressedTo & FinalFailure,
@@ -78,7 +78,7 @@ export function suppressAfterBounce(
   return [...noted, countSoftBounce(scope, { address, recipientId }, now), suppressFrequent(scope, entry, policy.softBounces)]
 }
 
-/** What a complaint means for the list; it does not expire. */
+/** What a complaint means for the list; it never expires. */
 export const suppressAfterComplaint = (
   scope: AccountScope,
   { address, messageId, reason }: Omit<AddressedTo, 'recipientId'> & { reason: string },
@@ -87,7 +87,7 @@ export const suppressAfterComplaint = (
 ): Statement[] =>
   policy.complaints ? [insertSuppression(scope, { address, origin: 'complaint', sourceId: messageId, reason, createdAt: now })] : []
 
-/** What a delivery means for the soft bounces before it; costs nothing where they are not counted. */
+/** What a delivery means for earlier soft bounces; costs nothing if they are not counted. */
 export const noteDelivered = (
   scope: AccountScope,
   { address, recipientId }: Omit<AddressedTo, 'messageId'>,

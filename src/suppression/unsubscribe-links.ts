@@ -11,7 +11,7 @@ interface UnsubscribeLinksParts {
   erasedAddress: ErasedAddress
 }
 
-/** Links to unsubscribe: what they say, and what follows of using one. */
+/** Unsubscribe links: what they say, and what using one does. */
 export class UnsubscribeLinks {
   readonly #parts: UnsubscribeLinksParts
 
@@ -19,12 +19,12 @@ export class UnsubscribeLinks {
     this.#parts = parts
   }
 
-  /** What the token of a link says; null where it is none of ours. */
+  /** What a link's token says; null if it is not ours. */
   read(token: string): UnsubscribeTarget | null {
     return decodeUnsubscribeToken(token, this.#parts.keys)
   }
 
-  /** Works also where the message is kept no more. Done again, it changes nothing and costs no write. */
+  /** Works even if the message is no longer kept. A repetition changes nothing and costs no write. */
   async use(target: UnsubscribeTarget, method: UnsubscribeMethod): Promise<void> {
     const { db, clock } = this.#parts
     for (;;) {
@@ -35,7 +35,7 @@ export class UnsubscribeLinks {
         await db.write(batch)
         return
       } catch (error) {
-        // Of two at once one is first; what is left for the other shows when it looks again.
+        // Of two at once one comes first; the other sees the result when it reads again.
         if (!(error instanceof ConflictError)) throw error
       }
     }

@@ -1,13 +1,13 @@
 import { createCipheriv, createDecipheriv, createHmac } from 'node:crypto'
 
-/** What a link to unsubscribe says: who no longer wants which of whose mail. */
+/** What an unsubscribe link says: who no longer wants which mail, and from whom. */
 export interface UnsubscribeTarget {
   accountId: string
-  /** The message that the link came with; it may be gone by now. */
+  /** The message that carried the link; it may be gone by now. */
   messageId: string
   sandbox: boolean
   address: string
-  /** '' where the mail has no topic. */
+  /** '' if the mail has no topic. */
   topic: string
 }
 
@@ -20,7 +20,7 @@ export interface UnsubscribeKeys {
 /** What a link is made with. */
 export interface UnsubscribeFrame {
   keys: UnsubscribeKeys
-  /** Where this server is reached from outside, without a final slash. */
+  /** This server's URL for the outside, without a final slash. */
   baseUrl: string
 }
 
@@ -41,9 +41,9 @@ const version = '1'
 const longestToken = 1000
 
 /**
- * The token of a link to unsubscribe, sealed (AES-256-GCM), so that nobody can make one, change one or read an address out
- * of one. It carries all that is needed and needs no row: a link works for as long as the key file is the same. The nonce is
- * an HMAC of the content, so that the same message has the same link at every attempt.
+ * The token of an unsubscribe link, sealed (AES-256-GCM), so that nobody can create or change one, or read an address from one. It contains
+ * everything needed and has no row: a link works as long as the key file is the same. The nonce is an HMAC of the content, so a message has
+ * the same link at every attempt.
  */
 export function encodeUnsubscribeToken(
   { accountId, messageId, sandbox, address, topic }: UnsubscribeTarget,
@@ -55,11 +55,11 @@ export function encodeUnsubscribeToken(
   return Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]).toString('base64url')
 }
 
-/** What the token says; null where it is none of ours. */
+/** What the token says; null if it is not ours. */
 export function decodeUnsubscribeToken(token: string, keys: UnsubscribeKeys): UnsubscribeTarget | null {
   if (token.length > longestToken || !/^[\w-]+$/.test(token)) return null
   const bytes = Buffer.from(token, 'base64url')
-  // Another spelling of the same bytes is not the one that we made.
+  // Another spelling of the same bytes is not one that we made.
   if (bytes.length < nonceBytes + tagBytes || bytes.toString('base64url') !== token) return null
   const plain = opened(bytes, keys)
   if (plain === null) return null
@@ -73,7 +73,7 @@ function opened(bytes: Buffer, { sealing }: UnsubscribeKeys): string | null {
   try {
     return decipher.update(bytes.subarray(nonceBytes, -tagBytes), undefined, 'utf8') + decipher.final('utf8')
   } catch {
-    // The tag does not fit.
+    // The tag does not match.
     return null
   }
 }

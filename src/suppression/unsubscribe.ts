@@ -6,15 +6,15 @@ import { insertSuppression } from './insert-suppression.ts'
 import { suppressionAddress } from './suppression-address.ts'
 import type { UnsubscribeTarget } from './unsubscribe-token.ts'
 
-/** `one_click`: the mail program did it (RFC 8058); `link`: on the page of the link; `mailto`: by a mail. */
+/** `one_click`: the mail program did it (RFC 8058); `link`: on the link's page; `mailto`: by mail. */
 export type UnsubscribeMethod = 'one_click' | 'link' | 'mailto'
 
-/** What somebody wants to end. */
+/** What somebody wants to stop. */
 interface Subscription {
   target: UnsubscribeTarget
-  /** Whom the event concerns; null where there is none: the message is kept no more, or the recipient has unsubscribed before. */
+  /** Whom the event concerns; null if there is none: the message is no longer kept, or the recipient has unsubscribed before. */
   event: EventSubject | null
-  /** True where the address is on the list for it already. */
+  /** True if the address is already suppressed for it. */
   isEnded: boolean
 }
 
@@ -25,14 +25,14 @@ interface SubscriptionParts {
 
 interface SubscriptionRow extends Row {
   recipient_id: string | null
-  /** As it stands in the recipient's row: another one than the link has, where that was erased. */
+  /** As in the recipient's row: differs from the link's if the address was erased. */
   forward_path: string | null
   subject: string | null
   unsubscribed_at: number | null
   entries: number
 }
 
-/** What a link names; null where its account is no more. */
+/** What a link names; null if its account no longer exists. */
 export async function subscriptionOf(target: UnsubscribeTarget, { db, erasedAddress }: SubscriptionParts): Promise<Subscription | null> {
   const { accountId, messageId, address, topic } = target
   const [row] = await db.read<SubscriptionRow>(
@@ -58,8 +58,7 @@ export async function subscriptionOf(target: UnsubscribeTarget, { db, erasedAddr
 }
 
 /**
- * What the message to this recipient can be unsubscribed from; null where that is nothing, or the recipient or its account
- * is known no more.
+ * What the message to this recipient can be unsubscribed from; null if there is nothing, or the recipient or its account is unknown by now.
  */
 export async function subscriptionOfRecipient(recipientId: string, parts: SubscriptionParts): Promise<Subscription | null> {
   const [row] = await parts.db.read<{ message_id: string; account_id: string; forward_path: string; sandbox: number; topic: string }>(
@@ -91,9 +90,8 @@ const inWords: Record<UnsubscribeMethod, string> = {
 }
 
 /**
- * What is to be written: mail of that topic from that account is not sent to the address any more, all other mail is.
- * Where there is an event the first statement guards it: it refuses the batch where somebody was first, and then the
- * subscription is to be read again.
+ * The statements: the address gets no more mail of that topic from that account, and still gets all other mail. If there is an event, the
+ * first statement guards it: it refuses the batch if somebody came first; then read the subscription again.
  */
 export function endSubscription({ target, event, isEnded }: Subscription, method: UnsubscribeMethod, now: number): Statement[] {
   const { address, topic, messageId: sourceId } = target

@@ -1,22 +1,22 @@
 import { SternaError } from '../errors.ts'
 import { partialsOf, type TemplateSource } from './template-source.ts'
 
-/** Templates that one may be put together of. */
+/** Templates that one template may consist of. */
 const mostSources = 100
-/** characters of them all; each part may become 5 Mi */
+/** characters in total; each part may grow to 5 Mi */
 const longestSources = 20 * 1024 * 1024
 
-/** How a name comes up, for what is said where there is no such template. */
+/** How a name is used, for the error if there is no such template. */
 interface Mention {
   name: string
   isLayout: boolean
 }
 
 /**
- * The layout and the partials of a template, those of these, and so on, by the names by which they are mentioned. The layout of a
- * partial is not looked at.
+ * The layout and partials of a template, their own layouts and partials, and so on, by the names that mention them. The layout of a partial
+ * is ignored.
  * @param read the published version of the template with this alias or id
- * @throws SternaError `validation_error` where one does not exist or is not published, or where they are too many or too long
+ * @throws SternaError `validation_error` if one does not exist or is not published, or if there are too many or they are too long
  */
 export async function findSources(
   root: TemplateSource,
@@ -29,7 +29,7 @@ export async function findSources(
   let length = 0
   const add = (mentions: Mention[]): void => {
     for (const { name } of mentions)
-      if (names.add(name).size > mostSources) throw tooMany(`A template may be put together of ${mostSources} others at most.`)
+      if (names.add(name).size > mostSources) throw tooMany(`A template may consist of at most ${mostSources} other templates.`)
     waiting.push(...mentions)
   }
   add(mentionsOf(root, { isLayout: true }))

@@ -1,4 +1,4 @@
-/** Lines of one text that stand for others of the other; places count from 0, ends are excluded. */
+/** Lines of one text that replace lines of the other; positions count from 0, ends are excluded. */
 export interface Change {
   from: number
   fromEnd: number
@@ -6,14 +6,14 @@ export interface Change {
   toEnd: number
 }
 
-/** Comparisons of lines, some nanoseconds each; what is not done by then is one change. */
+/** Comparisons of lines, some nanoseconds each; whatever is left when they are used up is one change. */
 const mostSteps = 1_000_000
-/** Differences that are looked for at a time: as many rows of as many places are remembered. */
+/** Differences searched for at a time: this many rows of this many positions are remembered. */
 const mostEdits = 500
 
 /**
- * What must be changed to make the second list of lines of the first. By the algorithm of Myers (1986), in rounds: where one finds too
- * many differences, the next goes on from as far as it came. So it is right always, and the shortest where there are few.
+ * The changes that turn the first list of lines into the second, by Myers' algorithm (1986), in rounds: if a round finds too many
+ * differences, the next one continues from where it got to. So the result is always correct, and minimal if there are few.
  */
 export function lineChanges(before: string[], after: string[]): Change[] {
   const [a, b] = numbered(before, after)
@@ -35,7 +35,7 @@ export function lineChanges(before: string[], after: string[]): Change[] {
   return changes
 }
 
-/** Each line as a number, the same for the same line. */
+/** Each line as a number, equal for equal lines. */
 function numbered(a: string[], b: string[]): [Int32Array, Int32Array] {
   const numbers = new Map<string, number>()
   const number = (line: string): number => {
@@ -46,14 +46,14 @@ function numbered(a: string[], b: string[]): [Int32Array, Int32Array] {
   return [Int32Array.from(a, number), Int32Array.from(b, number)]
 }
 
-/** Neighbours become one. */
+/** Merges neighbours. */
 function addChange(changes: Change[], change: Change): void {
   const last = changes.at(-1)
   if (last?.fromEnd === change.from && last.toEnd === change.to) Object.assign(last, { fromEnd: change.fromEnd, toEnd: change.toEnd })
   else changes.push(change)
 }
 
-/** The shortest way as far as it comes with so many differences and steps: how far in each text, and what differs up to there. */
+/** The shortest path as far as it gets with this many differences and steps: how far in each text, and what differs up to there. */
 function furthestPath(a: Int32Array, b: Int32Array, work: { steps: number }): { x: number; y: number; changes: Change[] } {
   const most = Math.min(mostEdits, a.length + b.length)
   const reached = new Int32Array(2 * most + 3)
@@ -75,7 +75,7 @@ function furthestPath(a: Int32Array, b: Int32Array, work: { steps: number }): { 
   }
 }
 
-/** The place that is far in both texts: who is far in one alone has passed over what the other may still have. */
+/** The position that is far in both texts: one that is far in only one may have skipped what the other still has. */
 function furthestOf(row: Int32Array, lengthOfA: number, lengthOfB: number): { k: number; x: number } {
   const edits = (row.length - 1) / 2
   let furthest = { k: 0, x: -1 }
@@ -87,7 +87,7 @@ function furthestOf(row: Int32Array, lengthOfA: number, lengthOfB: number): { k:
   return furthest
 }
 
-/** Goes back from a place to the beginning. `rows` has how far each diagonal came, for each number of edits. */
+/** Goes back from a position to the beginning. `rows` has how far each diagonal got, for each number of edits. */
 function pathTo(rows: Int32Array[], end: { edits: number; k: number; x: number }): { x: number; y: number; changes: Change[] } {
   const changes: Change[] = []
   let { k } = end

@@ -2,10 +2,10 @@ import { lineChanges, type Change } from './line-changes.ts'
 
 /** How two texts differ, by lines. */
 export interface LineDiff {
-  /** Lines that are in one of them only. */
+  /** Lines that are in only one of them. */
   added: number
   removed: number
-  /** A unified diff without the names of files; empty where they are the same. */
+  /** A unified diff without file names; empty if they are equal. */
   diff: string
   /** Whether `diff` is only the beginning. */
   truncated: boolean
@@ -13,14 +13,14 @@ export interface LineDiff {
 
 /** Lines around a change. */
 const context = 3
-/** Lines of either text, from the first to the last that differs, that are compared one by one; more are shown as removed and added. */
+/** Lines of either text, from the first to the last difference, that are compared one by one; others are shown as removed and added. */
 const mostLines = 10_000
 /** characters */
 const longestDiff = 256 * 1024
 
 /**
- * What must be changed to make the second text of the first. Takes a bounded time beside going through the texts: where they differ
- * too much for that it is correct still, but not the shortest.
+ * The changes that turn the first text into the second. Takes bounded time besides reading the texts: if they differ too much for that, the
+ * result is still correct, but not minimal.
  */
 export function diffLines(before: string, after: string): LineDiff {
   if (before === after) return { added: 0, removed: 0, diff: '', truncated: false }
@@ -34,7 +34,7 @@ export function diffLines(before: string, after: string): LineDiff {
 
 const newline = 10
 
-/** Where the first line begins that differs, and how many are before it. */
+/** Where the first differing line begins, and how many lines precede it. */
 function sameStart(a: string, b: string): { at: number; lines: number } {
   const length = Math.min(a.length, b.length)
   let lineAt = 0
@@ -49,7 +49,7 @@ function sameStart(a: string, b: string): { at: number; lines: number } {
   return { at: lineAt, lines }
 }
 
-/** How many characters at the end are the same, whole lines only, and not those before `start`. */
+/** How many characters at the end are equal, in whole lines, and not those before `start`. */
 function sameEnd(a: string, b: string, start: number): number {
   const length = Math.min(a.length, b.length) - start
   let same = 0
@@ -63,7 +63,7 @@ function sameEnd(a: string, b: string, start: number): number {
   return isLineStart(a) && isLineStart(b) ? same : wholeLines
 }
 
-/** What of a text lies between the lines that both have at their ends. */
+/** The part of a text between the lines that both share at their ends. */
 class Middle {
   readonly text: string
   readonly at: number
@@ -71,7 +71,7 @@ class Middle {
   /** Lines before it. */
   readonly linesBefore: number
   readonly count: number
-  /** Whether there are few enough lines to be told apart. */
+  /** Whether there are few enough lines to compare one by one. */
   readonly isSplit: boolean
   readonly lines: string[]
 
@@ -85,10 +85,10 @@ class Middle {
     this.lines = this.isSplit ? Array.from(linesFrom(text, this.at, this.end)) : []
   }
 
-  /** The lines from one place to another, each with its line break where it has one; read as they are asked for. */
+  /** The lines between two positions, each with its line break if it has one; read on demand. */
   slice(from: number, to: number): Iterable<string> {
     if (this.isSplit) return this.lines.slice(from, to)
-    // Then all of it is one change.
+    // Then everything is one change.
     return from === to ? [] : linesFrom(this.text, this.at, this.end)
   }
 
@@ -145,7 +145,7 @@ function unified(a: Middle, b: Middle, changes: Change[]): LineDiff {
 interface Texts {
   a: Middle
   b: Middle
-  /** Lines that both have before and behind what differs. */
+  /** Shared lines before and after what differs. */
   before: string[]
   behind: string[]
 }
@@ -156,7 +156,7 @@ function writeHunk(out: DiffText, { a, b, before, behind }: Texts, changes: Chan
   const tail = [...a.slice(last.fromEnd, Math.min(a.count, last.fromEnd + context)), ...behind].slice(0, context)
   const range = (start: number, end: number, { linesBefore }: Middle): string => {
     const count = end - start + lead.length + tail.length
-    // Of no lines at all the place is the line before.
+    // For an empty range, the position is the line before.
     return `${linesBefore + start - lead.length + (count === 0 ? 0 : 1)},${count}`
   }
   out.line(`@@ -${range(first.from, last.fromEnd, a)} +${range(first.to, last.toEnd, b)} @@\n`)

@@ -4,7 +4,7 @@ import type { Database } from '../store/database.ts'
 import { parseContent, type ParsedContent, type TemplateContent } from './template-content.ts'
 import { findLive, type LiveRow } from './template-store.ts'
 
-/** A template as it is sent: the version that was published last. */
+/** A template as it is sent: its latest published version. */
 export interface LiveTemplate extends TemplateContent {
   /** `tpl_…` */
   id: string
@@ -15,10 +15,10 @@ interface Cached {
   parsed: ParsedContent
 }
 
-/** characters of templates that are kept in memory; parsed they take some times as much */
+/** characters of templates kept in memory; parsed they take several times as much */
 const room = 16 * 1024 * 1024
 
-/** Published templates as emails need them, those in use from memory. */
+/** Published templates for sending; those in use come from memory. */
 export class LiveTemplates {
   readonly #db: Pick<Database, 'read'>
   /** By account and id or alias. */
@@ -43,7 +43,7 @@ export class LiveTemplates {
     return found
   }
 
-  /** To be called when a template has been changed. */
+  /** Call it when a template has changed. */
   forget(id: string): void {
     this.#forgotten++
     for (const [key, { template }] of Array.from(this.#cached.entries())) if (template.id === id) this.#cached.delete(key)

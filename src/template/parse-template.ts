@@ -1,22 +1,22 @@
-/** A piece of a parsed template: text as it is, a variable, or a section with what is in it. */
+/** A node of a parsed template: plain text, a variable, or a section with its content. */
 export type TemplateNode =
   | string
   | { type: 'variable'; path: string[]; isRaw: boolean }
   | { type: 'section'; path: string[]; isInverted: boolean; nodes: TemplateNode[] }
 
-/** Where another text is to stand before the template is sent. */
+/** Where another text is inserted before the template is sent. */
 export interface Insertion {
-  /** The alias or id of a partial; null: in a layout, what it is put around. */
+  /** The alias or id of a partial; null: in a layout, the place for the template. */
   name: string | null
-  /** The places of the tag's first character, and behind its last. */
+  /** The positions of the tag's first character and of its end. */
   at: number
   end: number
 }
 
-/** `nodes` know nothing of partials: with insertions that have a name they are not all of the template. */
+/** `nodes` ignores partials: with named insertions it is not the whole template. */
 type ParsedTemplate = { ok: true; nodes: TemplateNode[]; insertions: Insertion[] } | { ok: false; line: number; fault: string }
 
-/** The template cannot be understood; `fault` says why and what to write instead. */
+/** The template has a syntax error; `fault` says why and what to write instead. */
 class TemplateFault extends Error {
   readonly at: number
   constructor(at: number, message: string) {
@@ -34,7 +34,7 @@ const deepest = 32
 const mostTags = 20_000
 /** characters */
 const longestName = 200
-/** characters of a faulty tag that are shown */
+/** characters of a faulty tag to show */
 const longestQuote = 60
 
 interface OpenSection {
@@ -55,10 +55,9 @@ interface Tag {
 }
 
 /**
- * Reads the text of a template: Mustache without lambdas and other delimiters. `{{x}}`, `{{{x}}}`, `{{&x}}`,
- * `{{#x}}…{{/x}}`, `{{^x}}…{{/x}}`, `{{! a comment }}`; names may have dots, `{{.}}` is the entry of a list itself. A
- * section tag or comment that has its line to itself leaves no line. `{{> x}}` and `{{{@content}}}` are told as insertions.
- * Takes time in proportion to the text.
+ * Parses a template: Mustache without lambdas and other delimiters. `{{x}}`, `{{{x}}}`, `{{&x}}`, `{{#x}}…{{/x}}`, `{{^x}}…{{/x}}`, `{{! a
+ * comment }}`; names may have dots, `{{.}}` is the list entry itself. A section tag or comment on a line of its own leaves no line. `{{>
+ * x}}` and `{{{@content}}}` are returned as insertions. Takes time in proportion to the text.
  */
 export function parseTemplate(text: string): ParsedTemplate {
   const insertions: Insertion[] = []
@@ -100,7 +99,7 @@ function nodesOf(text: string, insertions: Insertion[]): TemplateNode[] {
 
 const leavesNoLine = ({ kind }: Tag): boolean => kind !== '' && kind !== '&' && kind !== '>'
 
-/** Where the next line begins if the rest of this one is blank; null where it is not. */
+/** Where the next line begins if the rest of this one is blank; null otherwise. */
 function lineEndAfter(text: string, at: number): number | null {
   const rest = /[ \t]*(?:\r?\n|$)/y
   rest.lastIndex = at
@@ -172,10 +171,10 @@ const refused: Record<string, string> = {
   $: 'a template has no blocks; give it a layout, or use partials',
 }
 
-/** @throws TemplateFault where it is no name */
+/** @throws TemplateFault if it is not a name */
 function pathOf({ name, text, at }: Tag): string[] {
   if (name === '.') return []
-  // Before it is split: one of some megabytes would become a list of as many.
+  // Before splitting: some megabytes would become an equally long list.
   if (name.length > longestName) throw new TemplateFault(at, `${text} has no valid name, which has ${longestName} characters at most.`)
   const path = name.split('.')
   if (path.every((part) => /^[^\s.{}"'()[\]|#^/!&>=<]+$/.test(part))) return path

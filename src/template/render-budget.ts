@@ -1,17 +1,17 @@
 import { SternaError } from '../errors.ts'
 
-/** What a rendering may cost. */
+/** What rendering may cost. */
 interface RenderLimits {
   /** characters of one part: of the html, the text, the subject */
   length: number
-  /** tags met, entries gone through, places looked in; some tenths of a microsecond each */
+  /** tags, list entries, look-ups; some tenths of a microsecond each */
   steps: number
 }
 
-/** As much as an email's html or text may have. */
+/** The maximum for an email's html or text. */
 const ordinary: RenderLimits = { length: 5 * 1024 * 1024, steps: 100_000 }
 
-/** The rendering would cost too much; `budget` is the one that was used up. */
+/** Rendering would cost too much; `budget` is the exhausted one. */
 export class OverBudget extends SternaError {
   readonly budget: RenderBudget
 
@@ -21,14 +21,14 @@ export class OverBudget extends SternaError {
   }
 }
 
-/** Counts what a rendering costs: small data can be repeated by nested sections without end. */
+/** Counts the cost of rendering: nested sections can repeat small data without end. */
 export class RenderBudget {
   readonly #limits: RenderLimits
   readonly #outer: RenderBudget | null
   #steps = 0
   #length = 0
 
-  /** @param outer what several renderings may cost together */
+  /** @param outer a budget shared by several renderings */
   constructor({ limits = ordinary, outer = null }: { limits?: RenderLimits; outer?: RenderBudget | null } = {}) {
     this.#limits = limits
     this.#outer = outer
@@ -47,7 +47,7 @@ export class RenderBudget {
   }
 
   /**
-   * Takes note of so many characters written.
+   * Counts written characters.
    * @throws OverBudget
    */
   write(characters: number): void {
@@ -58,7 +58,7 @@ export class RenderBudget {
     this.#outer?.write(characters)
   }
 
-  /** The next part of the email has its own length; the steps go on. */
+  /** The next part of the email has its own length; the steps accumulate. */
   nextPart(): void {
     this.#length = 0
   }

@@ -1,7 +1,7 @@
 import type { TemplateNode } from './parse-template.ts'
 import type { RenderBudget } from './render-budget.ts'
 
-/** What a rendering could not do. Names are as the template has them. */
+/** What rendering could not do. Names are as in the template. */
 export interface RenderFindings {
   /** There was no value of this name. */
   missing: Set<string>
@@ -13,14 +13,14 @@ interface Rendering {
   escape: boolean
   budget: RenderBudget
   findings: RenderFindings
-  /** What a name may mean, the innermost last. */
+  /** What a name may refer to, the innermost last. */
   contexts: unknown[]
   pieces: string[]
 }
 
 /**
- * The text of a parsed template. A name is looked for in the innermost section first; only what the data has itself is
- * found, nothing that JavaScript adds. No code of the data runs.
+ * Renders a parsed template. A name is looked up in the innermost section first; only the data's own properties are found, nothing that
+ * JavaScript adds. No code from the data runs.
  * @param how `escape`: whether `{{x}}` is for HTML
  * @throws OverBudget
  */
@@ -59,7 +59,7 @@ function renderVariable({ path, isRaw }: { path: string[]; isRaw: boolean }, ren
 
 const nameOf = (path: string[]): string => (path.length === 0 ? '.' : path.join('.'))
 
-/** characters escaped at a time, so that the budget is asked before a long value has grown beyond it */
+/** characters escaped at a time, so a long value cannot outgrow the budget unnoticed */
 const pieceLength = 64 * 1024
 
 function writeValue(text: string, isRaw: boolean, rendering: Rendering): void {
@@ -71,7 +71,7 @@ function writeValue(text: string, isRaw: boolean, rendering: Rendering): void {
 const escapeHtml = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;').replaceAll("'", '&#39;')
 
-/** A list is gone through, anything else that is not empty is entered once; the inverted form is for the rest. */
+/** Iterates over a list, and enters anything else that is not empty once; the inverted form is for the rest. */
 function renderSection(section: { path: string[]; isInverted: boolean; nodes: TemplateNode[] }, rendering: Rendering): void {
   const value = lookUp(section.path, rendering)
   const isEmpty = !value || (Array.isArray(value) && value.length === 0)
@@ -86,7 +86,7 @@ function renderSection(section: { path: string[]; isInverted: boolean; nodes: Te
   }
 }
 
-/** Undefined where there is nothing of that name. */
+/** Undefined if there is nothing of that name. */
 function lookUp(path: string[], { contexts, budget }: Rendering): unknown {
   const [first, ...rest] = path
   if (first === undefined) return contexts.at(-1)

@@ -9,20 +9,20 @@ export interface RenderedTemplate {
   subject: string | null
   html: string
   text: string | null
-  /** Variables that have neither a value nor a fallback, sorted; nothing stands in their places. */
+  /** Variables without a value or fallback, sorted; they render as nothing. */
   missing: string[]
 }
 
 interface RenderOptions {
-  /** Where the caller gave the variables, for what is said of them. */
+  /** Where the caller gave the variables, for error messages. */
   field: string
-  /** What this rendering and others may cost together. */
+  /** The shared budget of this rendering and others. */
   room?: RenderBudget | null
 }
 
 /**
- * Fills the variables in: escaped in html, as they are in text and subject, line breaks taken out of the subject.
- * @throws SternaError `validation_error` for a value of the wrong type, and where the result would be too large
+ * Fills in the variables: escaped in html, unescaped in text and subject, without line breaks in the subject.
+ * @throws SternaError `validation_error` for a value of the wrong type, or if the result would be too large
  */
 export function renderTemplate(
   { parsed, variables }: { parsed: ParsedContent; variables: DeclaredVariable[] },
@@ -45,8 +45,8 @@ export function renderTemplate(
 }
 
 /**
- * As `renderTemplate`, for an email that is to be sent.
- * @throws SternaError also `missing_template_variable`, which names each
+ * Like `renderTemplate`, for an email to be sent.
+ * @throws SternaError also `missing_template_variable`, which names each one
  */
 export function renderComplete(...template: Parameters<typeof renderTemplate>): RenderedTemplate {
   const rendered = renderTemplate(...template)
@@ -57,7 +57,7 @@ export function renderComplete(...template: Parameters<typeof renderTemplate>): 
   throw new SternaError('missing_template_variable', `The template needs a value for ${names}.`, { faults })
 }
 
-/** A null stands for nothing given: the fallback takes its place. */
+/** A null counts as absent, so the fallback applies. */
 function withFallbacks(variables: DeclaredVariable[], given: Record<string, unknown>): Record<string, unknown> {
   const data: Record<string, unknown> = Object.assign(Object.create(null), given)
   for (const { key, fallbackValue } of variables) data[key] ??= fallbackValue
@@ -67,14 +67,14 @@ function withFallbacks(variables: DeclaredVariable[], given: Record<string, unkn
 const requiredOf = (variables: DeclaredVariable[], data: Record<string, unknown>): string[] =>
   variables.filter(({ key }) => data[key] === null).map(({ key }) => key)
 
-/** A number has one text only, so it may stand for a string; a text may be no number. */
+/** A number has only one text form, so it may replace a string; a text cannot replace a number. */
 function typeFault({ key, type }: DeclaredVariable, given: Record<string, unknown>, field: string): FieldFault[] {
   const value = Object.hasOwn(given, key) ? given[key] : null
   if (value === null || value === undefined || typeof value === 'number' || typeof value === type) return []
   return [{ field: `${field}.${key}`, code: 'invalid_type', message: `The variable ${key} must be a ${type}.`, help: null }]
 }
 
-/** as many as one answer names */
+/** how many one response names */
 const mostFaults = 100
 
 const missingFault = (name: string, field: string): FieldFault => ({

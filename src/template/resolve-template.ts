@@ -3,14 +3,14 @@ import type { SourcePart, TemplateSource } from './template-source.ts'
 import { mostVariables, partialIn, type DeclaredVariable } from './template-content.ts'
 import { parseTemplate } from './parse-template.ts'
 
-/** What a template becomes with its layout and partials in their places. */
+/** A template with its layout and partials inserted. */
 export interface ResolvedTemplate {
   html: string
   text: string | null
   variables: DeclaredVariable[]
 }
 
-/** A version that stands in another one. */
+/** A version that is part of another one. */
 export interface TemplateUse {
   templateId: string
   versionId: string
@@ -18,21 +18,21 @@ export interface TemplateUse {
 
 type PartName = 'html' | 'text'
 
-/** Partials in one another, and layouts around one another. */
+/** Nested partials, and nested layouts. */
 const deepest = 10
-/** Partials of one html or text, those in partials counted each time. */
+/** Partials in one html or text, including those in partials each time. */
 const mostInsertions = 1000
-/** characters, and bytes; as much as may be written by hand */
+/** characters, and bytes; the same limit as for hand-written parts */
 const longest = 5 * 1024 * 1024
 
 const fault = (field: string, code: string, message: string): SternaError =>
   new SternaError('validation_error', message, { faults: [{ field, code, message, help: null }] })
 
 /**
- * Puts the layout and the partials of a template into their places. What comes of it is measured before it is made, so that partials
- * that multiply one another cost no more than their own texts.
- * @param found the templates that are named, by their names as they are written; all of them are there
- * @throws SternaError `validation_error` for circles, for what becomes too deep, too many or too long, and for a layout without its place
+ * Inserts the layout and partials of a template. Measures the result before building it, so partials that multiply one another cost no more
+ * than their own texts.
+ * @param found the named templates, by their names as written; all of them exist
+ * @throws SternaError `validation_error` for circles, for too many, too deep or too long results, and for a layout without its place
  */
 export function resolveTemplate(root: TemplateSource, found: ReadonlyMap<string, TemplateSource>): ResolvedTemplate {
   const layouts = layoutsOf(root, found)
@@ -43,7 +43,7 @@ export function resolveTemplate(root: TemplateSource, found: ReadonlyMap<string,
   return { html, text, variables: variablesOf([root, ...layouts, ...found.values()]) }
 }
 
-/** What stands beside each other now may be too much together, or make a tag that nobody has written. */
+/** Texts that are now next to each other may exceed a limit together, or form a tag that nobody has written. */
 function checkReadable(part: PartName, text: string): void {
   const parsed = parseTemplate(text)
   const where = `The \`${part}\` field with its layout and partials`
@@ -56,15 +56,15 @@ function checkReadable(part: PartName, text: string): void {
   )
 }
 
-/** The layout, the layout of that, and so on. */
+/** The layout, its own layout, and so on. */
 function layoutsOf(root: TemplateSource, found: ReadonlyMap<string, TemplateSource>): TemplateSource[] {
   const layouts: TemplateSource[] = []
   for (let { layout } = root; layout !== null; layout = layouts.at(-1)?.layout ?? null) {
     const source = found.get(layout) as TemplateSource
     if (source.id === root.id || layouts.some(({ id }) => id === source.id)) {
-      throw fault('layout', 'circle', `The layout ${layout} is put into itself. Give one of the layouts none.`)
+      throw fault('layout', 'circle', `The layout ${layout} contains itself. Remove the layout from one of them.`)
     }
-    if (layouts.push(source) > deepest) throw fault('layout', 'too_deep', `There are more than ${deepest} layouts around one another.`)
+    if (layouts.push(source) > deepest) throw fault('layout', 'too_deep', `Layouts are nested more than ${deepest} deep.`)
   }
   return layouts
 }
@@ -74,26 +74,26 @@ interface Surroundings {
   found: ReadonlyMap<string, TemplateSource>
 }
 
-/** Texts, and null where a layout's content is to stand. */
+/** Texts, with null at the place for the content of a layout. */
 type Pieces = (string | null)[]
 
 function partOf(part: PartName, root: TemplateSource, { layouts, found }: Surroundings): string {
   const expansion = new Expansion(part, found)
-  // A layout without a text leaves the text alone.
+  // A layout without a text leaves the text unchanged.
   const around = layouts.filter((layout) => part === 'html' || (layout.text !== null && layout.text.text !== ''))
   const sizes = [root, ...around].map((source) => expansion.measure(source))
   sizes.slice(1).forEach(({ places }, i) => {
     if (places === 1) return
     const layout = root.id === around[i]?.id ? 'itself' : nameIn(found, around[i] as TemplateSource)
     const what = `The ${part} of the layout ${layout} has ${places === 0 ? 'no' : 'more than one'} {{{@content}}}.`
-    throw fault('layout', 'no_content_place', `${what} Write it once, where the template is to stand, and publish the layout.`)
+    throw fault('layout', 'no_content_place', `${what} Write it once, at the place for the template, and publish the layout.`)
   })
   const total = (of: (size: Size) => number): number => sizes.reduce((sum, size) => sum + of(size), 0)
   if (total(({ insertions }) => insertions) > mostInsertions) {
     throw fault(
       part,
       'too_many',
-      `The \`${part}\` field holds more than ${mostInsertions} partials, those in its layout and in partials included.`,
+      `The \`${part}\` field has more than ${mostInsertions} partials, including those in its layout and in partials.`,
     )
   }
   if (total(({ length }) => length) > longest) throw tooLong(part)
@@ -109,29 +109,29 @@ function partOf(part: PartName, root: TemplateSource, { layouts, found }: Surrou
 }
 
 const tooLong = (part: PartName): SternaError =>
-  fault(part, 'too_long', `The \`${part}\` field becomes longer than ${longest / 1024 / 1024} MiB with its layout and partials.`)
+  fault(part, 'too_long', `The \`${part}\` field would exceed ${longest / 1024 / 1024} MiB with its layout and partials.`)
 
 const nameIn = (found: ReadonlyMap<string, TemplateSource>, { id }: TemplateSource): string =>
   [...found].find(([, source]) => source.id === id)?.[0] ?? id
 
-/** What a part becomes, without its being made. */
+/** The measures of a part, without building it. */
 interface Size {
   /** characters */
   length: number
   insertions: number
-  /** How often {{{@content}}} stands in it. */
+  /** How often it contains {{{@content}}}. */
   places: number
-  /** Partials in one another. */
+  /** The depth of nested partials. */
   depth: number
 }
 
-/** One part of a template with what is in it. */
+/** One part of a template with what it contains. */
 class Expansion {
   readonly #part: PartName
   readonly #found: ReadonlyMap<string, TemplateSource>
-  /** By the id of the template; each is measured once, however often it is used. */
+  /** By the template's id; each is measured once, however often it is used. */
   readonly #sizes = new Map<string, Size>()
-  /** The names on the way to the template that is being measured. */
+  /** The names on the path to the template being measured. */
   readonly #way: { id: string; name: string }[] = []
 
   constructor(part: PartName, found: ReadonlyMap<string, TemplateSource>) {
@@ -139,7 +139,7 @@ class Expansion {
     this.#found = found
   }
 
-  /** @throws SternaError where a partial is in itself, has no such part, or lies too deep */
+  /** @throws SternaError if a partial contains itself, has no such part, or is nested too deeply */
   measure(source: TemplateSource): Size {
     const known = this.#sizes.get(source.id)
     if (known) return known
@@ -156,7 +156,7 @@ class Expansion {
       size.places += inner.places
       size.depth = Math.max(size.depth, 1 + inner.depth)
     }
-    if (size.depth > deepest) throw fault(this.#part, 'too_deep', `Partials are more than ${deepest} deep in one another.`)
+    if (size.depth > deepest) throw fault(this.#part, 'too_deep', `Partials are nested more than ${deepest} deep.`)
     this.#sizes.set(source.id, size)
     return size
   }
@@ -166,14 +166,14 @@ class Expansion {
     this.#way.push({ id: within.id, name })
     const names = this.#way.map((step) => step.name)
     if (this.#way.some(({ id }) => id === partial.id)) {
-      throw fault(this.#part, 'circle', `The partial {{> ${name}}} holds itself: ${names.join(' > ')}. Take it out of one of them.`)
+      throw fault(this.#part, 'circle', `The partial {{> ${name}}} contains itself: ${names.join(' > ')}. Remove it from one of them.`)
     }
     const size = this.measure(partial)
     this.#way.pop()
     return size
   }
 
-  /** @param how `isInserted`: without a line break at its end; `isLayout`: its places are left open */
+  /** @param how `isInserted`: without a line break at its end; `isLayout`: its places stay open */
   pieces(source: TemplateSource, { isInserted = false, isLayout = false }: { isInserted?: boolean; isLayout?: boolean }): Pieces {
     const { text, insertions, end } = this.#partOf(source)
     const pieces: Pieces = []
@@ -193,12 +193,12 @@ class Expansion {
     const part = source[this.#part]
     if (part) return part
     const name = this.#way.at(-1)?.name ?? source.id
-    const remedy = 'Give it one, empty where there is to be nothing, and publish it.'
+    const remedy = 'Give it one (empty if it should insert nothing), and publish it.'
     throw fault(this.#part, 'no_text', `The partial {{> ${name}}} has no text of its own. ${remedy}`)
   }
 }
 
-/** The template's own come first, then the layouts', then the partials'; of those with the same name the first. */
+/** The template's own come first, then the layouts', then the partials'; the first of each name counts. */
 function variablesOf(sources: TemplateSource[]): DeclaredVariable[] {
   const byKey = new Map<string, DeclaredVariable>()
   for (const variable of sources.flatMap(({ variables }) => variables)) if (!byKey.has(variable.key)) byKey.set(variable.key, variable)

@@ -1,16 +1,16 @@
 import { readerRules, saysOneOf, type WeightName } from './reader-rules.ts'
 
-/** What a browser's agent lets one expect of its header. */
+/** What a browser's agent implies about its header. */
 interface Browser {
   isOutdated: boolean
   /** Of a desktop computer, which would have replaced it long ago. */
   isAncient: boolean
   sendsSecFetch: boolean
-  /** Whether mail apps use it to fetch pictures, with what header they like. */
+  /** Whether mail apps use it to fetch pictures, with arbitrary header fields. */
   isInMailApps: boolean
 }
 
-/** A header as one that a person's browser may have sent. */
+/** Checks whether a header may come from a person's browser. */
 interface BrowserHeader {
   /** In lower case. */
   agent: string
@@ -20,13 +20,13 @@ interface BrowserHeader {
 
 const has = (headers: Record<string, string>, name: string): boolean => (headers[name] ?? '').trim() !== ''
 
-/** Whether nothing is missing that a browser sends of itself. */
+/** Whether nothing is missing that a browser always sends. */
 export const isComplete = (sent: BrowserHeader): boolean =>
   has(sent.headers, 'accept-language') && !lacksSecFetch(sent, browserOf(sent.agent))
 
 /**
- * How little the header of a request for a page is that of the browser that it names; null where it is. Over http browsers send
- * neither Sec-Fetch nor client hints; the order of the fields says nothing, since proxies change it.
+ * How little a page request's header fits the browser that it names; null if it fits. Over http, browsers send neither Sec-Fetch nor client
+ * hints. The order of fields says nothing, because proxies change it.
  */
 export function fabricatedPage(sent: BrowserHeader): WeightName | null {
   const { agent, headers } = sent
@@ -42,7 +42,7 @@ export function fabricatedPage(sent: BrowserHeader): WeightName | null {
   return browser.isAncient ? 'ancient' : null
 }
 
-/** The same for a picture, which mail apps fetch too, by engines of browsers and with what fields they like. */
+/** The same for a picture, which mail apps fetch too, with browser engines and arbitrary fields. */
 export function fabricatedPicture(sent: BrowserHeader): WeightName | null {
   const browser = browserOf(sent.agent)
   if (!browser || browser.isInMailApps) return null
@@ -70,7 +70,7 @@ function browserOf(agent: string): Browser | null {
   }
 }
 
-/** NaN, which is neither below nor above anything, where there is none. */
+/** NaN, which is neither below nor above anything, if there is none. */
 function numberBehind(text: string, token: string): number {
   const at = text.indexOf(token)
   return at < 0 ? NaN : Number.parseFloat(text.slice(at + token.length, at + token.length + 12))
@@ -78,7 +78,7 @@ function numberBehind(text: string, token: string): number {
 
 const isNavigation = (headers: Record<string, string>): boolean => ['', 'navigate'].includes((headers['sec-fetch-mode'] ?? '').trim())
 
-/** Whether the client hints (WICG UA-CH) speak of another browser or system than the agent. */
+/** Whether the client hints (WICG UA-CH) name another browser or system than the agent. */
 function hintsDisagree(agent: string, headers: Record<string, string>): boolean {
   const version = numberBehind((headers['sec-ch-ua'] ?? '').slice(0, 1000).toLowerCase(), 'chromium";v="')
   if (Math.abs(version - Math.floor(numberBehind(agent, 'chrome/'))) > 0) return true

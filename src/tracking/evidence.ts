@@ -1,7 +1,7 @@
 import type { Verdict } from './hit.ts'
 import { readerRules, type WeightName } from './reader-rules.ts'
 
-/** A sign that a hit is a machine's. Those without a slug never are the reason. */
+/** A sign that a hit comes from a machine. Signs without a slug are never the reason. */
 export interface Evidence {
   slug: string | null
   weight: number
@@ -12,7 +12,7 @@ const strongest = 0.99
 /** @param weight its name among the weights of config/reader-rules.json */
 export const evidence = (slug: string | null, weight: WeightName): Evidence => ({ slug, weight: readerRules().weights[weight].weight })
 
-/** Combines signs as independent odds. Those of one slug say the same thing, so the strongest of them counts alone. */
+/** Combines signs as independent odds. Signs with the same slug say the same thing, so only the strongest counts. */
 export function verdictOf(found: readonly Evidence[]): Verdict {
   const bySlug = new Map<string | null, number>()
   let human = 1

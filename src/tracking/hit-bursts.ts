@@ -7,9 +7,9 @@ import { readerRules } from './reader-rules.ts'
 const shortMs = 4000
 
 /**
- * Clicks that come quicker than a hand, on different links: a machine follows them all. Those of one agent or one network belong
- * together; what is left is looked at as a whole, for machines that change both.
- * @param hits in the order of time
+ * Clicks on different links that come faster than by hand: a machine follows them all. Clicks by one agent or network belong together; the
+ * rest is judged as a whole, to find machines that change both.
+ * @param hits in order of time
  */
 export function findBursts(hits: readonly SourcedHit[], links: number): Map<SourcedHit, Evidence[]> {
   const clicks = hits.filter(({ hit, isPrefetch }) => isClick(hit) && !isPrefetch)
@@ -19,7 +19,7 @@ export function findBursts(hits: readonly SourcedHit[], links: number): Map<Sour
   }
   const burst = evidence('burst', 'burst')
   for (const group of grouped(clicks, ({ agent }) => agent)) mark(sweeps(group, links, Infinity), burst)
-  // Others share a network, so only a short while tells of one machine.
+  // Others share a network, so only a short time points to one machine.
   for (const group of grouped(clicks, ({ network }) => network)) mark(sweeps(group, links, shortMs), burst)
   mark(
     sweeps(
@@ -32,7 +32,7 @@ export function findBursts(hits: readonly SourcedHit[], links: number): Map<Sour
   const { pair_within_ms: pairWithin, walk } = readerRules().bursts
   for (const group of grouped(clicks, ({ agent, network }) => `${agent} ${network}`)) {
     mark(within(group, { links: 2, ms: pairWithin }), evidence('burst', 'pair'))
-    // One who goes through all links, at whatever pace.
+    // Somebody who follows all links, at any pace.
     if (links >= walk.at_least) mark(within(group, { links, ms: walk.within_ms }), evidence('burst', 'walk'))
   }
   return found
@@ -47,7 +47,7 @@ function* sweeps(clicks: readonly SourcedHit[], links: number, longestMs: number
   for (const window of windows) if (window.ms <= longestMs) yield* within(clicks, window)
 }
 
-/** The clicks that lie in a stretch of time in which so many different links are clicked. */
+/** The clicks within a period in which this many different links are clicked. */
 const within = (clicks: readonly SourcedHit[], { links, ms }: { links: number; ms: number }): Iterable<SourcedHit> =>
   variousWithin(clicks, ms, [{ of: ({ hit }) => hit.what, atLeast: links }])
 

@@ -4,14 +4,14 @@ import type { SourcedHit } from './hit-source.ts'
 import { variousWithin } from './hit-window.ts'
 import { readerRules } from './reader-rules.ts'
 
-/** Clicks on a link that are looked back at: more within a minute are no person's anyway. */
+/** How many earlier clicks on a link are compared: more within a minute cannot be a person's. */
 const lookedBack = 20
 
 /**
- * Clicks that others repeat: what checks a link that a person has just followed (`shadow`), and what comes from many places at
- * once (`repeated`). People have second devices and share mailboxes, so a complete browser is suspected less.
- * @param hits in the order of time
- * @param isMachine whether a hit is known as a machine's already: a person who comes after it is no echo
+ * Clicks that others repeat: a check of the link that a person has just followed (`shadow`), and clicks from many places at once
+ * (`repeated`). People have second devices and share mailboxes, so a complete browser is less suspect.
+ * @param hits in order of time
+ * @param isMachine whether a hit is already known as a machine's: a person who comes after it is no echo
  */
 export function findEchoes(hits: readonly SourcedHit[], isMachine: (hit: SourcedHit) => boolean): Map<SourcedHit, Evidence[]> {
   const byLink = new Map<string, SourcedHit[]>()
@@ -33,7 +33,7 @@ export function findEchoes(hits: readonly SourcedHit[], isMachine: (hit: Sourced
 function* shadows(clicks: readonly SourcedHit[], isMachine: (hit: SourcedHit) => boolean): Generator<SourcedHit> {
   const windows = readerRules().windows_ms
   for (const [place, later] of clicks.entries()) {
-    // Nobody changes devices so quickly.
+    // Nobody changes devices so fast.
     const within = later.isComplete ? windows.shadow_as_a_browser : windows.shadow
     const isShadow = clicks
       .slice(Math.max(0, place - lookedBack), place)

@@ -2,7 +2,7 @@ import { evidence, type Evidence } from './evidence.ts'
 import type { SourcedHit } from './hit-source.ts'
 import { readerRules } from './reader-rules.ts'
 
-/** Moments by source, ms since delivery, each list in the order of time. */
+/** Moments by source, ms since delivery, each list in order of time. */
 class Moments {
   readonly #bySource = new Map<string, number[]>()
 
@@ -27,10 +27,10 @@ class Moments {
 }
 
 /**
- * What a machine that has given itself away did besides: around the hidden link, a sweep or a HEAD. One address is enough close
- * to the hidden link, and so is one agent, unless only the follower is complete as a browser. Else it takes both; of a fleet
- * that sweeps from many addresses, an agent that is not complete is enough.
- * @param hits in the order of time
+ * What a machine that has given itself away also did: around the hidden link, a sweep or a HEAD. Close to the hidden link, the same address
+ * is enough, and so is the same agent unless only the follower is complete as a browser. Otherwise both must match; in a fleet that sweeps
+ * from many addresses, an incomplete agent is enough.
+ * @param hits in order of time
  */
 export function findFollowers(hits: readonly SourcedHit[], bursts: ReadonlySet<SourcedHit>): Map<SourcedHit, Evidence[]> {
   const windows = readerRules().windows_ms
@@ -66,7 +66,7 @@ const addressName = ({ hit }: SourcedHit): string[] => (hit.ip === null ? [] : [
 const completeName = ({ agent }: SourcedHit): string => `complete ${agent}`
 const agentName = ({ agent }: SourcedHit): string => `agent ${agent}`
 
-/** By what one who has followed the hidden link is found again. */
+/** How to recognise whoever followed the hidden link. */
 const namesOf = (trap: SourcedHit): string[] => [
   ...addressName(trap),
   ...(trap.agent === '' ? [] : [agentName(trap)]),

@@ -4,7 +4,7 @@ import { isComplete } from './browser-headers.ts'
 import { isClick, type Hit } from './hit.ts'
 import { readerRules } from './reader-rules.ts'
 
-/** A hit, and what is known of whoever sent it. */
+/** A hit, and what is known about its sender. */
 export interface SourcedHit {
   hit: Hit
   /** ms since delivery */
@@ -12,13 +12,13 @@ export interface SourcedHit {
   /** In lower case. */
   agent: string
   kind: AgentKind
-  /** The /24, or of IPv6 the /48, that the address lies in; null without an address. */
+  /** The /24, or for IPv6 the /48, of the address; null without an address. */
   network: string | null
   /** `windows`, `iphone` … */
   system: string
-  /** Whether the header is complete as a browser's. */
+  /** Whether the header is complete for a browser. */
   isComplete: boolean
-  /** Whether a browser fetched it ahead of the person. */
+  /** Whether a browser prefetched it. */
   isPrefetch: boolean
 }
 
@@ -36,5 +36,5 @@ export function sourcedHit(hit: Hit, scheme: 'http' | 'https'): SourcedHit {
   }
 }
 
-/** In this order: Android says Linux too, and an iPhone Mac OS X. */
+/** In this order: Android also says Linux, and an iPhone Mac OS X. */
 const systems = ['android', 'iphone', 'ipad', 'windows', 'mac os x', '; cros ', 'linux']

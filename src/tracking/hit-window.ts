@@ -1,15 +1,15 @@
 import type { SourcedHit } from './hit-source.ts'
 
-/** So many different values of one property. */
+/** This many different values of one property. */
 interface Variety {
   of: (hit: SourcedHit) => string
   atLeast: number
 }
 
 /**
- * The hits that lie in some stretch of time in which they are as various as asked for.
- * @param hits in the order of time
- * @param within ms from the first to the last hit of the stretch
+ * The hits within some period in which they vary as much as required.
+ * @param hits in order of time
+ * @param within ms from the first to the last hit of the period
  */
 export function* variousWithin(hits: readonly SourcedHit[], within: number, varieties: readonly Variety[]): Generator<SourcedHit> {
   const tallies = varieties.map((variety) => ({ ...variety, counts: new Map<string, number>() }))

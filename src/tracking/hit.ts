@@ -1,8 +1,8 @@
 /** A request for the picture or a link of a recipient's message. */
 export interface Hit {
-  /** The picture, the hidden link, or the link at that place of the message. */
+  /** The picture, the hidden link, or the link at that position of the message. */
   what: 'open' | 'honeypot' | `click:${number}`
-  /** ms since the mailbox's server took the message; negative for what came before. */
+  /** ms since the mailbox's server accepted the message; negative for earlier hits. */
   afterDeliveryMs: number
   method: string
   /** Names in lower case, in their order. */
@@ -10,15 +10,15 @@ export interface Hit {
   ip: string | null
 }
 
-/** What a recipient's message was asked for. */
+/** All requests on a recipient's message. */
 export interface HitMessage {
-  /** How many links of it can be clicked. */
+  /** How many of its links can be clicked. */
   links: number
   scheme: 'http' | 'https'
   hits: readonly Hit[]
 }
 
-/** Whether a hit is a machine's. */
+/** Whether a hit comes from a machine. */
 export interface Verdict {
   bot: boolean
   /** The slug of the strongest sign; null for people. */

@@ -1,12 +1,12 @@
 /**
- * HTML as it lies in a message, in whatever charset. Markup is found in `text`, in which every unit stands at the place of
- * its bytes, whether it can be read there or not; what is between two places is read by `decode`.
+ * HTML as it is in a message, in any charset. `text` is for finding markup: every unit is at the position of its bytes, readable or not.
+ * `decode` reads what is between two positions.
  */
 export interface HtmlSource {
   text: string
   /** Bytes of a unit of `text`: 2 in UTF-16, else 1. */
   unit: 1 | 2
-  /** The characters between two places of `text`; null where the charset is not known here. */
+  /** The characters between two positions of `text`; null for an unknown charset. */
   decode(start: number, end: number): string | null
   /** ASCII as the charset writes it. */
   encode(ascii: string): Buffer
@@ -14,18 +14,18 @@ export interface HtmlSource {
 
 const [shiftOut, shiftIn, escape] = ['\x0e', '\x0f', '\x1b']
 
-/** Bytes in which a charset has left ASCII: they may look like markup and are none. */
+/** Bytes outside the ASCII state of a charset: they may look like markup but are not. */
 const shifted: [charset: RegExp, stretch: RegExp][] = [
   [/^(?:iso-2022-(?:jp|cn)|csiso2022jp)/, new RegExp(`${escape}\\$[^]*?(?=${escape}\\([BJ]|$)`, 'g')],
   [/^(?:iso-2022-kr|csiso2022kr)/, new RegExp(`${shiftOut}[^${shiftIn}]*`, 'g')],
   [/^hz-gb-2312/, /~\{[^]*?(?:~\}|$)/g],
 ]
-/** Where even `<` is not the byte of ASCII. */
+/** Where even `<` is not the ASCII byte. */
 const unlikeAscii = /^(?:utf-?7|utf-?32|ucs-?4|ebcdic|ibm0?37|cp0?37)/
 
 /**
- * @param charset as the part declares it; the name counts, not what a `meta` element says
- * @returns null where nothing can be found in that charset
+ * @param charset as the part declares it; a `meta` element does not count
+ * @returns null if nothing can be found in that charset
  */
 export function htmlSource(bytes: Uint8Array, charset: string): HtmlSource | null {
   const name = charset.trim().toLowerCase()
@@ -46,13 +46,13 @@ export function htmlSource(bytes: Uint8Array, charset: string): HtmlSource | nul
   }
 }
 
-/** The order of the bytes is what the mark at the beginning says, else what the name says, else little-endian. */
+/** The byte order mark decides, else the charset's name, else little-endian. */
 function utf16Source(buffer: Buffer, name: string): HtmlSource | null {
   const isBig = buffer[0] === 0xfe && buffer[1] === 0xff ? true : buffer[0] === 0xff && buffer[1] === 0xfe ? false : name.endsWith('be')
   const whole = buffer.subarray(0, buffer.length - (buffer.length % 2))
   const swapped = (bytes: Buffer): Buffer => (isBig ? Buffer.from(bytes).swap16() : bytes)
   const text = swapped(whole).toString('utf16le')
-  // What is said to be UTF-16 is often not.
+  // What claims to be UTF-16 often is not.
   if (!text.includes('<')) return null
   return {
     text,
@@ -62,7 +62,7 @@ function utf16Source(buffer: Buffer, name: string): HtmlSource | null {
   }
 }
 
-/** Null where the bytes are not of the charset. */
+/** Null if the bytes do not fit the charset. */
 function decodedBy(decoder: TextDecoder | null, bytes: Buffer): string | null {
   try {
     return decoder?.decode(bytes) ?? null

@@ -8,10 +8,9 @@ import { readerRules } from './reader-rules.ts'
 import { signsOf } from './single-hit.ts'
 
 /**
- * Which hits of a recipient's message are a machine's, in the order of the hits, as it stands when no more come. A verdict is
- * about a hit, not about the recipient: a scan at delivery says nothing about a click an hour later. The rules and their
- * sources are in config/reader-rules.json.
- * @param isOperatorsScanner tells the addresses that the operator knows as scanners', as `networkRule` does
+ * Which hits on a recipient's message come from a machine, in the order of the hits, as of now. A verdict is about a hit, not about the
+ * recipient: a scan at delivery says nothing about a click an hour later. The rules and their sources are in config/reader-rules.json.
+ * @param isOperatorsScanner recognises the addresses that the operator listed as scanners', like `networkRule`
  */
 export function judgeHits(message: HitMessage, isOperatorsScanner: (address: string) => boolean = () => false): Verdict[] {
   const sourced = message.hits.map((hit) => sourcedHit(hit, message.scheme))

@@ -1,24 +1,24 @@
 import { QuoteType, Tokenizer } from 'htmlparser2'
 
-/** The value of an attribute that leads somewhere: its place in the text, quotes excluded, end exclusive. */
+/** The value of a link attribute: its position in the text, without quotes, end excluded. */
 export interface LinkValue {
   start: number
   end: number
 }
 
-/** What is found in a text of HTML. */
+/** What a text of HTML contains. */
 export interface Markup {
   /** In their order. */
   links: LinkValue[]
-  /** Where the opening tag of the body ends; null where there is none. */
+  /** Where the opening tag of the body ends; null if there is none. */
   bodyStart: number | null
-  /** Where the last closing tag of the body begins; null where there is none. */
+  /** Where the last closing tag of the body begins; null if there is none. */
   bodyEnd: number | null
-  /** Whether what is written behind the text is still part of the page, not of a comment or of a tag that never ends. */
+  /** Whether text added at the end is still part of the page, and not of a comment or of a tag that never ends. */
   endsInText: boolean
 }
 
-/** How a link says that it is not to be followed: ours, and the names that other services use for it. */
+/** How a link says that it must not be tracked: our attribute, and other services' names for it. */
 const optOut = new Map([
   ['data-sterna-track', /^(?:off|false)$/],
   ['clicktracking', /^off$/],
@@ -27,13 +27,12 @@ const optOut = new Map([
   ['ses:no-track', /^/],
 ])
 
-/** Outlook for Windows shows what stands in such a comment, and often nothing else. */
+/** Outlook for Windows renders such a comment, and often nothing else. */
 const conditional = /^\[if\s[^\]]*mso[^\]]*\]>/i
 
 /**
- * Finds the links of a page as a browser without scripts does: `href` of `a` and `area`, the first where it stands twice, and
- * none in comments, titles, scripts or styles. In comments for Outlook `href` of its `v:` shapes counts too.
- * It goes over the text once.
+ * Finds the links of a page as a browser without scripts does: `href` of `a` and `area`, the first if repeated, and none in comments,
+ * titles, scripts or styles. In comments for Outlook, `href` of its `v:` shapes counts too. Reads the text once.
  */
 export function findLinks(text: string): Markup {
   const links: LinkValue[] = []
@@ -118,8 +117,8 @@ function scan(text: string, base: number, links: LinkValue[], isOutlook: boolean
   return { bodyStart, bodyEnd, endsInText }
 }
 
-/** characters; longer names are none that count */
+/** characters; no longer name matters */
 const longestName = 64
 const longestCondition = 256
-/** How the tags that count begin: a, area, body, v:… */
+/** How the relevant tags begin: a, area, body, v:… */
 const countsBy = /[abv]/i

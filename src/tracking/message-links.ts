@@ -1,19 +1,19 @@
 import { sealTarget } from './sealed-target.ts'
 import type { MessageMark, TrackingKeys } from './tracking-token.ts'
 
-/** The URLs that a message gets in place of its own; in each stands the placeholder where a recipient's token goes. */
+/** The URLs that replace a message's own; each contains the placeholder for a recipient's token. */
 export interface MessageLinks {
-  /** Of the picture by which an open is seen. */
+  /** Of the picture that shows an open. */
   openUrl: string
   /** Of the link that nobody sees. */
   hiddenUrl: string
-  /** Of the next one of so many links, which leads to `target`. */
+  /** For the next of this many links, which leads to `target`. */
   clickUrl(target: string, links: number): string
 }
 
 /**
  * @param from.base where tracking links are, such as `https://track.example/t`
- * @param from.trackingHost as `TrackingPlan` has it
+ * @param from.trackingHost see `TrackingPlan`
  */
 export function messageLinks(from: { mark: MessageMark; base: string; trackingHost: string; keys: TrackingKeys }): MessageLinks {
   const { mark, base, trackingHost, keys } = from

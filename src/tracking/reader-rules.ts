@@ -1,22 +1,22 @@
 import { readFileSync } from 'node:fs'
 import { networkRule } from '../ip-address.ts'
 
-/** Words of an agent, in lower case; `and` must be there too. */
+/** Words of an agent, in lower case; `and` must appear too. */
 interface AgentWords {
   says: string
   and?: string
 }
 
 interface BrowserRule {
-  /** What stands before its version, in lower case. */
+  /** What precedes its version, in lower case. */
   token: string
   /** The first version that is not outdated. */
   outdated_below: number
-  /** The first version that a desktop computer may still have, where that tells. */
+  /** The oldest version that a desktop computer may still have, if that says anything. */
   ancient_below?: number
   /** The first version that sends Sec-Fetch fields over https; null for none. */
   sec_fetch_since: number | null
-  /** Whether mail apps fetch pictures by it, with other headers. */
+  /** Whether mail apps use it to fetch pictures, with other headers. */
   is_in_mail_apps?: boolean
 }
 
@@ -25,7 +25,7 @@ interface NetworkSource {
   cidrs: string[]
 }
 
-/** config/reader-rules.json as it is written, each rule with its source. */
+/** config/reader-rules.json as written, each rule with its source. */
 interface RuleSource {
   weights: Record<WeightName, { weight: number }>
   windows_ms: Record<
@@ -99,13 +99,13 @@ export type WeightName =
 type NetworkKind = 'mail_filters' | 'filters_with_people' | 'datacentres'
 
 type ReaderRules = Omit<RuleSource, 'networks'> & {
-  /** Tells whether an address lies in one of the networks of a kind. */
+  /** Whether an address is in one of the networks of a kind. */
   isIn: Record<NetworkKind, (address: string) => boolean>
 }
 
 let compiled: ReaderRules | undefined
 
-/** The rules of config/reader-rules.json, read when they are first asked for. */
+/** The rules of config/reader-rules.json, loaded on first use. */
 export function readerRules(): ReaderRules {
   compiled ??= compile(JSON.parse(readFileSync(new URL('../../config/reader-rules.json', import.meta.url), 'utf8')) as RuleSource)
   return compiled
@@ -123,6 +123,6 @@ function compile({ networks, ...rules }: RuleSource): ReaderRules {
   }
 }
 
-/** Whether an agent in lower case has the words of one of the rules. */
+/** Whether an agent in lower case matches one of the rules. */
 export const saysOneOf = (agent: string, rules: readonly AgentWords[]): boolean =>
   rules.some(({ says, and }) => agent.includes(says) && (and === undefined || agent.includes(and)))

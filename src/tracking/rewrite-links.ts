@@ -3,29 +3,29 @@ import { findLinks, type LinkValue } from './link-values.ts'
 import { htmlSource, type HtmlSource } from './html-source.ts'
 import { linkTarget } from './link-target.ts'
 
-/** A link that can be rewritten: where the value of its attribute lies in the bytes, quotes excluded, and where it leads. */
+/** A link that can be rewritten: the position of its attribute's value in the bytes, without quotes, and its target. */
 export interface TrackableLink {
   start: number
   end: number
   target: string
 }
 
-/** Bytes to replace with ASCII text; an insertion has no length. */
+/** Bytes to replace with ASCII text; an insertion has length 0. */
 export interface Edit {
   start: number
   end: number
   text: string
 }
 
-/** The links of an HTML part that can be followed; `charset` is that of the part. */
+/** The links of an HTML part that can be followed; `charset` is the part's. */
 export function trackableLinks(html: Uint8Array, charset: string): TrackableLink[] {
   const source = htmlSource(html, charset)
   return source ? linksAmong(source, findLinks(source.text).links) : []
 }
 
 /**
- * The same HTML with other targets; every byte but those of the rewritten values stays as it is.
- * @param urlFor what stands in place of a target, ASCII that needs no quotes or references in HTML; `links`: how many are rewritten
+ * The same HTML with other targets; only the bytes of the rewritten values change.
+ * @param urlFor what replaces a target, ASCII that needs no quotes or references in HTML; `links`: how many are rewritten
  */
 export function rewriteLinks(html: Uint8Array, charset: string, urlFor: (target: string, links: number) => string): Uint8Array {
   const source = htmlSource(html, charset)
@@ -45,7 +45,7 @@ export const edited = (html: Uint8Array, { encode }: Pick<HtmlSource, 'encode'>,
     edits.map(({ start, end, text }) => ({ start, end, bytes: encode(text) })),
   )
 
-/** Of these values those that can be followed. */
+/** Those of the values that can be followed. */
 export function linksAmong({ unit, decode }: HtmlSource, values: readonly LinkValue[]): TrackableLink[] {
   const found: TrackableLink[] = []
   for (const { start, end } of values) {

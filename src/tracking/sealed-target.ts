@@ -3,7 +3,7 @@ import type { TrackingKeys } from './tracking-token.ts'
 
 /** Where a link of a message led before it was rewritten. */
 export interface LinkTarget {
-  /** Its place among the links of the message, from 0. */
+  /** Its position among the links of the message, from 0. */
   link: number
   /** How many there are. */
   links: number
@@ -21,9 +21,9 @@ export interface LinkPlace {
 const sivBytes = 16
 
 /**
- * The target of a link, sealed (a synthetic IV, RFC 5297 in small), so that nobody can make or change one: the server leads only where
- * mail of its own led. It belongs to its message and its tracking host: with the token of another message, or at the host of somebody
- * else, it does not open.
+ * The target of a link, sealed (a synthetic IV, RFC 5297 in small), so that nobody can create or change one: the server redirects only to
+ * targets of its own mail. It belongs to its message and its tracking host: it does not open with another message's token, or at another
+ * host.
  */
 export function sealTarget({ link, links, url }: LinkTarget, place: LinkPlace, keys: TrackingKeys): string {
   const plain = Buffer.from(`${link} ${links} ${url}`)
@@ -31,11 +31,11 @@ export function sealTarget({ link, links, url }: LinkTarget, place: LinkPlace, k
   return Buffer.concat([siv, createCipheriv('aes-256-ctr', keys.cipher, siv).update(plain)]).toString('base64url')
 }
 
-/** What was sealed; null where it was changed, or belongs to another message. */
+/** The sealed target; null if it was changed, or belongs to another message. */
 export function openTarget(sealed: string, place: LinkPlace, keys: TrackingKeys): LinkTarget | null {
   if (!/^[\w-]+$/.test(sealed)) return null
   const bytes = Buffer.from(sealed, 'base64url')
-  // Another spelling of the same bytes is not the one that we made.
+  // Another spelling of the same bytes is not one that we made.
   if (bytes.length < sivBytes || bytes.toString('base64url') !== sealed) return null
   const siv = bytes.subarray(0, sivBytes)
   const plain = createDecipheriv('aes-256-ctr', keys.cipher, siv).update(bytes.subarray(sivBytes))

@@ -3,12 +3,12 @@ import { evidence, type Evidence } from './evidence.ts'
 import type { SourcedHit } from './hit-source.ts'
 import { readerRules } from './reader-rules.ts'
 
-/** What is known beside a hit. */
+/** What is known besides the hit. */
 interface HitCircumstances {
   scheme: 'http' | 'https'
   /** Links of the message. */
   links: number
-  /** Tells the addresses that the operator knows as scanners'. */
+  /** Recognises the addresses that the operator listed as scanners'. */
   isOperatorsScanner(address: string): boolean
 }
 
@@ -19,7 +19,7 @@ export function signsOf(sourced: SourcedHit, around: HitCircumstances): Evidence
   if (hit.what === 'honeypot') found.push(evidence('honeypot', 'honeypot'))
   if (hit.method.toUpperCase() !== 'GET') found.push(evidence('head', 'head'))
   if (sourced.isPrefetch) found.push(evidence('prefetch', 'prefetch'))
-  // Their address, moment and header are those of a proxy, and say nothing about the reader.
+  // Address, time and header are a proxy's, and say nothing about the reader.
   if (kind === 'image_proxy') return found
   found.push(...agentSigns(sourced, around), ...networkSigns(sourced, around), ...momentSigns(sourced, around))
   return found
@@ -46,7 +46,7 @@ function networkSigns({ hit: { ip }, at }: SourcedHit, { isOperatorsScanner }: H
 function momentSigns({ at, isComplete }: SourcedHit, { links }: HitCircumstances): Evidence[] {
   const { windows_ms: windows, short_mail_links: short } = readerRules()
   if (at < -windows.before_delivery_at_least) {
-    // Long before, a copy of the mail has arrived that was not acknowledged.
+    // Long before that, a copy of the mail arrived without being acknowledged.
     return at > -windows.before_delivery ? [evidence('instant', 'before_delivery')] : []
   }
   if (at >= windows.instant) return []

@@ -8,22 +8,22 @@ import { messageLinks, type MessageLinks } from './message-links.ts'
 import { edited, linksAmong, type Edit } from './rewrite-links.ts'
 import { markOf, recipientToken, type MessageMark, type TrackingKeys } from './tracking-token.ts'
 
-/** What is tracked of a message, and how. */
+/** What is tracked in a message, and how. */
 export interface TrackingPlan {
   opens: boolean
   clicks: boolean
-  /** Whether a link that only machines follow is put in. */
+  /** Whether to add a link that only machines follow. */
   hiddenLink: boolean
   /** Where tracking links are, such as `https://track.example/t`. */
   base: string
-  /** The tracking host that they are at, and lead on from alone; '' at `base_url`. */
+  /** The tracking host of the links, the only one at which they work; '' at `base_url`. */
   trackingHost: string
-  /** URLs that begin so are the server's own, and stay. */
+  /** URLs with this prefix are the server's own, and stay. */
   ownUrls: string[]
   keys: TrackingKeys
 }
 
-/** An HTML part whose links are rewritten, with a placeholder for the recipient's token. */
+/** An HTML part with rewritten links, and a placeholder for the recipient's token. */
 interface TrackedPart extends HtmlPart {
   html: Buffer
   /** Where the placeholders are, and how the part's charset writes a token. */
@@ -31,7 +31,7 @@ interface TrackedPart extends HtmlPart {
   encode(ascii: string): Buffer
 }
 
-/** bytes; Gmail cuts off what is behind, and the picture with it (102 KB) */
+/** bytes; Gmail clips what follows, and the picture with it (102 KB) */
 const clippedAt = 100_000
 
 /**
@@ -70,7 +70,7 @@ export class TrackedMessage {
     const token = recipientToken({ recipientId, messageTag: this.#tag }, this.#keys)
     const changes = this.#parts.flatMap((part): Splice[] => {
       const { encoding, bytes } = encodeTransfer(withToken(part, token), part.encoding)
-      // The last line of a message ends with CRLF, whatever the encoding makes of it.
+      // The last line of a message ends with CRLF, whatever the encoding does to it.
       const isOpen = part.bodyEnd === this.#message.length && !bytes.subarray(-2).equals(crlf)
       const body = { start: part.bodyStart, end: part.bodyEnd, bytes: isOpen ? Buffer.concat([bytes, crlf]) : bytes }
       if (encoding === part.encoding) return [body]
@@ -142,7 +142,7 @@ function withToken({ html, places, encode }: TrackedPart, token: string): Buffer
   return copy
 }
 
-/** Tells links that are not rewritten: our links to unsubscribe, and those in the message's own List-Unsubscribe field. */
+/** Recognises links that are not rewritten: our unsubscribe links, and those in the message's own List-Unsubscribe field. */
 function leftAlone(message: Buffer, { ownUrls }: TrackingPlan): (target: string) => boolean {
   const block = parseHeaderBlock(message)
   const fields = block.ok ? fieldsNamed(block.fields, 'List-Unsubscribe') : []
@@ -152,7 +152,7 @@ function leftAlone(message: Buffer, { ownUrls }: TrackingPlan): (target: string)
 
 function headerWithEncoding(header: Buffer, encoding: string): Buffer {
   const block = parseHeaderBlock(header)
-  if (!block.ok) throw new Error(`the header of a part cannot be read any more: ${block.fault}`)
+  if (!block.ok) throw new Error(`the header of a part can no longer be parsed: ${block.fault}`)
   const kept = block.fields.filter(({ name }) => name.toLowerCase() !== 'content-transfer-encoding').map(({ raw }) => raw)
   return Buffer.concat([...kept, Buffer.from(`Content-Transfer-Encoding: ${encoding}\r\n\r\n`)])
 }

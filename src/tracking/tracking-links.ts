@@ -4,14 +4,14 @@ import type { TrackingKeys } from './tracking-token.ts'
 
 interface TrackingLinksParts {
   keys: TrackingKeys
-  /** Where this server is reached from outside, without a final slash. */
+  /** This server's URL for the outside, without a final slash. */
   baseUrl: string
   hiddenLink: boolean
-  /** True where browsers reach this name over https. */
+  /** True if browsers can reach this name over https. */
   isCertified(trackingHost: string): boolean
 }
 
-/** Says where the tracking links of mail are: at the tracking host of its domain, once browsers can reach that, else at `base_url`. */
+/** Decides where a mail's tracking links are: at its domain's tracking host once browsers can reach that, else at `base_url`. */
 export class TrackingLinks {
   readonly #parts: TrackingLinksParts
 

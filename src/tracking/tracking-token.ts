@@ -5,25 +5,25 @@ import { base32, bytesOfBase32, bytesOfId, idOfBytes } from '../id.ts'
 export interface TrackingKeys {
   /** Authenticates tokens, and gives each its nonce. */
   mac: Uint8Array
-  /** Hides what is in them. */
+  /** Encrypts their content. */
   cipher: Uint8Array
 }
 
-/** @param deriveKey gives 32 bytes that are always the same for a purpose */
+/** @param deriveKey gives 32 bytes that are always the same for one purpose */
 export const trackingKeys = (deriveKey: (purpose: string) => Buffer): TrackingKeys => ({
   mac: deriveKey('tracking token'),
   cipher: deriveKey('tracking cipher'),
 })
 
-/** What the token of a recipient says. */
+/** What a recipient's token says. */
 export interface TrackedRecipient {
   /** `rcp_…` */
   recipientId: string
-  /** Tells the recipient's message from others; what a link of that message is sealed with. */
+  /** Distinguishes the recipient's message from others; seals the links of that message. */
   messageTag: Buffer
 }
 
-/** characters of the token of a recipient */
+/** characters of a recipient's token */
 export const recipientTokenLength = 48
 const idBytes = 16
 const tagBytes = 4
@@ -31,11 +31,11 @@ const tagBytes = 4
 const sivBytes = 10
 const noIv = Buffer.alloc(16 - sivBytes)
 
-/** What stands for a message. */
+/** What represents a message. */
 export interface MessageMark {
   /** The message as its tokens name it. */
   tag: Buffer
-  /** What stands in the message where each recipient's token goes. Nobody can guess it who has not seen the message. */
+  /** The placeholder for each recipient's token in the message. Nobody who has not seen the message can guess it. */
   placeholder: string
 }
 
@@ -45,9 +45,9 @@ export function markOf(messageId: string, { mac }: TrackingKeys): MessageMark {
 }
 
 /**
- * The token of a recipient, by which an open or a click is theirs: 48 lower-case letters and digits, so that it takes the place
- * of a placeholder of the same length wherever that stands. Recipient and message are encrypted and authenticated together
- * (a synthetic IV, RFC 5297 in small); the same recipient has the same token at every attempt.
+ * A recipient's token, which makes an open or a click theirs: 48 lower-case letters and digits, so it can replace a placeholder of the same
+ * length anywhere. Recipient and message are encrypted and authenticated together (a synthetic IV, RFC 5297 in small); a recipient has the
+ * same token at every attempt.
  */
 export function recipientToken({ recipientId, messageTag }: TrackedRecipient, keys: TrackingKeys): string {
   const plain = Buffer.concat([bytesOfId(recipientId), messageTag])
@@ -55,7 +55,7 @@ export function recipientToken({ recipientId, messageTag }: TrackedRecipient, ke
   return base32(Buffer.concat([siv, createCipheriv('aes-256-ctr', keys.cipher, Buffer.concat([siv, noIv])).update(plain)]))
 }
 
-/** What the token says; null where we did not make it. Needs no look-up. */
+/** What the token says; null if we did not make it. Needs no look-up. */
 export function readRecipientToken(token: string, keys: TrackingKeys): TrackedRecipient | null {
   const bytes = token.length === recipientTokenLength ? bytesOfBase32(token) : null
   if (!bytes) return null

@@ -50,7 +50,7 @@ const anotherKey = (): void => {
   openKeyFile(config.secretKeyFile)
 }
 const names = () => readdirSync(config.dataDir).toSorted()
-const remedy = /Bring the file back to .*secret\.key, or name its place with secret_key_file .* To begin anew, .*, move everything out of /
+const remedy = /Put the file back at .*secret\.key, or set secret_key_file .* To start over .*, move everything out of /
 
 test('the first start makes a key file, and the database knows it from then on', async () => {
   const known = await fingerprint()
@@ -85,7 +85,7 @@ test('with another key file it is not started either, and with its own it is', a
   renameSync(config.secretKeyFile, `${config.secretKeyFile}.kept`)
   openKeyFile(config.secretKeyFile)
   const before = names()
-  await expect(fingerprint()).rejects.toThrow(/is not the one that the database was made with/)
+  await expect(fingerprint()).rejects.toThrow(/is not the one that this database was created with/)
   await expect(fingerprint()).rejects.toThrow(remedy)
   expect(names()).toEqual(before)
   renameSync(`${config.secretKeyFile}.kept`, config.secretKeyFile)
@@ -117,7 +117,7 @@ test('one whose key was replaced by an earlier version starts, and says that som
   connection.close()
   expect(await started(({ health }) => health.faults.map(({ name }) => name))).toEqual(['sealed_secrets'])
   expect(await fingerprint()).toBeNull()
-  expect(await examined()).toMatchObject({ status: 'failed', what: expect.stringContaining('2 of 4 stored secrets do not open') })
+  expect(await examined()).toMatchObject({ status: 'failed', what: expect.stringContaining('does not open 2 of 4 stored secrets') })
 })
 
 test('the doctor looks at the key file as it is, not at the one that was read', async () => {

@@ -61,7 +61,7 @@ test('a backup and its key have their names only once they are on disk, and thes
 
 test('what a backup that was killed has left is no hindrance once its empty file is removed', async () => {
   for (const name of ['copy.db', 'copy.db.part', 'copy.db.part-journal']) writeFileSync(join(place, name), name === 'copy.db' ? '' : 'half')
-  expect((await backup()).stderr).toContain('exists already')
+  expect((await backup()).stderr).toContain('already exists')
   rmSync(join(place, 'copy.db'))
   expect(await backup()).toMatchObject({ exitCode: 0 })
   expect(made()).toEqual(['copy.db', 'copy.db.key'])
@@ -73,7 +73,7 @@ test('a key file that is not the one of the database is not copied, and no backu
   renameSync(secretKeyFile, `${secretKeyFile}.aside`)
   expect((await backup()).stderr).toContain('secret.key cannot be used')
   openKeyFile(secretKeyFile)
-  expect((await backup()).stderr).toContain('is not the key file that the database was made with')
+  expect((await backup()).stderr).toContain('is not the key file of this database')
   expect(made()).toEqual([])
   renameSync(`${secretKeyFile}.aside`, secretKeyFile)
   await backup()

@@ -55,7 +55,7 @@ test('an older database is rewritten: nothing of what was deleted is left, and r
   const told: string[] = []
   const { stdout, stderr } = compactDatabase({ dataDir }, (line) => told.push(line))
   expect(stdout).toBe(`${file}\n`)
-  expect(told).toEqual([expect.stringMatching(/about 1 minute and, until it is done, \d+ MB of disk; \d+ MB are free/)])
+  expect(told).toEqual([expect.stringMatching(/about 1 minute, and \d+ MB of disk until it is done; \d+ MB are free/)])
   expect(stderr).toMatch(/^Rewritten: 1\d MB before, [12] MB now/)
   expect([...wordsIn(file)].every((words) => words.endsWith('0;'))).toBe(true)
   expect(rowsIn(file)).toBe(50)

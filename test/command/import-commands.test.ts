@@ -140,8 +140,8 @@ test('what cannot be taken is named by its line, and the rest is taken', async (
   expect([stdout, exitCode]).toEqual(['imported 2, already there 1, refused 3\n', 1])
   expect(stderr.trim().split('\n')).toEqual([
     expect.stringMatching(/^line 3: "not an address" is not an address: /),
-    'line 4: "WHIM" is no reason that is known for a suppression',
-    'line 5: there is no address; is the file of the service that --from names?',
+    'line 4: "WHIM" is not a known reason for a suppression',
+    'line 5: there is no address. Is the file from the service that --from names?',
   ])
   const [first, second] = await listed()
   expect(first).toEqual([ann, 'bounce', '2019-12-17T00:00:00', null])
@@ -176,8 +176,8 @@ test.each([
   [`email\n${ann}\n`, ['--topic', 'two words'], 'A topic is'],
   [`email\n${'x'.repeat(70_000)}\n`, [], 'cannot be read further'],
   [`[{"email":"${ann}"},`, [], 'cannot be read further'],
-  ['x', ['--from', 'mailchimp'], 'choose one of resend'],
-  ['x', ['--origin', 'whim'], 'choose one of bounce'],
+  ['x', ['--from', 'mailchimp'], 'Choose one of resend'],
+  ['x', ['--origin', 'whim'], 'Choose one of bounce'],
 ])('%j with %j fails and says why', async (text, options, message) => {
   const { importFile } = await start()
   const { stderr, exitCode } = await importFile(text, '--from', 'sendgrid', ...options)

@@ -104,7 +104,7 @@ test('what is replaced stays whole where it was, its last commits beside it, and
   const before = ['sterna.db', 'sterna.db-wal', 'secret.key'].map((name) => readFileSync(join(now, name)))
   const { stdout, stderr } = await restore(config, file)
   expect(stdout).toBe(`${join(now, 'restored-1', 'sterna.db')}\n`)
-  expect(stderr).toContain(`What was there is kept: ${join(now, 'sterna.db')}.`)
+  expect(stderr).toContain(`The previous data was kept: ${join(now, 'sterna.db')}.`)
   expect(readdirSync(join(now, 'restored-1'))).toEqual(['sterna.db'])
   expect(await start(config)).toEqual(['other'])
   const after = ['sterna.db', 'sterna.db-wal', 'replaced-1-secret.key'].map((name) => readFileSync(join(now, name)))

@@ -121,7 +121,7 @@ test('layouts and partials are published before what they stand in, and what is 
   write({ 'head.html': 'NEW' })
   expect(await push('head.html', '--publish')).toMatchObject({
     stdout: 'head updated, published as version 2\n',
-    stderr: 'Published with an older layout or partial, until they are published again: page, frame\n',
+    stderr: 'Still published with an older layout or partial, until you publish them again: page, frame\n',
   })
   expect((await templates.live.get(accountId, 'page')).template.html).toBe('<HEAD<p>1</p>>')
   expect(await push('page.html', 'frame.html', '--publish')).toMatchObject({
@@ -141,7 +141,7 @@ test.each<[what: string, files: Record<string, string | Buffer>, file: string, m
   ['cannot be read as a template', { 'a.html': '<p>\n{{#a}}' }, 'a.html', /at line 2\. \{\{#a\}\} is never closed/],
   ['has settings that are no JSON', { 'a.html': 'x', 'a.json': '{' }, 'a.html', /a\.json is not JSON/],
   ['has settings that are a list', { 'a.html': 'x', 'a.json': '[]' }, 'a.html', /must hold a JSON object/],
-  ['has settings with a mistyped name', { 'a.html': 'x', 'a.json': '{"form": ""}' }, 'a.html', /"form", which is not known/],
+  ['has settings with a mistyped name', { 'a.html': 'x', 'a.json': '{"form": ""}' }, 'a.html', /"form", which is unknown/],
   ['has a sender that is none', { 'a.html': 'x', 'a.json': '{"from": "nobody"}' }, 'a.html', /`from` field is not a valid/],
   ['has a subject of two lines', { 'a.html': 'x', 'a.subject': 'one\ntwo\n' }, 'a.html', /subject/],
   [
@@ -175,7 +175,7 @@ test('a pull leaves files alone that differ, unless it is to overwrite', async (
   write({ 'a.html': 'mine' })
   expect(await pull('a', '--directory', 'mail')).toEqual({
     stdout: 'a.json\n',
-    stderr: 'sterna: These differ and were left alone; --overwrite replaces them: a.html, a.txt\n',
+    stderr: 'sterna: These files differ and were left unchanged; --overwrite replaces them: a.html, a.txt\n',
     exitCode: 1,
   })
   expect(readFileSync(join(directory, 'mail/a.html'), 'utf8')).toBe('mine')

@@ -25,7 +25,7 @@ test('one that the serving process does not believe, whatever it says now', asyn
 
 test.each<[string, FakeNameTable[], string[]]>([
   ['all answer', [{}, { org: { ns: ['a'] } }], []],
-  ['one is silent', [{}, { org: 'servfail' }], ['warning: Of the name servers these do not answer: 192.0.2.1.']],
+  ['one is silent', [{}, { org: 'servfail' }], ['warning: These name servers do not answer: 192.0.2.1.']],
   ['all are silent, which is told already', [{ org: 'servfail' }, { org: 'servfail' }], []],
 ])('each of several: %s', async (_, servers, expected) => {
   const findings = await examineEachServer(servers.map((names, i) => ({ server: `192.0.2.${i}`, ...fakeResolver(names) })))

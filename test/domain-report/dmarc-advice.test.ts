@@ -17,9 +17,17 @@ test.each<[string, DmarcObservation, { step: string; policy?: string | null; rea
     { published: null, days: 30, sources: [source('ours', 1000, 0)] },
     { step: 'publish', policy: 'none', reason: /no DMARC record/ },
   ],
-  ['nothing was reported', { published: none, days: 0, sources: [] }, { step: 'wait', reason: /0 of the 7 days/ }],
-  ['too few days', { published: none, days: 6.9, sources: [source('ours', 1000, 0)] }, { step: 'wait', reason: /6 of the 7 days/ }],
-  ['too few messages', { published: none, days: 30, sources: [source('ours', 99, 0)] }, { step: 'wait', reason: /99 of the 100 messages/ }],
+  ['nothing was reported', { published: none, days: 0, sources: [] }, { step: 'wait', reason: /0 of the required 7 days/ }],
+  [
+    'too few days',
+    { published: none, days: 6.9, sources: [source('ours', 1000, 0)] },
+    { step: 'wait', reason: /6 of the required 7 days/ },
+  ],
+  [
+    'too few messages',
+    { published: none, days: 30, sources: [source('ours', 99, 0)] },
+    { step: 'wait', reason: /99 of the required 100 messages/ },
+  ],
   [
     'all passes',
     { published: none, days: 7, sources: [source('ours', 100, 0)] },

@@ -90,7 +90,7 @@ test('reports of eight days make the domain ready for a stricter policy', async 
       expect((await get('dmarc')).advice).toMatchObject({
         step: 'wait',
         policy: null,
-        reasons: ['The reports cover 6 of the 7 days that are needed at least.'],
+        reasons: ['The reports cover 6 of the required 7 days.'],
       })
     }
   }

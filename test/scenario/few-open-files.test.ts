@@ -72,12 +72,12 @@ test.runIf(process.platform === 'linux')(
     await expect.poll(async () => (await ask(`/api/emails/${id}`)).status).toBe('delivered')
     expect(filesOpen()).toBeLessThan(1_024)
     expect(child.exitCode).toBeNull()
-    expect(logged()).toMatch(/"level":"warn".*1024 files and sockets may be open, enough for 179 connections by HTTP.*LimitNOFILE=65536/)
+    expect(logged()).toMatch(/"level":"warn".*1024 files and sockets may be open, enough for 179 connections over HTTP.*LimitNOFILE=65536/)
   },
 )
 
 test.runIf(process.platform === 'linux')('a limit that is too low for anything is told, and the server does not start', async () => {
   const { child, logged } = await serve(200)
   await expect.poll(() => child.exitCode).toBe(1)
-  expect(logged()).toMatch(/^sterna: This process may have 200 files and sockets open, and needs 256 at least\. Raise/)
+  expect(logged()).toMatch(/^sterna: This process may have 200 files and sockets open, but needs at least 256\. Raise/)
 })

@@ -142,9 +142,9 @@ describe('a message that is refused', () => {
     [new StorageFullError(), '452 4.3.1 The server has no room for more mail at the moment, try again later.'],
     [
       new SternaError('internal_server_error' satisfies ErrorCode, 'at line 7'),
-      '451 4.3.0 The server failed to take the message, try again later.',
+      '451 4.3.0 The server failed to accept the message, try again later.',
     ],
-    [new TypeError('at line 7'), '451 4.3.0 The server failed to take the message, try again later.'],
+    [new TypeError('at line 7'), '451 4.3.0 The server failed to accept the message, try again later.'],
   ])('by the door with %s', async (error, expected) => {
     relay.door.before = async () => {
       throw error

@@ -105,7 +105,7 @@ test.each<[what: string, root: Written, others: Record<string, Written | 'unpubl
     'template_not_found',
     /\{\{> b\}\} does not exist/,
   ],
-  ['a template in itself', { html: '{{> root}}' }, {}, 'circle', /holds itself: root/],
+  ['a template in itself', { html: '{{> root}}' }, {}, 'circle', /contains itself: root/],
   [
     'a circle of partials',
     { html: '{{> a}}' },
@@ -113,13 +113,13 @@ test.each<[what: string, root: Written, others: Record<string, Written | 'unpubl
     'circle',
     /a > b > c > a/,
   ],
-  ['a layout of itself', { html: '', layout: 'root' }, {}, 'circle', /layout root is put into itself/],
+  ['a layout of itself', { html: '', layout: 'root' }, {}, 'circle', /layout root contains itself/],
   [
     'a circle of layouts',
     { html: '', layout: 'a' },
     { a: { html: '{{{@content}}}', layout: 'b' }, b: { html: '{{{@content}}}', layout: 'a' } },
     'circle',
-    /layout a is put/,
+    /layout a contains/,
   ],
   [
     'a layout without a place',
@@ -179,11 +179,11 @@ test.each<[what: string, root: Written, others: Record<string, Written | 'unpubl
     { html: '', layout: 'l0' },
     Object.fromEntries(Array.from({ length: 12 }, (_, i) => [`l${i}`, { html: '{{{@content}}}', layout: i < 11 ? `l${i + 1}` : null }])),
     'too_deep',
-    /more than 10 layouts/,
+    /Layouts are nested more than 10 deep/,
   ],
   ['too many partials', { html: '{{> a}}'.repeat(1001) }, { a: { html: '' } }, 'too_many', /more than 1000 partials/],
-  ['too long', { html: '{{> a}}'.repeat(6) }, { a: { html: 'x'.repeat(1024 * 1024) } }, 'too_long', /longer than 5 MiB/],
-  ['too long in bytes', { html: '{{> a}}'.repeat(3) }, { a: { html: 'ä'.repeat(1024 * 1024) } }, 'too_long', /longer than 5 MiB/],
+  ['too long', { html: '{{> a}}'.repeat(6) }, { a: { html: 'x'.repeat(1024 * 1024) } }, 'too_long', /would exceed 5 MiB/],
+  ['too long in bytes', { html: '{{> a}}'.repeat(3) }, { a: { html: 'ä'.repeat(1024 * 1024) } }, 'too_long', /would exceed 5 MiB/],
 ])('%s', async (_, root, others, fault, message) => {
   const found = await faultOf(resolve(root, others))
   if (fault === 'none') return expect(found).toBe('none')
@@ -219,7 +219,7 @@ test('the templates that one is put together of are counted, and their lengths',
         many,
       ),
     ),
-  ).toMatchObject({ message: expect.stringMatching(/100 others at most/) })
+  ).toMatchObject({ message: expect.stringMatching(/at most 100 other templates/) })
   const long = Object.fromEntries(Array.from({ length: 5 }, (_, i) => [`p${i}`, { html: 'x'.repeat(5 * 1024 * 1024) }]))
   const reads: string[] = []
   expect(

@@ -51,7 +51,7 @@ const rotation = z.object({
     .max(30 * daySeconds)
     .default(daySeconds)
     .describe('For so long the token before works too.'),
-  force: z.boolean().default(false).describe('Also while the overlap of an earlier rotation is open, which then ends.'),
+  force: z.boolean().default(false).describe('Rotates even while the overlap of an earlier rotation runs, and ends that overlap.'),
 })
 
 /** `/api/api-keys`. A sandbox key sees and makes sandbox keys only. */

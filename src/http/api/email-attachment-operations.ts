@@ -11,7 +11,7 @@ import { attachmentAnswer } from './email-resource.ts'
 export interface EmailAttachmentParts {
   messages: MessageReader
   messageParser: MessageParser
-  /** Where this server is reached from outside, without a final slash. */
+  /** This server's URL for the outside, without a final slash. */
   baseUrl: string
 }
 

@@ -150,7 +150,7 @@ const silenceRules: ExplanationRule[] = [
     advice: `${waits} If many domains are concerned, check the name servers that this server asks.`,
   },
   {
-    words: /TLS is required here/,
+    words: /TLS is required/,
     cause: 'The sending domain demands encryption to a valid certificate, and the receiving server has none to offer.',
     owner: 'network',
     advice: `${waits} If it goes on, the other side has to repair its TLS, or the domain's setting must be relaxed.`,

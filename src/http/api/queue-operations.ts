@@ -30,7 +30,7 @@ export const queueDestination = resource<DestinationQueue>('QueueDestination')({
 })
 
 const overviewAnswer = listOf(queueDestination.schema).extend({
-  overdue_seconds: z.int().describe('For how long the oldest mail has been due that is neither held nor being tried; 0 where none is.'),
+  overdue_seconds: z.int().describe('How long the oldest mail that is neither held nor being tried has been due; 0 if there is none.'),
 })
 
 const queuedRecipient = resource<QueueEntry>('QueuedRecipient')({

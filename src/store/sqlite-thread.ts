@@ -1,4 +1,4 @@
-/** A store thread: the writer, or a reader beside it. Started by sqlite-database.ts. */
+/** A store thread: the writer, or a reader beside it. Started by store-thread.ts. */
 import { existsSync } from 'node:fs'
 import { parentPort, workerData, type MessagePort } from 'node:worker_threads'
 import { metricsOf } from '../metrics/metrics.ts'

@@ -1,4 +1,4 @@
-import { QuoteType, Tokenizer } from 'htmlparser2'
+import { QuoteType, Tokenizer, type TokenizerCallbacks } from 'htmlparser2'
 
 /** The value of a link attribute: its position in the text, without quotes, end excluded. */
 export interface LinkValue {
@@ -36,85 +36,113 @@ const conditional = /^\[if\s[^\]]*mso[^\]]*\]>/i
  */
 export function findLinks(text: string): Markup {
   const links: LinkValue[] = []
-  const found = scan(text, 0, links, false)
-  return { links, ...found }
+  return { links, ...new LinkScan(text, 0, links, false).run() }
 }
 
-function scan(text: string, base: number, links: LinkValue[], isOutlook: boolean): Omit<Markup, 'links'> {
-  let tag = ''
-  let attribute = ''
-  let href: LinkValue | null = null
-  let isOff = false
-  let value: LinkValue = { start: 0, end: 0 }
-  let bodyStart: number | null = null
-  let bodyEnd: number | null = null
-  let textEnd = 0
-  const endTag = (end: number): void => {
-    textEnd = end + 1
-    if (tag === 'body') bodyStart ??= end + 1
-    if (href && !isOff && (tag === 'a' || tag === 'area' || (isOutlook && tag.startsWith('v:')))) links.push(href)
+/** What the tokenizer calls while it goes through a page, or a comment for Outlook in it. */
+class LinkScan implements TokenizerCallbacks {
+  readonly #text: string
+  /** Where the text begins in the page. */
+  readonly #base: number
+  readonly #links: LinkValue[]
+  readonly #isOutlook: boolean
+  #tag = ''
+  #attribute = ''
+  #value: LinkValue = { start: 0, end: 0 }
+  #href: LinkValue | null = null
+  #isOff = false
+  #bodyStart: number | null = null
+  #bodyEnd: number | null = null
+  #textEnd = 0
+
+  constructor(text: string, base: number, links: LinkValue[], isOutlook: boolean) {
+    this.#text = text
+    this.#base = base
+    this.#links = links
+    this.#isOutlook = isOutlook
   }
-  const tokenizer = new Tokenizer(
-    { decodeEntities: false },
-    {
-      onopentagname(start, end) {
-        tag = end - start > longestName || !countsBy.test(text[start] ?? '') ? '' : text.slice(start, end).toLowerCase()
-        href = null
-        isOff = false
-      },
-      onattribname(start, end) {
-        if (tag === '') return
-        attribute = end - start > longestName ? '' : text.slice(start, end).toLowerCase()
-        value = { start: end, end }
-      },
-      onattribdata(start, end) {
-        value = { start, end }
-      },
-      onattribend(quote) {
-        if (tag === '') return
-        if (attribute === 'href' && quote !== QuoteType.NoValue) href ??= { start: base + value.start, end: base + value.end }
-        const off = optOut.get(attribute)
-        if (
-          off?.test(
-            text
-              .slice(value.start, Math.min(value.end, value.start + longestName))
-              .trim()
-              .toLowerCase(),
-          )
-        )
-          isOff = true
-      },
-      onopentagend: endTag,
-      onselfclosingtag: endTag,
-      onclosetag(start, end) {
-        const close = text.indexOf('>', end)
-        textEnd = close === -1 ? end : close + 1
-        if (end - start === 4 && text.slice(start, end).toLowerCase() === 'body') bodyEnd = start - 2
-      },
-      oncomment(start, end, offset) {
-        textEnd = end + 1
-        const opening = isOutlook ? null : conditional.exec(text.slice(start, Math.min(end, start + longestCondition)))
-        if (opening) scan(text.slice(start + opening[0].length, end - offset), base + start + opening[0].length, links, true)
-      },
-      ontext(_start, end) {
-        textEnd = end
-      },
-      oncdata(_start, end) {
-        textEnd = end
-      },
-      ondeclaration(_start, end) {
-        textEnd = end + 1
-      },
-      onprocessinginstruction: () => {},
-      ontextentity: () => {},
-      onattribentity: () => {},
-      onend: () => {},
-    },
-  )
-  tokenizer.write(text)
-  const endsInText = textEnd === text.length || text.length === 0
-  tokenizer.end()
-  return { bodyStart, bodyEnd, endsInText }
+
+  run(): Omit<Markup, 'links'> {
+    const text = this.#text
+    const tokenizer = new Tokenizer({ decodeEntities: false }, this)
+    tokenizer.write(text)
+    const endsInText = this.#textEnd === text.length || text.length === 0
+    tokenizer.end()
+    return { bodyStart: this.#bodyStart, bodyEnd: this.#bodyEnd, endsInText }
+  }
+
+  onopentagname(start: number, end: number): void {
+    const isRelevant = end - start <= longestName && countsBy.test(this.#text[start] ?? '')
+    this.#tag = isRelevant ? this.#nameAt(start, end) : ''
+    this.#href = null
+    this.#isOff = false
+  }
+
+  onattribname(start: number, end: number): void {
+    if (this.#tag === '') return
+    this.#attribute = end - start > longestName ? '' : this.#nameAt(start, end)
+    this.#value = { start: end, end }
+  }
+
+  onattribdata(start: number, end: number): void {
+    this.#value = { start, end }
+  }
+
+  onattribend(quote: QuoteType): void {
+    if (this.#tag === '') return
+    const { start, end } = this.#value
+    if (this.#attribute === 'href' && quote !== QuoteType.NoValue) this.#href ??= { start: this.#base + start, end: this.#base + end }
+    const off = optOut.get(this.#attribute)
+    if (off?.test(this.#nameAt(start, Math.min(end, start + longestName)).trim())) this.#isOff = true
+  }
+
+  onopentagend(end: number): void {
+    this.#textEnd = end + 1
+    const tag = this.#tag
+    if (tag === 'body') this.#bodyStart ??= end + 1
+    const isLink = tag === 'a' || tag === 'area' || (this.#isOutlook && tag.startsWith('v:'))
+    if (isLink && this.#href && !this.#isOff) this.#links.push(this.#href)
+  }
+
+  onselfclosingtag(end: number): void {
+    this.onopentagend(end)
+  }
+
+  onclosetag(start: number, end: number): void {
+    const close = this.#text.indexOf('>', end)
+    this.#textEnd = close === -1 ? end : close + 1
+    if (end - start === 4 && this.#nameAt(start, end) === 'body') this.#bodyEnd = start - 2
+  }
+
+  oncomment(start: number, end: number, offset: number): void {
+    this.#textEnd = end + 1
+    if (this.#isOutlook) return
+    const opening = conditional.exec(this.#text.slice(start, Math.min(end, start + longestCondition)))
+    if (!opening) return
+    const inside = start + opening[0].length
+    new LinkScan(this.#text.slice(inside, end - offset), this.#base + inside, this.#links, true).run()
+  }
+
+  ontext(_start: number, end: number): void {
+    this.#textEnd = end
+  }
+
+  oncdata(_start: number, end: number): void {
+    this.#textEnd = end
+  }
+
+  ondeclaration(_start: number, end: number): void {
+    this.#textEnd = end + 1
+  }
+
+  onprocessinginstruction(): void {}
+  ontextentity(): void {}
+  onattribentity(): void {}
+  onend(): void {}
+
+  #nameAt(start: number, end: number): string {
+    return this.#text.slice(start, end).toLowerCase()
+  }
 }
 
 /** characters; no longer name matters */

@@ -1,0 +1,146 @@
+import { Worker } from 'node:worker_threads'
+import { SternaError } from '../errors.ts'
+import { BusyError, ConflictError, StorageFullError, UniqueError, type Row, type Statement, type Value } from './database.ts'
+import { StatementNumbers } from './statement-numbers.ts'
+import { openId, type Answer, type Request, type Requests, type ThreadData, type ThreadError } from './thread-messages.ts'
+
+/** How long a patient batch waits for company, ms. */
+const patienceMs = 20
+
+/** Kinds of errors under which nobody's batch is written. */
+const unwritten = new Set<ThreadError['kind']>(['full', 'busy', 'unwritten'])
+
+type Unnumbered<T> = T extends { id: number } ? Omit<T, 'id'> : never
+type Settled = { resolve: (answer: Answer) => void; reject: (error: Error) => void; batch: Statement[] }
+
+export interface Hear {
+  /** Called once when the database can no longer be trusted (I/O error, corruption). */
+  onFatal?: (error: Error) => void
+  /** Called when writing begins to fail for everybody, with the reason, and with null when it succeeds again. */
+  onWriting?: (fault: string | null) => void
+}
+
+/** One store thread as seen from the main thread; requests of one turn of the event loop travel together. */
+export class StoreThread {
+  readonly opened: Promise<void>
+  readonly #statements = new StatementNumbers()
+  readonly #worker: Worker
+  readonly #settle = new Map<number, Settled>()
+  readonly #hear: Hear
+  #outgoing: Request[] = []
+  #patient: Request[] = []
+  #patience: NodeJS.Timeout | undefined
+  #scheduled = false
+  #isOpen = false
+  #isWriting = true
+  #lastId = openId
+  #ended: Error | undefined
+
+  constructor(data: ThreadData, hear: Hear) {
+    this.#hear = hear
+    this.#worker = new Worker(new URL('./sqlite-thread.ts', import.meta.url), { workerData: data })
+    this.opened = new Promise((resolve, reject) => this.#settle.set(openId, { resolve: () => resolve(), reject, batch: [] }))
+    void this.opened.then(
+      () => (this.#isOpen = true),
+      () => {},
+    )
+    this.#worker.on('message', (answers: Answer[]) => answers.forEach((answer) => this.#answered(answer)))
+    this.#worker.on('error', (error: Error) => (this.#isOpen ? this.#die(error) : this.#end(error)))
+    this.#worker.on('exit', () => this.#end(new Error('the store is closed')))
+  }
+
+  /** @throws ConflictError and the other errors of `Database` */
+  write(batch: Statement[], { patient, isTimed }: { patient: boolean; isTimed: boolean }): Promise<Answer> {
+    const numbered = batch.map((each) => this.#statements.numbered(each))
+    return this.request({ type: 'write', batch: numbered, ...(isTimed ? { isTimed } : {}) }, { patient, batch })
+  }
+
+  async read<R extends Row>(sql: string, params: Record<string, Value>): Promise<R[]> {
+    const answer = await this.request({ type: 'read', statement: this.#statements.numbered({ sql, params }) })
+    return ('rows' in answer ? answer.rows : []) as R[]
+  }
+
+  /** `batch`: what a write holds, so that its conflict can be named. */
+  request(request: Unnumbered<Request>, { patient = false, batch = [] }: { patient?: boolean; batch?: Statement[] } = {}): Promise<Answer> {
+    if (this.#ended) return Promise.reject(this.#ended)
+    const id = ++this.#lastId
+    const { promise, resolve, reject } = Promise.withResolvers<Answer>()
+    this.#settle.set(id, { resolve, reject, batch })
+    if (patient) this.#wait({ ...request, id } as Request)
+    else this.#post({ ...request, id } as Request)
+    return promise
+  }
+
+  #wait(request: Request): void {
+    this.#patient.push(request)
+    this.#patience ??= setTimeout(() => this.#flush(), patienceMs)
+  }
+
+  #post(request: Request): void {
+    this.#outgoing.push(request)
+    if (this.#scheduled) return
+    this.#scheduled = true
+    setImmediate(() => {
+      this.#scheduled = false
+      this.#flush()
+    })
+  }
+
+  #flush(): void {
+    clearTimeout(this.#patience)
+    this.#patience = undefined
+    const requests = this.#patient.concat(this.#outgoing)
+    this.#patient = []
+    this.#outgoing = []
+    if (requests.length === 0) return
+    const message: Requests = { texts: this.#statements.takeUntold(), requests }
+    this.#worker.postMessage(message)
+  }
+
+  #answered(answer: Answer): void {
+    const settle = this.#settle.get(answer.id)
+    this.#settle.delete(answer.id)
+    this.#noteWriting(answer)
+    if (!('error' in answer)) return settle?.resolve(answer)
+    settle?.reject(errorOf(answer.error, settle.batch))
+    if (answer.error.kind === 'fatal' && answer.id !== openId) this.#die(errorOf(answer.error))
+  }
+
+  #noteWriting(answer: Answer): void {
+    const fault = 'error' in answer && unwritten.has(answer.error.kind) ? answer.error.message : null
+    if (answer.id === openId || (fault === null && !('written' in answer))) return
+    if (this.#isWriting === (fault === null)) return
+    this.#isWriting = fault === null
+    this.#hear.onWriting?.(fault)
+  }
+
+  #die(error: Error): void {
+    if (this.#ended) return
+    this.#end(error)
+    this.#hear.onFatal?.(error)
+  }
+
+  #end(error: Error): void {
+    this.#ended ??= error
+    clearTimeout(this.#patience)
+    for (const { reject } of this.#settle.values()) reject(this.#ended)
+    this.#settle.clear()
+  }
+}
+
+function errorOf({ kind, message, statement }: ThreadError, batch: Statement[] = []): Error {
+  switch (kind) {
+    case 'conflict':
+      return new ConflictError(batch[statement]?.guard)
+    case 'unique':
+      return new UniqueError(message)
+    case 'full':
+      return new StorageFullError()
+    case 'busy':
+      return new BusyError()
+    case 'configuration':
+      return new SternaError('configuration', message)
+    default:
+      return new Error(message)
+  }
+}

@@ -30,10 +30,9 @@ export class RateLimiter {
     if (limit === 0) return 0
     // The time of day may be set back, and nobody must wait for it to come again.
     const now = this.#clock.steady()
-    const windows = keys.map((key) => this.#windowOf(key))
-    const waits = windows.map((window) => (window.countAt(now) < limit ? 0 : window.untilNext(now, limit)))
-    const waitMs = Math.max(...waits)
-    if (waitMs === 0) for (const window of windows) window.take(now, limit)
+    // What is refused makes no window: one who is locked out could evict the windows of others with keys of his invention.
+    const waitMs = Math.max(...keys.map((key) => waitOf(this.#windows.get(key), now, limit)))
+    if (waitMs === 0) for (const key of keys) this.#windowOf(key).take(now, limit)
     return waitMs
   }
 
@@ -55,3 +54,6 @@ export class RateLimiter {
     return window
   }
 }
+
+const waitOf = (window: SlidingWindow | undefined, now: number, limit: number): number =>
+  window && window.countAt(now) >= limit ? window.untilNext(now, limit) : 0

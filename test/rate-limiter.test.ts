@@ -48,3 +48,10 @@ test('a flood of keys pushes out those that are not used, and no others', () => 
   }
   expect(rate.take('idle')).toBe(0)
 })
+
+test('one who has reached the limit cannot make others be forgotten', () => {
+  const rate = new RateLimiter(settableClock(), perMinute(1))
+  expect([rate.take('victim', 'network'), rate.take('other network')]).toEqual([0, 0])
+  for (let i = 0; i < 10_050; i++) expect(rate.take('other network', `invented ${i}`)).toBe(minuteMs)
+  expect(rate.take('victim')).toBe(minuteMs)
+})

@@ -42,10 +42,13 @@ function isStartOfOriginal(lines: string[], index: number, phrases: ReportPhrase
   return line.length <= 160 && !line.includes('@') && introducesOriginal(line, phrases)
 }
 
-/** True for a short line, or one between rules, that says that the message follows. */
+/** True between rules, and for a short line that is a heading or says that the message follows, and not that it failed. */
 function introducesOriginal(line: string, phrases: ReportPhrases): boolean {
   const said = phrases.saidIn(line)
-  return said.has('original') && (rule.test(line) || (said.has('follows') && wordsOf(line).length <= 8))
+  if (!said.has('original')) return false
+  const count = wordsOf(line).length
+  if (rule.test(line) || (count <= 8 && said.has('follows'))) return true
+  return (count <= 3 || (count <= 8 && /[:：]\W*$/.test(line))) && !said.has('notDelivered')
 }
 
 /** Two fields in a row, the second perhaps after a folded line; or a paragraph that has fields which a report does not quote. */

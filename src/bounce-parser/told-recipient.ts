@@ -20,6 +20,9 @@ interface ReportWords {
 /** How Sendmail tells of its own: `550 <a@b.example>... User unknown`; what others said has `<<<` before it. */
 const ownLine = /(?:^|\| )[45]\d\d (?:[45]\.\d{1,3}\.\d{1,3} )?<?[^\s<>@]{1,64}@[^\s<>]{1,255}>?\.\.\. /
 
+/** Whose words a report passes on: `host mx.example [192.0.2.1] said: …`. */
+const remoteSystem = /(?:talking to|host|server|by|from)\s{1,3}([a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,8})/i
+
 /** What a report tells of one recipient in words. What is said of nobody in particular is said of the only one. */
 export function toldRecipient(named: NamedRecipient, report: ReportWords): ReportedRecipient {
   const isDelivered = saidAction(report.vocabulary.phrases.saidIn(named.reason)) === 'delivered'
@@ -34,7 +37,7 @@ function understand({ address, reason }: NamedRecipient, { phase, action, vocabu
   const said = parseDiagnostic(reason)
   // Where no reply is quoted, the reporting system found this out itself.
   const isFinding = said.code === null || (ownLine.test(said.text) && !/<<< |>>> |\bsaid\b/i.test(reason))
-  const remoteHost = domainOf(address ?? '').toLowerCase()
+  const remoteHost = (remoteSystem.exec(reason)?.[1] ?? domainOf(address ?? '')).toLowerCase()
   const refusal: ReportedRefusal = { ...said, remoteHost, phase: phase.of(said.text), address, isFinding }
   const whole = refusedRecipient(refusal, action, rules)
   if (isFinding) return whole

@@ -439,3 +439,26 @@ test('whatever is written there, nothing is hard without an address', () => {
     }),
   )
 })
+
+test.each<[string, string, string[]]>([
+  [
+    'a refusal quoted in the original',
+    'Delivery failed:\n\n  anna@them.test\n    mailbox is over quota\n\nOriginal message:\n\n> 550 5.1.1 <anna@them.test>: user unknown\n',
+    ['anna@them.test failed'],
+  ],
+  [
+    'the subject of the original',
+    'Delivery failed:\n\n  anna@them.test\n    user unknown\n\nOriginal message:\n\nTo: anna@them.test\nSubject: Your mailbox is full\n',
+    ['anna@them.test failed hard'],
+  ],
+])('%s says nothing of the recipient', (_, content, expected) => {
+  expect(recipients(content)).toEqual(expected)
+})
+
+test('a rule for a host holds for the domains of its customers', () => {
+  const content =
+    'A message that you sent could not be delivered to one or more of its recipients. This is a permanent error.\n\n' +
+    '  anna@custom.test\n    host mx00.ionos.de [192.0.2.1]\n    SMTP error from remote mail server after RCPT TO:<anna@custom.test>:\n' +
+    '    550 Requested action not taken: mailbox unavailable\n'
+  expect(recipients(content)).toEqual(['anna@custom.test failed hard'])
+})
